@@ -1,0 +1,97 @@
+// A typed array on the host: what travels between the judge, which makes inputs and checks outputs, and the
+// runner, which calls the student's function on them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace lab {
+
+enum class dtype : std::uint8_t { f32, f64, i32, i64, u8 };
+
+template <class T>
+struct dtype_of;
+template <>
+struct dtype_of<float> {
+  static constexpr dtype value = dtype::f32;
+};
+template <>
+struct dtype_of<double> {
+  static constexpr dtype value = dtype::f64;
+};
+template <>
+struct dtype_of<std::int32_t> {
+  static constexpr dtype value = dtype::i32;
+};
+template <>
+struct dtype_of<std::int64_t> {
+  static constexpr dtype value = dtype::i64;
+};
+template <>
+struct dtype_of<std::uint8_t> {
+  static constexpr dtype value = dtype::u8;
+};
+
+constexpr std::size_t size_bytes(dtype type) {
+  switch (type) {
+    case dtype::f64:
+    case dtype::i64: return 8;
+    case dtype::u8: return 1;
+    default: return 4;
+  }
+}
+
+/// What an output must be: its element type and its number of elements.
+struct buffer_spec {
+  dtype type = dtype::f32;
+  std::int64_t size = 0;
+  std::size_t bytes() const { return static_cast<std::size_t>(size) * size_bytes(type); }
+};
+
+/// An owning array of `spec().size` elements of `spec().type`.
+class buffer {
+ public:
+  buffer() = default;
+  /// All bytes are 0xFF, which reads as NaN in floating point: nobody mistakes it for a result.
+  explicit buffer(buffer_spec spec) : spec_(spec), data_(spec.bytes(), std::byte{0xFF}) {}
+  template <class T>
+  static buffer of(std::span<const T> values) {
+    buffer result(buffer_spec{dtype_of<T>::value, static_cast<std::int64_t>(values.size())});
+    if (!values.empty()) std::memcpy(result.data_.data(), values.data(), values.size_bytes());
+    return result;
+  }
+  template <class T>
+  static buffer of(const std::vector<T>& values) {
+    return of(std::span<const T>(values));
+  }
+
+  const buffer_spec& spec() const { return spec_; }
+  std::span<std::byte> bytes() { return data_; }
+  std::span<const std::byte> bytes() const { return data_; }
+
+  /// The elements; throws std::logic_error where T is not the element type.
+  template <class T>
+  std::span<const T> as() const {
+    expect(dtype_of<T>::value);
+    return {reinterpret_cast<const T*>(data_.data()), static_cast<std::size_t>(spec_.size)};
+  }
+  template <class T>
+  std::span<T> as() {
+    expect(dtype_of<T>::value);
+    return {reinterpret_cast<T*>(data_.data()), static_cast<std::size_t>(spec_.size)};
+  }
+
+ private:
+  void expect(dtype type) const {
+    if (type != spec_.type) throw std::logic_error("lab::buffer read as another element type than it holds");
+  }
+  buffer_spec spec_;
+  std::vector<std::byte> data_;
+};
+
+}  // namespace lab

@@ -1,0 +1,42 @@
+// The runner's side of a lab: which function of the contract answers which entry. calls.cpp of each lab defines
+// `lab::entries()`; inputs, expected values and tolerances are not known here.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "lab/part.hpp"
+
+namespace lab {
+
+/// Arguments of one call. Pointers are device pointers for a device entry, host pointers for a host entry.
+struct call {
+  std::vector<const void*> inputs;
+  std::vector<void*> outputs;
+  std::vector<std::int64_t> parameters;
+  cudaStream_t stream = nullptr;
+
+  template <class T>
+  const T* input(std::size_t i) const {
+    return static_cast<const T*>(inputs.at(i));
+  }
+  template <class T>
+  T* output(std::size_t i) const {
+    return static_cast<T*>(outputs.at(i));
+  }
+  int parameter(std::size_t i) const { return static_cast<int>(parameters.at(i)); }
+};
+
+struct entry {
+  std::string_view name;
+  part where;
+  void (*run)(const call&);
+};
+
+std::span<const entry> entries();
+
+}  // namespace lab

@@ -1,0 +1,42 @@
+// The judge's side of a lab: its problems, each with inputs, check and work. Never compiled together with a call of
+// the student's function: that is call.hpp, and another program.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lab/buffer.hpp"
+#include "lab/part.hpp"
+#include "lab/roofline.hpp"
+
+namespace lab {
+
+struct test_case {
+  std::string id;     ///< unique in its lab, "entry/sizes": "transpose/33x65"
+  std::string entry;  ///< name of the function, as in the lab's calls.cpp
+  part where = part::device;
+  std::vector<std::int64_t> parameters;  ///< sizes and the like, in the order in which calls.cpp reads them
+  std::vector<buffer_spec> outputs;
+  std::function<std::vector<buffer>(std::uint64_t seed)> inputs;
+  /// "" where the outputs are right, else what is wrong. `before` are the inputs as the judge made them.
+  std::function<std::string(std::span<const buffer> before, std::span<const buffer> outputs)> check;
+  lab::work work;
+  bool timed =
+      false;  ///< for throughput items only: too large for the simulated device, and no pattern "entry/*" means it
+};
+
+/// A lab's cases.cpp defines one object of this kind; a program that links it can find the cases by the lab's name.
+struct case_registration {
+  case_registration(std::string lab, std::vector<test_case> (*make)());
+};
+
+/// All cases of a lab ("03_coalescing"); throws std::invalid_argument where none are linked in.
+const std::vector<test_case>& cases_of(const std::string& lab);
+
+/// Uniform in [-1, 1), the same on every machine for the same seed and index (splitmix64).
+std::vector<float> random_floats(std::size_t count, std::uint64_t seed);
+
+}  // namespace lab

@@ -1,0 +1,75 @@
+// One request to the program that holds the student's functions, and its answer. The same two structs serve in one
+// process (GoogleTest, Google Benchmark) and across processes (judge and runner).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lab/buffer.hpp"
+
+namespace lab {
+
+enum class action {
+  run,      ///< call once
+  profile,  ///< call and count; on a GPU the call is repeated, once for each pass over the counters
+  time,     ///< device part only: event-timed pairs of the call and of a device-to-device copy, L2 flushed
+};
+
+struct request {
+  std::string entry;
+  action what = action::run;
+  std::vector<std::int64_t> parameters;
+  std::vector<buffer_spec> input_specs, output_specs;
+  std::vector<std::span<std::byte>> inputs, outputs;  ///< host memory, one span for each spec
+  std::vector<std::string> metrics;                   ///< Nsight Compute names; used by action::profile on a GPU
+  int pairs = 0;                                      ///< used by action::time
+  double copy_bytes = 0;                              ///< action::time: bytes that the copy reads, and again writes
+};
+
+/// What one source line asked of the memory system, over a launch.
+struct line_counters {
+  std::string file;
+  int line = 0;
+  std::string operation;  ///< "global load", "global store", "shared load", "shared store", "atomic"
+  std::uint64_t requests = 0;
+  std::uint64_t sectors = 0;     ///< global: 32-byte sectors
+  std::uint64_t wavefronts = 0;  ///< shared: passes over the banks
+  std::uint64_t ideal = 0;       ///< sectors or wavefronts that the same lanes need at best
+};
+
+struct launch_record {
+  std::string kernel;
+  std::uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+  std::uint64_t dynamic_shared_bytes = 0;
+  double modelled_seconds = 0;  ///< the simulated device's model; never a measurement
+  std::map<std::string, double> metrics;
+  std::vector<line_counters> lines;
+};
+
+struct response {
+  std::string error;                    ///< "" or why the call failed
+  std::vector<std::string> reports;     ///< what the simulated device's checkers found, one sentence each
+  std::vector<launch_record> launches;  ///< simulated device only
+  std::map<std::string, double>
+      metrics;                     ///< sums over all launches, by Nsight Compute name; missing = not available here
+  std::vector<std::string> notes;  ///< degradations, such as counters that this user may not read
+  std::vector<double> call_seconds, copy_seconds;  ///< action::time: pairs
+};
+
+/// Calls the entry in this process, on the device that this program was built for. Never throws for a fault of the
+/// student's code: that is `error`.
+response execute(const request& what);
+
+/// "sim" or "cuda": what `execute` runs the device part on.
+std::string backend_name();
+
+std::string to_json(const request& what);            ///< without the buffers' contents
+request request_from_json(const std::string& text);  ///< spans are empty; throws std::runtime_error
+std::string to_json(const response& what);
+response response_from_json(const std::string& text);
+
+}  // namespace lab

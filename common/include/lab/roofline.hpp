@@ -1,0 +1,26 @@
+// The roofline model's words (Williams, Waterman and Patterson, 2009): work, intensity, ridge point, attainable rate.
+#pragma once
+
+#include <algorithm>
+
+namespace lab {
+
+/// What the algorithm must do, whatever the code does.
+struct work {
+  double flops = 0.0;
+  double bytes = 0.0;  ///< to and from DRAM, each input once, each output once
+  double arithmetic_intensity() const { return flops / bytes; }  ///< FLOP per byte
+};
+
+/// Ceilings of one machine. Measured, never taken from a datasheet.
+struct roofline {
+  double peak_flops_per_second = 0.0;
+  double peak_bytes_per_second = 0.0;
+  double ridge_point() const { return peak_flops_per_second / peak_bytes_per_second; }  ///< FLOP per byte
+  /// FLOP per second that this work can reach at best.
+  double attainable(const work& w) const {
+    return std::min(peak_flops_per_second, w.arithmetic_intensity() * peak_bytes_per_second);
+  }
+};
+
+}  // namespace lab
