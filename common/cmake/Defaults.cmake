@@ -21,5 +21,7 @@ find_package(fmt REQUIRED)
 find_package(Boost REQUIRED COMPONENTS context)
 
 add_library(lab_defaults INTERFACE)
-target_compile_options(lab_defaults INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow>)
+# -Wno-restrict: g++ 12 warns of std::string's own operator+ (GCC bug 105651).
+target_compile_options(lab_defaults INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow
+                                              $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>>)
 target_include_directories(lab_defaults INTERFACE ${PROJECT_SOURCE_DIR}/common/include)

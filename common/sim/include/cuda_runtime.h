@@ -1,0 +1,6 @@
+// The simulated device's <cuda_runtime.h>: ordinary CUDA C++ under a host compiler. See common/sim/README.md.
+#pragma once
+
+#include "sim/api.h"
+#include "sim/device.h"
+#include "sim/launch.h"

@@ -1,0 +1,174 @@
+// What the parts of the simulated device share: addresses, accesses, counters, launches.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/api.h"
+#include "sim/launch.h"
+
+namespace sim {
+
+// ---- address space
+// ----------------------------------------------------------------------------------------------------
+
+constexpr std::uintptr_t heap_base =
+    0x2000'0000'0000;  ///< all of cudaMalloc lies in [heap_base, heap_base + heap_bytes)
+constexpr std::uintptr_t heap_bytes = std::uintptr_t{1} << 37;
+constexpr std::size_t sector_bytes = 32, word_bytes = 4, bank_count = 32, lanes_per_warp = 32;
+
+/// Reserved once; the kernel gives pages as they are touched. One byte of shadow for each word or sector.
+struct shadow_memory {
+  std::uint8_t* valid;         ///< by word: bit b says that byte b has been written
+  std::uint8_t* loaded_epoch;  ///< by sector: the launch that last loaded it, as a byte
+  std::uint8_t* stored_epoch;  ///< likewise, stored
+};
+const shadow_memory& shadow();
+
+struct allocation {
+  std::uintptr_t begin = 0, end = 0;
+  std::uint64_t number = 0;  ///< 1 for the program's first cudaMalloc
+};
+/// The live allocation that holds the address, or null. The table does not change during a launch.
+const allocation* find_allocation(std::uintptr_t address);
+/// The last allocation that begins at or before the address, live or freed; null where there is none.
+const allocation* nearest_allocation(std::uintptr_t address, bool* freed);
+void mark_valid(std::uintptr_t begin, std::size_t bytes);
+
+/// One array in shared memory: its place relative to the thread pointer.
+struct shared_array {
+  std::string name;
+  std::intptr_t offset = 0;
+  std::size_t bytes = 0;
+  bool dynamic = false;
+};
+/// All arrays declared __shared__ in this program, by offset; those declared extern are `dynamic`.
+const std::vector<shared_array>& shared_arrays();
+/// Offset from the thread pointer and size of the program's thread-local storage, which holds them.
+std::intptr_t thread_storage_offset();
+std::size_t thread_storage_bytes();
+/// Writable variables of the program itself (`__device__`), and its constants.
+bool is_program_variable(std::uintptr_t address);
+bool is_program_constant(std::uintptr_t address);
+
+// ---- observation
+// ------------------------------------------------------------------------------------------------------
+
+enum class operation : std::uint8_t { load, store, atomic };
+enum class space : std::uint8_t { global, shared };
+
+/// One lane's access. `site` names the instruction: program counter (48 bits), size in bytes (8), operation (8).
+struct access {
+  std::uint64_t site;
+  std::uintptr_t address;
+};
+constexpr std::uint64_t make_site(std::uintptr_t pc, std::size_t bytes, operation op) {
+  return pc | (std::uint64_t{bytes} << 48) | (static_cast<std::uint64_t>(op) << 56);
+}
+constexpr std::uintptr_t site_pc(std::uint64_t site) { return site & 0xffff'ffff'ffff; }
+constexpr std::size_t site_bytes(std::uint64_t site) { return (site >> 48) & 0xff; }
+constexpr operation site_operation(std::uint64_t site) { return static_cast<operation>(site >> 56); }
+
+/// Sums over all warp instructions of one site.
+struct site_counts {
+  std::uint64_t requests = 0, lanes = 0;
+  std::uint64_t sectors = 0, ideal_sectors = 0;        ///< global memory
+  std::uint64_t wavefronts = 0, ideal_wavefronts = 0;  ///< shared memory
+  void add(const site_counts& other);
+};
+
+enum class fault : std::uint8_t {
+  out_of_bounds,
+  use_after_free,
+  misaligned,
+  uninitialised,
+  illegal_address,
+  divergent_barrier,
+  missing_lane,
+};
+
+/// The first occurrence, by block and thread, of a fault at a site.
+struct fault_report {
+  fault what{};
+  std::uint64_t site = 0;
+  space where = space::global;
+  std::uint64_t block = 0;
+  std::uint32_t thread = 0;
+  std::uintptr_t address = 0;
+  std::string detail;
+  std::uint64_t occurrences = 1;
+};
+
+/// Counts of one launch, or of one worker's share of it.
+struct launch_counts {
+  std::map<std::pair<space, std::uint64_t>, site_counts> sites;
+  std::map<std::pair<fault, std::uint64_t>, fault_report> faults;
+  std::uint64_t unique_loaded_sectors = 0, unique_stored_sectors = 0;
+  std::uint64_t barriers = 0;     ///< __syncthreads, one for each warp
+  std::uint64_t collectives = 0;  ///< shuffles, votes, __syncwarp, one for each warp
+  std::uint64_t accesses = 0;     ///< observed, one for each lane
+  void add(const launch_counts& other);
+  void add(const fault_report& report);
+};
+
+struct launched {
+  std::string kernel;
+  configuration config;
+  launch_counts counts;
+  std::size_t static_shared_bytes = 0;
+  double modelled_seconds = 0;
+  bool aborted = false;
+};
+
+/// Every launch since the program began, oldest first.
+std::vector<launched>& launch_log();
+/// One sentence: what happened, where, by whom, and what to do.
+std::string describe(const launched& where, const fault_report& report);
+
+struct source_line {
+  std::string file;
+  int line = 0;
+};
+/// With SIM_REPORT set: an account of all launches on stderr when the program ends; exit code 1 where a checker
+/// complained.
+void report_at_exit();
+/// The source line of a program counter; {"?", 0} without debug information.
+source_line line_of(std::uintptr_t pc);
+
+// ---- scheduling, model, errors
+// -------------------------------------------------------------------------------------------
+
+/// Runs all blocks and fills `counts`, `aborted` and `static_shared_bytes`.
+void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t frame_bytes);
+
+struct device_description {
+  std::string name;
+  int compute_major = 0, compute_minor = 0, multiprocessors = 0;
+  double sm_clock_hertz = 0, memory_bytes = 0, l2_bytes = 0;
+  double copy_bytes_per_second = 0;  ///< reached by a large device-to-device copy, read + write
+  double l2_bytes_per_second = 0;
+  double fp32_flops_per_second = 0;
+  double host_copy_bytes_per_second = 0;
+  double launch_seconds = 0;  ///< from one kernel's start to the next, empty kernels in one stream
+  int max_threads_per_sm = 0, max_blocks_per_sm = 0;
+  std::size_t shared_per_sm_bytes = 0, shared_per_block_optin_bytes = 0;
+};
+const device_description& described_device();
+/// The slowest of DRAM, L2 and load/store units, plus the launch. A model, never a measurement.
+double model_seconds(const launched& what);
+
+std::mutex& runtime_mutex();
+/// Remembers the error for cudaGetLastError and returns it. A sticky error stays until cudaDeviceReset.
+cudaError_t fail(cudaError_t error, bool sticky = false);
+/// What every call returns once a kernel has gone wrong.
+cudaError_t sticky_error();
+void advance_clock(cudaStream_t stream, double seconds);
+std::size_t dynamic_shared_limit(const char* kernel);
+
+}  // namespace sim

@@ -1,0 +1,59 @@
+// lab::profiler on the simulated device: it counts all the time, so collecting is reading what has been added.
+#include "lab/profiler.hpp"
+
+#include "metrics.hpp"
+
+namespace lab {
+
+struct profiler::state {
+  std::vector<std::string> wanted;
+};
+
+profiler::profiler(std::vector<std::string> metrics) : state_(new state{std::move(metrics)}) {}
+profiler::~profiler() = default;
+
+profiler::result profiler::collect(const std::function<void()>& launch_once) {
+  const std::size_t before = sim::launch_log().size();
+  launch_once();
+  result r;
+  const auto& log = sim::launch_log();
+  double bytes[2] = {0, 0}, sectors[2] = {0, 0};
+  for (std::size_t i = before; i < log.size(); ++i) {
+    const sim::launched& l = log[i];
+    launch_record record;
+    record.kernel = l.kernel;
+    const dim3 dims[2] = {l.config.grid, l.config.block};
+    for (int d = 0; d < 2; ++d) {
+      auto& to = d == 0 ? record.grid : record.block;
+      to[0] = dims[d].x;
+      to[1] = dims[d].y;
+      to[2] = dims[d].z;
+    }
+    record.dynamic_shared_bytes = l.config.dynamic_shared_bytes;
+    record.modelled_seconds = l.modelled_seconds;
+    record.metrics = sim::metrics_of(l);
+    record.lines = sim::lines_of(l);
+    for (const auto& [name, value] : record.metrics)
+      if (name.ends_with(".sum")) r.metrics[name] += value;
+    for (const auto& [key, fault] : l.counts.faults) r.reports.push_back(sim::describe(l, fault));
+    r.launches.push_back(std::move(record));
+  }
+  // Quotients are made of sums, never averaged over launches.
+  const char* const operations[2] = {"ld", "st"};
+  for (int i = 0; i < 2; ++i) {
+    const std::string op = operations[i];
+    bytes[i] = r.metrics["smsp__sass_data_bytes_mem_global_op_" + op + ".sum"];
+    sectors[i] = r.metrics["l1tex__t_sectors_pipe_lsu_mem_global_op_" + op + ".sum"];
+    const double requests = r.metrics["l1tex__t_requests_pipe_lsu_mem_global_op_" + op + ".sum"];
+    if (sectors[i] == 0) continue;
+    r.metrics["smsp__sass_average_data_bytes_per_sector_mem_global_op_" + op + ".pct"] =
+        100 * bytes[i] / (32 * sectors[i]);
+    r.metrics["l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_" + op + ".ratio"] = sectors[i] / requests;
+  }
+  for (const std::string& name : state_->wanted)
+    if (!r.metrics.contains(name) && !name.ends_with(".pct") && !name.ends_with(".ratio"))
+      r.notes.push_back(name + " is not counted by the simulated device");
+  return r;
+}
+
+}  // namespace lab

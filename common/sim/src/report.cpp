@@ -1,0 +1,244 @@
+// What a launch did, in words and under Nsight Compute's names; and the account that a program gives at its end.
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "internal.hpp"
+#include "metrics.hpp"
+
+namespace sim {
+
+// ---- source lines
+// ---------------------------------------------------------------------------------------------------------
+
+source_line line_of(std::uintptr_t pc) {
+  static std::mutex mutex;
+  static std::unordered_map<std::uintptr_t, source_line> known;
+  const std::scoped_lock lock(mutex);
+  if (const auto found = known.find(pc); found != known.end()) return found->second;
+  static Dwfl* session = [] {
+    static char* no_path = nullptr;
+    static const Dwfl_Callbacks callbacks = {dwfl_linux_proc_find_elf, dwfl_standard_find_debuginfo, nullptr, &no_path};
+    Dwfl* s = dwfl_begin(&callbacks);
+    if (s && dwfl_linux_proc_report(s, getpid()) == 0) dwfl_report_end(s, nullptr, nullptr);
+    return s;
+  }();
+  source_line line{"?", 0};
+  if (session)  // a return address is one past the call
+    if (Dwfl_Line* found = dwfl_getsrc(session, pc - 1))
+      if (const char* file = dwfl_lineinfo(found, nullptr, &line.line, nullptr, nullptr, nullptr)) line.file = file;
+  return known[pc] = line;
+}
+
+// ---- one launch in Nsight Compute's words
+// ---------------------------------------------------------------------------------
+
+std::map<std::string, double> metrics_of(const launched& what) {
+  struct sums {
+    double requests = 0, sectors = 0, bytes = 0, wavefronts = 0, ideal = 0;
+  };
+  std::map<std::pair<space, operation>, sums> by;
+  for (const auto& [key, c] : what.counts.sites) {
+    sums& s = by[{key.first, site_operation(key.second)}];
+    s.requests += static_cast<double>(c.requests);
+    s.sectors += static_cast<double>(c.sectors);
+    s.bytes += static_cast<double>(c.lanes * site_bytes(key.second));
+    s.wavefronts += static_cast<double>(c.wavefronts);
+    s.ideal += static_cast<double>(c.ideal_wavefronts);
+  }
+  std::map<std::string, double> m;
+  double wavefronts = 0, conflicts = 0;
+  for (const auto& [op, name] : {std::pair{operation::load, "ld"}, {operation::store, "st"}}) {
+    const sums& g = by[{space::global, op}];
+    m[fmt::format("l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum", name)] = g.requests;
+    m[fmt::format("l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum", name)] = g.sectors;
+    m[fmt::format("smsp__inst_executed_op_global_{}.sum", name)] = g.requests;
+    m[fmt::format("smsp__sass_data_bytes_mem_global_op_{}.sum", name)] = g.bytes;
+    if (g.sectors > 0) {
+      m[fmt::format("smsp__sass_average_data_bytes_per_sector_mem_global_op_{}.pct", name)] =
+          100 * g.bytes / (g.sectors * sector_bytes);
+      m[fmt::format("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_{}.ratio", name)] =
+          g.sectors / g.requests;
+    }
+    const sums& s = by[{space::shared, op}];
+    m[fmt::format("smsp__inst_executed_op_shared_{}.sum", name)] = s.requests;
+    m[fmt::format("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum", name)] = s.wavefronts;
+    m[fmt::format("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum", name)] = s.wavefronts - s.ideal;
+    wavefronts += s.wavefronts;
+    conflicts += s.wavefronts - s.ideal;
+  }
+  const sums& atomics = by[{space::global, operation::atomic}];
+  m["l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum"] = atomics.requests;
+  m["l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum"] = atomics.sectors;
+  m["smsp__inst_executed_op_shared_atom.sum"] = by[{space::shared, operation::atomic}].requests;
+  m["l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"] = wavefronts;
+  m["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"] = conflicts;
+  m["sm__inst_executed_op_barrier.sum"] = static_cast<double>(what.counts.barriers);
+  // Modelled: each sector that the launch touches crosses the bus once.
+  m["dram__bytes_read.sum"] = static_cast<double>(what.counts.unique_loaded_sectors * sector_bytes);
+  m["dram__bytes_write.sum"] = static_cast<double>(what.counts.unique_stored_sectors * sector_bytes);
+  m["gpu__time_duration.sum"] = what.modelled_seconds * 1e9;
+  return m;
+}
+
+std::vector<lab::line_counters> lines_of(const launched& what) {
+  std::map<std::tuple<std::string, int, std::string>, lab::line_counters> lines;
+  for (const auto& [key, c] : what.counts.sites) {
+    const source_line at = line_of(site_pc(key.second));
+    const operation op = site_operation(key.second);
+    const std::string name = fmt::format("{} {}", key.first == space::global ? "global" : "shared",
+                                         op == operation::load    ? "load"
+                                         : op == operation::store ? "store"
+                                                                  : "atomic");
+    lab::line_counters& l = lines[{at.file, at.line, name}];
+    l.file = at.file;
+    l.line = at.line;
+    l.operation = name;
+    l.requests += c.requests;
+    l.sectors += c.sectors;
+    l.wavefronts += c.wavefronts;
+    l.ideal += c.ideal_sectors + c.ideal_wavefronts;
+  }
+  std::vector<lab::line_counters> sorted;
+  for (auto& [key, l] : lines) sorted.push_back(std::move(l));
+  return sorted;
+}
+
+std::string describe(const launched& where, const fault_report& r) {
+  const source_line at = line_of(site_pc(r.site));
+  const auto& grid = where.config.grid;
+  const auto& block = where.config.block;
+  const std::string thread = fmt::format("block ({},{},{}) thread ({},{},{})", r.block % grid.x,
+                                         r.block / grid.x % grid.y, r.block / grid.x / grid.y, r.thread % block.x,
+                                         r.thread / block.x % block.y, r.thread / block.x / block.y);
+  const operation op = site_operation(r.site);
+  const std::string access = fmt::format("{} of {} bytes",
+                                         op == operation::load    ? "load"
+                                         : op == operation::store ? "store"
+                                                                  : "atomic",
+                                         site_bytes(r.site));
+  const char* memory = r.where == space::global ? "global" : "shared";
+  std::string place;
+  if (r.where == space::global && r.what != fault::illegal_address) {
+    bool freed = false;
+    if (const allocation* a = nearest_allocation(r.address, &freed)) {
+      place = r.address < a->end ? fmt::format(", byte {} of allocation {} of {} bytes", r.address - a->begin,
+                                               a->number, a->end - a->begin)
+                                 : fmt::format(", {} bytes past the end of allocation {} of {} bytes",
+                                               r.address - a->end, a->number, a->end - a->begin);
+    }
+  }
+  std::string what;
+  switch (r.what) {
+    case fault::out_of_bounds:
+      what = fmt::format("{} {} out of bounds{}; check the index against the size", memory, access, place);
+      break;
+    case fault::use_after_free: what = fmt::format("{} {} after cudaFree{}", memory, access, place); break;
+    case fault::misaligned:
+      what = fmt::format("misaligned {} {}; its address must be a multiple of {}", memory, access, site_bytes(r.site));
+      break;
+    case fault::uninitialised:
+      what = fmt::format("{} {} that nobody has written{}; write them first{}", memory, access, place,
+                         r.where == space::shared ? ", and put __syncthreads() between" : "");
+      break;
+    case fault::illegal_address:
+      what = fmt::format("{} at {:#x}, which is no device memory; is it a host pointer, or null?", access, r.address);
+      break;
+    case fault::divergent_barrier:
+      what = fmt::format(
+          "__syncthreads() not reached by all threads: {}; move it out of the branch, or let nobody return "
+          "before it",
+          r.detail);
+      break;
+    case fault::missing_lane:
+      what = fmt::format("warp function with lanes missing: {}; give it the mask of the lanes that call it", r.detail);
+      break;
+  }
+  return fmt::format("{}:{}: {}: {}: {}{}", at.file, at.line, where.kernel, thread, what,
+                     r.occurrences > 1 ? fmt::format(" ({} times)", r.occurrences) : "");
+}
+
+// ---- the account at the end of a program (./course run)
+// --------------------------------------------------------------------
+
+namespace {
+
+std::string dimensions(const dim3& d) {
+  return d.z > 1   ? fmt::format("{}x{}x{}", d.x, d.y, d.z)
+         : d.y > 1 ? fmt::format("{}x{}", d.x, d.y)
+                   : std::to_string(d.x);
+}
+
+std::string quotient(std::uint64_t a, std::uint64_t b) {
+  return b == 0 ? "-" : fmt::format("{:.2f}", static_cast<double>(a) / static_cast<double>(b));
+}
+
+void print_account() {
+  const auto& log = launch_log();
+  if (log.empty()) {
+    fmt::print(stderr, "simulated device: no kernel ran\n");
+    return;
+  }
+  fmt::print(stderr, "\nsimulated {}, {} launches. Counts are exact, times are modelled.\n\n", described_device().name,
+             log.size());
+  fmt::print(stderr, "{:28} {:>12} {:>9} {:>10} {:>8} {:>8} {:>9} {:>13}\n", "kernel", "grid", "block", "requests",
+             "ld s/r", "st s/r", "conflicts", "modelled us");
+  for (const launched& l : log) {
+    std::map<std::string, double> m = metrics_of(l);
+    const double requests =
+        m["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"] + m["l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"];
+    const auto rate = [&](const char* op) {
+      const double r = m[fmt::format("l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum", op)];
+      return r == 0 ? std::string("-")
+                    : fmt::format("{:.2f}", m[fmt::format("l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum", op)] / r);
+    };
+    fmt::print(stderr, "{:28.28} {:>12} {:>9} {:>10.0f} {:>8} {:>8} {:>9.0f} {:>13.2f}\n", l.kernel,
+               dimensions(l.config.grid), dimensions(l.config.block), requests, rate("ld"), rate("st"),
+               m["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"], l.modelled_seconds * 1e6);
+  }
+  std::map<std::tuple<std::string, int, std::string>, lab::line_counters> lines;
+  for (const launched& l : log)
+    for (const lab::line_counters& c : lines_of(l)) {
+      lab::line_counters& sum = lines[{c.file, c.line, c.operation}];
+      sum.requests += c.requests;
+      sum.sectors += c.sectors;
+      sum.wavefronts += c.wavefronts;
+      sum.ideal += c.ideal;
+    }
+  fmt::print(stderr, "\n{:40} {:14} {:>10} {:>9} {:>9} {:>7}\n", "line", "operation", "requests", "s/request",
+             "wf/request", "ideal");
+  for (const auto& [key, c] : lines) {
+    const auto& [file, line, op] = key;
+    const std::string at = fmt::format("{}:{}", file.substr(file.find_last_of('/') + 1), line);
+    const bool shared = op.starts_with("shared");
+    fmt::print(stderr, "{:40.40} {:14} {:>10} {:>9} {:>9} {:>7}\n", at, op, c.requests,
+               shared ? "" : quotient(c.sectors, c.requests), shared ? quotient(c.wavefronts, c.requests) : "",
+               quotient(c.ideal, c.requests));
+  }
+  int faults = 0;
+  for (const launched& l : log)
+    for (const auto& [key, r] : l.counts.faults) {
+      if (faults++ == 0) fmt::print(stderr, "\n");
+      fmt::print(stderr, "error: {}\n", describe(l, r));
+    }
+  std::fflush(stderr);
+  if (faults > 0) _exit(1);
+}
+
+}  // namespace
+
+void report_at_exit() {
+  const char* wanted = std::getenv("SIM_REPORT");
+  if (wanted && *wanted != '\0')
+    std::atexit([] {
+      std::fflush(stdout);
+      print_account();
+    });
+}
+
+}  // namespace sim

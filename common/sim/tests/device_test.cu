@@ -1,0 +1,501 @@
+// The simulated device as a CUDA program sees it: what it computes, what it counts, what it finds.
+#include <cuda_runtime.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include <lab/profiler.hpp>
+
+namespace {
+
+using counts = lab::profiler::result;
+
+counts observe(const std::function<void()>& launch) {
+  counts result = lab::profiler({}).collect(launch);
+  return result;
+}
+
+double metric(const counts& c, const std::string& name) {
+  const auto found = c.metrics.find(name);
+  return found == c.metrics.end() ? -1 : found->second;
+}
+double loads(const counts& c) {
+  return metric(c, "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio");
+}
+double stores(const counts& c) {
+  return metric(c, "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio");
+}
+
+template <class T>
+struct on_device {
+  explicit on_device(std::size_t n) : size(n) { EXPECT_EQ(cudaMalloc(&data, n * sizeof(T)), cudaSuccess); }
+  explicit on_device(const std::vector<T>& values) : on_device(values.size()) {
+    EXPECT_EQ(cudaMemcpy(data, values.data(), size * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
+  }
+  ~on_device() { cudaFree(data); }
+  std::vector<T> host() const {
+    std::vector<T> values(size);
+    EXPECT_EQ(cudaMemcpy(values.data(), data, size * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
+    return values;
+  }
+  T* data = nullptr;
+  std::size_t size;
+};
+
+std::vector<float> ramp(std::size_t n) {
+  std::vector<float> values(n);
+  std::iota(values.begin(), values.end(), 0.0f);
+  return values;
+}
+
+std::string only_report(const counts& c) {
+  EXPECT_EQ(c.reports.size(), 1u);
+  return c.reports.empty() ? "" : c.reports[0];
+}
+
+struct DeviceTest : testing::Test {
+  void TearDown() override { cudaDeviceReset(); }
+};
+using Sectors = DeviceTest;
+using Banks = DeviceTest;
+using Warps = DeviceTest;
+using Blocks = DeviceTest;
+using Checkers = DeviceTest;
+using Runtime = DeviceTest;
+
+// ---- sectors
+// ------------------------------------------------------------------------------------------------------------
+
+__global__ void copy(float* out, const float* in, int n, int stride, int offset) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[i * stride + offset];
+}
+
+double copy_loads(int stride, int offset) {
+  const on_device<float> in(ramp(4096 * 64)), out(4096);
+  const counts c = observe([&] { copy<<<16, 256>>>(out.data, in.data, 4096, stride, offset); });
+  EXPECT_EQ(stores(c), 4);
+  EXPECT_TRUE(c.reports.empty());
+  return loads(c);
+}
+
+TEST_F(Sectors, ScalarLoadsByStrideAndOffset) {
+  EXPECT_EQ(copy_loads(1, 0), 4);
+  EXPECT_EQ(copy_loads(1, 1), 5);
+  EXPECT_EQ(copy_loads(1, 8), 4);
+  EXPECT_EQ(copy_loads(2, 0), 8);
+  EXPECT_EQ(copy_loads(3, 0), 12);
+  EXPECT_EQ(copy_loads(8, 0), 32);
+  EXPECT_EQ(copy_loads(32, 0), 32);
+  EXPECT_EQ(copy_loads(0, 5), 1);  // a broadcast
+}
+
+template <class T>
+__global__ void copy_as(T* out, const T* in) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  T value = in[i];
+  value.x += 1;
+  out[i] = value;
+}
+
+TEST_F(Sectors, VectorsMoveWhole) {
+  const on_device<float> in(ramp(4096)), out(4096);
+  const counts two = observe([&] { copy_as<<<8, 256>>>((float2*)out.data, (const float2*)in.data); });
+  EXPECT_EQ(loads(two), 8);
+  EXPECT_EQ(stores(two), 8);
+  const counts four = observe([&] { copy_as<<<4, 256>>>((float4*)out.data, (const float4*)in.data); });
+  EXPECT_EQ(loads(four), 16);
+  EXPECT_EQ(stores(four), 16);
+  EXPECT_EQ(metric(four, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"), 32);
+  // CUDA aligns float3 to 4 bytes: three loads of 12 sectors.
+  const on_device<float> in3(ramp(3072)), out3(3072);
+  const counts three = observe([&] { copy_as<<<4, 256>>>((float3*)out3.data, (const float3*)in3.data); });
+  EXPECT_EQ(metric(three, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"), 96);
+  EXPECT_EQ(loads(three), 12);
+}
+
+__global__ void half_the_lanes(float* out) {
+  if (threadIdx.x % 32 < 16)
+    out[threadIdx.x] = 1;
+  else
+    out[threadIdx.x] = 2;
+}
+
+TEST_F(Sectors, BranchesMakeTwoRequests) {
+  const on_device<float> out(64);
+  const counts c = observe([&] { half_the_lanes<<<1, 64>>>(out.data); });
+  // g++ may merge the two stores into one; nvcc predicates. Sectors are the same whichever way.
+  EXPECT_EQ(metric(c, "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"), 8);
+}
+
+__global__ void unequal_loops(float* out) {
+  const int lane = threadIdx.x;
+  for (int i = 0; i <= lane % 4; ++i) out[i * 32 + lane] = 1;
+}
+
+TEST_F(Sectors, LanesThatLeaveALoopEarly) {
+  const on_device<float> out(128);
+  const counts c = observe([&] { unequal_loops<<<1, 32>>>(out.data); });
+  EXPECT_EQ(metric(c, "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"), 4);
+}
+
+__global__ void long_loop(const float* in, float* out, int n) {
+  float sum = 0;
+  for (int i = 0; i < n + static_cast<int>(threadIdx.x) % 2 * 100; ++i) sum += in[i * 32 + threadIdx.x];
+  out[threadIdx.x] = sum;
+}
+
+TEST_F(Sectors, MoreAccessesThanARecordHolds) {
+  const on_device<float> in(ramp(3100 * 32)), out(32);
+  const counts c = observe([&] { long_loop<<<1, 32>>>(in.data, out.data, 3000); });
+  EXPECT_EQ(metric(c, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"), 3100);
+  EXPECT_EQ(metric(c, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"), 3100 * 4);
+  EXPECT_EQ(metric(c, "dram__bytes_read.sum"), 3100 * 128);
+}
+
+// ---- transposes
+// ---------------------------------------------------------------------------------------------------------
+
+__global__ void transpose_naive(float* out, const float* in, int rows, int columns) {
+  const int c = blockIdx.x * 32 + threadIdx.x;
+  for (int k = threadIdx.y; k < 32; k += 8) {
+    const int r = blockIdx.y * 32 + k;
+    if (r < rows && c < columns) out[c * rows + r] = in[r * columns + c];
+  }
+}
+
+template <int pitch>
+__global__ void transpose_tiled(float* out, const float* in, int rows, int columns) {
+  __shared__ float tile[32][pitch];
+  const int c0 = blockIdx.x * 32, r0 = blockIdx.y * 32, lane = threadIdx.x;
+  for (int k = threadIdx.y; k < 32; k += 8)
+    if (r0 + k < rows && c0 + lane < columns) tile[k][lane] = in[(r0 + k) * columns + c0 + lane];
+  __syncthreads();
+  for (int k = threadIdx.y; k < 32; k += 8)
+    if (c0 + k < columns && r0 + lane < rows) out[(c0 + k) * rows + r0 + lane] = tile[lane][k];
+}
+
+TEST_F(Banks, TransposesAsTheHardwareCountsThem) {
+  const int n = 256;
+  const std::vector<float> values = ramp(n * n);
+  const on_device<float> in(values), out(n * n);
+  const dim3 grid(n / 32, n / 32), block(32, 8);
+  const std::string conflicts = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum";
+  const counts naive = observe([&] { transpose_naive<<<grid, block>>>(out.data, in.data, n, n); });
+  EXPECT_EQ(loads(naive), 4);
+  EXPECT_EQ(stores(naive), 32);
+  const counts tiled = observe([&] { transpose_tiled<32><<<grid, block>>>(out.data, in.data, n, n); });
+  EXPECT_EQ(loads(tiled), 4);
+  EXPECT_EQ(stores(tiled), 4);
+  EXPECT_EQ(metric(tiled, conflicts), 31 * n * n / 32);
+  const counts padded = observe([&] { transpose_tiled<33><<<grid, block>>>(out.data, in.data, n, n); });
+  EXPECT_EQ(loads(padded), 4);
+  EXPECT_EQ(stores(padded), 4);
+  EXPECT_EQ(metric(padded, conflicts), 0);
+  const std::vector<float> result = out.host();
+  for (int r = 0; r < n; ++r)
+    for (int c = 0; c < n; ++c) ASSERT_EQ(result[c * n + r], values[r * n + c]);
+}
+
+TEST_F(Banks, LinesAreNamed) {
+  const on_device<float> in(ramp(1024)), out(1024);
+  const counts c = observe([&] { transpose_tiled<32><<<dim3(1, 1), dim3(32, 8)>>>(out.data, in.data, 32, 32); });
+  ASSERT_EQ(c.launches.size(), 1u);
+  int worst_line = 0;
+  for (const auto& line : c.launches[0].lines)
+    if (line.operation == "shared load") {
+      worst_line = line.line;
+      EXPECT_NE(line.file.find("device_test.cu"), std::string::npos);
+      EXPECT_EQ(line.wavefronts, 32u * line.requests);
+    }
+  EXPECT_GT(worst_line, 0);
+}
+
+template <class T>
+__global__ void shared_rows(T* out) {
+  __shared__ T tile[128];
+  tile[threadIdx.x] = T{};
+  __syncthreads();
+  out[threadIdx.x] = tile[threadIdx.x];
+}
+
+TEST_F(Banks, WideAccessesTakeTheirPasses) {
+  const on_device<float> out(512);
+  const std::string wavefronts = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum";
+  EXPECT_EQ(metric(observe([&] { shared_rows<<<1, 128>>>(out.data); }), wavefronts), 4);
+  EXPECT_EQ(metric(observe([&] { shared_rows<<<1, 128>>>((float2*)out.data); }), wavefronts), 8);
+  EXPECT_EQ(metric(observe([&] { shared_rows<<<1, 128>>>((float4*)out.data); }), wavefronts), 16);
+}
+
+__global__ void dynamic_sum(float* out, const float* in) {
+  extern __shared__ float buffer[];
+  buffer[threadIdx.x] = in[threadIdx.x];
+  for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) buffer[threadIdx.x] += buffer[threadIdx.x + half];
+  }
+  if (threadIdx.x == 0) *out = buffer[0];
+}
+
+TEST_F(Blocks, DynamicSharedMemory) {
+  const on_device<float> in(ramp(256)), out(1);
+  const counts c = observe([&] { dynamic_sum<<<1, 256, 256 * sizeof(float)>>>(out.data, in.data); });
+  EXPECT_EQ(out.host()[0], 255 * 256 / 2);
+  EXPECT_TRUE(c.reports.empty()) << c.reports[0];
+  const counts short_of_one = observe([&] { dynamic_sum<<<1, 256, 255 * sizeof(float)>>>(out.data, in.data); });
+  bool found = false;
+  for (const std::string& r : short_of_one.reports)
+    found |= r.find("thread (255,0,0): shared store of 4 bytes out of bounds") != std::string::npos;
+  EXPECT_TRUE(found);
+}
+
+// ---- warps and blocks
+// -----------------------------------------------------------------------------------------------------
+
+__global__ void warp_functions(int* out) {
+  const int lane = threadIdx.x;
+  const unsigned all = 0xffffffffu;
+  out[lane] = __shfl_sync(all, lane, 5);
+  out[32 + lane] = __shfl_up_sync(all, lane, 3);
+  out[64 + lane] = __shfl_down_sync(all, lane, 3, 16);
+  out[96 + lane] = __shfl_xor_sync(all, lane, 1);
+  out[128 + lane] = static_cast<int>(__ballot_sync(all, lane % 2));
+  out[160 + lane] = __any_sync(all, lane == 7) + 2 * __all_sync(all, lane == 7);
+  int sum = lane;
+  for (int d = 16; d > 0; d /= 2) sum += __shfl_down_sync(all, sum, d);
+  out[192 + lane] = sum;
+  if (lane < 8)
+    out[224 + lane] = __shfl_xor_sync(0xffu, lane, 4);
+  else
+    out[224 + lane] = static_cast<int>(__ballot_sync(0xffffff00u, 1));
+}
+
+TEST_F(Warps, FunctionsOverLanes) {
+  const on_device<int> out(256);
+  const counts c = observe([&] { warp_functions<<<1, 32>>>(out.data); });
+  EXPECT_TRUE(c.reports.empty()) << c.reports[0];
+  const std::vector<int> r = out.host();
+  for (int lane = 0; lane < 32; ++lane) {
+    EXPECT_EQ(r[lane], 5);
+    EXPECT_EQ(r[32 + lane], lane < 3 ? lane : lane - 3);
+    EXPECT_EQ(r[64 + lane], lane % 16 < 13 ? lane + 3 : lane);
+    EXPECT_EQ(r[96 + lane], lane ^ 1);
+    EXPECT_EQ(static_cast<unsigned>(r[128 + lane]), 0xaaaaaaaau);
+    EXPECT_EQ(r[160 + lane], 1);
+    EXPECT_EQ(static_cast<unsigned>(r[224 + lane]), lane < 8 ? lane ^ 4 : 0xffffff00u);
+  }
+  EXPECT_EQ(r[192], 31 * 32 / 2);
+}
+
+__global__ void count_all(int* total, float* sum, unsigned* highest) {
+  atomicAdd(total, 1);
+  atomicAdd(sum, 0.5f);
+  atomicMax(highest, blockIdx.x * blockDim.x + threadIdx.x);
+}
+
+TEST_F(Blocks, AtomicsAcrossBlocks) {
+  const on_device<int> total(std::vector<int>{0});
+  const on_device<float> sum(std::vector<float>{0});
+  const on_device<unsigned> highest(std::vector<unsigned>{0});
+  const counts c = observe([&] { count_all<<<100, 256>>>(total.data, sum.data, highest.data); });
+  EXPECT_EQ(total.host()[0], 25600);
+  EXPECT_EQ(sum.host()[0], 12800);
+  EXPECT_EQ(highest.host()[0], 25599u);
+  EXPECT_EQ(metric(c, "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum"), 3 * 800);
+  EXPECT_TRUE(c.reports.empty());
+}
+
+__constant__ float factors[4];
+__device__ int device_counter;
+
+__global__ void use_program_variables(float* out) {
+  out[threadIdx.x] = factors[threadIdx.x % 4];
+  atomicAdd(&device_counter, 1);
+}
+
+TEST_F(Blocks, ConstantAndDeviceVariables) {
+  const float values[4] = {1, 2, 3, 4};
+  ASSERT_EQ(cudaMemcpyToSymbol(factors, values, sizeof values), cudaSuccess);
+  const on_device<float> out(32);
+  const counts c = observe([&] { use_program_variables<<<1, 32>>>(out.data); });
+  EXPECT_TRUE(c.reports.empty());
+  EXPECT_EQ(out.host()[6], 3);
+  int counted = 0;
+  ASSERT_EQ(cudaMemcpyFromSymbol(&counted, device_counter, sizeof counted), cudaSuccess);
+  EXPECT_EQ(counted, 32);
+  EXPECT_EQ(metric(c, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"), 0);  // constants take another way
+}
+
+__global__ void where_am_i(uint3* threads, uint3* blocks) {
+  const unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+  const unsigned i = block * 24 + threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  threads[i] = threadIdx;
+  blocks[i] = blockIdx;
+}
+
+TEST_F(Blocks, Coordinates) {
+  const on_device<uint3> threads(24 * 24), blocks(24 * 24);
+  where_am_i<<<dim3(2, 3, 4), dim3(4, 3, 2)>>>(threads.data, blocks.data);
+  const auto t = threads.host(), b = blocks.host();
+  EXPECT_EQ(t[23].x * 100 + t[23].y * 10 + t[23].z, 321u);
+  EXPECT_EQ(b[24 * 23].x * 100 + b[24 * 23].y * 10 + b[24 * 23].z, 123u);
+}
+
+// ---- checkers
+// -----------------------------------------------------------------------------------------------------------
+
+TEST_F(Checkers, OutOfBoundsNamesThreadAndLine) {
+  const on_device<float> in(ramp(100)), out(128);
+  const std::string r = only_report(observe([&] { copy<<<1, 128>>>(out.data, in.data, 128, 1, 0); }));
+  EXPECT_NE(r.find("device_test.cu:"), std::string::npos) << r;
+  EXPECT_NE(
+      r.find(
+          "block (0,0,0) thread (100,0,0): global load of 4 bytes out of bounds, 0 bytes past the end of allocation"),
+      std::string::npos)
+      << r;
+  EXPECT_NE(r.find("(28 times)"), std::string::npos) << r;
+}
+
+TEST_F(Checkers, ReadsOfWhatNobodyWrote) {
+  const on_device<float> in(128), out(128);
+  const std::string r = only_report(observe([&] { copy<<<1, 128>>>(out.data, in.data, 128, 1, 0); }));
+  EXPECT_NE(r.find("global load of 4 bytes that nobody has written"), std::string::npos) << r;
+}
+
+__global__ void forgets_the_barrier(float* out) {
+  __shared__ float tile[64];
+  tile[threadIdx.x] = 1;
+  out[threadIdx.x] = tile[63 - threadIdx.x];
+}
+
+TEST_F(Checkers, SharedMemoryReadBeforeItIsWritten) {
+  const on_device<float> out(64);
+  const std::string r = only_report(observe([&] { forgets_the_barrier<<<1, 64>>>(out.data); }));
+  EXPECT_NE(r.find("shared load of 4 bytes that nobody has written"), std::string::npos) << r;
+  EXPECT_NE(r.find("__syncthreads()"), std::string::npos) << r;
+}
+
+TEST_F(Checkers, UseAfterFree) {
+  const on_device<float> in(ramp(64));
+  float* gone = nullptr;
+  ASSERT_EQ(cudaMalloc(&gone, 256), cudaSuccess);
+  ASSERT_EQ(cudaFree(gone), cudaSuccess);
+  const std::string r = only_report(observe([&] { copy<<<1, 64>>>(gone, in.data, 64, 1, 0); }));
+  EXPECT_NE(r.find("after cudaFree"), std::string::npos) << r;
+}
+
+TEST_F(Checkers, HostPointersAreIllegal) {
+  const on_device<float> in(ramp(64));
+  std::vector<float> host(64);
+  const std::string r = only_report(observe([&] { copy<<<1, 64>>>(host.data(), in.data, 64, 1, 0); }));
+  EXPECT_NE(r.find("no device memory"), std::string::npos) << r;
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+  float* more = nullptr;
+  EXPECT_EQ(cudaMalloc(&more, 4), cudaErrorIllegalAddress);  // sticky, as on a GPU
+  EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+}
+
+__global__ void misaligned_load(float* out, const float* in) { *(float4*)out = *(const float4*)(in + 1); }
+
+TEST_F(Checkers, Misaligned) {
+  const on_device<float> in(ramp(64)), out(4);
+  const std::string r = only_report(observe([&] { misaligned_load<<<1, 1>>>(out.data, in.data); }));
+  EXPECT_NE(r.find("misaligned global load; its address must be a multiple of 16"), std::string::npos) << r;
+}
+
+__global__ void half_returns_before_the_barrier(float* out) {
+  if (threadIdx.x >= 128) return;
+  __syncthreads();
+  out[threadIdx.x] = 1;
+}
+
+TEST_F(Checkers, DivergentBarrier) {
+  const on_device<float> out(128);
+  const std::string r = only_report(observe([&] { half_returns_before_the_barrier<<<1, 256>>>(out.data); }));
+  EXPECT_NE(r.find("128 of 256 threads wait at it, 128 have returned"), std::string::npos) << r;
+}
+
+__global__ void waits_for_nobody(float* out) {
+  if (threadIdx.x == 0)
+    __shfl_sync(0xffffffffu, 1, 0);
+  else
+    __syncthreads();
+  out[threadIdx.x] = 1;
+}
+
+TEST_F(Checkers, LanesThatNeverCome) {
+  const on_device<float> out(32);
+  const std::string r = only_report(observe([&] { waits_for_nobody<<<1, 32>>>(out.data); }));
+  EXPECT_NE(r.find("lanes missing"), std::string::npos) << r;
+  EXPECT_NE(cudaDeviceSynchronize(), cudaSuccess);
+}
+
+// ---- the runtime API
+// ------------------------------------------------------------------------------------------------------
+
+TEST_F(Runtime, RefusesLaunchesOverTheLimits) {
+  const on_device<float> out(1);
+  const auto launch = [&](dim3 grid, dim3 block, std::size_t shared) {
+    copy<<<grid, block, shared>>>(out.data, out.data, 0, 1, 0);
+    return cudaGetLastError();
+  };
+  EXPECT_EQ(launch(1, 1024, 0), cudaSuccess);
+  EXPECT_EQ(launch(1, 1025, 0), cudaErrorInvalidConfiguration);
+  EXPECT_EQ(launch(0, 32, 0), cudaErrorInvalidConfiguration);
+  EXPECT_EQ(launch(1, dim3(1, 1, 65), 0), cudaErrorInvalidConfiguration);
+  EXPECT_EQ(launch(dim3(1, 65536), 32, 0), cudaErrorInvalidConfiguration);
+  EXPECT_EQ(launch(1, 32, 49 * 1024), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+
+TEST_F(Runtime, ChecksCopies) {
+  const on_device<float> in(ramp(64));
+  std::vector<float> host(128);
+  EXPECT_EQ(cudaMemcpy(host.data(), in.data, 65 * 4, cudaMemcpyDeviceToHost), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemcpy(host.data(), in.data, 64 * 4, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemcpy(host.data(), in.data, 64 * 4, cudaMemcpyDefault), cudaSuccess);
+  EXPECT_EQ(host[63], 63);
+  float* p = nullptr;
+  EXPECT_EQ(cudaMalloc(&p, std::size_t{1} << 40), cudaErrorMemoryAllocation);
+  EXPECT_EQ(cudaMalloc(&p, 100), cudaSuccess);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(p) % 256, 0u);
+  EXPECT_EQ(cudaFree(p + 1), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaFree(p), cudaSuccess);
+  EXPECT_EQ(cudaFree(p), cudaErrorInvalidValue);
+}
+
+TEST_F(Runtime, EventsGoByTheModelledClock) {
+  const std::size_t n = 1 << 24;
+  const on_device<float> a(n), b(n);
+  cudaEvent_t start = nullptr, stop = nullptr;
+  cudaEventCreate(&start);
+  cudaEventCreate(&stop);
+  cudaMemset(a.data, 0, n * 4);
+  float first = 0, second = 0;
+  for (float* ms : {&first, &second}) {
+    cudaEventRecord(start);
+    cudaMemcpyAsync(b.data, a.data, n * 4, cudaMemcpyDeviceToDevice);
+    cudaEventRecord(stop);
+    cudaEventSynchronize(stop);
+    EXPECT_EQ(cudaEventElapsedTime(ms, start, stop), cudaSuccess);
+  }
+  EXPECT_EQ(first, second);  // no noise: it is a model
+  EXPECT_NEAR(first, 1e3 * (2.0 * n * 4 / 4.25e12 + 2.5e-6), 1e-4);
+  cudaEventDestroy(start);
+  cudaEventDestroy(stop);
+}
+
+TEST_F(Runtime, SlowAccessIsModelledSlower) {
+  const int n = 2048;
+  const on_device<float> in(ramp(n * n)), out(n * n);
+  const dim3 grid(n / 32, n / 32), block(32, 8);
+  const auto modelled = [&](auto kernel) {
+    return metric(observe([&] { kernel<<<grid, block>>>(out.data, in.data, n, n); }), "gpu__time_duration.sum");
+  };
+  EXPECT_GT(modelled(transpose_naive), 1.5 * modelled(transpose_tiled<33>));
+}
+
+}  // namespace

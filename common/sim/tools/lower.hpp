@@ -1,0 +1,20 @@
+// Turns `kernel<<<grid, block>>>(x)` into what a C++ compiler can read; nothing else changes and no line moves.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace sim {
+
+/// What the source says wrong, and where. `what()` reads "line 12: ...".
+struct lowering_error : std::runtime_error {
+  lowering_error(int at, const std::string& message)
+      : std::runtime_error("line " + std::to_string(at) + ": " + message), line(at) {}
+  int line;
+};
+
+/// The same text with each launch `K<<<C>>>` replaced by `SIM_KERNEL(K)(::sim::configure(C))`; as many lines as before.
+/// Throws lowering_error for a launch without an end, or with nothing to launch.
+std::string lower_launches(const std::string& source);
+
+}  // namespace sim
