@@ -1,0 +1,226 @@
+// Calls one function of the contract on the device that this program was built for. Compiled twice: for a GPU, and
+// with LAB_BACKEND_SIM for the simulated device, whose cuda_runtime.h then stands in for the toolkit's.
+#include "lab/execute.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <optional>
+#include <random>
+#include <stdexcept>
+
+#include "lab/call.hpp"
+#include "lab/device.hpp"
+#include "lab/profiler.hpp"
+
+namespace lab {
+namespace {
+
+using bytes_on_device = device_buffer<std::byte>;
+
+#ifdef LAB_BACKEND_SIM
+constexpr bool simulated = true;
+// The simulated device's checkers see every access outside an allocation, with its source line; inside a red zone
+// they would take it for a legal one.
+constexpr std::size_t red_zone_bytes = 0;
+constexpr double warm_up_seconds = 0.0;
+#else
+constexpr bool simulated = false;
+constexpr std::size_t red_zone_bytes = bytes_on_device::default_red_zone_bytes;
+constexpr double warm_up_seconds = 0.2;  // an idle GPU needs that long to raise its clocks
+#endif
+
+/// A fault of the student's code, in words for the student.
+struct fault : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// The device's copies of a request's buffers, and the call that takes them.
+struct device_arguments {
+  explicit device_arguments(const request& what) {
+    for (std::size_t i = 0; i < what.inputs.size(); ++i) {
+      inputs.emplace_back(what.inputs[i].size(), red_zone_bytes);
+      LAB_CUDA_CHECK(
+          cudaMemcpy(inputs[i].data(), what.inputs[i].data(), what.inputs[i].size(), cudaMemcpyHostToDevice));
+      arguments.inputs.push_back(inputs[i].data());
+    }
+    for (std::size_t i = 0; i < what.outputs.size(); ++i) {
+      outputs.emplace_back(what.outputs[i].size(), red_zone_bytes);
+      arguments.outputs.push_back(outputs[i].data());
+    }
+    arguments.parameters = what.parameters;
+    arguments.stream = where.get();
+  }
+
+  std::size_t total_bytes() const {
+    std::size_t total = 0;
+    for (const auto* list : {&inputs, &outputs})
+      for (const bytes_on_device& buffer : *list) total += buffer.bytes();
+    return total;
+  }
+
+  void expect_intact() const {
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      if (!outputs[i].intact()) throw fault("wrote outside its output " + std::to_string(i));
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (!inputs[i].intact()) throw fault("wrote outside its output, beside input " + std::to_string(i));
+  }
+
+  std::vector<bytes_on_device> inputs, outputs;
+  stream where;
+  call arguments;
+};
+
+/// Both ways in which a launch can fail: refused at once, or broken off while it ran.
+void expect_success() {
+  if (const cudaError_t refused = cudaGetLastError(); refused != cudaSuccess)
+    throw fault("a CUDA call or launch was refused: " + describe(refused));
+  if (const cudaError_t broken = cudaDeviceSynchronize(); broken != cudaSuccess)
+    throw fault("a kernel was broken off: " + describe(broken));
+}
+
+/// Looks at a few random windows of each output for poison that a timed call left standing.
+void expect_written(const device_arguments& device, const request& what, std::minstd_rand& random) {
+  std::byte window[4096];
+  for (std::size_t i = 0; i < device.outputs.size(); ++i) {
+    const bytes_on_device& output = device.outputs[i];
+    const dtype type = what.output_specs[i].type;
+    if (output.bytes() == 0 || (type != dtype::f32 && type != dtype::f64)) continue;
+    const std::size_t size = std::min(sizeof window, output.bytes());
+    for (int sample = 0; sample < 8; ++sample) {
+      const std::size_t at = std::uniform_int_distribution<std::size_t>(0, output.bytes() - size)(random);
+      LAB_CUDA_CHECK(cudaMemcpyAsync(window, output.data() + at, size, cudaMemcpyDeviceToHost, device.where.get()));
+      device.where.synchronize();
+      if (std::all_of(window, window + size, [](std::byte b) { return b == std::byte{0xFF}; }))
+        throw fault("left its output unwritten in a timed call, or had not finished when `stream` had");
+    }
+  }
+}
+
+/// Pairs of the call and of a device-to-device copy, in the order ABBA, so that a drift of the clocks meets both
+/// alike. Outputs are poisoned and L2 is filled with other data before each; that work also hides the launch latency.
+void time_pairs(const entry& function, const request& what, device_arguments& device, response& result) {
+  int current = 0;
+  cudaDeviceProp properties;
+  LAB_CUDA_CHECK(cudaGetDevice(&current));
+  LAB_CUDA_CHECK(cudaGetDeviceProperties(&properties, current));
+  const auto l2_bytes = static_cast<std::size_t>(std::max(properties.l2CacheSize, 0));
+  std::optional<bytes_on_device> flush;
+  if (device.total_bytes() <= 8 * l2_bytes) flush.emplace(2 * l2_bytes, 0);
+
+  // Copied are the call's own first input's random bits where they suffice: zeros can be faster than data.
+  const auto copy_bytes = static_cast<std::size_t>(what.copy_bytes);
+  std::optional<bytes_on_device> own_source;
+  const bool borrowed = !device.inputs.empty() && device.inputs[0].bytes() >= copy_bytes;
+  if (!borrowed) own_source.emplace(copy_bytes, 0);
+  const std::byte* source = borrowed ? device.inputs[0].data() : own_source->data();
+  const bytes_on_device destination(copy_bytes, 0);
+
+  const auto call_once = [&] { function.run(device.arguments); };
+  const auto copy_once = [&] {
+    LAB_CUDA_CHECK(
+        cudaMemcpyAsync(destination.data(), source, copy_bytes, cudaMemcpyDeviceToDevice, device.where.get()));
+  };
+  event start, stop;
+  const auto seconds = [&](const auto& work) {
+    for (bytes_on_device& output : device.outputs) output.poison(device.where);
+    if (flush) flush->poison(device.where);
+    start.record(device.where);
+    work();
+    stop.record(device.where);
+    return stop.seconds_since(start);
+  };
+  std::minstd_rand random(std::random_device{}());
+  const auto timed_call = [&] {
+    result.call_seconds.push_back(seconds(call_once));
+    expect_written(device, what, random);
+    expect_success();
+  };
+  const auto timed_copy = [&] { result.copy_seconds.push_back(seconds(copy_once)); };
+
+  using clock = std::chrono::steady_clock;
+  const auto began = clock::now();
+  for (int i = 0; i < (simulated ? 1 : 3) || clock::now() - began < std::chrono::duration<double>(warm_up_seconds);
+       ++i) {
+    seconds(call_once);
+    expect_success();
+    seconds(copy_once);
+  }
+  for (int pair = 0; pair < what.pairs; ++pair) {
+    if (pair % 2 == 1) timed_copy();
+    timed_call();
+    if (pair % 2 == 0) timed_copy();
+  }
+  // The judge checks what one more call leaves behind.
+  seconds(call_once);
+}
+
+void run_on_device(const entry& function, const request& what, response& result) {
+  device_arguments device(what);
+  if (what.what == action::time) {
+    time_pairs(function, what, device, result);
+  } else if (simulated || what.what == action::profile) {
+    // The simulated device counts and checks whatever it runs.
+    const auto counted = profiler(what.metrics).collect([&] { function.run(device.arguments); });
+    result.metrics = counted.metrics;
+    result.launches = counted.launches;
+    result.reports = counted.reports;
+    result.notes = counted.notes;
+  } else {
+    function.run(device.arguments);
+  }
+  expect_success();
+  for (std::size_t i = 0; i < device.outputs.size(); ++i)
+    LAB_CUDA_CHECK(
+        cudaMemcpy(what.outputs[i].data(), device.outputs[i].data(), what.outputs[i].size(), cudaMemcpyDeviceToHost));
+  device.expect_intact();
+}
+
+void run_on_host(const entry& function, const request& what) {
+  if (what.what == action::time) throw std::invalid_argument("action::time is for the device part only");
+  call arguments;
+  for (const auto& input : what.inputs) arguments.inputs.push_back(input.data());
+  for (const auto& output : what.outputs) arguments.outputs.push_back(output.data());
+  arguments.parameters = what.parameters;
+  function.run(arguments);
+}
+
+void expect_sizes(const std::vector<buffer_spec>& specs, const std::vector<std::span<std::byte>>& spans) {
+  bool equal = specs.size() == spans.size();
+  for (std::size_t i = 0; equal && i < specs.size(); ++i) equal = specs[i].bytes() == spans[i].size();
+  if (!equal) throw std::invalid_argument("a request's buffers are not as large as its specs say");
+}
+
+}  // namespace
+
+std::string backend_name() { return simulated ? "sim" : "cuda"; }
+
+response execute(const request& what) {
+  response result;
+  bool device_failed = false;
+  try {
+    expect_sizes(what.input_specs, what.inputs);
+    expect_sizes(what.output_specs, what.outputs);
+    const auto all = entries();
+    const auto found = std::find_if(all.begin(), all.end(), [&](const entry& e) { return e.name == what.entry; });
+    if (found == all.end()) throw std::invalid_argument("no function '" + what.entry + "' in this lab");
+    if (found->where == part::host) {
+      run_on_host(*found, what);
+    } else {
+      device_failed = true;
+      run_on_device(*found, what, result);
+      device_failed = false;
+    }
+  } catch (const std::exception& e) {
+    result.error = e.what();
+  } catch (...) {
+    result.error = "threw something that is not a std::exception";
+  }
+  // After a fault in a kernel every later call fails too, until the device is reset. All our buffers are gone by now.
+  if (device_failed && (cudaGetLastError() != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess))
+    (void)cudaDeviceReset();
+  return result;
+}
+
+}  // namespace lab
