@@ -1,0 +1,64 @@
+// How a chip's counters answer a list of Nsight Compute metrics: which of them it has, in how many passes. Needs no
+// GPU.
+#pragma once
+
+#include <cupti_result.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+struct CUpti_Profiler_Host_Object;
+
+namespace lab {
+
+/// A CUPTI call that failed; `what()` says what can be done about it.
+struct cupti_error : std::runtime_error {
+  cupti_error(const std::string& call, CUptiResult status);
+  CUptiResult code;
+};
+
+/// Throws cupti_error where `status` is not CUPTI_SUCCESS.
+void check_cupti(CUptiResult status, const char* call);
+#define LAB_CUPTI_CHECK(call) ::lab::check_cupti((call), #call)
+
+/// CUPTI's parameter structs begin with their own size, and everything not set must be zero.
+template <class T>
+T sized(std::size_t size) {
+  T parameters{};
+  parameters.structSize = size;
+  return parameters;
+}
+#define LAB_CUPTI_PARAMETERS(type) ::lab::sized<type>(type##_STRUCT_SIZE)
+
+class metric_plan {
+ public:
+  /// `chip` as CUPTI names it ("GH100"); `availability` is the image that CUPTI reads from a device, or empty for all
+  /// counters of the chip. "A / B" in `metrics` asks for A and for B. A metric that the chip lacks is left out with a
+  /// note. Throws cupti_error where the chip is unknown.
+  metric_plan(const std::string& chip, const std::vector<std::string>& metrics,
+              std::span<const std::uint8_t> availability = {});
+  ~metric_plan();
+  metric_plan(const metric_plan&) = delete;  // owns CUPTI's host object
+  metric_plan& operator=(const metric_plan&) = delete;
+
+  const std::vector<std::string>& metrics() const { return accepted_; }
+  const std::vector<std::string>& notes() const { return notes_; }
+  std::size_t passes() const { return passes_; }  ///< how often the work must run
+  std::span<const std::uint8_t> config_image() const { return config_image_; }
+
+  /// The values of one range in a decoded counter data image.
+  std::map<std::string, double> evaluate(std::span<const std::uint8_t> counter_data, std::size_t range) const;
+
+ private:
+  CUpti_Profiler_Host_Object* host_ = nullptr;
+  std::vector<std::string> accepted_, notes_;
+  std::vector<std::uint8_t> config_image_;
+  std::size_t passes_ = 0;
+};
+
+}  // namespace lab

@@ -1,0 +1,66 @@
+// What CUPTI's host half knows without a GPU: which counters a GH100 has, and how often work must run to read them.
+#include "metric_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace {
+
+using strings = std::vector<std::string>;
+
+/// The metrics that the labs ask for, as their rubrics and reports name them.
+strings lab_metrics() {
+  strings all{"dram__bytes_read.sum", "dram__bytes_write.sum", "gpu__time_duration.sum",
+              "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"};
+  for (const std::string op : {"ld", "st"}) {
+    all.push_back("l1tex__t_sectors_pipe_lsu_mem_global_op_" + op + ".sum / l1tex__t_requests_pipe_lsu_mem_global_op_" +
+                  op + ".sum");
+    all.push_back("smsp__sass_average_data_bytes_per_sector_mem_global_op_" + op + ".pct");
+    all.push_back("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_" + op + ".sum / smsp__inst_executed_op_shared_" +
+                  op + ".sum");
+    all.push_back("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_" + op + ".sum");
+  }
+  return all;
+}
+
+TEST(MetricPlan, AnswersEveryMetricOfTheLabsOnGh100) {
+  const lab::metric_plan plan("GH100", lab_metrics());
+  EXPECT_EQ(plan.notes(), strings{});
+  EXPECT_EQ(plan.metrics().size(), 16u);
+  EXPECT_GE(plan.passes(), 1u);
+  EXPECT_LE(plan.passes(), 6u);
+  EXPECT_FALSE(plan.config_image().empty());
+}
+
+TEST(MetricPlan, ReadsTimeAndDramTrafficInOnePass) {
+  EXPECT_EQ(
+      lab::metric_plan("GH100", {"gpu__time_duration.sum", "dram__bytes_read.sum", "dram__bytes_write.sum"}).passes(),
+      1u);
+}
+
+TEST(MetricPlan, SplitsQuotientsAndAsksForEachNameOnce) {
+  const lab::metric_plan plan("GH100", {"dram__bytes_read.sum / dram__bytes_write.sum", "dram__bytes_write.sum"});
+  EXPECT_EQ(plan.metrics(), (strings{"dram__bytes_read.sum", "dram__bytes_write.sum"}));
+}
+
+TEST(MetricPlan, LeavesOutWhatTheChipLacksAndSaysSo) {
+  const lab::metric_plan plan("GH100", {"dram__bytes_read.sum", "dram__bytes_eaten.sum"});
+  EXPECT_EQ(plan.metrics(), strings{"dram__bytes_read.sum"});
+  ASSERT_EQ(plan.notes().size(), 1u);
+  EXPECT_NE(plan.notes()[0].find("dram__bytes_eaten.sum"), std::string::npos);
+  EXPECT_EQ(plan.passes(), 1u);
+}
+
+TEST(MetricPlan, SurvivesAListOfNothingKnown) {
+  const lab::metric_plan plan("GH100", {"dram__bytes_eaten.sum"});
+  EXPECT_EQ(plan.metrics(), strings{});
+  EXPECT_EQ(plan.passes(), 0u);
+}
+
+TEST(MetricPlan, RefusesAnUnknownChip) {
+  EXPECT_THROW(lab::metric_plan("GX999", {"dram__bytes_read.sum"}), lab::cupti_error);
+}
+
+}  // namespace
