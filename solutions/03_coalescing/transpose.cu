@@ -13,12 +13,11 @@ constexpr int ceil_div(int a, int b) { return (a - 1) / b + 1; }
 
 //! [transpose_naive]
 // A warp reads 32 neighbours, 4 sectors, and writes 32 floats that lie `rows` apart: 32 sectors, 1/8 of each used.
-__global__ void one_element(float* out,       // (columns, rows)
-                            const float* in,  // (rows, columns)
-                            int rows, int columns) {
-  const int across = (columns + 31) / 32;
-  const int r = blockIdx.x / across * 8 + threadIdx.y;
-  const int c = blockIdx.x % across * 32 + threadIdx.x;
+__global__ void transpose_naive_kernel(float* out,       // (columns, rows)
+                                       const float* in,  // (rows, columns)
+                                       int rows, int columns) {
+  const int c = blockIdx.x * blockDim.x + threadIdx.x;  // the lanes of a warp: neighbours in a row of `in`
+  const int r = blockIdx.y * blockDim.y + threadIdx.y;
   if (r < rows && c < columns) out[c * rows + r] = in[r * columns + c];
 }
 //! [transpose_naive]
@@ -28,9 +27,9 @@ __global__ void one_element(float* out,       // (columns, rows)
 // turn happens in shared memory. There a column is `pitch` floats from one lane to the next: with 32 all lanes meet in
 // one bank and wait for each other 32 times, with 33 each lane has a bank of its own.
 template <int pitch>
-__global__ void through_tile(float* out,       // (columns, rows)
-                             const float* in,  // (rows, columns)
-                             int rows, int columns) {
+__global__ void transpose_tiled_kernel(float* out,       // (columns, rows)
+                                       const float* in,  // (rows, columns)
+                                       int rows, int columns) {
   __shared__ float tile[32][pitch];
   const int across = (columns + 31) / 32;
   const int r0 = blockIdx.x / across * 32;
@@ -60,9 +59,9 @@ constexpr int panel = 8;              // tile rows that are walked together
 //
 // Blocks go down `panel` tiles before they step right: what runs at the same time then writes runs of panel * 256
 // bytes, and still reads whole neighbourhoods.
-__global__ void through_patches(float* out,       // (columns, rows)
-                                const float* in,  // (rows, columns)
-                                int rows, int columns) {
+__global__ void transpose_kernel(float* out,       // (columns, rows)
+                                 const float* in,  // (rows, columns)
+                                 int rows, int columns) {
   __shared__ float4 tile[tile_size][quads];  // (column, 4 rows at a time)
   const int down = (rows + tile_size - 1) / tile_size;
   const int across = (columns + tile_size - 1) / tile_size;
@@ -95,17 +94,21 @@ __global__ void through_patches(float* out,       // (columns, rows)
 }  // namespace
 
 void transpose_naive(float* out, const float* in, int rows, int columns, cudaStream_t stream) {
-  one_element<<<ceil_div(rows, 8) * ceil_div(columns, 32), dim3(32, 8), 0, stream>>>(out, in, rows, columns);
+  const dim3 block(32, 8);
+  const dim3 grid(ceil_div(columns, 32), ceil_div(rows, 8));
+  transpose_naive_kernel<<<grid, block, 0, stream>>>(out, in, rows, columns);
   LAB_CUDA_CHECK(cudaGetLastError());
 }
 
 void transpose_tiled(float* out, const float* in, int rows, int columns, cudaStream_t stream) {
-  through_tile<32><<<ceil_div(rows, 32) * ceil_div(columns, 32), dim3(32, 8), 0, stream>>>(out, in, rows, columns);
+  const int blocks = ceil_div(rows, 32) * ceil_div(columns, 32);
+  transpose_tiled_kernel<32><<<blocks, dim3(32, 8), 0, stream>>>(out, in, rows, columns);
   LAB_CUDA_CHECK(cudaGetLastError());
 }
 
 void transpose_padded(float* out, const float* in, int rows, int columns, cudaStream_t stream) {
-  through_tile<33><<<ceil_div(rows, 32) * ceil_div(columns, 32), dim3(32, 8), 0, stream>>>(out, in, rows, columns);
+  const int blocks = ceil_div(rows, 32) * ceil_div(columns, 32);
+  transpose_tiled_kernel<33><<<blocks, dim3(32, 8), 0, stream>>>(out, in, rows, columns);
   LAB_CUDA_CHECK(cudaGetLastError());
 }
 
@@ -113,7 +116,7 @@ void transpose(float* out, const float* in, int rows, int columns, cudaStream_t 
   // Rows of both matrices must start at a multiple of 16 bytes; then no patch is cut by an edge either.
   if (rows % 4 != 0 || columns % 4 != 0) return transpose_padded(out, in, rows, columns, stream);
   const int blocks = ceil_div(rows, tile_size) * ceil_div(columns, tile_size);
-  through_patches<<<blocks, quads * quads, 0, stream>>>(out, in, rows, columns);
+  transpose_kernel<<<blocks, quads * quads, 0, stream>>>(out, in, rows, columns);
   LAB_CUDA_CHECK(cudaGetLastError());
 }
 

@@ -1,0 +1,24 @@
+# Turns on CUDA where there is an nvcc, sets CUDA_ENABLED, and says what is missing where there is none.
+# Include it from the top-level CMakeLists.txt.
+
+set(CUDA_ENABLED OFF)
+if(LABS_CUDA)
+  include(CheckLanguage)
+  if(NOT DEFINED CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+    find_program(CMAKE_CUDA_COMPILER nvcc HINTS /usr/local/cuda/bin)  # often installed without being on the PATH
+  endif()
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    if(EXISTS /proc/driver/nvidia/version OR EXISTS /dev/nvidiactl)
+      set(CMAKE_CUDA_ARCHITECTURES native)
+    else()
+      set(CMAKE_CUDA_ARCHITECTURES 90)  # to be compiled here and run elsewhere
+    endif()
+  endif()
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    enable_language(CUDA)
+    set(CUDA_ENABLED ON)
+  else()
+    message(STATUS "No nvcc: labs are built for the simulated device only")
+  endif()
+endif()
