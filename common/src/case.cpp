@@ -1,0 +1,52 @@
+// The register of cases, filled before main by each lab's cases.cpp, and the numbers their inputs are made of.
+#include "lab/case.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <stdexcept>
+
+namespace lab {
+namespace {
+
+using maker = std::vector<test_case> (*)();
+
+std::map<std::string, maker>& makers() {
+  static std::map<std::string, maker> all;  // inside a function: registrations run before this file's own statics
+  return all;
+}
+
+/// One step of splitmix64 (Steele, Lea and Flood, 2014), as a function of its counter.
+std::uint64_t mixed(std::uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+
+}  // namespace
+
+case_registration::case_registration(std::string lab, std::vector<test_case> (*make)()) {
+  makers().insert_or_assign(std::move(lab), make);
+}
+
+const std::vector<test_case>& cases_of(const std::string& lab) {
+  static std::map<std::string, std::vector<test_case>> made;
+  if (const auto found = made.find(lab); found != made.end()) return found->second;
+  const auto make = makers().find(lab);
+  if (make == makers().end())
+    throw std::invalid_argument(fmt::format("no cases of lab '{}' are linked into this program", lab));
+  return made.emplace(lab, make->second()).first->second;
+}
+
+std::vector<float> random_floats(std::size_t count, std::uint64_t seed) {
+  constexpr std::uint64_t golden = 0x9E3779B97F4A7C15u;
+  const std::uint64_t start = mixed(seed + golden);
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t bits = mixed(start + (i + 1) * golden) >> 40;  // 24 bits: every value is exact in a float
+    values[i] = static_cast<float>(static_cast<std::int64_t>(bits) - (1 << 23)) * 0x1p-23f;
+  }
+  return values;
+}
+
+}  // namespace lab
