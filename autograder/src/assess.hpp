@@ -1,0 +1,37 @@
+// From a rubric item to a verdict with points.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "result.hpp"
+#include "rubric.hpp"
+#include "subject.hpp"
+#include "submission.hpp"
+
+namespace grading {
+
+/// A submission with everything that can be asked of it on this machine.
+struct bench {
+  const grading::rubric* rules = nullptr;
+  std::vector<std::unique_ptr<subject>> subjects;  ///< at most one for each backend; host cases run on the first
+  std::string without_sim, without_cuda;           ///< why that backend is absent
+  std::filesystem::path predictions;               ///< the submission's predictions.toml
+
+  subject* on(const std::string& backend) const;  ///< null where absent
+};
+
+/// Assesses one item. Throws only for faults of the grader or of the rubric.
+item_result assess(const item& what, bench& on);
+
+/// The same item where the submission could not be built.
+item_result not_built(const item& what, const std::string& why);
+
+// The four kinds, each in a file of its own or in assess.cpp. `out` holds id, title, kind and max_points.
+void assess_correctness(const item& what, bench& on, item_result& out);
+void assess_counters(const item& what, bench& on, item_result& out);
+void assess_predictions(const item& what, bench& on, item_result& out);
+void assess_throughput(const item& what, bench& on, item_result& out);
+
+}  // namespace grading

@@ -1,0 +1,35 @@
+// What judge and runner agree on: messages with their length in front, and where each buffer lies in shared memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lab/execute.hpp"
+
+namespace grading {
+
+constexpr int runner_socket = 3;  ///< file descriptors that a runner inherits
+constexpr int runner_memory = 4;
+constexpr std::size_t page = 4096;  ///< every buffer starts on a page
+constexpr std::uint32_t longest_message = 64u << 20;
+
+/// Offsets of the buffers of a request. Each buffer has at least a page of guard zone before and behind it.
+struct layout {
+  std::vector<std::size_t> inputs, outputs;
+  std::size_t bytes = 0;
+};
+layout layout_of(const lab::request& what);
+
+/// Points the request's spans into `memory`, which holds at least layout_of(what).bytes.
+void place(lab::request& what, const layout& where, std::span<std::byte> memory);
+
+/// Length, then text. False where the other side is gone.
+bool send_message(int socket, const std::string& text);
+
+/// Waits for one message; false where the other side is gone or sends something else.
+bool receive_message(int socket, std::string& text);
+
+}  // namespace grading

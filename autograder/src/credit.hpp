@@ -1,0 +1,24 @@
+// From a measured ratio to a share of the points, such that noise never costs any.
+#pragma once
+
+#include <vector>
+
+namespace grading {
+
+/// Who reaches `ratio` of the ceiling gets `share` of the points.
+struct rung {
+  double ratio = 0;
+  double share = 0;
+};
+
+/// A rung counts as reached from this fraction of its ratio on.
+constexpr double rung_allowance = 0.97;
+
+/// Share of the points: 0 below the first rung, all from the last one on, and between two rungs growing with the
+/// logarithm of the ratio. NaN earns nothing.
+double credit(double ratio, const std::vector<rung>& rungs);
+
+/// The first rung that is not reached; null where all are.
+const rung* next_rung(double ratio, const std::vector<rung>& rungs);
+
+}  // namespace grading

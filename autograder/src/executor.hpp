@@ -1,0 +1,37 @@
+// Where a submission runs, seen from the judge: some memory that both see, and one request at a time.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "lab/execute.hpp"
+
+namespace grading {
+
+struct answer {
+  enum class ending { answered, crashed, timed_out };
+  ending end = ending::answered;
+  lab::response response;  ///< where it answered
+  std::string what;        ///< where it did not: why, as a sentence without full stop
+};
+
+class executor {
+ public:
+  executor() = default;
+  executor(const executor&) = delete;  // owns memory and perhaps a process
+  executor& operator=(const executor&) = delete;
+  virtual ~executor() = default;
+
+  /// Page-aligned memory that the submission sees too, at least `bytes` long; valid until the next call of this
+  /// function. Throws std::runtime_error where there is none left.
+  virtual std::span<std::byte> memory(std::size_t bytes) = 0;
+
+  /// Runs one request whose buffers lie in memory() as layout_of says.
+  virtual answer run(const lab::request& what) = 0;
+
+  /// What the submission printed so far, the first 64 KiB of it.
+  virtual std::string output() { return {}; }
+};
+
+}  // namespace grading

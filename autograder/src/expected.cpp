@@ -1,0 +1,109 @@
+// Comparing a result with what the course's own tests demand of it.
+#include "expected.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "toml_file.hpp"
+
+namespace grading {
+namespace {
+
+constexpr double slack = 1e-6;
+constexpr double most_for_a_skeleton = 25;
+
+expected_item item_of(const toml_reader& in) {
+  in.allow({"verdict", "points"});
+  expected_item result;
+  try {
+    result.verdict = verdict_named(in.text("verdict"));
+  } catch (const std::invalid_argument& error) {
+    in.fail_at(in.line_of("verdict"), error.what());
+  }
+  const toml::node* points = in.raw().get("points");
+  if (points && points->is_array()) {
+    const toml::array& range = *points->as_array();
+    const auto low = range.size() == 2 ? range[0].value<double>() : std::nullopt;
+    const auto high = range.size() == 2 ? range[1].value<double>() : std::nullopt;
+    if (!low || !high || *low > *high) in.fail_at(in.line_of("points"), "'points' is a number or [least, most]");
+    result.least = *low;
+    result.most = *high;
+  } else {
+    result.least = result.most = in.number("points");
+  }
+  return result;
+}
+
+std::string got_text(const item_result& item) {
+  return fmt::format("{}: {}, {} points", item.id, name_of(item.verdict), points_text(item.points));
+}
+
+std::string compared(const item_result& item, const expected_item& want) {
+  if (!is_assessed(item.verdict)) return {};  // this machine, or this noise, cannot tell
+  const bool points_fit = item.points >= want.least - slack && item.points <= want.most + slack;
+  if (item.verdict == want.verdict && points_fit) return {};
+  const std::string range = want.least == want.most
+                                ? points_text(want.least)
+                                : fmt::format("{} to {}", points_text(want.least), points_text(want.most));
+  return fmt::format("{}, expected {}, {} points\n", got_text(item), name_of(want.verdict), range);
+}
+
+std::string compared_with_full(const item_result& item) {
+  if (!is_assessed(item.verdict) || item.points >= item.max_points - slack) return {};
+  return fmt::format("{}, expected all {}\n", got_text(item), points_text(item.max_points));
+}
+
+}  // namespace
+
+expectation read_expectation(const std::filesystem::path& file) {
+  const std::string name = (file.parent_path().filename() / file.filename()).string();
+  const toml::table document = toml_from(text_of(file), name);
+  const toml_reader in(document, name);
+  in.allow({"story", "items"});
+  expectation result;
+  result.story = in.text("story");
+  const toml_reader items = in.table("items");
+  for (const auto& [key, value] : items.raw()) result.items[std::string(key.str())] = item_of(items.table(key.str()));
+  if (result.items.empty()) items.fail("'items' is empty; name each item that must lose points");
+  return result;
+}
+
+std::string surprises(const result& got, const expectation& want) {
+  std::string text;
+  const auto all = want.items.find("all");
+  for (const item_result& item : got.items) {
+    const auto named = want.items.find(item.id);
+    if (named != want.items.end())
+      text += compared(item, named->second);
+    else
+      text += all != want.items.end() ? compared(item, all->second) : compared_with_full(item);
+  }
+  for (const auto& [id, ignored] : want.items) {
+    const bool known = id == "all" || std::any_of(got.items.begin(), got.items.end(),
+                                                  [&id = id](const item_result& item) { return item.id == id; });
+    if (!known) text += fmt::format("expected.toml names an item '{}', which the rubric does not have\n", id);
+  }
+  return text;
+}
+
+std::string surprises_of_solution(const result& got) {
+  std::string text;
+  for (const item_result& item : got.items) text += compared_with_full(item);
+  return text;
+}
+
+std::string surprises_of_skeleton(const result& got) {
+  std::string text;
+  for (const item_result& item : got.items) {
+    const bool fell =
+        item.verdict == verdict::crash || item.verdict == verdict::timeout || item.verdict == verdict::build_error;
+    if (fell) text += fmt::format("{}: a skeleton must build, run and end\n", got_text(item));
+  }
+  if (got.score() > most_for_a_skeleton + slack)
+    text +=
+        fmt::format("a skeleton must score at most {} points, not {}\n", most_for_a_skeleton, points_text(got.score()));
+  return text;
+}
+
+}  // namespace grading

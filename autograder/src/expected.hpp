@@ -1,0 +1,32 @@
+// What a submission has to come to: a known-wrong one loses exactly the points it should.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "result.hpp"
+
+namespace grading {
+
+struct expected_item {
+  grading::verdict verdict = verdict::pass;
+  double least = 0, most = 0;  ///< points
+};
+
+struct expectation {
+  std::string story;
+  std::map<std::string, expected_item> items;  ///< "all" means every item; items not named get full points
+};
+
+/// Reads expected.toml; throws input_error.
+expectation read_expectation(const std::filesystem::path& file);
+
+/// "" where the result is as expected; otherwise each difference, one on a line.
+std::string surprises(const result& got, const expectation& want);
+
+/// The same for the reference solution (full points) and for the student's skeleton (no crash, at most 25 points).
+std::string surprises_of_solution(const result& got);
+std::string surprises_of_skeleton(const result& got);
+
+}  // namespace grading

@@ -1,0 +1,86 @@
+// Grading one submission from sources to result.
+#include "grade.hpp"
+
+#include <fmt/format.h>
+
+#include "devices.hpp"
+#include "hints.hpp"
+#include "process_executor.hpp"
+#include "toml_file.hpp"
+
+namespace grading {
+namespace {
+
+std::string target_of(const lab_folder& lab, const submission& who, const std::string& backend) {
+  return fmt::format("lab{}.{}.{}.runner", lab.number, who.id, backend);
+}
+
+/// "" where there is a GPU and a build for it.
+std::string cuda_obstacle(const std::string& target, builder& make) {
+  if (gpu_name().empty()) return "no GPU on this machine";
+  if (!make.has_target(target)) return "this build has no CUDA; install nvcc and configure again";
+  return {};
+}
+
+/// What the counters saw, one entry a case, as far as any item asked.
+std::vector<profiled_case> profiles_of(const bench& on, const std::vector<lab::test_case>& cases) {
+  std::vector<profiled_case> result;
+  subject* sim = on.on("sim");
+  if (!sim) return result;
+  for (const lab::test_case& c : cases)
+    if (const trial* t = sim->profiled(c); t && t->ok()) result.push_back({c.id, "sim", c.work, t->response.launches});
+  return result;
+}
+
+}  // namespace
+
+rubric read_rubric(const lab_folder& lab) {
+  return parse_rubric(text_of(lab.path / "rubric.toml"), "rubric.toml", lab::cases_of(lab.name), lab.path);
+}
+
+result grade(const lab_folder& lab, const submission& who, builder& make, const grade_options& options) {
+  const auto start = std::chrono::steady_clock::now();
+  const rubric rules = read_rubric(lab);
+  result out;
+  out.lab = lab.name;
+  out.lab_title = rules.title;
+  out.lab_version = rules.version;
+  out.submission = who.id;
+  out.path = who.path.string();
+  out.where = this_machine();
+  out.date = now_rfc3339();
+  out.outcome = "graded";
+
+  bench on;
+  on.rules = &rules;
+  on.predictions = who.file("predictions.toml");
+  std::string build_failure;
+  const auto add = [&](const std::string& backend, std::chrono::seconds limit) {
+    const std::string target = target_of(lab, who, backend);
+    const build_outcome built = make.build(target);
+    if (!built.ok) build_failure += (build_failure.empty() ? "" : "\n") + built.message;
+    on.subjects.push_back(std::make_unique<subject>(
+        backend, std::make_unique<process_executor>(make.program(target), limits{limit}), options.seed));
+  };
+  if (!make.has_target(target_of(lab, who, "sim")))
+    throw input_error(
+        fmt::format("no build target {}; configure again: cmake {}", target_of(lab, who, "sim"), make.dir().string()));
+  add("sim", options.sim_limit);
+  on.without_cuda = cuda_obstacle(target_of(lab, who, "cuda"), make);
+  if (on.without_cuda.empty()) add("cuda", options.cuda_limit);
+
+  for (const item& i : rules.items) {
+    options.progress(fmt::format("{} {}: {}", lab.number, who.id, i.id));
+    out.items.push_back(build_failure.empty() ? assess(i, on) : not_built(i, build_failure));
+  }
+  options.progress("");
+  if (!build_failure.empty()) out.outcome = "build_failed";
+  if (!on.without_cuda.empty()) out.notes.push_back(on.without_cuda);
+  add_hints(out.items, read_hints(lab.path / "hints.toml"));
+  out.profiles = profiles_of(on, lab::cases_of(lab.name));
+  for (const auto& s : on.subjects) out.printed += s->output();
+  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return out;
+}
+
+}  // namespace grading

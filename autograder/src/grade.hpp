@@ -1,0 +1,27 @@
+// Grading one submission: build, start, ask every item of the rubric, write down.
+#pragma once
+
+#include <chrono>
+#include <functional>
+
+#include "assess.hpp"
+#include "build.hpp"
+#include "result.hpp"
+#include "submission.hpp"
+
+namespace grading {
+
+struct grade_options {
+  std::uint64_t seed = 1;
+  std::chrono::seconds sim_limit{10};   ///< wall-clock time for one request, host part and simulated device
+  std::chrono::seconds cuda_limit{60};  ///< the same on a GPU
+  std::function<void(const std::string&)> progress = [](const std::string&) {};
+};
+
+/// The rubric in a lab's folder; throws input_error.
+rubric read_rubric(const lab_folder& lab);
+
+/// Builds and grades. Throws input_error or std::runtime_error for faults that are not the submission's.
+result grade(const lab_folder& lab, const submission& who, builder& make, const grade_options& options);
+
+}  // namespace grading

@@ -1,0 +1,151 @@
+// The judge's command line. Links every lab's cases and no submission.
+#include <fmt/format.h>
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+
+#include "expected.hpp"
+#include "grade.hpp"
+#include "report.hpp"
+#include "terminal.hpp"
+#include "toml_file.hpp"
+
+namespace {
+
+using namespace grading;
+namespace fs = std::filesystem;
+
+constexpr int all_well = 0, not_full_marks = 1, cannot = 2;
+
+struct settings {
+  fs::path source = LAB_SOURCE_DIR, build = LAB_BINARY_DIR;
+  std::uint64_t seed = 1;
+  int timeout = 10;
+  std::string lab, submission = "student";
+  std::vector<std::string> labs;
+
+  result_store store() const { return {build / "report" / "results.json"}; }
+  grade_options options() const {
+    grade_options result;
+    result.seed = seed;
+    result.sim_limit = std::chrono::seconds(timeout);
+    if (isatty(STDERR_FILENO))
+      result.progress = [](const std::string& what) { fmt::print(stderr, "\r\033[K{}", what); };
+    return result;
+  }
+  std::vector<lab_folder> chosen_labs() const {
+    if (labs.empty()) return labs_in(source);
+    std::vector<lab_folder> result;
+    for (const std::string& name : labs) result.push_back(find_lab(source, name));
+    return result;
+  }
+};
+
+submission find_submission(const settings& s, const lab_folder& lab) {
+  std::string ids;
+  for (const submission& who : submissions_of(s.source, lab)) {
+    if (who.id == s.submission) return who;
+    ids += (ids.empty() ? "" : ", ") + who.id;
+  }
+  throw input_error(fmt::format("no submission '{}' of lab {}; there are: {}", s.submission, lab.number, ids));
+}
+
+/// Keeps the results and renders the report; what cannot be written is said, and costs no result.
+void keep(const settings& s, const std::vector<result>& fresh) {
+  s.store().merge(fresh);
+  fmt::print("report: {}\n", write_report(s.store(), s.source, s.build).string());
+}
+
+int grade_lab(const settings& s) {
+  const lab_folder lab = find_lab(s.source, s.lab);
+  builder make(s.build);
+  const result r = grade(lab, find_submission(s, lab), make, s.options());
+  fmt::print("{}", laid_out(r, style_of_stdout()));
+  keep(s, {r});
+  return r.score() >= r.out_of() - 1e-6 ? all_well : not_full_marks;
+}
+
+std::string surprises_of(const result& r, const submission& who) {
+  if (who.id == "solution") return surprises_of_solution(r);
+  if (who.id == "student") return surprises_of_skeleton(r);
+  return surprises(r, read_expectation(who.path / "expected.toml"));
+}
+
+int demo(const settings& s) {
+  builder make(s.build);
+  std::vector<summary_row> rows;
+  bool as_expected = true;
+  for (const lab_folder& lab : s.chosen_labs()) {
+    for (const submission& who : submissions_of(s.source, lab)) {
+      result r = grade(lab, who, make, s.options());
+      s.store().merge({r});  // at once: an interrupted run keeps what it has
+      rows.push_back({r, surprises_of(r, who)});
+      as_expected = as_expected && rows.back().surprises.empty();
+    }
+  }
+  fmt::print("\n{}", summary_table(rows, style_of_stdout()));
+  keep(s, {});
+  return as_expected ? all_well : not_full_marks;
+}
+
+int check(const settings& s) {
+  bool fine = true;
+  for (const lab_folder& lab : s.chosen_labs()) {
+    try {
+      const rubric rules = read_rubric(lab);
+      fmt::print("lab {}: {} items, 100 points\n", lab.number, rules.items.size());
+      for (const submission& who : submissions_of(s.source, lab))
+        if (who.id.starts_with("wrong-")) read_expectation(who.path / "expected.toml");
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "lab {}: {}\n", lab.number, error.what());
+      fine = false;
+    }
+  }
+  return fine ? all_well : cannot;
+}
+
+int report(const settings& s) {
+  keep(s, {});
+  return all_well;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  settings s;
+  CLI::App app("Grades labs: what the code computes, what it moves, how fast it runs.");
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.add_option("--source", s.source, "source tree")->check(CLI::ExistingDirectory)->capture_default_str();
+  app.add_option("--build", s.build, "build directory")->check(CLI::ExistingDirectory)->capture_default_str();
+  app.add_option("--seed", s.seed, "decides all inputs")->capture_default_str();
+  app.add_option("--timeout", s.timeout, "seconds for one call, host part and simulated device")
+      ->check(CLI::Range(1, 3600))
+      ->capture_default_str();
+
+  int (*chosen)(const settings&) = nullptr;
+  const auto add = [&](const char* name, const char* help, int (*run)(const settings&)) {
+    CLI::App* command = app.add_subcommand(name, help);
+    command->callback([&chosen, run] { chosen = run; });
+    return command;
+  };
+  CLI::App* lab = add("lab", "build and grade one submission of a lab, by default your own files", grade_lab);
+  lab->add_option("lab", s.lab, "number of the lab, 03")->required();
+  lab->add_option("--submission", s.submission, "student, solution or wrong-<why>")->capture_default_str();
+  add("demo", "grade solution, skeleton and every wrong submission, and say whether each came out as expected", demo)
+      ->add_option("labs", s.labs, "numbers of labs; all where none is given");
+  add("check", "look for mistakes in rubrics and expected results", check)
+      ->add_option("labs", s.labs, "numbers of labs; all where none is given");
+  add("report", "render the report again from the results there are", report);
+
+  try {
+    app.parse(argc, argv);
+    return chosen(s);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? all_well : cannot;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return cannot;
+  }
+}

@@ -1,0 +1,44 @@
+// Paired timing: a call and its ceiling side by side, so that whatever slows the machine slows both; when a
+// measurement is good enough, when it is repeated, and when nobody can say.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "result.hpp"
+
+namespace grading {
+
+/// Pairs of one run, and ratios of the ceiling's neighbouring times with each other: the noise floor.
+struct paired_run {
+  std::vector<timed_pair> pairs;
+  std::vector<double> self_ratios;
+};
+
+struct paired_options {
+  int pairs = 21;
+  int least_pairs = 11;        ///< even where the time budget ends
+  double budget_seconds = 10;  ///< for one run
+};
+
+/// Times both in the order ceiling, call, call, ceiling, ... Each function returns its seconds; no value from `call`
+/// ends the run without result.
+std::optional<paired_run> run_pairs(const std::function<std::optional<double>()>& call,
+                                    const std::function<double()>& ceiling, const paired_options& options = {});
+
+struct paired_result {
+  std::vector<timed_pair> pairs;
+  double ratio = 0;    ///< median over the pairs of ceiling time over call time
+  lab::interval ci95;  ///< of that median
+  double noise = 0;    ///< interquartile range over median of the self ratios
+  bool noisy = false;  ///< too noisy to say, twice
+};
+
+constexpr double most_noise = 0.10;
+
+/// Runs once; again where that was noisy; and up to twice more, pooling, where `full` (the ratio for all points) is
+/// just missed but within the confidence interval. No value where a run had none.
+std::optional<paired_result> measure(const std::function<std::optional<paired_run>()>& run, double full);
+
+}  // namespace grading

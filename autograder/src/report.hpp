@@ -1,0 +1,16 @@
+// The report: one HTML file that needs nothing else, made from all results of a build directory.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "result.hpp"
+
+namespace grading {
+
+/// Writes build/report/index.html and returns its path; throws std::runtime_error where it cannot be written.
+std::filesystem::path write_report(const result_store& store, const std::filesystem::path& source,
+                                   const std::filesystem::path& build);
+
+}  // namespace grading

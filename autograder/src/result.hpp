@@ -1,0 +1,100 @@
+// The one canonical result: what was graded, where, and what every item of the rubric came to. Every other format is
+// made from this.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lab/execute.hpp"
+#include "lab/roofline.hpp"
+#include "lab/statistics.hpp"
+#include "verdict.hpp"
+
+namespace grading {
+
+struct condition_result {
+  std::string what, metric, backend;
+  std::optional<double> value, min, max;  ///< no value: no such access was made
+  bool ok = false;
+};
+
+struct prediction_result {
+  std::string key;
+  std::optional<double> predicted, seen;
+  std::optional<double> seen_on_gpu;  ///< shown, not graded
+  bool ok = false;
+};
+
+/// One pair of timed calls, next to each other in time.
+struct timed_pair {
+  double call_seconds = 0;
+  double ceiling_seconds = 0;
+};
+
+struct item_result {
+  std::string id, title, kind;
+  grading::verdict verdict = verdict::not_assessed;
+  double points = 0, max_points = 0;
+  std::optional<double> figure, threshold;
+  std::string what;     ///< what the figure counts: "cases", "sectors per load request", "of the read ceiling"
+  std::string message;  ///< "" where there is nothing to say
+  std::string backend;  ///< "sim", "cuda" or "host"
+  std::vector<std::string> hint;  ///< levels, each more explicit
+  std::vector<condition_result> conditions;
+  std::vector<prediction_result> predictions;
+  std::vector<timed_pair> samples;
+  std::optional<lab::interval> ci95;  ///< of the median ratio
+  std::optional<double> noise;        ///< spread of the ceiling against itself, without unit
+  double bytes = 0;                   ///< throughput: that one call has to move
+
+  /// How far the figure is from its threshold, as a fraction of the threshold.
+  std::optional<double> margin() const;
+};
+
+/// What the counters saw of one case.
+struct profiled_case {
+  std::string case_id, backend;
+  lab::work work;
+  std::vector<lab::launch_record> launches;
+};
+
+struct machine {
+  std::string cpu, compiler, os, gpu;  ///< gpu: "" where there is none
+  int cores = 0;
+};
+machine this_machine();
+
+struct result {
+  std::string lab, lab_title, lab_version;
+  std::string submission, path;
+  grading::machine where;
+  std::string date;     ///< RFC 3339
+  std::string outcome;  ///< "graded" or "build_failed"
+  double seconds = 0;   ///< that it took to build and grade
+  std::vector<item_result> items;
+  std::vector<profiled_case> profiles;
+  std::vector<std::string> notes;  ///< about the machine: what could not be assessed and why
+  std::string printed;             ///< what the submission printed
+
+  double score() const;
+  double out_of() const;  ///< points of all items that this machine could assess
+};
+
+std::string to_json(const result& r);              ///< one result, schema roofline-labs/result/v1
+result result_from_json(const std::string& text);  ///< throws std::runtime_error
+
+std::string now_rfc3339();
+
+/// All results of a build directory, the latest of each submission, in one file.
+struct result_store {
+  std::filesystem::path file;
+
+  std::vector<result> load() const;  ///< empty where there is no file; results that cannot be read are left out
+  /// Replaces the results of the same lab and submission, keeps all others, and writes by rename: a killed run loses
+  /// nothing. Throws std::runtime_error where the file cannot be written.
+  void merge(const std::vector<result>& fresh) const;
+};
+
+}  // namespace grading

@@ -1,0 +1,221 @@
+// Reading rubric.toml. Every complaint has an address and says what to do.
+#include "rubric.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "toml_file.hpp"
+
+namespace grading {
+namespace {
+
+constexpr const char* kind_names[] = {"correctness", "counters", "predictions", "throughput"};
+constexpr double most_points = 25;
+
+struct context {
+  const std::vector<lab::test_case>& cases;
+  std::set<std::string> ids, keys;  ///< seen so far
+};
+
+item_kind kind_of(const toml_reader& in) {
+  const std::string name = in.text("kind");
+  for (std::size_t i = 0; i < std::size(kind_names); ++i)
+    if (name == kind_names[i]) return static_cast<item_kind>(i);
+  in.fail_at(in.line_of("kind"), fmt::format("unknown kind '{}'; use one of: {}", name, fmt::join(kind_names, ", ")));
+}
+
+const lab::test_case* case_of(const toml_reader& in, const context& known) {
+  const std::string id = in.text("case");
+  for (const lab::test_case& c : known.cases)
+    if (c.id == id) return &c;
+  in.fail_at(in.line_of("case"), fmt::format("no case '{}' in cases.cpp; add it there or correct the name", id));
+}
+
+/// "entry/*" means all cases of the entry that are not for timing; anything else is the id of one case.
+std::vector<const lab::test_case*> matching(const toml_reader& in, const context& known) {
+  std::vector<const lab::test_case*> result;
+  for (const std::string& pattern : in.texts("cases")) {
+    const std::size_t before = result.size();
+    const bool whole_entry = pattern.size() > 2 && pattern.ends_with("/*");
+    const std::string entry = whole_entry ? pattern.substr(0, pattern.size() - 2) : std::string{};
+    for (const lab::test_case& c : known.cases)
+      if (whole_entry ? c.entry == entry && !c.timed : c.id == pattern) result.push_back(&c);
+    if (result.size() == before)
+      in.fail_at(in.line_of("cases"),
+                 fmt::format("'{}' matches no case in cases.cpp; write 'entry/*' or the id of a case", pattern));
+  }
+  return result;
+}
+
+metric metric_of(const toml_reader& in) {
+  const std::string text = in.text("metric");
+  const std::size_t slash = text.find(" / ");
+  metric result{text.substr(0, slash), slash == std::string::npos ? std::string{} : text.substr(slash + 3)};
+  for (const std::string& name : {result.numerator, result.denominator})
+    if (name.find_first_of(" /") != std::string::npos)
+      in.fail_at(in.line_of("metric"), "a metric is a counter 'A' or a quotient 'A / B'");
+  if (result.numerator.empty() || (slash != std::string::npos && result.denominator.empty()))
+    in.fail_at(in.line_of("metric"), "a counter has no name; write 'A' or 'A / B'");
+  return result;
+}
+
+condition condition_of(const toml_reader& in) {
+  in.allow({"what", "metric", "min", "max"});
+  condition result{in.text("what"), metric_of(in), in.maybe_number("min"), in.maybe_number("max")};
+  if (!result.min && !result.max) in.fail("a condition needs 'min', 'max' or both");
+  if (result.min && result.max && *result.min > *result.max) in.fail("'min' is larger than 'max'; exchange them");
+  return result;
+}
+
+prediction prediction_of(const toml_reader& in, context& known) {
+  in.allow({"key", "case", "metric", "tolerance"});
+  prediction result{in.text("key"), case_of(in, known), metric_of(in), in.maybe_number("tolerance").value_or(0.01)};
+  if (result.tolerance < 0) in.fail_at(in.line_of("tolerance"), "'tolerance' must not be negative");
+  if (result.about->where != lab::part::device) in.fail_at(in.line_of("case"), "only device cases have counters");
+  if (!known.keys.insert(result.key).second)
+    in.fail_at(in.line_of("key"), fmt::format("'{}' is asked for twice; rename one of them", result.key));
+  return result;
+}
+
+std::vector<rung> rungs_of(const toml_reader& in) {
+  std::vector<rung> result;
+  for (const toml::node& element : in.array("rungs")) {
+    const int line = static_cast<int>(element.source().begin.line);
+    const toml::array* pair = element.as_array();
+    const auto ratio = pair && pair->size() == 2 ? (*pair)[0].value<double>() : std::nullopt;
+    const auto share = ratio ? (*pair)[1].value<double>() : std::nullopt;
+    if (!share) in.fail_at(line, "a rung is [ratio, share]");
+    if (!(*ratio > 0 && *ratio <= 10) || !(*share >= 0 && *share <= 1))
+      in.fail_at(line, "a rung's ratio must lie in (0, 10] and its share in [0, 1]");
+    if (!result.empty() && (*ratio <= result.back().ratio || *share <= result.back().share))
+      in.fail_at(line, "rungs must increase, in ratio and in share; sort them");
+    result.push_back({*ratio, *share});
+  }
+  if (result.size() < 2) in.fail_at(in.line_of("rungs"), "one rung makes no ladder; give at least two");
+  if (result.front().share > 0.2)
+    in.fail_at(in.line_of("rungs"), "the first rung is a cliff; its share must be at most 0.2");
+  if (result.back().share != 1.0) in.fail_at(in.line_of("rungs"), "the last rung must have share 1.0");
+  return result;
+}
+
+void read_throughput(const toml_reader& in, const context& known, item& out) {
+  in.allow({"id", "title", "kind", "points", "case", "ceiling", "rungs"});
+  out.cases = {case_of(in, known)};
+  out.ceiling = in.text("ceiling");
+  if (out.ceiling != "copy" && out.ceiling != "read")
+    in.fail_at(in.line_of("ceiling"),
+               fmt::format("unknown ceiling '{}'; use \"copy\" (device) or \"read\" (host)", out.ceiling));
+  const bool host = out.cases[0]->where == lab::part::host;
+  if (host != (out.ceiling == "read"))
+    in.fail_at(in.line_of("ceiling"),
+               host ? "a host case has the ceiling \"read\"" : "a device case has the ceiling \"copy\"");
+  out.rungs = rungs_of(in);
+}
+
+item item_of(const toml_reader& in, context& known) {
+  item out;
+  out.id = in.text("id");
+  if (!known.ids.insert(out.id).second)
+    in.fail_at(in.line_of("id"), fmt::format("a second item '{}'; rename one of them", out.id));
+  if (out.id.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != std::string::npos)
+    in.fail_at(in.line_of("id"), fmt::format("'{}' must be of lower-case letters, digits and _", out.id));
+  out.title = in.text("title");
+  out.kind = kind_of(in);
+  out.points = in.number("points");
+  if (!(out.points > 0 && out.points <= most_points))
+    in.fail_at(in.line_of("points"),
+               fmt::format("{} points; an item has more than 0 and at most {}: split it", out.points, most_points));
+  switch (out.kind) {
+    case item_kind::correctness:
+      in.allow({"id", "title", "kind", "points", "cases"});
+      out.cases = matching(in, known);
+      break;
+    case item_kind::counters:
+      in.allow({"id", "title", "kind", "points", "case", "require"});
+      out.cases = {case_of(in, known)};
+      if (out.cases[0]->where != lab::part::device) in.fail_at(in.line_of("case"), "only device cases have counters");
+      for (const toml_reader& c : in.tables("require")) out.require.push_back(condition_of(c));
+      break;
+    case item_kind::predictions:
+      in.allow({"id", "title", "kind", "points", "predict"});
+      for (const toml_reader& p : in.tables("predict")) out.predict.push_back(prediction_of(p, known));
+      break;
+    case item_kind::throughput: read_throughput(in, known, out); break;
+  }
+  return out;
+}
+
+std::string hash_of(const std::string& text) {
+  std::uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  return fmt::format("fnv1a:{:016x}", hash);
+}
+
+}  // namespace
+
+std::string name_of(item_kind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
+
+std::optional<double> metric::of(const std::map<std::string, double>& counted) const {
+  const auto find = [&](const std::string& name) {
+    const auto found = counted.find(name);
+    return found != counted.end() && std::isfinite(found->second) ? std::optional(found->second) : std::nullopt;
+  };
+  const std::optional<double> top = find(numerator);
+  if (!top || denominator.empty()) return top;
+  const std::optional<double> bottom = find(denominator);
+  if (!bottom || *bottom == 0.0) return {};
+  return *top / *bottom;
+}
+
+bool condition::holds(double value) const {
+  constexpr double slack = 1e-9;
+  if (!std::isfinite(value)) return false;
+  return (!min || value >= *min - slack * std::abs(*min)) && (!max || value <= *max + slack * std::abs(*max));
+}
+
+std::set<std::string> rubric::metrics_of(const lab::test_case& about) const {
+  std::set<std::string> names;
+  const auto add = [&](const metric& m) {
+    names.insert(m.numerator);
+    if (!m.denominator.empty()) names.insert(m.denominator);
+  };
+  for (const item& i : items) {
+    for (const condition& c : i.require)
+      if (i.cases[0] == &about) add(c.metric);
+    for (const prediction& p : i.predict)
+      if (p.about == &about) add(p.metric);
+  }
+  return names;
+}
+
+rubric parse_rubric(const std::string& text, const std::string& name, const std::vector<lab::test_case>& cases,
+                    const std::filesystem::path& lab_dir) {
+  const toml::table document = toml_from(text, name);
+  const toml_reader in(document, name);
+  in.allow({"lab", "item"});
+  const toml_reader lab = in.table("lab");
+  lab.allow({"id", "title", "handin"});
+  rubric result;
+  result.id = lab.text("id");
+  result.title = lab.text("title");
+  result.handin = lab.texts("handin");
+  result.version = hash_of(text);
+  for (const std::string& file : result.handin)
+    if (!std::filesystem::exists(lab_dir / file))
+      lab.fail_at(lab.line_of("handin"),
+                  fmt::format("missing file '{}'; write its skeleton in {} or take it out of 'handin'", file,
+                              lab_dir.filename().string()));
+  context known{cases, {}, {}};
+  double sum = 0;
+  for (const toml_reader& i : in.tables("item")) {
+    result.items.push_back(item_of(i, known));
+    sum += result.items.back().points;
+  }
+  if (std::abs(sum - 100.0) > 1e-9)
+    lab.fail(fmt::format("the points of all items sum to {}; they must sum to 100", sum));
+  return result;
+}
+
+}  // namespace grading

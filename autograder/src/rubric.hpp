@@ -1,0 +1,68 @@
+// The rubric of a lab: points and thresholds, read from rubric.toml and refused where anything in it makes no sense.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "credit.hpp"
+#include "lab/case.hpp"
+
+namespace grading {
+
+/// A counter, or the quotient of two: "A" or "A / B".
+struct metric {
+  std::string numerator;
+  std::string denominator;  ///< "" for none
+  std::string text() const { return denominator.empty() ? numerator : numerator + " / " + denominator; }
+  /// No value where it was not counted, or where nothing was divided by nothing: no such access was made.
+  std::optional<double> of(const std::map<std::string, double>& counted) const;
+};
+
+struct condition {
+  std::string what;
+  grading::metric metric;
+  std::optional<double> min, max;
+  bool holds(double value) const;  ///< equality up to 1e-9 of the bound
+};
+
+struct prediction {
+  std::string key;  ///< path in predictions.toml, "sectors.copy_offset_0_load"
+  const lab::test_case* about = nullptr;
+  grading::metric metric;
+  double tolerance = 0.01;  ///< absolute
+};
+
+enum class item_kind { correctness, counters, predictions, throughput };
+std::string name_of(item_kind kind);
+
+struct item {
+  std::string id, title;
+  item_kind kind = item_kind::correctness;
+  double points = 0;
+  std::vector<const lab::test_case*> cases;  ///< correctness: all of them; counters, throughput: the one
+  std::vector<condition> require;            ///< counters
+  std::vector<prediction> predict;           ///< predictions
+  std::string ceiling;                       ///< throughput: "copy" (device) or "read" (host)
+  std::vector<rung> rungs;                   ///< throughput
+};
+
+struct rubric {
+  std::string id, title;
+  std::vector<std::string> handin;
+  std::vector<item> items;
+  std::string version;  ///< changes when the text changes
+
+  /// Names of all counters that some item wants of a case.
+  std::set<std::string> metrics_of(const lab::test_case& about) const;
+};
+
+/// Reads a rubric. `name` is what messages call it; hand-in files must exist in `lab_dir`. The cases must outlive the
+/// rubric. Throws input_error with file, line and what to do.
+rubric parse_rubric(const std::string& text, const std::string& name, const std::vector<lab::test_case>& cases,
+                    const std::filesystem::path& lab_dir);
+
+}  // namespace grading

@@ -1,0 +1,144 @@
+// One call of a student function and everything that can be seen of it from outside.
+#include "subject.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
+namespace grading {
+namespace {
+
+constexpr std::byte poison_byte{0xFF};  // reads as NaN
+constexpr std::byte canary{0xC5};
+
+/// Calls visit(guard zone, name of the buffer before it) for each gap between the buffers.
+void for_each_guard(const prepared_case& ready, std::span<std::byte> memory,
+                    const std::function<void(std::span<std::byte>, const std::string&)>& visit) {
+  std::size_t from = 0;
+  std::string before = "the first buffer";
+  const auto pass = [&](std::size_t start, std::size_t bytes, std::string name) {
+    visit(memory.subspan(from, start - from), from == 0 ? "before " + name : "behind " + before);
+    from = start + bytes;
+    before = std::move(name);
+  };
+  for (std::size_t i = 0; i < ready.where.inputs.size(); ++i)
+    pass(ready.where.inputs[i], ready.request.input_specs[i].bytes(), fmt::format("input {}", i));
+  for (std::size_t i = 0; i < ready.where.outputs.size(); ++i)
+    pass(ready.where.outputs[i], ready.request.output_specs[i].bytes(), fmt::format("output {}", i));
+  visit(memory.subspan(from, ready.where.bytes - from), "behind " + before);
+}
+
+/// A seed of its own for each case, so that no case can answer another.
+std::uint64_t seed_of(std::uint64_t seed, const std::string& case_id) {
+  for (const char c : case_id) seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001B3u;  // FNV-1a
+  return seed;
+}
+
+std::string joined(const std::vector<std::string>& reports) {
+  std::string text;
+  for (std::size_t i = 0; i < reports.size() && i < 3; ++i) text += (i ? "; " : "") + reports[i];
+  if (reports.size() > 3) text += fmt::format("; and {} more", reports.size() - 3);
+  return text;
+}
+
+}  // namespace
+
+subject::subject(std::string backend, std::unique_ptr<executor> runs, std::uint64_t seed)
+    : backend_(std::move(backend)), runs_(std::move(runs)), seed_(seed) {}
+
+prepared_case subject::prepare(const lab::test_case& what) {
+  prepared_case ready;
+  ready.what = &what;
+  ready.before = what.inputs(seed_of(seed_, what.id));
+  lab::request& request = ready.request;
+  request.entry = what.entry;
+  request.parameters = what.parameters;
+  for (const lab::buffer& input : ready.before) request.input_specs.push_back(input.spec());
+  request.output_specs = what.outputs;
+  ready.where = layout_of(request);
+  place(request, ready.where, runs_->memory(ready.where.bytes));
+  for (std::size_t i = 0; i < ready.before.size(); ++i)
+    std::copy(ready.before[i].bytes().begin(), ready.before[i].bytes().end(), request.inputs[i].begin());
+  poison(ready);
+  return ready;
+}
+
+void subject::poison(prepared_case& ready) {
+  for (const std::span<std::byte> output : ready.request.outputs) std::fill(output.begin(), output.end(), poison_byte);
+  for_each_guard(ready, runs_->memory(ready.where.bytes),
+                 [](std::span<std::byte> zone, const std::string&) { std::fill(zone.begin(), zone.end(), canary); });
+}
+
+trial subject::call(prepared_case& ready) {
+  const lab::test_case& what = *ready.what;
+  if (const auto fallen = fallen_.find(what.entry); fallen != fallen_.end()) return fallen->second;
+  answer got = runs_->run(ready.request);
+  if (got.end != answer::ending::answered) {
+    const verdict v = got.end == answer::ending::crashed ? verdict::crash : verdict::timeout;
+    fallen_[what.entry] = {v, fmt::format("not called again after {}: {}", what.id, got.what), {}};
+    return {v, fmt::format("{}: {}", what.id, got.what), {}};
+  }
+  trial result;
+  result.response = std::move(got.response);
+  const lab::response& response = result.response;
+  if (!response.error.empty() || !response.reports.empty()) {
+    result.verdict = verdict::wrong;
+    result.message =
+        fmt::format("{}: {}", what.id, response.reports.empty() ? response.error : joined(response.reports));
+  }
+  return result;
+}
+
+void subject::check(prepared_case& ready, trial& t) {
+  if (!t.ok()) return;
+  const auto wrong = [&](const std::string& why) {
+    t.verdict = verdict::wrong;
+    t.message = fmt::format("{}: {}", ready.what->id, why);
+  };
+  for_each_guard(ready, runs_->memory(ready.where.bytes), [&](std::span<std::byte> zone, const std::string& place) {
+    const auto touched = std::find_if(zone.begin(), zone.end(), [](std::byte b) { return b != canary; });
+    if (t.ok() && touched != zone.end())
+      wrong(fmt::format("wrote out of bounds, {} bytes into the memory {}", touched - zone.begin(), place));
+  });
+  for (std::size_t i = 0; t.ok() && i < ready.before.size(); ++i)
+    if (std::memcmp(ready.before[i].bytes().data(), ready.request.inputs[i].data(), ready.before[i].bytes().size()))
+      wrong(fmt::format("changed its input {}, which it may only read", i));
+  if (!t.ok()) return;
+  std::vector<lab::buffer> outputs;
+  for (std::size_t i = 0; i < ready.request.outputs.size(); ++i) {
+    outputs.emplace_back(ready.request.output_specs[i]);
+    std::copy(ready.request.outputs[i].begin(), ready.request.outputs[i].end(), outputs[i].bytes().begin());
+  }
+  if (const std::string why = ready.what->check(ready.before, outputs); !why.empty()) wrong(why);
+}
+
+trial subject::attempt(const lab::test_case& what, lab::action action, const std::set<std::string>& metrics,
+                       int pairs) {
+  if (const auto fallen = fallen_.find(what.entry); fallen != fallen_.end()) return fallen->second;
+  prepared_case ready = prepare(what);
+  ready.request.what = action;
+  ready.request.metrics.assign(metrics.begin(), metrics.end());
+  ready.request.pairs = pairs;
+  if (action == lab::action::time) ready.request.copy_bytes = what.work.bytes / 2;  // read once and written once
+  trial result = call(ready);
+  check(ready, result);
+  return result;
+}
+
+trial subject::run(const lab::test_case& what) { return attempt(what, lab::action::run, {}, 0); }
+
+const trial& subject::profile(const lab::test_case& what, const std::set<std::string>& metrics) {
+  if (const auto known = profiles_.find(what.id); known != profiles_.end()) return known->second;
+  return profiles_[what.id] = attempt(what, lab::action::profile, metrics, 0);
+}
+
+const trial* subject::profiled(const lab::test_case& what) const {
+  const auto known = profiles_.find(what.id);
+  return known == profiles_.end() ? nullptr : &known->second;
+}
+
+trial subject::time(const lab::test_case& what, int pairs) { return attempt(what, lab::action::time, {}, pairs); }
+
+}  // namespace grading

@@ -1,0 +1,70 @@
+// A submission on one backend, as an experimenter sees it: prepare a case, call, look at what it did to its buffers.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "channel.hpp"
+#include "executor.hpp"
+#include "lab/case.hpp"
+#include "verdict.hpp"
+
+namespace grading {
+
+/// How one call ended.
+struct trial {
+  grading::verdict verdict = verdict::pass;  ///< pass, wrong, crash or timeout
+  std::string message;                       ///< "" for pass
+  lab::response response;
+  bool ok() const { return verdict == verdict::pass; }
+};
+
+/// A case with its inputs made, laid out in the memory of the submission.
+struct prepared_case {
+  const lab::test_case* what = nullptr;
+  std::vector<lab::buffer> before;  ///< the inputs as the judge made them
+  layout where;
+  lab::request request;
+};
+
+class subject {
+ public:
+  /// `backend` is "sim" or "cuda". `seed` decides all inputs.
+  subject(std::string backend, std::unique_ptr<executor> runs, std::uint64_t seed);
+
+  const std::string& backend() const { return backend_; }
+  std::string output() { return runs_->output(); }
+
+  /// Calls the case once and checks everything.
+  trial run(const lab::test_case& what);
+
+  /// The same, counting. A case is counted once, however many items ask; `metrics` are the Nsight Compute names that
+  /// any of them wants.
+  const trial& profile(const lab::test_case& what, const std::set<std::string>& metrics);
+
+  /// What profile() found out about the case; null where nobody asked.
+  const trial* profiled(const lab::test_case& what) const;
+
+  /// Pairs of call and copy, timed by the device's events. Checks the output of the last call.
+  trial time(const lab::test_case& what, int pairs);
+
+  // The steps of run(), for whoever calls a case many times. One case is prepared at a time.
+  prepared_case prepare(const lab::test_case& what);
+  void poison(prepared_case& ready);         ///< outputs and guard zones as before the first call
+  trial call(prepared_case& ready);          ///< only crash, timeout and error are looked at
+  void check(prepared_case& ready, trial&);  ///< guard zones, inputs, outputs
+
+ private:
+  trial attempt(const lab::test_case& what, lab::action action, const std::set<std::string>& metrics, int pairs);
+
+  std::string backend_;
+  std::unique_ptr<executor> runs_;
+  std::uint64_t seed_;
+  std::map<std::string, trial> fallen_;  ///< entries that crashed or hung: not called again
+  std::map<std::string, trial> profiles_;
+};
+
+}  // namespace grading

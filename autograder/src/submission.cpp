@@ -1,0 +1,70 @@
+// Labs and submissions are folders; nothing is listed twice.
+#include "submission.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "toml_file.hpp"
+
+namespace grading {
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<fs::path> folders_in(const fs::path& parent) {
+  std::vector<fs::path> result;
+  if (fs::is_directory(parent))
+    for (const fs::directory_entry& entry : fs::directory_iterator(parent))
+      if (entry.is_directory()) result.push_back(entry.path());
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+}  // namespace
+
+std::vector<lab_folder> labs_in(const fs::path& source) {
+  std::vector<lab_folder> result;
+  for (const fs::path& folder : folders_in(source / "labs")) {
+    const std::string name = folder.filename().string();
+    const bool numbered = name.size() > 3 && std::isdigit(static_cast<unsigned char>(name[0])) &&
+                          std::isdigit(static_cast<unsigned char>(name[1])) && name[2] == '_';
+    if (numbered && fs::exists(folder / "rubric.toml")) result.push_back({name.substr(0, 2), name, folder});
+  }
+  return result;
+}
+
+lab_folder find_lab(const fs::path& source, const std::string& wanted) {
+  const std::vector<lab_folder> labs = labs_in(source);
+  std::string numbers;
+  for (const lab_folder& lab : labs) {
+    if (wanted == lab.number || wanted == lab.name || "0" + wanted == lab.number) return lab;
+    numbers += (numbers.empty() ? "" : ", ") + lab.number;
+  }
+  throw input_error(fmt::format("no lab {}; labs here: {}", wanted, numbers.empty() ? "none" : numbers));
+}
+
+fs::path submission::file(const std::string& name) const {
+  return fallback.empty() || fs::exists(path / name) ? path / name : fallback / name;
+}
+
+submission submission_at(const fs::path& folder, const std::string& id) {
+  const bool wrong = folder.parent_path().filename() == "wrong";
+  return {id, folder, wrong ? folder.parent_path().parent_path() : fs::path{}};
+}
+
+submission student_of(const lab_folder& lab) { return submission_at(lab.path, "student"); }
+
+std::vector<submission> submissions_of(const fs::path& source, const lab_folder& lab) {
+  std::vector<submission> result;
+  const fs::path solution = source / "solutions" / lab.name;
+  // The folder may exist with nothing but notes in it.
+  if (fs::exists(solution / "predictions.toml")) result.push_back(submission_at(solution, "solution"));
+  result.push_back(student_of(lab));
+  for (const fs::path& why : folders_in(solution / "wrong"))
+    result.push_back(submission_at(why, "wrong-" + why.filename().string()));
+  return result;
+}
+
+}  // namespace grading

@@ -1,0 +1,193 @@
+// Tables and wrapped text for the terminal.
+#include "terminal.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <sstream>
+
+namespace grading {
+namespace {
+
+bool starts_code_point(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
+
+/// Text of a submission may hold escape sequences; none reaches the terminal.
+std::string printable(std::string text) {
+  for (char& c : text)
+    if ((static_cast<unsigned char>(c) < 32 && c != '\n') || c == 127) c = ' ';
+  return text;
+}
+
+/// Exactly `width` columns: cut with an ellipsis, or filled with blanks.
+std::string fitted(const std::string& text, int width) {
+  const auto length = std::count_if(text.begin(), text.end(), starts_code_point);
+  if (length <= width) return text + std::string(static_cast<std::size_t>(width - length), ' ');
+  std::string cut;
+  int columns = 0;
+  for (const char c : text) {
+    if (starts_code_point(c) && ++columns == width) break;
+    cut += c;
+  }
+  return cut + "…";
+}
+
+std::string right(const std::string& text, int width) {
+  return text.size() >= static_cast<std::size_t>(width) ? text : std::string(width - text.size(), ' ') + text;
+}
+
+/// Words in lines of at most `width` columns, each line indented; a word that is too long stands alone.
+std::string wrapped(const std::string& text, int indent, int width) {
+  std::string out;
+  std::istringstream lines(printable(text));
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    int column = 0;
+    for (std::string word; words >> word;) {
+      const int length = static_cast<int>(std::count_if(word.begin(), word.end(), starts_code_point));
+      if (column > 0 && column + 1 + length > width - indent) {
+        out += '\n';
+        column = 0;
+      }
+      out += column == 0 ? std::string(static_cast<std::size_t>(indent), ' ') : " ";
+      out += word;
+      column += length + (column > 0 ? 1 : 0);
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+std::string coloured(const std::string& text, const char* code, const terminal_style& style) {
+  return style.colours ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
+}
+
+const char* colour_of(verdict v) {
+  switch (v) {
+    case verdict::pass: return "32";
+    case verdict::not_assessed:
+    case verdict::inconclusive: return "36";
+    case verdict::too_slow:
+    case verdict::wasteful:
+    case verdict::not_answered: return "33";
+    default: return "31";
+  }
+}
+
+std::string heading(const std::string& text, const terminal_style& style) { return coloured(text, "1", style) + "\n"; }
+
+std::string points_column(const item_result& item) {
+  const std::string got = is_assessed(item.verdict) ? points_text(item.points) : "-";
+  return right(got, 5) + " / " + right(points_text(item.max_points), 2);
+}
+
+std::string complaints(const result& r, const terminal_style& style) {
+  std::string out, last;
+  for (const item_result& item : r.items) {
+    if (item.verdict == verdict::pass || item.message.empty()) continue;
+    out += fmt::format("\n{}  {}\n", coloured(name_of(item.verdict), colour_of(item.verdict), style), item.id);
+    out += item.message == last ? "    the same\n" : wrapped(item.message, 4, style.width);
+    last = item.message;
+    for (const prediction_result& p : item.predictions)
+      if (p.predicted && !p.ok)
+        out += wrapped(fmt::format("{}: predicted {}, seen {}", p.key, figure_text(*p.predicted),
+                                   p.seen ? figure_text(*p.seen) : "nothing"),
+                       6, style.width);
+    if (!item.hint.empty()) out += wrapped("hint: " + item.hint.front(), 4, style.width);
+  }
+  return out;
+}
+
+}  // namespace
+
+terminal_style style_of_stdout() {
+  terminal_style style;
+  winsize size{};
+  const bool tty = isatty(STDOUT_FILENO) == 1;
+  if (tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    style.width = size.ws_col;
+  else if (const char* columns = std::getenv("COLUMNS"))
+    style.width = std::atoi(columns);
+  style.width = std::clamp(style.width, 60, 140);
+  style.colours = tty && std::getenv("NO_COLOR") == nullptr;
+  return style;
+}
+
+std::string figure_column(const item_result& item) {
+  if (!item.figure)
+    return item.threshold && item.verdict != verdict::not_assessed && item.kind == "counters"
+               ? "none (bar " + figure_text(*item.threshold) + ")"
+               : "";
+  if (!item.threshold) return figure_text(*item.figure);
+  if (item.kind == "correctness" || item.kind == "predictions")
+    return fmt::format("{:g} of {:g} {}", *item.figure, *item.threshold, item.what);
+  return fmt::format("{} (bar {})", figure_text(*item.figure), figure_text(*item.threshold));
+}
+
+std::string verdict_summary(const result& r) {
+  std::map<verdict, int> counts;
+  for (const item_result& item : r.items)
+    if (item.verdict != verdict::pass) ++counts[item.verdict];
+  std::string text;
+  for (const auto& [v, count] : counts) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name_of(v));
+  return text.empty() ? "all PASS" : text;
+}
+
+std::string total_line(const result& r) {
+  std::map<std::string, double> missing;  // reason -> points
+  for (const item_result& item : r.items)
+    if (!is_assessed(item.verdict))
+      missing[item.verdict == verdict::inconclusive ? "inconclusive: the machine was too noisy, run again"
+                                                    : "not assessed here: " + item.message] += item.max_points;
+  std::string text = fmt::format("{} of {} points", points_text(r.score()), points_text(r.out_of()));
+  for (const auto& [reason, points] : missing) text += fmt::format(" ({} {})", points_text(points), reason);
+  return text;
+}
+
+std::string laid_out(const result& r, const terminal_style& style) {
+  const int verdict_width = 12, figure_width = 18, points_width = 10;
+  const int title_width = style.width - verdict_width - figure_width - points_width - 5;
+  std::string out = heading(fmt::format("Lab {} - {} - {}", r.lab.substr(0, 2), r.lab_title, r.submission), style);
+  for (const item_result& item : r.items)
+    out += fmt::format("  {} {} {} {}\n", fitted(item.title, title_width),
+                       coloured(fitted(name_of(item.verdict), verdict_width), colour_of(item.verdict), style),
+                       fitted(figure_column(item), figure_width), points_column(item));
+  out += complaints(r, style);
+  if (!r.printed.empty()) out += "\nprinted by the submission:\n" + wrapped(r.printed.substr(0, 2000), 4, style.width);
+  return out + "\n" + coloured(total_line(r), "1", style) + "\n";
+}
+
+std::string summary_table(const std::vector<summary_row>& rows, const terminal_style& style) {
+  const int points_width = 13, expected_width = 8, seconds_width = 6;
+  const int rest = style.width - points_width - expected_width - seconds_width - 6;
+  const int name_width = std::min(rest * 2 / 5, 36), verdicts_width = rest - name_width;
+  const auto line = [&](const std::string& name, const std::string& verdicts, const std::string& points,
+                        const std::string& expected, const std::string& seconds) {
+    return fmt::format("  {} {} {} {} {}\n", fitted(name, name_width), fitted(verdicts, verdicts_width),
+                       right(points, points_width), fitted(expected, expected_width), right(seconds, seconds_width));
+  };
+  std::string out, surprises;
+  std::string header = line("submission", "verdicts", "points", "expected", "s");
+  header.pop_back();
+  out += heading(header, style);
+  for (const summary_row& row : rows) {
+    const result& r = row.graded;
+    const bool as_expected = row.surprises.empty();
+    std::string text = line(r.lab.substr(0, 2) + " " + r.submission, verdict_summary(r),
+                            points_text(r.score()) + " of " + points_text(r.out_of()), as_expected ? "yes" : "NO",
+                            fmt::format("{:.1f}", r.seconds));
+    if (!as_expected) {
+      text.pop_back();
+      text = coloured(text, "31", style) + "\n";
+      surprises += fmt::format("\n{} {} did not come out as expected:\n", r.lab, r.submission) +
+                   wrapped(row.surprises, 4, style.width);
+    }
+    out += text;
+  }
+  return out + surprises;
+}
+
+}  // namespace grading

@@ -1,0 +1,39 @@
+// Results for people at a terminal: no line longer than it is wide, colours only where they are wanted.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "result.hpp"
+
+namespace grading {
+
+struct terminal_style {
+  int width = 100;  ///< columns
+  bool colours = false;
+};
+
+/// Of standard output: its width, and colours only on a terminal and where NO_COLOR is not set.
+terminal_style style_of_stdout();
+
+/// Items, then what went wrong with each, then the sum.
+std::string laid_out(const result& r, const terminal_style& style);
+
+/// "83.8 of 85 points (15 not assessed here: no GPU on this machine)"
+std::string total_line(const result& r);
+
+struct summary_row {
+  result graded;
+  std::string surprises;  ///< "" where it came out as expected
+};
+
+/// One row for each submission, then every surprise.
+std::string summary_table(const std::vector<summary_row>& rows, const terminal_style& style);
+
+/// The figure of an item beside its threshold: "11 of 11 cases", "32 (bar 4)".
+std::string figure_column(const item_result& item);
+
+/// Items that lost points, by verdict: "WRONG 2, TOO SLOW 1", or "all PASS".
+std::string verdict_summary(const result& r);
+
+}  // namespace grading

@@ -1,0 +1,31 @@
+// The words of a verdict, one list for terminal, report, JSON and expected.toml.
+#pragma once
+
+#include <string>
+
+namespace grading {
+
+enum class verdict {
+  pass,
+  too_slow,
+  wrong,
+  wasteful,  ///< a counter misses its bar: more traffic than allowed
+  build_error,
+  crash,
+  timeout,
+  inconclusive,  ///< the machine was too noisy to say
+  not_assessed,  ///< this machine cannot say
+  not_answered,  ///< a prediction that was not made
+};
+
+std::string name_of(verdict v);                  ///< "TOO SLOW"
+verdict verdict_named(const std::string& name);  ///< throws std::invalid_argument, which lists the names
+bool is_assessed(verdict v);                     ///< whether the item's points count in "out of"
+
+/// Points as people write them: 4, 1.25, 83.8.
+std::string points_text(double points);
+
+/// A measured figure with three significant digits or as a whole number: 0.832, 4, 31.8, 16.
+std::string figure_text(double figure);
+
+}  // namespace grading
