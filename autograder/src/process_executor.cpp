@@ -7,6 +7,7 @@
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -107,6 +108,9 @@ void process_executor::start() {
     stop();
     throw std::runtime_error(fmt::format("cannot start {}: {}", name, std::strerror(error)));
   }
+  // The socket alone does not tell: a child of the runner may hold its end open.
+  death_fd_ = static_cast<int>(syscall(SYS_pidfd_open, process_, 0));
+  if (death_fd_ < 0) fail("pidfd_open");
 }
 
 void process_executor::stop() {
@@ -117,6 +121,7 @@ void process_executor::stop() {
     drain();
   }
   process_ = -1;
+  close_if_open(death_fd_);
   close_if_open(socket_);
   close_if_open(printed_fd_);
 }
@@ -189,12 +194,13 @@ answer process_executor::run(const lab::request& what) {
     if (left == 0)
       return failed(answer::ending::timed_out,
                     fmt::format("no answer after {:g} s", static_cast<double>(allowed_.per_request.count()) / 1000.0));
-    pollfd events[] = {{socket_, POLLIN, 0}, {prints ? printed_fd_ : -1, POLLIN, 0}};
-    if (poll(events, 2, left) <= 0) continue;
+    pollfd events[] = {{socket_, POLLIN, 0}, {prints ? printed_fd_ : -1, POLLIN, 0}, {death_fd_, POLLIN, 0}};
+    if (poll(events, 3, left) <= 0) continue;
     if (events[1].revents & POLLIN)
       drain();
     else if (events[1].revents)
       prints = false;  // it closed its end
+    if (!events[0].revents && events[2].revents) return ended();
     if (!events[0].revents) continue;
     char piece[64 << 10];
     const ssize_t got = recv(socket_, piece, std::min(sizeof piece, wanted - received.size()), MSG_DONTWAIT);

@@ -32,7 +32,8 @@ class process_executor : public executor {
   limits allowed_;
   int memory_fd_ = -1;
   std::span<std::byte> memory_;
-  int process_ = -1;  ///< -1: not running
+  int process_ = -1;   ///< -1: not running
+  int death_fd_ = -1;  ///< readable once the process has ended
   int socket_ = -1;
   int printed_fd_ = -1;
   std::string printed_;

@@ -1,0 +1,121 @@
+// Points from ratios, and that noise neither costs any nor gives any.
+#include "credit.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "paired.hpp"
+
+namespace {
+
+using namespace grading;
+
+const std::vector<rung> ladder = {{0.05, 0.0}, {0.20, 0.3}, {0.40, 0.55}, {0.60, 0.8}, {0.80, 1.0}};
+
+TEST(Credit, IsFullFromTheAllowanceOn) {
+  EXPECT_EQ(credit(0.80, ladder), 1.0);
+  EXPECT_EQ(credit(0.97 * 0.80, ladder), 1.0);
+  EXPECT_LT(credit(0.775, ladder), 1.0);
+  EXPECT_EQ(credit(5.0, ladder), 1.0);
+}
+
+TEST(Credit, IsNothingBelowTheFirstRung) {
+  EXPECT_EQ(credit(0.04, ladder), 0.0);
+  EXPECT_EQ(credit(0.0, ladder), 0.0);
+  EXPECT_EQ(credit(-1.0, ladder), 0.0);
+  EXPECT_EQ(credit(std::nan(""), ladder), 0.0);
+}
+
+TEST(Credit, GrowsWithTheLogarithm) {
+  EXPECT_NEAR(credit(0.97 * 0.20, ladder), 0.3, 1e-12);
+  EXPECT_NEAR(credit(0.97 * std::sqrt(0.2 * 0.4), ladder), (0.3 + 0.55) / 2, 1e-12);
+}
+
+TEST(Credit, IsMonotoneAndWithoutCliff) {
+  double last = 0;
+  for (double ratio = 0.01; ratio < 1.0; ratio += 1e-4) {
+    const double now = credit(ratio, ladder);
+    EXPECT_GE(now, last);
+    EXPECT_LT(now - last, 0.01);
+    last = now;
+  }
+}
+
+TEST(Credit, KnowsTheNextRung) {
+  EXPECT_EQ(next_rung(0.3, ladder)->ratio, 0.40);
+  EXPECT_EQ(next_rung(0.01, ladder)->ratio, 0.05);
+  EXPECT_EQ(next_rung(0.39, ladder)->ratio, 0.60);
+  EXPECT_EQ(next_rung(0.78, ladder), nullptr);
+}
+
+/// A machine on which every time is off by a factor of exp(sigma * normal), and drifts slowly besides.
+struct simulated_machine {
+  std::mt19937 engine;
+  double sigma, ratio;
+  double drift = 1.0;
+  std::normal_distribution<double> normal{};
+
+  double ceiling() {
+    drift *= 1.002;  // a machine that gets slower must not matter to a ratio
+    return 1e-2 * drift * std::exp(sigma * normal(engine));
+  }
+  std::optional<double> call() { return 1e-2 / ratio * drift * std::exp(sigma * normal(engine)); }
+  std::optional<paired_result> measured() {
+    return measure([&] { return run_pairs([&] { return call(); }, [&] { return ceiling(); }); }, 0.80);
+  }
+};
+
+int full_credit(double sigma, double ratio, int rounds) {
+  int count = 0;
+  for (int seed = 0; seed < rounds; ++seed) {
+    simulated_machine m{std::mt19937(static_cast<unsigned>(seed)), sigma, ratio};
+    const auto result = m.measured();
+    count += result && !result->noisy && credit(result->ratio, ladder) == 1.0;
+  }
+  return count;
+}
+
+TEST(Decision, NoiseCostsNoPoints) {
+  for (const double sigma : {0.0, 0.01, 0.02, 0.03}) EXPECT_GE(full_credit(sigma, 0.80, 2000), 1998) << sigma;
+}
+
+TEST(Decision, NoiseGivesNoPoints) {
+  for (const double sigma : {0.0, 0.01, 0.02, 0.03}) EXPECT_LE(full_credit(sigma, 0.70, 2000), 2) << sigma;
+}
+
+TEST(Decision, ANoisyMachineIsInconclusiveAfterOneMoreTry) {
+  int runs = 0;
+  std::mt19937 engine(3);
+  std::normal_distribution<double> normal;
+  const auto noisy = [&] { return 1e-2 * std::exp(0.5 * normal(engine)); };
+  const auto result = measure(
+      [&] {
+        ++runs;
+        return run_pairs([&]() -> std::optional<double> { return noisy(); }, noisy);
+      },
+      0.80);
+  EXPECT_EQ(runs, 2);
+  EXPECT_TRUE(result->noisy);
+}
+
+TEST(Pairs, AlternateAndEndWithTheBudget) {
+  std::string order;
+  const auto call = [&]() -> std::optional<double> {
+    order += 'b';
+    return 1.0;
+  };
+  const auto ceiling = [&] {
+    order += 'a';
+    return 1.0;
+  };
+  EXPECT_EQ(run_pairs(call, ceiling, {4, 1, 100})->pairs.size(), 4u);
+  EXPECT_EQ(order, "abbaabba");
+  EXPECT_EQ(run_pairs(call, ceiling, {21, 11, 1})->pairs.size(), 11u);
+  EXPECT_EQ(run_pairs(call, ceiling)->pairs.size(), 11u) << "11 pairs of 2 s are over the budget of 10 s";
+  EXPECT_EQ(run_pairs(call, ceiling, {21, 11, 1000})->self_ratios.size(), 10u);
+  EXPECT_FALSE(run_pairs([]() -> std::optional<double> { return {}; }, ceiling));
+}
+
+}  // namespace

@@ -1,0 +1,214 @@
+// Every mistake in a rubric gets an address and an advice, and no text at all makes the parser crash.
+#include "rubric.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <random>
+
+#include "toml_file.hpp"
+
+namespace {
+
+using namespace grading;
+namespace fs = std::filesystem;
+
+const std::vector<lab::test_case>& cases() {
+  static const std::vector<lab::test_case> all = [] {
+    std::vector<lab::test_case> made(5);
+    const char* ids[] = {"f/1", "f/2", "f/huge", "g/1", "h/1"};
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      made[i].id = ids[i];
+      made[i].entry = made[i].id.substr(0, 1);
+    }
+    made[2].timed = true;
+    made[3].where = lab::part::host;
+    return made;
+  }();
+  return all;
+}
+
+const fs::path& folder() {
+  static const fs::path path = [] {
+    const fs::path made = fs::temp_directory_path() / ("rubric_test_" + std::to_string(getpid()));
+    fs::create_directories(made);
+    std::ofstream(made / "a.cu") << "//\n";
+    return made;
+  }();
+  return path;
+}
+
+const std::string valid = R"([lab]
+id = "00_test"
+title = "A test"
+handin = ["a.cu"]
+
+[[item]]
+id = "f_correct"
+title = "f is right"
+kind = "correctness"
+points = 25
+cases = ["f/*", "g/1"]
+
+[[item]]
+id = "f_counters"
+title = "f moves little"
+kind = "counters"
+points = 25
+case = "f/2"
+require = [
+  { what = "sectors", metric = "a.sum / b.sum", min = 4, max = 4 },
+  { what = "conflicts", metric = "c.sum", max = 0 },
+]
+
+[[item]]
+id = "predicted"
+title = "predicted"
+kind = "predictions"
+points = 25
+predict = [ { key = "x.y", case = "f/1", metric = "a.sum / b.sum", tolerance = 0.5 } ]
+
+[[item]]
+id = "g_fast"
+title = "g is fast"
+kind = "throughput"
+points = 25
+case = "g/1"
+ceiling = "read"
+rungs = [[0.1, 0.0], [0.5, 0.5], [0.8, 1.0]]
+)";
+
+std::string error_of(const std::string& text) {
+  try {
+    parse_rubric(text, "rubric.toml", cases(), folder());
+  } catch (const input_error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string with(const std::string& from, const std::string& to) {
+  std::string text = valid;
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(Rubric, ReadsAValidOne) {
+  const rubric r = parse_rubric(valid, "rubric.toml", cases(), folder());
+  ASSERT_EQ(r.items.size(), 4u);
+  EXPECT_EQ(r.items[0].cases.size(), 3u) << "f/* leaves the timed case out";
+  EXPECT_EQ(r.items[1].require[0].metric.text(), "a.sum / b.sum");
+  EXPECT_FALSE(r.items[1].require[1].min);
+  EXPECT_EQ(r.items[2].predict[0].tolerance, 0.5);
+  EXPECT_EQ(r.items[3].rungs.size(), 3u);
+  EXPECT_EQ(r.metrics_of(cases()[1]), (std::set<std::string>{"a.sum", "b.sum", "c.sum"}));
+  EXPECT_EQ(r.metrics_of(cases()[0]), (std::set<std::string>{"a.sum", "b.sum"}));
+  EXPECT_NE(r.version, parse_rubric(valid + "\n", "rubric.toml", cases(), folder()).version);
+}
+
+struct mistake {
+  std::string from, to, error;
+  friend void PrintTo(const mistake& m, std::ostream* out) { *out << m.to; }
+};
+
+class Mistakes : public testing::TestWithParam<mistake> {};
+
+TEST_P(Mistakes, HaveAnAddressAndAnAdvice) {
+  const mistake& m = GetParam();
+  EXPECT_EQ(error_of(with(m.from, m.to)), m.error);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rubric, Mistakes,
+    testing::Values(
+        mistake{"title = \"f is right\"", "title = \"f is right\"\ncolour = 3",
+                "rubric.toml:9: unknown key 'colour'; remove it or use one of: id, title, kind, points, cases"},
+        mistake{"\"correctness\"", "\"beauty\"",
+                "rubric.toml:9: unknown kind 'beauty'; use one of: correctness, counters, predictions, throughput"},
+        mistake{"case = \"f/2\"", "case = \"f/3\"",
+                "rubric.toml:18: no case 'f/3' in cases.cpp; add it there or correct the name"},
+        mistake{"\"f/*\"", "\"q/*\"",
+                "rubric.toml:11: 'q/*' matches no case in cases.cpp; write 'entry/*' or the id of a case"},
+        mistake{"points = 25", "points = 24", "rubric.toml:1: the points of all items sum to 99; they must sum to 100"},
+        mistake{"points = 25", "points = 26",
+                "rubric.toml:10: 26 points; an item has more than 0 and at most 25: split it"},
+        mistake{"points = 25", "points = 0",
+                "rubric.toml:10: 0 points; an item has more than 0 and at most 25: split it"},
+        mistake{"points = 25", "points = nan", "rubric.toml:10: 'points' must be a finite number"},
+        mistake{"[0.5, 0.5]", "[0.9, 0.5]", "rubric.toml:38: rungs must increase, in ratio and in share; sort them"},
+        mistake{"[0.5, 0.5]", "[0.5]", "rubric.toml:38: a rung is [ratio, share]"},
+        mistake{"[0.8, 1.0]", "[0.8, 0.9]", "rubric.toml:38: the last rung must have share 1.0"},
+        mistake{"[0.1, 0.0]", "[0.1, 0.3]", "rubric.toml:38: the first rung is a cliff; its share must be at most 0.2"},
+        mistake{"id = \"f_counters\"", "id = \"f_correct\"",
+                "rubric.toml:14: a second item 'f_correct'; rename one of them"},
+        mistake{"[\"a.cu\"]", "[\"a.cu\", \"b.cu\"]",
+                "rubric.toml:4: missing file 'b.cu'; write its skeleton in " + folder().filename().string() +
+                    " or take it out of 'handin'"},
+        mistake{"ceiling = \"read\"", "ceiling = \"copy\"", "rubric.toml:37: a host case has the ceiling \"read\""},
+        mistake{"ceiling = \"read\"", "ceiling = \"sky\"",
+                "rubric.toml:37: unknown ceiling 'sky'; use \"copy\" (device) or \"read\" (host)"},
+        mistake{", max = 0 }", " }", "rubric.toml:21: a condition needs 'min', 'max' or both"},
+        mistake{"min = 4, max = 4", "min = 5, max = 4", "rubric.toml:20: 'min' is larger than 'max'; exchange them"},
+        mistake{"c.sum", "c.sum / ", "rubric.toml:21: a counter has no name; write 'A' or 'A / B'"},
+        mistake{"a.sum / b.sum", "a.sum/b.sum", "rubric.toml:20: a metric is a counter 'A' or a quotient 'A / B'"},
+        mistake{"title = \"A test\"", "", "rubric.toml:1: 'title' is missing; add it to this table"},
+        mistake{"case = \"f/2\"", "case = \"g/1\"", "rubric.toml:18: only device cases have counters"}),
+    [](const auto& which) { return "n" + std::to_string(which.index); });
+
+TEST(Rubric, SyntaxErrorsHaveALine) {
+  EXPECT_EQ(error_of(with("kind = \"correctness\"", "kind = correctness")).substr(0, 14), "rubric.toml:9:");
+  EXPECT_NE(error_of(""), "");
+  EXPECT_NE(error_of("[lab]\nid = 3\n"), "");
+}
+
+TEST(Rubric, RandomMutationsAreReadOrRefusedButNeverCrash) {
+  std::mt19937 engine(1);
+  const std::string alphabet = "[]{}=\"',.#/ \n-+0159einfax\\\0\xff";
+  const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(engine); };
+  int refused = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::string text = valid;
+    for (std::size_t edits = 1 + below(4); edits > 0; --edits) {
+      const std::size_t at = below(text.size()), length = std::min(text.size() - at, 1 + below(20));
+      switch (below(4)) {
+        case 0: text[at] = alphabet[below(alphabet.size())]; break;
+        case 1: text.erase(at, length); break;
+        case 2: text.insert(at, text.substr(below(text.size() - 1), 1 + below(30))); break;
+        default: text.insert(at, 1, alphabet[below(alphabet.size())]);
+      }
+      if (text.empty()) text.assign(1, ' ');
+    }
+    try {
+      parse_rubric(text, "rubric.toml", cases(), folder());
+    } catch (const input_error& error) {
+      ++refused;
+      EXPECT_EQ(std::string(error.what()).rfind("rubric.toml:", 0), 0u) << error.what();
+    }
+  }
+  EXPECT_GT(refused, 1000);
+}
+
+TEST(Metric, DividesAndKnowsWhenNothingWasCounted) {
+  const std::map<std::string, double> counted{{"a", 8}, {"b", 2}, {"zero", 0}, {"nan", std::nan("")}};
+  EXPECT_EQ((metric{"a", "b"}.of(counted)), 4.0);
+  EXPECT_EQ((metric{"a", ""}.of(counted)), 8.0);
+  EXPECT_FALSE((metric{"zero", "zero"}.of(counted)));
+  EXPECT_FALSE((metric{"a", "zero"}.of(counted)));
+  EXPECT_FALSE((metric{"nan", ""}.of(counted)));
+  EXPECT_FALSE((metric{"absent", ""}.of(counted)));
+}
+
+TEST(Condition, BoundsHoldUpToRounding) {
+  const condition exactly{"", {}, 4.0, 4.0};
+  EXPECT_TRUE(exactly.holds(4.0));
+  EXPECT_TRUE(exactly.holds(4.0 * (1 + 1e-12)));
+  EXPECT_FALSE(exactly.holds(4.0001));
+  EXPECT_FALSE(exactly.holds(3.9999));
+  EXPECT_FALSE(exactly.holds(std::nan("")));
+  const condition none{"", {}, {}, 0.0};
+  EXPECT_TRUE(none.holds(0.0));
+  EXPECT_FALSE(none.holds(1e-12));
+}
+
+}  // namespace
