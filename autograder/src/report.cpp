@@ -1,7 +1,84 @@
+// The report's page: who came to what, then each submission in full.
 #include "report.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <stdexcept>
+
+#include "html.hpp"
+#include "report_parts.hpp"
+#include "terminal.hpp"
+
 namespace grading {
-std::filesystem::path write_report(const result_store&, const std::filesystem::path&,
-                                   const std::filesystem::path& build) {
-  return build / "report" / "index.html";
+namespace {
+
+std::string overall_row(const result& r, std::size_t index) {
+  return fmt::format(
+      R"(<div class="row"><span><a href="#r{}">{} {}</a> <span class="soft">{}</span></span>)"
+      R"(<span class="bar" title="{}"><i class="lost" style="width:{:.2f}%"></i><i style="width:{:.2f}%"></i></span>)"
+      R"(<span class="num">{} of {}</span></div>)",
+      index, escaped(r.lab.substr(0, 2)), escaped(r.submission), escaped(verdict_summary(r)), escaped(total_line(r)),
+      r.out_of(), r.score(), points_text(r.score()), points_text(r.out_of()));
 }
+
+std::string machine_line(const result& r) {
+  return fmt::format("{}, {} cores; {}; {}; {}; {}", escaped(r.where.cpu), r.where.cores,
+                     r.where.gpu.empty() ? "no GPU" : escaped(r.where.gpu), escaped(r.where.compiler),
+                     escaped(r.where.os), escaped(r.date));
+}
+
+std::string section(const result& r, std::size_t index, const std::filesystem::path& source, bool open) {
+  std::string out =
+      fmt::format(R"(<details class="result" id="r{}"{}><summary><strong>Lab {} - {} - {}</strong><br>{}</summary>)",
+                  index, open ? " open" : "", escaped(r.lab.substr(0, 2)), escaped(r.lab_title), escaped(r.submission),
+                  escaped(total_line(r)));
+  out += fmt::format(R"(<p class="soft">{}; unofficial; took {:.1f} s</p>)", machine_line(r), r.seconds);
+  out += items_part(r) + roofline_part(r, source) + profiles_part(r, source);
+  if (!r.printed.empty())
+    out += fmt::format("<h3>Printed by the submission</h3><pre>{}</pre>", escaped(r.printed.substr(0, 4000)));
+  return out + "</details>\n";
+}
+
+}  // namespace
+
+std::string rendered(const std::vector<result>& results, const std::filesystem::path& source) {
+  std::string out =
+      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>Roofline Labs "
+      "report</title><style>";
+  out += style_sheet();
+  out += "</style></head><body><h1>Roofline Labs</h1>";
+  out +=
+      R"(<p class="soft">Latest result of each submission graded in this build directory. Green: points; red: points )"
+      "lost; the rest of a bar could not be assessed on this machine.</p>";
+  out += R"(<div class="card overall">)";
+  if (results.empty()) out += "<p>Nothing is graded yet.</p>";
+  for (std::size_t i = 0; i < results.size(); ++i) out += overall_row(results[i], i);
+  out += "</div>\n";
+  for (std::size_t i = 0; i < results.size(); ++i) out += section(results[i], i, source, results.size() == 1);
+  // A link into a closed section opens it.
+  out +=
+      "<script>const open = () => { const d = document.querySelector(location.hash || null); if (d) d.open = true; };"
+      "addEventListener('hashchange', open); if (location.hash) open();</script>";
+  return out + "</body></html>\n";
+}
+
+std::filesystem::path write_report(const result_store& store, const std::filesystem::path& source,
+                                   const std::filesystem::path& build) {
+  std::vector<result> results = store.load();
+  std::stable_sort(results.begin(), results.end(), [](const result& a, const result& b) { return a.lab < b.lab; });
+  const std::filesystem::path file = build / "report" / "index.html";
+  std::filesystem::create_directories(file.parent_path());
+  const std::filesystem::path beside = file.string() + fmt::format(".{}.tmp", getpid());
+  std::ofstream out(beside, std::ios::binary);
+  out << rendered(results, source);
+  out.close();
+  if (!out) throw std::runtime_error(fmt::format("cannot write {}", beside.string()));
+  std::filesystem::rename(beside, file);
+  return file;
+}
+
 }  // namespace grading

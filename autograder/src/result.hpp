@@ -47,7 +47,7 @@ struct item_result {
   std::vector<timed_pair> samples;
   std::optional<lab::interval> ci95;  ///< of the median ratio
   std::optional<double> noise;        ///< spread of the ceiling against itself, without unit
-  double bytes = 0;                   ///< throughput: that one call has to move
+  lab::work work;                     ///< throughput: of one call
 
   /// How far the figure is from its threshold, as a fraction of the threshold.
   std::optional<double> margin() const;

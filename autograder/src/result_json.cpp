@@ -56,7 +56,7 @@ json of(const item_result& item) {
     out["samples"].push_back({{"call_seconds", pair.call_seconds}, {"ceiling_seconds", pair.ceiling_seconds}});
   if (item.ci95) out["ci95"] = {item.ci95->low, item.ci95->high};
   if (item.noise) out["noise"] = *item.noise;
-  if (item.bytes > 0) out["bytes"] = item.bytes;
+  if (item.work.bytes > 0) out["work"] = {{"flops", item.work.flops}, {"bytes", item.work.bytes}};
   return out;
 }
 
@@ -95,7 +95,7 @@ item_result item_from(const json& in) {
     item.samples.push_back({s.at("call_seconds").get<double>(), s.at("ceiling_seconds").get<double>()});
   if (in.contains("ci95")) item.ci95 = lab::interval{in["ci95"].at(0).get<double>(), in["ci95"].at(1).get<double>()};
   if (in.contains("noise")) item.noise = maybe(in["noise"]);
-  item.bytes = in.value("bytes", 0.0);
+  if (in.contains("work")) item.work = {in["work"].at("flops").get<double>(), in["work"].at("bytes").get<double>()};
   return item;
 }
 

@@ -182,7 +182,8 @@ std::string summary_table(const std::vector<summary_row>& rows, const terminal_s
     if (!as_expected) {
       text.pop_back();
       text = coloured(text, "31", style) + "\n";
-      surprises += fmt::format("\n{} {} did not come out as expected:\n", r.lab, r.submission) +
+      surprises += "\n" +
+                   wrapped(fmt::format("{} {} did not come out as expected:", r.lab, r.submission), 0, style.width) +
                    wrapped(row.surprises, 4, style.width);
     }
     out += text;

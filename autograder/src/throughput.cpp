@@ -85,7 +85,7 @@ void assess_throughput(const item& what, bench& on, item_result& out) {
   out.backend = host ? "host" : "cuda";
   out.what = host ? "of read bandwidth" : "of copy bandwidth";
   out.threshold = what.rungs.back().ratio;
-  out.bytes = c.work.bytes;
+  out.work = c.work;
   subject* s = host ? (on.subjects.empty() ? nullptr : on.subjects.front().get()) : on.on("cuda");
   if (!s) {
     out.message = host ? on.without_sim : on.without_cuda;

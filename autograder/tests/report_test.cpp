@@ -1,0 +1,136 @@
+// What people see: tables that fit, text of submissions that cannot break out, sources that cannot leak.
+#include "report.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "build.hpp"
+#include "html.hpp"
+#include "terminal.hpp"
+
+namespace {
+
+using namespace grading;
+namespace fs = std::filesystem;
+
+result nasty() {
+  result r;
+  r.lab = "03_coalescing";
+  r.lab_title = "Coalescing";
+  r.submission = "<script>alert(1)</script>";
+  r.path = "/nowhere";
+  r.printed = "<script>alert(2)</script>\033[31m";
+  item_result i;
+  i.id = "a<b";
+  i.title = "a title that is much too long for a narrow terminal and has to be cut somewhere, as nobody reads on";
+  i.kind = "counters";
+  i.verdict = verdict::wasteful;
+  i.max_points = 4;
+  i.figure = 32;
+  i.threshold = 4;
+  i.message = "<img src=x onerror=alert(3)> \033[2J " + std::string(300, 'x') + " and more words";
+  i.hint = {"<b>hint</b>"};
+  i.predictions = {{"<i>key</i>", 1.0, 2.0, std::nullopt, false}};
+  r.items = {i};
+  lab::launch_record launch;
+  launch.kernel = "<u>kernel</u>";
+  launch.lines = {{"/etc/passwd", 1, "<s>global load</s>", 1, 32, 0, 4},
+                  {"../../secret.txt", 1, "global load", 1, 4, 0, 4}};
+  r.profiles = {{"f/1", "sim", {0, 1}, {launch}}};
+  return r;
+}
+
+TEST(Report, EscapesWhateverASubmissionSays) {
+  const std::string html = rendered({nasty()}, "/nowhere");
+  for (const char* tag : {"<script>alert", "<img", "<b>hint", "<i>key", "<u>kernel", "<s>global", "\033"})
+    EXPECT_EQ(html.find(tag), std::string::npos) << tag;
+  EXPECT_NE(html.find("&lt;script&gt;alert(2)"), std::string::npos);
+  EXPECT_EQ(escaped("a&b<c>\"d'\001"), "a&amp;b&lt;c&gt;&quot;d&#39; ");
+}
+
+TEST(Report, ShowsNoFileFromElsewhere) { EXPECT_EQ(rendered({nasty()}, "/nowhere").find("root:"), std::string::npos); }
+
+TEST(Report, NamesEverySubmissionAndLabelsModelledTimes) {
+  result r = nasty();
+  r.submission = "student";
+  const std::string html = rendered({r}, "/nowhere");
+  EXPECT_NE(html.find(">03 student</a>"), std::string::npos);
+  EXPECT_NE(html.find("modelled"), std::string::npos);
+  EXPECT_NE(rendered({}, "/nowhere").find("Nothing is graded yet"), std::string::npos);
+}
+
+int widest_line(const std::string& text) {
+  int widest = 0;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);)
+    widest = std::max(widest, static_cast<int>(std::count_if(line.begin(), line.end(), [](char c) {
+                        return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+                      })));
+  return widest;
+}
+
+TEST(Terminal, TablesFit) {
+  result r = nasty();
+  r.items[0].message = "words that go on and on until the line is full and then some more of them follow, and more";
+  for (const int width : {60, 80, 120, 140}) {
+    EXPECT_LE(widest_line(laid_out(r, {width, false})), width);
+    EXPECT_LE(widest_line(summary_table({{r, "a surprise"}, {r, ""}}, {width, false})), width);
+  }
+}
+
+TEST(Terminal, PassesNoEscapeSequenceOn) {
+  EXPECT_EQ(laid_out(nasty(), {80, false}).find('\033'), std::string::npos);
+  EXPECT_NE(laid_out(nasty(), {80, true}).find("\033[33m"), std::string::npos);
+}
+
+TEST(Terminal, TotalSaysWhatIsMissingAndWhy) {
+  result r = nasty();
+  r.items[0].points = 3.75;
+  item_result gpu = r.items[0];
+  gpu.verdict = verdict::not_assessed;
+  gpu.points = 0;
+  gpu.max_points = 15;
+  gpu.message = "no GPU on this machine";
+  r.items.push_back(gpu);
+  EXPECT_EQ(total_line(r), "3.75 of 4 points (15 not assessed here: no GPU on this machine)");
+}
+
+TEST(Terminal, NumbersAreShort) {
+  EXPECT_EQ(points_text(83.75), "83.75");
+  EXPECT_EQ(points_text(100), "100");
+  EXPECT_EQ(points_text(1.5), "1.5");
+  EXPECT_EQ(points_text(0), "0");
+  EXPECT_EQ(figure_text(4), "4");
+  EXPECT_EQ(figure_text(0.83219), "0.832");
+  EXPECT_EQ(figure_text(100), "100");
+}
+
+TEST(Build, PicksTheFirstErrors) {
+  EXPECT_EQ(
+      first_errors("a.cu:1:2: warning: x\na.cu:3:4: error: one\nnote\nb.cu:5: error: two\nmake: *** [x] Error 1\n"),
+      "a.cu:3:4: error: one\nb.cu:5: error: two");
+  EXPECT_EQ(first_errors("1\n2\n3\n4\n"), "2\n3\n4");
+  EXPECT_EQ(first_errors(""), "");
+}
+
+TEST(Build, RunsCmakeAndReportsFailures) {
+  const fs::path folder = fs::temp_directory_path() / ("build_test_" + std::to_string(getpid()));
+  fs::create_directories(folder);
+  std::ofstream(folder / "CMakeLists.txt")
+      << "cmake_minimum_required(VERSION 3.25)\nproject(x LANGUAGES NONE)\nadd_custom_target(good)\n"
+         "add_custom_target(bad COMMAND echo \"x.cu:3: error: no\" COMMAND false)\n";
+  ASSERT_EQ(std::system(("cmake -S " + folder.string() + " -B " + folder.string() + "/b > /dev/null").c_str()), 0);
+  builder make(folder / "b");
+  EXPECT_TRUE(make.has_target("good"));
+  EXPECT_FALSE(make.has_target("ugly"));
+  EXPECT_TRUE(make.build("good").ok);
+  const build_outcome bad = make.build("bad");
+  EXPECT_FALSE(bad.ok);
+  EXPECT_EQ(bad.message.rfind("x.cu:3: error: no\n", 0), 0u) << bad.message;
+  fs::remove_all(folder);
+}
+
+}  // namespace

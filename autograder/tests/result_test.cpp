@@ -1,0 +1,202 @@
+// The canonical result: to JSON and back, merged into the store without losing anybody else's.
+#include "result.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "expected.hpp"
+#include "hints.hpp"
+#include "submission.hpp"
+#include "toml_file.hpp"
+
+namespace {
+
+using namespace grading;
+namespace fs = std::filesystem;
+
+item_result item(const std::string& id, verdict v, double points, double max_points) {
+  item_result i;
+  i.id = id;
+  i.title = "title of " + id;
+  i.kind = "correctness";
+  i.verdict = v;
+  i.points = points;
+  i.max_points = max_points;
+  return i;
+}
+
+result graded(const std::string& submission) {
+  result r;
+  r.lab = "03_coalescing";
+  r.lab_title = "Coalescing";
+  r.submission = submission;
+  r.outcome = "graded";
+  r.items = {item("right", verdict::pass, 40, 40), item("slow", verdict::too_slow, 7.5, 45),
+             item("gpu", verdict::not_assessed, 0, 15)};
+  return r;
+}
+
+struct Store : testing::Test {
+  fs::path folder = fs::temp_directory_path() / ("store_" + std::to_string(getpid()));
+  result_store store{folder / "results.json"};
+  void SetUp() override { fs::create_directories(folder); }
+  void TearDown() override { fs::remove_all(folder); }
+};
+
+TEST(Result, CountsOnlyWhatCouldBeAssessed) {
+  const result r = graded("student");
+  EXPECT_EQ(r.score(), 47.5);
+  EXPECT_EQ(r.out_of(), 85);
+}
+
+TEST(Result, SurvivesJson) {
+  result r = graded("student");
+  r.where = {"a CPU", "g++", "an OS", "a GPU", 8};
+  r.notes = {"a note"};
+  r.printed = "\xff<b>";
+  item_result& i = r.items[1];
+  i.figure = 0.25;
+  i.threshold = 0.5;
+  i.message = "too slow";
+  i.hint = {"one", "two"};
+  i.conditions = {{"sectors", "a / b", "sim", std::nullopt, 4.0, std::nullopt, false}};
+  i.predictions = {{"k", 1.0, std::nullopt, 2.0, false}};
+  i.samples = {{1e-3, 2e-3}};
+  i.ci95 = lab::interval{0.2, 0.3};
+  i.noise = 0.01;
+  i.work = {3, 4};
+  lab::launch_record launch;
+  launch.kernel = "k<32>";
+  launch.lines = {{"a.cu", 3, "global load", 1, 2, 3, 4}};
+  r.profiles = {{"f/1", "sim", {5, 6}, {launch}}};
+  const std::string text = to_json(r);
+  const result back = result_from_json(text);
+  EXPECT_EQ(to_json(back), text);
+  EXPECT_EQ(back.items[1].margin(), -0.5);
+  EXPECT_EQ(back.items[1].conditions[0].value, std::nullopt);
+  EXPECT_EQ(back.profiles[0].launches[0].lines[0].sectors, 2u);
+  EXPECT_EQ(back.where.gpu, "a GPU");
+  EXPECT_THROW(result_from_json("{}"), std::runtime_error);
+  EXPECT_THROW(result_from_json(""), std::runtime_error);
+}
+
+TEST_F(Store, KeepsTheResultsOfOthers) {
+  EXPECT_TRUE(store.load().empty());
+  store.merge({graded("student"), graded("solution")});
+  result again = graded("student");
+  again.items[1].points = 45;
+  store.merge({again});
+  const auto all = store.load();
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].score(), 85);
+  EXPECT_EQ(all[1].submission, "solution");
+  store.merge({});
+  EXPECT_EQ(store.load().size(), 2u);
+}
+
+TEST_F(Store, KeepsWhatItCannotRead) {
+  std::ofstream(store.file) << R"({"results":[{"lab":"x","submission":{"id":"y"},"schema":"other"}, 7]})";
+  store.merge({graded("student")});
+  EXPECT_EQ(store.load().size(), 1u);
+  EXPECT_NE(text_of(store.file).find("\"other\""), std::string::npos);
+  std::ofstream(store.file) << "not JSON";
+  store.merge({graded("student")});
+  EXPECT_EQ(store.load().size(), 1u);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1) << "no temporary file is left";
+}
+
+struct Expected : Store {
+  std::string surprise(const std::string& text) {
+    std::ofstream(folder / "expected.toml") << text;
+    return surprises(graded("wrong-x"), read_expectation(folder / "expected.toml"));
+  }
+  std::string refused(const std::string& text) {
+    try {
+      surprise(text);
+    } catch (const input_error& error) {
+      return error.what();
+    }
+    return "";
+  }
+};
+
+TEST_F(Expected, MatchesVerdictAndPoints) {
+  const std::string story = "story = \"slow\"\n[items]\n";
+  EXPECT_EQ(surprise(story + "slow = { verdict = \"TOO SLOW\", points = 7.5 }\n"), "");
+  EXPECT_EQ(surprise(story + "slow = { verdict = \"TOO SLOW\", points = [0, 10] }\n"), "");
+  EXPECT_EQ(surprise(story + "slow = { verdict = \"WRONG\", points = 7.5 }\n"),
+            "slow: TOO SLOW, 7.5 points, expected WRONG, 7.5 points\n");
+  EXPECT_EQ(surprise(story + "slow = { verdict = \"TOO SLOW\", points = [8, 10] }\n"),
+            "slow: TOO SLOW, 7.5 points, expected TOO SLOW, 8 to 10 points\n");
+}
+
+TEST_F(Expected, ItemsNotNamedMustBeFull) {
+  EXPECT_EQ(surprise("story = \"x\"\n[items]\nright = { verdict = \"PASS\", points = 40 }\n"),
+            "slow: TOO SLOW, 7.5 points, expected all 45\n");
+}
+
+TEST_F(Expected, AllMeansEveryItem) {
+  EXPECT_EQ(surprise("story = \"x\"\n[items]\nall = { verdict = \"BUILD ERROR\", points = 0 }\n"),
+            "right: PASS, 40 points, expected BUILD ERROR, 0 points\n"
+            "slow: TOO SLOW, 7.5 points, expected BUILD ERROR, 0 points\n");
+}
+
+TEST_F(Expected, MistakesInItHaveALine) {
+  EXPECT_NE(refused("story = \"x\"\n[items]\nslow = { verdict = \"LAZY\", points = 0 }\n")
+                .find("expected.toml:3: no verdict"),
+            std::string::npos);
+  EXPECT_NE(refused("[items]\n").find("'story' is missing"), std::string::npos);
+  EXPECT_NE(refused("story = \"x\"\n[items]\nslow = { verdict = \"WRONG\", points = [1] }\n").find("expected.toml:3:"),
+            std::string::npos);
+  EXPECT_NE(surprise("story = \"x\"\n[items]\nsloww = { verdict = \"WRONG\", points = 0 }\n").find("'sloww'"),
+            std::string::npos);
+}
+
+TEST(Skeleton, MustRunAndScoreLittle) {
+  result r = graded("student");
+  EXPECT_NE(surprises_of_skeleton(r), "");
+  r.items[0] = item("right", verdict::wrong, 0, 40);
+  EXPECT_EQ(surprises_of_skeleton(r), "");
+  r.items[0].verdict = verdict::crash;
+  EXPECT_NE(surprises_of_skeleton(r), "");
+  EXPECT_NE(surprises_of_solution(r), "");
+}
+
+TEST_F(Store, HintsPreferTheVerdict) {
+  EXPECT_TRUE(read_hints(folder / "hints.toml").empty());
+  std::ofstream(folder / "hints.toml") << "[[hint]]\nitem = \"slow\"\ntext = [\"any\"]\n"
+                                          "[[hint]]\nitem = \"slow\"\nverdict = \"TOO SLOW\"\ntext = [\"a\", \"b\"]\n"
+                                          "[[hint]]\nitem = \"right\"\ntext = [\"never\"]\n";
+  std::vector<item_result> items = graded("student").items;
+  add_hints(items, read_hints(folder / "hints.toml"));
+  EXPECT_EQ(items[1].hint, (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(items[0].hint.empty());
+}
+
+TEST_F(Store, LabsAreFoundByNumber) {
+  fs::create_directories(folder / "labs" / "03_coalescing");
+  std::ofstream(folder / "labs" / "03_coalescing" / "rubric.toml") << "\n";
+  for (const char* name : {"3", "03", "03_coalescing"}) EXPECT_EQ(find_lab(folder, name).name, "03_coalescing");
+  try {
+    find_lab(folder, "99");
+    FAIL();
+  } catch (const input_error& error) {
+    EXPECT_STREQ(error.what(), "no lab 99; labs here: 03");
+  }
+}
+
+TEST_F(Store, AWrongSubmissionStandsOnTheSolution) {
+  const fs::path solution = folder / "solutions" / "03_coalescing";
+  fs::create_directories(solution / "wrong" / "slow");
+  std::ofstream(solution / "predictions.toml") << "\n";
+  std::ofstream(solution / "wrong" / "slow" / "a.cu") << "\n";
+  const auto all = submissions_of(folder, {"03", "03_coalescing", folder / "labs" / "03_coalescing"});
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0].id, "solution");
+  EXPECT_EQ(all[2].id, "wrong-slow");
+  EXPECT_EQ(all[2].file("predictions.toml"), solution / "predictions.toml");
+  EXPECT_EQ(all[2].file("a.cu"), solution / "wrong" / "slow" / "a.cu");
+}
+
+}  // namespace
