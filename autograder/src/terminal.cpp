@@ -182,9 +182,9 @@ std::string summary_table(const std::vector<summary_row>& rows, const terminal_s
     if (!as_expected) {
       text.pop_back();
       text = coloured(text, "31", style) + "\n";
-      surprises += "\n" +
-                   wrapped(fmt::format("{} {} did not come out as expected:", r.lab, r.submission), 0, style.width) +
-                   wrapped(row.surprises, 4, style.width);
+      surprises += '\n';
+      surprises += wrapped(fmt::format("{} {} did not come out as expected:", r.lab, r.submission), 0, style.width);
+      surprises += wrapped(row.surprises, 4, style.width);
     }
     out += text;
   }
