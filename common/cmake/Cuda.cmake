@@ -17,6 +17,7 @@ if(LABS_CUDA)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     enable_language(CUDA)
+    find_package(CUDAToolkit REQUIRED)  # here, so that its targets are known in every folder
     set(CUDA_ENABLED ON)
   else()
     message(STATUS "No nvcc: labs are built for the simulated device only")

@@ -1,0 +1,13 @@
+// Where and when a number was measured: a number has an address.
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace lab {
+
+/// "date" (UTC), "cpu", "compiler", and where nvidia-smi answers "gpu", "driver" and the clocks at this moment. What
+/// cannot be found out is missing. Takes a fraction of a second.
+std::map<std::string, std::string> environment();
+
+}  // namespace lab
