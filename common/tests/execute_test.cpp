@@ -1,0 +1,151 @@
+// What lab::execute says of right and wrong calls. The same expectations for a GPU and for the simulated device.
+#include "lab/execute.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "lab/device.hpp"
+
+namespace {
+
+constexpr int n = 1 << 16;  // floats; fills 256 blocks of 256 threads exactly
+
+class Execute : public testing::Test {
+ protected:
+  void SetUp() override {
+    int device = 0;
+    if (lab::backend_name() == "cuda" && cudaGetDevice(&device) != cudaSuccess) GTEST_SKIP() << "SKIPPED: no GPU here";
+    for (int i = 0; i < n; ++i) in.push_back(0.25f * static_cast<float>(i) - 7.0f);
+    out.assign(in.size(), NAN);
+  }
+
+  lab::response call(const std::string& entry, lab::action what = lab::action::run) {
+    lab::request ask;
+    ask.entry = entry;
+    ask.what = what;
+    ask.parameters = {n};
+    ask.input_specs = ask.output_specs = {{lab::dtype::f32, n}};
+    ask.inputs = {std::as_writable_bytes(std::span(in))};
+    ask.outputs = {std::as_writable_bytes(std::span(out))};
+    ask.metrics = {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+                   "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"};
+    ask.pairs = 10;
+    ask.copy_bytes = 4.0 * n;
+    return lab::execute(ask);
+  }
+
+  std::vector<float> in, out;
+};
+
+/// On a GPU red zones see it, on the simulated device its checkers.
+void expect_blamed(const lab::response& answer) { EXPECT_TRUE(!answer.error.empty() || !answer.reports.empty()); }
+
+TEST_F(Execute, RunsACall) {
+  const lab::response answer = call("copy");
+  EXPECT_EQ(answer.error, "");
+  EXPECT_EQ(answer.reports, std::vector<std::string>{});
+  EXPECT_EQ(out, in);
+}
+
+TEST_F(Execute, PoisonsWhatIsNotWritten) {
+  EXPECT_EQ(call("copy_one_less").error, "");
+  EXPECT_EQ(out[n - 2], in[n - 2]);
+  EXPECT_TRUE(std::isnan(out[n - 1]));
+}
+
+TEST_F(Execute, KeepsNothingOfAnEarlierCall) {
+  EXPECT_EQ(call("copy").error, "");
+  EXPECT_EQ(call("do_nothing").error, "");
+  for (const float value : out) ASSERT_TRUE(std::isnan(value));
+}
+
+TEST_F(Execute, SeesAWriteBehindTheOutput) { expect_blamed(call("copy_one_more")); }
+
+TEST_F(Execute, SeesAWriteBeforeTheOutput) { expect_blamed(call("write_before")); }
+
+TEST_F(Execute, ReportsALaunchThatWasRefused) {
+  expect_blamed(call("launch_too_many_threads"));
+  EXPECT_EQ(call("copy").error, "");
+}
+
+TEST_F(Execute, ReportsWhatIsThrown) {
+  EXPECT_EQ(call("throw_text").error, "thrown on purpose");
+  EXPECT_NE(call("throw_number").error, "");
+}
+
+TEST_F(Execute, ReportsAnUnknownName) { EXPECT_NE(call("copi").error.find("copi"), std::string::npos); }
+
+TEST_F(Execute, CountsSectors) {
+  const lab::response answer = call("copy", lab::action::profile);
+  EXPECT_EQ(answer.error, "");
+  EXPECT_EQ(out, in);
+  if (answer.metrics.empty() && !answer.notes.empty()) GTEST_SKIP() << "SKIPPED: " << answer.notes[0];
+  for (const std::string op : {"ld", "st"}) {
+    EXPECT_EQ(answer.metrics.at("l1tex__t_requests_pipe_lsu_mem_global_op_" + op + ".sum"), n / 32);
+    EXPECT_EQ(answer.metrics.at("l1tex__t_sectors_pipe_lsu_mem_global_op_" + op + ".sum"), n / 8);
+  }
+}
+
+TEST_F(Execute, TimesPairs) {
+  const lab::response answer = call("copy", lab::action::time);
+  EXPECT_EQ(answer.error, "");
+  EXPECT_EQ(out, in);
+  EXPECT_EQ(answer.call_seconds.size(), 10u);
+  EXPECT_EQ(answer.copy_seconds.size(), 10u);
+  for (const double seconds : answer.call_seconds) EXPECT_GT(seconds, 0.0);
+}
+
+TEST_F(Execute, SeesATimedCallThatWroteNothing) {
+  // On a GPU the warm-up alone calls more often than this function works.
+  EXPECT_NE(call("copy_at_first", lab::action::time).error.find("unwritten"), std::string::npos);
+}
+
+TEST_F(Execute, UsesTheDeviceAgainAfterAFault) {
+  expect_blamed(call("write_to_null"));
+  // Not every driver lets a process go on after an illegal address; a runner is started anew then.
+  if (lab::backend_name() == "cuda" && !call("copy").error.empty()) GTEST_SKIP() << "SKIPPED: this driver does not";
+  EXPECT_EQ(call("copy").error, "");
+  EXPECT_EQ(out, in);
+}
+
+class DeviceBuffer : public Execute {};
+
+TEST_F(DeviceBuffer, IsAlignedPoisonedAndMovable) {
+  lab::device_buffer<float> first(1000);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first.data()) % 256, 0u);
+  float value = 0.0f;
+  LAB_CUDA_CHECK(cudaMemcpy(&value, first.data() + 999, sizeof value, cudaMemcpyDeviceToHost));
+  EXPECT_TRUE(std::isnan(value));
+  float* const place = first.data();
+  const lab::device_buffer<float> second(std::move(first));
+  EXPECT_EQ(second.data(), place);
+  EXPECT_TRUE(second.intact());
+}
+
+TEST_F(DeviceBuffer, SeesWritesOnEitherSideAndFromAnotherRedZone) {
+  const lab::device_buffer<float> before(1000), after(1000), source(1000), copied(1000);
+  const float value = 1.0f;
+  LAB_CUDA_CHECK(cudaMemcpy(before.data() - 1, &value, sizeof value, cudaMemcpyHostToDevice));
+  LAB_CUDA_CHECK(cudaMemcpy(after.data() + 1000, &value, sizeof value, cudaMemcpyHostToDevice));
+  LAB_CUDA_CHECK(cudaMemcpy(copied.data() + 1000, source.data() + 1000, sizeof value, cudaMemcpyDeviceToDevice));
+  EXPECT_FALSE(before.intact());
+  EXPECT_FALSE(after.intact());
+  EXPECT_FALSE(copied.intact());
+  EXPECT_TRUE(source.intact());
+}
+
+TEST_F(DeviceBuffer, NamesTheCallThatFailed) {
+  try {
+    LAB_CUDA_CHECK(cudaMemcpy(nullptr, nullptr, 4, static_cast<cudaMemcpyKind>(77)));
+    FAIL() << "no error";
+  } catch (const lab::device_error& e) {
+    EXPECT_NE(std::string(e.what()).find("execute_test.cpp"), std::string::npos);
+    EXPECT_NE(std::string(e.what()).find("cudaMemcpy"), std::string::npos);
+  }
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+
+}  // namespace
