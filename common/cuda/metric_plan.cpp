@@ -45,6 +45,7 @@ void close_host(CUpti_Profiler_Host_Object* host) {
 
 std::vector<const char*> c_strings(const std::vector<std::string>& names) {
   std::vector<const char*> result;
+  result.reserve(names.size());
   for (const std::string& name : names) result.push_back(name.c_str());
   return result;
 }

@@ -133,21 +133,22 @@ class session {
 }  // namespace
 
 struct profiler::state {
-  std::vector<std::string> notes;
+  std::vector<std::string> metrics, notes;
   std::optional<metric_plan> plan;
   CUcontext context = nullptr;
   bool initialized = false;
 };
 
 profiler::profiler(std::vector<std::string> metrics) : state_(std::make_unique<state>()) {
-  if (metrics.empty()) return;
+  state_->metrics = std::move(metrics);
+  if (state_->metrics.empty()) return;
   try {
     state_->context = current_context();
     auto initialize = LAB_CUPTI_PARAMETERS(CUpti_Profiler_Initialize_Params);
     LAB_CUPTI_CHECK(cuptiProfilerInitialize(&initialize));
     state_->initialized = true;
     const std::vector<std::uint8_t> availability = counter_availability(state_->context);
-    state_->plan.emplace(chip_name(), metrics, availability);
+    state_->plan.emplace(chip_name(), state_->metrics, availability);
     state_->notes = state_->plan->notes();
   } catch (const std::exception& e) {
     state_->notes.push_back(std::string("counters were not read: ") + e.what());

@@ -198,7 +198,7 @@ std::string backend_name() { return simulated ? "sim" : "cuda"; }
 
 response execute(const request& what) {
   response result;
-  bool device_failed = false;
+  bool on_device = false;
   try {
     expect_sizes(what.input_specs, what.inputs);
     expect_sizes(what.output_specs, what.outputs);
@@ -208,9 +208,8 @@ response execute(const request& what) {
     if (found->where == part::host) {
       run_on_host(*found, what);
     } else {
-      device_failed = true;
+      on_device = true;
       run_on_device(*found, what, result);
-      device_failed = false;
     }
   } catch (const std::exception& e) {
     result.error = e.what();
@@ -218,7 +217,8 @@ response execute(const request& what) {
     result.error = "threw something that is not a std::exception";
   }
   // After a fault in a kernel every later call fails too, until the device is reset. All our buffers are gone by now.
-  if (device_failed && (cudaGetLastError() != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess))
+  if (on_device && !result.error.empty() &&
+      (cudaGetLastError() != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess))
     (void)cudaDeviceReset();
   return result;
 }

@@ -177,9 +177,7 @@ void print_table(const json& report) {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int measure(int argc, char** argv) {
   CLI::App app{"Measures a lab's hand-in on this machine and writes the numbers as JSON."};
   std::string rubric_file = LAB_DIR "/rubric.toml", output = "-", only;
   int pairs = 40;
@@ -193,50 +191,56 @@ int main(int argc, char** argv) {
   app.add_option("--seed", seed, "of the random inputs");
   CLI11_PARSE(app, argc, argv);
 
+  const toml::table rubric = toml::parse_file(rubric_file);
+  const std::string id = rubric["lab"]["id"].value_or(std::string{});
+  const auto wanted = wishes(rubric);
+  const bool simulated = lab::backend_name() == "sim";
+  json report = {{"lab", id},
+                 {"backend", lab::backend_name()},
+                 {"environment", lab::environment()},
+                 {"seed", seed},
+                 {"correctness", json::array()},
+                 {"counters", json::array()},
+                 {"throughput", json::array()}};
+  int wrong = 0;
+  const auto add = [&](const char* section, json result) {
+    const std::string fault = result["wrong"];
+    if (!fault.empty()) ++wrong, std::cerr << result["case"].get<std::string>() << ": " << fault << '\n';
+    report[section].push_back(std::move(result));
+  };
+  for (const lab::test_case& test : lab::cases_of(id)) {
+    const bool device = test.where == lab::part::device;
+    if (test.id.find(only) == std::string::npos || (test.timed && (correctness_only || (simulated && device))))
+      continue;
+    problem p(test, seed);
+    const lab::response answer = p.run(lab::action::run);
+    add("correctness", {{"case", test.id}, {"wrong", p.verdict(answer)}, {"reports", answer.reports}});
+    if (correctness_only) continue;
+    const auto found = wanted.find(test.id);
+    // The ladder's middle size is counted whole, whether or not the rubric asks: the handout's table shows it.
+    const bool rung = test.id.starts_with("transpose") && test.id.ends_with("/1024x1024");
+    if (device && (found != wanted.end() || rung || test.timed))
+      add("counters", counters(p, found == wanted.end() ? std::vector<wish>{} : found->second));
+    if (test.timed) add("throughput", device ? device_throughput(p, pairs) : host_throughput(p, pairs));
+  }
+  report["environment_after"] = lab::environment();
+  const std::string text = report.dump(1) + "\n";
+  if (output == "-") {
+    std::cout << text;
+  } else {
+    std::ofstream file(output);
+    file << text;
+    if (!file.flush()) throw std::runtime_error("cannot write " + output);
+    print_table(report);
+  }
+  return wrong == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
   try {
-    const toml::table rubric = toml::parse_file(rubric_file);
-    const std::string id = rubric["lab"]["id"].value_or(std::string{});
-    const auto wanted = wishes(rubric);
-    const bool simulated = lab::backend_name() == "sim";
-    json report = {{"lab", id},
-                   {"backend", lab::backend_name()},
-                   {"environment", lab::environment()},
-                   {"seed", seed},
-                   {"correctness", json::array()},
-                   {"counters", json::array()},
-                   {"throughput", json::array()}};
-    int wrong = 0;
-    const auto add = [&](const char* section, json result) {
-      const std::string fault = result["wrong"];
-      if (!fault.empty()) ++wrong, std::cerr << result["case"].get<std::string>() << ": " << fault << '\n';
-      report[section].push_back(std::move(result));
-    };
-    for (const lab::test_case& test : lab::cases_of(id)) {
-      const bool device = test.where == lab::part::device;
-      if (test.id.find(only) == std::string::npos || (test.timed && (correctness_only || (simulated && device))))
-        continue;
-      problem p(test, seed);
-      const lab::response answer = p.run(lab::action::run);
-      add("correctness", {{"case", test.id}, {"wrong", p.verdict(answer)}, {"reports", answer.reports}});
-      if (correctness_only) continue;
-      const auto found = wanted.find(test.id);
-      // The ladder's middle size is counted whole, whether or not the rubric asks: the handout's table shows it.
-      const bool rung = test.id.starts_with("transpose") && test.id.ends_with("/1024x1024");
-      if (device && (found != wanted.end() || rung || test.timed))
-        add("counters", counters(p, found == wanted.end() ? std::vector<wish>{} : found->second));
-      if (test.timed) add("throughput", device ? device_throughput(p, pairs) : host_throughput(p, pairs));
-    }
-    report["environment_after"] = lab::environment();
-    const std::string text = report.dump(1) + "\n";
-    if (output == "-") {
-      std::cout << text;
-    } else {
-      std::ofstream file(output);
-      file << text;
-      if (!file.flush()) throw std::runtime_error("cannot write " + output);
-      print_table(report);
-    }
-    return wrong == 0 ? 0 : 1;
+    return measure(argc, argv);
   } catch (const std::exception& e) {
     std::cerr << "measure: " << e.what() << '\n';
     return 2;
