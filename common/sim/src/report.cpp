@@ -47,7 +47,7 @@ std::map<std::string, double> metrics_of(const launched& what) {
     sums& s = by[{key.first, site_operation(key.second)}];
     s.requests += static_cast<double>(c.requests);
     s.sectors += static_cast<double>(c.sectors);
-    s.bytes += static_cast<double>(c.lanes * site_bytes(key.second));
+    s.bytes += static_cast<double>(c.bytes);
     s.wavefronts += static_cast<double>(c.wavefronts);
     s.ideal += static_cast<double>(c.ideal_wavefronts);
   }
@@ -67,6 +67,7 @@ std::map<std::string, double> metrics_of(const launched& what) {
     }
     const sums& s = by[{space::shared, op}];
     m[fmt::format("smsp__inst_executed_op_shared_{}.sum", name)] = s.requests;
+    m[fmt::format("smsp__sass_data_bytes_mem_shared_op_{}.sum", name)] = s.bytes;
     m[fmt::format("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum", name)] = s.wavefronts;
     m[fmt::format("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum", name)] = s.wavefronts - s.ideal;
     wavefronts += s.wavefronts;
