@@ -134,9 +134,9 @@ int main(int argc, char** argv) {
   lab->add_option("lab", s.lab, "number of the lab, 03")->required();
   lab->add_option("--submission", s.submission, "student, solution or wrong-<why>")->capture_default_str();
   add("demo", "grade solution, skeleton and every wrong submission, and say whether each came out as expected", demo)
-      ->add_option("labs", s.labs, "numbers of labs; all where none is given");
+      ->add_option("labs,--lab", s.labs, "numbers of labs; all where none is given");
   add("check", "look for mistakes in rubrics and expected results", check)
-      ->add_option("labs", s.labs, "numbers of labs; all where none is given");
+      ->add_option("labs,--lab", s.labs, "numbers of labs; all where none is given");
   add("report", "render the report again from the results there are", report);
 
   try {

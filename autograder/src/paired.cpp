@@ -1,15 +1,17 @@
 // Paired timing and the decision whether to believe it.
 #include "paired.hpp"
 
-#include "credit.hpp"
+#include <algorithm>
 
 namespace grading {
 namespace {
 
-paired_result summary(std::vector<timed_pair> pairs, double noise) {
+paired_result summary(std::vector<timed_pair> pairs, double noise, const std::vector<rung>& rungs) {
   std::vector<double> ratios;
   for (const timed_pair& p : pairs) ratios.push_back(p.ceiling_seconds / p.call_seconds);
-  return {std::move(pairs), lab::median(ratios), lab::median_interval(ratios), noise, noise > most_noise};
+  paired_result result{std::move(pairs), lab::median(ratios), lab::median_interval(ratios), noise, false};
+  result.noisy = noise > most_noise && credit(result.ci95.low, rungs) != credit(result.ci95.high, rungs);
+  return result;
 }
 
 double noise_of(const paired_run& run) { return run.self_ratios.empty() ? 0.0 : lab::relative_spread(run.self_ratios); }
@@ -19,7 +21,8 @@ double noise_of(const paired_run& run) { return run.self_ratios.empty() ? 0.0 : 
 std::optional<paired_run> run_pairs(const std::function<std::optional<double>()>& call,
                                     const std::function<double()>& ceiling, const paired_options& options) {
   paired_run run;
-  double spent = 0, last_ceiling = 0;
+  constexpr int enough_to_give_up = 6;
+  double spent = 0, last_ceiling = 0, best_ratio = 0;
   for (int i = 0; i < options.pairs && (i < options.least_pairs || spent < options.budget_seconds); ++i) {
     const bool ceiling_first = i % 2 == 0;
     timed_pair pair;
@@ -32,23 +35,30 @@ std::optional<paired_run> run_pairs(const std::function<std::optional<double>()>
     last_ceiling = pair.ceiling_seconds;
     spent += pair.call_seconds + pair.ceiling_seconds;
     run.pairs.push_back(pair);
+    best_ratio = std::max(best_ratio, pair.ceiling_seconds / pair.call_seconds);
+    if (i + 1 >= enough_to_give_up && best_ratio < options.hopeless_ratio) break;
   }
   return run;
 }
 
-std::optional<paired_result> measure(const std::function<std::optional<paired_run>()>& run, double full) {
+std::optional<paired_result> measure(const std::function<std::optional<paired_run>()>& run,
+                                     const std::vector<rung>& rungs) {
   constexpr int most_grey_runs = 2;
-  std::optional<paired_run> first = run();
-  if (first && noise_of(*first) > most_noise) first = run();
-  if (!first) return {};
-  paired_result result = summary(std::move(first->pairs), noise_of(*first));
-  const double bar = rung_allowance * full;
-  for (int i = 0; i < most_grey_runs && !result.noisy && result.ratio < bar && result.ci95.high >= bar; ++i) {
+  std::optional<paired_result> result;
+  for (int attempt = 0; attempt < 2 && (!result || result->noisy); ++attempt) {
+    std::optional<paired_run> got = run();
+    if (!got) return {};
+    const double noise = noise_of(*got);
+    result = summary(std::move(got->pairs), noise, rungs);
+  }
+  const double bar = rung_allowance * rungs.back().ratio;
+  for (int i = 0; i < most_grey_runs && !result->noisy && result->ratio < bar && result->ci95.high >= bar; ++i) {
     const std::optional<paired_run> more = run();
     if (!more) return {};
     if (noise_of(*more) > most_noise) continue;
-    result.pairs.insert(result.pairs.end(), more->pairs.begin(), more->pairs.end());
-    result = summary(std::move(result.pairs), result.noise);
+    std::vector<timed_pair> pooled = result->pairs;
+    pooled.insert(pooled.end(), more->pairs.begin(), more->pairs.end());
+    result = summary(std::move(pooled), result->noise, rungs);
   }
   return result;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "credit.hpp"
 #include "result.hpp"
 
 namespace grading {
@@ -20,6 +21,7 @@ struct paired_options {
   int pairs = 21;
   int least_pairs = 11;        ///< even where the time budget ends
   double budget_seconds = 10;  ///< for one run
+  double hopeless_ratio = 0;   ///< a run ends after 6 pairs whose ratios are all below this
 };
 
 /// Times both in the order ceiling, call, call, ceiling, ... Each function returns its seconds; no value from `call`
@@ -37,8 +39,10 @@ struct paired_result {
 
 constexpr double most_noise = 0.10;
 
-/// Runs once; again where that was noisy; and up to twice more, pooling, where `full` (the ratio for all points) is
-/// just missed but within the confidence interval. No value where a run had none.
-std::optional<paired_result> measure(const std::function<std::optional<paired_run>()>& run, double full);
+/// Runs once; again where that was too noisy to say; and up to twice more, pooling, where full credit is just missed
+/// but within the confidence interval. Noise matters only where it decides: not where both ends of the interval earn
+/// the same. No value where a run had none.
+std::optional<paired_result> measure(const std::function<std::optional<paired_run>()>& run,
+                                     const std::vector<rung>& rungs);
 
 }  // namespace grading

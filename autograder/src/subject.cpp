@@ -13,6 +13,8 @@ namespace {
 constexpr std::byte poison_byte{0xFF};  // reads as NaN
 constexpr std::byte canary{0xC5};
 
+bool is_poison(std::byte b) { return b == poison_byte; }
+
 /// Calls visit(guard zone, name of the buffer before it) for each gap between the buffers.
 void for_each_guard(const prepared_case& ready, std::span<std::byte> memory,
                     const std::function<void(std::span<std::byte>, const std::string&)>& visit) {
@@ -111,7 +113,12 @@ void subject::check(prepared_case& ready, trial& t) {
     outputs.emplace_back(ready.request.output_specs[i]);
     std::copy(ready.request.outputs[i].begin(), ready.request.outputs[i].end(), outputs[i].bytes().begin());
   }
-  if (const std::string why = ready.what->check(ready.before, outputs); !why.empty()) wrong(why);
+  const std::string why = ready.what->check(ready.before, outputs);
+  if (why.empty()) return;
+  wrong(why);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (std::all_of(outputs[i].bytes().begin(), outputs[i].bytes().end(), is_poison))
+      return wrong(fmt::format("wrote nothing to its output {}", i));
 }
 
 trial subject::attempt(const lab::test_case& what, lab::action action, const std::set<std::string>& metrics,

@@ -157,7 +157,7 @@ std::string laid_out(const result& r, const terminal_style& style) {
                        fitted(figure_column(item), figure_width), points_column(item));
   out += complaints(r, style);
   if (!r.printed.empty()) out += "\nprinted by the submission:\n" + wrapped(r.printed.substr(0, 2000), 4, style.width);
-  return out + "\n" + coloured(total_line(r), "1", style) + "\n";
+  return out + "\n" + coloured(wrapped(total_line(r), 0, style.width), "1", style);
 }
 
 std::string summary_table(const std::vector<summary_row>& rows, const terminal_style& style) {

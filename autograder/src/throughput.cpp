@@ -53,7 +53,9 @@ std::optional<paired_result> against_reading(const item& what, subject& s, trial
     return failure.ok() ? std::optional(seconds) : std::nullopt;
   };
   ceiling();
-  const auto result = measure([&] { return run_pairs(call, ceiling); }, what.rungs.back().ratio);
+  paired_options options;
+  options.hopeless_ratio = what.rungs.front().ratio / 2;
+  const auto result = measure([&] { return run_pairs(call, ceiling, options); }, what.rungs);
   s.check(ready, failure);
   return failure.ok() ? result : std::nullopt;
 }
@@ -74,7 +76,7 @@ std::optional<paired_result> against_copying(const item& what, subject& s, trial
     failure.message = what.cases.front()->id + ": the call could not be timed";
     return {};
   };
-  return measure(run, what.rungs.back().ratio);
+  return measure(run, what.rungs);
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ struct simulated_machine {
   }
   std::optional<double> call() { return 1e-2 / ratio * drift * std::exp(sigma * normal(engine)); }
   std::optional<paired_result> measured() {
-    return measure([&] { return run_pairs([&] { return call(); }, [&] { return ceiling(); }); }, 0.80);
+    return measure([&] { return run_pairs([&] { return call(); }, [&] { return ceiling(); }); }, ladder);
   }
 };
 
@@ -85,19 +85,34 @@ TEST(Decision, NoiseGivesNoPoints) {
   for (const double sigma : {0.0, 0.01, 0.02, 0.03}) EXPECT_LE(full_credit(sigma, 0.70, 2000), 2) << sigma;
 }
 
-TEST(Decision, ANoisyMachineIsInconclusiveAfterOneMoreTry) {
+int runs_on_a_noisy_machine(double slower, bool& noisy) {
   int runs = 0;
   std::mt19937 engine(3);
   std::normal_distribution<double> normal;
-  const auto noisy = [&] { return 1e-2 * std::exp(0.5 * normal(engine)); };
+  const auto ceiling = [&] { return 1e-2 * std::exp(0.5 * normal(engine)); };
+  const auto call = [&]() -> std::optional<double> { return slower * ceiling(); };
   const auto result = measure(
       [&] {
         ++runs;
-        return run_pairs([&]() -> std::optional<double> { return noisy(); }, noisy);
+        return run_pairs(call, ceiling);
       },
-      0.80);
-  EXPECT_EQ(runs, 2);
-  EXPECT_TRUE(result->noisy);
+      ladder);
+  noisy = result->noisy;
+  return runs;
+}
+
+TEST(Decision, ANoisyMachineIsInconclusiveAfterOneMoreTry) {
+  bool noisy = false;
+  EXPECT_EQ(runs_on_a_noisy_machine(2.0, noisy), 2);
+  EXPECT_TRUE(noisy);
+}
+
+TEST(Decision, NoiseThatCannotChangeThePointsIsNoMatter) {
+  bool noisy = true;
+  EXPECT_EQ(runs_on_a_noisy_machine(1000.0, noisy), 1);
+  EXPECT_FALSE(noisy);
+  EXPECT_EQ(runs_on_a_noisy_machine(0.1, noisy), 1);
+  EXPECT_FALSE(noisy);
 }
 
 TEST(Pairs, AlternateAndEndWithTheBudget) {
@@ -115,6 +130,7 @@ TEST(Pairs, AlternateAndEndWithTheBudget) {
   EXPECT_EQ(run_pairs(call, ceiling, {21, 11, 1})->pairs.size(), 11u);
   EXPECT_EQ(run_pairs(call, ceiling)->pairs.size(), 11u) << "11 pairs of 2 s are over the budget of 10 s";
   EXPECT_EQ(run_pairs(call, ceiling, {21, 11, 1000})->self_ratios.size(), 10u);
+  EXPECT_EQ(run_pairs(call, ceiling, {21, 11, 1000, 2.0})->pairs.size(), 6u) << "all below a ratio of 2";
   EXPECT_FALSE(run_pairs([]() -> std::optional<double> { return {}; }, ceiling));
 }
 

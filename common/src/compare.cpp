@@ -22,7 +22,7 @@ std::string differences(std::span<const T> got, std::span<const T> want, toleran
     if (wrong++ >= shown) continue;
     if (!text.empty()) text += "; ";
     text += row_length > 0 ? fmt::format("[{}, {}]", i / row_length, i % row_length) : fmt::format("[{}]", i);
-    text += fmt::format(" is {}, should be {}", got[i], want[i]);
+    text += fmt::format(" is {}, should be {}", std::isnan(got[i]) ? std::abs(got[i]) : got[i], want[i]);
   }
   if (wrong == 0) return {};
   return fmt::format("{} of {} elements are wrong: {}{}", wrong, want.size(), text, wrong > shown ? "; ..." : "");
