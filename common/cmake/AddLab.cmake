@@ -10,27 +10,13 @@
 
 set(LABS_MEASURE OFF CACHE BOOL "Build labNN.solution.<backend>.measure, which writes the committed results")
 
-# A .cu file compiled for the simulated device. The student may change it: only its own object is built anew.
-function(_lab_sim_object source contract object)
-  file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${source})
-  set(output ${PROJECT_BINARY_DIR}/sim/${name}.o)
-  add_custom_command(
-    OUTPUT ${output}
-    COMMAND simcc ${source} -c -o ${output} -MF ${output}.d -Wall -Wextra -I${contract} -I${PROJECT_SOURCE_DIR}/common/include
-    DEPENDS ${source} simcc
-    DEPFILE ${output}.d
-    COMMENT "simcc ${name}"
-    VERBATIM)
-  set(${object} ${output} PARENT_SCOPE)
-endfunction()
-
 # An object library or a list of objects from one source for one backend, made once however many programs use it.
 function(_lab_objects source contract backend objects)
   file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${source})
   string(MAKE_C_IDENTIFIER "obj.${name}" id)
   get_filename_component(extension ${source} LAST_EXT)
   if(extension STREQUAL ".cu" AND backend STREQUAL "sim")
-    _lab_sim_object(${source} ${contract} object)
+    add_sim_object(${source} object -Wall -Wextra -I${contract})
     set(${objects} ${object} PARENT_SCOPE)
     return()
   endif()
@@ -143,6 +129,7 @@ function(add_lab dir)
         _lab_program(${name}.measure "${objects};$<TARGET_OBJECTS:${lab}.cases>" grading lab_${backend} lab_common)
         target_sources(${name}.measure PRIVATE ${PROJECT_SOURCE_DIR}/common/src/measure.cpp)
         target_compile_definitions(${name}.measure PRIVATE LAB_NAME="${dir}" LAB_DIR="${contract}")
+        target_link_libraries(${name}.measure PRIVATE CLI11::CLI11 nlohmann_json::nlohmann_json fmt::fmt)
       endif()
     endforeach()
   endforeach()

@@ -221,13 +221,6 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
     bits |= x;
   }
   high += bytes;
-  if (bits & (bytes - 1))
-    for (std::size_t i = 0; i < a.size(); ++i)
-      if (a[i] & (bytes - 1)) {
-        report(fault::misaligned, site, space::global, where, lanes[i], a[i]);
-        break;
-      }
-
   const bool row = consecutive(a, bytes);
   std::uintptr_t sectors[lanes_per_warp];
   std::size_t count = 0, different = a.size();
@@ -317,7 +310,6 @@ void observer::shared(std::uint64_t site, std::span<const std::uintptr_t> a, std
       entry.end = entry.begin + home->bytes;
       touched_[static_cast<std::size_t>(home - arrays_.begin())] = 1;
     }
-    if (a[i] & (bytes - 1)) report(fault::misaligned, site, space::shared, where, lanes[i], a[i] - entry.begin);
     for (std::uintptr_t b = a[i] - shared_begin_; b < a[i] - shared_begin_ + bytes;) {
       std::uint8_t& valid = shared_valid_[b / word_bytes];
       const bool word = b % word_bytes == 0 && b + word_bytes <= a[i] - shared_begin_ + bytes;

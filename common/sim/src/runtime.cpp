@@ -165,10 +165,14 @@ void launch(const char* kernel, const configuration& config, void (*thread_body)
   run_blocks(record, thread_body, frame, frame_bytes);
   record.modelled_seconds = model_seconds(record);
   advance_clock(config.stream, record.modelled_seconds);
-  const auto& faults = record.counts.faults;
-  const bool illegal =
-      std::any_of(faults.begin(), faults.end(), [](const auto& f) { return f.first.first == fault::illegal_address; });
-  if (record.aborted) fail(illegal ? cudaErrorIllegalAddress : cudaErrorLaunchTimeout, true);
+  if (record.aborted) {
+    cudaError_t error = cudaErrorLaunchTimeout;
+    for (const auto& [key, report] : record.counts.faults) {
+      if (key.first == fault::illegal_address) error = cudaErrorIllegalAddress;
+      if (key.first == fault::misaligned) error = cudaErrorMisalignedAddress;
+    }
+    fail(error, true);
+  }
   state().log.push_back(std::move(record));
 }
 

@@ -103,7 +103,7 @@ class worker {
   }
   std::uint64_t meet(collective what, unsigned mask, std::uint64_t value, int argument, int width, std::uintptr_t pc);
   unsigned live_lanes() const;
-  void illegal(std::uint64_t site, std::uintptr_t address);
+  void break_off(fault what, std::uint64_t site, std::uintptr_t address);
   void records_full() { leave(); }
 
   // ---- read by the hooks ----
@@ -144,12 +144,14 @@ class worker {
   unsigned current_number_ = 0;  // linear index of current_ in its block
   std::uint64_t block_ = 0;
   int counted_ = 0, released_count_ = 0;
-  bool illegal_ = false;
+  bool broken_off_ = false;
 };
 
 }  // namespace sim
 
-// Not null while this OS thread runs a kernel. Outside the namespace: memory.cpp knows it by this name.
+// Not null while this OS thread runs a kernel's own code. Null in the scheduler and in our functions that kernels call:
+// the linker may have given us the instrumented copy of a library function such as std::string's, and that is no access
+// of the kernel. Outside the namespace: memory.cpp knows it by this name.
 __thread sim::worker* sim_active_worker = nullptr;
 
 namespace sim {
@@ -176,7 +178,9 @@ void worker::resume(thread_state& thread) {
   }
   fiber_stack* stack = thread.stack;
   activate(thread);
+  sim_active_worker = this;
   const context::transfer_t back = context::jump_fcontext(stack->context, this);
+  sim_active_worker = nullptr;
   stack->context = back.fctx;
   records_[current_number_ % lanes_per_warp].write = write;
   if (current_->now == state::done) {  // the fiber went through fresh lanes and none is left
@@ -226,9 +230,7 @@ void worker::run(grid_run& grid) {
   frame_begin = reinterpret_cast<std::uintptr_t>(grid.frame);
   frame_bytes = grid.frame_bytes;
   threads_.resize(config.block.x * config.block.y * config.block.z);
-  sim_active_worker = this;
   for (std::uint64_t block; !grid.abort && (block = grid.next_block++) < grid.blocks;) run_block(block);
-  sim_active_worker = nullptr;
 
   static std::mutex merging;
   const std::scoped_lock lock(merging);
@@ -253,20 +255,20 @@ void worker::run_block(std::uint64_t block) {
   do {
     for (unsigned first = 0; first < count; first += lanes_per_warp)
       run_warp(first, std::min<unsigned>(lanes_per_warp, count - first));
-  } while (!illegal_ && release_barrier());
+  } while (!broken_off_ && release_barrier());
   if (std::any_of(threads_.begin(), threads_.end(), [](const auto& t) { return t.now != state::done; })) {
-    if (!illegal_) report_stuck();
+    if (!broken_off_) report_stuck();
     abandon_all();
-    illegal_ = false;
+    broken_off_ = false;
     grid_->abort = true;
   }
 }
 
 /// Runs the warp until each lane waits at the block's barrier, waits in vain for other lanes, or has returned.
 void worker::run_warp(unsigned first, unsigned count) {
-  for (bool again = true; again && !illegal_;) {
+  for (bool again = true; again && !broken_off_;) {
     again = false;
-    for (unsigned lane = 0; lane < count && !illegal_; ++lane) {
+    for (unsigned lane = 0; lane < count && !broken_off_; ++lane) {
       thread_state& t = threads_[first + lane];
       if ((t.now == state::fresh || t.now == state::ready) && !records_[lane].full()) {
         resume(t);
@@ -339,9 +341,12 @@ void worker::abandon_all() {
   for (lane_records& r : records_) r.read = r.write = r.begin.get();
 }
 
-void worker::illegal(std::uint64_t site, std::uintptr_t address) {
-  observer_.report(fault::illegal_address, site, space::global, {block_, current_number_}, 0, address);
-  illegal_ = true;
+/// What stops a kernel on a GPU stops it here, before the access is made.
+void worker::break_off(fault what, std::uint64_t site, std::uintptr_t address) {
+  sim_active_worker = nullptr;
+  observer_.report(what, site, address - shared_begin < shared_bytes ? space::shared : space::global,
+                   {block_, current_number_}, 0, address);
+  broken_off_ = true;
   leave();  // for good: the scheduler abandons this fiber
 }
 
@@ -357,6 +362,7 @@ unsigned worker::live_lanes() const {
 
 std::uint64_t worker::meet(collective what, unsigned mask, std::uint64_t value, int argument, int width,
                            std::uintptr_t pc) {
+  sim_active_worker = nullptr;
   thread_state& self = *current_;
   const unsigned lane = current_number_ % 32;
   if (!((mask >> lane) & 1))
@@ -381,6 +387,7 @@ std::uint64_t worker::meet(collective what, unsigned mask, std::uint64_t value, 
   } else {
     leave();
   }
+  sim_active_worker = this;
   return self.result;
 }
 
@@ -599,13 +606,12 @@ void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t fr
 // ---- what kernels call
 // --------------------------------------------------------------------------------------------------
 
-std::uint64_t meet(collective what, unsigned mask, std::uint64_t value, int argument, int width) {
-  return sim_active_worker->meet(what, mask, value, argument, width,
-                                 reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)));
+std::uint64_t meet(collective what, unsigned mask, std::uint64_t value, int argument, int width, const void* pc) {
+  return sim_active_worker->meet(what, mask, value, argument, width, reinterpret_cast<std::uintptr_t>(pc));
 }
-void block_barrier() { sim_active_worker->barrier(reinterpret_cast<std::uintptr_t>(__builtin_return_address(0))); }
-int block_barrier_count(int predicate) {
-  return sim_active_worker->barrier_count(reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)), predicate);
+void block_barrier(const void* pc) { sim_active_worker->barrier(reinterpret_cast<std::uintptr_t>(pc)); }
+int block_barrier_count(int predicate, const void* pc) {
+  return sim_active_worker->barrier_count(reinterpret_cast<std::uintptr_t>(pc), predicate);
 }
 unsigned live_lanes() { return sim_active_worker->live_lanes(); }
 std::uint64_t modelled_cycles() {
@@ -619,7 +625,7 @@ namespace {
   if (address - self.frame_begin < self.frame_bytes || address - self.coordinates_begin < self.coordinates_bytes ||
       is_program_constant(address))
     return;  // the launch's arguments; threadIdx and its kind, which clang reports
-  if (!is_program_variable(address)) self.illegal(site, address);
+  if (!is_program_variable(address)) self.break_off(fault::illegal_address, site, address);
   *self.write++ = {site, address};
   if (self.write == self.write_end) self.records_full();
 }
@@ -630,6 +636,8 @@ namespace {
   const std::uint64_t site = make_site(reinterpret_cast<std::uintptr_t>(pc), bytes, op);
   if (address - heap_base < heap_bytes || (address - self->shared_begin < self->shared_bytes &&
                                            address - self->coordinates_begin >= self->coordinates_bytes)) [[likely]] {
+    if (address & (bytes - 1)) [[unlikely]]
+      self->break_off(fault::misaligned, site, address);
     *self->write++ = {site, address};
     if (self->write == self->write_end) [[unlikely]]
       self->records_full();

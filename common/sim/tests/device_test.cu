@@ -403,7 +403,8 @@ __global__ void misaligned_load(float* out, const float* in) { *(float4*)out = *
 TEST_F(Checkers, Misaligned) {
   const on_device<float> in(ramp(64)), out(4);
   const std::string r = only_report(observe([&] { misaligned_load<<<1, 1>>>(out.data, in.data); }));
-  EXPECT_NE(r.find("misaligned global load; its address must be a multiple of 16"), std::string::npos) << r;
+  EXPECT_NE(r.find("misaligned global load of 16 bytes; its address must be a multiple of 16"), std::string::npos) << r;
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorMisalignedAddress);
 }
 
 __global__ void half_returns_before_the_barrier(float* out) {
@@ -416,6 +417,18 @@ TEST_F(Checkers, DivergentBarrier) {
   const on_device<float> out(128);
   const std::string r = only_report(observe([&] { half_returns_before_the_barrier<<<1, 256>>>(out.data); }));
   EXPECT_NE(r.find("128 of 256 threads wait at it, 128 have returned"), std::string::npos) << r;
+}
+
+// The report is made of strings, and this file has instrumented the library's: once they were taken for the kernel's
+// own.
+TEST_F(Checkers, ReportsFromAFullBlock) {
+  const on_device<float> out(1024);
+  for (int i = 0; i < 3; ++i) {
+    const std::string r = only_report(observe([&] { half_returns_before_the_barrier<<<4, 1024>>>(out.data); }));
+    EXPECT_NE(r.find("128 of 1024 threads wait at it, 896 have returned"), std::string::npos) << r;
+  }
+  const std::string text = "a string of a length that is not kept inside the object: " + std::to_string(out.size);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess) << text;
 }
 
 __global__ void waits_for_nobody(float* out) {

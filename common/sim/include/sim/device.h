@@ -42,21 +42,25 @@ namespace sim {
 
 enum class collective : std::uint8_t { sync, shuffle, shuffle_up, shuffle_down, shuffle_xor, ballot, any, all };
 
+// `pc` tells the line that called; SIM_CALLED_HERE marks functions that pass theirs on and so must not be inlined.
+#define SIM_CALLED_HERE __attribute__((noinline)) inline
+#define SIM_CALLER __builtin_return_address(0)
+
 /// Waits for the lanes of `mask` and returns this lane's result.
-std::uint64_t meet(collective what, unsigned mask, std::uint64_t value, int argument, int width);
-void block_barrier();
-int block_barrier_count(int predicate);  ///< threads of the block with a true predicate
+std::uint64_t meet(collective what, unsigned mask, std::uint64_t value, int argument, int width, const void* pc);
+void block_barrier(const void* pc);
+int block_barrier_count(int predicate, const void* pc);  ///< threads of the block with a true predicate
 unsigned live_lanes();
 std::uint64_t modelled_cycles();
 /// Tells the observer about an atomic access from the line that called.
 void observe_atomic(const volatile void* address, std::size_t bytes, const void* pc);
 
 template <class T>
-T shuffle(collective what, unsigned mask, T value, int argument, int width) {
+T shuffle(collective what, unsigned mask, T value, int argument, int width, const void* pc) {
   static_assert(sizeof(T) <= 8 && std::is_trivially_copyable_v<T>, "shuffles move 4 or 8 bytes");
   std::uint64_t bits = 0;
   std::memcpy(&bits, &value, sizeof value);
-  bits = meet(what, mask, bits, argument, width);
+  bits = meet(what, mask, bits, argument, width, pc);
   std::memcpy(&value, &bits, sizeof value);
   return value;
 }
@@ -80,11 +84,11 @@ SIM_UNOBSERVED T read_modify_write(T* address, Op op, const void* pc) {
 // ---- barriers, fences, clock
 // ------------------------------------------------------------------------------------------
 
-inline void __syncthreads() { sim::block_barrier(); }
-inline int __syncthreads_count(int predicate) { return sim::block_barrier_count(predicate); }
-inline int __syncthreads_or(int predicate) { return sim::block_barrier_count(predicate) > 0; }
-inline int __syncthreads_and(int predicate) {
-  return sim::block_barrier_count(predicate) == static_cast<int>(blockDim.x * blockDim.y * blockDim.z);
+SIM_CALLED_HERE void __syncthreads() { sim::block_barrier(SIM_CALLER); }
+SIM_CALLED_HERE int __syncthreads_count(int predicate) { return sim::block_barrier_count(predicate, SIM_CALLER); }
+SIM_CALLED_HERE int __syncthreads_or(int predicate) { return sim::block_barrier_count(predicate, SIM_CALLER) > 0; }
+SIM_CALLED_HERE int __syncthreads_and(int predicate) {
+  return sim::block_barrier_count(predicate, SIM_CALLER) == static_cast<int>(blockDim.x * blockDim.y * blockDim.z);
 }
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
@@ -94,32 +98,34 @@ inline long long clock64() { return static_cast<long long>(sim::modelled_cycles(
 // ---- warp functions
 // ---------------------------------------------------------------------------------------------------
 
-inline void __syncwarp(unsigned mask = 0xffffffffu) { sim::meet(sim::collective::sync, mask, 0, 0, 32); }
+SIM_CALLED_HERE void __syncwarp(unsigned mask = 0xffffffffu) {
+  sim::meet(sim::collective::sync, mask, 0, 0, 32, SIM_CALLER);
+}
 inline unsigned __activemask() { return sim::live_lanes(); }
-inline unsigned __ballot_sync(unsigned mask, int predicate) {
-  return static_cast<unsigned>(sim::meet(sim::collective::ballot, mask, predicate != 0, 0, 32));
+SIM_CALLED_HERE unsigned __ballot_sync(unsigned mask, int predicate) {
+  return static_cast<unsigned>(sim::meet(sim::collective::ballot, mask, predicate != 0, 0, 32, SIM_CALLER));
 }
-inline int __any_sync(unsigned mask, int predicate) {
-  return static_cast<int>(sim::meet(sim::collective::any, mask, predicate != 0, 0, 32));
+SIM_CALLED_HERE int __any_sync(unsigned mask, int predicate) {
+  return static_cast<int>(sim::meet(sim::collective::any, mask, predicate != 0, 0, 32, SIM_CALLER));
 }
-inline int __all_sync(unsigned mask, int predicate) {
-  return static_cast<int>(sim::meet(sim::collective::all, mask, predicate != 0, 0, 32));
-}
-template <class T>
-T __shfl_sync(unsigned mask, T value, int source, int width = 32) {
-  return sim::shuffle(sim::collective::shuffle, mask, value, source, width);
+SIM_CALLED_HERE int __all_sync(unsigned mask, int predicate) {
+  return static_cast<int>(sim::meet(sim::collective::all, mask, predicate != 0, 0, 32, SIM_CALLER));
 }
 template <class T>
-T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
-  return sim::shuffle(sim::collective::shuffle_up, mask, value, static_cast<int>(delta), width);
+SIM_CALLED_HERE T __shfl_sync(unsigned mask, T value, int source, int width = 32) {
+  return sim::shuffle(sim::collective::shuffle, mask, value, source, width, SIM_CALLER);
 }
 template <class T>
-T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
-  return sim::shuffle(sim::collective::shuffle_down, mask, value, static_cast<int>(delta), width);
+SIM_CALLED_HERE T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
+  return sim::shuffle(sim::collective::shuffle_up, mask, value, static_cast<int>(delta), width, SIM_CALLER);
 }
 template <class T>
-T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32) {
-  return sim::shuffle(sim::collective::shuffle_xor, mask, value, lane_mask, width);
+SIM_CALLED_HERE T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
+  return sim::shuffle(sim::collective::shuffle_down, mask, value, static_cast<int>(delta), width, SIM_CALLER);
+}
+template <class T>
+SIM_CALLED_HERE T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32) {
+  return sim::shuffle(sim::collective::shuffle_xor, mask, value, lane_mask, width, SIM_CALLER);
 }
 
 // ---- atomics
@@ -127,10 +133,10 @@ T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32) {
 
 #define SIM_ATOMIC(name, expression)                                                                       \
   template <class T>                                                                                       \
-  __attribute__((noinline)) T name(T* address, std::type_identity_t<T> value) {                            \
+  SIM_CALLED_HERE T name(T* address, std::type_identity_t<T> value) {                                      \
     return sim::read_modify_write(                                                                         \
         address, [=](T old) __attribute__((no_sanitize("thread"))) { return static_cast<T>(expression); }, \
-        __builtin_return_address(0));                                                                      \
+        SIM_CALLER);                                                                                       \
   }
 SIM_ATOMIC(atomicAdd, old + value)
 SIM_ATOMIC(atomicSub, old - value)
@@ -160,7 +166,8 @@ __attribute__((noinline)) T atomicCAS(T* address, std::type_identity_t<T> compar
     return *address;                         \
   }
 SIM_LOAD(__ldg)
-SIM_LOAD(__ldca) SIM_LOAD(__ldcg) SIM_LOAD(__ldcs) SIM_LOAD(__ldlu) SIM_LOAD(__ldcv)
+SIM_LOAD(__ldca)
+SIM_LOAD(__ldcg) SIM_LOAD(__ldcs) SIM_LOAD(__ldlu) SIM_LOAD(__ldcv)
 #undef SIM_LOAD
 #define SIM_STORE(name)                                                  \
   template <class T>                                                     \
