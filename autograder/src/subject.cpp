@@ -50,26 +50,27 @@ std::string joined(const std::vector<std::string>& reports) {
 subject::subject(std::string backend, std::unique_ptr<executor> runs, std::uint64_t seed)
     : backend_(std::move(backend)), runs_(std::move(runs)), seed_(seed) {}
 
-prepared_case subject::prepare(const lab::test_case& what) {
+prepared_case subject::prepare(const lab::test_case& what, std::uint64_t variation) {
   prepared_case ready;
   ready.what = &what;
-  ready.before = what.inputs(seed_of(seed_, what.id));
+  ready.before = what.inputs(seed_of(seed_ + variation, what.id));
   lab::request& request = ready.request;
   request.entry = what.entry;
   request.parameters = what.parameters;
   for (const lab::buffer& input : ready.before) request.input_specs.push_back(input.spec());
   request.output_specs = what.outputs;
   ready.where = layout_of(request);
-  place(request, ready.where, runs_->memory(ready.where.bytes));
-  for (std::size_t i = 0; i < ready.before.size(); ++i)
-    std::copy(ready.before[i].bytes().begin(), ready.before[i].bytes().end(), request.inputs[i].begin());
-  poison(ready);
+  load(ready);
   return ready;
 }
 
-void subject::poison(prepared_case& ready) {
+void subject::load(prepared_case& ready) {
+  const std::span<std::byte> memory = runs_->memory(ready.where.bytes);
+  place(ready.request, ready.where, memory);
+  for (std::size_t i = 0; i < ready.before.size(); ++i)
+    std::copy(ready.before[i].bytes().begin(), ready.before[i].bytes().end(), ready.request.inputs[i].begin());
   for (const std::span<std::byte> output : ready.request.outputs) std::fill(output.begin(), output.end(), poison_byte);
-  for_each_guard(ready, runs_->memory(ready.where.bytes),
+  for_each_guard(ready, memory,
                  [](std::span<std::byte> zone, const std::string&) { std::fill(zone.begin(), zone.end(), canary); });
 }
 

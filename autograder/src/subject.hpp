@@ -51,9 +51,10 @@ class subject {
   /// Pairs of call and copy, timed by the device's events. Checks the output of the last call.
   trial time(const lab::test_case& what, int pairs);
 
-  // The steps of run(), for whoever calls a case many times. One case is prepared at a time.
-  prepared_case prepare(const lab::test_case& what);
-  void poison(prepared_case& ready);         ///< outputs and guard zones as before the first call
+  // The steps of run(), for whoever calls a case many times. Several may be prepared; the memory is that of the last
+  // one loaded. `variation` asks for other numbers for the same case.
+  prepared_case prepare(const lab::test_case& what, std::uint64_t variation = 0);
+  void load(prepared_case& ready);           ///< inputs in place, outputs poisoned, guard zones as they must stay
   trial call(prepared_case& ready);          ///< only crash, timeout and error are looked at
   void check(prepared_case& ready, trial&);  ///< guard zones, inputs, outputs
 
