@@ -37,7 +37,7 @@ code, pre, .code { font: .8125rem/1.45 ui-monospace, monospace; }
 summary { cursor: pointer; } summary:focus-visible { outline: 2px solid var(--mark); outline-offset: 2px; }
 .row { display: grid; gap: .125rem 1rem; align-items: center; padding: .5rem 0; border-top: 1px solid var(--line); }
 .row:first-child { border-top: 0; }
-.overall .row { grid-template-columns: 14rem 1fr 7rem; } .overall a { color: inherit; }
+.overall .row { grid-template-columns: 22rem 1fr 7rem; } .overall a { color: inherit; }
 .items .row { grid-template-columns: 1fr 8rem 13rem 5.5rem; align-items: start; }
 .items .why { grid-column: 1 / -1; }
 .bar { position: relative; display: block; height: .6rem; border-radius: .3rem; background: var(--line); overflow: hidden; }

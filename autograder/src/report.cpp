@@ -17,7 +17,7 @@ namespace {
 
 std::string overall_row(const result& r, std::size_t index) {
   return fmt::format(
-      R"(<div class="row"><span><a href="#r{}">{} {}</a> <span class="soft">{}</span></span>)"
+      R"(<div class="row"><span><a href="#r{}">{} {}</a><br><span class="soft">{}</span></span>)"
       R"(<span class="bar" title="{}"><i class="lost" style="width:{:.2f}%"></i><i style="width:{:.2f}%"></i></span>)"
       R"(<span class="num">{} of {}</span></div>)",
       index, escaped(r.lab.substr(0, 2)), escaped(r.submission), escaped(verdict_summary(r)), escaped(total_line(r)),

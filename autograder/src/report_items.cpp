@@ -58,7 +58,8 @@ std::string predictions_table(const item_result& item) {
   for (const prediction_result& p : item.predictions)
     out += fmt::format(
         R"(<tr{}><td class="code">{}</td><td class="num">{}</td><td class="num">{}</td>{}<td>{}</td></tr>)",
-        p.ok ? "" : R"( class="waste")", escaped(p.key), shown(p.predicted, "not made"), shown(p.seen, "nothing"),
+        p.ok ? "" : R"( class="waste")", escaped(p.key), shown(p.predicted, "not made"),
+        shown(p.seen, p.predicted ? "nothing" : ""),
         gpu ? fmt::format(R"(<td class="num">{}</td>)", shown(p.seen_on_gpu, "")) : "", p.ok ? "right" : "");
   return out + "</table></div></details>";
 }

@@ -106,7 +106,7 @@ set xlabel 'arithmetic intensity, FLOP per byte' textcolor rgb '#7d8590'
 set ylabel 'GB/s' textcolor rgb '#7d8590'
 set border 3 linecolor rgb '#7d8590'
 set tics nomirror
-set key outside bottom center horizontal textcolor rgb '#7d8590'
+set key outside top center horizontal textcolor rgb '#7d8590'
 )",
                                 no_flops, right_edge, no_flops);
   std::vector<std::string> curves, data;
@@ -119,16 +119,17 @@ set key outside bottom center horizontal textcolor rgb '#7d8590'
         fmt::format("(x * {0} < {1} ? {0} : {1} / x) * 1e-9 with lines linewidth 2 dashtype 2 linecolor rgb "
                     "'#d9822b' title 'the device: modelled'",
                     p.device_bytes, p.device_flops));
-  const auto add = [&](const std::vector<point>& points, const char* colour, const char* title) {
+  const auto add = [&](const std::vector<point>& points, const char* colour, const char* title, double label_y) {
     if (points.empty()) return;
     curves.push_back(fmt::format("'-' using 1:2 with points pointtype 7 pointsize 0.7 linecolor rgb '{}' title '{}'",
                                  colour, title));
-    curves.push_back("'-' using 1:4:3 with labels left offset 1,0 textcolor rgb '#7d8590' font ',10' notitle");
+    curves.push_back(fmt::format(
+        "'-' using 1:4:3 with labels left offset 1,{} textcolor rgb '#7d8590' font ',10' notitle", label_y));
     data.push_back(data_of(points));
     data.push_back(data_of(points));
   };
-  add(p.host, "#2f7fd6", "your host code: measured");
-  add(p.device, "#d9822b", "your kernels: modelled");
+  add(p.host, "#2f7fd6", "your host code: measured", -0.7);
+  add(p.device, "#d9822b", "your kernels: modelled", 0);
   return out + fmt::format("plot {}\n{}", fmt::join(curves, ", "), fmt::join(data, ""));
 }
 

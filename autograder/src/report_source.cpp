@@ -63,8 +63,8 @@ std::string lines_table(const profiled_case& p, sources& texts) {
   }
   if (sums.empty()) return {};
   std::string out =
-      R"(<div class="scroll"><table><tr><th>line</th><th>source</th><th>access</th><th class="num">requests</th>)"
-      R"(<th class="num">sectors a request</th><th class="num">wavefronts a request</th><th class="num">ideal</th></tr>)";
+      R"(<div class="scroll"><table><tr><th>line</th><th>access</th><th class="num">requests</th>)"
+      R"(<th class="num">sectors</th><th class="num">wavefronts</th><th class="num">ideal</th><th>source</th></tr>)";
   for (const auto& [where, c] : sums) {
     const auto& [file, number, operation] = where;
     const bool shared = operation.starts_with("shared");
@@ -73,12 +73,12 @@ std::string lines_table(const profiled_case& p, sources& texts) {
     const auto per_request = [&](std::uint64_t count, bool applies) {
       return applies ? figure_text(static_cast<double>(count) * each) : std::string{};
     };
-    out += fmt::format(
-        R"(<tr{}><td class="code">{}:{}</td><td class="code source">{}</td><td>{}</td><td class="num">{}</td>)"
-        R"(<td class="num">{}</td><td class="num">{}</td><td class="num">{}</td></tr>)",
-        c.ideal > 0 && cost > c.ideal ? R"( class="waste")" : "", escaped(fs::path(file).filename().string()), number,
-        escaped(texts.line(file, number)), escaped(operation), c.requests, per_request(c.sectors, !shared),
-        per_request(c.wavefronts, shared), per_request(c.ideal, c.ideal > 0));
+    out += fmt::format(R"(<tr{}><td class="code">{}:{}</td><td>{}</td><td class="num">{}</td><td class="num">{}</td>)"
+                       R"(<td class="num">{}</td><td class="num">{}</td><td class="code source">{}</td></tr>)",
+                       c.ideal > 0 && cost > c.ideal ? R"( class="waste")" : "",
+                       escaped(fs::path(file).filename().string()), number, escaped(operation), c.requests,
+                       per_request(c.sectors, !shared), per_request(c.wavefronts, shared),
+                       per_request(c.ideal, c.ideal > 0), escaped(texts.line(file, number)));
   }
   return out + "</table></div>";
 }
@@ -98,7 +98,9 @@ std::string launches_line(const profiled_case& p) {
 std::string profiles_part(const result& r, const fs::path& source) {
   if (r.profiles.empty()) return {};
   sources texts(r, source);
-  std::string out = R"(<details><summary>What each line asked of memory</summary>)";
+  std::string out =
+      R"(<details><summary>What each line asked of memory</summary><p class="soft">Sectors, wavefronts and ideal are )"
+      "per request of a warp; red asks for more than the same lanes need at best.</p>";
   for (const profiled_case& p : r.profiles)
     out += fmt::format("<h4>{} <span class=\"soft\">on {}</span></h4>", escaped(p.case_id),
                        p.backend == "sim" ? "the simulated device" : escaped(p.backend)) +

@@ -128,11 +128,14 @@ std::string figure_column(const item_result& item) {
 }
 
 std::string verdict_summary(const result& r) {
-  std::map<verdict, int> counts;
+  constexpr std::size_t most_named = 2;
+  std::map<verdict, std::vector<std::string>> lost;
   for (const item_result& item : r.items)
-    if (item.verdict != verdict::pass) ++counts[item.verdict];
+    if (item.verdict != verdict::pass && item.verdict != verdict::not_assessed) lost[item.verdict].push_back(item.id);
   std::string text;
-  for (const auto& [v, count] : counts) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name_of(v));
+  for (const auto& [v, ids] : lost)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(v),
+                        ids.size() <= most_named ? fmt::format("{}", fmt::join(ids, " ")) : std::to_string(ids.size()));
   return text.empty() ? "all PASS" : text;
 }
 

@@ -33,7 +33,7 @@ std::string summary_table(const std::vector<summary_row>& rows, const terminal_s
 /// The figure of an item beside its threshold: "11 of 11 cases", "32 (bar 4)".
 std::string figure_column(const item_result& item);
 
-/// Items that lost points, by verdict: "WRONG 2, TOO SLOW 1", or "all PASS".
+/// Items that lost points, by verdict, named where they are few: "TOO SLOW column_sums_throughput, WRONG 12".
 std::string verdict_summary(const result& r);
 
 }  // namespace grading

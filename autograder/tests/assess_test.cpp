@@ -208,6 +208,7 @@ TEST_F(Assess, PredictionsNotMadeAreNotAnswered) {
     predict(text);
     const item_result r = assessed(predictions());
     EXPECT_EQ(r.verdict, verdict::not_answered) << text;
+    EXPECT_FALSE(r.predictions[0].seen) << "what was not predicted is not given away";
     EXPECT_EQ(r.points, 0);
   }
 }
