@@ -59,7 +59,7 @@ std::size_t bank_passes(std::span<std::uintptr_t> words) {
 }
 
 struct shared_cost {
-  std::size_t wavefronts = 0, ideal = 0;
+  std::size_t wavefronts = 0, ideal = 0, bytes = 0;
 };
 
 /// Each active lane n wants the same address as lane n ^ 1, or each the same as lane n ^ 2.
@@ -82,11 +82,13 @@ bool in_pairs(std::span<const std::uintptr_t> a, std::span<const std::uint8_t> l
 shared_cost shared_wavefronts(std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
                               std::size_t bytes) {
   const bool same = std::all_of(a.begin(), a.end(), [&](std::uintptr_t x) { return x == a[0]; });
-  if (bytes <= word_bytes && (same || consecutive(a, word_bytes))) return {1, 1};
+  if (bytes <= word_bytes && (same || consecutive(a, word_bytes))) return {1, 1, same ? bytes : a.size() * bytes};
   const std::size_t lanes_per_phase =
       bytes <= word_bytes ? lanes_per_warp : 2 * lanes_per_warp * word_bytes / bytes / (in_pairs(a, lanes) ? 1 : 2);
   shared_cost cost;
   std::uintptr_t words[lanes_per_warp * 4];
+  std::copy(a.begin(), a.end(), words);
+  cost.bytes = distinct({words, a.size()}) * bytes;
   for (std::size_t i = 0; i < a.size();) {
     const std::size_t phase = lanes[i] / lanes_per_phase;
     std::size_t count = 0;
@@ -292,7 +294,7 @@ void observer::shared(std::uint64_t site, std::span<const std::uintptr_t> a, std
   ++counts.requests;
   counts.lanes += a.size();
   const shared_cost cost = shared_wavefronts(a, lanes, bytes);
-  counts.bytes += a.size() * bytes;
+  counts.bytes += cost.bytes;
   counts.wavefronts += cost.wavefronts;
   counts.ideal_wavefronts += cost.ideal;
 

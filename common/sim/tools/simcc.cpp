@@ -139,7 +139,9 @@ int main(int argc, char** argv) {
                    "-fsanitize=thread", "-fno-optimize-sibling-calls", "-ftls-model=initial-exec", "-fPIE"};
   if (compiler.find("clang") == std::string::npos) {
     for (const char* f : {"-fno-tree-sra", "--param", "tsan-instrument-func-entry-exit=0", "--param",
-                          "tsan-distinguish-volatile=1", "-fno-extern-tls-init"})
+                          "tsan-distinguish-volatile=1", "-fno-extern-tls-init",
+                          // A store through a null argument stays one, to be seen.
+                          "-fno-delete-null-pointer-checks"})
       compile.emplace_back(f);
   } else {
     for (const char* f : {"-gdwarf-aranges", "-mllvm", "-tsan-instrument-func-entry-exit=0", "-mllvm",

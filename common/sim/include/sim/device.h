@@ -9,7 +9,12 @@
 
 #include "sim/types.h"
 
+// Launched from anywhere with anything: what the host compiler could conclude from one launch must not change the kernel.
+#ifdef __clang__
 #define __global__ __attribute__((noinline))
+#else
+#define __global__ __attribute__((noinline, noipa))
+#endif
 #define __device__
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
