@@ -151,7 +151,7 @@ std::vector<test_case> cases() {
   }
   all.push_back(timed(transpose("transpose", 16384, 16384)));
   all.push_back(timed(transpose("transpose", 32768, 32768)));
-  all.push_back(timed(column_sums(8192, 8192)));
+  all.push_back(timed(column_sums(4096, 8192)));
   return all;
 }
 

@@ -45,29 +45,29 @@ __global__ void transpose_tiled_kernel(float* out,       // (columns, rows)
 //! [transpose_tiled]
 
 //! [transpose]
-constexpr int tile_size = 64;
-constexpr int quads = tile_size / 4;  // 16 float4s in a row of the tile; a block has 16 x 16 threads
+constexpr int tile_rows = 128, tile_columns = 64;
+constexpr int quads_down = tile_rows / 4, quads_across = tile_columns / 4;  // a block has 32 x 16 threads
 
 // A thread reads a 4 x 4 patch as four float4s, turns it in registers, and puts four float4s into a tile that is
 // already the transposed one. Rows of that tile then leave as float4s. Every access, global or shared, is 16 bytes
 // wide.
 //
 // Shared memory serves 16-byte accesses 8 lanes at a time, and 8 float4s fill the 32 banks exactly if their places
-// differ modulo 8. Writing, 8 lanes have x = 0..7 or 8..15 and one y; reading, one column and x = 0..7 or 8..15. The
-// place y ^ (column / 4 % 8) differs in both cases, without a padding float4 in each row.
+// differ modulo 8. Writing, 8 lanes have x = 0..7 or 8..15 and one y; reading, one column and 8 neighbours. The place
+// y ^ (column / 4 % 8) differs in both cases, without a padding float4 in each row.
 //
 // Blocks go down the tiles of one column before they step right: what runs at the same time then writes whole
-// neighbourhoods, and reads pieces of 256 bytes. The other way round is 3.5 % slower; WORKLOG.md has the figures.
+// neighbourhoods, and reads pieces of 256 bytes. The other way round is 3 % slower; WORKLOG.md has the figures.
 __global__ void transpose_kernel(float* out,       // (columns, rows)
                                  const float* in,  // (rows, columns)
                                  int rows, int columns) {
-  __shared__ float4 tile[tile_size][quads];  // (column, 4 rows at a time)
-  const int down = (rows + tile_size - 1) / tile_size;
-  const int r0 = blockIdx.x % down * tile_size;
-  const int c0 = blockIdx.x / down * tile_size;
-  const int x = threadIdx.x % quads;
-  const int y = threadIdx.x / quads;
+  __shared__ float4 tile[tile_columns][quads_down];  // (column, 4 rows at a time)
+  const int down = (rows + tile_rows - 1) / tile_rows;
+  const int r0 = blockIdx.x % down * tile_rows;
+  const int c0 = blockIdx.x / down * tile_columns;
 
+  const int x = threadIdx.x % quads_across;
+  const int y = threadIdx.x / quads_across;
   if (r0 + 4 * y < rows && c0 + 4 * x < columns) {
     const float* patch = in + (r0 + 4 * y) * columns + c0 + 4 * x;
     const float4 a = *reinterpret_cast<const float4*>(patch);
@@ -80,9 +80,11 @@ __global__ void transpose_kernel(float* out,       // (columns, rows)
     tile[4 * x + 3][y ^ (x % 8)] = make_float4(a.w, b.w, c.w, d.w);
   }
   __syncthreads();
-  for (int column = y; column < tile_size; column += quads)
-    if (c0 + column < columns && r0 + 4 * x < rows)
-      *reinterpret_cast<float4*>(out + (c0 + column) * rows + r0 + 4 * x) = tile[column][x ^ (column / 4 % 8)];
+  const int quad = threadIdx.x % quads_down;  // of a row of `out`
+#pragma unroll
+  for (int column = threadIdx.x / quads_down; column < tile_columns; column += quads_across)
+    if (c0 + column < columns && r0 + 4 * quad < rows)
+      *reinterpret_cast<float4*>(out + (c0 + column) * rows + r0 + 4 * quad) = tile[column][quad ^ (column / 4 % 8)];
 }
 //! [transpose]
 
@@ -110,8 +112,8 @@ void transpose_padded(float* out, const float* in, int rows, int columns, cudaSt
 void transpose(float* out, const float* in, int rows, int columns, cudaStream_t stream) {
   // Rows of both matrices must start at a multiple of 16 bytes; then no patch is cut by an edge either.
   if (rows % 4 != 0 || columns % 4 != 0) return transpose_padded(out, in, rows, columns, stream);
-  const int blocks = ceil_div(rows, tile_size) * ceil_div(columns, tile_size);
-  transpose_kernel<<<blocks, quads * quads, 0, stream>>>(out, in, rows, columns);
+  const int blocks = ceil_div(rows, tile_rows) * ceil_div(columns, tile_columns);
+  transpose_kernel<<<blocks, quads_down * quads_across, 0, stream>>>(out, in, rows, columns);
   LAB_CUDA_CHECK(cudaGetLastError());
 }
 
