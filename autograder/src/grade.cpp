@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "devices.hpp"
 #include "hints.hpp"
 #include "process_executor.hpp"
 #include "toml_file.hpp"
@@ -17,7 +16,7 @@ std::string target_of(const lab_folder& lab, const submission& who, const std::s
 
 /// "" where there is a GPU and a build for it.
 std::string cuda_obstacle(const std::string& target, builder& make) {
-  if (gpu_name().empty()) return "no GPU on this machine";
+  if (!this_machine().contains("gpu")) return "no GPU on this machine";
   if (!make.has_target(target)) return "this build has no CUDA; install nvcc and configure again";
   return {};
 }
@@ -47,7 +46,7 @@ result grade(const lab_folder& lab, const submission& who, builder& make, const 
   out.lab_version = rules.version;
   out.submission = who.id;
   out.path = who.path.string();
-  out.where = this_machine();
+  out.machine = this_machine();
   out.date = now_rfc3339();
   out.outcome = "graded";
 

@@ -25,9 +25,10 @@ std::string overall_row(const result& r, std::size_t index) {
 }
 
 std::string machine_line(const result& r) {
-  return fmt::format("{}, {} cores; {}; {}; {}; {}", escaped(r.where.cpu), r.where.cores,
-                     r.where.gpu.empty() ? "no GPU" : escaped(r.where.gpu), escaped(r.where.compiler),
-                     escaped(r.where.os), escaped(r.date));
+  std::string text;
+  for (const char* key : {"cpu", "gpu", "driver", "compiler", "system"})
+    if (const auto known = r.machine.find(key); known != r.machine.end()) text += escaped(known->second) + "; ";
+  return text + escaped(r.date);
 }
 
 std::string section(const result& r, std::size_t index, const std::filesystem::path& source, bool open) {

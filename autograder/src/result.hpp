@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -60,16 +61,13 @@ struct profiled_case {
   std::vector<lab::launch_record> launches;
 };
 
-struct machine {
-  std::string cpu, compiler, os, gpu;  ///< gpu: "" where there is none
-  int cores = 0;
-};
-machine this_machine();
+/// The machine as lab::environment() tells it, asked once: "cpu", "compiler", "system", "gpu" and so on, and "cores".
+const std::map<std::string, std::string>& this_machine();
 
 struct result {
   std::string lab, lab_title, lab_version;
   std::string submission, path;
-  grading::machine where;
+  std::map<std::string, std::string> machine;
   std::string date;     ///< RFC 3339
   std::string outcome;  ///< "graded" or "build_failed"
   double seconds = 0;   ///< that it took to build and grade

@@ -121,12 +121,7 @@ std::string to_json(const result& r) {
       {"lab_title", r.lab_title},
       {"lab_version", r.lab_version},
       {"submission", {{"id", r.submission}, {"path", r.path}}},
-      {"machine",
-       {{"cpu", r.where.cpu},
-        {"cores", r.where.cores},
-        {"compiler", r.where.compiler},
-        {"gpu", r.where.gpu.empty() ? json(nullptr) : json(r.where.gpu)},
-        {"os", r.where.os}}},
+      {"machine", r.machine},
       {"date", r.date},
       {"outcome", r.outcome},
       {"official", false},
@@ -152,12 +147,7 @@ result result_from_json(const std::string& text) {
     r.lab_version = in.at("lab_version").get<std::string>();
     r.submission = in.at("submission").at("id").get<std::string>();
     r.path = in.at("submission").at("path").get<std::string>();
-    const json& where = in.at("machine");
-    r.where.cpu = where.at("cpu").get<std::string>();
-    r.where.cores = where.at("cores").get<int>();
-    r.where.compiler = where.at("compiler").get<std::string>();
-    r.where.gpu = where.at("gpu").is_string() ? where["gpu"].get<std::string>() : std::string{};
-    r.where.os = where.at("os").get<std::string>();
+    r.machine = in.at("machine").get<std::map<std::string, std::string>>();
     r.date = in.at("date").get<std::string>();
     r.outcome = in.at("outcome").get<std::string>();
     r.seconds = in.at("seconds").get<double>();

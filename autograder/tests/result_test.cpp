@@ -52,7 +52,7 @@ TEST(Result, CountsOnlyWhatCouldBeAssessed) {
 
 TEST(Result, SurvivesJson) {
   result r = graded("student");
-  r.where = {"a CPU", "g++", "an OS", "a GPU", 8};
+  r.machine = {{"cpu", "a CPU"}, {"gpu", "a GPU"}};
   r.notes = {"a note"};
   r.printed = "\xff<b>";
   item_result& i = r.items[1];
@@ -76,7 +76,7 @@ TEST(Result, SurvivesJson) {
   EXPECT_EQ(back.items[1].margin(), -0.5);
   EXPECT_EQ(back.items[1].conditions[0].value, std::nullopt);
   EXPECT_EQ(back.profiles[0].launches[0].lines[0].sectors, 2u);
-  EXPECT_EQ(back.where.gpu, "a GPU");
+  EXPECT_EQ(back.machine.at("gpu"), "a GPU");
   EXPECT_THROW(result_from_json("{}"), std::runtime_error);
   EXPECT_THROW(result_from_json(""), std::runtime_error);
 }
