@@ -78,7 +78,7 @@ constexpr operation site_operation(std::uint64_t site) { return static_cast<oper
 /// Sums over all warp instructions of one site.
 struct site_counts {
   std::uint64_t requests = 0, lanes = 0;
-  std::uint64_t bytes = 0;  ///< the different ones of each request
+  std::uint64_t bytes = 0;                             ///< the different ones of each request
   std::uint64_t sectors = 0, ideal_sectors = 0;        ///< global memory
   std::uint64_t wavefronts = 0, ideal_wavefronts = 0;  ///< shared memory
   void add(const site_counts& other);

@@ -27,8 +27,10 @@ TEST(Goldens, EveryCounterIsWhatAnH200Counted) {
   std::vector<std::string> header;
   std::vector<std::vector<std::string>> rows;
   while (std::getline(file, line)) {
-    if (header.empty()) header = fields(line);
-    else rows.push_back(fields(line));
+    if (header.empty())
+      header = fields(line);
+    else
+      rows.push_back(fields(line));
   }
   cudaError_t error = cudaErrorUnknown;
   const lab::profiler::result seen = lab::profiler({}).collect([&] { error = run_golden_kernels(); });
@@ -40,7 +42,8 @@ TEST(Goldens, EveryCounterIsWhatAnH200Counted) {
     for (std::size_t k = 2; k < header.size(); ++k) {
       const auto found = seen.launches[i].metrics.find(header[k]);
       ASSERT_NE(found, seen.launches[i].metrics.end()) << header[k];
-      EXPECT_EQ(found->second, std::stod(rows[i][k])) << "launch " << rows[i][0] << ", " << rows[i][1] << ", " << header[k];
+      EXPECT_EQ(found->second, std::stod(rows[i][k]))
+          << "launch " << rows[i][0] << ", " << rows[i][1] << ", " << header[k];
       ++compared;
     }
   std::printf("%d counters of %zu launches compared\n", compared, rows.size());

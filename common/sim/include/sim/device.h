@@ -9,7 +9,8 @@
 
 #include "sim/types.h"
 
-// Launched from anywhere with anything: what the host compiler could conclude from one launch must not change the kernel.
+// Launched from anywhere with anything: what the host compiler could conclude from one launch must not change the
+// kernel.
 #ifdef __clang__
 #define __global__ __attribute__((noinline))
 #else
@@ -172,7 +173,8 @@ __attribute__((noinline)) T atomicCAS(T* address, std::type_identity_t<T> compar
   }
 SIM_LOAD(__ldg)
 SIM_LOAD(__ldca)
-SIM_LOAD(__ldcg) SIM_LOAD(__ldcs) SIM_LOAD(__ldlu) SIM_LOAD(__ldcv)
+SIM_LOAD(__ldcg)
+SIM_LOAD(__ldcs) SIM_LOAD(__ldlu) SIM_LOAD(__ldcv)
 #undef SIM_LOAD
 #define SIM_STORE(name)                                                  \
   template <class T>                                                     \

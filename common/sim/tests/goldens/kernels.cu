@@ -32,9 +32,13 @@ __global__ void gather_shared(T* out, const T* in, const int* index) {
   out[threadIdx.x] = tile[index[threadIdx.x]];
 }
 
-__global__ void gather_global(float* out, const float* in, const int* index) { out[threadIdx.x] = in[index[threadIdx.x]]; }
+__global__ void gather_global(float* out, const float* in, const int* index) {
+  out[threadIdx.x] = in[index[threadIdx.x]];
+}
 
-__global__ void scatter_global(float* out, const int* index) { out[index[threadIdx.x]] = static_cast<float>(threadIdx.x); }
+__global__ void scatter_global(float* out, const int* index) {
+  out[index[threadIdx.x]] = static_cast<float>(threadIdx.x);
+}
 
 /// Which element each lane wants: all one, in pairs, in fours, halves alike, quarters alike, strides, backwards.
 constexpr int patterns = 10;

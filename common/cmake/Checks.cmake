@@ -1,0 +1,21 @@
+# Checks of the sources themselves: `ctest -R format`, and `cmake --build build --target tidy`.
+
+file(GLOB_RECURSE own_sources CONFIGURE_DEPENDS autograder/*.[ch]pp common/*.[ch]pp common/*.h common/*.cu labs/*.[ch]pp
+     labs/*.cu solutions/*.cpp solutions/*.cu)
+
+find_program(CLANG_FORMAT NAMES clang-format-14 clang-format)
+if(CLANG_FORMAT)
+  execute_process(COMMAND ${CLANG_FORMAT} --version OUTPUT_VARIABLE format_version)
+endif()
+if(format_version MATCHES "version 14\\.")
+  add_test(NAME format COMMAND ${CLANG_FORMAT} --dry-run --Werror ${own_sources})
+else()  # other versions break lines elsewhere
+  add_test(NAME format COMMAND ${CMAKE_COMMAND} -E echo "SKIPPED: no clang-format 14; apt-get install clang-format-14")
+  set_tests_properties(format PROPERTIES SKIP_REGULAR_EXPRESSION "SKIPPED: ")
+endif()
+
+find_program(RUN_CLANG_TIDY NAMES run-clang-tidy-14 run-clang-tidy)
+if(RUN_CLANG_TIDY)
+  add_custom_target(tidy COMMAND ${RUN_CLANG_TIDY} -quiet -p ${PROJECT_BINARY_DIR} "(autograder|common)/.*\\.cpp$"
+                    COMMENT "clang-tidy; the settings are in .clang-tidy" VERBATIM)
+endif()
