@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace grading {
 
@@ -22,6 +23,9 @@ class builder {
 
   /// Prints the command, runs it, keeps its output in build/logs/TARGET.log.
   build_outcome build(const std::string& target);
+
+  /// Builds many targets at once, on all cores. Failures are left to the build of each.
+  void build_ahead(const std::vector<std::string>& targets);
 
  private:
   std::filesystem::path dir_;

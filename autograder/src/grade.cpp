@@ -33,6 +33,17 @@ std::vector<profiled_case> profiles_of(const bench& on, const std::vector<lab::t
 
 }  // namespace
 
+std::vector<std::string> runners_of(const lab_folder& lab, const std::vector<submission>& all, builder& make) {
+  std::vector<std::string> targets;
+  for (const submission& who : all)
+    for (const char* backend : {"sim", "cuda"}) {
+      const std::string target = target_of(lab, who, backend);
+      if (backend == std::string("cuda") ? cuda_obstacle(target, make).empty() : make.has_target(target))
+        targets.push_back(target);
+    }
+  return targets;
+}
+
 rubric read_rubric(const lab_folder& lab) {
   return parse_rubric(text_of(lab.path / "rubric.toml"), "rubric.toml", lab::cases_of(lab.name), lab.path);
 }

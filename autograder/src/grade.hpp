@@ -18,6 +18,9 @@ struct grade_options {
   std::function<void(const std::string&)> progress = [](const std::string&) {};
 };
 
+/// Build targets of the runners of these submissions, for every backend that this machine can run.
+std::vector<std::string> runners_of(const lab_folder& lab, const std::vector<submission>& all, builder& make);
+
 /// The rubric in a lab's folder; throws input_error.
 rubric read_rubric(const lab_folder& lab);
 

@@ -7,6 +7,7 @@
 
 #include "expected.hpp"
 #include "grade.hpp"
+#include "handout.hpp"
 #include "report.hpp"
 #include "terminal.hpp"
 #include "toml_file.hpp"
@@ -24,6 +25,7 @@ struct settings {
   int timeout = 10;
   std::string lab, submission = "student";
   std::vector<std::string> labs;
+  bool write = false;
 
   result_store store() const { return {build / "report" / "results.json"}; }
   grade_options options() const {
@@ -77,6 +79,7 @@ int demo(const settings& s) {
   std::vector<summary_row> rows;
   bool as_expected = true;
   for (const lab_folder& lab : s.chosen_labs()) {
+    make.build_ahead(runners_of(lab, submissions_of(s.source, lab), make));
     for (const submission& who : submissions_of(s.source, lab)) {
       result r = grade(lab, who, make, s.options());
       s.store().merge({r});  // at once: an interrupted run keeps what it has
@@ -95,6 +98,11 @@ int check(const settings& s) {
     try {
       const rubric rules = read_rubric(lab);
       fmt::print("lab {}: {} items, 100 points\n", lab.number, rules.items.size());
+      const fs::path handout = lab.path / "README.md";
+      const std::string is = text_of(handout), should_be = with_grading_table(is, rules);
+      if (is != should_be && !s.write)
+        throw input_error("README.md: the grading table is not what the rubric says; run grader check --write");
+      if (is != should_be) replace_file(handout, should_be);
       for (const submission& who : submissions_of(s.source, lab))
         if (who.id.starts_with("wrong-")) read_expectation(who.path / "expected.toml");
     } catch (const std::exception& error) {
@@ -135,8 +143,9 @@ int main(int argc, char** argv) {
   lab->add_option("--submission", s.submission, "student, solution or wrong-<why>")->capture_default_str();
   add("demo", "grade solution, skeleton and every wrong submission, and say whether each came out as expected", demo)
       ->add_option("labs,--lab", s.labs, "numbers of labs; all where none is given");
-  add("check", "look for mistakes in rubrics and expected results", check)
-      ->add_option("labs,--lab", s.labs, "numbers of labs; all where none is given");
+  CLI::App* checks = add("check", "look for mistakes in rubrics, handouts and expected results", check);
+  checks->add_option("labs,--lab", s.labs, "numbers of labs; all where none is given");
+  checks->add_flag("--write", s.write, "bring the grading tables of the handouts up to date");
   add("report", "render the report again from the results there are", report);
 
   try {

@@ -2,7 +2,6 @@
 #include "report.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -11,6 +10,7 @@
 #include "html.hpp"
 #include "report_parts.hpp"
 #include "terminal.hpp"
+#include "toml_file.hpp"
 
 namespace grading {
 namespace {
@@ -71,14 +71,8 @@ std::filesystem::path write_report(const result_store& store, const std::filesys
                                    const std::filesystem::path& build) {
   std::vector<result> results = store.load();
   std::stable_sort(results.begin(), results.end(), [](const result& a, const result& b) { return a.lab < b.lab; });
-  const std::filesystem::path file = build / "report" / "index.html";
-  std::filesystem::create_directories(file.parent_path());
-  const std::filesystem::path beside = file.string() + fmt::format(".{}.tmp", getpid());
-  std::ofstream out(beside, std::ios::binary);
-  out << rendered(results, source);
-  out.close();
-  if (!out) throw std::runtime_error(fmt::format("cannot write {}", beside.string()));
-  std::filesystem::rename(beside, file);
+  std::filesystem::path file = build / "report" / "index.html";
+  replace_file(file, rendered(results, source));
   return file;
 }
 

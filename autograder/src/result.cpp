@@ -3,7 +3,6 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <fstream>
@@ -12,6 +11,7 @@
 #include <thread>
 
 #include "lab/environment.hpp"
+#include "toml_file.hpp"
 
 namespace grading {
 namespace {
@@ -95,13 +95,7 @@ void result_store::merge(const std::vector<result>& fresh) const {
     else
       all.push_back(std::move(added));
   }
-  std::filesystem::create_directories(file.parent_path());
-  const std::filesystem::path beside = file.string() + fmt::format(".{}.tmp", getpid());
-  std::ofstream out(beside, std::ios::binary);
-  out << json{{"schema", "roofline-labs/results/v1"}, {"results", all}}.dump(1) << '\n';
-  out.close();
-  if (!out) throw std::runtime_error(fmt::format("cannot write {}", beside.string()));
-  std::filesystem::rename(beside, file);
+  replace_file(file, json{{"schema", "roofline-labs/results/v1"}, {"results", all}}.dump(1) + "\n");
 }
 
 }  // namespace grading

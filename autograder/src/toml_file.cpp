@@ -2,6 +2,7 @@
 #include "toml_file.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -22,6 +23,16 @@ std::string text_of(const std::filesystem::path& file) {
   if (!in || std::filesystem::is_directory(file))
     throw input_error(fmt::format("{}: cannot be read; is it there?", file.string()));
   return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void replace_file(const std::filesystem::path& file, std::string_view text) {
+  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path());
+  const std::filesystem::path beside = file.string() + fmt::format(".{}.tmp", getpid());
+  std::ofstream out(beside, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) throw std::runtime_error(fmt::format("cannot write {}", beside.string()));
+  std::filesystem::rename(beside, file);
 }
 
 void toml_reader::fail_at(int line, const std::string& what) const {
