@@ -118,9 +118,8 @@ int report(const settings& s) {
   return all_well;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+/// Reads the command line and does what it says; returns the exit code.
+int run(int argc, char** argv) {
   settings s;
   CLI::App app("Grades labs: what the code computes, what it moves, how fast it runs.");
   app.require_subcommand(1);
@@ -150,9 +149,17 @@ int main(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
-    return chosen(s);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? all_well : cannot;
+  }
+  return chosen(s);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return cannot;

@@ -8,6 +8,7 @@ namespace {
 
 paired_result summary(std::vector<timed_pair> pairs, double noise, const std::vector<rung>& rungs) {
   std::vector<double> ratios;
+  ratios.reserve(pairs.size());
   for (const timed_pair& p : pairs) ratios.push_back(p.ceiling_seconds / p.call_seconds);
   paired_result result{std::move(pairs), lab::median(ratios), lab::median_interval(ratios), noise, false};
   result.noisy = noise > most_noise && credit(result.ci95.low, rungs) != credit(result.ci95.high, rungs);

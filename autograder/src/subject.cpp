@@ -20,10 +20,10 @@ void for_each_guard(const prepared_case& ready, std::span<std::byte> memory,
                     const std::function<void(std::span<std::byte>, const std::string&)>& visit) {
   std::size_t from = 0;
   std::string before = "the first buffer";
-  const auto pass = [&](std::size_t start, std::size_t bytes, std::string name) {
+  const auto pass = [&](std::size_t start, std::size_t bytes, const std::string& name) {
     visit(memory.subspan(from, start - from), from == 0 ? "before " + name : "behind " + before);
     from = start + bytes;
-    before = std::move(name);
+    before = name;
   };
   for (std::size_t i = 0; i < ready.where.inputs.size(); ++i)
     pass(ready.where.inputs[i], ready.request.input_specs[i].bytes(), fmt::format("input {}", i));
@@ -106,7 +106,8 @@ void subject::check(prepared_case& ready, trial& t) {
       wrong(fmt::format("wrote out of bounds, {} bytes into the memory {}", touched - zone.begin(), place));
   });
   for (std::size_t i = 0; t.ok() && i < ready.before.size(); ++i)
-    if (std::memcmp(ready.before[i].bytes().data(), ready.request.inputs[i].data(), ready.before[i].bytes().size()))
+    if (std::memcmp(ready.before[i].bytes().data(), ready.request.inputs[i].data(), ready.before[i].bytes().size()) !=
+        0)
       wrong(fmt::format("changed its input {}, which it may only read", i));
   if (!t.ok()) return;
   std::vector<lab::buffer> outputs;

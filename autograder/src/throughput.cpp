@@ -21,6 +21,7 @@ void refuse(const trial& t, item_result& out) {
 
 std::vector<std::vector<std::byte>> copies(const std::vector<std::span<std::byte>>& outputs) {
   std::vector<std::vector<std::byte>> result;
+  result.reserve(outputs.size());
   for (const auto& output : outputs) result.emplace_back(output.begin(), output.end());
   return result;
 }
