@@ -24,6 +24,10 @@ std::vector<std::string> runners_of(const lab_folder& lab, const std::vector<sub
 /// The rubric in a lab's folder; throws input_error.
 rubric read_rubric(const lab_folder& lab);
 
+/// Fingerprint of all that decides a result: hand-in files, programs, rubric, hints, machine and this grader. "" where
+/// a program is not built.
+std::string fingerprint_of(const lab_folder& lab, const submission& who, builder& make);
+
 /// Builds and grades. Throws input_error or std::runtime_error for faults that are not the submission's.
 result grade(const lab_folder& lab, const submission& who, builder& make, const grade_options& options);
 

@@ -68,9 +68,10 @@ struct result {
   std::string lab, lab_title, lab_version;
   std::string submission, path;
   std::map<std::string, std::string> machine;
-  std::string date;     ///< RFC 3339
-  std::string outcome;  ///< "graded" or "build_failed"
-  double seconds = 0;   ///< that it took to build and grade
+  std::string date;         ///< RFC 3339
+  std::string outcome;      ///< "graded" or "build_failed"
+  std::string graded_from;  ///< fingerprint of all that decides the result; "" where nothing was built
+  double seconds = 0;       ///< that it took to build and grade
   std::vector<item_result> items;
   std::vector<profiled_case> profiles;
   std::vector<std::string> notes;  ///< about the machine: what could not be assessed and why

@@ -124,6 +124,7 @@ std::string to_json(const result& r) {
       {"machine", r.machine},
       {"date", r.date},
       {"outcome", r.outcome},
+      {"graded_from", r.graded_from},
       {"official", false},
       {"seconds", r.seconds},
       {"score", r.score()},
@@ -150,6 +151,7 @@ result result_from_json(const std::string& text) {
     r.machine = in.at("machine").get<std::map<std::string, std::string>>();
     r.date = in.at("date").get<std::string>();
     r.outcome = in.at("outcome").get<std::string>();
+    r.graded_from = in.at("graded_from").get<std::string>();
     r.seconds = in.at("seconds").get<double>();
     r.notes = in.at("notes").get<std::vector<std::string>>();
     for (const json& item : in.at("items")) r.items.push_back(item_from(item));

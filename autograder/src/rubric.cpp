@@ -147,12 +147,6 @@ item item_of(const toml_reader& in, context& known) {
   return out;
 }
 
-std::string hash_of(const std::string& text) {
-  std::uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
-  return fmt::format("fnv1a:{:016x}", hash);
-}
-
 }  // namespace
 
 std::string name_of(item_kind kind) { return kind_names[static_cast<std::size_t>(kind)]; }

@@ -25,6 +25,12 @@ std::string text_of(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+std::string hash_of(std::string_view text) {
+  std::uint64_t hash = 0xCBF29CE484222325u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  return fmt::format("fnv1a:{:016x}", hash);
+}
+
 void replace_file(const std::filesystem::path& file, std::string_view text) {
   if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path());
   const std::filesystem::path beside = file.string() + fmt::format(".{}.tmp", getpid());

@@ -22,6 +22,9 @@ toml::table toml_from(std::string_view text, const std::string& name);
 /// The text of a file; throws input_error where it cannot be read.
 std::string text_of(const std::filesystem::path& file);
 
+/// "fnv1a:..." of any text; tells versions apart, protects against nobody.
+std::string hash_of(std::string_view text);
+
 /// Writes beside the file and renames, so that nobody ever sees half of it and a full disk costs nothing that was
 /// there. Makes the folder. Throws std::runtime_error where it cannot write.
 void replace_file(const std::filesystem::path& file, std::string_view text);
