@@ -18,6 +18,7 @@ struct bench {
   std::vector<std::unique_ptr<subject>> subjects;  ///< at most one for each backend; host cases run on the first
   std::string without_sim, without_cuda;           ///< why that backend is absent
   std::filesystem::path predictions;               ///< the submission's predictions.toml
+  int pairs = 21;                                  ///< of call and ceiling, for one throughput figure
 
   subject* on(const std::string& backend) const;  ///< null where absent
 };

@@ -33,7 +33,7 @@ bool same(const std::vector<std::span<std::byte>>& outputs, const std::vector<st
 }
 
 /// Times the case against read_all of its own inputs. No value where a call fails; `failure` then says why.
-std::optional<paired_result> against_reading(const item& what, subject& s, trial& failure) {
+std::optional<paired_result> against_reading(const item& what, subject& s, int pairs, trial& failure) {
   // Two inputs take turns, and every output is looked at: nothing can be left over or remembered from an earlier call.
   prepared_case ready[] = {s.prepare(*what.cases.front(), 0), s.prepare(*what.cases.front(), 1)};
   std::vector<std::vector<std::byte>> verified[2];
@@ -64,14 +64,14 @@ std::optional<paired_result> against_reading(const item& what, subject& s, trial
   };
   ceiling();
   paired_options options;
+  options.pairs = pairs;
   options.hopeless_ratio = what.rungs.front().ratio / 2;
   const auto result = measure([&] { return run_pairs(call, ceiling, options); }, what.rungs);
   if (failure.ok()) s.check(ready[i], failure);
   return failure.ok() ? result : std::nullopt;
 }
 
-std::optional<paired_result> against_copying(const item& what, subject& s, trial& failure) {
-  constexpr int pairs = 21;
+std::optional<paired_result> against_copying(const item& what, subject& s, int pairs, trial& failure) {
   const auto run = [&]() -> std::optional<paired_run> {
     failure = s.time(*what.cases.front(), pairs);
     if (!failure.ok()) return {};
@@ -104,7 +104,8 @@ void assess_throughput(const item& what, bench& on, item_result& out) {
     return;
   }
   trial failure;
-  const auto measured = host ? against_reading(what, *s, failure) : against_copying(what, *s, failure);
+  const auto measured =
+      host ? against_reading(what, *s, on.pairs, failure) : against_copying(what, *s, on.pairs, failure);
   if (!measured) return refuse(failure, out);
   out.samples = measured->pairs;
   out.figure = measured->ratio;

@@ -1,14 +1,18 @@
-# Turns on CUDA where there is an nvcc, sets CUDA_ENABLED, and says what is missing where there is none.
+# Turns on CUDA where there is an nvcc, sets CUDA_ENABLED and CUDA_GPU_HERE, and says what is missing where there is none.
 # Include it from the top-level CMakeLists.txt.
 
 set(CUDA_ENABLED OFF)
+set(CUDA_GPU_HERE OFF)
+if(EXISTS /proc/driver/nvidia/version OR EXISTS /dev/nvidiactl)
+  set(CUDA_GPU_HERE ON)
+endif()
 if(LABS_CUDA)
   include(CheckLanguage)
   if(NOT DEFINED CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
     find_program(CMAKE_CUDA_COMPILER nvcc HINTS /usr/local/cuda/bin)  # often installed without being on the PATH
   endif()
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-    if(EXISTS /proc/driver/nvidia/version OR EXISTS /dev/nvidiactl)
+    if(CUDA_GPU_HERE)
       set(CMAKE_CUDA_ARCHITECTURES native)
     else()
       set(CMAKE_CUDA_ARCHITECTURES 90)  # to be compiled here and run elsewhere

@@ -213,6 +213,18 @@ TEST_F(Banks, LinesAreNamed) {
   EXPECT_GT(worst_line, 0);
 }
 
+__global__ void hinted(float4* out, const float4* in) {
+  __stcs(out + threadIdx.x, __ldcs(in + threadIdx.x));  // line of `hinted`
+}
+
+TEST_F(Sectors, CacheHintsAreThisLine) {
+  const on_device<float> in(ramp(128)), out(128);
+  const counts c = observe([&] { hinted<<<1, 32>>>((float4*)out.data, (const float4*)in.data); });
+  EXPECT_EQ(loads(c), 16);
+  EXPECT_EQ(stores(c), 16);
+  for (const auto& line : c.launches.at(0).lines) EXPECT_NE(line.file.find("device_test.cu"), std::string::npos);
+}
+
 template <class T>
 __global__ void shared_rows(T* out) {
   __shared__ T tile[128];

@@ -163,31 +163,24 @@ __attribute__((noinline)) T atomicCAS(T* address, std::type_identity_t<T> compar
       __builtin_return_address(0));
 }
 
-// ---- loads and stores with a cache hint: the same traffic
-// ---------------------------------------------------------------
+// ---- loads and stores with a cache hint: the same traffic, from the line that has them
+// -----------------------------------
 
-#define SIM_LOAD(name)                       \
-  template <class T>                         \
-  __forceinline__ T name(const T* address) { \
-    return *address;                         \
-  }
-SIM_LOAD(__ldg)
-SIM_LOAD(__ldca)
-SIM_LOAD(__ldcg)
-SIM_LOAD(__ldcs) SIM_LOAD(__ldlu) SIM_LOAD(__ldcv)
-#undef SIM_LOAD
-#define SIM_STORE(name)                                                  \
-  template <class T>                                                     \
-  __forceinline__ void name(T* address, std::type_identity_t<T> value) { \
-    *address = value;                                                    \
-  }
-    SIM_STORE(__stwb) SIM_STORE(__stcg) SIM_STORE(__stcs) SIM_STORE(__stwt)
-#undef SIM_STORE
+#define __ldg(address) (*(address))
+#define __ldca(address) (*(address))
+#define __ldcg(address) (*(address))
+#define __ldcs(address) (*(address))
+#define __ldlu(address) (*(address))
+#define __ldcv(address) (*(address))
+#define __stwb(address, value) (*(address) = (value))
+#define __stcg(address, value) (*(address) = (value))
+#define __stcs(address, value) (*(address) = (value))
+#define __stwt(address, value) (*(address) = (value))
 
-    // ---- arithmetic
-    // -------------------------------------------------------------------------------------------------------
+// ---- arithmetic
+// -------------------------------------------------------------------------------------------------------
 
-    using std::max;
+using std::max;
 using std::min;
 inline unsigned max(unsigned a, int b) { return max(a, static_cast<unsigned>(b)); }
 inline unsigned max(int a, unsigned b) { return max(static_cast<unsigned>(a), b); }
