@@ -56,7 +56,7 @@ TEST(LowerLaunches, SaysWhatIsWrong) {
     try {
       return lower_launches(source);
     } catch (const sim::lowering_error& e) {
-      return e.what();
+      return "line " + std::to_string(e.line) + ": " + e.what();
     }
   };
   EXPECT_EQ(message("\n\nk<<<1, 2(x);"), "line 3: this <<< has no >>>");

@@ -6,10 +6,9 @@
 
 namespace sim {
 
-/// What the source says wrong, and where. `what()` reads "line 12: ...".
+/// What the source says wrong, and in which line.
 struct lowering_error : std::runtime_error {
-  lowering_error(int at, const std::string& message)
-      : std::runtime_error("line " + std::to_string(at) + ": " + message), line(at) {}
+  lowering_error(int at, const std::string& message) : std::runtime_error(message), line(at) {}
   int line;
 };
 
