@@ -124,7 +124,8 @@ TEST(Build, RunsCmakeAndReportsFailures) {
   std::ofstream(folder / "CMakeLists.txt")
       << "cmake_minimum_required(VERSION 3.25)\nproject(x LANGUAGES NONE)\nadd_custom_target(good)\n"
          "add_custom_target(bad COMMAND echo \"x.cu:3: error: no\" COMMAND false)\n";
-  ASSERT_EQ(std::system(("cmake -S " + folder.string() + " -B " + folder.string() + "/b > /dev/null").c_str()), 0);
+  ASSERT_EQ(std::system(("cmake -G Ninja -S " + folder.string() + " -B " + folder.string() + "/b > /dev/null").c_str()),
+            0);
   builder make(folder / "b");
   EXPECT_TRUE(make.has_target("good"));
   EXPECT_FALSE(make.has_target("ugly"));

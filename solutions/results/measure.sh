@@ -65,5 +65,7 @@ metrics=$(
 step ncu 200 ncu --clock-control none --csv --page raw --print-units base --metrics "$metrics" --log-file "$results/ncu.csv" \
   "$(program measure)" --correctness-only --only /1024x1024 --output "$results/.correctness.json"
 
+sed -i '/^==/d' "$results/ncu.csv"  # ncu's own messages, which name this machine's folders
+
 rm -f "$results/.output" "$results/.correctness.json"
 exit $failed
