@@ -121,9 +121,10 @@ TEST(Build, PicksTheFirstErrors) {
 TEST(Build, RunsCmakeAndReportsFailures) {
   const fs::path folder = fs::temp_directory_path() / ("build_test_" + std::to_string(getpid()));
   fs::create_directories(folder);
+  std::ofstream(folder / "said.txt") << "x.cu:3: error: no\n";
   std::ofstream(folder / "CMakeLists.txt")
       << "cmake_minimum_required(VERSION 3.25)\nproject(x LANGUAGES NONE)\nadd_custom_target(good)\n"
-         "add_custom_target(bad COMMAND echo \"x.cu:3: error: no\" COMMAND false)\n";
+         "add_custom_target(bad COMMAND cat ${CMAKE_SOURCE_DIR}/said.txt COMMAND false)\n";
   ASSERT_EQ(std::system(("cmake -G Ninja -S " + folder.string() + " -B " + folder.string() + "/b > /dev/null").c_str()),
             0);
   builder make(folder / "b");
