@@ -150,7 +150,7 @@ function(_lab_tests lab dir backends)
         add_test(NAME ${test} COMMAND ${CMAKE_COMMAND} -E echo "SKIPPED: no GPU with a CUDA toolkit when this was configured")
       endif()
       set_tests_properties(
-        ${test} PROPERTIES LABELS "${lab};${backend};${lower}" FIXTURES_REQUIRED ${lab}.built TIMEOUT 300
+        ${test} PROPERTIES LABELS "${lab};$<IF:$<STREQUAL:${backend},cuda>,gpu,sim>;${lower}" FIXTURES_REQUIRED ${lab}.built TIMEOUT 300
                            SKIP_REGULAR_EXPRESSION "SKIPPED: " RUN_SERIAL TRUE)
     endforeach()
   endforeach()

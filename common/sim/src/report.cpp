@@ -106,6 +106,7 @@ std::vector<lab::line_counters> lines_of(const launched& what) {
     l.ideal += c.ideal_sectors + c.ideal_wavefronts;
   }
   std::vector<lab::line_counters> sorted;
+  sorted.reserve(lines.size());
   for (auto& [key, l] : lines) sorted.push_back(std::move(l));
   return sorted;
 }

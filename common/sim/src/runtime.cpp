@@ -19,6 +19,8 @@ struct sim_event {
 namespace sim {
 namespace {
 
+constexpr std::size_t default_shared_bytes = std::size_t{48} * 1024;  // without cudaFuncSetAttribute
+
 struct runtime_state {
   std::mutex mutex;
   cudaError_t last = cudaSuccess, sticky = cudaSuccess;
@@ -125,7 +127,7 @@ double model_seconds(const launched& what) {
 
 std::size_t dynamic_shared_limit(const char* kernel) {
   const auto found = state().dynamic_limits.find(kernel);
-  return found == state().dynamic_limits.end() ? 48 * 1024 : found->second;
+  return found == state().dynamic_limits.end() ? default_shared_bytes : found->second;
 }
 
 cudaError_t set_kernel_attribute(const void*, cudaFuncAttribute attribute, int value) {
@@ -149,7 +151,7 @@ void launch(const char* kernel, const configuration& config, void (*thread_body)
   }
   const auto threads = std::uint64_t{config.block.x} * config.block.y * config.block.z;
   const auto blocks = std::uint64_t{config.grid.x} * config.grid.y * config.grid.z;
-  const std::size_t limit = std::max<std::size_t>(48 * 1024, dynamic_shared_limit("*"));
+  const std::size_t limit = std::max(default_shared_bytes, dynamic_shared_limit("*"));
   if (threads == 0 || threads > 1024 || config.block.z > 64 || blocks == 0 || config.grid.x > 0x7fffffffu ||
       config.grid.y > 65535 || config.grid.z > 65535) {
     fail(cudaErrorInvalidConfiguration);
@@ -265,7 +267,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   *p = {};
   std::snprintf(p->name, sizeof p->name, "%s (simulated)", d.name.c_str());
   p->totalGlobalMem = static_cast<std::size_t>(d.memory_bytes);
-  p->sharedMemPerBlock = 48 * 1024;
+  p->sharedMemPerBlock = default_shared_bytes;
   p->regsPerBlock = p->regsPerMultiprocessor = 65536;
   p->warpSize = 32;
   p->maxThreadsPerBlock = 1024;
@@ -273,7 +275,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   p->maxThreadsDim[2] = 64;
   p->maxGridSize[0] = 0x7fffffff;
   p->maxGridSize[1] = p->maxGridSize[2] = 65535;
-  p->totalConstMem = 64 * 1024;
+  p->totalConstMem = std::size_t{64} * 1024;
   p->major = d.compute_major;
   p->minor = d.compute_minor;
   p->multiProcessorCount = d.multiprocessors;
@@ -291,7 +293,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
   const device_description& d = described_device();
   switch (attribute) {
     case cudaDevAttrMaxThreadsPerBlock: *value = 1024; break;
-    case cudaDevAttrMaxSharedMemoryPerBlock: *value = 48 * 1024; break;
+    case cudaDevAttrMaxSharedMemoryPerBlock: *value = static_cast<int>(default_shared_bytes); break;
     case cudaDevAttrWarpSize: *value = 32; break;
     case cudaDevAttrClockRate: *value = static_cast<int>(d.sm_clock_hertz / 1e3); break;
     case cudaDevAttrMultiProcessorCount: *value = d.multiprocessors; break;

@@ -29,7 +29,7 @@ namespace {
 
 namespace context = boost::context::detail;
 
-constexpr std::size_t stack_bytes = 64 * 1024, max_threads = 1024;
+constexpr std::size_t stack_bytes = std::size_t{64} * 1024, max_threads = 1024;
 constexpr std::size_t record_capacity = 512;  // accesses of a lane before its warp is put together: fits the L2 cache
 
 struct fiber_stack {
@@ -229,7 +229,7 @@ void worker::run(grid_run& grid) {
       *std::max_element(std::begin(coordinates), std::end(coordinates)) + sizeof(uint3) - coordinates_begin;
   frame_begin = reinterpret_cast<std::uintptr_t>(grid.frame);
   frame_bytes = grid.frame_bytes;
-  threads_.resize(config.block.x * config.block.y * config.block.z);
+  threads_.resize(std::size_t{config.block.x} * config.block.y * config.block.z);
   for (std::uint64_t block; !grid.abort && (block = grid.next_block++) < grid.blocks;) run_block(block);
 
   static std::mutex merging;

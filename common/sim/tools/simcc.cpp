@@ -23,8 +23,6 @@
 
 #include "lower.hpp"
 
-extern char** environ;
-
 namespace {
 
 namespace fs = std::filesystem;
