@@ -170,6 +170,5 @@ cudaError_t fail(cudaError_t error, bool sticky = false);
 /// What every call returns once a kernel has gone wrong.
 cudaError_t sticky_error();
 void advance_clock(cudaStream_t stream, double seconds);
-std::size_t dynamic_shared_limit(const char* kernel);
 
 }  // namespace sim

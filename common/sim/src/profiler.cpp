@@ -17,7 +17,6 @@ profiler::result profiler::collect(const std::function<void()>& launch_once) {
   launch_once();
   result r;
   const auto& log = sim::launch_log();
-  double bytes[2] = {0, 0}, sectors[2] = {0, 0};
   for (std::size_t i = before; i < log.size(); ++i) {
     const sim::launched& l = log[i];
     launch_record record;
@@ -39,16 +38,13 @@ profiler::result profiler::collect(const std::function<void()>& launch_once) {
     r.launches.push_back(std::move(record));
   }
   // Quotients are made of sums, never averaged over launches.
-  const char* const operations[2] = {"ld", "st"};
-  for (int i = 0; i < 2; ++i) {
-    const std::string op = operations[i];
-    bytes[i] = r.metrics["smsp__sass_data_bytes_mem_global_op_" + op + ".sum"];
-    sectors[i] = r.metrics["l1tex__t_sectors_pipe_lsu_mem_global_op_" + op + ".sum"];
+  for (const std::string op : {"ld", "st"}) {
+    const double bytes = r.metrics["smsp__sass_data_bytes_mem_global_op_" + op + ".sum"];
+    const double sectors = r.metrics["l1tex__t_sectors_pipe_lsu_mem_global_op_" + op + ".sum"];
     const double requests = r.metrics["l1tex__t_requests_pipe_lsu_mem_global_op_" + op + ".sum"];
-    if (sectors[i] == 0) continue;
-    r.metrics["smsp__sass_average_data_bytes_per_sector_mem_global_op_" + op + ".pct"] =
-        100 * bytes[i] / (32 * sectors[i]);
-    r.metrics["l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_" + op + ".ratio"] = sectors[i] / requests;
+    if (sectors == 0) continue;
+    r.metrics["smsp__sass_average_data_bytes_per_sector_mem_global_op_" + op + ".pct"] = 100 * bytes / (32 * sectors);
+    r.metrics["l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_" + op + ".ratio"] = sectors / requests;
   }
   for (const std::string& name : state_->wanted)
     if (!r.metrics.contains(name) && !name.ends_with(".pct") && !name.ends_with(".ratio"))

@@ -27,7 +27,7 @@ struct runtime_state {
   double host_now = 0;
   sim_stream default_stream;
   std::vector<sim_stream*> streams;
-  std::map<std::string, std::size_t> dynamic_limits;
+  std::size_t dynamic_shared_limit = default_shared_bytes;
   std::vector<launched> log;
 };
 
@@ -125,18 +125,13 @@ double model_seconds(const launched& what) {
 // ---- launches
 // -----------------------------------------------------------------------------------------------------------
 
-std::size_t dynamic_shared_limit(const char* kernel) {
-  const auto found = state().dynamic_limits.find(kernel);
-  return found == state().dynamic_limits.end() ? default_shared_bytes : found->second;
-}
-
 cudaError_t set_kernel_attribute(const void*, cudaFuncAttribute attribute, int value) {
   const std::scoped_lock lock(runtime_mutex());
   const device_description& d = described_device();
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
   if (value < 0 || static_cast<std::size_t>(value) > d.shared_per_block_optin_bytes) return fail(cudaErrorInvalidValue);
-  std::size_t& limit = state().dynamic_limits["*"];  // the launch knows the kernel by its closure, not by this address
-  limit = std::max(limit, static_cast<std::size_t>(value));
+  // For all kernels: a launch knows its kernel by the closure around it, not by this address.
+  state().dynamic_shared_limit = std::max(state().dynamic_shared_limit, static_cast<std::size_t>(value));
   return cudaSuccess;
 }
 
@@ -151,13 +146,12 @@ void launch(const char* kernel, const configuration& config, void (*thread_body)
   }
   const auto threads = std::uint64_t{config.block.x} * config.block.y * config.block.z;
   const auto blocks = std::uint64_t{config.grid.x} * config.grid.y * config.grid.z;
-  const std::size_t limit = std::max(default_shared_bytes, dynamic_shared_limit("*"));
   if (threads == 0 || threads > 1024 || config.block.z > 64 || blocks == 0 || config.grid.x > 0x7fffffffu ||
       config.grid.y > 65535 || config.grid.z > 65535) {
     fail(cudaErrorInvalidConfiguration);
     return;
   }
-  if (config.dynamic_shared_bytes > limit) {
+  if (config.dynamic_shared_bytes > state().dynamic_shared_limit) {
     fail(cudaErrorInvalidValue);
     return;
   }
