@@ -2,5 +2,8 @@
 #pragma once
 
 #include "sim/api.h"
+#include "sim/atomic.h"
 #include "sim/device.h"
 #include "sim/launch.h"
+#include "sim/math.h"
+#include "sim/warp.h"

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/api.h"
+#include "sim/call.h"
 #include "sim/launch.h"
 
 namespace sim {

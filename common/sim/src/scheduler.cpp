@@ -23,8 +23,6 @@ __thread uint3 gridDim;
 
 namespace sim {
 
-enum class collective : std::uint8_t { sync, shuffle, shuffle_up, shuffle_down, shuffle_xor, ballot, any, all };
-
 namespace {
 
 namespace context = boost::context::detail;
@@ -37,7 +35,8 @@ struct fiber_stack {
   context::fcontext_t context = nullptr;  // where to go on; null: never started, or abandoned
 };
 
-enum class state : std::uint8_t { fresh, ready, at_barrier, at_collective, done };
+enum class state : std::uint8_t { fresh, ready, at_barrier, at_collective, spinning, done };
+using combine_function = void (*)(const warp_call&);
 
 struct thread_state {
   uint3 index{};
@@ -45,10 +44,13 @@ struct thread_state {
   fiber_stack* stack = nullptr;
   std::uintptr_t waits_at = 0;  // program counter of the barrier or warp function
   // a warp function that this lane waits in:
-  collective what{};
   unsigned mask = 0;
-  int argument = 0, width = 32;
-  std::uint64_t value = 0, result = 0;
+  void* argument = nullptr;
+  combine_function combine = nullptr;
+  bool meets(const thread_state& other) const {
+    return now == state::at_collective && mask == other.mask && combine == other.combine &&
+           (mask != whoever_comes || waits_at == other.waits_at);
+  }
 };
 
 /// One lane's accesses since its warp was last put together.
@@ -101,8 +103,13 @@ class worker {
     barrier(pc);
     return released_count_;
   }
-  std::uint64_t meet(collective what, unsigned mask, std::uint64_t value, int argument, int width, std::uintptr_t pc);
-  unsigned live_lanes() const;
+  void meet(unsigned mask, void* argument, combine_function combine, std::uintptr_t pc);
+  void report_missing_lane(const warp_call& call, unsigned reader, unsigned source);
+  unsigned lane_number() const { return current_number_ % lanes_per_warp; }
+  void spin() {
+    current_->now = state::spinning;
+    leave();
+  }
   void break_off(fault what, std::uint64_t site, std::uintptr_t address);
   void records_full() { leave(); }
 
@@ -125,6 +132,8 @@ class worker {
   bool finish_and_take_next();
   void put_together(unsigned first, unsigned count);
   bool settle_collectives(unsigned first, unsigned count);
+  bool settle_whoever_came(unsigned first, unsigned count);
+  bool wake_spinning();
   void complete(unsigned first, unsigned participants);
   bool release_barrier();
   void report_stuck();
@@ -255,7 +264,7 @@ void worker::run_block(std::uint64_t block) {
   do {
     for (unsigned first = 0; first < count; first += lanes_per_warp)
       run_warp(first, std::min<unsigned>(lanes_per_warp, count - first));
-  } while (!broken_off_ && release_barrier());
+  } while (!broken_off_ && (release_barrier() || wake_spinning()));
   if (std::any_of(threads_.begin(), threads_.end(), [](const auto& t) { return t.now != state::done; })) {
     if (!broken_off_) report_stuck();
     abandon_all();
@@ -353,42 +362,27 @@ void worker::break_off(fault what, std::uint64_t site, std::uintptr_t address) {
 // ---- warp functions
 // ---------------------------------------------------------------------------------------------------
 
-unsigned worker::live_lanes() const {
-  unsigned mask = 0;
-  for (unsigned lane = 0; lane < 32 && warp_first() + lane < threads_.size(); ++lane)
-    if (threads_[warp_first() + lane].now != state::done) mask |= 1u << lane;
-  return mask;
-}
-
-std::uint64_t worker::meet(collective what, unsigned mask, std::uint64_t value, int argument, int width,
-                           std::uintptr_t pc) {
+void worker::meet(unsigned mask, void* argument, combine_function combine, std::uintptr_t pc) {
   sim_active_worker = nullptr;
   thread_state& self = *current_;
-  const unsigned lane = current_number_ % 32;
-  if (!((mask >> lane) & 1))
+  if (mask != whoever_comes && !((mask >> lane_number()) & 1))
     observer_.report(fault::missing_lane, make_site(pc, 0, operation::load), space::shared, {block_, current_number_},
                      0, 0, "the calling lane itself is not in the mask");
-  self.what = what;
   self.mask = mask;
-  self.value = value;
   self.argument = argument;
-  self.width = width;
+  self.combine = combine;
   self.waits_at = pc;
   self.now = state::at_collective;
   // The last lane to come completes the call and need not wait.
   const unsigned first = warp_first();
   unsigned here = 0;
-  for (unsigned other = 0; other < 32 && first + other < threads_.size(); ++other) {
-    const thread_state& t = threads_[first + other];
-    if (t.now == state::at_collective && t.mask == mask && t.what == what) here |= 1u << other;
-  }
-  if ((here & mask) == mask) {
+  for (unsigned other = 0; other < lanes_per_warp && first + other < threads_.size(); ++other)
+    here |= static_cast<unsigned>(threads_[first + other].meets(self)) << other;
+  if (mask != whoever_comes && (here & mask) == mask)
     complete(first, here & mask);
-  } else {
+  else
     leave();
-  }
   sim_active_worker = this;
-  return self.result;
 }
 
 /// Lanes that have returned will not come: completes what waits only for them. True where a lane can go on.
@@ -396,18 +390,18 @@ bool worker::settle_collectives(unsigned first, unsigned count) {
   bool any = false;
   for (unsigned lane = 0; lane < count; ++lane) {
     const thread_state& t = threads_[first + lane];
-    if (t.now != state::at_collective) continue;
+    if (t.now != state::at_collective || t.mask == whoever_comes) continue;
     unsigned here = 0, gone = 0;
-    for (unsigned other = 0; other < 32; ++other) {
+    for (unsigned other = 0; other < lanes_per_warp; ++other) {
       const bool exists = first + other < threads_.size();
       const thread_state* o = exists ? &threads_[first + other] : nullptr;
       if (!exists || o->now == state::done)
         gone |= 1u << other;
-      else if (o->now == state::at_collective && o->mask == t.mask && o->what == t.what)
+      else if (o->meets(t))
         here |= 1u << other;
     }
     if ((t.mask & ~gone & ~here) != 0) continue;
-    if (const unsigned absent = t.mask & gone; absent != 0 && t.what != collective::sync) {
+    if (const unsigned absent = t.mask & gone; absent != 0 && t.combine) {
       // A full mask in a block whose last warp is not full is common and harmless; lanes that left early are not.
       unsigned left = 0;
       for (unsigned other = 0; other < count; ++other) left += (absent >> other) & 1;
@@ -418,44 +412,58 @@ bool worker::settle_collectives(unsigned first, unsigned count) {
     complete(first, here & t.mask ? here & t.mask : 1u << lane);
     any = true;
   }
+  return any || settle_whoever_came(first, count);
+}
+
+/// No lane can go on before those go on that wait for whoever comes: the ones at the lowest program counter do.
+bool worker::settle_whoever_came(unsigned first, unsigned count) {
+  const thread_state* lowest = nullptr;
+  for (unsigned lane = 0; lane < count; ++lane) {
+    const thread_state& t = threads_[first + lane];
+    if (t.now == state::ready || t.now == state::fresh) return false;
+    if (t.now == state::at_collective && t.mask == whoever_comes && (!lowest || t.waits_at < lowest->waits_at))
+      lowest = &t;
+  }
+  if (!lowest) return false;
+  unsigned here = 0;
+  for (unsigned lane = 0; lane < count; ++lane)
+    here |= static_cast<unsigned>(threads_[first + lane].meets(*lowest)) << lane;
+  complete(first, here);
+  return true;
+}
+
+/// What they wait for may have come from a warp that ran after theirs.
+bool worker::wake_spinning() {
+  bool any = false;
+  for (thread_state& t : threads_)
+    if (t.now == state::spinning) {
+      t.now = state::ready;
+      any = true;
+    }
   return any;
 }
 
 void worker::complete(unsigned first, unsigned participants) {
   ++observer_.counts().collectives;
-  unsigned ballot = 0;
-  for (unsigned lane = 0; lane < 32; ++lane)
-    if ((participants >> lane) & 1) ballot |= static_cast<unsigned>(threads_[first + lane].value != 0) << lane;
-  for (unsigned lane = 0; lane < 32; ++lane) {
-    if (!((participants >> lane) & 1)) continue;
+  warp_call call;
+  call.participants = participants;
+  call.run_by = this;
+  combine_function combine = nullptr;
+  for (unsigned lane = 0; lane < lanes_per_warp; ++lane) {
+    if (!call.has(lane)) continue;
     thread_state& t = threads_[first + lane];
-    const int segment = static_cast<int>(lane) / t.width * t.width, in_segment = static_cast<int>(lane) - segment;
-    int source = static_cast<int>(lane);
-    switch (t.what) {
-      case collective::sync: break;
-      case collective::ballot: t.result = ballot; break;
-      case collective::any: t.result = ballot != 0; break;
-      case collective::all: t.result = ballot == participants; break;
-      case collective::shuffle: source = segment + (t.argument & (t.width - 1)); break;
-      case collective::shuffle_up: source = in_segment >= t.argument ? source - t.argument : source; break;
-      case collective::shuffle_down: source = in_segment + t.argument < t.width ? source + t.argument : source; break;
-      case collective::shuffle_xor:
-        source = (source ^ t.argument) < segment + t.width ? source ^ t.argument : source;
-        break;
-    }
-    if (t.what == collective::sync || t.what == collective::ballot || t.what == collective::any ||
-        t.what == collective::all)
-      continue;
-    if ((participants >> source) & 1) {
-      t.result = threads_[first + static_cast<unsigned>(source)].value;
-    } else {
-      t.result = t.value;
-      observer_.report(fault::missing_lane, barrier_site(t), space::shared, {block_, first + lane}, 0, 0,
-                       "it reads from lane " + std::to_string(source) + ", which does not take part");
-    }
+    call.argument[lane] = t.argument;
+    combine = t.combine;
+    call.pc = reinterpret_cast<const void*>(t.waits_at);
+    t.now = state::ready;
   }
-  for (unsigned lane = 0; lane < 32; ++lane)
-    if ((participants >> lane) & 1) threads_[first + lane].now = state::ready;
+  if (combine) combine(call);
+}
+
+void worker::report_missing_lane(const warp_call& call, unsigned reader, unsigned source) {
+  observer_.report(fault::missing_lane, make_site(reinterpret_cast<std::uintptr_t>(call.pc), 0, operation::load),
+                   space::shared, {block_, warp_first() + reader}, 0, 0,
+                   "it reads from lane " + std::to_string(source) + ", which does not take part");
 }
 
 // ---- from lanes to warp instructions
@@ -606,14 +614,19 @@ void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t fr
 // ---- what kernels call
 // --------------------------------------------------------------------------------------------------
 
-std::uint64_t meet(collective what, unsigned mask, std::uint64_t value, int argument, int width, const void* pc) {
-  return sim_active_worker->meet(what, mask, value, argument, width, reinterpret_cast<std::uintptr_t>(pc));
+void meet(unsigned mask, void* argument, combine_function combine, const void* pc) {
+  sim_active_worker->meet(mask, argument, combine, reinterpret_cast<std::uintptr_t>(pc));
 }
+void report_missing_lane(const warp_call& call, unsigned reader, unsigned source) {
+  call.run_by->report_missing_lane(call, reader, source);
+}
+unsigned lane_number() { return sim_active_worker->lane_number(); }
+void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+void spin() { sim_active_worker->spin(); }
 void block_barrier(const void* pc) { sim_active_worker->barrier(reinterpret_cast<std::uintptr_t>(pc)); }
 int block_barrier_count(int predicate, const void* pc) {
   return sim_active_worker->barrier_count(reinterpret_cast<std::uintptr_t>(pc), predicate);
 }
-unsigned live_lanes() { return sim_active_worker->live_lanes(); }
 std::uint64_t modelled_cycles() {
   static std::atomic<std::uint64_t> ticks{0};
   return ticks += 32;

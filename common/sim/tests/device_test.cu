@@ -301,6 +301,44 @@ TEST_F(Warps, FunctionsOverLanes) {
   EXPECT_EQ(r[192], 31 * 32 / 2);
 }
 
+__global__ void who_is_here(unsigned* out) {
+  const int lane = threadIdx.x;
+  out[lane] = __activemask();
+  if (lane % 3 == 0)
+    out[32 + lane] = __activemask();
+  else
+    out[32 + lane] = 0;
+  for (int i = 0; i < lane / 8; ++i) out[64 + 32 * i + lane] = __activemask();
+}
+
+TEST_F(Warps, ActiveMaskIsWhoIsHereTogether) {
+  const on_device<unsigned> out(std::vector<unsigned>(64 + 96, 0u));
+  who_is_here<<<1, 32>>>(out.data);
+  const std::vector<unsigned> r = out.host();
+  for (int lane = 0; lane < 32; ++lane) {
+    EXPECT_EQ(r[lane], 0xffffffffu);
+    EXPECT_EQ(r[32 + lane], lane % 3 == 0 ? 0x49249249u : 0u);
+    for (int i = 0; i < lane / 8; ++i) EXPECT_EQ(r[64 + 32 * i + lane], 0xffffffffu << (8 * (i + 1)));
+  }
+}
+
+__global__ void hand_over(int* out) {
+  __shared__ volatile int turn;
+  if (threadIdx.x == 0) turn = 0;
+  __syncthreads();
+  // The first warp waits for the last one.
+  if (threadIdx.x == 0)
+    while (turn == 0) sim::spin();
+  if (threadIdx.x == 96) turn = 7;
+  if (threadIdx.x == 0) *out = turn;
+}
+
+TEST_F(Warps, ThreadsWaitForLaterWarps) {
+  const on_device<int> out(1);
+  hand_over<<<1, 128>>>(out.data);
+  EXPECT_EQ(out.host()[0], 7);
+}
+
 __global__ void count_all(int* total, float* sum, unsigned* highest) {
   atomicAdd(total, 1);
   atomicAdd(sum, 0.5f);

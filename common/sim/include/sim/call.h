@@ -1,0 +1,62 @@
+// How device code calls the scheduler. `pc` tells the line that called.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+// SIM_CALLED_HERE marks functions that pass on the line that called them and so must not be inlined; SIM_UNOBSERVED
+// those that touch memory on behalf of another line, which they report themselves.
+#ifdef __clang__
+#define SIM_UNCOUNTED no_sanitize("coverage")
+#else
+#define SIM_UNCOUNTED no_sanitize_coverage
+#endif
+#define SIM_CALLED_HERE __attribute__((noinline, SIM_UNCOUNTED)) inline
+#define SIM_CALLER __builtin_return_address(0)
+#define SIM_UNOBSERVED __attribute__((noinline, SIM_UNCOUNTED, no_sanitize("thread")))
+
+namespace sim {
+
+/// Waits for all threads of the block.
+void block_barrier(const void* pc);
+int block_barrier_count(int predicate, const void* pc);  ///< threads of the block with a true predicate
+/// Waits for all threads of the grid. Ends the kernel with an error where it was not launched cooperatively.
+void grid_barrier(const void* pc);
+/// What this thread wrote before is seen before what it writes afterwards.
+void fence();
+/// For each turn of a loop that waits until another thread has changed memory: lets the others run.
+void spin();
+std::uint64_t modelled_cycles();
+
+class worker;
+
+/// The lanes of a warp that meet in one call. `argument[i]` is what lane i brought, null where it takes no part.
+struct warp_call {
+  unsigned participants = 0;
+  void* argument[32] = {};
+  const void* pc = nullptr;  ///< of the line that calls
+  worker* run_by = nullptr;
+  template <class T>
+  T& at(unsigned lane) const {
+    return *static_cast<T*>(argument[lane]);
+  }
+  bool has(unsigned lane) const { return (participants >> lane) & 1; }
+};
+
+constexpr unsigned full_mask = 0xffffffffu;
+/// For `meet`: takes whichever lanes come to this line together. CUDA does not define which those are; here they are
+/// all that can come before something else has to happen.
+constexpr unsigned whoever_comes = 0;
+
+/// Waits for the lanes of `mask`. The last one to come runs `combine` once, which leaves each lane its result in its
+/// argument. Lanes meet only in the same call: equal mask and equal `combine`. Lanes that have returned are left out,
+/// and reported unless the mask may name them: in a last warp that is not full, or where `combine` is null (a barrier).
+void meet(unsigned mask, void* argument, void (*combine)(const warp_call&), const void* pc);
+/// For `combine`: lane `reader` wants what lane `source` did not bring.
+void report_missing_lane(const warp_call& call, unsigned reader, unsigned source);
+unsigned lane_number();
+
+/// Tells the observer about an atomic access.
+void observe_atomic(const volatile void* address, std::size_t bytes, const void* pc);
+
+}  // namespace sim
