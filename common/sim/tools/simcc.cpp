@@ -138,6 +138,9 @@ int main(int argc, char** argv) {
   if (compiler.find("clang") == std::string::npos) {
     for (const char* f : {"-fno-tree-sra", "--param", "tsan-instrument-func-entry-exit=0", "--param",
                           "tsan-distinguish-volatile=1", "-fno-extern-tls-init",
+                          // Lanes that have taken different ways meet again: no copies of what follows a branch, and it comes
+                          // later in memory.
+                          "-fno-thread-jumps", "-fno-reorder-blocks", "-fno-reorder-blocks-and-partition",
                           // A store through a null argument stays one, to be seen.
                           "-fno-delete-null-pointer-checks"})
       compile.emplace_back(f);
