@@ -159,6 +159,7 @@ void launch(const char* kernel, const configuration& config, void (*thread_body)
   record.kernel = kernel;
   record.config = config;
   run_blocks(record, thread_body, frame, frame_bytes);
+  settle_reports(record);
   record.modelled_seconds = model_seconds(record);
   advance_clock(config.stream, record.modelled_seconds);
   if (record.aborted) {

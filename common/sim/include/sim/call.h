@@ -11,9 +11,11 @@
 #else
 #define SIM_UNCOUNTED no_sanitize_coverage
 #endif
-#define SIM_CALLED_HERE __attribute__((noinline, SIM_UNCOUNTED)) inline
+// Neither its accesses nor its basic blocks are the kernel's.
+#define SIM_QUIET __attribute__((SIM_UNCOUNTED, no_sanitize("thread")))
+#define SIM_CALLED_HERE __attribute__((noinline)) SIM_QUIET inline
 #define SIM_CALLER __builtin_return_address(0)
-#define SIM_UNOBSERVED __attribute__((noinline, SIM_UNCOUNTED, no_sanitize("thread")))
+#define SIM_UNOBSERVED __attribute__((noinline)) SIM_QUIET
 
 namespace sim {
 
@@ -58,5 +60,7 @@ unsigned lane_number();
 
 /// Tells the observer about an atomic access.
 void observe_atomic(const volatile void* address, std::size_t bytes, const void* pc);
+/// For atomics that locks and flags are made of: they order accesses in a way that the race checkers do not follow.
+void hand_over(const volatile void* address);
 
 }  // namespace sim
