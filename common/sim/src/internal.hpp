@@ -81,6 +81,7 @@ enum class operation : std::uint8_t {
   local,  ///< memory that is no traffic: the thread's own stack, constants, arguments
   block,  ///< a basic block begins
   sync,   ///< a warp function; the address is its mask
+  index,  ///< the address is an index beyond its array; what the next access touches tells whether that is wrong
 };
 enum class space : std::uint8_t { global, shared, none };
 

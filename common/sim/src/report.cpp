@@ -287,7 +287,9 @@ std::string describe(const launched& where, const fault_report& r) {
       break;
     }
     case fault::local_bounds:
-      what = fmt::format("{} outside a local array{}; check the index against the array's size", access, r.detail);
+      what = r.detail.empty()
+                 ? fmt::format("{} of another thread's local variable; hand it over in shared or global memory", access)
+                 : fmt::format("local array out of bounds{}; check the index against its size", r.detail);
       break;
     case fault::infinite_wait:
       what =

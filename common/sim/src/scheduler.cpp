@@ -176,6 +176,7 @@ class worker {
   }
   bool finish_and_take_next();
   void put_together(unsigned first, unsigned count, bool all);
+  void check_index(std::uint64_t site, unsigned lane, const access* next, const access* end, std::uint64_t index);
   bool settle_collectives(unsigned first, unsigned count);
   bool settle_whoever_came(unsigned first, unsigned count);
   void complete(unsigned first, unsigned participants);
@@ -199,6 +200,7 @@ class worker {
   std::deque<std::unique_ptr<running_block>> spare_blocks_;
   thread_state* current_ = nullptr;
   std::uint64_t turns_ = 0;
+  unsigned warp_first_ = 0;                        // of the warp that is put together
   unsigned current_number_ = 0;                    // linear index of current_ in its block
   bool broken_off_ = false, got_further_ = false;  // since the last round over the block's warps
   bool block_got_further_ = false;                 // since it was brought back
@@ -776,6 +778,19 @@ void worker::report_missing_lane(const warp_call& call, unsigned reader, unsigne
 // ---- from lanes to warp instructions
 // --------------------------------------------------------------------------------------
 
+/// An index beyond its array. Where the next access of that line is to shared or global memory, its own bounds count:
+/// `tile[0][i]` may well mean the rows behind. Local arrays have no such second check.
+void worker::check_index(std::uint64_t site, unsigned lane, const access* next, const access* end,
+                         std::uint64_t index) {
+  while (next != end && site_operation(next->site) > operation::local) ++next;
+  if (next != end && site_operation(next->site) != operation::local) {
+    const source_line line = line_of(site_pc(site)), there = line_of(site_pc(next->site));
+    if (there.file == line.file && there.line == line.line) return;
+  }
+  observer_.report(fault::local_bounds, site, space::none, {block_->number, warp_first_}, lane, 0,
+                   " at index " + std::to_string(static_cast<std::int64_t>(index)));
+}
+
 /// Lanes at the same instruction form one warp instruction. Where they differ, the deepest call goes first, then the
 /// lowest program counter, so that lanes meet again behind a branch; a warp function goes when all lanes of its mask
 /// are there. A lane that was only interrupted has more to come: then the rest waits, unless all of it is wanted.
@@ -796,6 +811,7 @@ void worker::put_together(unsigned first, unsigned count, bool all) {
   std::uintptr_t addresses[lanes_per_warp];
   std::uint8_t lanes[lanes_per_warp];
   const warp_position where{block_->number, first};
+  warp_first_ = first;
   bool interrupted = false;
   while (n > 0) {
     for (unsigned i = 0; i < n;) {  // drop lanes that have no more
@@ -817,7 +833,7 @@ void worker::put_together(unsigned first, unsigned count, bool all) {
       different |= a->site ^ site;
       addresses[i] = a->address;
     }
-    if (different == 0) {
+    if (different == 0 && site_operation(site) != operation::index) {
       for (unsigned i = 0; i < n; ++i) ++head[alive[i]];
       observer_.instruction(site, {addresses, n}, {alive, n}, where);
       continue;
@@ -846,7 +862,10 @@ void worker::put_together(unsigned first, unsigned count, bool all) {
       lanes[group++] = static_cast<std::uint8_t>(lane);
       ++head[lane];
     }
-    observer_.instruction(site, {addresses, group}, {lanes, group}, where);
+    if (site_operation(site) == operation::index)
+      for (unsigned i = 0; i < group; ++i) check_index(site, lanes[i], head[lanes[i]], end[lanes[i]], addresses[i]);
+    else
+      observer_.instruction(site, {addresses, group}, {lanes, group}, where);
   }
   for (unsigned lane = 0; lane < count; ++lane) {
     lane_records& r = records_[lane];
@@ -1074,6 +1093,15 @@ extern "C" void __sanitizer_cov_trace_pc() {
     sim_answer = pc;
     std::longjmp(*sim_asking, 1);
   }
+}
+
+// An index beyond its array (-fsanitize=bounds).
+extern "C" void __ubsan_handle_out_of_bounds(void*, void* index) {
+  if (sim::worker* self = sim_active_worker)
+    sim::record(*self,
+                sim::make_site(reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)), 0, sim::operation::index,
+                               sim::depth_here()),
+                reinterpret_cast<std::uintptr_t>(index));
 }
 
 #define SIM_HOOK(name, bytes, op)                                                                                   \

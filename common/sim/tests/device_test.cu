@@ -564,6 +564,30 @@ TEST_F(Checkers, FromOneSharedArrayIntoTheNext) {
   EXPECT_NE(r.find("thread (31,0,0): shared load of 4 bytes out of bounds"), std::string::npos) << r;
 }
 
+__global__ void local_array(float* out, int n) {
+  float local[8];
+  for (int i = 0; i < n; ++i) local[i] = i;
+  float sum = 0;
+  for (int i = 0; i < n; ++i) sum += local[i];
+  out[threadIdx.x] = sum;
+}
+__global__ void flattened(float* out) {
+  __shared__ float tile[4][8];
+  tile[0][threadIdx.x] = 1;
+  __syncwarp();
+  out[threadIdx.x] = tile[0][31 - threadIdx.x];
+}
+
+TEST_F(Checkers, LocalArrays) {
+  const on_device<float> out(32);
+  EXPECT_TRUE(observe([&] { local_array<<<1, 32>>>(out.data, 8); }).reports.empty());
+  const counts c = observe([&] { local_array<<<1, 32>>>(out.data, 9); });
+  ASSERT_EQ(c.reports.size(), 2u);
+  EXPECT_NE(c.reports[0].find("thread (0,0,0): local array out of bounds at index 8"), std::string::npos)
+      << c.reports[0];
+  EXPECT_TRUE(observe([&] { flattened<<<1, 32>>>(out.data); }).reports.empty());
+}
+
 __global__ void neighbours_in_a_warp(float* out, bool sync) {
   __shared__ float tile[32];
   tile[threadIdx.x] = 1;

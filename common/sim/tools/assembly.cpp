@@ -38,6 +38,9 @@ struct block {
   bool straight = true;          // neither jump nor label so far
   bool does_nothing = true;      // it only restores registers and returns
   bool first_of_function = false;
+  string skip;  // label behind a jump that may be the one over a report of an index out of bounds
+  bool skips_report = false;
+  unsigned before_skip = 0;  // instructions
   std::array<unsigned, counts> count{};
 };
 
@@ -94,7 +97,7 @@ class editor {
       const string_view name = s.substr(0, s.size() - 1);
       if (in_shared_) defined_.emplace(name);
       if (functions_.contains(string(name))) begin_function();
-      if (!blocks_.empty()) blocks_.back().straight = false;
+      if (!blocks_.empty()) end_skip(blocks_.back(), name);
       return;
     }
     if (in_function_) instruction(i, s);
@@ -112,6 +115,16 @@ class editor {
     } else if (word == ".size" && in_function_) {
       end_function(i);
     }
+  }
+
+  /// `cmp; jbe 1f; call __ubsan_handle_out_of_bounds; 1:` is no branch of the program's.
+  static void end_skip(block& b, string_view label) {
+    if (b.skips_report && b.skip == label)
+      b.count[instructions] = b.before_skip - std::min(b.before_skip, 1u);  // nor is its comparison
+    else
+      b.straight = false;
+    b.skip.clear();
+    b.skips_report = false;
   }
 
   void begin_function() {
@@ -133,6 +146,11 @@ class editor {
       if (blocks_.empty()) return;
       block& b = blocks_.back();
       b.does_nothing = false;
+      if (starts(callee, "__ubsan_handle_out_of_bounds")) {
+        b.skips_report = !b.skip.empty();
+        return;
+      }
+      if (!b.skip.empty()) b.straight = false;
       if (is_access(callee) && b.first_access == 0 && b.straight) b.first_access = i;
       if (is_hook(callee))  // its argument's move does not count either
         b.count[instructions] -= b.count[instructions] > 0;
@@ -142,7 +160,11 @@ class editor {
     }
     if (blocks_.empty()) return;
     block& b = blocks_.back();
-    if (mnemonic[0] == 'j') b.straight = false;
+    if (mnemonic[0] == 'j') {
+      if (!b.skip.empty() || mnemonic == "jmp") b.straight = false;
+      b.skip = trim(s.substr(mnemonic.size()));
+      b.before_skip = b.count[instructions];
+    }
     if (!starts(mnemonic, "mov") && !starts(mnemonic, "pop") && !starts(mnemonic, "ret") && mnemonic != "leave" &&
         !(mnemonic == "addq" && s.find("%rsp") != string_view::npos))
       b.does_nothing = false;

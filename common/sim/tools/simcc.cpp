@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
   if (__builtin_cpu_supports("fma")) compile.emplace_back("-mfma");  // as on a GPU: one rounding
   if (compiler.find("clang") == std::string::npos) {
     for (const char* f :
-         {"-fno-tree-sra", "-fno-tree-vectorize", "-fsanitize-coverage=trace-pc", "--param",
+         {"-fno-tree-sra", "-fno-tree-vectorize", "-fsanitize=bounds", "-fsanitize-coverage=trace-pc", "--param",
           "tsan-instrument-func-entry-exit=0", "--param", "tsan-distinguish-volatile=1", "-fno-extern-tls-init",
           // Lanes that have taken different ways meet again: no copies of what follows a branch, and it comes
           // later in memory.
@@ -120,7 +120,7 @@ int main(int argc, char** argv) {
     for (const char* f :
          {"-gdwarf-aranges", "-mllvm", "-tsan-instrument-func-entry-exit=0", "-mllvm", "-tsan-distinguish-volatile=1",
           "-mllvm", "-tsan-instrument-read-before-write=1", "-fno-builtin", "-fno-unroll-loops", "-fno-vectorize",
-          "-fno-slp-vectorize", "-fsanitize-coverage=trace-pc,no-prune"})
+          "-fno-slp-vectorize", "-fsanitize=array-bounds", "-fsanitize-coverage=trace-pc,no-prune"})
       compile.emplace_back(f);
   }
   compile.insert(compile.end(), {"-isystem", SIM_INCLUDE, "-iquote", source.parent_path().string()});
