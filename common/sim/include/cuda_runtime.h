@@ -4,6 +4,7 @@
 #include "sim/api.h"
 #include "sim/atomic.h"
 #include "sim/device.h"
+#include "sim/graph.h"
 #include "sim/launch.h"
 #include "sim/math.h"
 #include "sim/warp.h"

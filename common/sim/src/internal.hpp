@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "sim/api.h"
 #include "sim/call.h"
+#include "sim/graph.h"
 #include "sim/launch.h"
 
 namespace sim {
@@ -47,13 +49,22 @@ std::uint16_t begin_epoch();
 struct allocation {
   std::uintptr_t begin = 0, end = 0;
   std::uint64_t number = 0;  ///< 1 for the program's first cudaMalloc
-  bool managed = false;      ///< the host may touch it too
+  memory_kind kind = memory_kind::device;
+  std::uintptr_t pc = 0;  ///< of the line that allocated it
 };
 /// The live allocation that holds the address, or null. The table does not change during a launch.
 const allocation* find_allocation(std::uintptr_t address);
 /// The last allocation that begins at or before the address, live or freed; null where there is none.
 const allocation* nearest_allocation(std::uintptr_t address, bool* freed);
 void mark_valid(std::uintptr_t begin, std::size_t bytes);
+/// Frees the live allocation that begins here; false where there is none.
+bool release(std::uintptr_t begin);
+void free_everything();
+std::vector<allocation> live_allocations();
+std::vector<allocation>& registered_host_memory();
+/// What the host did wrong, in a sentence each, for the account at the program's end.
+void note_host_fault(std::string what);
+const std::vector<std::string>& host_faults();
 
 /// One array in shared memory: its place relative to the thread pointer.
 struct shared_array {
@@ -67,7 +78,7 @@ const std::vector<shared_array>& shared_arrays();
 /// Offset from the thread pointer and size of the program's thread-local storage, which holds them.
 std::intptr_t thread_storage_offset();
 std::size_t thread_storage_bytes();
-/// Writable variables of the program itself (`__device__`), and its constants.
+/// Writable variables of the program itself (`__device__`) or host memory that it registered; and its constants.
 bool is_program_variable(std::uintptr_t address);
 bool is_program_constant(std::uintptr_t address);
 
@@ -232,6 +243,21 @@ std::mutex& runtime_mutex();
 cudaError_t fail(cudaError_t error, bool sticky = false);
 /// What every call returns once a kernel has gone wrong.
 cudaError_t sticky_error();
+
+// ---- streams on the modelled clock; the caller holds runtime_mutex
+
 void advance_clock(cudaStream_t stream, double seconds);
+bool is_stream(cudaStream_t stream);
+bool is_capturing(cudaStream_t stream);
+/// Into the graph that the stream is being captured to. `replay` gets the stream that the graph is launched in.
+void record(cudaStream_t stream, cudaGraphNodeType type, std::function<void(cudaStream_t)> replay);
+void wait_for_all();
+void forget_streams();
+
+/// As it stands in the program: ns::kernel<int, 4>; empty where the address is no function.
+std::string function_name(std::uintptr_t address);
+std::string kernel_name(const void* kernel);
+/// An error, noted for the report, where the types of the kernel's arguments are not known.
+cudaError_t bind_by_address(const void* kernel, void** arguments, bound_kernel* bound);
 
 }  // namespace sim

@@ -1,4 +1,4 @@
-// The device's memory: one reserved range for all of cudaMalloc, its shadow, and the program's own variables.
+// The device's memory: one reserved range for all allocations, its shadow, and the program's own variables.
 #include <cxxabi.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -27,6 +27,7 @@ constexpr std::size_t alignment = 256, gap = std::size_t{1} << 20;
 struct memory {
   shadow_memory shadow{};
   std::vector<allocation> live, freed;  // both sorted by begin
+  std::vector<allocation> registered;   // host memory of the program's own, by cudaHostRegister
   std::uintptr_t next = heap_base + gap;
   std::uint64_t count = 0;
 
@@ -95,30 +96,50 @@ std::uintptr_t find_hole(memory& m, std::size_t step) {
 
 const shadow_memory& shadow() { return heap().shadow; }
 
-cudaError_t allocate(void** pointer, std::size_t bytes) {
+cudaError_t allocate(void** pointer, std::size_t bytes, memory_kind kind, const void* pc) {
   const std::scoped_lock lock(runtime_mutex());
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (pointer == nullptr) return fail(cudaErrorInvalidValue);
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
   memory& m = heap();
+  if (bytes > heap_bytes) return fail(cudaErrorMemoryAllocation);
   const std::size_t step = (bytes + alignment - 1) / alignment * alignment + gap;
   std::size_t in_use = 0;
-  for (const allocation& a : m.live) in_use += a.end - a.begin;
-  const bool fits = static_cast<double>(in_use + bytes) <= described_device().memory_bytes;
+  for (const allocation& a : m.live) in_use += a.kind == memory_kind::device ? a.end - a.begin : 0;
+  const bool fits =
+      kind != memory_kind::device || static_cast<double>(in_use + bytes) <= described_device().memory_bytes;
   const std::uintptr_t begin = fits ? find_hole(m, step) : 0;
   if (begin == 0) return fail(cudaErrorMemoryAllocation);
-  const allocation entry{begin, begin + bytes, ++m.count};
-  insert_sorted(m.live, entry);
-  *pointer = reinterpret_cast<void*>(entry.begin);
+  insert_sorted(m.live, {begin, begin + bytes, ++m.count, kind, reinterpret_cast<std::uintptr_t>(pc)});
+  // The host may write here at any time, unseen.
+  if (kind != memory_kind::device) mark_valid(begin, bytes);
+  *pointer = reinterpret_cast<void*>(begin);
   return cudaSuccess;
 }
 
-cudaError_t allocate_host(void** pointer, std::size_t bytes) {
-  if (pointer == nullptr) return fail(cudaErrorInvalidValue);
-  *pointer = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
-  return *pointer || bytes == 0 ? cudaSuccess : fail(cudaErrorMemoryAllocation);
+bool release(std::uintptr_t begin) {
+  memory& m = heap();
+  const auto entry = std::find_if(m.live.begin(), m.live.end(), [&](const allocation& a) { return a.begin == begin; });
+  if (entry == m.live.end()) return false;
+  discard(*entry);
+  insert_sorted(m.freed, *entry);
+  m.live.erase(entry);
+  return true;
 }
+
+void free_everything() {
+  memory& m = heap();
+  for (const allocation& a : m.live) {
+    discard(a);
+    insert_sorted(m.freed, a);
+  }
+  m.live.clear();
+  m.registered.clear();
+}
+
+std::vector<allocation> live_allocations() { return heap().live; }
+std::vector<allocation>& registered_host_memory() { return heap().registered; }
 
 const allocation* find_allocation(std::uintptr_t address) {
   const allocation* entry = last_before(heap().live, address);
@@ -147,6 +168,37 @@ void mark_valid(std::uintptr_t begin, std::size_t bytes) {
 // ------------------------------------------------------------------------------------------
 
 namespace {
+
+std::string demangled(const char* symbol) {
+  int status = 0;
+  char* readable = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
+  std::string name = status == 0 ? readable : symbol;
+  std::free(readable);
+  return name;
+}
+
+/// Calls `visit` with the name and entry of each symbol of the program.
+template <class Visit>
+void for_each_symbol(Visit visit) {
+  const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  struct stat status {};
+  if (file < 0 || fstat(file, &status) != 0) return;
+  const auto size = static_cast<std::size_t>(status.st_size);
+  void* map = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+  close(file);
+  if (map == MAP_FAILED) return;
+  const char* image = static_cast<const char*>(map);
+  const auto* header = reinterpret_cast<const Elf64_Ehdr*>(image);
+  const auto* sections = reinterpret_cast<const Elf64_Shdr*>(image + header->e_shoff);
+  for (int i = 0; i < header->e_shnum; ++i) {
+    if (sections[i].sh_type != SHT_SYMTAB) continue;
+    const auto* symbols = reinterpret_cast<const Elf64_Sym*>(image + sections[i].sh_offset);
+    const char* names = image + sections[sections[i].sh_link].sh_offset;
+    for (std::size_t k = 0; k < sections[i].sh_size / sizeof(Elf64_Sym); ++k)
+      visit(names + symbols[k].st_name, symbols[k]);
+  }
+  munmap(map, size);
+}
 
 struct program {
   std::uintptr_t load_bias = 0;
@@ -177,25 +229,10 @@ struct program {
   }
 
   void read_symbols() {
-    const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    struct stat status {};
-    if (file < 0 || fstat(file, &status) != 0) return;
-    const auto size = static_cast<std::size_t>(status.st_size);
-    void* map = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
-    close(file);
-    if (map == MAP_FAILED) return;
-    const char* image = static_cast<const char*>(map);
-    const auto* header = reinterpret_cast<const Elf64_Ehdr*>(image);
-    const auto* sections = reinterpret_cast<const Elf64_Shdr*>(image + header->e_shoff);
-    for (int i = 0; i < header->e_shnum; ++i) {
-      if (sections[i].sh_type != SHT_SYMTAB) continue;
-      const auto* symbols = reinterpret_cast<const Elf64_Sym*>(image + sections[i].sh_offset);
-      const char* names = image + sections[sections[i].sh_link].sh_offset;
-      for (std::size_t k = 0; k < sections[i].sh_size / sizeof(Elf64_Sym); ++k)
-        if (ELF64_ST_TYPE(symbols[k].st_info) == STT_TLS && symbols[k].st_shndx != SHN_UNDEF && symbols[k].st_size > 0)
-          add(names + symbols[k].st_name, symbols[k]);
-    }
-    munmap(map, size);
+    for_each_symbol([this](const char* name, const Elf64_Sym& symbol) {
+      if (ELF64_ST_TYPE(symbol.st_info) == STT_TLS && symbol.st_shndx != SHN_UNDEF && symbol.st_size > 0)
+        add(name, symbol);
+    });
     std::sort(arrays.begin(), arrays.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
   }
 
@@ -207,11 +244,8 @@ struct program {
     for (const char* own : {"threadIdx", "blockIdx", "blockDim", "gridDim"})
       if (std::strcmp(name, own) == 0) return;
     if (!dynamic && symbol.st_size == dynamic_block_bytes) return;  // a name for that block
-    int status = 0;
-    char* readable = abi::__cxa_demangle(name, nullptr, nullptr, &status);
-    arrays.push_back({status == 0 ? readable : name, tls_offset + static_cast<std::intptr_t>(symbol.st_value),
-                      symbol.st_size, dynamic});
-    std::free(readable);
+    arrays.push_back(
+        {demangled(name), tls_offset + static_cast<std::intptr_t>(symbol.st_value), symbol.st_size, dynamic});
   }
   static constexpr std::size_t dynamic_block_bytes = 232448 + 16;
 };
@@ -237,122 +271,20 @@ bool is_program_constant(std::uintptr_t address) {
                                               address < reinterpret_cast<std::uintptr_t>(__stop_sim_constant));
 }
 bool is_program_variable(std::uintptr_t address) {
-  return inside(self().writable, address) && !is_program_constant(address);
+  return (inside(self().writable, address) && !is_program_constant(address)) ||
+         std::any_of(heap().registered.begin(), heap().registered.end(),
+                     [address](const allocation& a) { return a.begin <= address && address < a.end; });
 }
 
-}  // namespace sim
+// ---- symbols
 
-// ---- the calls
-// ------------------------------------------------------------------------------------------------------------
-
-using namespace sim;
-
-namespace {
-
-bool on_device(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer) - heap_base < heap_bytes; }
-
-/// The range must lie within one live allocation.
-bool valid_range(const void* pointer, std::size_t bytes) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(pointer);
-  const allocation* entry = find_allocation(begin);
-  return entry && begin + bytes <= entry->end;
-}
-
-}  // namespace
-
-extern "C" cudaError_t cudaFree(void* pointer) {
-  const std::scoped_lock lock(runtime_mutex());
-  if (pointer == nullptr) return cudaSuccess;
-  memory& m = heap();
-  auto entry = std::find_if(m.live.begin(), m.live.end(),
-                            [&](const allocation& a) { return a.begin == reinterpret_cast<std::uintptr_t>(pointer); });
-  if (entry == m.live.end()) return fail(cudaErrorInvalidValue);
-  discard(*entry);
-  insert_sorted(m.freed, *entry);
-  m.live.erase(entry);
-  return sticky_error();
-}
-
-extern "C" cudaError_t cudaFreeHost(void* pointer) {
-  std::free(pointer);
-  return cudaSuccess;
-}
-
-extern "C" cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
-  const std::scoped_lock lock(runtime_mutex());
-  if (!free || !total) return fail(cudaErrorInvalidValue);
-  *total = static_cast<std::size_t>(described_device().memory_bytes);
-  *free = *total;
-  for (const allocation& a : heap().live) *free -= a.end - a.begin;
-  return sticky_error();
-}
-
-extern "C" cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
-                                       cudaStream_t stream) {
-  const std::scoped_lock lock(runtime_mutex());
-  if (sticky_error() != cudaSuccess) return sticky_error();
-  if (bytes == 0) return cudaSuccess;
-  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) return fail(cudaErrorInvalidMemcpyDirection);
-  const bool to_device = on_device(to), from_device = on_device(from);
-  const bool says_to = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
-  const bool says_from = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
-  if (kind != cudaMemcpyDefault && (says_to != to_device || says_from != from_device))
-    return fail(cudaErrorInvalidValue);
-  if (!to || !from || (to_device && !valid_range(to, bytes)) || (from_device && !valid_range(from, bytes)))
-    return fail(cudaErrorInvalidValue);
-  std::memmove(to, from, bytes);
-  if (to_device && from_device) {  // what was never written stays so
-    const std::uintptr_t t = reinterpret_cast<std::uintptr_t>(to) - heap_base;
-    const std::uintptr_t f = reinterpret_cast<std::uintptr_t>(from) - heap_base;
-    if (t % word_bytes == 0 && f % word_bytes == 0 && bytes % word_bytes == 0)
-      std::memmove(shadow().valid + t / word_bytes, shadow().valid + f / word_bytes, bytes / word_bytes);
-    else
-      mark_valid(reinterpret_cast<std::uintptr_t>(to), bytes);
-  } else if (to_device) {
-    mark_valid(reinterpret_cast<std::uintptr_t>(to), bytes);
-  }
-  const device_description& d = described_device();
-  const double amount = static_cast<double>(bytes);
-  advance_clock(stream, d.launch_seconds + (to_device && from_device ? 2 * amount / d.copy_bytes_per_second
-                                                                     : amount / d.host_copy_bytes_per_second));
-  return cudaSuccess;
-}
-
-extern "C" cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
-  return cudaMemcpyAsync(to, from, bytes, kind, nullptr);
-}
-
-extern "C" cudaError_t cudaMemsetAsync(void* pointer, int value, std::size_t bytes, cudaStream_t stream) {
-  const std::scoped_lock lock(runtime_mutex());
-  if (sticky_error() != cudaSuccess) return sticky_error();
-  if (bytes == 0) return cudaSuccess;
-  if (!valid_range(pointer, bytes)) return fail(cudaErrorInvalidValue);
-  std::memset(pointer, value, bytes);
-  mark_valid(reinterpret_cast<std::uintptr_t>(pointer), bytes);
-  const device_description& d = described_device();
-  advance_clock(stream, d.launch_seconds + static_cast<double>(bytes) / d.copy_bytes_per_second);
-  return cudaSuccess;
-}
-
-extern "C" cudaError_t cudaMemset(void* pointer, int value, std::size_t bytes) {
-  return cudaMemsetAsync(pointer, value, bytes, nullptr);
-}
-
-namespace sim {
-
-cudaError_t copy_symbol(void* to, const void* from, std::size_t bytes) {
-  if (!to || !from) return fail(cudaErrorInvalidSymbol);
-  std::memcpy(to, from, bytes);
-  return cudaSuccess;
-}
-
-void free_everything() {
-  memory& m = heap();
-  for (const allocation& a : m.live) {
-    discard(a);
-    insert_sorted(m.freed, a);
-  }
-  m.live.clear();
+std::string function_name(std::uintptr_t address) {
+  std::string name;
+  for_each_symbol([&](const char* symbol, const Elf64_Sym& entry) {
+    if (ELF64_ST_TYPE(entry.st_info) == STT_FUNC && self().load_bias + entry.st_value == address)
+      name = demangled(symbol);
+  });
+  return name;
 }
 
 }  // namespace sim

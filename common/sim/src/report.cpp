@@ -306,7 +306,7 @@ std::string describe(const launched& where, const fault_report& r) {
 
 void host_access(std::uintptr_t address, std::uint64_t site) {
   const allocation* entry = find_allocation(address);
-  if (entry && entry->managed) return;
+  if (entry && entry->kind != memory_kind::device) return;
   std::fflush(stdout);
   fmt::print(stderr,
              "error: {}: host code: {} of {} bytes in device memory{}; copy it with cudaMemcpy, or use "

@@ -1,4 +1,4 @@
-// The runtime API but for memory: errors, device, launches, and streams and events on the modelled clock.
+// The runtime API's errors, device and launches.
 #include <fmt/format.h>
 
 #include <toml++/toml.h>
@@ -8,14 +8,6 @@
 
 #include "internal.hpp"
 
-// Modelled seconds since the program began. A stream's work ends at `busy_until`; the host is at `host_now`.
-struct sim_stream {
-  double busy_until = 0;
-};
-struct sim_event {
-  double at = -1;
-};
-
 namespace sim {
 namespace {
 
@@ -24,25 +16,15 @@ constexpr std::size_t default_shared_bytes = std::size_t{48} * 1024;  // without
 struct runtime_state {
   std::mutex mutex;
   cudaError_t last = cudaSuccess, sticky = cudaSuccess;
-  double host_now = 0;
-  sim_stream default_stream;
-  std::vector<sim_stream*> streams;
   std::size_t dynamic_shared_limit = default_shared_bytes;
+  std::size_t limits[7] = {1024, std::size_t{1} << 20, std::size_t{8} << 20, 2, 2048, 64, 0};  // as on a fresh H100
+  unsigned device_flags = 0;
   std::vector<launched> log;
 };
 
 runtime_state& state() {
   static auto* instance = new runtime_state;  // outlives everything that may still report at exit
   return *instance;
-}
-
-sim_stream& of(cudaStream_t stream) { return stream ? *stream : state().default_stream; }
-
-void wait_for(double time) { state().host_now = std::max(state().host_now, time); }
-
-void wait_for_all() {
-  wait_for(state().default_stream.busy_until);
-  for (const sim_stream* s : state().streams) wait_for(s->busy_until);
 }
 
 device_description read_description() {
@@ -95,11 +77,6 @@ cudaError_t fail(cudaError_t error, bool sticky) {
 const device_description& described_device() {
   static const device_description d = read_description();
   return d;
-}
-
-void advance_clock(cudaStream_t stream, double seconds) {
-  sim_stream& s = of(stream);
-  s.busy_until = std::max(s.busy_until, state().host_now) + seconds;
 }
 
 // ---- the model
@@ -155,6 +132,21 @@ void launch(const char* kernel, const configuration& config, void (*thread_body)
     fail(cudaErrorInvalidValue);
     return;
   }
+  if (!is_stream(config.stream)) {
+    fail(cudaErrorInvalidResourceHandle);
+    return;
+  }
+  if (is_capturing(config.stream)) {
+    const auto* bytes = static_cast<const char*>(frame);
+    sim::record(config.stream, cudaGraphNodeTypeKernel,
+                [=, name = std::string(kernel),
+                 copy = std::vector<char>(bytes, bytes + frame_bytes)](cudaStream_t stream) mutable {
+                  configuration again = config;
+                  again.stream = stream;
+                  launch(name.c_str(), again, thread_body, copy.data(), frame_bytes);
+                });
+    return;
+  }
   launched record;
   record.kernel = kernel;
   record.config = config;
@@ -193,53 +185,19 @@ cudaError_t cudaPeekAtLastError() {
 
 const char* cudaGetErrorName(cudaError_t error) {
   switch (error) {
-#define SIM_NAME(name) \
+#define SIM_NAME(name, number, text) \
   case name: return #name;
-    SIM_NAME(cudaSuccess)
-    SIM_NAME(cudaErrorInvalidValue)
-    SIM_NAME(cudaErrorMemoryAllocation)
-    SIM_NAME(cudaErrorInitializationError)
-    SIM_NAME(cudaErrorInvalidConfiguration)
-    SIM_NAME(cudaErrorInvalidSymbol)
-    SIM_NAME(cudaErrorInvalidDevicePointer)
-    SIM_NAME(cudaErrorInvalidMemcpyDirection)
-    SIM_NAME(cudaErrorNoDevice)
-    SIM_NAME(cudaErrorInvalidDevice)
-    SIM_NAME(cudaErrorInvalidResourceHandle)
-    SIM_NAME(cudaErrorNotReady)
-    SIM_NAME(cudaErrorIllegalAddress)
-    SIM_NAME(cudaErrorLaunchTimeout)
-    SIM_NAME(cudaErrorMisalignedAddress)
-    SIM_NAME(cudaErrorLaunchFailure)
-    SIM_NAME(cudaErrorNotSupported)
-    SIM_NAME(cudaErrorUnknown)
+    SIM_ERRORS(SIM_NAME)
 #undef SIM_NAME
   }
   return "unrecognized error code";
 }
-
 const char* cudaGetErrorString(cudaError_t error) {
   switch (error) {
-    case cudaSuccess: return "no error";
-    case cudaErrorInvalidValue: return "invalid argument";
-    case cudaErrorMemoryAllocation: return "out of memory";
-    case cudaErrorInitializationError: return "initialization error";
-    case cudaErrorInvalidConfiguration:
-      return "invalid configuration argument: a block has 1 to 1024 threads, a grid at "
-             "least one block";
-    case cudaErrorInvalidSymbol: return "invalid device symbol";
-    case cudaErrorInvalidDevicePointer: return "invalid device pointer";
-    case cudaErrorInvalidMemcpyDirection: return "invalid copy direction for memcpy";
-    case cudaErrorNoDevice: return "no CUDA-capable device is detected";
-    case cudaErrorInvalidDevice: return "invalid device ordinal";
-    case cudaErrorInvalidResourceHandle: return "invalid resource handle";
-    case cudaErrorNotReady: return "device not ready";
-    case cudaErrorIllegalAddress: return "an illegal memory access was encountered";
-    case cudaErrorLaunchTimeout: return "the launch timed out: threads wait for others that never come";
-    case cudaErrorMisalignedAddress: return "misaligned address";
-    case cudaErrorLaunchFailure: return "unspecified launch failure";
-    case cudaErrorNotSupported: return "operation not supported by the simulated device";
-    case cudaErrorUnknown: return "unknown error";
+#define SIM_TEXT(name, number, text) \
+  case name: return text;
+    SIM_ERRORS(SIM_TEXT)
+#undef SIM_TEXT
   }
   return "unrecognized error code";
 }
@@ -280,27 +238,82 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   p->sharedMemPerMultiprocessor = d.shared_per_sm_bytes;
   p->sharedMemPerBlockOptin = d.shared_per_block_optin_bytes;
   p->reservedSharedMemPerBlock = 1024;
+  p->memPitch = 0x7fffffff;
+  p->textureAlignment = p->surfaceAlignment = 512;
+  p->texturePitchAlignment = 32;
+  for (int* yes : {&p->canMapHostMemory, &p->concurrentKernels, &p->unifiedAddressing, &p->streamPrioritiesSupported,
+                   &p->globalL1CacheSupported, &p->localL1CacheSupported, &p->managedMemory,
+                   &p->concurrentManagedAccess, &p->computePreemptionSupported, &p->canUseHostPointerForRegisteredMem,
+                   &p->cooperativeLaunch, &p->hostRegisterSupported, &p->memoryPoolsSupported, &p->deviceOverlap})
+    *yes = 1;
+  p->asyncEngineCount = 3;
+  p->clockRate = static_cast<int>(d.sm_clock_hertz / 1e3);
+  // So that programs that work out the bandwidth, twice the clock times the width, get what a copy reaches.
+  p->memoryBusWidth = 4096;
+  p->memoryClockRate = static_cast<int>(d.copy_bytes_per_second / 2 / (p->memoryBusWidth / 8) / 1e3);
+  p->singleToDoublePrecisionPerfRatio = 2;
   return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
-  if (!value || device != 0) return fail(cudaErrorInvalidValue);
-  const device_description& d = described_device();
+  cudaDeviceProp p;
+  if (!value) return fail(cudaErrorInvalidValue);
+  if (const cudaError_t error = cudaGetDeviceProperties(&p, device)) return error;
   switch (attribute) {
-    case cudaDevAttrMaxThreadsPerBlock: *value = 1024; break;
-    case cudaDevAttrMaxSharedMemoryPerBlock: *value = static_cast<int>(default_shared_bytes); break;
-    case cudaDevAttrWarpSize: *value = 32; break;
-    case cudaDevAttrClockRate: *value = static_cast<int>(d.sm_clock_hertz / 1e3); break;
-    case cudaDevAttrMultiProcessorCount: *value = d.multiprocessors; break;
-    case cudaDevAttrL2CacheSize: *value = static_cast<int>(d.l2_bytes); break;
-    case cudaDevAttrMaxThreadsPerMultiProcessor: *value = d.max_threads_per_sm; break;
-    case cudaDevAttrComputeCapabilityMajor: *value = d.compute_major; break;
-    case cudaDevAttrComputeCapabilityMinor: *value = d.compute_minor; break;
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *value = static_cast<int>(d.shared_per_sm_bytes); break;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = static_cast<int>(d.shared_per_block_optin_bytes); break;
-    default: return fail(cudaErrorInvalidValue);
+#define SIM_ATTRIBUTE(name, number, property) \
+  case cudaDevAttr##name: *value = static_cast<int>(property); return cudaSuccess;
+    SIM_DEVICE_ATTRIBUTES(SIM_ATTRIBUTE)
+#undef SIM_ATTRIBUTE
   }
-  return cudaSuccess;
+  return fail(cudaErrorInvalidValue);
+}
+
+cudaError_t cudaInitDevice(int device, unsigned, unsigned) { return cudaSetDevice(device); }
+cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp*) { return cudaGetDevice(device); }
+cudaError_t cudaSetDeviceFlags(unsigned flags) {
+  state().device_flags = flags;
+  return sticky_error();
+}
+cudaError_t cudaGetDeviceFlags(unsigned* flags) {
+  if (!flags) return fail(cudaErrorInvalidValue);
+  *flags = state().device_flags;
+  return sticky_error();
+}
+cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device) {
+  if (!id || length < 13 || device != 0) return fail(cudaErrorInvalidValue);
+  std::snprintf(id, static_cast<std::size_t>(length), "0000:00:00.0");
+  return sticky_error();
+}
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  if (!can || device != 0 || peer != 0) return fail(can ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+  *can = 0;
+  return sticky_error();
+}
+cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return fail(cudaErrorInvalidDevice); }
+cudaError_t cudaDeviceDisablePeerAccess(int) { return fail(cudaErrorInvalidDevice); }
+
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value) {
+  if (limit < cudaLimitStackSize || limit > cudaLimitPersistingL2CacheSize) return fail(cudaErrorUnsupportedLimit);
+  state().limits[limit] = value;
+  return sticky_error();
+}
+cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) {
+  if (limit < cudaLimitStackSize || limit > cudaLimitPersistingL2CacheSize) return fail(cudaErrorUnsupportedLimit);
+  if (!value) return fail(cudaErrorInvalidValue);
+  *value = state().limits[limit];
+  return sticky_error();
+}
+cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return sticky_error(); }
+cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
+  if (!config) return fail(cudaErrorInvalidValue);
+  *config = cudaFuncCachePreferNone;
+  return sticky_error();
+}
+cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return sticky_error(); }
+cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config) {
+  if (!config) return fail(cudaErrorInvalidValue);
+  *config = cudaSharedMemBankSizeFourByte;
+  return sticky_error();
 }
 
 cudaError_t cudaDriverGetVersion(int* version) {
@@ -310,81 +323,12 @@ cudaError_t cudaDriverGetVersion(int* version) {
 }
 cudaError_t cudaRuntimeGetVersion(int* version) { return cudaDriverGetVersion(version); }
 
-cudaError_t cudaDeviceSynchronize() {
-  const std::scoped_lock lock(runtime_mutex());
-  wait_for_all();
-  return fail(sticky_error());
-}
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  const std::scoped_lock lock(runtime_mutex());
-  if (!stream) return fail(cudaErrorInvalidValue);
-  *stream = new sim_stream;
-  state().streams.push_back(*stream);
-  return sticky_error();
-}
-cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithFlags(stream, 0); }
-cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  const std::scoped_lock lock(runtime_mutex());
-  auto& all = state().streams;
-  const auto found = std::find(all.begin(), all.end(), stream);
-  if (found == all.end()) return fail(cudaErrorInvalidResourceHandle);
-  all.erase(found);
-  delete stream;
-  return sticky_error();
-}
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  const std::scoped_lock lock(runtime_mutex());
-  wait_for(of(stream).busy_until);
-  return fail(sticky_error());
-}
-cudaError_t cudaStreamQuery(cudaStream_t) { return sticky_error(); }
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
-  const std::scoped_lock lock(runtime_mutex());
-  if (!event) return fail(cudaErrorInvalidResourceHandle);
-  of(stream).busy_until = std::max(of(stream).busy_until, event->at);
-  return sticky_error();
-}
-
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
-  if (!event) return fail(cudaErrorInvalidValue);
-  *event = new sim_event;
-  return sticky_error();
-}
-cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, 0); }
-cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  delete event;
-  return sticky_error();
-}
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  const std::scoped_lock lock(runtime_mutex());
-  if (!event) return fail(cudaErrorInvalidResourceHandle);
-  event->at = std::max(of(stream).busy_until, state().host_now);
-  return sticky_error();
-}
-cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  const std::scoped_lock lock(runtime_mutex());
-  if (!event) return fail(cudaErrorInvalidResourceHandle);
-  wait_for(event->at);
-  return fail(sticky_error());
-}
-cudaError_t cudaEventQuery(cudaEvent_t event) { return event ? sticky_error() : fail(cudaErrorInvalidResourceHandle); }
-cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t stop) {
-  if (!milliseconds || !start || !stop) return fail(cudaErrorInvalidResourceHandle);
-  if (start->at < 0 || stop->at < 0) return fail(cudaErrorInvalidResourceHandle);
-  *milliseconds = static_cast<float>((stop->at - start->at) * 1e3);
-  return sticky_error();
-}
-
-}  // extern "C"
-
-namespace sim {
-void free_everything();
-}
-
-extern "C" cudaError_t cudaDeviceReset() {
+cudaError_t cudaDeviceReset() {
   const std::scoped_lock lock(runtime_mutex());
   free_everything();
+  forget_streams();
   state().last = state().sticky = cudaSuccess;
   return cudaSuccess;
 }
+
+}  // extern "C"

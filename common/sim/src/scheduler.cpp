@@ -996,7 +996,7 @@ std::uintptr_t ask_for_kernel(void (*body)(void*), void* frame) {
 
 namespace {
 
-[[gnu::always_inline]] inline void record(worker& self, std::uint64_t site, std::uintptr_t address) {
+[[gnu::always_inline]] inline void note_access(worker& self, std::uint64_t site, std::uintptr_t address) {
   *self.write++ = {site, address};
   if (self.write == self.write_end) [[unlikely]]
     self.records_full();
@@ -1007,7 +1007,7 @@ namespace {
       (site & ~(std::uint64_t{0xff} << 40)) | (std::uint64_t{static_cast<unsigned>(operation::local)} << 40);
   if (self.stack_top - address <= stack_bytes || address - self.frame_begin < self.frame_bytes ||
       address - self.coordinates_begin < self.coordinates_bytes || is_program_constant(address))
-    return record(self, local, address);  // its stack, the launch's arguments, threadIdx (which clang reports)
+    return note_access(self, local, address);  // its stack, the launch's arguments, threadIdx (which clang reports)
   if (address - self.stacks_begin < max_stacks * stack_bytes) {
     sim_active_worker = nullptr;
     self.report_here(fault::local_bounds, site, space::none, address);
@@ -1015,7 +1015,7 @@ namespace {
     return;
   }
   if (!is_program_variable(address)) self.break_off(fault::illegal_address, site, address);
-  record(self, site, address);
+  note_access(self, site, address);
 }
 
 [[gnu::noinline, gnu::cold]] void observe_host(std::uintptr_t address, std::size_t bytes, operation op,
@@ -1037,7 +1037,7 @@ namespace {
                                            address - self->coordinates_begin >= self->coordinates_bytes)) [[likely]] {
     if (address & (bytes - 1)) [[unlikely]]
       self->break_off(fault::misaligned, site, address);
-    record(*self, site, address);
+    note_access(*self, site, address);
   } else {
     observe_elsewhere(*self, address, site);
   }
@@ -1086,7 +1086,7 @@ extern "C" void __sanitizer_cov_trace_pc() {
   sim::worker* self = sim_active_worker;
   const auto pc = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
   if (self) [[likely]] {
-    sim::record(*self, sim::make_site(pc, 0, sim::operation::block, sim::depth_here()), 0);
+    sim::note_access(*self, sim::make_site(pc, 0, sim::operation::block, sim::depth_here()), 0);
   } else if (sim_running_worker) {
     sim_running_worker->turn();
   } else if (sim_asking) [[unlikely]] {
@@ -1098,7 +1098,7 @@ extern "C" void __sanitizer_cov_trace_pc() {
 // An index beyond its array (-fsanitize=bounds).
 extern "C" void __ubsan_handle_out_of_bounds(void*, void* index) {
   if (sim::worker* self = sim_active_worker)
-    sim::record(*self,
+    sim::note_access(*self,
                 sim::make_site(reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)), 0, sim::operation::index,
                                sim::depth_here()),
                 reinterpret_cast<std::uintptr_t>(index));

@@ -44,6 +44,20 @@ TEST(LowerLaunches, LeavesAloneWhatIsNoLaunch) {
     EXPECT_EQ(lower_launches(text), text);
 }
 
+TEST(LowerLaunches, KeepsTheTypesOfKernelsCastToVoid) {
+  const std::string kernels =
+      "__global__ void __launch_bounds__(64, 2) k(int); template <int N> __global__ void t();\n";
+  const auto lowered = [&](const std::string& text) { return lower_launches(kernels + text).substr(kernels.size()); };
+  EXPECT_EQ(lowered("f((void*)k, 1);"), "f((void*)::sim::kernel_address(k), 1);");
+  EXPECT_EQ(lowered("f((const void *)&ns::k);"), "f((const void *)::sim::kernel_address(&ns::k));");
+  EXPECT_EQ(lowered("p.func = (void*)t<4, g<3>>;"), "p.func = (void*)::sim::kernel_address(t<4, g<3>>);");
+  EXPECT_EQ(lowered("reinterpret_cast<void*>(k)"), "reinterpret_cast<void*>(::sim::kernel_address(k))");
+  EXPECT_EQ(lowered("cudaLaunchKernel((void*)other, a);"), "cudaLaunchKernel((void*)::sim::kernel_address(other), a);");
+  for (const char* text :
+       {"f((void*)other);", "void f(void*) const;", "(void)k;", "cudaLaunchKernel((void*)&other);", "k(1);"})
+    EXPECT_EQ(lowered(text), text);
+}
+
 TEST(LowerLaunches, KeepsEveryLine) {
   const std::string source = "a;\nk<int,\n  4>\n<<<grid,\n block /* two\nlines */,\n 0>>>(x,\n y);\n";
   const std::string lowered = lower_launches(source);
@@ -67,9 +81,10 @@ TEST(LowerLaunches, SaysWhatIsWrong) {
 
 // Whatever the text, the answer is a text of as many lines or a lowering_error; never a crash or an endless loop.
 TEST(LowerLaunches, SurvivesAnyText) {
-  const char* const pieces[] = {"k", "<<<", ">>>", "(",  ")",  "<",    ">",        "::",  ".",  "->", "[",       "]",
-                                "{", "}",   ";",   ",",  "\n", "\"",   "'",        "//",  "/*", "*/", "R\"(",    ")\"",
-                                "#", "\\",  "1'",  "if", " ",  "\\\n", "template", "int", ">>", "<<", "operator"};
+  const char* const pieces[] = {
+      "k",  "<<<", ">>>", "(",    ")",        "<",   ">",  "::", ".",        "->",      "[",          "]", "{",
+      "}",  ";",   ",",   "\n",   "\"",       "'",   "//", "/*", "*/",       "R\"(",    ")\"",        "#", "\\",
+      "1'", "if",  " ",   "\\\n", "template", "int", ">>", "<<", "operator", "(void*)", "__global__", "&"};
   std::mt19937 random(7);
   for (int round = 0; round < 50'000; ++round) {
     std::string text;

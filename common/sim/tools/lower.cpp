@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -87,7 +88,7 @@ class scanner {
 
 class lowering {
  public:
-  explicit lowering(const std::string& source) : source_(source), tokens_(scanner(source).run()) {}
+  explicit lowering(const std::string& source) : source_(source), tokens_(scanner(source).run()) { find_kernels(); }
 
   std::string run() {
     std::vector<std::pair<std::size_t, std::string>> inserts;  // where, what; sorted below
@@ -98,6 +99,12 @@ class lowering {
       inserts.emplace_back(tokens_[begin].begin, "SIM_KERNEL(");
       replaces.emplace_back(tokens_[i], ")(::sim::configure(");
       replaces.emplace_back(tokens_[end], "))");
+    }
+    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      const std::size_t end = erased_kernel_end(i);
+      if (end == i) continue;
+      inserts.emplace_back(tokens_[i].begin, "::sim::kernel_address(");
+      inserts.emplace_back(tokens_[end - 1].end, ")");
     }
     std::string result;
     std::size_t from = 0;
@@ -205,8 +212,55 @@ class lowering {
     throw lowering_error(line(launch), "this <<< has no >>>");
   }
 
+  /// The names of the file's own kernels: what stands before the first ( behind __global__.
+  void find_kernels() {
+    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      if (text(i) != "__global__") continue;
+      for (++i; i + 1 < tokens_.size() && text(i) != ";" && text(i) != "{"; ++i) {
+        if (text(i + 1) != "(" || tokens_[i].kind != 'i') continue;
+        if (text(i) != "__launch_bounds__" && text(i) != "__attribute__" && text(i) != "__block_size__") {
+          kernels_.insert(std::string(text(i)));
+          break;
+        }
+        int depth = 0;
+        do {
+          ++i;
+          depth += (text(i) == "(") - (text(i) == ")");
+        } while (depth > 0 && i + 1 < tokens_.size());
+      }
+    }
+  }
+
+  /// Where `(void*)kernel<4>` or `reinterpret_cast<void*>(kernel)` begins its kernel at token i: the token behind it.
+  /// Otherwise i. The cast would lose the types of the arguments.
+  std::size_t erased_kernel_end(std::size_t i) const {
+    const auto at = [&](std::size_t back) { return back <= i ? text(i - back) : std::string_view(); };
+    const bool c_cast =
+        at(1) == ")" && at(2) == "*" && at(3) == "void" && (at(4) == "(" || (at(4) == "const" && at(5) == "("));
+    const bool cpp_cast = at(1) == "(" && at(2) == ">" && at(3) == "*" && at(4) == "void";
+    const std::size_t name = i + (text(i) == "&");
+    if ((!c_cast && !cpp_cast) || name >= tokens_.size() || tokens_[name].kind != 'i') return i;
+    std::size_t end = name + 1;
+    while (end + 1 < tokens_.size() && text(end) == "::" && tokens_[end + 1].kind == 'i') end += 2;
+    // A kernel from a header is known by whom it is given to.
+    const std::size_t open = at(4) == "const" ? 5 : 4;
+    const bool given = c_cast && text(i) != "&" && at(open + 1) == "(" &&
+                       (at(open + 2) == "cudaLaunchKernel" || at(open + 2) == "cudaLaunchCooperativeKernel");
+    if (!given && !kernels_.contains(std::string(text(end - 1)))) return i;
+    if (end < tokens_.size() && text(end) == "<") {
+      int depth = 0;
+      for (; end < tokens_.size() && text(end) != ";"; ++end) {
+        if (text(end) == "<") ++depth;
+        if (text(end) == ">" && --depth == 0) break;
+      }
+      ++end;
+    }
+    return std::min(end, tokens_.size());
+  }
+
   const std::string& source_;
   std::vector<token> tokens_;
+  std::set<std::string> kernels_;
 };
 
 }  // namespace

@@ -1,32 +1,16 @@
 // The CUDA runtime API that the simulated device answers. Same names, same error codes; the clock is the modelled one.
+// What a call does it has done when it returns: only the clock is asynchronous.
 #pragma once
 
 #include <cstddef>
 #include <cstring>
 
+#include "sim/call.h"
+#include "sim/error.h"
+#include "sim/properties.h"
 #include "sim/types.h"
 
-enum cudaError {
-  cudaSuccess = 0,
-  cudaErrorInvalidValue = 1,
-  cudaErrorMemoryAllocation = 2,
-  cudaErrorInitializationError = 3,
-  cudaErrorInvalidConfiguration = 9,
-  cudaErrorInvalidSymbol = 13,
-  cudaErrorInvalidDevicePointer = 17,
-  cudaErrorInvalidMemcpyDirection = 21,
-  cudaErrorNoDevice = 100,
-  cudaErrorInvalidDevice = 101,
-  cudaErrorInvalidResourceHandle = 400,
-  cudaErrorNotReady = 600,
-  cudaErrorIllegalAddress = 700,
-  cudaErrorLaunchTimeout = 702,
-  cudaErrorMisalignedAddress = 716,
-  cudaErrorLaunchFailure = 719,
-  cudaErrorNotSupported = 801,
-  cudaErrorUnknown = 999,
-};
-using cudaError_t = cudaError;
+#define CUDART_CB
 
 enum cudaMemcpyKind {
   cudaMemcpyHostToHost = 0,
@@ -35,133 +19,427 @@ enum cudaMemcpyKind {
   cudaMemcpyDeviceToDevice = 3,
   cudaMemcpyDefault = 4,
 };
-
 enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
   cudaFuncAttributePreferredSharedMemoryCarveout = 9,
+  cudaFuncAttributeClusterDimMustBeSet = 10,
+  cudaFuncAttributeRequiredClusterWidth = 11,
+  cudaFuncAttributeRequiredClusterHeight = 12,
+  cudaFuncAttributeRequiredClusterDepth = 13,
+  cudaFuncAttributeNonPortableClusterSizeAllowed = 14,
+  cudaFuncAttributeClusterSchedulingPolicyPreference = 15,
 };
-
-enum cudaDeviceAttr {
-  cudaDevAttrMaxThreadsPerBlock = 1,
-  cudaDevAttrMaxSharedMemoryPerBlock = 8,
-  cudaDevAttrWarpSize = 10,
-  cudaDevAttrClockRate = 13,
-  cudaDevAttrMultiProcessorCount = 16,
-  cudaDevAttrL2CacheSize = 38,
-  cudaDevAttrMaxThreadsPerMultiProcessor = 39,
-  cudaDevAttrComputeCapabilityMajor = 75,
-  cudaDevAttrComputeCapabilityMinor = 76,
-  cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
-  cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
+enum cudaFuncCache {
+  cudaFuncCachePreferNone = 0,
+  cudaFuncCachePreferShared = 1,
+  cudaFuncCachePreferL1 = 2,
+  cudaFuncCachePreferEqual = 3,
 };
+enum cudaSharedMemConfig {
+  cudaSharedMemBankSizeDefault = 0,
+  cudaSharedMemBankSizeFourByte = 1,
+  cudaSharedMemBankSizeEightByte = 2,
+};
+enum cudaSharedCarveout {
+  cudaSharedmemCarveoutDefault = -1,
+  cudaSharedmemCarveoutMaxL1 = 0,
+  cudaSharedmemCarveoutMaxShared = 100,
+};
+enum cudaComputeMode {
+  cudaComputeModeDefault = 0,
+  cudaComputeModeExclusive = 1,
+  cudaComputeModeProhibited = 2,
+  cudaComputeModeExclusiveProcess = 3,
+};
+enum cudaLimit {
+  cudaLimitStackSize = 0,
+  cudaLimitPrintfFifoSize = 1,
+  cudaLimitMallocHeapSize = 2,
+  cudaLimitDevRuntimeSyncDepth = 3,
+  cudaLimitDevRuntimePendingLaunchCount = 4,
+  cudaLimitMaxL2FetchGranularity = 5,
+  cudaLimitPersistingL2CacheSize = 6,
+};
+enum cudaMemoryType {
+  cudaMemoryTypeUnregistered = 0,
+  cudaMemoryTypeHost = 1,
+  cudaMemoryTypeDevice = 2,
+  cudaMemoryTypeManaged = 3,
+};
+enum cudaMemoryAdvise {
+  cudaMemAdviseSetReadMostly = 1,
+  cudaMemAdviseUnsetReadMostly = 2,
+  cudaMemAdviseSetPreferredLocation = 3,
+  cudaMemAdviseUnsetPreferredLocation = 4,
+  cudaMemAdviseSetAccessedBy = 5,
+  cudaMemAdviseUnsetAccessedBy = 6,
+};
+enum cudaMemLocationType { cudaMemLocationTypeInvalid = 0, cudaMemLocationTypeDevice = 1, cudaMemLocationTypeHost = 2 };
+struct cudaMemLocation {
+  cudaMemLocationType type;
+  int id;
+};
+constexpr int cudaCpuDeviceId = -1, cudaInvalidDeviceId = -2;
 
-constexpr unsigned cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2;
+constexpr unsigned cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2,
+                   cudaEventInterprocess = 4, cudaEventRecordDefault = 0, cudaEventRecordExternal = 1,
+                   cudaEventWaitDefault = 0, cudaEventWaitExternal = 1;
 constexpr unsigned cudaStreamDefault = 0, cudaStreamNonBlocking = 1;
-constexpr unsigned cudaHostAllocDefault = 0, cudaMemAttachGlobal = 1;
+constexpr unsigned cudaHostAllocDefault = 0, cudaHostAllocPortable = 1, cudaHostAllocMapped = 2,
+                   cudaHostAllocWriteCombined = 4;
+constexpr unsigned cudaHostRegisterDefault = 0, cudaHostRegisterPortable = 1, cudaHostRegisterMapped = 2,
+                   cudaHostRegisterIoMemory = 4, cudaHostRegisterReadOnly = 8;
+constexpr unsigned cudaMemAttachGlobal = 1, cudaMemAttachHost = 2, cudaMemAttachSingle = 4;
+constexpr unsigned cudaDeviceScheduleAuto = 0, cudaDeviceScheduleSpin = 1, cudaDeviceScheduleYield = 2,
+                   cudaDeviceScheduleBlockingSync = 4, cudaDeviceBlockingSync = 4, cudaDeviceScheduleMask = 7,
+                   cudaDeviceMapHost = 8, cudaDeviceLmemResizeToMax = 16;
+constexpr unsigned cudaOccupancyDefault = 0, cudaOccupancyDisableCachingOverride = 1;
 
 struct sim_stream;
 struct sim_event;
 using cudaStream_t = sim_stream*;
 using cudaEvent_t = sim_event*;
+#define cudaStreamLegacy (reinterpret_cast<cudaStream_t>(1))
+#define cudaStreamPerThread (reinterpret_cast<cudaStream_t>(2))
+using cudaHostFn_t = void (*)(void* data);
+using cudaStreamCallback_t = void (*)(cudaStream_t stream, cudaError_t status, void* data);
 
-struct cudaDeviceProp {
-  char name[256];
-  std::size_t totalGlobalMem;
-  std::size_t sharedMemPerBlock;
-  int regsPerBlock;
-  int warpSize;
-  int maxThreadsPerBlock;
-  int maxThreadsDim[3];
-  int maxGridSize[3];
-  std::size_t totalConstMem;
-  int major, minor;
-  int multiProcessorCount;
-  int memoryBusWidth;
-  int l2CacheSize;
-  int maxThreadsPerMultiProcessor;
-  int maxBlocksPerMultiProcessor;
-  std::size_t sharedMemPerMultiprocessor;
-  int regsPerMultiprocessor;
-  std::size_t sharedMemPerBlockOptin;
-  std::size_t reservedSharedMemPerBlock;
+struct cudaFuncAttributes {
+  std::size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
+  int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes,
+      preferredShmemCarveout;
+};
+struct cudaPointerAttributes {
+  cudaMemoryType type;
+  int device;
+  void* devicePointer;
+  void* hostPointer;
+};
+
+struct cudaPitchedPtr {
+  void* ptr;
+  std::size_t pitch, xsize, ysize;
+};
+struct cudaExtent {
+  std::size_t width, height, depth;
+};
+struct cudaPos {
+  std::size_t x, y, z;
+};
+using cudaArray_t = struct cudaArray*;
+struct cudaMemcpy3DParms {
+  cudaArray_t srcArray;
+  cudaPos srcPos;
+  cudaPitchedPtr srcPtr;
+  cudaArray_t dstArray;
+  cudaPos dstPos;
+  cudaPitchedPtr dstPtr;
+  cudaExtent extent;
+  cudaMemcpyKind kind;
+};
+inline cudaPitchedPtr make_cudaPitchedPtr(void* pointer, std::size_t pitch, std::size_t xsize, std::size_t ysize) {
+  return {pointer, pitch, xsize, ysize};
+}
+inline cudaExtent make_cudaExtent(std::size_t width, std::size_t height, std::size_t depth) {
+  return {width, height, depth};
+}
+inline cudaPos make_cudaPos(std::size_t x, std::size_t y, std::size_t z) { return {x, y, z}; }
+
+using cudaMemPool_t = struct sim_memory_pool*;
+enum cudaMemPoolAttr {
+  cudaMemPoolReuseFollowEventDependencies = 1,
+  cudaMemPoolReuseAllowOpportunistic = 2,
+  cudaMemPoolReuseAllowInternalDependencies = 3,
+  cudaMemPoolAttrReleaseThreshold = 4,
+  cudaMemPoolAttrReservedMemCurrent = 5,
+  cudaMemPoolAttrReservedMemHigh = 6,
+  cudaMemPoolAttrUsedMemCurrent = 7,
+  cudaMemPoolAttrUsedMemHigh = 8,
+};
+enum cudaMemAllocationType { cudaMemAllocationTypeInvalid = 0, cudaMemAllocationTypePinned = 1 };
+enum cudaMemAllocationHandleType { cudaMemHandleTypeNone = 0 };
+struct cudaMemPoolProps {
+  cudaMemAllocationType allocType;
+  cudaMemAllocationHandleType handleTypes;
+  cudaMemLocation location;
+  std::size_t maxSize;
 };
 
 extern "C" {
+// ---- errors, device
 cudaError_t cudaGetLastError();
 cudaError_t cudaPeekAtLastError();
 const char* cudaGetErrorName(cudaError_t error);
 const char* cudaGetErrorString(cudaError_t error);
-
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
+cudaError_t cudaInitDevice(int device, unsigned device_flags, unsigned flags);
+cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* wanted);
+cudaError_t cudaSetDeviceFlags(unsigned flags);
+cudaError_t cudaGetDeviceFlags(unsigned* flags);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
+cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device);
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer);
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
+cudaError_t cudaDeviceDisablePeerAccess(int peer);
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest);
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value);
+cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit);
+cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache config);
+cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config);
+cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig config);
+cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config);
 cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaDeviceReset();
 cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaRuntimeGetVersion(int* version);
-cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total);
 
+// ---- memory
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total);
 cudaError_t cudaFree(void* pointer);
 cudaError_t cudaFreeHost(void* pointer);
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream);
+cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent);
+cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned flags);
+cudaError_t cudaHostUnregister(void* pointer);
+cudaError_t cudaHostGetFlags(unsigned* flags, void* pointer);
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer);
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind);
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream = nullptr);
+cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, std::size_t bytes);
+cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, std::size_t bytes,
+                                cudaStream_t stream = nullptr);
+cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
+                         std::size_t height, cudaMemcpyKind kind);
+cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                              std::size_t width, std::size_t height, cudaMemcpyKind kind,
+                              cudaStream_t stream = nullptr);
+cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* parameters);
+cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters, cudaStream_t stream = nullptr);
 cudaError_t cudaMemset(void* pointer, int value, std::size_t bytes);
 cudaError_t cudaMemsetAsync(void* pointer, int value, std::size_t bytes, cudaStream_t stream = nullptr);
+cudaError_t cudaMemset2D(void* pointer, std::size_t pitch, int value, std::size_t width, std::size_t height);
+cudaError_t cudaMemset2DAsync(void* pointer, std::size_t pitch, int value, std::size_t width, std::size_t height,
+                              cudaStream_t stream = nullptr);
+cudaError_t cudaMemset3D(cudaPitchedPtr pointer, int value, cudaExtent extent);
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device);
+cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device);
+cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool);
+cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties);
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool);
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t keep);
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
 
+// ---- streams and events
 cudaError_t cudaStreamCreate(cudaStream_t* stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaStreamQuery(cudaStream_t stream);
+cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags);
+cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags = 0);
-
-cudaError_t cudaEventCreate(cudaEvent_t* event);
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data);
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data, unsigned flags);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream = nullptr, unsigned flags = 0);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 /// Milliseconds on the modelled clock, never measured.
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t stop);
 }
+inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags = cudaEventDefault) {
+  return cudaEventCreateWithFlags(event, flags);
+}
 
 namespace sim {
-cudaError_t allocate(void** pointer, std::size_t bytes);
-cudaError_t allocate_host(void** pointer, std::size_t bytes);
+
+enum class memory_kind : unsigned char { device, managed, pinned };
+/// `pc` tells the line that allocates, for the report about what was never freed.
+cudaError_t allocate(void** pointer, std::size_t bytes, memory_kind kind, const void* pc);
+cudaError_t allocate_pitched(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height, const void* pc);
+cudaError_t mapped_pointer(void** device, void* host);
 cudaError_t set_kernel_attribute(const void* kernel, cudaFuncAttribute attribute, int value);
-cudaError_t copy_symbol(void* to, const void* from, std::size_t bytes);
+cudaError_t copy_symbol(void* symbol, std::size_t symbol_bytes, std::size_t offset, void* other, std::size_t bytes,
+                        bool to_symbol, cudaStream_t stream);
+cudaError_t symbol_address(void** pointer, const void* symbol, std::size_t bytes);
+cudaError_t kernel_attributes(cudaFuncAttributes* attributes, const void* kernel);
+cudaError_t prefetch(const void* pointer, std::size_t bytes, cudaMemLocation where, cudaStream_t stream);
+cudaError_t advise(const void* pointer, std::size_t bytes, cudaMemoryAdvise advice, cudaMemLocation where);
+/// Blocks that fit one multiprocessor. How many registers a kernel takes no host compiler knows: 32 for each thread.
+cudaError_t occupancy(int* blocks, int threads, std::size_t dynamic_shared_bytes);
+constexpr int assumed_registers = 32;
+
+inline cudaMemLocation location_of(int device) {
+  return device == cudaCpuDeviceId ? cudaMemLocation{cudaMemLocationTypeHost, 0}
+                                   : cudaMemLocation{cudaMemLocationTypeDevice, device};
+}
+
 }  // namespace sim
 
+// ---- calls that CUDA overloads on the type of what they get
+
 template <class T>
-cudaError_t cudaMalloc(T** pointer, std::size_t bytes) {
-  return sim::allocate(reinterpret_cast<void**>(pointer), bytes);
+SIM_CALLED_HERE cudaError_t cudaMalloc(T** pointer, std::size_t bytes) {
+  return sim::allocate(reinterpret_cast<void**>(pointer), bytes, sim::memory_kind::device, SIM_CALLER);
 }
 template <class T>
-cudaError_t cudaMallocManaged(T** pointer, std::size_t bytes, unsigned = cudaMemAttachGlobal) {
-  return sim::allocate(reinterpret_cast<void**>(pointer), bytes);
+SIM_CALLED_HERE cudaError_t cudaMallocManaged(T** pointer, std::size_t bytes, unsigned = cudaMemAttachGlobal) {
+  return sim::allocate(reinterpret_cast<void**>(pointer), bytes, sim::memory_kind::managed, SIM_CALLER);
 }
 template <class T>
-cudaError_t cudaMallocHost(T** pointer, std::size_t bytes, unsigned = 0) {
-  return sim::allocate_host(reinterpret_cast<void**>(pointer), bytes);
+SIM_CALLED_HERE cudaError_t cudaMallocHost(T** pointer, std::size_t bytes, unsigned = 0) {
+  return sim::allocate(reinterpret_cast<void**>(pointer), bytes, sim::memory_kind::pinned, SIM_CALLER);
 }
 template <class T>
-cudaError_t cudaHostAlloc(T** pointer, std::size_t bytes, unsigned) {
-  return sim::allocate_host(reinterpret_cast<void**>(pointer), bytes);
+SIM_CALLED_HERE cudaError_t cudaHostAlloc(T** pointer, std::size_t bytes, unsigned) {
+  return sim::allocate(reinterpret_cast<void**>(pointer), bytes, sim::memory_kind::pinned, SIM_CALLER);
 }
+template <class T>
+SIM_CALLED_HERE cudaError_t cudaMallocAsync(T** pointer, std::size_t bytes, cudaStream_t) {
+  return sim::allocate(reinterpret_cast<void**>(pointer), bytes, sim::memory_kind::device, SIM_CALLER);
+}
+template <class T>
+SIM_CALLED_HERE cudaError_t cudaMallocAsync(T** pointer, std::size_t bytes, cudaMemPool_t, cudaStream_t) {
+  return sim::allocate(reinterpret_cast<void**>(pointer), bytes, sim::memory_kind::device, SIM_CALLER);
+}
+template <class T>
+SIM_CALLED_HERE cudaError_t cudaMallocFromPoolAsync(T** pointer, std::size_t bytes, cudaMemPool_t, cudaStream_t) {
+  return sim::allocate(reinterpret_cast<void**>(pointer), bytes, sim::memory_kind::device, SIM_CALLER);
+}
+template <class T>
+SIM_CALLED_HERE cudaError_t cudaMallocPitch(T** pointer, std::size_t* pitch, std::size_t width, std::size_t height) {
+  return sim::allocate_pitched(reinterpret_cast<void**>(pointer), pitch, width, height, SIM_CALLER);
+}
+template <class T>
+cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned) {
+  return sim::mapped_pointer(reinterpret_cast<void**>(device), host);
+}
+
 template <class T>
 cudaError_t cudaFuncSetAttribute(T* kernel, cudaFuncAttribute attribute, int value) {
   return sim::set_kernel_attribute(reinterpret_cast<const void*>(kernel), attribute, value);
 }
 template <class T>
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, T* kernel) {
+  return sim::kernel_attributes(attributes, reinterpret_cast<const void*>(kernel));
+}
+template <class T>
+cudaError_t cudaFuncSetCacheConfig(T*, cudaFuncCache) {
+  return cudaSuccess;
+}
+template <class T>
+cudaError_t cudaFuncSetSharedMemConfig(T*, cudaSharedMemConfig) {
+  return cudaSuccess;
+}
+
+template <class T>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, T*, int threads,
+                                                          std::size_t dynamic_shared_bytes) {
+  return sim::occupancy(blocks, threads, dynamic_shared_bytes);
+}
+template <class T>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, T*, int threads,
+                                                                   std::size_t dynamic_shared_bytes, unsigned) {
+  return sim::occupancy(blocks, threads, dynamic_shared_bytes);
+}
+/// The largest of the block sizes that give the most resident threads, and the grid that fills the device with them.
+template <class T, class SharedBytes>
+cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* grid, int* block, T*, SharedBytes shared_bytes,
+                                                           int limit = 0) {
+  if (!grid || !block) return cudaErrorInvalidValue;
+  int processors = 0, best = 0;
+  if (const cudaError_t error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0)) return error;
+  for (int threads = limit > 0 && limit < 1024 ? limit : 1024; threads > 0;
+       threads -= threads % 32 ? threads % 32 : 32) {
+    int blocks = 0;
+    if (const cudaError_t error = sim::occupancy(&blocks, threads, shared_bytes(threads))) return error;
+    if (blocks * threads <= best) continue;
+    best = blocks * threads;
+    *block = threads;
+    *grid = blocks * processors;
+  }
+  return best > 0 ? cudaSuccess : cudaErrorInvalidValue;
+}
+template <class T>
+cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, T* kernel, std::size_t dynamic_shared_bytes = 0,
+                                               int limit = 0) {
+  return cudaOccupancyMaxPotentialBlockSizeVariableSMem(
+      grid, block, kernel, [=](int) { return dynamic_shared_bytes; }, limit);
+}
+template <class T>
+cudaError_t cudaOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, T* kernel,
+                                                        std::size_t dynamic_shared_bytes = 0, int limit = 0,
+                                                        unsigned = cudaOccupancyDefault) {
+  return cudaOccupancyMaxPotentialBlockSize(grid, block, kernel, dynamic_shared_bytes, limit);
+}
+template <class T>
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, T*, int blocks, int threads) {
+  int on_device = 0, optin = 0, resident = 0;
+  cudaDeviceGetAttribute(&on_device, cudaDevAttrMaxSharedMemoryPerMultiprocessor, 0);
+  cudaDeviceGetAttribute(&optin, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
+  if (const cudaError_t error = sim::occupancy(&resident, threads, 0)) return error;
+  if (!bytes || blocks < 1 || blocks > resident) return cudaErrorInvalidValue;
+  const int share = on_device / blocks - 1024;
+  *bytes = static_cast<std::size_t>(share < optin ? share : optin);
+  return cudaSuccess;
+}
+
+template <class T>
 cudaError_t cudaMemcpyToSymbol(T& symbol, const void* from, std::size_t bytes, std::size_t offset = 0,
                                cudaMemcpyKind = cudaMemcpyHostToDevice) {
-  return sim::copy_symbol(reinterpret_cast<char*>(&symbol) + offset, from, bytes);
+  return sim::copy_symbol((void*)&symbol, sizeof symbol, offset, const_cast<void*>(from), bytes, true, nullptr);
+}
+template <class T>
+cudaError_t cudaMemcpyToSymbolAsync(T& symbol, const void* from, std::size_t bytes, std::size_t offset, cudaMemcpyKind,
+                                    cudaStream_t stream = nullptr) {
+  return sim::copy_symbol((void*)&symbol, sizeof symbol, offset, const_cast<void*>(from), bytes, true, stream);
 }
 template <class T>
 cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, std::size_t bytes, std::size_t offset = 0,
                                  cudaMemcpyKind = cudaMemcpyDeviceToHost) {
-  return sim::copy_symbol(to, reinterpret_cast<const char*>(&symbol) + offset, bytes);
+  return sim::copy_symbol((void*)&symbol, sizeof symbol, offset, to, bytes, false, nullptr);
+}
+template <class T>
+cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, std::size_t bytes, std::size_t offset, cudaMemcpyKind,
+                                      cudaStream_t stream = nullptr) {
+  return sim::copy_symbol((void*)&symbol, sizeof symbol, offset, to, bytes, false, stream);
+}
+template <class P, class T>
+cudaError_t cudaGetSymbolAddress(P** pointer, const T& symbol) {
+  return sim::symbol_address((void**)pointer, &symbol, sizeof symbol);
+}
+template <class T>
+cudaError_t cudaGetSymbolSize(std::size_t* bytes, const T& symbol) {
+  if (!bytes) return cudaErrorInvalidValue;
+  *bytes = sizeof symbol;
+  return cudaSuccess;
+}
+
+// CUDA 13 takes a location where CUDA 12 took a device; -1 was the host.
+inline cudaError_t cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, int device,
+                                        cudaStream_t stream = nullptr) {
+  return sim::prefetch(pointer, bytes, sim::location_of(device), stream);
+}
+inline cudaError_t cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, cudaMemLocation where, unsigned,
+                                        cudaStream_t stream = nullptr) {
+  return sim::prefetch(pointer, bytes, where, stream);
+}
+inline cudaError_t cudaMemAdvise(const void* pointer, std::size_t bytes, cudaMemoryAdvise advice, int device) {
+  return sim::advise(pointer, bytes, advice, sim::location_of(device));
+}
+inline cudaError_t cudaMemAdvise(const void* pointer, std::size_t bytes, cudaMemoryAdvise advice,
+                                 cudaMemLocation where) {
+  return sim::advise(pointer, bytes, advice, where);
+}
+template <class T>
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t, T*, std::size_t = 0, unsigned = cudaMemAttachSingle) {
+  return cudaSuccess;
 }

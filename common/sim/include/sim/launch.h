@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -68,7 +69,100 @@ class named_kernel {
   Kernel kernel_;
 };
 
+// ---- launches by address: cudaLaunchKernel gets a kernel as `const void*`, its arguments as pointers
+
+/// A kernel and its arguments, ready to run any number of times.
+struct bound_kernel {
+  void (*thread_body)(void*) = nullptr;
+  std::shared_ptr<void> frame;
+  std::size_t frame_bytes = 0;
+};
+using kernel_binder = bound_kernel (*)(const void* kernel, void** arguments);
+void remember_kernel(const void* kernel, kernel_binder binder);
+
+template <class... Parameters>
+bound_kernel bind_kernel(const void* kernel, void** arguments) {
+  using pointer = void (*)(Parameters...);
+  using frame_type = frame<pointer, std::decay_t<Parameters>...>;
+  return [&]<std::size_t... I>(std::index_sequence<I...>)->bound_kernel {
+    static_cast<void>(arguments);
+    return {&frame_type::run,
+            std::make_shared<frame_type>(frame_type{reinterpret_cast<pointer>(const_cast<void*>(kernel)),
+                                                    {*static_cast<std::decay_t<Parameters>*>(arguments[I])...}}),
+            sizeof(frame_type)};
+  }
+  (std::index_sequence_for<Parameters...>());
+}
+/// simcc puts this around a kernel that is cast to void*: the types of its arguments are known here for the last time.
+template <class... Parameters>
+void* kernel_address(void (*kernel)(Parameters...)) {
+  void* address = reinterpret_cast<void*>(kernel);
+  remember_kernel(address, &bind_kernel<Parameters...>);
+  return address;
+}
+inline void* kernel_address(const void* other) { return const_cast<void*>(other); }
+cudaError_t launch_by_address(const void* kernel, const configuration& config, void** arguments);
+
 }  // namespace sim
+
+template <class Kernel>
+cudaError_t cudaLaunchKernel(Kernel* kernel, dim3 grid, dim3 block, void** arguments,
+                             std::size_t dynamic_shared_bytes = 0, cudaStream_t stream = nullptr) {
+  return sim::launch_by_address(sim::kernel_address(kernel), {grid, block, dynamic_shared_bytes, stream, false},
+                                arguments);
+}
+template <class Kernel>
+cudaError_t cudaLaunchCooperativeKernel(Kernel* kernel, dim3 grid, dim3 block, void** arguments,
+                                        std::size_t dynamic_shared_bytes = 0, cudaStream_t stream = nullptr) {
+  return sim::launch_by_address(sim::kernel_address(kernel), {grid, block, dynamic_shared_bytes, stream, true},
+                                arguments);
+}
+
+enum cudaLaunchAttributeID {
+  cudaLaunchAttributeIgnore = 0,
+  cudaLaunchAttributeAccessPolicyWindow = 1,
+  cudaLaunchAttributeCooperative = 2,
+  cudaLaunchAttributeSynchronizationPolicy = 3,
+  cudaLaunchAttributeClusterDimension = 4,
+  cudaLaunchAttributeClusterSchedulingPolicyPreference = 5,
+  cudaLaunchAttributeProgrammaticStreamSerialization = 6,
+  cudaLaunchAttributePriority = 8,
+};
+union cudaLaunchAttributeValue {
+  char pad[64];
+  int cooperative;
+  struct {
+    unsigned x, y, z;
+  } clusterDim;
+  int programmaticStreamSerializationAllowed;
+  int priority;
+};
+struct cudaLaunchAttribute {
+  cudaLaunchAttributeID id;
+  cudaLaunchAttributeValue val;
+};
+struct cudaLaunchConfig_t {
+  dim3 gridDim, blockDim;
+  std::size_t dynamicSmemBytes;
+  cudaStream_t stream;
+  cudaLaunchAttribute* attrs;
+  unsigned numAttrs;
+};
+
+namespace sim {
+/// What the attributes of an extended launch mean; an error where the simulated device cannot do it.
+cudaError_t configure(const cudaLaunchConfig_t* extended, configuration* config);
+}  // namespace sim
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* kernel, void** arguments);
+template <class... Parameters, class... Arguments>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
+                               Arguments&&... arguments) {
+  return [&](std::decay_t<Parameters>... values) {
+    void* pointers[sizeof...(Parameters) + 1] = {&values...};
+    return cudaLaunchKernelExC(config, sim::kernel_address(kernel), pointers);
+  }(std::forward<Arguments>(arguments)...);
+}
 
 #define SIM_KERNEL(...) \
   ::sim::named_kernel(#__VA_ARGS__, [=](auto... sim_arguments) SIM_QUIET { __VA_ARGS__(sim_arguments...); })

@@ -1,0 +1,403 @@
+// Calls on memory: freeing, copying, filling, symbols, and what a pointer points to.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "internal.hpp"
+
+struct sim_memory_pool {
+  std::uint64_t release_threshold = 0;
+};
+
+namespace sim {
+namespace {
+
+sim_memory_pool default_pool;
+std::vector<std::string> faults;
+std::vector<std::pair<std::uintptr_t, std::uintptr_t>> symbols;  // whose addresses the host has asked for
+
+std::uintptr_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+enum class side : std::uint8_t { host, device, either };
+struct place {
+  side where = side::host;
+  bool fits = true;  ///< the range lies within what is allocated
+};
+place locate(const void* pointer, std::size_t bytes) {
+  const std::uintptr_t begin = address_of(pointer);
+  if (begin - heap_base < heap_bytes) {
+    const allocation* entry = find_allocation(begin);
+    return {entry && entry->kind != memory_kind::device ? side::either : side::device,
+            entry && begin + bytes <= entry->end};
+  }
+  for (const auto& [first, last] : symbols)
+    if (first <= begin && begin < last) return {side::either, begin + bytes <= last};
+  return {side::host, pointer != nullptr};
+}
+bool in_heap(const void* pointer) { return address_of(pointer) - heap_base < heap_bytes; }
+bool is_pinned(const void* pointer) {
+  const allocation* entry = find_allocation(address_of(pointer));
+  return entry && entry->kind == memory_kind::pinned;
+}
+
+/// Rows of `width` bytes, `height` in each of `depth` slices.
+struct shape {
+  std::size_t width = 0, height = 1, depth = 1;
+  std::size_t bytes() const { return width * height * depth; }
+};
+struct pitched {
+  char* begin = nullptr;
+  std::size_t pitch = 0, slice = 0;
+  char* row(std::size_t y, std::size_t z) const { return begin + z * slice + y * pitch; }
+};
+
+void copy_row(char* to, const char* from, std::size_t bytes) {
+  std::memmove(to, from, bytes);
+  if (!in_heap(to)) return;
+  const std::uintptr_t t = address_of(to) - heap_base, f = address_of(from) - heap_base;
+  // What was never written stays so.
+  if (in_heap(from) && t % word_bytes == 0 && f % word_bytes == 0 && bytes % word_bytes == 0)
+    std::memmove(shadow().valid + t / word_bytes, shadow().valid + f / word_bytes, bytes / word_bytes);
+  else
+    mark_valid(address_of(to), bytes);
+}
+
+cudaError_t copy(const pitched& to, const pitched& from, const shape& what, cudaMemcpyKind kind, cudaStream_t stream) {
+  const std::scoped_lock lock(runtime_mutex());
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (!is_stream(stream)) return fail(cudaErrorInvalidResourceHandle);
+  if (what.bytes() == 0) return cudaSuccess;
+  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) return fail(cudaErrorInvalidMemcpyDirection);
+  if ((what.height > 1 || what.depth > 1) && (to.pitch < what.width || from.pitch < what.width))
+    return fail(cudaErrorInvalidPitchValue);
+  const place t = locate(to.begin, what.width), f = locate(from.begin, what.width);
+  const auto contradicts = [](side where, bool says_device) {
+    return where != side::either && (where == side::device) != says_device;
+  };
+  if (kind != cudaMemcpyDefault &&
+      (contradicts(t.where, kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice) ||
+       contradicts(f.where, kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice)))
+    return fail(cudaErrorInvalidValue);
+  for (std::size_t z = 0; z < what.depth; ++z)
+    for (std::size_t y = 0; y < what.height; ++y)
+      if (!locate(to.row(y, z), what.width).fits || !locate(from.row(y, z), what.width).fits)
+        return fail(cudaErrorInvalidValue);
+  if (is_capturing(stream)) {
+    record(stream, cudaGraphNodeTypeMemcpy, [=](cudaStream_t s) { copy(to, from, what, kind, s); });
+    return cudaSuccess;
+  }
+  for (std::size_t z = 0; z < what.depth; ++z)
+    for (std::size_t y = 0; y < what.height; ++y) copy_row(to.row(y, z), from.row(y, z), what.width);
+  const device_description& d = described_device();
+  const auto on_device = [](const pitched& p, side where) { return where != side::host && !is_pinned(p.begin); };
+  const auto amount = static_cast<double>(what.bytes());
+  advance_clock(stream, d.launch_seconds + (on_device(to, t.where) && on_device(from, f.where)
+                                                ? 2 * amount / d.copy_bytes_per_second
+                                                : amount / d.host_copy_bytes_per_second));
+  return cudaSuccess;
+}
+
+cudaError_t fill(const pitched& to, int value, const shape& what, cudaStream_t stream) {
+  const std::scoped_lock lock(runtime_mutex());
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (!is_stream(stream)) return fail(cudaErrorInvalidResourceHandle);
+  if (what.bytes() == 0) return cudaSuccess;
+  if ((what.height > 1 || what.depth > 1) && to.pitch < what.width) return fail(cudaErrorInvalidPitchValue);
+  for (std::size_t z = 0; z < what.depth; ++z)
+    for (std::size_t y = 0; y < what.height; ++y)
+      if (const place p = locate(to.row(y, z), what.width); p.where == side::host || !p.fits)
+        return fail(cudaErrorInvalidValue);
+  if (is_capturing(stream)) {
+    record(stream, cudaGraphNodeTypeMemset, [=](cudaStream_t s) { fill(to, value, what, s); });
+    return cudaSuccess;
+  }
+  for (std::size_t z = 0; z < what.depth; ++z)
+    for (std::size_t y = 0; y < what.height; ++y) {
+      std::memset(to.row(y, z), value, what.width);
+      if (in_heap(to.begin)) mark_valid(address_of(to.row(y, z)), what.width);
+    }
+  const device_description& d = described_device();
+  advance_clock(stream, d.launch_seconds + static_cast<double>(what.bytes()) / d.copy_bytes_per_second);
+  return cudaSuccess;
+}
+
+pitched flat(const void* pointer, std::size_t pitch = 0) {
+  return {static_cast<char*>(const_cast<void*>(pointer)), pitch, 0};
+}
+pitched at(const cudaPitchedPtr& p, const cudaPos& pos) {
+  return {static_cast<char*>(p.ptr) + pos.x + p.pitch * (pos.y + p.ysize * pos.z), p.pitch, p.pitch * p.ysize};
+}
+
+std::string line_text(const void* pc) {
+  const source_line line = line_of(reinterpret_cast<std::uintptr_t>(pc));
+  return fmt::format("{}:{}", line.file.substr(line.file.find_last_of('/') + 1), line.line);
+}
+
+cudaError_t free_as(const char* call, void* pointer, bool pinned, const void* pc) {
+  const std::scoped_lock lock(runtime_mutex());
+  if (pointer == nullptr) return cudaSuccess;
+  const std::uintptr_t address = address_of(pointer);
+  const allocation* entry = find_allocation(address);
+  bool freed = false;
+  nearest_allocation(address, &freed);
+  std::string why;
+  if (!entry && freed)
+    why = "this memory is free already: free it once, and set the pointer to null";
+  else if (!entry)
+    why = in_heap(pointer)
+              ? "nothing is allocated there"
+              : "this is no memory of the CUDA runtime's: give back what malloc or new gave with free or delete";
+  else if (entry->begin != address)
+    why = fmt::format("the pointer is {} bytes into allocation {}: free the pointer that the allocation returned",
+                      address - entry->begin, entry->number);
+  else if (pinned != (entry->kind == memory_kind::pinned))
+    why = pinned ? "this is device memory: use cudaFree" : "this is pinned host memory: use cudaFreeHost";
+  if (why.empty()) {
+    release(address);
+    return sticky_error();
+  }
+  note_host_fault(fmt::format("{} of {} at {}: {}", call, pointer, line_text(pc), why));
+  return fail(cudaErrorInvalidValue);
+}
+
+}  // namespace
+
+void note_host_fault(std::string what) { faults.push_back(std::move(what)); }
+const std::vector<std::string>& host_faults() { return faults; }
+
+cudaError_t allocate_pitched(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height,
+                             const void* pc) {
+  if (!pointer || !pitch) return fail(cudaErrorInvalidValue);
+  *pitch = (width + 511) / 512 * 512;
+  return allocate(pointer, *pitch * height, memory_kind::device, pc);
+}
+
+cudaError_t mapped_pointer(void** device, void* host) {
+  const std::scoped_lock lock(runtime_mutex());
+  if (!device) return fail(cudaErrorInvalidValue);
+  *device = nullptr;
+  const auto& table = registered_host_memory();
+  if (!is_pinned(host) && std::none_of(table.begin(), table.end(), [&](const allocation& a) {
+        return a.begin <= address_of(host) && address_of(host) < a.end;
+      }))
+    return fail(cudaErrorInvalidValue);
+  *device = host;
+  return cudaSuccess;
+}
+
+cudaError_t copy_symbol(void* symbol, std::size_t symbol_bytes, std::size_t offset, void* other, std::size_t bytes,
+                        bool to_symbol, cudaStream_t stream) {
+  void* const there = static_cast<char*>(symbol) + offset;
+  {
+    const std::scoped_lock lock(runtime_mutex());
+    if (!symbol) return fail(cudaErrorInvalidSymbol);
+    if (!other || offset + bytes > symbol_bytes) return fail(cudaErrorInvalidValue);
+    symbols.emplace_back(address_of(symbol), address_of(symbol) + symbol_bytes);
+  }
+  return cudaMemcpyAsync(to_symbol ? there : other, to_symbol ? other : there, bytes, cudaMemcpyDefault, stream);
+}
+
+cudaError_t symbol_address(void** pointer, const void* symbol, std::size_t bytes) {
+  const std::scoped_lock lock(runtime_mutex());
+  if (!pointer || !symbol) return fail(cudaErrorInvalidValue);
+  symbols.emplace_back(address_of(symbol), address_of(symbol) + bytes);
+  *pointer = const_cast<void*>(symbol);
+  return sticky_error();
+}
+
+namespace {
+cudaError_t check_managed(const void* pointer, std::size_t bytes, cudaMemLocation where) {
+  const allocation* entry = find_allocation(address_of(pointer));
+  if (!entry || entry->kind != memory_kind::managed || address_of(pointer) + bytes > entry->end)
+    return fail(cudaErrorInvalidValue);
+  if (where.type == cudaMemLocationTypeDevice && where.id != 0) return fail(cudaErrorInvalidDevice);
+  return sticky_error();
+}
+}  // namespace
+
+cudaError_t prefetch(const void* pointer, std::size_t bytes, cudaMemLocation where, cudaStream_t stream) {
+  const std::scoped_lock lock(runtime_mutex());
+  if (const cudaError_t error = check_managed(pointer, bytes, where)) return error;
+  advance_clock(stream, static_cast<double>(bytes) / described_device().host_copy_bytes_per_second);
+  return cudaSuccess;
+}
+cudaError_t advise(const void* pointer, std::size_t bytes, cudaMemoryAdvise advice, cudaMemLocation where) {
+  const std::scoped_lock lock(runtime_mutex());
+  if (advice < cudaMemAdviseSetReadMostly || advice > cudaMemAdviseUnsetAccessedBy) return fail(cudaErrorInvalidValue);
+  return check_managed(pointer, bytes, where);
+}
+
+}  // namespace sim
+
+using namespace sim;
+
+extern "C" {
+
+[[gnu::noinline]] cudaError_t cudaFree(void* pointer) {
+  return free_as("cudaFree", pointer, false, __builtin_return_address(0));
+}
+[[gnu::noinline]] cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) {
+  return free_as("cudaFreeAsync", pointer, false, __builtin_return_address(0));
+}
+[[gnu::noinline]] cudaError_t cudaFreeHost(void* pointer) {
+  return free_as("cudaFreeHost", pointer, true, __builtin_return_address(0));
+}
+
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  const std::scoped_lock lock(runtime_mutex());
+  if (!free || !total) return fail(cudaErrorInvalidValue);
+  *total = static_cast<std::size_t>(described_device().memory_bytes);
+  *free = *total;
+  for (const allocation& a : live_allocations())
+    if (a.kind == memory_kind::device) *free -= a.end - a.begin;
+  return sticky_error();
+}
+
+[[gnu::noinline]] cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent) {
+  if (!pointer) return fail(cudaErrorInvalidValue);
+  pointer->xsize = extent.width;
+  pointer->ysize = extent.height;
+  return allocate_pitched(&pointer->ptr, &pointer->pitch, extent.width, extent.height * extent.depth,
+                          __builtin_return_address(0));
+}
+
+cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned) {
+  const std::scoped_lock lock(runtime_mutex());
+  const std::uintptr_t begin = address_of(pointer);
+  if (!pointer || bytes == 0 || in_heap(pointer)) return fail(cudaErrorInvalidValue);
+  for (const allocation& a : registered_host_memory())
+    if (begin < a.end && a.begin < begin + bytes) return fail(cudaErrorHostMemoryAlreadyRegistered);
+  registered_host_memory().push_back({begin, begin + bytes, 0, memory_kind::pinned, 0});
+  return sticky_error();
+}
+cudaError_t cudaHostUnregister(void* pointer) {
+  const std::scoped_lock lock(runtime_mutex());
+  return std::erase_if(registered_host_memory(), [&](const allocation& a) { return a.begin == address_of(pointer); })
+             ? sticky_error()
+             : fail(cudaErrorHostMemoryNotRegistered);
+}
+cudaError_t cudaHostGetFlags(unsigned* flags, void* pointer) {
+  void* device = nullptr;
+  if (!flags) return fail(cudaErrorInvalidValue);
+  *flags = cudaHostAllocMapped;
+  return mapped_pointer(&device, pointer);
+}
+
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
+  const std::scoped_lock lock(runtime_mutex());
+  if (!attributes) return fail(cudaErrorInvalidValue);
+  void* const p = const_cast<void*>(pointer);
+  const allocation* entry = find_allocation(address_of(pointer));
+  const place where = locate(pointer, 1);
+  if (entry && entry->kind == memory_kind::device)
+    *attributes = {cudaMemoryTypeDevice, 0, p, nullptr};
+  else if (entry && entry->kind == memory_kind::managed)
+    *attributes = {cudaMemoryTypeManaged, 0, p, p};
+  else if (entry ||
+           (where.where == side::host && is_program_variable(address_of(pointer)) && !registered_host_memory().empty()))
+    *attributes = {cudaMemoryTypeHost, 0, p, p};
+  else if (where.where == side::either)
+    *attributes = {cudaMemoryTypeDevice, 0, p, nullptr};
+  else
+    *attributes = {cudaMemoryTypeUnregistered, cudaInvalidDeviceId, nullptr, nullptr};
+  return sticky_error();
+}
+
+// ---- copies
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  return copy(flat(to), flat(from), {bytes}, kind, stream);
+}
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  const cudaError_t error = copy(flat(to), flat(from), {bytes}, kind, nullptr);
+  return error ? error : cudaStreamSynchronize(nullptr);
+}
+cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, std::size_t bytes,
+                                cudaStream_t stream) {
+  if (to_device != 0 || from_device != 0) return fail(cudaErrorInvalidDevice);
+  return copy(flat(to), flat(from), {bytes}, cudaMemcpyDeviceToDevice, stream);
+}
+cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, std::size_t bytes) {
+  return cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, nullptr);
+}
+cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                              std::size_t width, std::size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  return copy(flat(to, to_pitch), flat(from, from_pitch), {width, height}, kind, stream);
+}
+cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
+                         std::size_t height, cudaMemcpyKind kind) {
+  const cudaError_t error = cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, nullptr);
+  return error ? error : cudaStreamSynchronize(nullptr);
+}
+cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* p, cudaStream_t stream) {
+  if (!p) return fail(cudaErrorInvalidValue);
+  if (p->srcArray || p->dstArray) return fail(cudaErrorNotSupported);  // arrays belong to textures
+  return copy(at(p->dstPtr, p->dstPos), at(p->srcPtr, p->srcPos), {p->extent.width, p->extent.height, p->extent.depth},
+              p->kind, stream);
+}
+cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* parameters) {
+  const cudaError_t error = cudaMemcpy3DAsync(parameters, nullptr);
+  return error ? error : cudaStreamSynchronize(nullptr);
+}
+
+cudaError_t cudaMemsetAsync(void* pointer, int value, std::size_t bytes, cudaStream_t stream) {
+  return fill(flat(pointer), value, {bytes}, stream);
+}
+cudaError_t cudaMemset(void* pointer, int value, std::size_t bytes) {
+  return fill(flat(pointer), value, {bytes}, nullptr);
+}
+cudaError_t cudaMemset2DAsync(void* pointer, std::size_t pitch, int value, std::size_t width, std::size_t height,
+                              cudaStream_t stream) {
+  return fill(flat(pointer, pitch), value, {width, height}, stream);
+}
+cudaError_t cudaMemset2D(void* pointer, std::size_t pitch, int value, std::size_t width, std::size_t height) {
+  return cudaMemset2DAsync(pointer, pitch, value, width, height, nullptr);
+}
+cudaError_t cudaMemset3D(cudaPitchedPtr pointer, int value, cudaExtent extent) {
+  return fill(at(pointer, {}), value, {extent.width, extent.height, extent.depth}, nullptr);
+}
+
+// ---- memory pools: one, which gives memory back at once
+
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
+  if (!pool || device != 0) return fail(pool ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+  *pool = &default_pool;
+  return sticky_error();
+}
+cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) { return cudaDeviceGetDefaultMemPool(pool, device); }
+cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
+  return device == 0 && pool ? sticky_error() : fail(cudaErrorInvalidValue);
+}
+cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
+  if (!pool || !properties) return fail(cudaErrorInvalidValue);
+  *pool = new sim_memory_pool;
+  return sticky_error();
+}
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
+  if (!pool || pool == &default_pool) return fail(cudaErrorInvalidValue);
+  delete pool;
+  return sticky_error();
+}
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t) {
+  return pool ? sticky_error() : fail(cudaErrorInvalidValue);
+}
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
+  if (!pool || !value) return fail(cudaErrorInvalidValue);
+  if (attribute == cudaMemPoolAttrReleaseThreshold) pool->release_threshold = *static_cast<std::uint64_t*>(value);
+  return sticky_error();
+}
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
+  if (!pool || !value) return fail(cudaErrorInvalidValue);
+  if (attribute < cudaMemPoolAttrReleaseThreshold) {
+    *static_cast<int*>(value) = 1;
+    return sticky_error();
+  }
+  std::uint64_t used = 0;
+  for (const allocation& a : live_allocations())
+    if (a.kind == memory_kind::device) used += a.end - a.begin;
+  *static_cast<std::uint64_t*>(value) = attribute == cudaMemPoolAttrReleaseThreshold ? pool->release_threshold : used;
+  return sticky_error();
+}
+
+}  // extern "C"

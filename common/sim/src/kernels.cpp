@@ -1,0 +1,129 @@
+// Kernels known by address: launches without <<<>>>, their attributes, and how many blocks fit a multiprocessor.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "internal.hpp"
+
+namespace sim {
+namespace {
+
+std::unordered_map<const void*, kernel_binder>& binders() {
+  static auto* table = new std::unordered_map<const void*, kernel_binder>;  // filled before main, too
+  return *table;
+}
+
+}  // namespace
+
+void remember_kernel(const void* kernel, kernel_binder binder) {
+  const std::scoped_lock lock(runtime_mutex());
+  binders()[kernel] = binder;
+}
+
+cudaError_t bind_by_address(const void* kernel, void** arguments, bound_kernel* bound) {
+  const std::scoped_lock lock(runtime_mutex());
+  const auto found = binders().find(kernel);
+  if (found == binders().end()) {
+    note_host_fault(
+        fmt::format("a kernel was launched by its address alone ({}), which does not tell its arguments: write "
+                    "(void*)kernel in the "
+                    "file that defines the kernel, or launch it by kernel<<<grid, block>>>(arguments)",
+                    kernel_name(kernel)));
+    return fail(cudaErrorInvalidDeviceFunction);
+  }
+  *bound = found->second(kernel, arguments);
+  return cudaSuccess;
+}
+
+/// Without what the linker adds: "void ns::sum<4>(float*, int)" is ns::sum<4>.
+std::string kernel_name(const void* kernel) {
+  std::string name = function_name(reinterpret_cast<std::uintptr_t>(kernel));
+  if (name.empty()) return fmt::format("{}", kernel);
+  int depth = 0;
+  std::size_t end = name.size();
+  for (std::size_t i = name.size(); i-- > 0;) {
+    if (name[i] == ')') ++depth;
+    if (name[i] == '(' && --depth == 0) {
+      end = i;
+      break;
+    }
+  }
+  name.resize(end);
+  if (name.starts_with("void ")) name.erase(0, 5);
+  return name;
+}
+
+cudaError_t launch_by_address(const void* kernel, const configuration& config, void** arguments) {
+  bound_kernel bound;
+  if (const cudaError_t error = bind_by_address(kernel, arguments, &bound)) return error;
+  if (config.cooperative) {
+    int resident = 0;
+    const int threads = static_cast<int>(config.block.x * config.block.y * config.block.z);
+    if (const cudaError_t error = occupancy(&resident, threads, config.dynamic_shared_bytes)) return error;
+    const std::uint64_t blocks = std::uint64_t{config.grid.x} * config.grid.y * config.grid.z;
+    if (blocks > static_cast<std::uint64_t>(resident) * static_cast<unsigned>(described_device().multiprocessors)) {
+      const std::scoped_lock lock(runtime_mutex());
+      return fail(cudaErrorCooperativeLaunchTooLarge);
+    }
+  }
+  const cudaError_t before = cudaPeekAtLastError();
+  launch(kernel_name(kernel).c_str(), config, bound.thread_body, bound.frame.get(), bound.frame_bytes);
+  const cudaError_t after = cudaPeekAtLastError();
+  return after == before ? cudaSuccess : after;
+}
+
+cudaError_t configure(const cudaLaunchConfig_t* extended, configuration* config) {
+  if (!extended) return fail(cudaErrorInvalidValue);
+  *config = {extended->gridDim, extended->blockDim, extended->dynamicSmemBytes, extended->stream, false};
+  for (unsigned i = 0; i < extended->numAttrs; ++i) {
+    const cudaLaunchAttribute& a = extended->attrs[i];
+    if (a.id == cudaLaunchAttributeCooperative) config->cooperative = a.val.cooperative != 0;
+    if (a.id == cudaLaunchAttributeClusterDimension &&
+        a.val.clusterDim.x * a.val.clusterDim.y * a.val.clusterDim.z > 1) {
+      const std::scoped_lock lock(runtime_mutex());
+      note_host_fault(
+          "a launch asked for clusters of blocks, which the simulated device does not have: launch without");
+      return fail(cudaErrorNotSupported);
+    }
+  }
+  return cudaSuccess;
+}
+
+cudaError_t kernel_attributes(cudaFuncAttributes* attributes, const void* kernel) {
+  const std::scoped_lock lock(runtime_mutex());
+  if (!attributes || !kernel) return fail(attributes ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue);
+  const device_description& d = described_device();
+  *attributes = {};
+  attributes->maxThreadsPerBlock = 1024;
+  attributes->numRegs = assumed_registers;
+  attributes->ptxVersion = attributes->binaryVersion = d.compute_major * 10 + d.compute_minor;
+  attributes->maxDynamicSharedSizeBytes = 48 * 1024;
+  attributes->preferredShmemCarveout = -1;
+  const std::string name = kernel_name(kernel);
+  for (const launched& l : launch_log())  // known only once it has run
+    if (l.kernel == name) attributes->sharedSizeBytes = l.static_shared_bytes;
+  return sticky_error();
+}
+
+cudaError_t occupancy(int* blocks, int threads, std::size_t dynamic_shared_bytes) {
+  if (!blocks || threads <= 0) return fail(cudaErrorInvalidValue);
+  *blocks = 0;
+  const device_description& d = described_device();
+  if (threads > 1024 || dynamic_shared_bytes > d.shared_per_block_optin_bytes) return cudaSuccess;
+  const int warps = (threads + 31) / 32;
+  // Registers go by warp, shared memory by 128 bytes with 1 KB on top for the system.
+  const int by_registers = 65536 / (assumed_registers * 32) / warps;
+  const std::size_t shared = (dynamic_shared_bytes + 127) / 128 * 128 + 1024;
+  *blocks = std::min({d.max_blocks_per_sm, d.max_threads_per_sm / (warps * 32), by_registers,
+                      static_cast<int>(d.shared_per_sm_bytes / shared)});
+  return sticky_error();
+}
+
+}  // namespace sim
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* kernel, void** arguments) {
+  sim::configuration plain;
+  if (const cudaError_t error = sim::configure(config, &plain)) return error;
+  return sim::launch_by_address(kernel, plain, arguments);
+}

@@ -1,0 +1,447 @@
+// Streams, events and graphs. A call has done its work when it returns; what streams, events and the host go by is the
+// modelled clock, in seconds since the program began.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "internal.hpp"
+
+struct sim_graph_node {
+  cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
+  std::function<void(cudaStream_t)> replay;
+  std::vector<sim_graph_node*> after;
+};
+struct sim_graph {
+  std::vector<std::shared_ptr<sim_graph_node>> nodes;
+};
+struct sim_graph_exec {
+  std::vector<std::shared_ptr<sim_graph_node>> nodes;  // in an order that they can run in
+};
+struct sim_stream {
+  double busy_until = 0;
+  bool blocking = true;  // waits for the default stream, and that for it
+  int priority = 0;
+  sim_graph* captured = nullptr;
+  bool began_capture = false;
+};
+struct sim_event {
+  double at = -1;
+  bool timed = true;
+  sim_graph* captured = nullptr;
+};
+
+namespace sim {
+namespace {
+
+struct {
+  double host_now = 0;
+  sim_stream legacy, per_thread;
+  std::vector<sim_stream*> streams;
+  std::vector<sim_event*> events;
+} clocks;
+
+constexpr double poll_seconds = 1e-6;  // what the host takes to ask once
+
+/// Null where there is no such stream.
+sim_stream* find(cudaStream_t stream) {
+  if (stream == nullptr || stream == cudaStreamLegacy) return &clocks.legacy;
+  if (stream == cudaStreamPerThread) return &clocks.per_thread;
+  return std::find(clocks.streams.begin(), clocks.streams.end(), stream) == clocks.streams.end() ? nullptr : stream;
+}
+bool known(cudaEvent_t event) {
+  return std::find(clocks.events.begin(), clocks.events.end(), event) != clocks.events.end();
+}
+
+/// When what is put into the stream now can begin.
+double ready(const sim_stream& s) {
+  double at = std::max(s.busy_until, clocks.host_now);
+  if (&s == &clocks.legacy) {
+    at = std::max(at, clocks.per_thread.busy_until);
+    for (const sim_stream* other : clocks.streams)
+      if (other->blocking) at = std::max(at, other->busy_until);
+  } else if (s.blocking) {
+    at = std::max(at, clocks.legacy.busy_until);
+  }
+  return at;
+}
+
+void host_waits_until(double time) { clocks.host_now = std::max(clocks.host_now, time); }
+
+cudaError_t query(double until) {
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (until <= clocks.host_now) return cudaSuccess;
+  clocks.host_now += poll_seconds;
+  return cudaErrorNotReady;  // no error, so not remembered
+}
+
+}  // namespace
+
+bool is_stream(cudaStream_t stream) { return find(stream) != nullptr; }
+bool is_capturing(cudaStream_t stream) {
+  const sim_stream* s = find(stream);
+  return s && s->captured;
+}
+void record(cudaStream_t stream, cudaGraphNodeType type, std::function<void(cudaStream_t)> replay) {
+  auto& nodes = find(stream)->captured->nodes;
+  nodes.push_back(std::make_shared<sim_graph_node>(sim_graph_node{type, std::move(replay), {}}));
+}
+void advance_clock(cudaStream_t stream, double seconds) {
+  if (sim_stream* s = find(stream)) s->busy_until = ready(*s) + seconds;
+}
+void wait_for_all() {
+  host_waits_until(clocks.legacy.busy_until);
+  host_waits_until(clocks.per_thread.busy_until);
+  for (const sim_stream* s : clocks.streams) host_waits_until(s->busy_until);
+}
+void forget_streams() {
+  wait_for_all();
+  for (sim_stream* s : clocks.streams) delete s;
+  for (sim_event* e : clocks.events) delete e;
+  clocks.streams.clear();
+  clocks.events.clear();
+}
+
+}  // namespace sim
+
+using namespace sim;
+
+extern "C" {
+
+// ---- streams
+
+cudaError_t cudaDeviceSynchronize() {
+  const std::scoped_lock lock(runtime_mutex());
+  wait_for_all();
+  return fail(sticky_error());
+}
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
+  const std::scoped_lock lock(runtime_mutex());
+  if (!stream || flags > cudaStreamNonBlocking) return fail(cudaErrorInvalidValue);
+  *stream = new sim_stream;
+  (*stream)->blocking = flags != cudaStreamNonBlocking;
+  (*stream)->priority = std::clamp(priority, -5, 0);
+  clocks.streams.push_back(*stream);
+  return sticky_error();
+}
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
+  return cudaStreamCreateWithPriority(stream, flags, 0);
+}
+cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithPriority(stream, 0, 0); }
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  if (least) *least = 0;
+  if (greatest) *greatest = -5;
+  return sticky_error();
+}
+cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
+  const std::scoped_lock lock(runtime_mutex());
+  const sim_stream* s = find(stream);
+  if (!s || !priority) return fail(s ? cudaErrorInvalidValue : cudaErrorInvalidResourceHandle);
+  *priority = s->priority;
+  return sticky_error();
+}
+cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
+  const std::scoped_lock lock(runtime_mutex());
+  const sim_stream* s = find(stream);
+  if (!s || !flags) return fail(s ? cudaErrorInvalidValue : cudaErrorInvalidResourceHandle);
+  *flags = s->blocking ? cudaStreamDefault : cudaStreamNonBlocking;
+  return sticky_error();
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  const std::scoped_lock lock(runtime_mutex());
+  auto& all = clocks.streams;
+  const auto found = std::find(all.begin(), all.end(), stream);
+  if (found == all.end()) return fail(cudaErrorInvalidResourceHandle);
+  all.erase(found);
+  delete stream;
+  return sticky_error();
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  const std::scoped_lock lock(runtime_mutex());
+  const sim_stream* s = find(stream);
+  if (!s) return fail(cudaErrorInvalidResourceHandle);
+  if (s->captured) return fail(cudaErrorStreamCaptureUnsupported);
+  host_waits_until(ready(*s));
+  return fail(sticky_error());
+}
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  const std::scoped_lock lock(runtime_mutex());
+  const sim_stream* s = find(stream);
+  if (!s) return fail(cudaErrorInvalidResourceHandle);
+  return query(ready(*s));
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  const std::scoped_lock lock(runtime_mutex());
+  sim_stream* s = find(stream);
+  if (!s || !known(event)) return fail(cudaErrorInvalidResourceHandle);
+  if (event->captured) s->captured = event->captured;  // the stream takes part in the capture
+  s->busy_until = std::max(s->busy_until, event->at);
+  return sticky_error();
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
+  {
+    const std::scoped_lock lock(runtime_mutex());
+    if (sticky_error() != cudaSuccess) return sticky_error();
+    if (!is_stream(stream)) return fail(cudaErrorInvalidResourceHandle);
+    if (!function) return fail(cudaErrorInvalidValue);
+    if (is_capturing(stream)) {
+      record(stream, cudaGraphNodeTypeHost, [=](cudaStream_t s) { cudaLaunchHostFunc(s, function, data); });
+      return cudaSuccess;
+    }
+  }
+  function(data);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data, unsigned flags) {
+  {
+    const std::scoped_lock lock(runtime_mutex());
+    if (!is_stream(stream)) return fail(cudaErrorInvalidResourceHandle);
+    if (!callback || flags != 0) return fail(cudaErrorInvalidValue);
+    if (is_capturing(stream)) return fail(cudaErrorStreamCaptureUnsupported);
+  }
+  callback(stream, sticky_error(), data);
+  return cudaSuccess;
+}
+
+// ---- events
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+  const std::scoped_lock lock(runtime_mutex());
+  if (!event || flags > 7) return fail(cudaErrorInvalidValue);
+  *event = new sim_event;
+  (*event)->timed = !(flags & cudaEventDisableTiming);
+  clocks.events.push_back(*event);
+  return sticky_error();
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  const std::scoped_lock lock(runtime_mutex());
+  if (!known(event)) return fail(cudaErrorInvalidResourceHandle);
+  std::erase(clocks.events, event);
+  delete event;
+  return sticky_error();
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  const std::scoped_lock lock(runtime_mutex());
+  const sim_stream* s = find(stream);
+  if (!known(event) || !s) return fail(cudaErrorInvalidResourceHandle);
+  event->captured = s->captured;
+  event->at = ready(*s);
+  return sticky_error();
+}
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned) {
+  return cudaEventRecord(event, stream);
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  const std::scoped_lock lock(runtime_mutex());
+  if (!known(event)) return fail(cudaErrorInvalidResourceHandle);
+  host_waits_until(event->at);
+  return fail(sticky_error());
+}
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  const std::scoped_lock lock(runtime_mutex());
+  return known(event) ? query(event->at) : fail(cudaErrorInvalidResourceHandle);
+}
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t stop) {
+  const std::scoped_lock lock(runtime_mutex());
+  if (!milliseconds) return fail(cudaErrorInvalidValue);
+  for (const cudaEvent_t event : {start, stop})
+    if (!known(event) || !event->timed || event->at < 0) return fail(cudaErrorInvalidResourceHandle);
+  if (std::max(start->at, stop->at) > clocks.host_now) return cudaErrorNotReady;  // synchronise with it first
+  *milliseconds = static_cast<float>((stop->at - start->at) * 1e3);
+  return sticky_error();
+}
+
+// ---- capture
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  const std::scoped_lock lock(runtime_mutex());
+  sim_stream* s = find(stream);
+  if (!s) return fail(cudaErrorInvalidResourceHandle);
+  if (s == &clocks.legacy) return fail(cudaErrorStreamCaptureUnsupported);
+  if (s->captured) return fail(cudaErrorIllegalState);
+  s->captured = new sim_graph;
+  s->began_capture = true;
+  return sticky_error();
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  const std::scoped_lock lock(runtime_mutex());
+  sim_stream* s = find(stream);
+  if (!s) return fail(cudaErrorInvalidResourceHandle);
+  if (!graph) return fail(cudaErrorInvalidValue);
+  if (!s->captured) return fail(cudaErrorIllegalState);
+  if (!s->began_capture) return fail(cudaErrorStreamCaptureUnmatched);
+  *graph = s->captured;
+  for (sim_stream* other : clocks.streams)
+    if (other->captured == *graph) other->captured = nullptr;
+  clocks.per_thread.captured = nullptr;
+  for (sim_event* event : clocks.events)
+    if (event->captured == *graph) event->captured = nullptr;
+  s->began_capture = false;
+  return sticky_error();
+}
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  const std::scoped_lock lock(runtime_mutex());
+  if (!status) return fail(cudaErrorInvalidValue);
+  if (!is_stream(stream)) return fail(cudaErrorInvalidResourceHandle);
+  *status = is_capturing(stream) ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  return sticky_error();
+}
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+  return mode ? sticky_error() : fail(cudaErrorInvalidValue);
+}
+
+// ---- graphs
+
+cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned flags) {
+  if (!graph || flags != 0) return fail(cudaErrorInvalidValue);
+  *graph = new sim_graph;
+  return sticky_error();
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  if (!graph) return fail(cudaErrorInvalidValue);
+  delete graph;
+  return sticky_error();
+}
+cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph) {
+  if (!clone || !graph) return fail(cudaErrorInvalidValue);
+  *clone = new sim_graph(*graph);
+  return sticky_error();
+}
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count) {
+  if (!graph || !count) return fail(cudaErrorInvalidValue);
+  if (nodes)
+    for (std::size_t i = 0; i < std::min(*count, graph->nodes.size()); ++i) nodes[i] = graph->nodes[i].get();
+  *count = nodes ? std::min(*count, graph->nodes.size()) : graph->nodes.size();
+  return sticky_error();
+}
+cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) {
+  if (!node || !type) return fail(cudaErrorInvalidValue);
+  *type = node->type;
+  return sticky_error();
+}
+
+}  // extern "C"
+
+namespace {
+
+cudaError_t add(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies, std::size_t count,
+                cudaGraphNodeType type, std::function<void(cudaStream_t)> replay) {
+  if (!node || !graph || (count > 0 && !dependencies)) return fail(cudaErrorInvalidValue);
+  graph->nodes.push_back(
+      std::make_shared<sim_graph_node>(sim_graph_node{type, std::move(replay), {dependencies, dependencies + count}}));
+  *node = graph->nodes.back().get();
+  return sticky_error();
+}
+
+/// Nodes in an order that keeps each behind those it depends on; fewer than all where they wait for each other.
+std::vector<std::shared_ptr<sim_graph_node>> in_order(const sim_graph& graph) {
+  std::vector<std::shared_ptr<sim_graph_node>> order;
+  const auto placed = [&](const sim_graph_node* wanted) {
+    return std::any_of(order.begin(), order.end(), [&](const auto& n) { return n.get() == wanted; });
+  };
+  for (std::size_t before = ~std::size_t{0}; before != order.size();) {
+    before = order.size();
+    for (const auto& node : graph.nodes)
+      if (!placed(node.get()) && std::all_of(node->after.begin(), node->after.end(), placed)) order.push_back(node);
+  }
+  return order;
+}
+
+}  // namespace
+
+extern "C" {
+
+cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                                   std::size_t count, const cudaKernelNodeParams* p) {
+  if (!p || p->extra) return fail(p ? cudaErrorNotSupported : cudaErrorInvalidValue);
+  bound_kernel bound;
+  if (const cudaError_t error = bind_by_address(p->func, p->kernelParams, &bound)) return error;
+  return add(node, graph, dependencies, count, cudaGraphNodeTypeKernel,
+             [bound, name = kernel_name(p->func), grid = p->gridDim, block = p->blockDim,
+              bytes = p->sharedMemBytes](cudaStream_t stream) {
+               launch(name.c_str(), {grid, block, bytes, stream, false}, bound.thread_body, bound.frame.get(),
+                      bound.frame_bytes);
+             });
+}
+cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                                   std::size_t count, const cudaMemcpy3DParms* p) {
+  if (!p) return fail(cudaErrorInvalidValue);
+  return add(node, graph, dependencies, count, cudaGraphNodeTypeMemcpy,
+             [copy = *p](cudaStream_t stream) { cudaMemcpy3DAsync(&copy, stream); });
+}
+cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                                     std::size_t count, void* to, const void* from, std::size_t bytes,
+                                     cudaMemcpyKind kind) {
+  return add(node, graph, dependencies, count, cudaGraphNodeTypeMemcpy,
+             [=](cudaStream_t stream) { cudaMemcpyAsync(to, from, bytes, kind, stream); });
+}
+cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                                   std::size_t count, const cudaMemsetParams* p) {
+  if (!p || (p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4)) return fail(cudaErrorInvalidValue);
+  const unsigned low = p->value & 0xff;
+  for (unsigned byte = 1; byte < p->elementSize; ++byte)
+    if (((p->value >> (8 * byte)) & 0xff) != low) return fail(cudaErrorNotSupported);  // bytes that differ
+  return add(node, graph, dependencies, count, cudaGraphNodeTypeMemset, [fill = *p, low](cudaStream_t stream) {
+    cudaMemset2DAsync(fill.dst, fill.pitch, static_cast<int>(low), fill.width * fill.elementSize, fill.height, stream);
+  });
+}
+cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                                 std::size_t count, const cudaHostNodeParams* p) {
+  if (!p || !p->fn) return fail(cudaErrorInvalidValue);
+  return add(node, graph, dependencies, count, cudaGraphNodeTypeHost,
+             [call = *p](cudaStream_t) { call.fn(call.userData); });
+}
+cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                                  std::size_t count) {
+  return add(node, graph, dependencies, count, cudaGraphNodeTypeEmpty, [](cudaStream_t) {});
+}
+cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                                       std::size_t count, cudaGraph_t child) {
+  if (!child) return fail(cudaErrorInvalidValue);
+  return add(node, graph, dependencies, count, cudaGraphNodeTypeGraph, [nodes = in_order(*child)](cudaStream_t stream) {
+    for (const auto& n : nodes) n->replay(stream);
+  });
+}
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
+  if (!exec || !graph) return fail(cudaErrorInvalidValue);
+  auto order = in_order(*graph);
+  if (order.size() != graph->nodes.size()) return fail(cudaErrorInvalidValue);
+  *exec = new sim_graph_exec{std::move(order)};
+  return sticky_error();
+}
+cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t) {
+  return exec ? sticky_error() : fail(cudaErrorInvalidValue);
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+  if (!exec) return fail(cudaErrorInvalidValue);
+  for (const auto& node : exec->nodes) {
+    node->replay(stream);
+    if (sticky_error() != cudaSuccess) return sticky_error();
+  }
+  return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+  if (!exec) return fail(cudaErrorInvalidValue);
+  delete exec;
+  return sticky_error();
+}
+
+}  // extern "C"
+
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo* info) {
+  if (!exec || !graph) return fail(cudaErrorInvalidValue);
+  auto order = in_order(*graph);
+  const bool same = std::equal(order.begin(), order.end(), exec->nodes.begin(), exec->nodes.end(),
+                               [](const auto& a, const auto& b) { return a->type == b->type; });
+  if (info) *info = {same ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateError, nullptr, nullptr};
+  if (!same) return fail(cudaErrorGraphExecUpdateFailure);
+  exec->nodes = std::move(order);
+  return sticky_error();
+}
+cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
+                                     std::size_t count) {
+  if (!graph || (count > 0 && (!from || !to))) return fail(cudaErrorInvalidValue);
+  for (std::size_t i = 0; i < count; ++i) to[i]->after.push_back(from[i]);
+  return sticky_error();
+}

@@ -1,0 +1,344 @@
+// The runtime API: kinds of memory, copies with a pitch, streams on the modelled clock, graphs, questions and limits.
+#include <cuda_runtime.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace sim {
+const std::vector<std::string>& host_faults();
+}
+
+namespace {
+
+struct Memory : testing::Test {
+  void TearDown() override {
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+    cudaDeviceReset();
+  }
+};
+using Streams = Memory;
+using Graphs = Memory;
+using Questions = Memory;
+
+__global__ void increment(int* data, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) data[i] += 1;
+}
+
+TEST_F(Memory, HostMemoryThatKernelsMayTouch) {
+  int *managed = nullptr, *pinned = nullptr, *mapped = nullptr;
+  ASSERT_EQ(cudaMallocManaged(&managed, 128), cudaSuccess);
+  ASSERT_EQ(cudaMallocHost(&pinned, 128), cudaSuccess);
+  ASSERT_EQ(cudaHostGetDevicePointer(&mapped, pinned, 0), cudaSuccess);
+  std::vector<int> own(32, 5);
+  ASSERT_EQ(cudaHostRegister(own.data(), 128, cudaHostRegisterMapped), cudaSuccess);
+  EXPECT_EQ(cudaHostRegister(own.data(), 4, 0), cudaErrorHostMemoryAlreadyRegistered);
+  for (int i = 0; i < 32; ++i) managed[i] = pinned[i] = i;
+  for (int* data : {managed, mapped, own.data()}) increment<<<1, 32>>>(data, 32);
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(managed[31], 32);
+  EXPECT_EQ(pinned[31], 32);
+  EXPECT_EQ(own[31], 6);
+
+  cudaPointerAttributes about;
+  ASSERT_EQ(cudaPointerGetAttributes(&about, managed + 3), cudaSuccess);
+  EXPECT_EQ(about.type, cudaMemoryTypeManaged);
+  ASSERT_EQ(cudaPointerGetAttributes(&about, pinned), cudaSuccess);
+  EXPECT_EQ(about.type, cudaMemoryTypeHost);
+  EXPECT_EQ(about.devicePointer, mapped);
+  ASSERT_EQ(cudaPointerGetAttributes(&about, own.data()), cudaSuccess);
+  EXPECT_EQ(about.type, cudaMemoryTypeHost);
+  ASSERT_EQ(cudaHostUnregister(own.data()), cudaSuccess);
+  ASSERT_EQ(cudaPointerGetAttributes(&about, own.data()), cudaSuccess);
+  EXPECT_EQ(about.type, cudaMemoryTypeUnregistered);
+  EXPECT_EQ(cudaHostUnregister(own.data()), cudaErrorHostMemoryNotRegistered);
+  EXPECT_EQ(cudaMemPrefetchAsync(managed, 128, 0), cudaSuccess);
+  EXPECT_EQ(cudaMemPrefetchAsync(managed, 129, cudaCpuDeviceId), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemAdvise(managed, 128, cudaMemAdviseSetReadMostly, 0), cudaSuccess);
+  EXPECT_EQ(cudaFreeHost(managed), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaFree(managed), cudaSuccess);
+  EXPECT_EQ(cudaFreeHost(pinned), cudaSuccess);
+  cudaGetLastError();
+}
+
+TEST_F(Memory, UnregisteredHostMemoryStaysOutOfReach) {
+  std::vector<int> own(32);
+  increment<<<1, 32>>>(own.data(), 32);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorIllegalAddress);
+  cudaDeviceReset();
+}
+
+TEST_F(Memory, FreedTwiceOrElsewhere) {
+  int *data = nullptr, on_host = 0;
+  ASSERT_EQ(cudaMalloc(&data, 64), cudaSuccess);
+  EXPECT_EQ(cudaFree(data + 1), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaFree(data), cudaSuccess);
+  const int second_free = __LINE__ + 1;
+  EXPECT_EQ(cudaFree(data), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaFree(&on_host), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaFree(nullptr), cudaSuccess);
+  const auto& faults = sim::host_faults();
+  ASSERT_GE(faults.size(), 3u);
+  const std::string* last = &faults.back() - 2;
+  EXPECT_NE(last[0].find(": the pointer is 4 bytes into allocation"), std::string::npos) << last[0];
+  EXPECT_NE(last[1].find("runtime_test.cu:" + std::to_string(second_free) + ": this memory is free already"),
+            std::string::npos)
+      << last[1];
+  EXPECT_NE(last[2].find("this is no memory of the CUDA runtime's"), std::string::npos) << last[2];
+  cudaGetLastError();
+}
+
+TEST_F(Memory, PitchedCopies) {
+  char* device = nullptr;
+  std::size_t pitch = 0;
+  ASSERT_EQ(cudaMallocPitch(&device, &pitch, 10, 4), cudaSuccess);
+  EXPECT_EQ(pitch % 512, 0u);
+  char host[40], back[4 * 12] = {};
+  for (int i = 0; i < 40; ++i) host[i] = static_cast<char>(i);
+  EXPECT_EQ(cudaMemcpy2D(device, pitch, host, 10, 10, 4, cudaMemcpyHostToDevice), cudaSuccess);
+  EXPECT_EQ(cudaMemset2D(device + 2, pitch, 7, 3, 2), cudaSuccess);
+  EXPECT_EQ(cudaMemcpy2D(back, 12, device, pitch, 10, 4, cudaMemcpyDeviceToHost), cudaSuccess);
+  for (int y = 0; y < 4; ++y)
+    for (int x = 0; x < 12; ++x) EXPECT_EQ(back[y * 12 + x], x >= 10 ? 0 : y < 2 && x >= 2 && x < 5 ? 7 : y * 10 + x);
+  EXPECT_EQ(cudaMemcpy2D(device, pitch, host, 10, 10, 5, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemcpy2D(device, 9, host, 10, 10, 4, cudaMemcpyHostToDevice), cudaErrorInvalidPitchValue);
+  cudaGetLastError();
+}
+
+TEST_F(Memory, BoxesInThreeDimensions) {
+  cudaPitchedPtr device{};
+  ASSERT_EQ(cudaMalloc3D(&device, make_cudaExtent(16, 3, 2)), cudaSuccess);
+  int host[2][3][4], back[2] = {};
+  for (int i = 0; i < 24; ++i) (&host[0][0][0])[i] = i;
+  cudaMemcpy3DParms p{};
+  p.srcPtr = make_cudaPitchedPtr(host, 16, 4, 3);
+  p.dstPtr = device;
+  p.extent = make_cudaExtent(16, 3, 2);
+  p.kind = cudaMemcpyHostToDevice;
+  EXPECT_EQ(cudaMemcpy3D(&p), cudaSuccess);
+  cudaMemcpy3DParms q{};
+  q.srcPtr = device;
+  q.srcPos = make_cudaPos(8, 2, 1);
+  q.dstPtr = make_cudaPitchedPtr(back, 8, 2, 1);
+  q.extent = make_cudaExtent(8, 1, 1);
+  q.kind = cudaMemcpyDeviceToHost;
+  EXPECT_EQ(cudaMemcpy3D(&q), cudaSuccess);
+  EXPECT_EQ(back[0], 22);
+  EXPECT_EQ(back[1], 23);
+}
+
+__device__ int symbol[4];
+__constant__ float table[8];
+__global__ void read_symbols(float* out) { out[threadIdx.x] = table[threadIdx.x] + symbol[threadIdx.x % 4]; }
+
+TEST_F(Memory, Symbols) {
+  const int values[2] = {10, 20};
+  float numbers[8];
+  for (int i = 0; i < 8; ++i) numbers[i] = 0.5f * i;
+  EXPECT_EQ(cudaMemcpyToSymbol(symbol, values, 8, 8), cudaSuccess);
+  EXPECT_EQ(cudaMemcpyToSymbol(symbol, values, 8, 12), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemcpyToSymbolAsync(table, numbers, sizeof numbers, 0, cudaMemcpyHostToDevice), cudaSuccess);
+  int* address = nullptr;
+  ASSERT_EQ(cudaGetSymbolAddress((void**)&address, symbol), cudaSuccess);
+  EXPECT_EQ(cudaMemset(address, 0, 8), cudaSuccess);
+  const int one = 1;
+  EXPECT_EQ(cudaMemcpy(address, &one, 4, cudaMemcpyHostToDevice), cudaSuccess);
+  float* out = nullptr;
+  ASSERT_EQ(cudaMallocManaged(&out, 32), cudaSuccess);
+  read_symbols<<<1, 8>>>(out);
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(out[0], 1);
+  EXPECT_EQ(out[7], 23.5f);
+  int back[2];
+  EXPECT_EQ(cudaMemcpyFromSymbol(back, symbol, 8, 8), cudaSuccess);
+  EXPECT_EQ(back[1], 20);
+  cudaGetLastError();
+}
+
+TEST_F(Memory, Pools) {
+  cudaMemPool_t pool = nullptr;
+  ASSERT_EQ(cudaDeviceGetDefaultMemPool(&pool, 0), cudaSuccess);
+  unsigned long long keep = 1 << 20, used = 0;
+  EXPECT_EQ(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep), cudaSuccess);
+  int* data = nullptr;
+  EXPECT_EQ(cudaMallocAsync(&data, 4096, nullptr), cudaSuccess);
+  EXPECT_EQ(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used), cudaSuccess);
+  EXPECT_EQ(used, 4096u);
+  EXPECT_EQ(cudaFreeAsync(data, nullptr), cudaSuccess);
+}
+
+// ---- streams
+
+TEST_F(Streams, OverlapOnTheModelledClock) {
+  const std::size_t bytes = 100'000'000;  // 2 ms over the bus
+  char *pinned = nullptr, *device = nullptr;
+  ASSERT_EQ(cudaMallocHost(&pinned, bytes), cudaSuccess);
+  ASSERT_EQ(cudaMalloc(&device, bytes), cudaSuccess);
+  const auto two_copies = [&](cudaStream_t first, cudaStream_t second) {
+    cudaEvent_t start, stop[2];
+    cudaEventCreate(&start);
+    for (cudaEvent_t& e : stop) cudaEventCreate(&e);
+    cudaEventRecord(start, first);
+    cudaMemcpyAsync(device, pinned, bytes, cudaMemcpyHostToDevice, first);
+    cudaEventRecord(stop[0], first);
+    cudaMemcpyAsync(device, pinned, bytes, cudaMemcpyHostToDevice, second);
+    cudaEventRecord(stop[1], second);
+    float ms = 0;
+    EXPECT_EQ(cudaEventQuery(stop[1]), cudaErrorNotReady);
+    EXPECT_EQ(cudaEventElapsedTime(&ms, start, stop[1]), cudaErrorNotReady);
+    EXPECT_EQ(cudaEventSynchronize(stop[1]), cudaSuccess);
+    EXPECT_EQ(cudaEventQuery(stop[1]), cudaSuccess);
+    EXPECT_EQ(cudaEventElapsedTime(&ms, start, stop[1]), cudaSuccess);
+    cudaDeviceSynchronize();
+    return ms;
+  };
+  cudaStream_t a, b, free_running;
+  cudaStreamCreate(&a);
+  cudaStreamCreateWithPriority(&b, cudaStreamDefault, -1);
+  cudaStreamCreateWithFlags(&free_running, cudaStreamNonBlocking);
+  EXPECT_NEAR(two_copies(a, a), 4, 0.1);
+  EXPECT_NEAR(two_copies(a, b), 2, 0.1);
+  EXPECT_NEAR(two_copies(a, nullptr), 4, 0.1);  // the legacy default stream waits for all, and all wait for it
+  EXPECT_NEAR(two_copies(nullptr, b), 4, 0.1);
+  EXPECT_NEAR(two_copies(free_running, nullptr), 2, 0.1);
+  int priority = 0;
+  EXPECT_EQ(cudaStreamGetPriority(b, &priority), cudaSuccess);
+  EXPECT_EQ(priority, -1);
+  cudaMemcpyAsync(device, pinned, bytes, cudaMemcpyHostToDevice, a);
+  int polls = 0;
+  while (cudaStreamQuery(a) == cudaErrorNotReady && polls < 1'000'000) ++polls;
+  EXPECT_GT(polls, 100);
+  EXPECT_EQ(cudaStreamDestroy(b), cudaSuccess);
+  EXPECT_EQ(cudaStreamSynchronize(b), cudaErrorInvalidResourceHandle);
+  increment<<<1, 1, 0, b>>>((int*)device, 1);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidResourceHandle);
+}
+
+TEST_F(Streams, HostFunctionsRun) {
+  int calls = 0;
+  EXPECT_EQ(cudaLaunchHostFunc(
+                nullptr, [](void* p) { ++*static_cast<int*>(p); }, &calls),
+            cudaSuccess);
+  EXPECT_EQ(cudaStreamAddCallback(
+                nullptr, [](cudaStream_t, cudaError_t, void* p) { *static_cast<int*>(p) += 10; }, &calls, 0),
+            cudaSuccess);
+  EXPECT_EQ(calls, 11);
+}
+
+// ---- graphs
+
+TEST_F(Graphs, CapturedWorkIsReplayed) {
+  int *device = nullptr, host[64], calls = 0;
+  ASSERT_EQ(cudaMalloc(&device, sizeof host), cudaSuccess);
+  cudaMemset(device, 0, sizeof host);
+  cudaStream_t stream, other;
+  cudaEvent_t fork, join;
+  cudaStreamCreate(&stream);
+  cudaStreamCreate(&other);
+  cudaEventCreate(&fork);
+  cudaEventCreate(&join);
+  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  cudaMemsetAsync(device, 0, 4, stream);
+  cudaEventRecord(fork, stream);
+  cudaStreamWaitEvent(other, fork);
+  increment<<<1, 64, 0, other>>>(device, 64);
+  cudaEventRecord(join, other);
+  cudaStreamWaitEvent(stream, join);
+  cudaMemcpyAsync(host, device, sizeof host, cudaMemcpyDeviceToHost, stream);
+  cudaLaunchHostFunc(
+      stream, [](void* p) { ++*static_cast<int*>(p); }, &calls);
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaErrorStreamCaptureUnsupported);
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  cudaGetLastError();
+  std::size_t nodes = 0;
+  EXPECT_EQ(cudaGraphGetNodes(graph, nullptr, &nodes), cudaSuccess);
+  EXPECT_EQ(nodes, 4u);
+  EXPECT_EQ(calls, 0);
+  cudaGraphExec_t exec = nullptr;
+  ASSERT_EQ(cudaGraphInstantiate(&exec, graph, nullptr, nullptr, 0), cudaSuccess);
+  ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(cudaGraphLaunch(exec, stream), cudaSuccess);
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  EXPECT_EQ(calls, 3);
+  EXPECT_EQ(host[0], 1);
+  EXPECT_EQ(host[63], 3);
+  EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
+}
+
+TEST_F(Graphs, BuiltByHand) {
+  int *device = nullptr, n = 32, result = 0;
+  ASSERT_EQ(cudaMalloc(&device, 128), cudaSuccess);
+  cudaGraph_t graph;
+  ASSERT_EQ(cudaGraphCreate(&graph, 0), cudaSuccess);
+  cudaGraphNode_t clear, kernel, copy;
+  void* arguments[] = {&device, &n};
+  cudaKernelNodeParams k{};
+  k.func = (void*)increment;
+  k.gridDim = dim3(1);
+  k.blockDim = dim3(32);
+  k.kernelParams = arguments;
+  cudaMemsetParams m{};
+  m.dst = device;
+  m.elementSize = 4;
+  m.width = 32;
+  m.height = 1;
+  m.value = 0;
+  ASSERT_EQ(cudaGraphAddKernelNode(&kernel, graph, nullptr, 0, &k), cudaSuccess);
+  ASSERT_EQ(cudaGraphAddMemsetNode(&clear, graph, nullptr, 0, &m), cudaSuccess);
+  ASSERT_EQ(cudaGraphAddMemcpyNode1D(&copy, graph, &kernel, 1, &result, device + 5, 4, cudaMemcpyDeviceToHost),
+            cudaSuccess);
+  ASSERT_EQ(cudaGraphAddDependencies(graph, &clear, &kernel, 1), cudaSuccess);
+  n = 0;  // the node has the value from when it was added
+  cudaGraphExec_t exec;
+  ASSERT_EQ(cudaGraphInstantiate(&exec, graph), cudaSuccess);
+  EXPECT_EQ(cudaGraphLaunch(exec, nullptr), cudaSuccess);
+  EXPECT_EQ(cudaGraphLaunch(exec, nullptr), cudaSuccess);
+  EXPECT_EQ(result, 1);
+  ASSERT_EQ(cudaGraphAddDependencies(graph, &copy, &clear, 1), cudaSuccess);
+  EXPECT_EQ(cudaGraphInstantiate(&exec, graph), cudaErrorInvalidValue);  // a circle
+  cudaGetLastError();
+}
+
+// ---- questions
+
+TEST_F(Questions, Occupancy) {
+  int blocks = 0, grid = 0, block = 0;
+  EXPECT_EQ(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, increment, 256, 0), cudaSuccess);
+  EXPECT_EQ(blocks, 8);
+  EXPECT_EQ(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, increment, 32, 0), cudaSuccess);
+  EXPECT_EQ(blocks, 32);
+  EXPECT_EQ(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, increment, 256, 100 * 1024), cudaSuccess);
+  EXPECT_EQ(blocks, 2);
+  EXPECT_EQ(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, increment, 2000, 0), cudaSuccess);
+  EXPECT_EQ(blocks, 0);
+  EXPECT_EQ(cudaOccupancyMaxPotentialBlockSize(&grid, &block, increment, 0, 0), cudaSuccess);
+  EXPECT_EQ(block, 1024);
+  EXPECT_EQ(grid, 264);
+  EXPECT_EQ(cudaOccupancyMaxPotentialBlockSizeVariableSMem(&grid, &block, increment, [](int t) { return t * 200; }),
+            cudaSuccess);
+  EXPECT_EQ(block, 576);  // two blocks, not one of 1024
+}
+
+TEST_F(Questions, TextsAndLimits) {
+  EXPECT_STREQ(cudaGetErrorName(cudaErrorStreamCaptureUnsupported), "cudaErrorStreamCaptureUnsupported");
+  EXPECT_STREQ(cudaGetErrorString(cudaErrorInvalidConfiguration), "invalid configuration argument");
+  EXPECT_EQ(static_cast<int>(cudaErrorCooperativeLaunchTooLarge), 720);
+  std::size_t stack = 0;
+  EXPECT_EQ(cudaDeviceSetLimit(cudaLimitStackSize, 4096), cudaSuccess);
+  EXPECT_EQ(cudaDeviceGetLimit(&stack, cudaLimitStackSize), cudaSuccess);
+  EXPECT_EQ(stack, 4096u);
+  int value = 0;
+  EXPECT_EQ(cudaDeviceGetAttribute(&value, cudaDevAttrCooperativeLaunch, 0), cudaSuccess);
+  EXPECT_EQ(value, 1);
+  EXPECT_EQ(cudaDeviceGetAttribute(&value, cudaDevAttrMaxBlocksPerMultiprocessor, 0), cudaSuccess);
+  EXPECT_EQ(value, 32);
+  cudaFuncAttributes about{};
+  EXPECT_EQ(cudaFuncGetAttributes(&about, increment), cudaSuccess);
+  EXPECT_EQ(about.maxThreadsPerBlock, 1024);
+  EXPECT_EQ(cudaFuncSetCacheConfig(increment, cudaFuncCachePreferL1), cudaSuccess);
+}
+
+}  // namespace
