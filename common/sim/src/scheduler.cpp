@@ -500,7 +500,7 @@ void worker::abandon(running_block& block) {
 
 /// What stops a kernel on a GPU stops it here, before the access is made.
 void worker::break_off(fault what, std::uint64_t site, std::uintptr_t address) {
-  sim_active_worker = nullptr;
+  sim_active_worker = sim_running_worker = nullptr;
   report_here(what, site, address - shared_begin < shared_bytes ? space::shared : space::global, address);
   broken_off_ = true;
   leave();  // for good: the scheduler abandons this fiber
@@ -678,15 +678,16 @@ void worker::grid_barrier(std::uintptr_t pc) {
 // ---------------------------------------------------------------------------------------------------
 
 void worker::meet(unsigned mask, void* argument, combine_function combine, std::uintptr_t pc) {
-  sim_active_worker = nullptr;
+  sim_active_worker = sim_running_worker = nullptr;
   thread_state& self = *current_;
   if (mask != whoever_comes && !((mask >> lane_number()) & 1))
     observer_.report(fault::missing_lane, make_site(pc, 0, operation::load), space::shared,
                      {block_->number, current_number_}, 0, 0, "the calling lane itself is not in the mask");
   if (observing) {
-    *write++ = {make_site(pc, 0, operation::sync, last_depth()), mask};
+    const access meeting{make_site(pc, 0, operation::sync, last_depth()), mask};
+    *write++ = meeting;
     if (write == write_end) leave();
-    sim_active_worker = nullptr;
+    sim_active_worker = sim_running_worker = nullptr;
   }
   self.mask = mask;
   self.argument = argument;
@@ -1009,9 +1010,9 @@ namespace {
       address - self.coordinates_begin < self.coordinates_bytes || is_program_constant(address))
     return note_access(self, local, address);  // its stack, the launch's arguments, threadIdx (which clang reports)
   if (address - self.stacks_begin < max_stacks * stack_bytes) {
-    sim_active_worker = nullptr;
+    sim_active_worker = sim_running_worker = nullptr;
     self.report_here(fault::local_bounds, site, space::none, address);
-    sim_active_worker = &self;
+    sim_active_worker = sim_running_worker = &self;
     return;
   }
   if (!is_program_variable(address)) self.break_off(fault::illegal_address, site, address);

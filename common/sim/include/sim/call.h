@@ -39,10 +39,10 @@ struct warp_call {
   const void* pc = nullptr;  ///< of the line that calls
   worker* run_by = nullptr;
   template <class T>
-  T& at(unsigned lane) const {
+  SIM_QUIET T& at(unsigned lane) const {
     return *static_cast<T*>(argument[lane]);
   }
-  bool has(unsigned lane) const { return (participants >> lane) & 1; }
+  SIM_QUIET bool has(unsigned lane) const { return (participants >> lane) & 1; }
 };
 
 constexpr unsigned full_mask = 0xffffffffu;
