@@ -6,4 +6,5 @@
 #include "sim/device.h"
 #include "sim/launch.h"
 #include "sim/math.h"
+#include "sim/simd.h"
 #include "sim/warp.h"
