@@ -93,6 +93,8 @@ enum class fault : std::uint8_t {
   illegal_address,
   divergent_barrier,
   missing_lane,
+  assertion,
+  trap,
 };
 
 /// The first occurrence, by block and thread, of a fault at a site.
@@ -146,6 +148,10 @@ source_line line_of(std::uintptr_t pc);
 // ---- scheduling, model, errors
 // -------------------------------------------------------------------------------------------
 
+/// Whether the caller is a thread of a kernel.
+bool in_kernel();
+/// Ends the kernel that calls.
+[[noreturn]] void stop_kernel(fault what, const void* pc, const std::string& detail);
 /// Runs all blocks and fills `counts`, `aborted` and `static_shared_bytes`.
 void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t frame_bytes);
 

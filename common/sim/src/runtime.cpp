@@ -166,6 +166,8 @@ void launch(const char* kernel, const configuration& config, void (*thread_body)
     for (const auto& [key, report] : record.counts.faults) {
       if (key.first == fault::illegal_address) error = cudaErrorIllegalAddress;
       if (key.first == fault::misaligned) error = cudaErrorMisalignedAddress;
+      if (key.first == fault::assertion) error = cudaErrorAssert;
+      if (key.first == fault::trap) error = cudaErrorLaunchFailure;
     }
     fail(error, true);
   }
@@ -208,6 +210,7 @@ const char* cudaGetErrorName(cudaError_t error) {
     SIM_NAME(cudaErrorNotReady)
     SIM_NAME(cudaErrorIllegalAddress)
     SIM_NAME(cudaErrorLaunchTimeout)
+    SIM_NAME(cudaErrorAssert)
     SIM_NAME(cudaErrorMisalignedAddress)
     SIM_NAME(cudaErrorLaunchFailure)
     SIM_NAME(cudaErrorNotSupported)
@@ -235,6 +238,7 @@ const char* cudaGetErrorString(cudaError_t error) {
     case cudaErrorNotReady: return "device not ready";
     case cudaErrorIllegalAddress: return "an illegal memory access was encountered";
     case cudaErrorLaunchTimeout: return "the launch timed out: threads wait for others that never come";
+    case cudaErrorAssert: return "device-side assert triggered";
     case cudaErrorMisalignedAddress: return "misaligned address";
     case cudaErrorLaunchFailure: return "unspecified launch failure";
     case cudaErrorNotSupported: return "operation not supported by the simulated device";

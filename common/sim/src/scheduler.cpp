@@ -110,7 +110,7 @@ class worker {
     current_->now = state::spinning;
     leave();
   }
-  void break_off(fault what, std::uint64_t site, std::uintptr_t address);
+  [[noreturn]] void break_off(fault what, std::uint64_t site, std::uintptr_t address, const std::string& detail = "");
   void records_full() { leave(); }
 
   // ---- read by the hooks ----
@@ -351,12 +351,13 @@ void worker::abandon_all() {
 }
 
 /// What stops a kernel on a GPU stops it here, before the access is made.
-void worker::break_off(fault what, std::uint64_t site, std::uintptr_t address) {
+void worker::break_off(fault what, std::uint64_t site, std::uintptr_t address, const std::string& detail) {
   sim_active_worker = nullptr;
   observer_.report(what, site, address - shared_begin < shared_bytes ? space::shared : space::global,
-                   {block_, current_number_}, 0, address);
+                   {block_, current_number_}, 0, address, detail);
   broken_off_ = true;
   leave();  // for good: the scheduler abandons this fiber
+  __builtin_unreachable();
 }
 
 // ---- warp functions
@@ -619,6 +620,10 @@ void meet(unsigned mask, void* argument, combine_function combine, const void* p
 }
 void report_missing_lane(const warp_call& call, unsigned reader, unsigned source) {
   call.run_by->report_missing_lane(call, reader, source);
+}
+bool in_kernel() { return sim_active_worker != nullptr; }
+void stop_kernel(fault what, const void* pc, const std::string& detail) {
+  sim_active_worker->break_off(what, make_site(reinterpret_cast<std::uintptr_t>(pc), 0, operation::load), 0, detail);
 }
 unsigned lane_number() { return sim_active_worker->lane_number(); }
 void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
