@@ -48,6 +48,7 @@ struct shared_array {
   std::intptr_t offset = 0;
   std::size_t bytes = 0;
   bool dynamic = false;
+  bool guard = false;  ///< no array: g++'s note whether what has a constructor has been constructed
 };
 /// All arrays declared __shared__ in this program, by offset; those declared extern are `dynamic`.
 const std::vector<shared_array>& shared_arrays();

@@ -210,7 +210,7 @@ struct program {
     int status = 0;
     char* readable = abi::__cxa_demangle(name, nullptr, nullptr, &status);
     arrays.push_back({status == 0 ? readable : name, tls_offset + static_cast<std::intptr_t>(symbol.st_value),
-                      symbol.st_size, dynamic});
+                      symbol.st_size, dynamic, std::strncmp(name, "_ZGV", 4) == 0});
     std::free(readable);
   }
   static constexpr std::size_t dynamic_block_bytes = 232448 + 16;

@@ -109,6 +109,9 @@ void observer::begin_launch(std::uint8_t epoch, std::uintptr_t thread_pointer, s
   arrays_ = shared_arrays();
   for (shared_array& array : arrays_)
     if (array.dynamic) array.bytes = std::min(array.bytes, dynamic_shared_bytes);
+  guards_.clear();
+  for (const shared_array& array : arrays_)
+    if (array.guard) guards_.push_back(thread_pointer + static_cast<std::uintptr_t>(array.offset));
   touched_.assign(arrays_.size(), 0);
   shared_valid_.resize(thread_storage_bytes() / word_bytes + 1);
   for (auto& cache : cache_) cache.clear();
@@ -287,6 +290,8 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
 
 void observer::shared(std::uint64_t site, std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
                       const warp_position& where) {
+  // The compiler's own access, and in vain: begin_block has set the guard.
+  if (std::find(guards_.begin(), guards_.end(), a[0]) != guards_.end()) return;
   const std::size_t bytes = site_bytes(site);
   const operation op = site_operation(site);
   cached_site& entry = cached(space::shared, site);

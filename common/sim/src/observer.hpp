@@ -52,6 +52,7 @@ class observer {
   std::vector<std::uint8_t> shared_valid_;  ///< by word of thread-local storage, like shadow_memory::valid
   std::vector<shared_array> arrays_;        ///< those in force in this launch, dynamic ones cut to size
   std::vector<char> touched_;               ///< by array
+  std::vector<std::uintptr_t> guards_;
 };
 
 }  // namespace sim

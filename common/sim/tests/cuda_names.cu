@@ -80,6 +80,8 @@ __device__ void rounding() {
   IS(double, __hiloint2double(i, i));
 }
 
+// Lists of macros, which the formatter takes for expressions.
+// clang-format off
 #define FLOAT1(name)   \
   IS(double, name(d)); \
   IS(float, name##f(f));
@@ -92,15 +94,21 @@ __device__ void functions() {
   FLOAT1(acosh)
   FLOAT1(asin)
   FLOAT1(asinh)
-  FLOAT1(atan) FLOAT1(atanh) FLOAT1(cbrt) FLOAT1(ceil) FLOAT1(cos) FLOAT1(cosh) FLOAT1(cospi) FLOAT1(cyl_bessel_i0)
-      FLOAT1(cyl_bessel_i1) FLOAT1(erf) FLOAT1(erfc) FLOAT1(erfcinv) FLOAT1(erfcx) FLOAT1(erfinv) FLOAT1(exp)
-          FLOAT1(exp10) FLOAT1(exp2) FLOAT1(expm1) FLOAT1(fabs) FLOAT1(floor) FLOAT1(j0) FLOAT1(j1) FLOAT1(lgamma)
-              FLOAT1(log) FLOAT1(log10) FLOAT1(log1p) FLOAT1(log2) FLOAT1(logb) FLOAT1(nearbyint) FLOAT1(normcdf)
-                  FLOAT1(normcdfinv) FLOAT1(rcbrt) FLOAT1(rint) FLOAT1(round) FLOAT1(rsqrt) FLOAT1(sin) FLOAT1(sinh)
-                      FLOAT1(sinpi) FLOAT1(sqrt) FLOAT1(tan) FLOAT1(tanh) FLOAT1(tgamma) FLOAT1(trunc) FLOAT1(y0)
-                          FLOAT1(y1) FLOAT2(atan2) FLOAT2(copysign) FLOAT2(fdim) FLOAT2(fmax) FLOAT2(fmin) FLOAT2(fmod)
-                              FLOAT2(hypot) FLOAT2(nextafter) FLOAT2(pow) FLOAT2(remainder) FLOAT2(rhypot)
-                                  IS(double, norm3d(d, d, d));
+  FLOAT1(atan)
+  FLOAT1(atanh)
+  FLOAT1(cbrt)
+  FLOAT1(ceil)
+  FLOAT1(cos)
+  FLOAT1(cosh)
+  FLOAT1(cospi)
+  FLOAT1(cyl_bessel_i0) FLOAT1(cyl_bessel_i1) FLOAT1(erf) FLOAT1(erfc) FLOAT1(erfcinv) FLOAT1(erfcx) FLOAT1(erfinv)
+      FLOAT1(exp) FLOAT1(exp10) FLOAT1(exp2) FLOAT1(expm1) FLOAT1(fabs) FLOAT1(floor) FLOAT1(j0) FLOAT1(j1)
+          FLOAT1(lgamma) FLOAT1(log) FLOAT1(log10) FLOAT1(log1p) FLOAT1(log2) FLOAT1(logb) FLOAT1(nearbyint)
+              FLOAT1(normcdf) FLOAT1(normcdfinv) FLOAT1(rcbrt) FLOAT1(rint) FLOAT1(round) FLOAT1(rsqrt) FLOAT1(sin)
+                  FLOAT1(sinh) FLOAT1(sinpi) FLOAT1(sqrt) FLOAT1(tan) FLOAT1(tanh) FLOAT1(tgamma) FLOAT1(trunc)
+                      FLOAT1(y0) FLOAT1(y1) FLOAT2(atan2) FLOAT2(copysign) FLOAT2(fdim) FLOAT2(fmax) FLOAT2(fmin)
+                          FLOAT2(fmod) FLOAT2(hypot) FLOAT2(nextafter) FLOAT2(pow) FLOAT2(remainder) FLOAT2(rhypot)
+                              IS(double, norm3d(d, d, d));
   IS(float, norm3df(f, f, f));
   IS(double, rnorm3d(d, d, d));
   IS(float, rnorm3df(f, f, f));
@@ -241,11 +249,16 @@ __device__ void integers() {
   SIMD(__vabsss, 1, u)
   SIMD(__vneg, 1, u)
   SIMD(__vnegss, 1, u)
-  SIMD(__vadd, 2, u, u) SIMD(__vaddss, 2, u, u) SIMD(__vaddus, 2, u, u) SIMD(__vsub, 2, u, u) SIMD(__vsubss, 2, u, u)
-      SIMD(__vsubus, 2, u, u) SIMD(__vhaddu, 2, u, u) SIMD(__vcmpeq, 2, u, u) SIMD(__vcmpne, 2, u, u)
-          SIMD(__vseteq, 2, u, u) SIMD(__vsetne, 2, u, u) SIMD_US(__vabsdiff) SIMD_US(__vavg) SIMD_US(__vmax)
-              SIMD_US(__vmin) SIMD_US(__vsad) COMPARE(ge) COMPARE(gt) COMPARE(le) COMPARE(lt)
-                  IS(int, __vimax3_s32(i, i, i));
+  SIMD(__vadd, 2, u, u)
+  SIMD(__vaddss, 2, u, u)
+  SIMD(__vaddus, 2, u, u)
+  SIMD(__vsub, 2, u, u)
+  SIMD(__vsubss, 2, u, u)
+  SIMD(__vsubus, 2, u, u)
+  SIMD(__vhaddu, 2, u, u)
+  SIMD(__vcmpeq, 2, u, u) SIMD(__vcmpne, 2, u, u) SIMD(__vseteq, 2, u, u) SIMD(__vsetne, 2, u, u) SIMD_US(__vabsdiff)
+      SIMD_US(__vavg) SIMD_US(__vmax) SIMD_US(__vmin) SIMD_US(__vsad) COMPARE(ge) COMPARE(gt) COMPARE(le) COMPARE(lt)
+          IS(int, __vimax3_s32(i, i, i));
   IS(unsigned, __vimin3_u32(u, u, u));
   IS(int, __viaddmax_s32(i, i, i));
   IS(int, __viaddmin_s32_relu(i, i, i));
@@ -293,15 +306,24 @@ __device__ void numbers(T a, T2 b) {
   MATH(floor)
   MATH(trunc)
   MATH(rint)
-  MATH(rcp) MATH(sqrt) MATH(rsqrt) MATH(exp) MATH(exp2) MATH(exp10) MATH(log) MATH(log2) MATH(log10) MATH(sin) MATH(cos)
-      MATH(tanh) MATH(tanh_approx)
+  MATH(rcp)
+  MATH(sqrt)
+  MATH(rsqrt)
+  MATH(exp)
+  MATH(exp2)
+  MATH(exp10)
+  MATH(log)
+  MATH(log2)
+  MATH(log10)
+  MATH(sin)
+  MATH(cos) MATH(tanh) MATH(tanh_approx)
 #define COMPARISON(name)         \
   IS(bool, __h##name(a, a));     \
   IS(T2, __h##name##2(b, b));    \
   IS(bool, __hb##name##2(b, b)); \
   IS(unsigned, __h##name##2_mask(b, b));
-          COMPARISON(eq) COMPARISON(ne) COMPARISON(lt) COMPARISON(le) COMPARISON(gt) COMPARISON(ge) COMPARISON(equ)
-              COMPARISON(neu) COMPARISON(ltu) COMPARISON(leu) COMPARISON(gtu) COMPARISON(geu) IS(bool, __hisnan(a));
+      COMPARISON(eq) COMPARISON(ne) COMPARISON(lt) COMPARISON(le) COMPARISON(gt) COMPARISON(ge) COMPARISON(equ)
+          COMPARISON(neu) COMPARISON(ltu) COMPARISON(leu) COMPARISON(gtu) COMPARISON(geu) IS(bool, __hisnan(a));
   IS(T2, __hisnan2(b));
   IS(int, __hisinf(a));
   IS(T, a + a);
@@ -358,24 +380,24 @@ __device__ void halves() {
   const half2 b(a, a);
   const nv_bfloat16 c = 1;
   const nv_bfloat162 e(c, c);
-#define TWO_WAYS(word, T)                                                              \
-  EACH_MODE(UNARY, __int2##word, T, i)                                                 \
-  EACH_MODE(UNARY, __uint2##word, T, u)                                                \
-  EACH_MODE(UNARY, __ll2##word, T, ll)                                                 \
-  EACH_MODE(UNARY, __ull2##word, T, ull)                                               \
-  EACH_MODE(UNARY, __short2##word, T, short(1)) EACH_MODE(UNARY, __float2##word, T, f) \
-      EACH_MODE(UNARY, __ushort2##word, T, (unsigned short)(1))
+#define TWO_WAYS(word, T)                       \
+  EACH_MODE(UNARY, __int2##word, T, i)          \
+  EACH_MODE(UNARY, __uint2##word, T, u)         \
+  EACH_MODE(UNARY, __ll2##word, T, ll)          \
+  EACH_MODE(UNARY, __ull2##word, T, ull)        \
+  EACH_MODE(UNARY, __short2##word, T, short(1)) \
+  EACH_MODE(UNARY, __float2##word, T, f) EACH_MODE(UNARY, __ushort2##word, T, (unsigned short)(1))
   TWO_WAYS(half, half)
   TWO_WAYS(bfloat16, nv_bfloat16)
-#define BACK(word, value)                                                                                     \
-  EACH_MODE(UNARY, __##word##2int, int, value)                                                                \
-  EACH_MODE(UNARY, __##word##2uint, unsigned, value)                                                          \
-  EACH_MODE(UNARY, __##word##2ll, longlong, value)                                                            \
-  EACH_MODE(UNARY, __##word##2ull, uint64, value)                                                             \
-  EACH_MODE(UNARY, __##word##2short, short, value) EACH_MODE(UNARY, __##word##2ushort, unsigned short, value) \
-      IS(signed char, __##word##2char_rz(value));                                                             \
-  IS(unsigned char, __##word##2uchar_rz(value));                                                              \
-  IS(short, __##word##_as_short(value));                                                                      \
+#define BACK(word, value)                                                                                \
+  EACH_MODE(UNARY, __##word##2int, int, value)                                                           \
+  EACH_MODE(UNARY, __##word##2uint, unsigned, value)                                                     \
+  EACH_MODE(UNARY, __##word##2ll, longlong, value)                                                       \
+  EACH_MODE(UNARY, __##word##2ull, uint64, value)                                                        \
+  EACH_MODE(UNARY, __##word##2short, short, value)                                                       \
+  EACH_MODE(UNARY, __##word##2ushort, unsigned short, value) IS(signed char, __##word##2char_rz(value)); \
+  IS(unsigned char, __##word##2uchar_rz(value));                                                         \
+  IS(short, __##word##_as_short(value));                                                                 \
   IS(unsigned short, __##word##_as_ushort(value));
   BACK(half, a)
   BACK(bfloat16, c)
@@ -424,25 +446,31 @@ __device__ void halves() {
 #define ATOMIC(scope, name, type, value) IS(type, name##scope(&value, value));
 #define CAS(scope, type, value) IS(type, atomicCAS##scope(&value, value, value));
 
+__device__ unsigned short s;
+__device__ float2 two;
+__device__ float4 four;
+__device__ ulonglong2 wide;
+
 __device__ void atomics() {
   SCOPES(ATOMIC, atomicAdd, int, i)
   SCOPES(ATOMIC, atomicAdd, unsigned, u)
   SCOPES(ATOMIC, atomicAdd, uint64, ull)
   SCOPES(ATOMIC, atomicAdd, float, f)
-  SCOPES(ATOMIC, atomicAdd, double, d) SCOPES(ATOMIC, atomicSub, int, i) SCOPES(ATOMIC, atomicSub, unsigned, u)
-      SCOPES(ATOMIC, atomicExch, int, i) SCOPES(ATOMIC, atomicExch, uint64, ull) SCOPES(ATOMIC, atomicExch, float, f)
-          SCOPES(ATOMIC, atomicMin, int, i) SCOPES(ATOMIC, atomicMin, unsigned, u)
-              SCOPES(ATOMIC, atomicMin, uint64, ull) SCOPES(ATOMIC, atomicMin, longlong, ll)
-                  SCOPES(ATOMIC, atomicMax, int, i) SCOPES(ATOMIC, atomicMax, longlong, ll)
-                      SCOPES(ATOMIC, atomicInc, unsigned, u) SCOPES(ATOMIC, atomicDec, unsigned, u)
-                          SCOPES(ATOMIC, atomicAnd, int, i) SCOPES(ATOMIC, atomicAnd, uint64, ull)
-                              SCOPES(ATOMIC, atomicOr, unsigned, u) SCOPES(ATOMIC, atomicXor, int, i)
-                                  SCOPES(ATOMIC, atomicXor, uint64, ull) SCOPES(CAS, int, i) SCOPES(CAS, unsigned, u)
-                                      SCOPES(CAS, uint64, ull) unsigned short s = 1;
+  SCOPES(ATOMIC, atomicAdd, double, d)
+  SCOPES(ATOMIC, atomicSub, int, i)
+  SCOPES(ATOMIC, atomicSub, unsigned, u)
+  SCOPES(ATOMIC, atomicExch, int, i)
+  SCOPES(ATOMIC, atomicExch, uint64, ull)
+  SCOPES(ATOMIC, atomicExch, float, f)
+  SCOPES(ATOMIC, atomicMin, int, i)
+  SCOPES(ATOMIC, atomicMin, unsigned, u)
+  SCOPES(ATOMIC, atomicMin, uint64, ull)
+  SCOPES(ATOMIC, atomicMin, longlong, ll)
+  SCOPES(ATOMIC, atomicMax, int, i) SCOPES(ATOMIC, atomicMax, longlong, ll) SCOPES(ATOMIC, atomicInc, unsigned, u)
+      SCOPES(ATOMIC, atomicDec, unsigned, u) SCOPES(ATOMIC, atomicAnd, int, i) SCOPES(ATOMIC, atomicAnd, uint64, ull)
+          SCOPES(ATOMIC, atomicOr, unsigned, u) SCOPES(ATOMIC, atomicXor, int, i) SCOPES(ATOMIC, atomicXor, uint64, ull)
+              SCOPES(CAS, int, i) SCOPES(CAS, unsigned, u) SCOPES(CAS, uint64, ull)
   CAS(, unsigned short, s)
-  float2 two{};
-  float4 four{};
-  ulonglong2 wide{};
   SCOPES(ATOMIC, atomicAdd, float2, two)
   SCOPES(ATOMIC, atomicAdd, float4, four)
   SCOPES(ATOMIC, atomicExch, ulonglong2, wide)
@@ -513,6 +541,8 @@ __device__ void warps() {
   vectors(make_ulonglong2(1, 2)), vectors(make_float2(1, 2)), vectors(make_float4(1, 2, 3, 4));
   vectors(make_double2(1, 2));
 }
+
+// clang-format on
 
 #define LAYOUT(type, bytes, alignment) static_assert(sizeof(type) == bytes && alignof(type) == alignment)
 LAYOUT(char1, 1, 1);

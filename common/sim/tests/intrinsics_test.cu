@@ -293,6 +293,25 @@ TEST_F(Accesses, OneForEachHalfAndPairAtItsLine) {
   EXPECT_EQ((seen[{4, "global store"}]), pair(1, 2));
 }
 
+template <class T>
+__global__ void through_shared(T* out, const T* in) {
+  __shared__ T tile[2][32];
+  tile[1][threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = tile[1][31 - threadIdx.x];
+}
+
+// g++ guards what has constructors as if it were to construct it; CUDA constructs nothing in shared memory.
+TEST_F(Accesses, SharedArraysOfClassesAreJustMemory) {
+  const managed<half> in(32), out(32);
+  in[31] = 7;
+  const counts c = observe([&] { through_shared<<<2, 32>>>(out.data, in.data); });
+  EXPECT_TRUE(c.reports.empty()) << c.reports[0];
+  EXPECT_EQ(static_cast<float>(out[0]), 7);
+  EXPECT_EQ(metric(c, "smsp__inst_executed_op_shared_ld.sum"), 2);
+  EXPECT_EQ(metric(c, "smsp__inst_executed_op_shared_st.sum"), 2);
+}
+
 template <class T, int...>
 struct row {
   T values[32];
