@@ -72,6 +72,7 @@ struct shared_array {
   std::intptr_t offset = 0;
   std::size_t bytes = 0;
   bool dynamic = false;
+  bool guard = false;  ///< no array: g++'s note whether what has a constructor has been constructed
 };
 /// All arrays declared __shared__ in this program, by offset; those declared extern are `dynamic`.
 const std::vector<shared_array>& shared_arrays();
@@ -148,6 +149,8 @@ enum class fault : std::uint8_t {
   local_bounds,
   infinite_wait,
   not_cooperative,
+  assertion,
+  trap,
 };
 
 /// The first occurrence, by block and thread, of a fault at a site.
@@ -215,6 +218,10 @@ source_line line_of(std::uintptr_t pc);
 // ---- scheduling, model, errors
 // -------------------------------------------------------------------------------------------
 
+/// Whether the caller is a thread of a kernel.
+bool in_kernel();
+/// Ends the kernel that calls.
+[[noreturn]] void stop_kernel(fault what, const void* pc, const std::string& detail);
 /// Runs all blocks and fills `counts`, `aborted` and `static_shared_bytes`.
 void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t frame_bytes);
 /// A program counter in the kernel that `body` would run; 0 where it is not traced.

@@ -244,8 +244,8 @@ struct program {
     for (const char* own : {"threadIdx", "blockIdx", "blockDim", "gridDim"})
       if (std::strcmp(name, own) == 0) return;
     if (!dynamic && symbol.st_size == dynamic_block_bytes) return;  // a name for that block
-    arrays.push_back(
-        {demangled(name), tls_offset + static_cast<std::intptr_t>(symbol.st_value), symbol.st_size, dynamic});
+    arrays.push_back({demangled(name), tls_offset + static_cast<std::intptr_t>(symbol.st_value), symbol.st_size,
+                      dynamic, std::strncmp(name, "_ZGV", 4) == 0});
   }
   static constexpr std::size_t dynamic_block_bytes = 232448 + 16;
 };

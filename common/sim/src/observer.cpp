@@ -122,6 +122,9 @@ void observer::begin_launch(std::uint16_t epoch, std::uintptr_t thread_pointer, 
     first_word_.push_back(words_);
     words_ += array.bytes / word_bytes + 1;
   }
+  guards_.clear();
+  for (const shared_array& array : arrays_)
+    if (array.guard) guards_.push_back(thread_pointer + static_cast<std::uintptr_t>(array.offset));
   touched_.assign(arrays_.size(), 0);
 }
 
@@ -474,6 +477,8 @@ void observer::check_shared(std::uint64_t site, shared_word& w, std::uint8_t byt
 
 void observer::shared(std::uint64_t site, std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
                       const warp_position& where) {
+  // The compiler's own access, and in vain: begin_block has set the guard.
+  if (std::find(guards_.begin(), guards_.end(), a[0]) != guards_.end()) return;
   const std::size_t bytes = site_bytes(site);
   const operation op = site_operation(site);
   cached_site& entry = cached(space::shared, site);

@@ -103,6 +103,7 @@ class observer {
   std::vector<std::size_t> first_word_;  ///< by array, in block_shadow
   std::size_t words_ = 0;
   std::vector<char> touched_;  ///< by array
+  std::vector<std::uintptr_t> guards_;
 };
 
 }  // namespace sim

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "inlined.hpp"
 #include "internal.hpp"
 #include "metrics.hpp"
 
@@ -33,7 +34,10 @@ source_line line_of(std::uintptr_t pc) {
   source_line line{"?", 0};
   if (session)  // a return address is one past the call
     if (Dwfl_Line* found = dwfl_getsrc(session, pc - 1))
-      if (const char* file = dwfl_lineinfo(found, nullptr, &line.line, nullptr, nullptr, nullptr)) line.file = file;
+      if (const char* file = dwfl_lineinfo(found, nullptr, &line.line, nullptr, nullptr, nullptr)) {
+        line.file = file;
+        line = outside_headers(session, pc - 1, line);
+      }
   return known[pc] = line;
 }
 
@@ -260,6 +264,8 @@ std::string describe(const launched& where, const fault_report& r) {
           "barrier not reached by all threads: {}; move it out of the branch, or let nobody return before it",
           r.detail);
       break;
+    case fault::assertion: what = fmt::format("assertion failed: {}", r.detail); break;
+    case fault::trap: what = "__trap() stopped the kernel"; break;
     case fault::missing_lane:
       what = fmt::format("warp function with lanes missing: {}; give it the mask of the lanes that call it", r.detail);
       break;

@@ -159,6 +159,8 @@ void launch(const char* kernel, const configuration& config, void (*thread_body)
     for (const auto& [key, report] : record.counts.faults) {
       if (key.first == fault::illegal_address) error = cudaErrorIllegalAddress;
       if (key.first == fault::misaligned) error = cudaErrorMisalignedAddress;
+      if (key.first == fault::assertion) error = cudaErrorAssert;
+      if (key.first == fault::trap) error = cudaErrorLaunchFailure;
     }
     fail(error, true);
   }

@@ -133,9 +133,9 @@ class worker {
     current_->now = state::waiting;
     leave();
   }
-  void break_off(fault what, std::uint64_t site, std::uintptr_t address);
-  void report_here(fault what, std::uint64_t site, space where, std::uintptr_t address) {
-    observer_.report(what, site, where, {block_->number, current_number_}, 0, address);
+  [[noreturn]] void break_off(fault what, std::uint64_t site, std::uintptr_t address, const std::string& detail = "");
+  void report_here(fault what, std::uint64_t site, space where, std::uintptr_t address, const std::string& detail = "") {
+    observer_.report(what, site, where, {block_->number, current_number_}, 0, address, detail);
   }
   void records_full() { leave(); }
   launch_counts& counts() { return observer_.counts(); }
@@ -499,11 +499,12 @@ void worker::abandon(running_block& block) {
 }
 
 /// What stops a kernel on a GPU stops it here, before the access is made.
-void worker::break_off(fault what, std::uint64_t site, std::uintptr_t address) {
+void worker::break_off(fault what, std::uint64_t site, std::uintptr_t address, const std::string& detail) {
   sim_active_worker = sim_running_worker = nullptr;
-  report_here(what, site, address - shared_begin < shared_bytes ? space::shared : space::global, address);
+  report_here(what, site, address - shared_begin < shared_bytes ? space::shared : space::global, address, detail);
   broken_off_ = true;
   leave();  // for good: the scheduler abandons this fiber
+  __builtin_unreachable();
 }
 
 // ---- blocks
@@ -967,6 +968,10 @@ void meet(unsigned mask, void* argument, combine_function combine, const void* p
 }
 void report_missing_lane(const warp_call& call, unsigned reader, unsigned source) {
   call.run_by->report_missing_lane(call, reader, source);
+}
+bool in_kernel() { return sim_running_worker != nullptr; }
+void stop_kernel(fault what, const void* pc, const std::string& detail) {
+  sim_running_worker->break_off(what, make_site(reinterpret_cast<std::uintptr_t>(pc), 0, operation::load), 0, detail);
 }
 unsigned lane_number() { return sim_running_worker->lane_number(); }
 void grid_barrier(const void* pc) { sim_running_worker->grid_barrier(reinterpret_cast<std::uintptr_t>(pc)); }

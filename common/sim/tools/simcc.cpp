@@ -117,8 +117,9 @@ int main(int argc, char** argv) {
           "-fno-delete-null-pointer-checks"})
       compile.emplace_back(f);
   } else {
+    // Profiling's: without it, functions that inline nothing have no address range in -gdwarf-aranges.
     for (const char* f :
-         {"-gdwarf-aranges", "-mllvm", "-tsan-instrument-func-entry-exit=0", "-mllvm", "-tsan-distinguish-volatile=1",
+         {"-gdwarf-aranges", "-fdebug-info-for-profiling", "-mllvm", "-tsan-instrument-func-entry-exit=0", "-mllvm", "-tsan-distinguish-volatile=1",
           "-mllvm", "-tsan-instrument-read-before-write=1", "-fno-builtin", "-fno-unroll-loops", "-fno-vectorize",
           "-fno-slp-vectorize", "-fsanitize=array-bounds", "-fsanitize-coverage=trace-pc,no-prune"})
       compile.emplace_back(f);

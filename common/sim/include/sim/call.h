@@ -8,11 +8,13 @@
 // those that touch memory on behalf of another line, which they report themselves.
 #ifdef __clang__
 #define SIM_UNCOUNTED no_sanitize("coverage")
+#define SIM_UNHOOKED disable_sanitizer_instrumentation  // of atomics, too
 #else
 #define SIM_UNCOUNTED no_sanitize_coverage
+#define SIM_UNHOOKED no_sanitize("thread")
 #endif
 // Neither its accesses nor its basic blocks are the kernel's.
-#define SIM_QUIET __attribute__((SIM_UNCOUNTED, no_sanitize("thread")))
+#define SIM_QUIET __attribute__((SIM_UNCOUNTED, SIM_UNHOOKED))
 #define SIM_CALLED_HERE __attribute__((noinline)) SIM_QUIET inline
 #define SIM_CALLER __builtin_return_address(0)
 #define SIM_UNOBSERVED __attribute__((noinline)) SIM_QUIET
