@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "lower.hpp"
+#include "headers.hpp"
 
 namespace {
 
@@ -124,11 +124,11 @@ int main(int argc, char** argv) {
   const std::string object = object_only ? output.string() : output.string() + ".o";
   const std::string lowered = object + ".lowered.cpp", storage = object + ".shared.s", part = object + ".part.o";
   if (output.has_parent_path()) fs::create_directories(output.parent_path());
+  sim::lowered_file file;
   try {
-    write_file(lowered, "#line 1 \"" + source.string() + "\"\n" + sim::lower_launches(read_file(source)));
-  } catch (const sim::lowering_error& e) {
-    std::cerr << source.string() << ":" << e.line << ": error: " << e.what() << "\n";
-    return 1;
+    file = sim::lower_with_headers(source, lowered, flags);
+  } catch (const std::exception& e) {
+    stop(e.what());
   }
 
   words compile = {compiler, "-std=c++20", "-O2", "-g1", "-D__CUDACC__", "-D__NVCC__", "-D__CUDA_ARCH__=900",
@@ -138,8 +138,8 @@ int main(int argc, char** argv) {
   if (compiler.find("clang") == std::string::npos) {
     for (const char* f : {"-fno-tree-sra", "--param", "tsan-instrument-func-entry-exit=0", "--param",
                           "tsan-distinguish-volatile=1", "-fno-extern-tls-init",
-                          // Lanes that have taken different ways meet again: no copies of what follows a branch, and it comes
-                          // later in memory.
+                          // Lanes that have taken different ways meet again: no copies of what follows a branch, and it
+                          // comes later in memory.
                           "-fno-thread-jumps", "-fno-reorder-blocks", "-fno-reorder-blocks-and-partition",
                           // A store through a null argument stays one, to be seen.
                           "-fno-delete-null-pointer-checks"})
@@ -152,10 +152,12 @@ int main(int argc, char** argv) {
   }
   compile.insert(compile.end(), {"-isystem", SIM_INCLUDE, "-iquote", source.parent_path().string()});
   if (!dependencies.empty()) compile.insert(compile.end(), {"-MD", "-MF", dependencies, "-MT", object});
+  if (file.refused) compile.emplace_back("-Wfatal-errors");
   words link_flags;
   for (const std::string& f : flags) (f.starts_with("-l") || f.starts_with("-L") ? link_flags : compile).push_back(f);
   compile.insert(compile.end(), {"-c", lowered, "-o", object});
   run(compile);
+  if (!dependencies.empty()) file.name_originals(dependencies);
 
   if (const auto names = undefined_shared(read_file(object)); !names.empty()) {
     write_file(storage, shared_storage(names));

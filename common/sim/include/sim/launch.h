@@ -1,4 +1,5 @@
-// What `kernel<<<grid, block, shared, stream>>>(arguments)` becomes: SIM_KERNEL(kernel)(configure(...))(arguments).
+// What `kernel<<<grid, block, shared, stream>>>(arguments)` becomes: SIM_KERNEL(kernel)(configure(...))(arguments), or
+// what that macro stands for.
 #pragma once
 
 #include <cstddef>
@@ -69,3 +70,6 @@ class named_kernel {
 }  // namespace sim
 
 #define SIM_KERNEL(...) ::sim::named_kernel(#__VA_ARGS__, [=](auto... sim_arguments) { __VA_ARGS__(sim_arguments...); })
+// For an expression that gives a kernel: `table[i]`, `object->kernel`.
+#define SIM_KERNEL_VALUE(...) \
+  ::sim::named_kernel(#__VA_ARGS__, [sim_kernel = __VA_ARGS__](auto... sim_arguments) { sim_kernel(sim_arguments...); })
