@@ -103,11 +103,10 @@ cudaError_t allocate(void** pointer, std::size_t bytes) {
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
   memory& m = heap();
-  const std::size_t step = (bytes + alignment - 1) / alignment * alignment + gap;
-  std::size_t in_use = 0;
-  for (const allocation& a : m.live) in_use += a.end - a.begin;
-  const bool fits = static_cast<double>(in_use + bytes) <= described_device().memory_bytes;
-  const std::uintptr_t begin = fits ? find_hole(m, step) : 0;
+  double in_use = static_cast<double>(bytes);
+  for (const allocation& a : m.live) in_use += static_cast<double>(a.end - a.begin);
+  const bool fits = in_use <= std::min(described_device().memory_bytes, static_cast<double>(heap_bytes));
+  const std::uintptr_t begin = fits ? find_hole(m, (bytes + alignment - 1) / alignment * alignment + gap) : 0;
   if (begin == 0) return fail(cudaErrorMemoryAllocation);
   const allocation entry{begin, begin + bytes, ++m.count};
   insert_sorted(m.live, entry);
@@ -117,7 +116,8 @@ cudaError_t allocate(void** pointer, std::size_t bytes) {
 
 cudaError_t allocate_host(void** pointer, std::size_t bytes) {
   if (pointer == nullptr) return fail(cudaErrorInvalidValue);
-  *pointer = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+  // A size near the largest there is would come round to a small one.
+  *pointer = bytes < heap_bytes ? std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096) : nullptr;
   return *pointer || bytes == 0 ? cudaSuccess : fail(cudaErrorMemoryAllocation);
 }
 
@@ -255,7 +255,23 @@ bool on_device(const void* pointer) { return reinterpret_cast<std::uintptr_t>(po
 bool valid_range(const void* pointer, std::size_t bytes) {
   const auto begin = reinterpret_cast<std::uintptr_t>(pointer);
   const allocation* entry = find_allocation(begin);
-  return entry && begin + bytes <= entry->end;
+  return entry && bytes <= entry->end - begin;
+}
+
+/// What was never written stays so in its copy.
+void copy_valid(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) {
+  std::uint8_t* valid = shadow().valid;
+  if (to % word_bytes == 0 && from % word_bytes == 0 && bytes % word_bytes == 0) {
+    std::memmove(valid + to / word_bytes, valid + from / word_bytes, bytes / word_bytes);
+    return;
+  }
+  std::vector<bool> written(bytes);  // first, as the ranges may overlap
+  for (std::size_t i = 0; i < bytes; ++i) written[i] = valid[(from + i) / word_bytes] >> ((from + i) % word_bytes) & 1;
+  for (std::size_t i = 0; i < bytes; ++i) {
+    const auto bit = static_cast<std::uint8_t>(1u << ((to + i) % word_bytes));
+    std::uint8_t& word = valid[(to + i) / word_bytes];
+    word = static_cast<std::uint8_t>(written[i] ? word | bit : word & ~bit);
+  }
 }
 
 }  // namespace
@@ -301,13 +317,9 @@ extern "C" cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t b
   if (!to || !from || (to_device && !valid_range(to, bytes)) || (from_device && !valid_range(from, bytes)))
     return fail(cudaErrorInvalidValue);
   std::memmove(to, from, bytes);
-  if (to_device && from_device) {  // what was never written stays so
-    const std::uintptr_t t = reinterpret_cast<std::uintptr_t>(to) - heap_base;
-    const std::uintptr_t f = reinterpret_cast<std::uintptr_t>(from) - heap_base;
-    if (t % word_bytes == 0 && f % word_bytes == 0 && bytes % word_bytes == 0)
-      std::memmove(shadow().valid + t / word_bytes, shadow().valid + f / word_bytes, bytes / word_bytes);
-    else
-      mark_valid(reinterpret_cast<std::uintptr_t>(to), bytes);
+  if (to_device && from_device) {
+    copy_valid(reinterpret_cast<std::uintptr_t>(to) - heap_base, reinterpret_cast<std::uintptr_t>(from) - heap_base,
+               bytes);
   } else if (to_device) {
     mark_valid(reinterpret_cast<std::uintptr_t>(to), bytes);
   }

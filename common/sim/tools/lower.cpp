@@ -84,7 +84,7 @@ class lowering {
       if (i > first && !touches(i)) name += ' ';
       for (const char c : text(i)) {
         if (tokens_[i].kind == 's' && (c == '"' || c == '\\')) name += '\\';
-        name += c;
+        name += c == '\n' ? ' ' : c;
       }
     }
     return name;
