@@ -669,6 +669,17 @@ void observe_range(std::uintptr_t address, std::size_t bytes, operation op, cons
   }
 }
 
+/// 16 bytes at a time where both sides lie so; what their type is, the call does not tell.
+void observe_copy(const void* to, const void* from, std::size_t bytes, const void* pc) {
+  auto t = reinterpret_cast<std::uintptr_t>(to), f = reinterpret_cast<std::uintptr_t>(from);
+  for (; bytes >= 16 && t % 16 == 0 && f % 16 == 0; bytes -= 16, t += 16, f += 16) {
+    observe(f, 16, operation::load, pc);
+    observe(t, 16, operation::store, pc);
+  }
+  observe_range(f, bytes, operation::load, pc);
+  observe_range(t, bytes, operation::store, pc);
+}
+
 }  // namespace
 
 void observe_atomic(const volatile void* address, std::size_t bytes, const void* pc) {
@@ -684,15 +695,21 @@ void observe_atomic(const volatile void* address, std::size_t bytes, const void*
   extern "C" void name(void* address) {                                                                              \
     sim::observe(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::op, __builtin_return_address(0)); \
   }
-#define SIM_HOOKS(bytes)                                       \
-  SIM_HOOK(__tsan_read##bytes, bytes, load)                    \
-  SIM_HOOK(__tsan_write##bytes, bytes, store)                  \
-  SIM_HOOK(__tsan_unaligned_read##bytes, bytes, load)          \
-  SIM_HOOK(__tsan_unaligned_write##bytes, bytes, store)        \
-  SIM_HOOK(__tsan_volatile_read##bytes, bytes, load)           \
-  SIM_HOOK(__tsan_volatile_write##bytes, bytes, store)         \
-  SIM_HOOK(__tsan_unaligned_volatile_read##bytes, bytes, load) \
-  SIM_HOOK(__tsan_unaligned_volatile_write##bytes, bytes, store)
+// The compiler knows of these that the type need not lie on a multiple of its size: the device takes it by words.
+#define SIM_UNALIGNED_HOOK(name, bytes, op)                                                  \
+  extern "C" void name(void* address) {                                                      \
+    sim::observe_range(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::op, \
+                       __builtin_return_address(0));                                         \
+  }
+#define SIM_HOOKS(bytes)                                                 \
+  SIM_HOOK(__tsan_read##bytes, bytes, load)                              \
+  SIM_HOOK(__tsan_write##bytes, bytes, store)                            \
+  SIM_UNALIGNED_HOOK(__tsan_unaligned_read##bytes, bytes, load)          \
+  SIM_UNALIGNED_HOOK(__tsan_unaligned_write##bytes, bytes, store)        \
+  SIM_HOOK(__tsan_volatile_read##bytes, bytes, load)                     \
+  SIM_HOOK(__tsan_volatile_write##bytes, bytes, store)                   \
+  SIM_UNALIGNED_HOOK(__tsan_unaligned_volatile_read##bytes, bytes, load) \
+  SIM_UNALIGNED_HOOK(__tsan_unaligned_volatile_write##bytes, bytes, store)
 SIM_HOOKS(1)
 SIM_HOOKS(2)
 SIM_HOOKS(4)
@@ -715,6 +732,21 @@ void __tsan_write_range(void* address, std::size_t bytes) {
 }
 void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 void __tsan_atomic_signal_fence(int) {}
+}
+
+// simcc gives kernels these for memcpy and its kind, which compilers also make of copies in the source (clang: of each
+// struct over 8 bytes).
+#define SIM_COPY(name)                                                                      \
+  extern "C" void* sim_##name(void* to, const void* from, std::size_t bytes) {              \
+    if (sim_active_worker) sim::observe_copy(to, from, bytes, __builtin_return_address(0)); \
+    return std::name(to, from, bytes);                                                      \
+  }
+SIM_COPY(memcpy)
+SIM_COPY(memmove)
+extern "C" void* sim_memset(void* to, int value, std::size_t bytes) {
+  if (sim_active_worker)
+    sim::observe_range(reinterpret_cast<std::uintptr_t>(to), bytes, sim::operation::store, __builtin_return_address(0));
+  return std::memset(to, value, bytes);
 }
 
 // The runtime of an instrumented atomic has to do the operation itself.

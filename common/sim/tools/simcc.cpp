@@ -136,13 +136,14 @@ int main(int argc, char** argv) {
                    // Every access is reported, each at its full width, and each once.
                    "-fsanitize=thread", "-fno-optimize-sibling-calls", "-ftls-model=initial-exec", "-fPIE"};
   if (compiler.find("clang") == std::string::npos) {
-    for (const char* f : {"-fno-tree-sra", "--param", "tsan-instrument-func-entry-exit=0", "--param",
-                          "tsan-distinguish-volatile=1", "-fno-extern-tls-init",
-                          // Lanes that have taken different ways meet again: no copies of what follows a branch, and it
-                          // comes later in memory.
-                          "-fno-thread-jumps", "-fno-reorder-blocks", "-fno-reorder-blocks-and-partition",
-                          // A store through a null argument stays one, to be seen.
-                          "-fno-delete-null-pointer-checks"})
+    for (const char* f :
+         {"-fno-tree-sra", "--param", "tsan-instrument-func-entry-exit=0", "--param", "tsan-distinguish-volatile=1",
+          "-fno-extern-tls-init", "-fno-builtin-memcpy", "-fno-builtin-memmove", "-fno-builtin-memset",
+          // Lanes that have taken different ways meet again: no copies of what follows a branch, and it
+          // comes later in memory.
+          "-fno-thread-jumps", "-fno-reorder-blocks", "-fno-reorder-blocks-and-partition",
+          // A store through a null argument stays one, to be seen.
+          "-fno-delete-null-pointer-checks"})
       compile.emplace_back(f);
   } else {
     for (const char* f : {"-gdwarf-aranges", "-mllvm", "-tsan-instrument-func-entry-exit=0", "-mllvm",
@@ -158,6 +159,8 @@ int main(int argc, char** argv) {
   compile.insert(compile.end(), {"-c", lowered, "-o", object});
   run(compile);
   if (!dependencies.empty()) file.name_originals(dependencies);
+  run({"objcopy", "--redefine-sym", "memcpy=sim_memcpy", "--redefine-sym", "memmove=sim_memmove", "--redefine-sym",
+       "memset=sim_memset", object});
 
   if (const auto names = undefined_shared(read_file(object)); !names.empty()) {
     write_file(storage, shared_storage(names));

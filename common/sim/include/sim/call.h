@@ -8,12 +8,14 @@
 // those that touch memory on behalf of another line, which they report themselves.
 #ifdef __clang__
 #define SIM_UNCOUNTED no_sanitize("coverage")
+#define SIM_UNHOOKED disable_sanitizer_instrumentation  // no_sanitize("thread") leaves the atomics hooked
 #else
 #define SIM_UNCOUNTED no_sanitize_coverage
+#define SIM_UNHOOKED no_sanitize("thread")
 #endif
 #define SIM_CALLED_HERE __attribute__((noinline, SIM_UNCOUNTED)) inline
 #define SIM_CALLER __builtin_return_address(0)
-#define SIM_UNOBSERVED __attribute__((noinline, SIM_UNCOUNTED, no_sanitize("thread")))
+#define SIM_UNOBSERVED __attribute__((noinline, SIM_UNCOUNTED, SIM_UNHOOKED))
 
 namespace sim {
 

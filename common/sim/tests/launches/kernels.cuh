@@ -1,8 +1,9 @@
 // Kernels and launches in a header, as many programs have them.
 #pragma once
 
-#include <source_location>
 #include <string>
+
+#include "place.h"
 
 #if __has_include("deeper/scale.h")
 #include "deeper/scale.h"
@@ -13,5 +14,5 @@ __global__ void add(T* x) { x[threadIdx.x] += N; }
 
 inline void add_five(int* x) { add<5><<<1, 1>>>(x); }
 
-inline std::source_location in_header() { return add<0><<<1, 1>>>((int*)nullptr), std::source_location::current(); }
+inline place in_header() { return add<0><<<1, 1>>>((int*)nullptr), place::here(); }
 inline std::string header_file() { return __FILE__; }
