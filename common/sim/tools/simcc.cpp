@@ -146,9 +146,10 @@ int main(int argc, char** argv) {
           "-fno-delete-null-pointer-checks"})
       compile.emplace_back(f);
   } else {
-    for (const char* f : {"-gdwarf-aranges", "-mllvm", "-tsan-instrument-func-entry-exit=0", "-mllvm",
-                          "-tsan-distinguish-volatile=1", "-mllvm", "-tsan-instrument-read-before-write=1",
-                          "-fno-builtin", "-fno-unroll-loops", "-fno-vectorize", "-fno-slp-vectorize"})
+    for (const char* f :
+         {"-gdwarf-aranges", "-fdebug-info-for-profiling", "-mllvm", "-tsan-instrument-func-entry-exit=0", "-mllvm",
+          "-tsan-distinguish-volatile=1", "-mllvm", "-tsan-instrument-read-before-write=1", "-fno-builtin",
+          "-fno-unroll-loops", "-fno-vectorize", "-fno-slp-vectorize"})
       compile.emplace_back(f);
   }
   compile.insert(compile.end(), {"-isystem", SIM_INCLUDE, "-iquote", source.parent_path().string()});
