@@ -29,10 +29,10 @@ place locate(const void* pointer, std::size_t bytes) {
   if (begin - heap_base < heap_bytes) {
     const allocation* entry = find_allocation(begin);
     return {entry && entry->kind != memory_kind::device ? side::either : side::device,
-            entry && begin + bytes <= entry->end};
+            entry && bytes <= entry->end - begin};
   }
   for (const auto& [first, last] : symbols)
-    if (first <= begin && begin < last) return {side::either, begin + bytes <= last};
+    if (first <= begin && begin < last) return {side::either, bytes <= last - begin};
   return {side::host, pointer != nullptr};
 }
 bool in_heap(const void* pointer) { return address_of(pointer) - heap_base < heap_bytes; }
@@ -52,13 +52,27 @@ struct pitched {
   char* row(std::size_t y, std::size_t z) const { return begin + z * slice + y * pitch; }
 };
 
+/// What was never written stays so in its copy. Addresses are relative to the heap.
+void copy_valid(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) {
+  std::uint8_t* valid = shadow().valid;
+  if (to % word_bytes == 0 && from % word_bytes == 0 && bytes % word_bytes == 0) {
+    std::memmove(valid + to / word_bytes, valid + from / word_bytes, bytes / word_bytes);
+    return;
+  }
+  std::vector<bool> written(bytes);  // first, as the ranges may overlap
+  for (std::size_t i = 0; i < bytes; ++i) written[i] = valid[(from + i) / word_bytes] >> ((from + i) % word_bytes) & 1;
+  for (std::size_t i = 0; i < bytes; ++i) {
+    const auto bit = static_cast<std::uint8_t>(1u << ((to + i) % word_bytes));
+    std::uint8_t& word = valid[(to + i) / word_bytes];
+    word = static_cast<std::uint8_t>(written[i] ? word | bit : word & ~bit);
+  }
+}
+
 void copy_row(char* to, const char* from, std::size_t bytes) {
   std::memmove(to, from, bytes);
   if (!in_heap(to)) return;
-  const std::uintptr_t t = address_of(to) - heap_base, f = address_of(from) - heap_base;
-  // What was never written stays so.
-  if (in_heap(from) && t % word_bytes == 0 && f % word_bytes == 0 && bytes % word_bytes == 0)
-    std::memmove(shadow().valid + t / word_bytes, shadow().valid + f / word_bytes, bytes / word_bytes);
+  if (in_heap(from))
+    copy_valid(address_of(to) - heap_base, address_of(from) - heap_base, bytes);
   else
     mark_valid(address_of(to), bytes);
 }

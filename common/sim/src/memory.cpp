@@ -103,13 +103,12 @@ cudaError_t allocate(void** pointer, std::size_t bytes, memory_kind kind, const 
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
   memory& m = heap();
-  if (bytes > heap_bytes) return fail(cudaErrorMemoryAllocation);
-  const std::size_t step = (bytes + alignment - 1) / alignment * alignment + gap;
-  std::size_t in_use = 0;
-  for (const allocation& a : m.live) in_use += a.kind == memory_kind::device ? a.end - a.begin : 0;
-  const bool fits =
-      kind != memory_kind::device || static_cast<double>(in_use + bytes) <= described_device().memory_bytes;
-  const std::uintptr_t begin = fits ? find_hole(m, step) : 0;
+  double in_use = static_cast<double>(bytes);
+  for (const allocation& a : m.live)
+    if (a.kind == memory_kind::device || kind != memory_kind::device) in_use += static_cast<double>(a.end - a.begin);
+  const double limit = kind == memory_kind::device ? described_device().memory_bytes : static_cast<double>(heap_bytes);
+  const bool fits = in_use <= std::min(limit, static_cast<double>(heap_bytes));
+  const std::uintptr_t begin = fits ? find_hole(m, (bytes + alignment - 1) / alignment * alignment + gap) : 0;
   if (begin == 0) return fail(cudaErrorMemoryAllocation);
   insert_sorted(m.live, {begin, begin + bytes, ++m.count, kind, reinterpret_cast<std::uintptr_t>(pc)});
   // The host may write here at any time, unseen.

@@ -134,7 +134,8 @@ class worker {
     leave();
   }
   [[noreturn]] void break_off(fault what, std::uint64_t site, std::uintptr_t address, const std::string& detail = "");
-  void report_here(fault what, std::uint64_t site, space where, std::uintptr_t address, const std::string& detail = "") {
+  void report_here(fault what, std::uint64_t site, space where, std::uintptr_t address,
+                   const std::string& detail = "") {
     observer_.report(what, site, where, {block_->number, current_number_}, 0, address, detail);
   }
   void records_full() { leave(); }
@@ -1075,6 +1076,22 @@ void note_hand_over(std::uintptr_t address) {
   }
 }
 
+/// 16 bytes at a time where both sides lie so; what their type is, the call does not tell.
+void observe_copy(const void* to, const void* from, std::size_t bytes, const void* pc, std::uint64_t depth) {
+  auto t = reinterpret_cast<std::uintptr_t>(to), f = reinterpret_cast<std::uintptr_t>(from);
+  if (!sim_active_worker) {  // host code: the first byte tells
+    observe(f, 1, operation::load, pc, 0);
+    observe(t, 1, operation::store, pc, 0);
+    return;
+  }
+  for (; bytes >= 16 && t % 16 == 0 && f % 16 == 0; bytes -= 16, t += 16, f += 16) {
+    observe(f, 16, operation::load, pc, depth);
+    observe(t, 16, operation::store, pc, depth);
+  }
+  observe_range(f, bytes, operation::load, pc, depth);
+  observe_range(t, bytes, operation::store, pc, depth);
+}
+
 }  // namespace
 
 void observe_atomic(const volatile void* address, std::size_t bytes, const void* pc) {
@@ -1105,9 +1122,9 @@ extern "C" void __sanitizer_cov_trace_pc() {
 extern "C" void __ubsan_handle_out_of_bounds(void*, void* index) {
   if (sim::worker* self = sim_active_worker)
     sim::note_access(*self,
-                sim::make_site(reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)), 0, sim::operation::index,
-                               sim::depth_here()),
-                reinterpret_cast<std::uintptr_t>(index));
+                     sim::make_site(reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)), 0,
+                                    sim::operation::index, sim::depth_here()),
+                     reinterpret_cast<std::uintptr_t>(index));
 }
 
 #define SIM_HOOK(name, bytes, op)                                                                                   \
@@ -1121,15 +1138,21 @@ extern "C" void __ubsan_handle_out_of_bounds(void*, void* index) {
     sim::observe(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::op, __builtin_return_address(0), \
                  sim::depth_here());                                                                                \
   }
-#define SIM_HOOKS(bytes)                                                \
-  SIM_HOOK(__tsan_read##bytes, bytes, load)                             \
-  SIM_HOOK(__tsan_write##bytes, bytes, store)                           \
-  SIM_HOOK(__tsan_unaligned_read##bytes, bytes, load)                   \
-  SIM_HOOK(__tsan_unaligned_write##bytes, bytes, store)                 \
-  SIM_VOLATILE_HOOK(__tsan_volatile_read##bytes, bytes, load)           \
-  SIM_VOLATILE_HOOK(__tsan_volatile_write##bytes, bytes, store)         \
-  SIM_VOLATILE_HOOK(__tsan_unaligned_volatile_read##bytes, bytes, load) \
-  SIM_VOLATILE_HOOK(__tsan_unaligned_volatile_write##bytes, bytes, store)
+// The compiler knows of these that the type need not lie on a multiple of its size: the device takes it by words.
+#define SIM_UNALIGNED_HOOK(name, bytes, op)                                                  \
+  extern "C" void name(void* address) {                                                      \
+    sim::observe_range(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::op, \
+                       __builtin_return_address(0), sim::depth_here());                      \
+  }
+#define SIM_HOOKS(bytes)                                                 \
+  SIM_HOOK(__tsan_read##bytes, bytes, load)                              \
+  SIM_HOOK(__tsan_write##bytes, bytes, store)                            \
+  SIM_UNALIGNED_HOOK(__tsan_unaligned_read##bytes, bytes, load)          \
+  SIM_UNALIGNED_HOOK(__tsan_unaligned_write##bytes, bytes, store)        \
+  SIM_VOLATILE_HOOK(__tsan_volatile_read##bytes, bytes, load)            \
+  SIM_VOLATILE_HOOK(__tsan_volatile_write##bytes, bytes, store)          \
+  SIM_UNALIGNED_HOOK(__tsan_unaligned_volatile_read##bytes, bytes, load) \
+  SIM_UNALIGNED_HOOK(__tsan_unaligned_volatile_write##bytes, bytes, store)
 SIM_HOOKS(1)
 SIM_HOOKS(2)
 SIM_HOOKS(4)
@@ -1152,6 +1175,22 @@ void __tsan_write_range(void* address, std::size_t bytes) {
 }
 void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 void __tsan_atomic_signal_fence(int) {}
+}
+
+// simcc gives kernels these for memcpy and its kind, which compilers also make of copies in the source (clang: of each
+// struct over 8 bytes).
+#define SIM_COPY(name)                                                                                 \
+  extern "C" void* sim_##name(void* to, const void* from, std::size_t bytes) {                         \
+    if (bytes > 0) sim::observe_copy(to, from, bytes, __builtin_return_address(0), sim::depth_here()); \
+    return std::name(to, from, bytes);                                                                 \
+  }
+SIM_COPY(memcpy)
+SIM_COPY(memmove)
+extern "C" void* sim_memset(void* to, int value, std::size_t bytes) {
+  if (sim_active_worker)
+    sim::observe_range(reinterpret_cast<std::uintptr_t>(to), bytes, sim::operation::store, __builtin_return_address(0),
+                       sim::depth_here());
+  return std::memset(to, value, bytes);
 }
 
 // The runtime of an instrumented atomic has to do the operation itself.

@@ -107,9 +107,14 @@ TEST_F(Sectors, VectorsMoveWhole) {
   EXPECT_EQ(loads(two), 8);
   EXPECT_EQ(stores(two), 8);
   const counts four = observe([&] { copy_as<<<4, 256>>>((float4*)out.data, (const float4*)in.data); });
+#ifdef __clang__  // takes a float4 apart of which one component is used alone
+  EXPECT_EQ(metric(four, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"), 4 * 32);
+  EXPECT_EQ(metric(four, "smsp__sass_data_bytes_mem_global_op_ld.sum"), 16 * 1024);
+#else
   EXPECT_EQ(loads(four), 16);
   EXPECT_EQ(stores(four), 16);
   EXPECT_EQ(metric(four, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"), 32);
+#endif
   // CUDA aligns float3 to 4 bytes: three loads of 12 sectors.
   const on_device<float> in3(ramp(3072)), out3(3072);
   const counts three = observe([&] { copy_as<<<4, 256>>>((float3*)out3.data, (const float3*)in3.data); });
@@ -127,6 +132,8 @@ __global__ void half_the_lanes(float* out) {
 TEST_F(Sectors, BranchesMakeTwoRequests) {
   const on_device<float> out(64);
   const counts c = observe([&] { half_the_lanes<<<1, 64>>>(out.data); });
+  // Without a function that is inlined, clang once left the kernel out of its table of addresses.
+  for (const auto& line : c.launches.at(0).lines) EXPECT_NE(line.file.find("device_test.cu"), std::string::npos);
   // g++ may merge the two stores into one; nvcc predicates. Sectors are the same whichever way.
   EXPECT_EQ(metric(c, "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"), 8);
 }
@@ -274,6 +281,22 @@ TEST_F(Sectors, CacheHintsAreThisLine) {
   EXPECT_EQ(loads(c), 16);
   EXPECT_EQ(stores(c), 16);
   for (const auto& line : c.launches.at(0).lines) EXPECT_NE(line.file.find("device_test.cu"), std::string::npos);
+}
+
+struct row {
+  float x[8];
+};
+__global__ void copy_bytes(float* out, const float* in) {
+  memcpy(out + 8 * threadIdx.x, in + 8 * threadIdx.x, 8 * sizeof(float));
+  *reinterpret_cast<row*>(out + 256 + 8 * threadIdx.x) = *reinterpret_cast<const row*>(in + 256 + 8 * threadIdx.x);
+}
+
+TEST_F(Sectors, CopiesOfMemoryAreAccesses) {
+  const on_device<float> in(ramp(512)), out(512);
+  const counts c = observe([&] { copy_bytes<<<1, 32>>>(out.data, in.data); });
+  EXPECT_EQ(metric(c, "dram__bytes_read.sum"), 2048);
+  EXPECT_EQ(metric(c, "dram__bytes_write.sum"), 2048);
+  EXPECT_EQ(out.host(), ramp(512));
 }
 
 template <class T>
@@ -502,6 +525,9 @@ TEST_F(Checkers, HostPointersAreIllegal) {
 __global__ void misaligned_load(float* out, const float* in) { *(float4*)out = *(const float4*)(in + 1); }
 
 TEST_F(Checkers, Misaligned) {
+#ifdef __clang__
+  GTEST_SKIP() << "clang makes a memcpy of this copy, which may lie anywhere";
+#endif
   const on_device<float> in(ramp(64)), out(4);
   const std::string r = only_report(observe([&] { misaligned_load<<<1, 1>>>(out.data, in.data); }));
   EXPECT_NE(r.find("misaligned global load of 16 bytes; its address must be a multiple of 16"), std::string::npos) << r;

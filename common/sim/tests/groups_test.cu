@@ -171,12 +171,9 @@ TEST(LaunchByAddress, CooperativeGridMustFit) {
 
 TEST(LaunchByAddress, Extended) {
   const managed_ints out(40);
-  cudaLaunchAttribute attributes[2] = {};
+  cudaLaunchAttribute attributes[1] = {};
   attributes[0].id = cudaLaunchAttributeCooperative;
   attributes[0].val.cooperative = 1;
-  attributes[1].id = cudaLaunchAttributeClusterDimension;
-  attributes[1].val.clusterDim.x = 2;
-  attributes[1].val.clusterDim.y = attributes[1].val.clusterDim.z = 1;
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(2);
   config.blockDim = dim3(32);

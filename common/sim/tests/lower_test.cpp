@@ -1,52 +1,197 @@
-// Launches as people write them, and text that only looks like one.
+// Launches as people write them, text that only looks like one, and what is refused.
 #include "../tools/lower.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
+
+#include "../tools/refuse.hpp"
 
 namespace {
 
 using sim::lower_launches;
 
-std::string launch(const std::string& kernel, const std::string& configuration) {
+/// As an argument of a macro, or in one.
+std::string in_line(const std::string& kernel, const std::string& configuration) {
   return "SIM_KERNEL(" + kernel + ")(::sim::configure(" + configuration + "))";
+}
+/// In ordinary text: on a line of its own, `before` has it.
+std::string aligned(const std::string& before, const std::string& kernel, const std::string& configuration, int line) {
+  const std::string back = "\n#line " + std::to_string(line) + "\n";
+  std::size_t column = before.size();
+  std::string text = before + " ::sim::named_kernel(\"" + kernel + "\", [=](auto... sim_arguments) SIM_QUIET {" + back +
+                     std::string(column, ' ') + kernel;
+  column += kernel.size() + 3;
+  text += "(sim_arguments...); })(::sim::configure(" + back + std::string(column, ' ') + configuration;
+  column += configuration.size() + 3;
+  return text + "))" + back + std::string(column, ' ');
+}
+
+TEST(LowerLaunches, FindsTheKernelsName) {
+  for (const char* kernel : {"k",
+                             "ns::k",
+                             "::ns::k",
+                             "k<int>",
+                             "k<int, 4>",
+                             "ns::k<float, true>",
+                             "k<a<b>>",
+                             "k<a<b<c>>>",
+                             "k<a<b<c<d>>>>",
+                             "k<(3 > 2)>",
+                             "k<(N>2)>",
+                             "k<N << 1>",
+                             "k<1 << 2, a<b>>",
+                             "k<(a >> 1)>",
+                             "k<a <= b>",
+                             "k<a < b>",
+                             "k<'>'>",
+                             "KERNEL(float)",
+                             "(k)",
+                             "(ns::k<int>)",
+                             "ns<int>::k<4>",
+                             "::ns::k<T>",
+                             "k<f(1), x[2]>",
+                             "k<p->q>",
+                             "k<T> /* why */",
+                             "k // why\n",
+                             "k<int,\n  4>",
+                             "k<decltype(x)>",
+                             "k<T{}>",
+                             "k\xc3\xa9"})
+    EXPECT_EQ(lower_launches(std::string("f(") + kernel + "<<<g, b>>>(x));"), "f(" + in_line(kernel, "g, b") + "(x));");
 }
 
 TEST(LowerLaunches, FindsTheKernelExpression) {
-  for (const char* kernel : {"k", "ns::k", "::ns::k", "k<int>", "k<int, 4>", "ns::k<float, true>", "k<a<b>>",
-                             "k<(3 > 2)>", "object.member", "pointer->member", "table[i]", "table[i][j + 1]", "make(x)",
-                             "(flag ? a : b)", "ns<int>::k<4>", "object.template k<3>", "this->k", "k<f(1), x[2]>"})
-    EXPECT_EQ(lower_launches(std::string("{ ") + kernel + "<<<g, b>>>(x); }"),
-              "{ " + launch(kernel, "g, b") + "(x); }");
+  for (const char* kernel :
+       {"object.member", "pointer->member", "table[i]", "table[i][j + 1]", "make(x)", "make<int>(x)", "(flag ? a : b)",
+        "(*pointer)", "object.template k<3>", "this->k", "static_cast<f*>(p)", "ns::table[i < 3]"})
+    EXPECT_EQ(lower_launches(std::string("f(") + kernel + "<<<g, b>>>(x));"),
+              "f(SIM_KERNEL_VALUE(" + std::string(kernel) + ")(::sim::configure(g, b))(x));");
+  EXPECT_EQ(lower_launches("t[1]<<<g>>>(x);"),
+            " ::sim::named_kernel(\"t[1]\", [sim_kernel = \n#line 1\nt[1]](auto... sim_arguments) SIM_QUIET { "
+            "sim_kernel(sim_arguments...); })(::sim::configure(\n#line 1\n       g))\n#line 1\n           (x);");
 }
 
 TEST(LowerLaunches, KeepsConfigurations) {
-  for (const char* c : {"1, 1", "dim3(a, b), dim3{c, d}", "g, b, n * sizeof(float), stream", "(n + 255) / 256, 256",
-                        "f(a, h(b)), b", "n >> 3, 1 << 5", " g , b ", "g, b /* why */, 0, s"})
-    EXPECT_EQ(lower_launches(std::string("k<<<") + c + ">>>(x);"), launch("k", c) + "(x);");
+  for (const char* c : {"1, 1",
+                        "dim3(a, b), dim3{c, d}",
+                        "g, b, n * sizeof(float), stream",
+                        "(n + 255) / 256, 256",
+                        "f(a, h(b)), b",
+                        "n >> 3, 1 << 5",
+                        " g , b ",
+                        "g, b /* why */, 0, s",
+                        "f<a<b<int>>>(), 2",
+                        "n < 5 ? 1 : 2, 256",
+                        "grid<int, 3>(), 1",
+                        "1, size<a<b>>",
+                        "1, size<a>",
+                        "g, // grid\n b",
+                        "n > 5 ? 1 : 2, 256",
+                        "a<b>::c, f<d>(e) >> 2",
+                        "(f)([&] { return \">>>\"; }), 1",
+                        "1, ')'",
+                        "1, R\"(>>>)\"[0]",
+                        "a < b, c < d, e < f"})
+    EXPECT_EQ(lower_launches(std::string("f(k<<<") + c + ">>>(x));"), "f(" + in_line("k", c) + "(x));");
 }
 
-TEST(LowerLaunches, WorksBehindStatementsAndInMacros) {
-  EXPECT_EQ(lower_launches("if (x) k<<<1, 2>>>();"), "if (x) " + launch("k", "1, 2") + "();");
-  EXPECT_EQ(lower_launches("else k<<<1, 2>>>();"), "else " + launch("k", "1, 2") + "();");
-  EXPECT_EQ(lower_launches("return k<<<1, 2>>>();"), "return " + launch("k", "1, 2") + "();");
+TEST(LowerLaunches, WorksBehindStatements) {
+  for (const std::string before :
+       {"", "if (x) ", "else ", "return ", "do ", "a, ", "{ ", "x = 1; ", "case 1:", "if constexpr (a<b>::c) ",
+        "auto f = [=] { ", "(void)", "\t  ", "here:", "/* k<<< */ ", "if (a) f(b); "})
+    EXPECT_EQ(lower_launches(before + "k<<<1, 2>>>(3); }"), aligned(before, "k", "1, 2", 1) + "(3); }");
+  EXPECT_EQ(lower_launches("a;\n\n  k<int><<<g>>>(x);\n  b;"),
+            "a;\n\n" + aligned("  ", "k<int>", "g", 3) + "(x);\n  b;");
+  EXPECT_EQ(lower_launches("\xEF\xBB\xBFk<<<1>>>();"), "\xEF\xBB\xBF" + aligned("", "k", "1", 1) + "();");
+  EXPECT_EQ(lower_launches("k<<<1>>>();\r\nb;\r\n"), aligned("", "k", "1", 1) + "();\r\nb;\r\n");
+}
+
+TEST(LowerLaunches, StaysOnTheLineInMacros) {
   EXPECT_EQ(lower_launches("#define GO(k) k<<<1, 2>>>(3)\nGO(f);"),
-            "#define GO(k) " + launch("k", "1, 2") + "(3)\nGO(f);");
-  EXPECT_EQ(lower_launches("auto f = [=] { k<<<1, 2>>>(); };"), "auto f = [=] { " + launch("k", "1, 2") + "(); };");
+            "#define GO(k) " + in_line("k", "1, 2") + "(3)\nGO(f);");
+  EXPECT_EQ(lower_launches("#define GO (k)<<<1, 2>>>(3)"), "#define GO " + in_line("(k)", "1, 2") + "(3)");
+  EXPECT_EQ(
+      lower_launches("#define GO(...) \\\n  do { \\\n    k<T><<<g, \\\n b>>>(__VA_ARGS__); \\\n  } while (0)\n"),
+      "#define GO(...) \\\n  do { \\\n    " + in_line("k<T>", "g, \\\n b") + "(__VA_ARGS__); \\\n  } while (0)\n");
+  EXPECT_EQ(lower_launches("#define GO(...) \\ \r\n k<<<1>>>(__VA_ARGS__) \\\r\n\r\n"),
+            "#define GO(...) \\ \r\n " + in_line("k", "1") + "(__VA_ARGS__) \\\r\n\r\n");
+  EXPECT_EQ(lower_launches("CHECK([&] { k<<<1, 2>>>(); });"), "CHECK([&] { " + in_line("k", "1, 2") + "(); });");
+  EXPECT_EQ(lower_launches("k<<<1>>>(x, [&] { j<<<2>>>(); });"),
+            aligned("", "k", "1", 1) + "(x, [&] { " + in_line("j", "2") + "(); });");
+  // What a branch leaves open, the other one does not close.
+  EXPECT_EQ(lower_launches("#if A\nf(\n#else\ng(\n#endif\nk<<<1>>>());"),
+            "#if A\nf(\n#else\ng(\n#endif\n" + in_line("k", "1") + "());");
 }
 
 TEST(LowerLaunches, LeavesAloneWhatIsNoLaunch) {
-  for (const char* text :
-       {"// k<<<1, 2>>>()\n", "/* k<<<1, 2>>>() */", "\"k<<<1, 2>>>()\"", "R\"(k<<<1, 2>>>())\"", "R\"x(a)\" k<<< )x\"",
-        "'<'", "a << b >> c", "x<y<z>>", "1'000'000", "", "\\", "\"unfinished"})
+  for (const char* text : {"// k<<<1, 2>>>()\n",
+                           "// \\\n k<<<1, 2>>>()\n",
+                           "// \\\r\n k<<<1, 2>>>()\r\n",
+                           "/* k<<<1, 2>>>() */",
+                           "\"k<<<1, 2>>>()\"",
+                           "R\"(k<<<1, 2>>>())\"",
+                           "R\"x(a)\" k<<< )x\"",
+                           "u8R\"(\" k<<<1>>>)\"",
+                           "'<'",
+                           "a << b >> c",
+                           "x<y<z>>",
+                           "1'000'000",
+                           "",
+                           "\\",
+                           "\"unfinished",
+                           "operator<<<char>(s, \"\");",
+                           "std::operator<< <char>(s, 1)",
+                           "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other\n",
+                           "#error do not use k<<<1, 2>>>\n",
+                           "\"a\\\nk<<<1>>>()\"",
+                           "\"a\\\r\nk<<<1>>>()\"",
+                           "\xEF\xBB\xBF// a mark\r\n",
+                           "no newline",
+                           "#include <it's>\n\"k<<<1>>>\""})
     EXPECT_EQ(lower_launches(text), text);
+}
+
+std::string refused(const std::string& source) {
+  const std::string lowered = lower_launches(source);
+  const std::size_t begin = lowered.find("GCC error \\\"");
+  if (begin == std::string::npos) return "not refused: " + lowered;
+  return "line " + std::to_string(1 + std::count(lowered.begin(), lowered.begin() + static_cast<long>(begin), '\n')) +
+         ": " + lowered.substr(begin + 12, lowered.find("\\\"", begin + 12) - begin - 12);
+}
+
+TEST(LowerLaunches, SaysWhatIsWrong) {
+  EXPECT_EQ(refused("\n\nk<<<1, 2(x);"), "line 3: this <<< has no >>>");
+  EXPECT_EQ(refused("\n<<<1, 2>>>(x);"), "line 2: there is no kernel before this <<<");
+  EXPECT_EQ(refused("; )<<<1, 1>>>(x);"), "line 1: there is no kernel before this <<<");
+  EXPECT_EQ(refused("return <<<1, 1>>>(x);"), "line 1: there is no kernel before this <<<");
+  EXPECT_EQ(refused("k<<<>>>(x);"), "line 1: <<<>>> needs a grid and a block");
+  EXPECT_EQ(
+      refused("#define ARGS(g, b) <<<g, b>>>"),
+      "line 1: this macro has a <<< without its kernel, which is not simulated; write kernel<<<grid, block>>> into it");
+  const std::string branches =
+      ": this launch begins in one branch of an #if and ends in another; write the whole launch into each";
+  EXPECT_EQ(refused("#if A\nk\n#else\nj\n#endif\n<<<1>>>();"), "line 6" + branches);
+  EXPECT_EQ(refused("k<<<1,\n#if A\n2>>>();\n#else\n3>>>();\n#endif"), "line 1" + branches);
+  EXPECT_EQ(lower_launches("k<<<1,\n#if A\n2\n#else\n3\n#endif\n>>>();").find("GCC"), std::string::npos);
+}
+
+TEST(LowerLaunches, RefusesLaunchesByKernels) {
+  const std::string nested =
+      "line 2: a kernel that launches kernels (dynamic parallelism) is not simulated; launch it from the host";
+  for (const char* head :
+       {"__global__ void a(int x = f({}))", "template <int N>\n__device__ auto a() -> int",
+        "struct s { __host__ __device__ void f()", "auto f = [=] __device__ (int)", "for_each(x, [=] __device__ (int)"})
+    EXPECT_EQ(refused(std::string(head) + " { if (x) {\nk<<<1, 1>>>(); } }").substr(8), nested.substr(8)) << head;
+  for (const char* before :
+       {"__global__ void k() {} void main()", "__device__ int x; void f()", "__global__ void k(); void f()",
+        "struct s { __device__ void f() {} void g()", "#define G __global__\nvoid f()"})
+    EXPECT_EQ(refused(std::string(before) + " { k<<<1, 1>>>(); }").substr(0, 11), "not refused") << before;
 }
 
 TEST(LowerLaunches, KeepsTheTypesOfKernelsCastToVoid) {
   const std::string kernels =
-      "__global__ void __launch_bounds__(64, 2) k(int); template <int N> __global__ void t();\n";
+      "__global__ void __launch_bounds__(64, 2) k(int); template <int N> __global__ void t(); cudaLaunchParams p;\n";
   const auto lowered = [&](const std::string& text) { return lower_launches(kernels + text).substr(kernels.size()); };
   EXPECT_EQ(lowered("f((void*)k, 1);"), "f((void*)::sim::kernel_address(k), 1);");
   EXPECT_EQ(lowered("f((const void *)&ns::k);"), "f((const void *)::sim::kernel_address(&ns::k));");
@@ -58,43 +203,69 @@ TEST(LowerLaunches, KeepsTheTypesOfKernelsCastToVoid) {
     EXPECT_EQ(lowered(text), text);
 }
 
-TEST(LowerLaunches, KeepsEveryLine) {
-  const std::string source = "a;\nk<int,\n  4>\n<<<grid,\n block /* two\nlines */,\n 0>>>(x,\n y);\n";
-  const std::string lowered = lower_launches(source);
-  EXPECT_EQ(std::count(lowered.begin(), lowered.end(), '\n'), std::count(source.begin(), source.end(), '\n'));
-  EXPECT_NE(lowered.find("SIM_KERNEL(k<int,\n  4>\n)"), std::string::npos);
-}
+// ---- what is not simulated
+// ----------------------------------------------------------------------------------------------
 
-TEST(LowerLaunches, SaysWhatIsWrong) {
-  const auto message = [](const std::string& source) -> std::string {
-    try {
-      return lower_launches(source);
-    } catch (const sim::lowering_error& e) {
-      return "line " + std::to_string(e.line) + ": " + e.what();
-    }
-  };
-  EXPECT_EQ(message("\n\nk<<<1, 2(x);"), "line 3: this <<< has no >>>");
-  EXPECT_EQ(message("\n<<<1, 2>>>(x);"), "line 2: there is no kernel before this <<<");
-  EXPECT_EQ(message("k<<<>>>(x);"), "line 1: <<<>>> needs a grid and a block");
-  EXPECT_EQ(message("; )<<<1, 1>>>(x);"), "line 1: cannot find what this <<< launches: unbalanced brackets before it");
-}
-
-// Whatever the text, the answer is a text of as many lines or a lowering_error; never a crash or an endless loop.
-TEST(LowerLaunches, SurvivesAnyText) {
-  const char* const pieces[] = {
-      "k",  "<<<", ">>>", "(",    ")",        "<",   ">",  "::", ".",        "->",      "[",          "]", "{",
-      "}",  ";",   ",",   "\n",   "\"",       "'",   "//", "/*", "*/",       "R\"(",    ")\"",        "#", "\\",
-      "1'", "if",  " ",   "\\\n", "template", "int", ">>", "<<", "operator", "(void*)", "__global__", "&"};
-  std::mt19937 random(7);
-  for (int round = 0; round < 50'000; ++round) {
-    std::string text;
-    for (unsigned n = random() % 24; n > 0; --n) text += pieces[random() % std::size(pieces)];
-    try {
-      const std::string lowered = lower_launches(text);
-      ASSERT_EQ(std::count(lowered.begin(), lowered.end(), '\n'), std::count(text.begin(), text.end(), '\n')) << text;
-    } catch (const sim::lowering_error&) {
-    }
+/// All that is refused, a line each.
+std::string all_refused(const std::string& source) {
+  std::string all;
+  for (const sim::edit& e : sim::refusals(source, sim::tokens_of(source))) {
+    const std::size_t begin = e.text.find("GCC error ");
+    const std::size_t quote = e.text.find('"', begin);
+    const std::size_t length = e.text.find_first_of("\\\"", quote + 1) - quote - 1;
+    all += std::to_string(1 + std::count(source.begin(), source.begin() + static_cast<long>(e.at), '\n')) + ": " +
+           e.text.substr(quote + 1, length) + "\n";
   }
+  return all;
+}
+
+TEST(Refusals, NameWhatReplacesInlinePtx) {
+  const auto device = [](const std::string& statement) {
+    return all_refused("__device__ void f() {\n" + statement + "\n}");
+  };
+  EXPECT_EQ(device("asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(x));"),
+            "2: inline PTX (%laneid) is not simulated; use the linear thread index % 32\n");
+  EXPECT_EQ(device("asm volatile(\"cp.async.cg.shared.global [%0], [%1], 16;\\n\" :: \"r\"(a), \"l\"(b));"),
+            "2: inline PTX (cp.async) is not simulated; use __pipeline_memcpy_async (cuda_pipeline.h)\n");
+  EXPECT_EQ(device("asm volatile (\"bar.sync 0;\");"),
+            "2: inline PTX (bar.sync) is not simulated; use __syncthreads() or a cooperative group\n");
+  EXPECT_EQ(device("asm(\"{ .reg .pred p;\\n\"\n \"  mma.sync.aligned.m16n8k8 ... }\");"),
+            "2: inline PTX (mma.sync) is not simulated; use wmma::mma_sync (mma.h)\n");
+  EXPECT_EQ(device("asm(\"ld.global.nc.f32 %0, [%1];\" : \"=f\"(x) : \"l\"(p));"),
+            "2: inline PTX (ld.global.nc) is not simulated; use __ldg\n");
+  EXPECT_EQ(device("asm(\"bfind.u32 %0, %1;\" : \"=r\"(x) : \"r\"(y));"),
+            "2: inline PTX is not simulated; rewrite it in CUDA C++\n");
+  EXPECT_EQ(device("asm(CODE : \"=r\"(x));"), "2: inline PTX is not simulated; rewrite it in CUDA C++\n");
+  EXPECT_NE(all_refused("#define LANE(x) \\\n  asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(x))"), "");
+}
+
+TEST(Refusals, PassWhatIsNoPtx) {
+  for (const char* text :
+       {"__device__ void f() { asm volatile(\"\" ::: \"memory\"); }",
+        "__device__ void f() { asm(\" \\n\" : \"+r\"(x)); }",
+        "void f() { asm volatile(\"rdtsc\" : \"=a\"(lo), \"=d\"(hi)); }", "void f() { asm(\"rep; nop\"); }",
+        "void f() { asm(\".byte 0x0f\"); }", "int x asm(\"name\");", "// asm(\"mov.u32 %0, %%laneid;\")",
+        "const char* s = \"asm(bar.sync)\";", "/* cudaTextureObject_t */", "#ifdef __cluster_dims__\n#endif",
+        "struct texture {}; texture<int> t;", "object.cluster_group",
+        "#include <cuda_fp16.h>\n#include \"my_cufft.h\""})
+    EXPECT_EQ(all_refused(text), "") << text;
+}
+
+TEST(Refusals, OfWhatTheDeviceLacks) {
+  EXPECT_EQ(all_refused("\n#include <cufft.h>\n# include \"cusparse.h\"\n#include <cudnn.h>"),
+            "2: cuFFT is not simulated; write the kernel yourself, or run this on a GPU\n"
+            "3: cuSPARSE is not simulated; write the kernel yourself, or run this on a GPU\n"
+            "4: cuDNN is not simulated; write the kernel yourself, or run this on a GPU\n");
+  EXPECT_EQ(all_refused("__global__ void __cluster_dims__(2, 1, 1) k();\nauto c = cg::this_cluster();"),
+            "1: thread-block clusters are not simulated; use a grid of single blocks\n"
+            "2: thread-block clusters are not simulated; use a grid of single blocks\n");
+  EXPECT_EQ(all_refused("a[0].id = cudaLaunchAttributeClusterDimension;"),
+            "1: thread-block clusters are not simulated; use a grid of single blocks\n");
+  EXPECT_NE(all_refused("__global__ void k(const __grid_constant__ CUtensorMap map);"), "");
+  EXPECT_NE(all_refused("cuda::ptx::cp_async_bulk_commit_group();"), "");
+  EXPECT_EQ(all_refused("texture<float, 2> t;\ncudaTextureObject_t o;"),
+            "1: textures and surfaces are not simulated; read the array through a pointer\n"
+            "2: textures and surfaces are not simulated; read the array through a pointer\n");
 }
 
 }  // namespace

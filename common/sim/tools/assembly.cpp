@@ -103,6 +103,13 @@ class editor {
     if (in_function_) instruction(i, s);
   }
 
+  /// Copies in kernels are accesses too.
+  void redirect_copy(std::size_t i, string_view callee) {
+    for (const string_view name : {"memcpy", "memmove", "memset"})
+      if (callee == name || callee == string(name) + "@PLT")
+        lines_[i].replace(lines_[i].find(name), name.size(), "sim_" + string(name));
+  }
+
   void directive(std::size_t i, string_view s) {
     const string_view word = first_word(s);
     if (word == ".section" || word == ".text" || word == ".data" || word == ".bss" || word == ".popsection") {
@@ -136,6 +143,7 @@ class editor {
     const string_view mnemonic = first_word(s);
     if (starts(mnemonic, "call")) {
       const string_view callee = trim(s.substr(mnemonic.size()));
+      redirect_copy(i, callee);
       if (starts(callee, "__sanitizer_cov_trace_pc")) {
         block b;
         b.trace = i;
@@ -161,6 +169,7 @@ class editor {
     if (blocks_.empty()) return;
     block& b = blocks_.back();
     if (mnemonic[0] == 'j') {
+      redirect_copy(i, trim(s.substr(mnemonic.size())));
       if (!b.skip.empty() || mnemonic == "jmp") b.straight = false;
       b.skip = trim(s.substr(mnemonic.size()));
       b.before_skip = b.count[instructions];

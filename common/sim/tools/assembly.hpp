@@ -9,6 +9,7 @@ namespace sim {
 /// - A gap behind each shared array, so that an overrun does not reach the next one.
 /// - A section `sim_blocks`: what each basic block computes (block_info in src/internal.hpp).
 /// - Basic blocks that access memory need not be traced: their first access tells as much.
+/// - memcpy and its kind become sim_memcpy, which observes what it copies.
 /// The text is that of g++ or clang++ for x86-64 Linux.
 std::string edit_assembly(const std::string& text);
 

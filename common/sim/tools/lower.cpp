@@ -1,188 +1,185 @@
 #include "lower.hpp"
 
 #include <algorithm>
-#include <cctype>
+#include <optional>
 #include <set>
 #include <string_view>
-#include <vector>
 
 namespace sim {
 namespace {
 
-struct token {
-  std::size_t begin, end;  // [begin, end) in the source
-  char kind;               // 'i' identifier or number, 'p' punctuation, 's' string or character
-};
-
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-
-/// All tokens, without comments. Punctuation comes one character a token, but for <<<, >>>, :: and ->.
-class scanner {
- public:
-  explicit scanner(const std::string& text) : text_(text) {}
-
-  std::vector<token> run() {
-    while (at_ < text_.size()) step();
-    return std::move(tokens_);
-  }
-
- private:
-  bool starts(std::string_view what) const { return text_.compare(at_, what.size(), what) == 0; }
-  void push(std::size_t begin, char kind) { tokens_.push_back({begin, at_, kind}); }
-
-  void step() {
-    const std::size_t begin = at_;
-    const char c = text_[at_];
-    if (std::isspace(static_cast<unsigned char>(c)) || c == '\\') {
-      ++at_;
-    } else if (starts("//")) {
-      while (at_ < text_.size() && (text_[at_] != '\n' || text_[at_ - 1] == '\\')) ++at_;
-    } else if (starts("/*")) {
-      const std::size_t end = text_.find("*/", at_ + 2);
-      at_ = end == std::string::npos ? text_.size() : end + 2;
-    } else if (raw_string()) {
-      push(begin, 's');
-    } else if (c == '"' || c == '\'') {
-      quoted(c);
-      push(begin, 's');
-    } else if (is_word(c)) {
-      // A number may hold ' as a separator: 1'000.
-      const bool number = std::isdigit(static_cast<unsigned char>(c));
-      while (at_ < text_.size() && (is_word(text_[at_]) || (number && text_[at_] == '\'' && at_ + 1 < text_.size() &&
-                                                            is_word(text_[at_ + 1]))))
-        ++at_;
-      push(begin, 'i');
-    } else {
-      at_ += starts("<<<") || starts(">>>") ? 3 : starts("::") || starts("->") ? 2 : 1;
-      push(begin, 'p');
-    }
-  }
-
-  void quoted(char quote) {
-    for (++at_; at_ < text_.size() && text_[at_] != quote && text_[at_] != '\n'; ++at_)
-      if (text_[at_] == '\\') ++at_;
-    at_ = std::min(at_ + 1, text_.size());
-  }
-
-  /// R"delimiter( ... )delimiter", also with u8, u, U or L before it.
-  bool raw_string() {
-    std::size_t r = at_;
-    for (std::string_view prefix : {"u8R\"", "uR\"", "UR\"", "LR\"", "R\""})
-      if (starts(prefix)) {
-        r = at_ + prefix.size();
-        break;
-      }
-    if (r == at_) return false;
-    const std::size_t open = text_.find('(', r);
-    if (open == std::string::npos || open - r > 16) return false;
-    const std::string close = ")" + text_.substr(r, open - r) + "\"";
-    const std::size_t end = text_.find(close, open);
-    at_ = end == std::string::npos ? text_.size() : end + close.size();
-    return true;
-  }
-
-  const std::string& text_;
-  std::size_t at_ = 0;
-  std::vector<token> tokens_;
-};
-
 class lowering {
  public:
-  explicit lowering(const std::string& source) : source_(source), tokens_(scanner(source).run()) { find_kernels(); }
+  lowering(const std::string& source, const std::vector<token>& tokens)
+      : source_(source), tokens_(tokens), places_(places_of(source, tokens)) {}
 
-  std::string run() {
-    std::vector<std::pair<std::size_t, std::string>> inserts;  // where, what; sorted below
-    std::vector<std::pair<token, std::string>> replaces;
+  std::vector<edit> run() {
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
       if (text(i) != "<<<") continue;
-      const std::size_t begin = kernel_begin(i), end = configuration_end(i);
-      inserts.emplace_back(tokens_[begin].begin, "SIM_KERNEL(");
-      replaces.emplace_back(tokens_[i], ")(::sim::configure(");
-      replaces.emplace_back(tokens_[end], "))");
+      if (tokens_[i].directive != 0 && !in_definition(i)) continue;  // #error, #pragma message
+      launch_ = i;
+      if (const std::optional<std::string> wrong = lower()) edits_.push_back({tokens_[i].begin, 3, refusal(*wrong)});
     }
-    for (std::size_t i = 0; i < tokens_.size(); ++i) {
-      const std::size_t end = erased_kernel_end(i);
-      if (end == i) continue;
-      inserts.emplace_back(tokens_[i].begin, "::sim::kernel_address(");
-      inserts.emplace_back(tokens_[end - 1].end, ")");
-    }
-    std::string result;
-    std::size_t from = 0;
-    const auto copy_to = [&](std::size_t to) {
-      result.append(source_, from, to - from);
-      from = to;
-    };
-    std::size_t insert = 0, replace = 0;
-    std::sort(inserts.begin(), inserts.end());
-    std::sort(replaces.begin(), replaces.end(),
-              [](const auto& a, const auto& b) { return a.first.begin < b.first.begin; });
-    while (insert < inserts.size() || replace < replaces.size()) {
-      if (replace == replaces.size() ||
-          (insert < inserts.size() && inserts[insert].first <= replaces[replace].first.begin)) {
-        copy_to(inserts[insert].first);
-        result += inserts[insert++].second;
-      } else {
-        copy_to(replaces[replace].first.begin);
-        result += replaces[replace].second;
-        from = replaces[replace++].first.end;
-      }
-    }
-    copy_to(source_.size());
-    return result;
+    return std::move(edits_);
   }
 
  private:
   std::string_view text(std::size_t i) const {
     return std::string_view(source_).substr(tokens_[i].begin, tokens_[i].end - tokens_[i].begin);
   }
-  int line(std::size_t i) const {
-    return 1 + static_cast<int>(
-                   std::count(source_.begin(), source_.begin() + static_cast<std::ptrdiff_t>(tokens_[i].begin), '\n'));
+  bool same_text(std::size_t i) const { return tokens_[i].directive == tokens_[launch_].directive; }
+  bool touches(std::size_t i) const { return i > 0 && tokens_[i - 1].end == tokens_[i].begin; }
+
+  /// Returns what is wrong with it, if something is.
+  std::optional<std::string> lower() {
+    if (places_[launch_].in_device_code && tokens_[launch_].directive == 0)
+      return "a kernel that launches kernels (dynamic parallelism) is not simulated; launch it from the host";
+    floor_ = tokens_[launch_].directive == 0 ? 0 : definition_body(launch_);
+    const std::optional<std::size_t> first = kernel_begin();
+    if (!first) {
+      if (tokens_[launch_].directive != 0)
+        return "this macro has a <<< without its kernel, which is not simulated; write kernel<<<grid, block>>> into it";
+      return launch_ > 0 && !same_text(launch_ - 1) ? branches : "there is no kernel before this <<<";
+    }
+    const std::optional<std::size_t> last = configuration_end();
+    if (!last) return "this <<< has no >>>";
+    if (*last == launch_ + 3) return "<<<>>> needs a grid and a block";
+    if (places_[*first].branch != places_[launch_].branch || places_[*last].branch != places_[launch_].branch)
+      return branches;
+
+    const std::size_t kernel = tokens_[*first].begin, open = tokens_[launch_].begin, close = tokens_[*last].end - 3;
+    // No directive may stand in a macro or in its arguments, so no #line either.
+    aligned_ = tokens_[launch_].directive == 0 && places_[launch_].parentheses == 0;
+    const bool value = is_value(*first);
+    if (aligned_) {
+      edits_.push_back({kernel, 0,
+                        " ::sim::named_kernel(\"" + kernel_name(*first) + "\", " +
+                            (value ? "[sim_kernel = " : "[=](auto... sim_arguments) SIM_QUIET {") + realign(kernel)});
+      edits_.push_back({open, 3,
+                        (value ? "](auto... sim_arguments) SIM_QUIET { sim_kernel" : "") +
+                            std::string("(sim_arguments...); })(::sim::configure(") + realign(open + 3)});
+    } else {
+      edits_.push_back({kernel, 0, value ? "SIM_KERNEL_VALUE(" : "SIM_KERNEL("});
+      edits_.push_back({open, 3, ")(::sim::configure("});
+    }
+    edits_.push_back({close, 3, "))" + realign(close + 3)});
+    return std::nullopt;
+  }
+
+  static constexpr const char* branches =
+      "this launch begins in one branch of an #if and ends in another; write the whole launch into each";
+
+  /// What the next character needs to keep the line and the column that it has in the source.
+  std::string realign(std::size_t at) const {
+    if (!aligned_) return "";
+    const auto line = std::count(source_.begin(), source_.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+    const std::size_t line_begin =
+        line == 0 ? (source_.starts_with("\xEF\xBB\xBF") ? 3 : 0) : source_.rfind('\n', at - 1) + 1;
+    return "\n#line " + std::to_string(line + 1) + "\n" + std::string(at - line_begin, ' ');
+  }
+
+  /// As # in a macro would write it: one blank where there are any, none of the comments.
+  std::string kernel_name(std::size_t first) const {
+    std::string name;
+    for (std::size_t i = first; i < launch_; ++i) {
+      if (i > first && !touches(i)) name += ' ';
+      for (const char c : text(i)) {
+        if (tokens_[i].kind == 's' && (c == '"' || c == '\\')) name += '\\';
+        name += c == '\n' ? ' ' : c;
+      }
+    }
+    return name;
+  }
+
+  // ---- the kernel
+
+  /// Not a name, which may be a template's or a macro's, but an expression. It is evaluated once, on the host.
+  bool is_value(std::size_t first) const {
+    const bool parenthesis = text(first) == "(";
+    int angles = 0, within = 0;  // open template arguments; brackets in them
+    for (std::size_t i = first + parenthesis; i + parenthesis < launch_; ++i) {
+      const std::string_view t = text(i);
+      if (angles > 0 && (t == "(" || t == "[" || t == "{")) ++within;
+      if (angles > 0 && (t == ")" || t == "]" || t == "}")) --within;
+      if (within > 0) continue;
+      if (t == "<") ++angles;
+      if (t == ">") --angles;
+      if (angles > 0 || t == ">" || t == "::") continue;
+      if (t == "(" && i > first && tokens_[i - 1].kind == 'i' && is_macro_name(text(i - 1))) return false;
+      if (tokens_[i].kind != 'i') return true;
+    }
+    return false;
+  }
+  static bool is_macro_name(std::string_view word) {
+    return std::none_of(word.begin(), word.end(), [](char c) { return 'a' <= c && c <= 'z'; });
+  }
+
+  bool in_definition(std::size_t i) const {
+    const std::size_t hash = directive_begin(i);
+    return hash + 1 < i && text(hash + 1) == "define";
+  }
+  std::size_t directive_begin(std::size_t i) const {
+    while (i > 0 && tokens_[i - 1].directive == tokens_[i].directive) --i;
+    return i;
+  }
+  /// The first token behind `#define NAME` or `#define NAME(parameters)`.
+  std::size_t definition_body(std::size_t i) const {
+    std::size_t body = directive_begin(i) + 3;
+    if (body < i && text(body) == "(" && touches(body)) {
+      while (body < i && text(body) != ")") ++body;
+      ++body;
+    }
+    return body;
   }
 
   /// From the token that closes a pair of brackets back to the one that opens it.
-  std::size_t open_of(std::size_t close, std::size_t launch) const {
-    const bool angle = text(close)[0] == '>';
+  std::optional<std::size_t> open_of(std::size_t close) const {
+    const bool angle = text(close) == ">";
     int depth = 0;
-    for (std::size_t i = close + 1; i-- > 0;) {
+    for (std::size_t i = close + 1; i-- > floor_;) {
       const std::string_view t = text(i);
-      if (tokens_[i].kind == 's' || t == "->") continue;
-      const bool closes = angle ? t[0] == '>' : t == ")" || t == "]" || t == "}";
-      const bool opens = angle ? t[0] == '<' : t == "(" || t == "[" || t == "{";
-      if (angle && (t == ")" || t == "]")) {
-        i = open_of(i, launch);
+      if (!same_text(i)) continue;
+      if (angle && (t == ")" || t == "]" || t == "}")) {
+        const std::optional<std::size_t> open = open_of(i);
+        if (!open) break;
+        i = *open;
         continue;
       }
       if (angle && (t == ";" || t == "{" || t == "}")) break;
-      if (closes) depth += static_cast<int>(t.size());
-      if (opens && (depth -= static_cast<int>(t.size())) <= 0) return i;
+      if (angle ? t == ">" : t == ")" || t == "]" || t == "}") ++depth;
+      if ((angle ? t == "<" : t == "(" || t == "[" || t == "{") && --depth <= 0) return i;
     }
-    throw lowering_error(line(launch), "cannot find what this <<< launches: unbalanced brackets before it");
+    return std::nullopt;
   }
 
   /// The first token of the expression that names the kernel: `name`, `ns::name<int, 4>`, `object.member`, `table[i]`.
-  std::size_t kernel_begin(std::size_t launch) const {
-    const auto missing = [&] { return lowering_error(line(launch), "there is no kernel before this <<<"); };
-    if (launch == 0) throw missing();
-    std::size_t i = launch - 1;
+  std::optional<std::size_t> kernel_begin() const {
+    if (launch_ <= floor_ || !same_text(launch_ - 1)) return std::nullopt;
+    std::size_t i = launch_ - 1;
+    bool in_template = false;
     for (;;) {
-      while (text(i)[0] == '>' || text(i) == ")" || text(i) == "]") {
+      while (text(i) == ">" || text(i) == ")" || text(i) == "]") {
         const bool parenthesis = text(i) == ")";
-        i = open_of(i, launch);
-        const bool callee = i > 0 && (tokens_[i - 1].kind == 'i' || text(i - 1) == "]" || text(i - 1)[0] == '>');
+        in_template |= text(i) == ">";
+        const std::optional<std::size_t> open = open_of(i);
+        if (!open) return std::nullopt;
+        i = *open;
+        const bool callee =
+            i > floor_ && same_text(i - 1) && (tokens_[i - 1].kind == 'i' || text(i - 1) == "]" || text(i - 1) == ">");
         if (parenthesis && (!callee || is_keyword(text(i - 1)))) return i;  // (expression)<<<
-        if (i == 0) throw missing();
+        if (i <= floor_) return std::nullopt;
         --i;
       }
-      if (tokens_[i].kind != 'i' || is_keyword(text(i))) throw missing();
-      if (i > 0 && text(i - 1) == "template") --i;
-      if (i == 0) return i;
+      if (tokens_[i].kind != 'i' || is_keyword(text(i)) || !same_text(i)) return std::nullopt;
+      if (i > floor_ && text(i - 1) == "template") --i;
+      if (i <= floor_ || !same_text(i - 1)) return i;
       const std::string_view before = text(i - 1);
+      const bool has_left = i >= floor_ + 2 && same_text(i - 2);
       if (before == "::") {
-        if (i < 2 || (tokens_[i - 2].kind != 'i' && text(i - 2)[0] != '>') || is_keyword(text(i - 2))) return i - 1;
+        if (!has_left || (tokens_[i - 2].kind != 'i' && text(i - 2) != ">") || is_keyword(text(i - 2))) return i - 1;
         i -= 2;
-      } else if (before == "." || before == "->") {
-        if (i < 2) throw missing();
+      } else if (before == "." || before == "->" || (before == "<" && in_template)) {  // <: it was k<a < b>
+        if (!has_left) return std::nullopt;
         i -= 2;
       } else {
         return i;
@@ -196,20 +193,63 @@ class lowering {
     return false;
   }
 
-  std::size_t configuration_end(std::size_t launch) const {
+  // ---- the configuration
+
+  /// The last of the three > that end it. Others close template arguments, or shift.
+  std::optional<std::size_t> configuration_end() const {
+    std::optional<std::size_t> doubtful;
     int depth = 0;
-    for (std::size_t i = launch + 1; i < tokens_.size(); ++i) {
+    std::size_t templates = 0;  // opened by `name <`; it may also be a comparison
+    for (std::size_t i = launch_ + 1; i < tokens_.size() && same_text_or_conditional(i); ++i) {
       const std::string_view t = text(i);
-      if (tokens_[i].kind == 's') continue;
+      if (!same_text(i)) continue;
       if (t == "(" || t == "[" || t == "{") ++depth;
       if (t == ")" || t == "]" || t == "}") --depth;
       if (depth < 0 || (t == ";" && depth == 0) || t == "<<<") break;
-      if (t == ">>>" && depth == 0) {
-        if (i == launch + 1) throw lowering_error(line(launch), "<<<>>> needs a grid and a block");
-        return i;
-      }
+      if (depth > 0) continue;
+      if (t == "<" && tokens_[i - 1].kind == 'i') ++templates;
+      if (t != ">") continue;
+      std::size_t run = 1;
+      while (i + 1 < tokens_.size() && text(i + 1) == ">" && touches(i + 1)) ++i, ++run;
+      if (run >= 3 && templates < run) return i;
+      if (run >= 3 && !doubtful) doubtful = i;
+      if (templates >= run) templates -= run;
     }
-    throw lowering_error(line(launch), "this <<< has no >>>");
+    return doubtful;
+  }
+  bool same_text_or_conditional(std::size_t i) const { return same_text(i) || tokens_[launch_].directive == 0; }
+
+  const std::string& source_;
+  const std::vector<token>& tokens_;
+  std::vector<place> places_;
+  std::vector<edit> edits_;
+  std::size_t launch_ = 0, floor_ = 0;  // the token <<<; the first that can be its kernel
+  bool aligned_ = false;
+};
+
+/// Kernels that are cast to void*, in files that launch by address: the cast would lose the types of their arguments.
+class erased_kernels {
+ public:
+  erased_kernels(const std::string& source, const std::vector<token>& tokens) : source_(source), tokens_(tokens) {
+    find_kernels();
+  }
+
+  void add_to(std::vector<edit>& edits) const {
+    bool by_address = false;
+    for (std::size_t i = 0; i < tokens_.size(); ++i)
+      by_address |= text(i).starts_with("cudaLaunch") || text(i).starts_with("cudaGraph");
+    if (!by_address) return;
+    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      const std::size_t end = erased_kernel_end(i);
+      if (end == i) continue;
+      edits.push_back({tokens_[i].begin, 0, "::sim::kernel_address("});
+      edits.push_back({tokens_[end - 1].end, 0, ")"});
+    }
+  }
+
+ private:
+  std::string_view text(std::size_t i) const {
+    return std::string_view(source_).substr(tokens_[i].begin, tokens_[i].end - tokens_[i].begin);
   }
 
   /// The names of the file's own kernels: what stands before the first ( behind __global__.
@@ -259,12 +299,18 @@ class lowering {
   }
 
   const std::string& source_;
-  std::vector<token> tokens_;
+  const std::vector<token>& tokens_;
   std::set<std::string> kernels_;
 };
 
 }  // namespace
 
-std::string lower_launches(const std::string& source) { return lowering(source).run(); }
+std::vector<edit> launch_edits(const std::string& source, const std::vector<token>& tokens) {
+  std::vector<edit> edits = lowering(source, tokens).run();
+  erased_kernels(source, tokens).add_to(edits);
+  return edits;
+}
+
+std::string lower_launches(const std::string& source) { return apply(source, launch_edits(source, tokens_of(source))); }
 
 }  // namespace sim

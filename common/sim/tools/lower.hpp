@@ -1,19 +1,19 @@
 // Turns `kernel<<<grid, block>>>(x)` into what a C++ compiler can read; nothing else changes and no line moves.
 #pragma once
 
-#include <stdexcept>
 #include <string>
+#include <vector>
+
+#include "tokens.hpp"
 
 namespace sim {
 
-/// What the source says wrong, and in which line.
-struct lowering_error : std::runtime_error {
-  lowering_error(int at, const std::string& message) : std::runtime_error(message), line(at) {}
-  int line;
-};
+/// Replaces each launch `K<<<C>>>` by what SIM_KERNEL(K)(::sim::configure(C)) stands for (sim/launch.h). Everything
+/// keeps its line and, outside of macros and their arguments, its column: #line says where it was. A launch that makes
+/// no sense becomes a refusal.
+std::vector<edit> launch_edits(const std::string& source, const std::vector<token>& tokens);
 
-/// The same text with each launch `K<<<C>>>` replaced by `SIM_KERNEL(K)(::sim::configure(C))`; as many lines as before.
-/// Throws lowering_error for a launch without an end, or with nothing to launch.
+/// The same text with its launches replaced.
 std::string lower_launches(const std::string& source);
 
 }  // namespace sim

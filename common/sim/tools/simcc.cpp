@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "assembly.hpp"
-#include "lower.hpp"
+#include "headers.hpp"
 
 namespace {
 
@@ -93,11 +93,11 @@ int main(int argc, char** argv) {
   const std::string object = object_only ? output.string() : output.string() + ".o";
   const std::string lowered = object + ".lowered.cpp", assembly = object + ".s";
   if (output.has_parent_path()) fs::create_directories(output.parent_path());
+  sim::lowered_file file;
   try {
-    write_file(lowered, "#line 1 \"" + source.string() + "\"\n" + sim::lower_launches(read_file(source)));
-  } catch (const sim::lowering_error& e) {
-    std::cerr << source.string() << ":" << e.line << ": error: " << e.what() << "\n";
-    return 1;
+    file = sim::lower_with_headers(source, lowered, flags);
+  } catch (const std::exception& e) {
+    stop(e.what());
   }
 
   words compile = {compiler, "-std=c++20", "-O2", "-g1", "-D__CUDACC__", "-D__NVCC__", "-D__CUDA_ARCH__=900",
@@ -107,25 +107,26 @@ int main(int argc, char** argv) {
                    "-ffp-contract=fast"};
   if (__builtin_cpu_supports("fma")) compile.emplace_back("-mfma");  // as on a GPU: one rounding
   if (compiler.find("clang") == std::string::npos) {
-    for (const char* f :
-         {"-fno-tree-sra", "-fno-tree-vectorize", "-fsanitize=bounds", "-fsanitize-coverage=trace-pc", "--param",
-          "tsan-instrument-func-entry-exit=0", "--param", "tsan-distinguish-volatile=1", "-fno-extern-tls-init",
-          // Lanes that have taken different ways meet again: no copies of what follows a branch, and it comes
-          // later in memory.
-          "-fno-thread-jumps", "-fno-reorder-blocks", "-fno-reorder-blocks-and-partition",
-          // A store through a null argument stays one, to be seen.
-          "-fno-delete-null-pointer-checks"})
+    for (const char* f : {"-fno-tree-sra", "-fno-tree-vectorize", "-fsanitize=bounds", "-fsanitize-coverage=trace-pc",
+                          "--param", "tsan-instrument-func-entry-exit=0", "--param", "tsan-distinguish-volatile=1",
+                          "-fno-extern-tls-init", "-fno-builtin-memcpy", "-fno-builtin-memmove", "-fno-builtin-memset",
+                          // Lanes that have taken different ways meet again: no copies of what follows a branch, and it
+                          // comes later in memory.
+                          "-fno-thread-jumps", "-fno-reorder-blocks", "-fno-reorder-blocks-and-partition",
+                          // A store through a null argument stays one, to be seen.
+                          "-fno-delete-null-pointer-checks"})
       compile.emplace_back(f);
   } else {
     // Profiling's: without it, functions that inline nothing have no address range in -gdwarf-aranges.
-    for (const char* f :
-         {"-gdwarf-aranges", "-fdebug-info-for-profiling", "-mllvm", "-tsan-instrument-func-entry-exit=0", "-mllvm", "-tsan-distinguish-volatile=1",
-          "-mllvm", "-tsan-instrument-read-before-write=1", "-fno-builtin", "-fno-unroll-loops", "-fno-vectorize",
-          "-fno-slp-vectorize", "-fsanitize=array-bounds", "-fsanitize-coverage=trace-pc,no-prune"})
+    for (const char* f : {"-gdwarf-aranges", "-fdebug-info-for-profiling", "-mllvm",
+                          "-tsan-instrument-func-entry-exit=0", "-mllvm", "-tsan-distinguish-volatile=1", "-mllvm",
+                          "-tsan-instrument-read-before-write=1", "-fno-builtin", "-fno-unroll-loops", "-fno-vectorize",
+                          "-fno-slp-vectorize", "-fsanitize=array-bounds", "-fsanitize-coverage=trace-pc,no-prune"})
       compile.emplace_back(f);
   }
   compile.insert(compile.end(), {"-isystem", SIM_INCLUDE, "-iquote", source.parent_path().string()});
   if (!dependencies.empty()) compile.insert(compile.end(), {"-MD", "-MF", dependencies, "-MT", object});
+  if (file.refused) compile.emplace_back("-Wfatal-errors");
   words link_flags;
   for (const std::string& f : flags) (f.starts_with("-l") || f.starts_with("-L") ? link_flags : compile).push_back(f);
   compile.insert(compile.end(), {"-S", lowered, "-o", assembly});
@@ -133,6 +134,7 @@ int main(int argc, char** argv) {
   write_file(assembly, sim::edit_assembly(read_file(assembly)));
   run({compiler, "-c", assembly, "-o", object});
   fs::remove(assembly);
+  if (!dependencies.empty()) file.name_originals(dependencies);
   if (object_only) return 0;
 
   words link = {compiler, object, "-o", output.string(), SIM_LIBRARY};

@@ -8,7 +8,7 @@
 // those that touch memory on behalf of another line, which they report themselves.
 #ifdef __clang__
 #define SIM_UNCOUNTED no_sanitize("coverage")
-#define SIM_UNHOOKED disable_sanitizer_instrumentation  // of atomics, too
+#define SIM_UNHOOKED disable_sanitizer_instrumentation  // no_sanitize("thread") leaves the atomics hooked
 #else
 #define SIM_UNCOUNTED no_sanitize_coverage
 #define SIM_UNHOOKED no_sanitize("thread")

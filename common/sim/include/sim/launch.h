@@ -1,4 +1,5 @@
-// What `kernel<<<grid, block, shared, stream>>>(arguments)` becomes: SIM_KERNEL(kernel)(configure(...))(arguments).
+// What `kernel<<<grid, block, shared, stream>>>(arguments)` becomes: SIM_KERNEL(kernel)(configure(...))(arguments), or
+// what that macro stands for.
 #pragma once
 
 #include <cstddef>
@@ -164,5 +165,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
   }(std::forward<Arguments>(arguments)...);
 }
 
-#define SIM_KERNEL(...) \
-  ::sim::named_kernel(#__VA_ARGS__, [=](auto... sim_arguments) SIM_QUIET { __VA_ARGS__(sim_arguments...); })
+#define SIM_KERNEL(...) ::sim::named_kernel(#__VA_ARGS__, [=](auto... sim_arguments) SIM_QUIET { __VA_ARGS__(sim_arguments...); })
+// For an expression that gives a kernel: `table[i]`, `object->kernel`.
+#define SIM_KERNEL_VALUE(...) \
+  ::sim::named_kernel(#__VA_ARGS__, [sim_kernel = __VA_ARGS__](auto... sim_arguments) SIM_QUIET { sim_kernel(sim_arguments...); })

@@ -1,0 +1,21 @@
+// Where the compiler thinks that it is: std::source_location, which clang 14 lacks; its own functions take its place.
+#pragma once
+
+#ifndef __clang__
+#include <source_location>
+#endif
+
+struct place {
+  const char* file;
+  unsigned line, column;
+#ifdef __clang__
+  static place here(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE(),
+                    unsigned column = __builtin_COLUMN()) {
+    return {file, line, column};
+  }
+#else
+  static place here(std::source_location at = std::source_location::current()) {
+    return {at.file_name(), at.line(), at.column()};
+  }
+#endif
+};

@@ -1,0 +1,124 @@
+// Launches as public programs write them: they compile, run the right kernel, and leave every place where it was.
+#include <cuda_runtime.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "launches/kernels.cuh"
+
+namespace ns {
+__global__ void set(int* x, int value) { *x = value; }
+template <bool Large>
+__global__ void choose(int* x) { *x = Large ? 1000 : 1; }
+template <class T>
+struct wrapped {
+  using type = T;
+};
+template <class T>
+constexpr int size_of() { return static_cast<int>(sizeof(T)); }
+}  // namespace ns
+
+// clang-format off
+namespace {
+
+struct Launches : testing::Test {
+  void SetUp() override {
+    ASSERT_EQ(cudaMalloc(&x, sizeof *x), cudaSuccess);
+    ASSERT_EQ(cudaMemset(x, 0, sizeof *x), cudaSuccess);
+  }
+  void TearDown() override { cudaFree(x); }
+  int value() const {
+    int v = -1;
+    EXPECT_EQ(cudaMemcpy(&v, x, sizeof v, cudaMemcpyDeviceToHost), cudaSuccess);
+    return v;
+  }
+  int* x = nullptr;
+};
+
+#define LAUNCH(kernel, ...) kernel<<<1, 1>>>(__VA_ARGS__)
+#define LAUNCH_LONG(kernel, grid, ...)   \
+  do {                                   \
+    kernel<<<(grid), /* why not */ 1     \
+      >>>(__VA_ARGS__);                  \
+  } while (0)
+#define CALL(...) do { __VA_ARGS__; EXPECT_EQ(cudaGetLastError(), cudaSuccess); } while (0)
+#define SET ns::set
+int one() { return 1; }
+
+TEST_F(Launches, InMacros) {
+  LAUNCH(ns::set, x, 1);
+  EXPECT_EQ(value(), 1);
+  LAUNCH_LONG(SET, 1, x, 2);
+  EXPECT_EQ(value(), 2);
+  CALL((ns::set<<<1, 1>>>(x, 3)));
+  CALL(SET<<<one(), one()>>>(x, 4));
+  EXPECT_EQ(value(), 4);
+}
+
+TEST_F(Launches, OfTemplates) {
+  add<3><<<1, 1>>>(x);
+  add<(3 > 2)><<<1, 1>>>(x);
+  ::add<2, ns::wrapped<ns::wrapped<int>::type>::type><<<1, 1>>>(x);
+  EXPECT_EQ(value(), 6);
+  ns::choose<(1 > 2)><<<1, 1>>>(x);
+  EXPECT_EQ(value(), 1);
+  ::ns::choose<true>
+      <<<ns::size_of<ns::wrapped<ns::wrapped<int>>>(), 1 << 2 >> 2>>>  // shifts and templates
+      (x);
+  EXPECT_EQ(value(), 1000);
+}
+
+TEST_F(Launches, OfPointersAndMembers) {
+  void (*pointer)(int*, int) = ns::set;
+  void (*table[])(int*, int) = {ns::set, nullptr};
+  struct { void (*member)(int*, int); } object{ns::set}, *to = &object;
+  pointer<<<1, 1>>>(x, 1); EXPECT_EQ(value(), 1);
+  (*pointer)<<<1, 1>>>(x, 2); EXPECT_EQ(value(), 2);
+  table[1 - 1]<<<1, 1>>>(x, 3); EXPECT_EQ(value(), 3);
+  object.member<<<1, 1>>>(x, 4); EXPECT_EQ(value(), 4);
+  to->member<<<1, 1>>>(x, 5); EXPECT_EQ(value(), 5);
+  (x ? pointer : nullptr)<<<1, 1>>>(x, 6); EXPECT_EQ(value(), 6);
+  [&] { pointer<<<1, [] { return ">>>"[0] == '>' ? 1 : 0; }()>>>(x, 7); }(); EXPECT_EQ(value(), 7);
+}
+
+TEST_F(Launches, BetweenConditionals) {
+  ns::set<<<1,
+#if 1
+            1
+#else
+            0
+#endif
+            >>>(x, 8);
+  EXPECT_EQ(value(), 8);
+#ifdef NOT_DEFINED
+  this is <<< not a launch
+#endif
+}
+
+TEST_F(Launches, InHeaders) {
+  add_five(x);
+  twice(x);
+  EXPECT_EQ(value(), 10);
+  const place at = in_header();
+  EXPECT_EQ(at.line, 17u);
+  EXPECT_EQ(std::string(at.file), header_file());
+  EXPECT_TRUE(header_file().ends_with("tests/launches/kernels.cuh")) << header_file();
+  EXPECT_EQ(scale_line, 4);
+}
+
+TEST_F(Launches, KeepLinesAndColumns) {
+  const int line = __LINE__;
+  ns::set<<<1, 1>>>(x, place::here().column); const unsigned after = place::here().column;
+  const int line_after = __LINE__;
+  EXPECT_EQ(line_after - line, 2);
+#ifdef __clang__
+  const int open = 0;  // it gives the beginning of the call
+#else
+  const int open = 11;  // g++ its parenthesis
+#endif
+  EXPECT_EQ(value(), 24 + open);
+  EXPECT_EQ(after, 70u + open);
+  EXPECT_TRUE(std::string(__FILE__).ends_with("tests/launches_test.cu")) << __FILE__;
+}
+
+}  // namespace

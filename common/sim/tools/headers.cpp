@@ -1,0 +1,175 @@
+#include "headers.hpp"
+
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+
+#include "lower.hpp"
+#include "refuse.hpp"
+
+namespace sim {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct include {
+  std::size_t at, length;  // of "name" or <name> in the text
+  fs::path found;
+  bool beside;  // the file that includes it
+};
+
+struct file {
+  std::string text;
+  std::vector<edit> edits;
+  bool refused = false;
+  std::vector<include> includes;
+  fs::path written;  // not empty: this stands for it
+};
+
+std::string read(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw std::runtime_error("cannot read " + path.string());
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+void write(const fs::path& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  if (!out.flush()) throw std::runtime_error("cannot write " + path.string());
+}
+
+std::string quoted(const fs::path& path) {
+  std::string result = "\"";
+  for (const char c : path.string()) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + '"';
+}
+
+class program {
+ public:
+  program(const fs::path& source, const std::vector<std::string>& flags) : source_(fs::canonical(source)) {
+    quote_folders_.push_back(source.parent_path());
+    for (std::size_t i = 0; i < flags.size(); ++i)
+      for (const std::string option : {"-iquote", "-I"}) {
+        if (!flags[i].starts_with(option)) continue;
+        auto& folders = option == "-I" ? folders_ : quote_folders_;
+        if (flags[i].size() > option.size())
+          folders.emplace_back(flags[i].substr(option.size()));
+        else if (i + 1 < flags.size())
+          folders.emplace_back(flags[i + 1]);
+      }
+    visit(source_);
+  }
+
+  lowered_file write_to(const fs::path& lowered, const fs::path& name) {
+    files_.at(source_).written = lowered;
+    for (bool more = true; more;) {  // to those that include what is written
+      more = false;
+      for (auto& [path, f] : files_) {
+        bool must = !f.edits.empty();
+        for (const include& i : f.includes) must |= !files_.at(i.found).written.empty();
+        if (!must || !f.written.empty()) continue;
+        f.written = fs::absolute(lowered).string() + "." + std::to_string(++written_) + "." + path.filename().string();
+        more = true;
+      }
+    }
+    lowered_file result;
+    for (const auto& [path, f] : files_) {
+      if (f.written.empty()) continue;
+      const fs::path original = path == source_ ? name : path;
+      write(f.written, "#line 1 " + quoted(original) + "\n" + text_of(path, f));
+      result.refused |= f.refused;
+      result.originals.emplace_back(f.written.string(), original.string());
+    }
+    return result;
+  }
+
+ private:
+  void visit(const fs::path& path) {
+    if (!files_.emplace(path, file{}).second) return;
+    file f;
+    f.text = read(path);
+    const std::vector<token> tokens = tokens_of(f.text);
+    f.edits = launch_edits(f.text, tokens);
+    for (edit& e : refusals(f.text, tokens)) f.edits.push_back(std::move(e));
+    for (const edit& e : f.edits) f.refused |= e.text.find("GCC error") != std::string::npos;
+    find_includes(path, f, tokens);
+    for (const include& i : f.includes) visit(i.found);
+    files_.at(path) = std::move(f);
+  }
+
+  void find_includes(const fs::path& path, file& f, const std::vector<token>& tokens) const {
+    const auto text = [&](std::size_t i) { return f.text.substr(tokens[i].begin, tokens[i].end - tokens[i].begin); };
+    for (std::size_t i = 0; i + 2 < tokens.size(); ++i) {
+      if (tokens[i].directive == 0 || tokens[i + 2].directive != tokens[i].directive) continue;
+      const bool includes = text(i) == "#" && text(i + 1) == "include";
+      const bool asks = text(i) == "__has_include" && text(i + 1) == "(";
+      if (!includes && !asks) continue;
+      const std::size_t begin = tokens[i + 2].begin;
+      const char close = f.text[begin] == '"' ? '"' : f.text[begin] == '<' ? '>' : '\0';
+      const std::size_t end = close ? f.text.find_first_of(std::string("\n") + close, begin + 1) : std::string::npos;
+      if (end == std::string::npos || f.text[end] == '\n') continue;
+      const std::string name = f.text.substr(begin + 1, end - begin - 1);
+      const include found = find(path, name, close == '"');
+      if (!found.found.empty()) f.includes.push_back({begin, end + 1 - begin, found.found, found.beside});
+    }
+  }
+
+  include find(const fs::path& from, const std::string& name, bool quotes) const {
+    std::vector<fs::path> candidates;
+    if (quotes) candidates.push_back(from.parent_path() / name);
+    if (quotes)
+      for (const fs::path& folder : quote_folders_) candidates.push_back(folder / name);
+    for (const fs::path& folder : folders_) candidates.push_back(folder / name);
+    std::error_code ignored;
+    for (const fs::path& candidate : candidates)
+      if (fs::is_regular_file(candidate, ignored))
+        return {0, 0, fs::canonical(candidate), quotes && &candidate == &candidates.front()};
+    return {0, 0, {}, false};
+  }
+
+  std::string text_of(const fs::path& path, const file& f) const {
+    std::vector<edit> edits = f.edits;
+    for (const include& i : f.includes) {
+      const fs::path& stand_in = files_.at(i.found).written;
+      if (!stand_in.empty() && i.found != source_)
+        edits.push_back({i.at, i.length, quoted(stand_in)});
+      else if (i.beside && path != source_)  // it is beside the original only
+        edits.push_back({i.at, i.length, quoted(i.found)});
+    }
+    std::string text = apply(f.text, std::move(edits));
+    return text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text;  // no file begins here any more
+  }
+
+  fs::path source_;
+  std::vector<fs::path> quote_folders_, folders_;
+  std::map<fs::path, file> files_;
+  int written_ = 0;
+};
+
+}  // namespace
+
+lowered_file lower_with_headers(const fs::path& source, const fs::path& lowered,
+                                const std::vector<std::string>& flags) {
+  return program(source, flags).write_to(lowered, source);
+}
+
+void lowered_file::name_originals(const fs::path& dependencies) const {
+  std::string text = read(dependencies);
+  for (const auto& [file, original] : originals)
+    for (std::size_t at = text.find(file); at != std::string::npos; at = text.find(file, at + original.size())) {
+      if (at + file.size() < text.size() && text[at + file.size()] == '.') {
+        ++at;
+        continue;
+      }
+      text.replace(at, file.size(), original);
+    }
+  write(dependencies, text);
+}
+
+}  // namespace sim

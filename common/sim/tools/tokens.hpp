@@ -1,0 +1,39 @@
+// The tokens of a C++ source, as far as launches need them: comments are gone, strings are whole, directives are known.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sim {
+
+struct token {
+  std::size_t begin, end;  ///< [begin, end) in the source
+  char kind;               ///< 'i' identifier or number, 'p' punctuation, 's' string or character
+  int directive;           ///< 0 in ordinary text, else the how-manieth # line of the file it belongs to
+};
+
+/// Punctuation comes one character a token, but for :: -> << <= and <<<. Of operator<<<T> the third < is on its own.
+std::vector<token> tokens_of(const std::string& source);
+
+/// Where a token stands.
+struct place {
+  int parentheses = 0;          ///< how many are open around it
+  bool in_device_code = false;  ///< in the body of something declared __global__ or __device__
+  int branch = 0;               ///< the #if, #else or #elif whose text it is in; 0 outside of all
+};
+std::vector<place> places_of(const std::string& source, const std::vector<token>& tokens);
+
+/// One replacement in a source.
+struct edit {
+  std::size_t at, length;
+  std::string text;
+};
+/// The source with all edits made; none may overlap another.
+std::string apply(const std::string& source, std::vector<edit> edits);
+
+/// Text that makes the compiler stop with `message` in this line, unless the preprocessor leaves the line out.
+std::string refusal(const std::string& message);
+
+}  // namespace sim
