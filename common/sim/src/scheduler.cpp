@@ -80,6 +80,45 @@ enum class outcome { finished, broken_off, waits_for_others, waits_for_grid };
 
 }  // namespace
 
+/// Where the workers of a grid stand, as one word: how far the grid has got, and how many workers have no block left,
+/// wait at a barrier of the grid, or have found no block of theirs that can go on since it got that far.
+class standing {
+ public:
+  std::uint64_t progress() const { return word_.load() >> 24; }
+  void got_further() {
+    change([](std::uint64_t w) { return ((w >> 24) + 1) << 24 | (w & 0xffff00); });
+  }
+  void gone() { word_ += 0x10000; }
+  void at_grid_barrier() { word_ += 0x100; }
+  void pass_grid_barrier() {
+    change([](std::uint64_t w) { return ((w >> 24) + 1) << 24 | (w & 0xff0000); });
+  }
+  /// False where the grid has got further than `progress` meanwhile.
+  bool idle(std::uint64_t progress) {
+    std::uint64_t w = word_;
+    while (w >> 24 == progress)
+      if (word_.compare_exchange_weak(w, w + 1)) return true;
+    return false;
+  }
+  bool all_idle(unsigned workers) const {
+    const std::uint64_t w = word_;
+    return (w & 0xff) > 0 && (w & 0xff) + (w >> 8 & 0xff) + (w >> 16 & 0xff) == workers;
+  }
+  bool all_at_grid_barrier(unsigned workers) const {
+    const std::uint64_t w = word_;
+    return (w >> 8 & 0xff) + (w >> 16 & 0xff) == workers;
+  }
+
+ private:
+  template <class Change>
+  void change(Change to) {
+    std::uint64_t w = word_;
+    while (!word_.compare_exchange_weak(w, to(w))) {
+    }
+  }
+  std::atomic<std::uint64_t> word_{0};
+};
+
 struct grid_run {
   launched* what = nullptr;
   void (*body)(void*) = nullptr;
@@ -92,12 +131,10 @@ struct grid_run {
   std::atomic<std::uint64_t> next_block{0};
   std::atomic<bool> abort{false};
   // Blocks that wait for each other:
-  std::atomic<std::uint64_t> progress{0};  // grows when a block has got further
-  std::atomic<unsigned> idle{0};           // workers all of whose blocks wait, or that have none left
+  standing workers_stand;
   unsigned workers = 0;
   std::mutex mutex;
   std::condition_variable grid_barrier;
-  unsigned at_grid_barrier = 0, gone = 0;
   std::uint64_t grid_barriers = 0;
   std::atomic<std::uint64_t> finished_blocks{0};
 };
@@ -529,11 +566,7 @@ void worker::run(grid_run& grid) {
   frame_begin = reinterpret_cast<std::uintptr_t>(grid.frame);
   frame_bytes = grid.frame_bytes;
   if (!run_blocks()) grid.abort = true;
-  ++grid.idle;
-  {
-    const std::scoped_lock lock(grid.mutex);
-    ++grid.gone;
-  }
+  grid.workers_stand.gone();
   grid.grid_barrier.notify_all();
   if (stacks_made_ > max_threads) {  // after a cooperative launch
     madvise(stack_memory_ + max_threads * stack_bytes, (stacks_made_ - max_threads) * stack_bytes, MADV_DONTNEED);
@@ -566,7 +599,7 @@ bool worker::run_blocks() {
       spare_blocks_.pop_back();
       begin_block(*block, number);
       const outcome end = go_on_with(*block);
-      ++grid_->progress;
+      grid_->workers_stand.got_further();
       if (end == outcome::finished) {
         ++grid_->finished_blocks;
         give_back(block);
@@ -581,7 +614,7 @@ bool worker::run_blocks() {
     if (grid_->abort) return give_up();
     if (waiting.empty()) return true;
     // All blocks have begun: go round among those that wait.
-    const std::uint64_t before = grid_->progress;
+    const std::uint64_t before = grid_->workers_stand.progress();
     std::deque<running_block*> still;
     bool all_at_grid_barrier = true;
     while (!waiting.empty()) {
@@ -595,7 +628,7 @@ bool worker::run_blocks() {
       if (!at_grid || others) {
         bring_back(*block);
         end = go_on_with(*block);
-        if (block_got_further_) ++grid_->progress;
+        if (block_got_further_) grid_->workers_stand.got_further();
         set_aside(*block);
       }
       if (end == outcome::broken_off || grid_->abort) return give_up();
@@ -612,24 +645,22 @@ bool worker::run_blocks() {
     if (waiting.empty()) continue;
     if (all_at_grid_barrier) {
       if (!pass_grid_barrier(waiting)) return give_up();
-    } else if (grid_->progress == before && stuck(before, waiting)) {
+    } else if (stuck(before, waiting)) {
       return give_up();
     }
   }
 }
 
-/// None of this worker's blocks gets any further. Waits for other workers' blocks; true where those are stuck too.
+/// None of this worker's blocks has got any further. Waits for other workers' blocks; true where those are stuck too.
 bool worker::stuck(std::uint64_t progress, const std::deque<running_block*>& waiting) {
-  ++grid_->idle;
-  for (;;) {
-    if (grid_->progress != progress) {
-      --grid_->idle;
-      return false;
-    }
-    if (grid_->abort || grid_->idle == grid_->workers) break;
+  standing& all = grid_->workers_stand;
+  if (!all.idle(progress)) return false;
+  while (!grid_->abort && !all.all_idle(grid_->workers)) {
+    if (all.progress() != progress) return false;
     std::this_thread::yield();
   }
-  if (!grid_->abort || grid_->idle == grid_->workers)
+  if (all.progress() != progress && !grid_->abort) return false;
+  if (all.all_idle(grid_->workers))
     for (const running_block* block : waiting) report_infinite_wait(*block);
   return true;
 }
@@ -638,22 +669,11 @@ bool worker::stuck(std::uint64_t progress, const std::deque<running_block*>& wai
 bool worker::pass_grid_barrier(std::deque<running_block*>& waiting) {
   std::unique_lock lock(grid_->mutex);
   const std::uint64_t round = grid_->grid_barriers;
-  ++grid_->at_grid_barrier;
-  ++grid_->idle;
-  const auto last = [this] { return grid_->at_grid_barrier + grid_->gone == grid_->workers; };
-  while (round == grid_->grid_barriers && !last() && !grid_->abort) {
+  grid_->workers_stand.at_grid_barrier();
+  while (round == grid_->grid_barriers && !grid_->workers_stand.all_at_grid_barrier(grid_->workers) && !grid_->abort)
     grid_->grid_barrier.wait_for(lock, std::chrono::milliseconds(1));
-    // Another worker's blocks may wait in a loop for one that is here.
-    if (round == grid_->grid_barriers && !last() && grid_->idle == grid_->workers) grid_->abort = true;
-  }
-  --grid_->idle;
   if (grid_->abort) return false;
-  if (round == grid_->grid_barriers) {
-    ++grid_->grid_barriers;
-    ++grid_->progress;
-    grid_->at_grid_barrier = 0;
-    grid_->epoch = sim::begin_epoch();
-    grid_->grid_barrier.notify_all();
+  if (round == grid_->grid_barriers) {  // the first to see that all are there
     if (grid_->finished_blocks > 0) {
       const thread_state& t = waiting.front()->threads.front();
       observer_.report(fault::divergent_barrier, waiting_site(t), space::shared, {waiting.front()->number, 0}, 0, 0,
@@ -661,6 +681,10 @@ bool worker::pass_grid_barrier(std::deque<running_block*>& waiting) {
       grid_->abort = true;
       return false;
     }
+    grid_->workers_stand.pass_grid_barrier();
+    grid_->epoch = sim::begin_epoch();
+    ++grid_->grid_barriers;
+    grid_->grid_barrier.notify_all();
   }
   observer_.begin_epoch(grid_->epoch);
   for (running_block* block : waiting)

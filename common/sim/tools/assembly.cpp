@@ -89,7 +89,12 @@ class editor {
 
  private:
   void line(std::size_t i) {
-    const string_view s = trim(lines_[i]);
+    string_view s = lines_[i];
+    if (const std::size_t comment = s.find_last_of('#'); comment != string_view::npos && comment > 0 &&
+                                                         std::isspace(static_cast<unsigned char>(s[comment - 1])) &&
+                                                         s.find('"') == string_view::npos)
+      s = s.substr(0, comment);
+    s = trim(s);
     if (s.empty() || s[0] == '#') return;
     note_thread_local(s);
     if (s[0] == '.' && !is_label(s)) return directive(i, s);
