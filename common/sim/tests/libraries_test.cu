@@ -1,7 +1,12 @@
 // cuBLAS and cuRAND as programs call them.
 #include <cublas_v2.h>
+#include <cuda_profiler_api.h>
 #include <cuda_runtime.h>
+#include <curand.h>
+#include <curand_kernel.h>
 #include <gtest/gtest.h>
+
+#include <nvtx3/nvToolsExt.h>
 
 #include <cmath>
 #include <vector>
@@ -189,6 +194,97 @@ TEST_F(Blas, HostMatricesAreIllegal) {
   EXPECT_EQ(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 2, &one, a.data(), 2, a.data(), 2, &one, a.data(), 2),
             CUBLAS_STATUS_EXECUTION_FAILED);
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+}
+
+// ---- random numbers
+
+struct moments {
+  double mean = 0, variance = 0;
+  template <class T>
+  moments(const T* values, int n) {
+    for (int i = 0; i < n; ++i) mean += values[i] / double(n);
+    for (int i = 0; i < n; ++i) variance += (values[i] - mean) * (values[i] - mean) / n;
+  }
+};
+
+TEST(Random, HostInterface) {
+  const int n = 20000;
+  float *device = nullptr, host[8];
+  unsigned* counts = nullptr;
+  ASSERT_EQ(cudaMallocManaged(&device, n * sizeof(float)), cudaSuccess);
+  ASSERT_EQ(cudaMallocManaged(&counts, n * sizeof(unsigned)), cudaSuccess);
+  curandGenerator_t generator;
+  ASSERT_EQ(curandCreateGenerator(&generator, CURAND_RNG_PSEUDO_DEFAULT), CURAND_STATUS_SUCCESS);
+  ASSERT_EQ(curandSetPseudoRandomGeneratorSeed(generator, 1234), CURAND_STATUS_SUCCESS);
+  ASSERT_EQ(curandGenerateUniform(generator, device, n), CURAND_STATUS_SUCCESS);
+  const float first = device[0];
+  EXPECT_NEAR(moments(device, n).mean, 0.5, 0.01);
+  EXPECT_NEAR(moments(device, n).variance, 1 / 12.0, 0.003);
+  ASSERT_EQ(curandGenerateNormal(generator, device, n, 3, 2), CURAND_STATUS_SUCCESS);
+  EXPECT_NEAR(moments(device, n).mean, 3, 0.06);
+  EXPECT_NEAR(moments(device, n).variance, 4, 0.2);
+  EXPECT_EQ(curandGenerateNormal(generator, device, 3, 0, 1), CURAND_STATUS_LENGTH_NOT_MULTIPLE);
+  ASSERT_EQ(curandGeneratePoisson(generator, counts, n, 4), CURAND_STATUS_SUCCESS);
+  EXPECT_NEAR(moments(counts, n).mean, 4, 0.1);
+  curandDestroyGenerator(generator);
+  ASSERT_EQ(curandCreateGeneratorHost(&generator, CURAND_RNG_PSEUDO_PHILOX4_32_10), CURAND_STATUS_SUCCESS);
+  curandSetPseudoRandomGeneratorSeed(generator, 1234);
+  ASSERT_EQ(curandGenerateUniform(generator, host, 8), CURAND_STATUS_SUCCESS);
+  EXPECT_EQ(host[0], first);  // a seed gives the same again
+  curandDestroyGenerator(generator);
+  cudaDeviceReset();
+}
+
+template <class State>
+__global__ void draw(float* uniform, float* normal, unsigned* poisson) {
+  State state;
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  curand_init(42, i, 0, &state);
+  uniform[i] = curand_uniform(&state);
+  normal[i] = curand_normal(&state);
+  poisson[i] = curand_poisson(&state, 3);
+}
+__global__ void philox_words(unsigned* out) {
+  curandStatePhilox4_32_10_t state, skipped;
+  curand_init(0, 0, 0, &state);
+  for (int i = 0; i < 6; ++i) out[i] = curand(&state);
+  curand_init(0, 0, 5, &skipped);
+  out[6] = curand(&skipped);
+}
+
+TEST(Random, InKernels) {
+  const int n = 16384;
+  float *uniform = nullptr, *normal = nullptr;
+  unsigned* poisson = nullptr;
+  cudaMallocManaged(&uniform, n * 4);
+  cudaMallocManaged(&normal, n * 4);
+  cudaMallocManaged(&poisson, n * 4);
+  for (auto kernel : {draw<curandState>, draw<curandStatePhilox4_32_10_t>}) {
+    kernel<<<n / 128, 128>>>(uniform, normal, poisson);
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    EXPECT_NEAR(moments(uniform, n).mean, 0.5, 0.01);
+    EXPECT_NEAR(moments(uniform, n).variance, 1 / 12.0, 0.003);
+    EXPECT_NEAR(moments(normal, n).mean, 0, 0.03);
+    EXPECT_NEAR(moments(normal, n).variance, 1, 0.05);
+    EXPECT_NEAR(moments(poisson, n).mean, 3, 0.06);
+  }
+  philox_words<<<1, 1>>>(poisson);
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  // The generator's published answers for counter 0 and key 0 (Random123, kat_vectors).
+  EXPECT_EQ(poisson[0], 0x6627e8d5u);
+  EXPECT_EQ(poisson[1], 0xe169c58du);
+  EXPECT_EQ(poisson[2], 0xbc57ac4cu);
+  EXPECT_EQ(poisson[3], 0x9b00dbd8u);
+  EXPECT_EQ(poisson[6], poisson[5]);
+  cudaDeviceReset();
+}
+
+TEST(Tools, RangesAndProfilers) {
+  EXPECT_EQ(nvtxRangePushA("outer"), 0);
+  EXPECT_EQ(nvtxRangePush("inner"), 1);
+  EXPECT_EQ(nvtxRangePop(), 1);
+  EXPECT_EQ(nvtxRangePop(), 0);
+  EXPECT_EQ(cudaProfilerStart(), cudaSuccess);
 }
 
 }  // namespace
