@@ -241,7 +241,7 @@ struct program {
     // simcc's mark for the block behind `extern __shared__`; the coordinates and our own variables are not shared
     // memory.
     const bool dynamic = std::strncmp(name, "sim_dynamic_shared", 18) == 0;
-    for (const char* own : {"threadIdx", "blockIdx", "blockDim", "gridDim", "sim_active_worker"})
+    for (const char* own : {"threadIdx", "blockIdx", "blockDim", "gridDim", "sim_active_worker", "sim_async_copies"})
       if (std::strcmp(name, own) == 0) return;
     if (!dynamic && symbol.st_size == dynamic_block_bytes) return;  // a name for that block
     arrays.push_back(

@@ -674,6 +674,12 @@ void observe_range(std::uintptr_t address, std::size_t bytes, operation op, cons
 void observe_atomic(const volatile void* address, std::size_t bytes, const void* pc) {
   observe(reinterpret_cast<std::uintptr_t>(address), bytes, operation::atomic, pc);
 }
+void observe_load(const volatile void* address, std::size_t bytes, const void* pc) {
+  observe(reinterpret_cast<std::uintptr_t>(address), bytes, operation::load, pc);
+}
+void observe_store(const volatile void* address, std::size_t bytes, const void* pc) {
+  observe(reinterpret_cast<std::uintptr_t>(address), bytes, operation::store, pc);
+}
 
 }  // namespace sim
 

@@ -58,6 +58,12 @@ TEST(LowerLaunches, KeepsTheTypesOfKernelsCastToVoid) {
     EXPECT_EQ(lowered(text), text);
 }
 
+TEST(LowerLaunches, AlignsSharedMemory) {
+  EXPECT_EQ(lower_launches("__shared__ alignas(16 * sizeof(int)) float x[4];"),
+            "__shared__ __attribute__((aligned(16 * sizeof(int)))) float x[4];");
+  EXPECT_EQ(lower_launches("alignas(16) __shared__ float x[4];"), "alignas(16) __shared__ float x[4];");
+}
+
 TEST(LowerLaunches, KeepsEveryLine) {
   const std::string source = "a;\nk<int,\n  4>\n<<<grid,\n block /* two\nlines */,\n 0>>>(x,\n y);\n";
   const std::string lowered = lower_launches(source);
@@ -82,9 +88,10 @@ TEST(LowerLaunches, SaysWhatIsWrong) {
 // Whatever the text, the answer is a text of as many lines or a lowering_error; never a crash or an endless loop.
 TEST(LowerLaunches, SurvivesAnyText) {
   const char* const pieces[] = {
-      "k",  "<<<", ">>>", "(",    ")",        "<",   ">",  "::", ".",        "->",      "[",          "]", "{",
-      "}",  ";",   ",",   "\n",   "\"",       "'",   "//", "/*", "*/",       "R\"(",    ")\"",        "#", "\\",
-      "1'", "if",  " ",   "\\\n", "template", "int", ">>", "<<", "operator", "(void*)", "__global__", "&"};
+      "k",        "<<<", ">>>",  "(",   ")",        "<",       ">",          "::", ".",          "->",
+      "[",        "]",   "{",    "}",   ";",        ",",       "\n",         "\"", "'",          "//",
+      "/*",       "*/",  "R\"(", ")\"", "#",        "\\",      "1'",         "if", " ",          "\\\n",
+      "template", "int", ">>",   "<<",  "operator", "(void*)", "__global__", "&",  "__shared__", "alignas"};
   std::mt19937 random(7);
   for (int round = 0; round < 50'000; ++round) {
     std::string text;

@@ -100,6 +100,18 @@ class lowering {
       replaces.emplace_back(tokens_[i], ")(::sim::configure(");
       replaces.emplace_back(tokens_[end], "))");
     }
+    for (std::size_t i = 0; i + 3 < tokens_.size(); ++i) {
+      // alignas may not stand behind thread_local, which __shared__ is.
+      if (text(i) != "__shared__" || text(i + 1) != "alignas" || text(i + 2) != "(") continue;
+      std::size_t close = i + 2;
+      for (int depth = 0; close < tokens_.size(); ++close) {
+        depth += (text(close) == "(") - (text(close) == ")");
+        if (depth == 0) break;
+      }
+      if (close == tokens_.size()) break;
+      replaces.emplace_back(tokens_[i + 1], "__attribute__((aligned");
+      inserts.emplace_back(tokens_[close].end, "))");
+    }
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
       const std::size_t end = erased_kernel_end(i);
       if (end == i) continue;
