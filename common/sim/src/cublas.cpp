@@ -103,35 +103,22 @@ bool on_device(const char* call, const operand& o) {
   return false;
 }
 
-/// One library call: one entry in the launch log, whose time is that of its arithmetic or of its bytes.
-cublasStatus_t run(cudaStream_t stream, const char* call, std::vector<operand> operands, double flops,
-                   std::function<void()> work) {
-  const std::scoped_lock lock(runtime_mutex());
-  if (sticky_error() != cudaSuccess) return CUBLAS_STATUS_EXECUTION_FAILED;
-  if (!is_stream(stream)) return CUBLAS_STATUS_EXECUTION_FAILED;
-  if (is_capturing(stream)) {
-    record(stream, cudaGraphNodeTypeKernel, [=](cudaStream_t s) { run(s, call, operands, flops, work); });
-    return CUBLAS_STATUS_SUCCESS;
-  }
+/// The time is that of the arithmetic or of the operands' bytes, whichever is more.
+cublasStatus_t run(cudaStream_t stream, const char* call, const std::vector<operand>& operands, double flops,
+                   const std::function<void()>& work) {
   double bytes = 0;
-  for (const operand& o : operands) {
-    if (!on_device(call, o)) {
-      fail(cudaErrorIllegalAddress, true);
-      return CUBLAS_STATUS_EXECUTION_FAILED;
-    }
-    bytes += static_cast<double>(o.bytes());
-  }
-  work();
-  const device_description& d = described_device();
-  launched entry;
-  entry.kernel = call;
-  entry.config.stream = stream;
-  entry.modelled_seconds =
-      d.launch_seconds + std::max(flops / d.fp32_flops_per_second, bytes / d.copy_bytes_per_second);
-  advance_clock(stream, entry.modelled_seconds);
-  launch_log().push_back(std::move(entry));
-  return CUBLAS_STATUS_SUCCESS;
+  for (const operand& o : operands) bytes += static_cast<double>(o.bytes());
+  const cudaError_t error = library_call(call, stream, flops, bytes, [=] {
+    for (const operand& o : operands)
+      if (!on_device(call, o)) {
+        fail(cudaErrorIllegalAddress, true);
+        return;
+      }
+    work();
+  });
+  return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
+
 /// alpha and beta: read now from the host, or from the device when the call runs.
 template <class T>
 std::function<T()> scalar(cublasHandle_t handle, const T* at) {
