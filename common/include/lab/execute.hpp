@@ -36,6 +36,7 @@ struct line_counters {
   int line = 0;
   std::string operation;  ///< "global load", "global store", "shared load", "shared store", "atomic"
   std::uint64_t requests = 0;
+  std::uint64_t lanes = 0;       ///< active, over all requests
   std::uint64_t sectors = 0;     ///< global: 32-byte sectors
   std::uint64_t wavefronts = 0;  ///< shared: passes over the banks
   std::uint64_t ideal = 0;       ///< sectors or wavefronts that the same lanes need at best

@@ -7,4 +7,5 @@
 #include "sim/graph.h"
 #include "sim/launch.h"
 #include "sim/math.h"
+#include "sim/simd.h"
 #include "sim/warp.h"

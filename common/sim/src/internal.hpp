@@ -26,13 +26,25 @@ constexpr std::uintptr_t heap_base =
 constexpr std::uintptr_t heap_bytes = std::uintptr_t{1} << 37;
 constexpr std::size_t sector_bytes = 32, word_bytes = 4, bank_count = 32, lanes_per_warp = 32;
 
-/// Reserved once; the kernel gives pages as they are touched. One byte of shadow for each word or sector.
+/// Who loaded, or stored, the words of a sector since a kernel or a grid barrier began: the epoch, the first block, the
+/// words that this block alone touched, and those that several blocks did. Words that only later blocks touched are not
+/// kept.
+struct sector_use {
+  std::uint16_t epoch;
+  std::uint8_t one, many;  ///< bit w: word w of the sector
+  std::uint32_t block;
+};
+struct sector_shadow {
+  std::atomic<sector_use> stored, loaded;
+};
+/// Reserved once; the kernel gives pages as they are touched.
 struct shadow_memory {
-  std::uint8_t* valid;         ///< by word: bit b says that byte b has been written
-  std::uint8_t* loaded_epoch;  ///< by sector: the launch that last loaded it, as a byte
-  std::uint8_t* stored_epoch;  ///< likewise, stored
+  std::uint8_t* valid;     ///< by word: bit b says that byte b has been written
+  sector_shadow* sectors;  ///< by sector
 };
 const shadow_memory& shadow();
+/// The epoch for what begins now; epochs are numbered from 1, and anew after 65535.
+std::uint16_t begin_epoch();
 
 struct allocation {
   std::uintptr_t begin = 0, end = 0;
@@ -60,6 +72,7 @@ struct shared_array {
   std::intptr_t offset = 0;
   std::size_t bytes = 0;
   bool dynamic = false;
+  bool guard = false;  ///< no array: g++'s note whether what has a constructor has been constructed
 };
 /// All arrays declared __shared__ in this program, by offset; those declared extern are `dynamic`.
 const std::vector<shared_array>& shared_arrays();
@@ -73,20 +86,44 @@ bool is_program_constant(std::uintptr_t address);
 // ---- observation
 // ------------------------------------------------------------------------------------------------------
 
-enum class operation : std::uint8_t { load, store, atomic };
-enum class space : std::uint8_t { global, shared };
+enum class operation : std::uint8_t {
+  load,
+  store,
+  atomic,
+  local,  ///< memory that is no traffic: the thread's own stack, constants, arguments
+  block,  ///< a basic block begins
+  sync,   ///< a warp function; the address is its mask
+  index,  ///< the address is an index beyond its array; what the next access touches tells whether that is wrong
+};
+enum class space : std::uint8_t { global, shared, none };
 
-/// One lane's access. `site` names the instruction: program counter (48 bits), size in bytes (8), operation (8).
+extern "C" const char __executable_start[];  // the linker's name for where the program begins
+
+/// One lane's access. `site` names the instruction: program counter, from the program's beginning (32 bits), size in
+/// bytes (8), operation (8); and how deep in calls the lane was, as a distance on its stack (16).
 struct access {
   std::uint64_t site;
   std::uintptr_t address;
 };
-constexpr std::uint64_t make_site(std::uintptr_t pc, std::size_t bytes, operation op) {
-  return pc | (std::uint64_t{bytes} << 48) | (static_cast<std::uint64_t>(op) << 56);
+constexpr std::uint64_t site_mask = 0xffff'ffff'ffff;
+inline std::uint64_t make_site(std::uintptr_t pc, std::size_t bytes, operation op, std::uint64_t depth = 0) {
+  return ((pc - reinterpret_cast<std::uintptr_t>(__executable_start)) & 0xffff'ffff) | (std::uint64_t{bytes} << 32) |
+         (static_cast<std::uint64_t>(op) << 40) | (depth << 48);
 }
-constexpr std::uintptr_t site_pc(std::uint64_t site) { return site & 0xffff'ffff'ffff; }
-constexpr std::size_t site_bytes(std::uint64_t site) { return (site >> 48) & 0xff; }
-constexpr operation site_operation(std::uint64_t site) { return static_cast<operation>(site >> 56); }
+inline std::uintptr_t site_pc(std::uint64_t site) {
+  return (site & 0xffff'ffff) + reinterpret_cast<std::uintptr_t>(__executable_start);
+}
+constexpr std::size_t site_bytes(std::uint64_t site) { return (site >> 32) & 0xff; }
+constexpr operation site_operation(std::uint64_t site) { return static_cast<operation>((site >> 40) & 0xff); }
+constexpr std::uint64_t site_depth(std::uint64_t site) { return site >> 48; }
+
+/// What one run of a basic block computes, as the compiler's assembly has it; tools/assembly.cpp writes the table.
+struct block_info {
+  std::int32_t site;  ///< relative to this field's own address
+  std::uint16_t instructions, fadd, fmul, ffma, dadd, dmul, dfma, special;
+};
+/// Of the block that this program counter marks; null for all others.
+const block_info* block_at(std::uintptr_t pc);
 
 /// Sums over all warp instructions of one site.
 struct site_counts {
@@ -94,6 +131,7 @@ struct site_counts {
   std::uint64_t bytes = 0;                             ///< the different ones of each request
   std::uint64_t sectors = 0, ideal_sectors = 0;        ///< global memory
   std::uint64_t wavefronts = 0, ideal_wavefronts = 0;  ///< shared memory
+  std::uintptr_t low = ~std::uintptr_t{0}, high = 0;   ///< addresses: [low, high)
   void add(const site_counts& other);
 };
 
@@ -105,6 +143,14 @@ enum class fault : std::uint8_t {
   illegal_address,
   divergent_barrier,
   missing_lane,
+  shared_race,
+  global_race,
+  stream_race,
+  local_bounds,
+  infinite_wait,
+  not_cooperative,
+  assertion,
+  trap,
 };
 
 /// The first occurrence, by block and thread, of a fault at a site.
@@ -116,6 +162,9 @@ struct fault_report {
   std::uint32_t thread = 0;
   std::uintptr_t address = 0;
   std::string detail;
+  std::uint64_t other_site = 0;   ///< of a race: the access before
+  std::uint64_t other_block = 0;  ///< or, of a race between streams, the number of the launch before
+  std::uint32_t other_thread = 0;
   std::uint64_t occurrences = 1;
 };
 
@@ -124,9 +173,11 @@ struct launch_counts {
   std::map<std::pair<space, std::uint64_t>, site_counts> sites;
   std::map<std::pair<fault, std::uint64_t>, fault_report> faults;
   std::uint64_t unique_loaded_sectors = 0, unique_stored_sectors = 0;
-  std::uint64_t barriers = 0;     ///< __syncthreads, one for each warp
-  std::uint64_t collectives = 0;  ///< shuffles, votes, __syncwarp, one for each warp
-  std::uint64_t accesses = 0;     ///< observed, one for each lane
+  std::uint64_t barriers = 0;                                 ///< __syncthreads, one for each warp
+  std::uint64_t collectives = 0;                              ///< shuffles, votes, __syncwarp, one for each warp
+  std::uint64_t accesses = 0;                                 ///< observed, one for each lane
+  bool fenced = false;                                        ///< a thread used a fence
+  bool hands_over_global = false, hands_over_shared = false;  ///< or volatile accesses, or locks, in this memory
   void add(const launch_counts& other);
   void add(const fault_report& report);
 };
@@ -138,10 +189,19 @@ struct launched {
   std::size_t static_shared_bytes = 0;
   double modelled_seconds = 0;
   bool aborted = false;
+  std::uint16_t first_epoch = 0, last_epoch = 0;
 };
 
 /// Every launch since the program began, oldest first.
 std::vector<launched>& launch_log();
+/// What a launch executed, summed over threads; `instructions` over warps. From the host compiler's code.
+struct executed {
+  double instructions = 0, thread_instructions = 0;
+  double fadd = 0, fmul = 0, ffma = 0, dadd = 0, dmul = 0, dfma = 0, special = 0;
+};
+executed executed_by(const launched& what);
+/// Drops reports that only repeat others, and races where threads have ordered themselves in ways not followed.
+void settle_reports(launched& what);
 /// One sentence: what happened, where, by whom, and what to do.
 std::string describe(const launched& where, const fault_report& report);
 
@@ -158,8 +218,16 @@ source_line line_of(std::uintptr_t pc);
 // ---- scheduling, model, errors
 // -------------------------------------------------------------------------------------------
 
+/// Whether the caller is a thread of a kernel.
+bool in_kernel();
+/// Ends the kernel that calls.
+[[noreturn]] void stop_kernel(fault what, const void* pc, const std::string& detail);
 /// Runs all blocks and fills `counts`, `aborted` and `static_shared_bytes`.
 void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t frame_bytes);
+/// A program counter in the kernel that `body` would run; 0 where it is not traced.
+std::uintptr_t ask_for_kernel(void (*body)(void*), void* frame);
+/// The host has touched device memory: ends the program, as on a machine with a GPU.
+void host_access(std::uintptr_t address, std::uint64_t site);
 
 struct device_description {
   std::string name;
@@ -197,6 +265,8 @@ void forget_streams();
 /// stream is captured to. Takes runtime_mutex itself and holds it while `work` runs.
 cudaError_t library_call(const char* name, cudaStream_t stream, double flops, double bytes,
                          const std::function<void()>& work);
+/// Then the host may touch device memory: it plays the device's part.
+bool library_at_work();
 void host_wrote(const void* pointer, std::size_t bytes);
 
 /// As it stands in the program: ns::kernel<int, 4>; empty where the address is no function.

@@ -14,6 +14,8 @@ std::unordered_map<const void*, kernel_binder>& binders() {
   return *table;
 }
 
+bool at_work = false;  // in library_call, under runtime_mutex
+
 }  // namespace
 
 void remember_kernel(const void* kernel, kernel_binder binder) {
@@ -130,7 +132,9 @@ cudaError_t library_call(const char* name, cudaStream_t stream, double flops, do
     record(stream, cudaGraphNodeTypeKernel, [=](cudaStream_t s) { library_call(name, s, flops, bytes, work); });
     return cudaSuccess;
   }
+  at_work = true;
   work();
+  at_work = false;
   if (sticky_error() != cudaSuccess) return sticky_error();
   const device_description& d = described_device();
   launched entry;
@@ -142,6 +146,7 @@ cudaError_t library_call(const char* name, cudaStream_t stream, double flops, do
   launch_log().push_back(std::move(entry));
   return cudaSuccess;
 }
+bool library_at_work() { return at_work; }
 void host_wrote(const void* pointer, std::size_t bytes) {
   const auto begin = reinterpret_cast<std::uintptr_t>(pointer);
   if (begin - heap_base < heap_bytes) mark_valid(begin, bytes);

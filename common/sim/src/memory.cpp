@@ -34,8 +34,7 @@ struct memory {
   memory() {
     reserve(reinterpret_cast<void*>(heap_base), heap_bytes);
     shadow.valid = static_cast<std::uint8_t*>(reserve(nullptr, heap_bytes / word_bytes));
-    shadow.loaded_epoch = static_cast<std::uint8_t*>(reserve(nullptr, heap_bytes / sector_bytes));
-    shadow.stored_epoch = static_cast<std::uint8_t*>(reserve(nullptr, heap_bytes / sector_bytes));
+    shadow.sectors = static_cast<sector_shadow*>(reserve(nullptr, heap_bytes / sector_bytes * sizeof(sector_shadow)));
   }
   static void* reserve(void* at, std::size_t bytes) {
     void* got = mmap(at, bytes, PROT_READ | PROT_WRITE,
@@ -241,11 +240,12 @@ struct program {
     // simcc's mark for the block behind `extern __shared__`; the coordinates and our own variables are not shared
     // memory.
     const bool dynamic = std::strncmp(name, "sim_dynamic_shared", 18) == 0;
-    for (const char* own : {"threadIdx", "blockIdx", "blockDim", "gridDim", "sim_active_worker", "sim_async_copies"})
+    if (!dynamic && std::strncmp(name, "sim_", 4) == 0) return;
+    for (const char* own : {"threadIdx", "blockIdx", "blockDim", "gridDim"})
       if (std::strcmp(name, own) == 0) return;
     if (!dynamic && symbol.st_size == dynamic_block_bytes) return;  // a name for that block
-    arrays.push_back(
-        {demangled(name), tls_offset + static_cast<std::intptr_t>(symbol.st_value), symbol.st_size, dynamic});
+    arrays.push_back({demangled(name), tls_offset + static_cast<std::intptr_t>(symbol.st_value), symbol.st_size,
+                      dynamic, std::strncmp(name, "_ZGV", 4) == 0});
   }
   static constexpr std::size_t dynamic_block_bytes = 232448 + 16;
 };

@@ -13,6 +13,8 @@ void site_counts::add(const site_counts& o) {
   ideal_sectors += o.ideal_sectors;
   wavefronts += o.wavefronts;
   ideal_wavefronts += o.ideal_wavefronts;
+  low = std::min(low, o.low);
+  high = std::max(high, o.high);
 }
 
 void launch_counts::add(const fault_report& report) {
@@ -32,6 +34,9 @@ void launch_counts::add(const launch_counts& o) {
   barriers += o.barriers;
   collectives += o.collectives;
   accesses += o.accesses;
+  fenced |= o.fenced;
+  hands_over_global |= o.hands_over_global;
+  hands_over_shared |= o.hands_over_shared;
 }
 
 namespace {
@@ -102,26 +107,36 @@ shared_cost shared_wavefronts(std::span<const std::uintptr_t> a, std::span<const
 
 }  // namespace
 
-void observer::begin_launch(std::uint8_t epoch, std::uintptr_t thread_pointer, std::size_t dynamic_shared_bytes) {
+void observer::begin_launch(std::uint16_t epoch, std::uintptr_t thread_pointer, std::size_t dynamic_shared_bytes,
+                            const std::bitset<65536>* concurrent) {
   epoch_ = epoch;
+  concurrent_ = concurrent;
   thread_pointer_ = thread_pointer;
   shared_begin_ = thread_pointer + static_cast<std::uintptr_t>(thread_storage_offset());
+  shared_bytes_ = thread_storage_bytes();
   arrays_ = shared_arrays();
-  for (shared_array& array : arrays_)
+  first_word_.clear();
+  words_ = 0;
+  for (shared_array& array : arrays_) {
     if (array.dynamic) array.bytes = std::min(array.bytes, dynamic_shared_bytes);
+    first_word_.push_back(words_);
+    words_ += array.bytes / word_bytes + 1;
+  }
+  guards_.clear();
+  for (const shared_array& array : arrays_)
+    if (array.guard) guards_.push_back(thread_pointer + static_cast<std::uintptr_t>(array.offset));
   touched_.assign(arrays_.size(), 0);
-  shared_valid_.resize(thread_storage_bytes() / word_bytes + 1);
-  for (auto& cache : cache_) cache.clear();
-  last_[0] = last_[1] = nullptr;
 }
 
-void observer::begin_block() {
-  for (const shared_array& array : arrays_) {
-    const std::uintptr_t begin = thread_pointer_ + static_cast<std::uintptr_t>(array.offset);
-    std::memset(reinterpret_cast<void*>(begin), 0xFF, array.bytes);
-    const std::size_t first = (begin - shared_begin_) / word_bytes;
-    std::memset(shared_valid_.data() + first, 0, (array.bytes + word_bytes - 1) / word_bytes);
-  }
+void observer::begin_block(block_shadow& shadow, std::size_t warps) {
+  block_ = &shadow;
+  shadow.valid.assign(words_, 0);
+  shadow.words.resize(words_);
+  shadow.syncs.resize(warps);
+  for (const shared_array& array : arrays_)
+    std::memset(reinterpret_cast<void*>(thread_pointer_ + static_cast<std::uintptr_t>(array.offset)), 0xFF,
+                array.bytes);
+  barrier();
 }
 
 std::size_t observer::static_shared_bytes() const {
@@ -132,30 +147,48 @@ std::size_t observer::static_shared_bytes() const {
 }
 
 launch_counts observer::take() {
-  for (auto& cache : cache_) cache.clear();
-  last_[0] = last_[1] = nullptr;
+  sites_.clear();
+  for (cached_site& entry : recent_) entry = {};
   return std::exchange(counts_, {});
 }
 
 void observer::report(fault what, std::uint64_t site, space where, const warp_position& position, std::uint32_t lane,
                       std::uintptr_t address, std::string detail) {
-  counts_.add(
-      fault_report{what, site, where, position.block, position.first_thread + lane, address, std::move(detail), 1});
+  fault_report r;
+  r.what = what;
+  r.site = site & site_mask;
+  r.where = where;
+  r.block = position.block;
+  r.thread = position.first_thread + lane;
+  r.address = address;
+  r.detail = std::move(detail);
+  counts_.add(r);
 }
 
 observer::cached_site& observer::cached(space where, std::uint64_t site) {
-  const auto s = static_cast<std::size_t>(where);
-  if (last_[s] && last_key_[s] == site) return *last_[s];
-  cached_site& entry = cache_[s][site];
-  if (!entry.counts) entry.counts = &counts_.sites[{where, site}];
-  last_key_[s] = site;
-  last_[s] = &entry;
-  return entry;
+  const std::uint64_t key = (site & site_mask) | (static_cast<std::uint64_t>(where) << 48);
+  cached_site& entry = recent_[(key * 0x9e37'79b9'7f4a'7c15) >> 54];
+  if (entry.key == key) return entry;
+  if (entry.counts) sites_[entry.key] = entry;
+  const auto known = sites_.find(key);
+  if (known != sites_.end()) return entry = known->second;
+  return entry = {key, &counts_.sites[{where, site & site_mask}], 0, 0, 0};
 }
 
 void observer::instruction(std::uint64_t site, std::span<const std::uintptr_t> addresses,
                            std::span<const std::uint8_t> lanes, const warp_position& where) {
-  const auto is_shared = [this](std::uintptr_t a) { return a - shared_begin_ < thread_storage_bytes(); };
+  const operation op = site_operation(site);
+  if (op >= operation::local) {
+    site_counts& counts = *cached(space::none, site).counts;
+    ++counts.requests;
+    counts.lanes += addresses.size();
+    if (op == operation::sync) {
+      ++block_->syncs[where.first_thread / lanes_per_warp];
+      ++counts_.collectives;
+    }
+    return;
+  }
+  const auto is_shared = [this](std::uintptr_t a) { return a - shared_begin_ < shared_bytes_; };
   counts_.accesses += addresses.size();
   std::size_t in_shared = 0;
   for (std::uintptr_t a : addresses) in_shared += is_shared(a);
@@ -173,15 +206,75 @@ void observer::instruction(std::uint64_t site, std::span<const std::uintptr_t> a
   }
 }
 
-void observer::touch_sectors(std::uintptr_t first, std::uintptr_t last, bool load, bool store) {
-  const auto touch = [&](std::uint8_t* epochs, std::uint64_t& unique) {
-    for (std::uintptr_t s = first; s <= last; ++s)
-      if (__atomic_load_n(epochs + s, __ATOMIC_RELAXED) != epoch_ &&
-          __atomic_exchange_n(epochs + s, epoch_, __ATOMIC_RELAXED) != epoch_)
-        ++unique;
-  };
-  if (load) touch(shadow().loaded_epoch, counts_.unique_loaded_sectors);
-  if (store) touch(shadow().stored_epoch, counts_.unique_stored_sectors);
+// ---- global memory
+// ------------------------------------------------------------------------------------------------------
+
+/// Adds this block's use of the words; returns what was there before.
+sector_use observer::note(std::atomic<sector_use>& cell, std::uint8_t words, std::uint32_t block) const {
+  sector_use was = cell.load(std::memory_order_relaxed);
+  for (;;) {
+    sector_use now = was;
+    if (was.epoch != epoch_)
+      now = {epoch_, words, 0, block};
+    else if (was.block == block)
+      now.one |= static_cast<std::uint8_t>(words & ~was.many);
+    else {
+      now.many |= words & was.one;
+      now.one &= static_cast<std::uint8_t>(~now.many);
+    }
+    if (now.epoch == was.epoch && now.one == was.one && now.many == was.many) return was;
+    if (cell.compare_exchange_weak(was, now)) return was;
+  }
+}
+
+observer::conflict observer::conflict_with(const sector_use& use, std::uint8_t words, std::uint32_t block) const {
+  if (use.epoch == epoch_) {
+    const int theirs = use.many | (use.block != block ? use.one : 0);
+    return {static_cast<std::uint8_t>(words & theirs), false, use.block};
+  }
+  if (concurrent_ && use.epoch != 0 && concurrent_->test(use.epoch))
+    return {static_cast<std::uint8_t>(words & (use.one | use.many)), true, use.epoch};
+  return {};
+}
+
+/// A load and a store of the same word, by different blocks of a launch or by launches that nothing orders. Atomics
+/// order themselves.
+observer::conflict observer::use_sector(std::uintptr_t sector, std::uint8_t words, operation op, std::uint32_t block) {
+  sector_shadow& shadow = sim::shadow().sectors[sector];
+  conflict found;
+  const std::uint8_t plain = op == operation::atomic ? 0 : words;
+  if (op != operation::store) {
+    const sector_use before = note(shadow.loaded, plain, block);
+    counts_.unique_loaded_sectors += before.epoch != epoch_;
+    if (op == operation::load) found = conflict_with(shadow.stored.load(std::memory_order_relaxed), plain, block);
+  }
+  if (op != operation::load) {
+    const sector_use before = note(shadow.stored, plain, block);
+    counts_.unique_stored_sectors += before.epoch != epoch_;
+    if (op == operation::store) {
+      found = conflict_with(shadow.loaded.load(std::memory_order_relaxed), plain, block);
+      if (found.words == 0 && before.epoch != epoch_) found = conflict_with(before, plain, block);
+    }
+  }
+  return found;
+}
+
+void observer::report_conflict(const conflict& c, std::uintptr_t sector, std::uint64_t site,
+                               std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
+                               const warp_position& where) {
+  const auto word = static_cast<std::uintptr_t>(__builtin_ctz(c.words));
+  const std::uintptr_t address = heap_base + sector * sector_bytes + word * word_bytes;
+  std::size_t i = 0;
+  while (i + 1 < addresses.size() && !(addresses[i] <= address && address < addresses[i] + site_bytes(site))) ++i;
+  fault_report r;
+  r.what = c.streams ? fault::stream_race : fault::global_race;
+  r.site = site & site_mask;
+  r.where = space::global;
+  r.block = where.block;
+  r.thread = where.first_thread + lanes[i];
+  r.address = address;
+  r.other_block = c.with;
+  counts_.add(r);
 }
 
 /// The slow, thorough way: bounds and initialisation of one lane's access.
@@ -223,17 +316,40 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
     bits |= x;
   }
   high += bytes;
+  counts.low = std::min(counts.low, low);
+  counts.high = std::max(counts.high, high);
   const bool row = consecutive(a, bytes);
-  std::uintptr_t sectors[lanes_per_warp];
+  struct touched_sector {
+    std::uintptr_t sector;
+    std::uint8_t words;
+  } sectors[lanes_per_warp + 1];
   std::size_t count = 0, different = a.size();
-  if (row) {
+  const auto add = [&](std::uintptr_t begin, std::uintptr_t end) {  // within one sector
+    const std::uintptr_t s = begin / sector_bytes;
+    if (count == 0 || s != sectors[count - 1].sector) sectors[count++] = {s, 0};
+    if (bytes < word_bytes) return;  // which bytes of a word is not kept: no conflict is looked for
+    const unsigned first = begin % sector_bytes / word_bytes, last = (end - 1) % sector_bytes / word_bytes;
+    sectors[count - 1].words |= static_cast<std::uint8_t>((2u << last) - (1u << first));
+  };
+  if (low == high - bytes) {
+    add(low, high);
+    different = 1;
+  } else if (row) {
     count = (high - 1) / sector_bytes - low / sector_bytes + 1;
+    if (count > lanes_per_warp) count = 0;  // 16 bytes each: below
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uintptr_t s = low / sector_bytes + i;
+      sectors[i] = {s, static_cast<std::uint8_t>(bytes < word_bytes ? 0 : 0xFF)};
+    }
+    if (bytes >= word_bytes && count > 0) {
+      sectors[0].words &= static_cast<std::uint8_t>(0xFFu << (low % sector_bytes / word_bytes));
+      sectors[count - 1].words &= static_cast<std::uint8_t>(0xFFu >> (7 - (high - 1) % sector_bytes / word_bytes));
+    }
   } else {
     std::uintptr_t sorted[lanes_per_warp];
     std::copy(a.begin(), a.end(), sorted);
     different = distinct({sorted, a.size()});
-    for (std::size_t i = 0; i < different; ++i)
-      if (const std::uintptr_t s = sorted[i] / sector_bytes; i == 0 || s != sectors[count - 1]) sectors[count++] = s;
+    for (std::size_t i = 0; i < different; ++i) add(sorted[i], sorted[i] + bytes);
   }
   counts.sectors += count;
   counts.bytes += different * bytes;
@@ -249,14 +365,11 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
     entry.end = home->end;
   }
 
-  if (row)
-    touch_sectors((low - heap_base) / sector_bytes, (high - 1 - heap_base) / sector_bytes, op != operation::store,
-                  op != operation::load);
-  else
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::uintptr_t s = sectors[i] - heap_base / sector_bytes;
-      touch_sectors(s, s, op != operation::store, op != operation::load);
-    }
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uintptr_t s = sectors[i].sector - heap_base / sector_bytes;
+    const conflict found = use_sector(s, sectors[i].words, op, static_cast<std::uint32_t>(where.block));
+    if (found.words != 0) report_conflict(found, s, site, a, lanes, where);
+  }
 
   std::uint8_t* valid = shadow().valid;
   const bool whole_words = (bytes % word_bytes == 0) && (bits % word_bytes == 0);
@@ -285,8 +398,87 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
   for (std::size_t i = 0; i < a.size(); ++i) global_lane(site, a[i], lanes[i], where);
 }
 
+// ---- shared memory
+// ------------------------------------------------------------------------------------------------------
+
+/// Makes `entry` that of the array which holds the access; false where none does.
+bool observer::enter_array(cached_site& entry, std::uintptr_t address, std::size_t bytes) {
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    const std::uintptr_t begin = thread_pointer_ + static_cast<std::uintptr_t>(arrays_[i].offset);
+    if (address < begin || address + bytes > begin + arrays_[i].bytes) continue;
+    entry.begin = begin;
+    entry.end = begin + arrays_[i].bytes;
+    entry.first_word = first_word_[i];
+    touched_[i] = 1;
+    return true;
+  }
+  return false;
+}
+
+/// Was this word touched by another thread since the last barrier?
+void observer::check_shared(std::uint64_t site, shared_word& w, std::uint8_t bytes, std::uint16_t thread,
+                            std::uintptr_t address, const warp_position& where) {
+  const operation op = site_operation(site);
+  const std::uint32_t epoch = block_->epoch, sync = block_->syncs[thread / lanes_per_warp];
+  const auto same_warp = [&](std::uint16_t other) { return other / lanes_per_warp == thread / lanes_per_warp; };
+  const auto pc = static_cast<std::uint32_t>(site);
+  const auto race = [&](std::uint32_t other_pc, std::uint16_t other, operation other_op) {
+    fault_report r;
+    r.what = fault::shared_race;
+    r.site = site & site_mask;
+    r.where = space::shared;
+    r.block = where.block;
+    r.thread = thread;
+    r.address = address;
+    r.other_site = other_pc | (std::uint64_t{4} << 32) | (static_cast<std::uint64_t>(other_op) << 40);
+    r.other_thread = other;
+    r.detail = same_warp(other) ? "warp" : "";
+    counts_.add(r);
+  };
+  const bool written = w.write_epoch == epoch && w.writer != thread && (w.write_bytes & bytes) != 0 &&
+                       !(w.write_atomic && op == operation::atomic) && (!same_warp(w.writer) || w.write_sync == sync);
+  if (op == operation::load) {
+    if (written) race(w.write_site, w.writer, w.write_atomic ? operation::atomic : operation::store);
+    const bool fresh =
+        w.read_epoch != epoch || (w.read_by != shared_word::many && same_warp(w.reader) && w.read_sync != sync);
+    if (fresh) {
+      w.read_epoch = epoch;
+      w.read_sync = sync;
+      w.read_site = pc;
+      w.reader = thread;
+      w.read_bytes = bytes;
+      w.read_by = shared_word::one;
+      return;
+    }
+    w.read_bytes |= bytes;
+    if (w.reader == thread || w.read_by == shared_word::many) return;
+    w.read_by = same_warp(w.reader) ? shared_word::one_warp : shared_word::many;
+    return;
+  }
+  // The same instruction in several threads: one of them wins, whichever.
+  if (written && w.write_site != pc)
+    race(w.write_site, w.writer, w.write_atomic ? operation::atomic : operation::store);
+  if (w.read_epoch == epoch && (w.read_bytes & bytes) != 0) {
+    const bool by_others = w.read_by == shared_word::many || !same_warp(w.reader) ||
+                           (w.read_sync == sync && (w.read_by == shared_word::one_warp || w.reader != thread));
+    if (by_others) race(w.read_site, w.reader, operation::load);
+  }
+  if (w.write_epoch == epoch && w.writer == thread && w.write_atomic == (op == operation::atomic)) {
+    w.write_bytes |= bytes;
+  } else {
+    w.write_bytes = bytes;
+  }
+  w.write_epoch = epoch;
+  w.write_sync = sync;
+  w.write_site = pc;
+  w.writer = thread;
+  w.write_atomic = op == operation::atomic;
+}
+
 void observer::shared(std::uint64_t site, std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
                       const warp_position& where) {
+  // The compiler's own access, and in vain: begin_block has set the guard.
+  if (std::find(guards_.begin(), guards_.end(), a[0]) != guards_.end()) return;
   const std::size_t bytes = site_bytes(site);
   const operation op = site_operation(site);
   cached_site& entry = cached(space::shared, site);
@@ -299,30 +491,24 @@ void observer::shared(std::uint64_t site, std::span<const std::uintptr_t> a, std
   counts.ideal_wavefronts += cost.ideal;
 
   for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i] < entry.begin || a[i] + bytes > entry.end) {
-      const auto home = std::find_if(arrays_.begin(), arrays_.end(), [&](const shared_array& array) {
-        const std::uintptr_t begin = thread_pointer_ + static_cast<std::uintptr_t>(array.offset);
-        return begin <= a[i] && a[i] + bytes <= begin + array.bytes;
-      });
-      if (home == arrays_.end()) {
-        report(fault::out_of_bounds, site, space::shared, where, lanes[i], a[i] - shared_begin_);
-        continue;
-      }
-      entry.begin = thread_pointer_ + static_cast<std::uintptr_t>(home->offset);
-      entry.end = entry.begin + home->bytes;
-      touched_[static_cast<std::size_t>(home - arrays_.begin())] = 1;
+    if ((a[i] < entry.begin || a[i] + bytes > entry.end) && !enter_array(entry, a[i], bytes)) {
+      report(fault::out_of_bounds, site, space::shared, where, lanes[i], a[i] - shared_begin_);
+      continue;
     }
-    for (std::uintptr_t b = a[i] - shared_begin_; b < a[i] - shared_begin_ + bytes;) {
-      std::uint8_t& valid = shared_valid_[b / word_bytes];
-      const bool word = b % word_bytes == 0 && b + word_bytes <= a[i] - shared_begin_ + bytes;
-      const auto mask = static_cast<std::uint8_t>(word ? 0x0F : 1u << (b % word_bytes));
-      if (op != operation::store && (valid & mask) != mask) {
-        report(fault::uninitialised, site, space::shared, where, lanes[i], a[i] - entry.begin);
-        break;
-      }
+    const auto thread = static_cast<std::uint16_t>(where.first_thread + lanes[i]);
+    const std::uintptr_t offset = a[i] - entry.begin;
+    bool initialised = true;
+    for (std::uintptr_t b = offset; b < offset + bytes;) {
+      const std::size_t word = entry.first_word + b / word_bytes;
+      const std::size_t in_word = b % word_bytes, n = std::min(word_bytes - in_word, offset + bytes - b);
+      const auto mask = static_cast<std::uint8_t>(((1u << n) - 1) << in_word);
+      std::uint8_t& valid = block_->valid[word];
+      initialised &= op == operation::store || (valid & mask) == mask;
       if (op != operation::load) valid |= mask;
-      b += word ? word_bytes : 1;
+      check_shared(site, block_->words[word], mask, thread, offset, where);
+      b += n;
     }
+    if (!initialised) report(fault::uninitialised, site, space::shared, where, lanes[i], offset);
   }
 }
 

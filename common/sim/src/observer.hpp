@@ -1,6 +1,7 @@
 // From lanes' accesses to warp instructions: sectors, wavefronts, and what was wrong with them.
 #pragma once
 
+#include <bitset>
 #include <span>
 #include <unordered_map>
 
@@ -14,11 +15,41 @@ struct warp_position {
   std::uint32_t first_thread = 0;  ///< linear thread index of lane 0
 };
 
-/// Counts for one worker. Shared memory is that of the block which the worker runs.
+/// Who last wrote and read a word of shared memory. Two accesses are ordered by a barrier of the block between them,
+/// or, within a warp, by a warp function.
+struct shared_word {
+  enum readers : std::uint8_t { one, one_warp, many };
+  std::uint32_t write_epoch = 0, write_sync = 0, write_site = 0;
+  std::uint16_t writer = 0;
+  std::uint8_t write_bytes = 0;  ///< bit b: byte b of the word
+  bool write_atomic = false;
+  std::uint32_t read_epoch = 0, read_sync = 0, read_site = 0;
+  std::uint16_t reader = 0;  ///< the first one
+  std::uint8_t read_bytes = 0;
+  readers read_by = one;
+};
+
+/// What is known about one block's shared memory.
+struct block_shadow {
+  std::vector<std::uint8_t> valid;  ///< by word, like shadow_memory::valid
+  std::vector<shared_word> words;
+  std::vector<std::uint32_t> syncs;  ///< by warp: warp functions so far
+  std::uint32_t epoch = 0;           ///< a new one after each barrier
+};
+
+/// Counts for one worker.
 class observer {
  public:
-  void begin_launch(std::uint8_t epoch, std::uintptr_t thread_pointer, std::size_t dynamic_shared_bytes);
-  void begin_block();  ///< shared memory becomes unwritten, and reads as NaN
+  /// `concurrent`: epochs of launches in other streams that nothing orders before this one; may be null.
+  void begin_launch(std::uint16_t epoch, std::uintptr_t thread_pointer, std::size_t dynamic_shared_bytes,
+                    const std::bitset<65536>* concurrent);
+  void begin_epoch(std::uint16_t epoch) { epoch_ = epoch; }  ///< after a barrier of the grid
+  /// Shared memory becomes unwritten, and reads as NaN.
+  void begin_block(block_shadow& shadow, std::size_t warps);
+  void go_on_with(block_shadow& shadow) { block_ = &shadow; }
+  void barrier() { block_->epoch = ++block_epochs_; }
+  /// The arrays in force in this launch; dynamic ones cut to size.
+  const std::vector<shared_array>& arrays() const { return arrays_; }
 
   /// One warp instruction: `lanes[i]` accessed `addresses[i]`; lanes ascend.
   void instruction(std::uint64_t site, std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
@@ -32,8 +63,10 @@ class observer {
 
  private:
   struct cached_site {
+    std::uint64_t key = ~std::uint64_t{0};
     site_counts* counts = nullptr;
     std::uintptr_t begin = 0, end = 0;  ///< allocation or array that this site touched last
+    std::size_t first_word = 0;         ///< of the array, in block_shadow
   };
   cached_site& cached(space where, std::uint64_t site);
   void global(std::uint64_t site, std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
@@ -41,17 +74,36 @@ class observer {
   void shared(std::uint64_t site, std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
               const warp_position& where);
   void global_lane(std::uint64_t site, std::uintptr_t address, std::uint8_t lane, const warp_position& where);
-  void touch_sectors(std::uintptr_t first, std::uintptr_t last, bool load, bool store);
+  bool enter_array(cached_site& entry, std::uintptr_t address, std::size_t bytes);
+  void check_shared(std::uint64_t site, shared_word& word, std::uint8_t bytes, std::uint16_t thread,
+                    std::uintptr_t address, const warp_position& where);
+
+  /// A conflict in the words of a sector: which, and with whom.
+  struct conflict {
+    std::uint8_t words = 0;
+    bool streams = false;
+    std::uint64_t with = 0;  ///< block, or epoch of the other launch
+  };
+  conflict use_sector(std::uintptr_t sector, std::uint8_t words, operation op, std::uint32_t block);
+  conflict conflict_with(const sector_use& use, std::uint8_t words, std::uint32_t block) const;
+  sector_use note(std::atomic<sector_use>& cell, std::uint8_t words, std::uint32_t block) const;
+  void report_conflict(const conflict& c, std::uintptr_t sector, std::uint64_t site,
+                       std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
+                       const warp_position& where);
 
   launch_counts counts_;
-  std::unordered_map<std::uint64_t, cached_site> cache_[2];
-  std::uint64_t last_key_[2] = {0, 0};
-  cached_site* last_[2] = {nullptr, nullptr};
-  std::uint8_t epoch_ = 0;
-  std::uintptr_t thread_pointer_ = 0, shared_begin_ = 0;
-  std::vector<std::uint8_t> shared_valid_;  ///< by word of thread-local storage, like shadow_memory::valid
-  std::vector<shared_array> arrays_;        ///< those in force in this launch, dynamic ones cut to size
-  std::vector<char> touched_;               ///< by array
+  std::unordered_map<std::uint64_t, cached_site> sites_;
+  std::vector<cached_site> recent_ = std::vector<cached_site>(1024);  ///< by a hash of the site
+  std::uint16_t epoch_ = 0;
+  const std::bitset<65536>* concurrent_ = nullptr;
+  std::uintptr_t thread_pointer_ = 0, shared_begin_ = 0, shared_bytes_ = 0;
+  block_shadow* block_ = nullptr;
+  std::uint32_t block_epochs_ = 0;
+  std::vector<shared_array> arrays_;
+  std::vector<std::size_t> first_word_;  ///< by array, in block_shadow
+  std::size_t words_ = 0;
+  std::vector<char> touched_;  ///< by array
+  std::vector<std::uintptr_t> guards_;
 };
 
 }  // namespace sim

@@ -38,6 +38,9 @@ profiler::result profiler::collect(const std::function<void()>& launch_once) {
     r.launches.push_back(std::move(record));
   }
   // Quotients are made of sums, never averaged over launches.
+  if (const double instructions = r.metrics["smsp__inst_executed.sum"]; instructions > 0)
+    r.metrics["smsp__thread_inst_executed_per_inst_executed.ratio"] =
+        r.metrics["smsp__thread_inst_executed.sum"] / instructions;
   for (const std::string op : {"ld", "st"}) {
     const double bytes = r.metrics["smsp__sass_data_bytes_mem_global_op_" + op + ".sum"];
     const double sectors = r.metrics["l1tex__t_sectors_pipe_lsu_mem_global_op_" + op + ".sum"];

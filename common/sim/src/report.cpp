@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <fmt/ranges.h>
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
+#include "inlined.hpp"
 #include "internal.hpp"
 #include "metrics.hpp"
 
@@ -31,8 +34,47 @@ source_line line_of(std::uintptr_t pc) {
   source_line line{"?", 0};
   if (session)  // a return address is one past the call
     if (Dwfl_Line* found = dwfl_getsrc(session, pc - 1))
-      if (const char* file = dwfl_lineinfo(found, nullptr, &line.line, nullptr, nullptr, nullptr)) line.file = file;
+      if (const char* file = dwfl_lineinfo(found, nullptr, &line.line, nullptr, nullptr, nullptr)) {
+        line.file = file;
+        line = outside_headers(session, pc - 1, line);
+      }
   return known[pc] = line;
+}
+
+// ---- basic blocks
+// ----------------------------------------------------------------------------------------------------------
+
+extern "C" const block_info __start_sim_blocks[] __attribute__((weak));
+extern "C" const block_info __stop_sim_blocks[] __attribute__((weak));
+
+const block_info* block_at(std::uintptr_t pc) {
+  static const std::unordered_map<std::uintptr_t, const block_info*> blocks = [] {
+    std::unordered_map<std::uintptr_t, const block_info*> table;
+    for (const block_info* b = __start_sim_blocks; b != __stop_sim_blocks; ++b)
+      table[reinterpret_cast<std::uintptr_t>(&b->site) + static_cast<std::intptr_t>(b->site)] = b;
+    return table;
+  }();
+  const auto found = blocks.find(pc);
+  return found == blocks.end() ? nullptr : found->second;
+}
+
+executed executed_by(const launched& what) {
+  executed sum;
+  for (const auto& [key, c] : what.counts.sites) {
+    const block_info* b = block_at(site_pc(key.second));
+    if (!b) continue;
+    const auto lanes = static_cast<double>(c.lanes);
+    sum.instructions += static_cast<double>(c.requests) * b->instructions;
+    sum.thread_instructions += lanes * b->instructions;
+    sum.fadd += lanes * b->fadd;
+    sum.fmul += lanes * b->fmul;
+    sum.ffma += lanes * b->ffma;
+    sum.dadd += lanes * b->dadd;
+    sum.dmul += lanes * b->dmul;
+    sum.dfma += lanes * b->dfma;
+    sum.special += lanes * b->special;
+  }
+  return sum;
 }
 
 // ---- one launch in Nsight Compute's words
@@ -80,6 +122,17 @@ std::map<std::string, double> metrics_of(const launched& what) {
   m["l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"] = wavefronts;
   m["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"] = conflicts;
   m["sm__inst_executed_op_barrier.sum"] = static_cast<double>(what.counts.barriers);
+  const executed e = executed_by(what);
+  m["smsp__sass_thread_inst_executed_op_fadd_pred_on.sum"] = e.fadd;
+  m["smsp__sass_thread_inst_executed_op_fmul_pred_on.sum"] = e.fmul;
+  m["smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"] = e.ffma;
+  m["smsp__sass_thread_inst_executed_op_dadd_pred_on.sum"] = e.dadd;
+  m["smsp__sass_thread_inst_executed_op_dmul_pred_on.sum"] = e.dmul;
+  m["smsp__sass_thread_inst_executed_op_dfma_pred_on.sum"] = e.dfma;
+  m["smsp__inst_executed.sum"] = e.instructions;
+  m["smsp__thread_inst_executed.sum"] = e.thread_instructions;
+  if (e.instructions > 0)
+    m["smsp__thread_inst_executed_per_inst_executed.ratio"] = e.thread_instructions / e.instructions;
   // Modelled: each sector that the launch touches crosses the bus once.
   m["dram__bytes_read.sum"] = static_cast<double>(what.counts.unique_loaded_sectors * sector_bytes);
   m["dram__bytes_write.sum"] = static_cast<double>(what.counts.unique_stored_sectors * sector_bytes);
@@ -90,6 +143,7 @@ std::map<std::string, double> metrics_of(const launched& what) {
 std::vector<lab::line_counters> lines_of(const launched& what) {
   std::map<std::tuple<std::string, int, std::string>, lab::line_counters> lines;
   for (const auto& [key, c] : what.counts.sites) {
+    if (key.first == space::none) continue;
     const source_line at = line_of(site_pc(key.second));
     const operation op = site_operation(key.second);
     const std::string name = fmt::format("{} {}", key.first == space::global ? "global" : "shared",
@@ -101,6 +155,7 @@ std::vector<lab::line_counters> lines_of(const launched& what) {
     l.line = at.line;
     l.operation = name;
     l.requests += c.requests;
+    l.lanes += c.lanes;
     l.sectors += c.sectors;
     l.wavefronts += c.wavefronts;
     l.ideal += c.ideal_sectors + c.ideal_wavefronts;
@@ -111,30 +166,83 @@ std::vector<lab::line_counters> lines_of(const launched& what) {
   return sorted;
 }
 
-std::string describe(const launched& where, const fault_report& r) {
-  const source_line at = line_of(site_pc(r.site));
-  const auto& grid = where.config.grid;
-  const auto& block = where.config.block;
-  const std::string thread = fmt::format("block ({},{},{}) thread ({},{},{})", r.block % grid.x,
-                                         r.block / grid.x % grid.y, r.block / grid.x / grid.y, r.thread % block.x,
-                                         r.thread / block.x % block.y, r.thread / block.x / block.y);
-  const operation op = site_operation(r.site);
-  const std::string access = fmt::format("{} of {} bytes",
-                                         op == operation::load    ? "load"
-                                         : op == operation::store ? "store"
-                                                                  : "atomic",
-                                         site_bytes(r.site));
-  const char* memory = r.where == space::global ? "global" : "shared";
-  std::string place;
-  if (r.where == space::global && r.what != fault::illegal_address) {
-    bool freed = false;
-    if (const allocation* a = nearest_allocation(r.address, &freed)) {
-      place = r.address < a->end ? fmt::format(", byte {} of allocation {} of {} bytes", r.address - a->begin,
-                                               a->number, a->end - a->begin)
-                                 : fmt::format(", {} bytes past the end of allocation {} of {} bytes",
-                                               r.address - a->end, a->number, a->end - a->begin);
-    }
+namespace {
+
+std::string coordinates(std::uint64_t i, const dim3& of) {
+  return fmt::format("({},{},{})", i % of.x, i / of.x % of.y, i / of.x / of.y);
+}
+
+const char* verb(operation op) { return op == operation::load ? "load" : op == operation::store ? "store" : "atomic"; }
+
+std::string line_text(std::uint64_t site) {
+  const source_line at = line_of(site_pc(site));
+  return fmt::format("{}:{}", at.file, at.line);
+}
+
+/// The lines of a launch that loaded, or that stored, near this address.
+std::string lines_that_touch(const launched& where, std::uintptr_t address, bool loads) {
+  std::vector<std::string> lines;
+  for (const auto& [key, c] : where.counts.sites) {
+    if (key.first != space::global || (site_operation(key.second) == operation::load) != loads) continue;
+    if (address < c.low || address >= c.high) continue;
+    const std::string line = line_text(key.second);
+    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
   }
+  if (lines.size() > 3) lines.resize(3);
+  return lines.empty() ? "an unknown line" : fmt::format("{}", fmt::join(lines, " or "));
+}
+
+std::string place_in_allocation(std::uintptr_t address) {
+  bool freed = false;
+  const allocation* a = nearest_allocation(address, &freed);
+  if (!a) return "";
+  return address < a->end
+             ? fmt::format(", byte {} of allocation {} of {} bytes", address - a->begin, a->number, a->end - a->begin)
+             : fmt::format(", {} bytes past the end of allocation {} of {} bytes", address - a->end, a->number,
+                           a->end - a->begin);
+}
+
+}  // namespace
+
+void settle_reports(launched& what) {
+  auto& faults = what.counts.faults;
+  const launch_counts& c = what.counts;
+  std::erase_if(faults, [&](const auto& entry) {
+    const fault_report& r = entry.second;
+    if (r.what == fault::global_race || r.what == fault::stream_race) return c.fenced || c.hands_over_global;
+    return r.what == fault::shared_race && r.detail.empty() && c.fenced && c.hands_over_shared;
+  });
+  std::erase_if(faults, [&](const auto& entry) {
+    const fault_report& r = entry.second;
+    return std::any_of(faults.begin(), faults.end(), [&](const auto& other) {
+      const fault_report& o = other.second;
+      // A race is seen from both sides.
+      const auto pc = [](std::uint64_t site) { return site & 0xffff'ffff; };
+      if (r.what == fault::shared_race && site_operation(r.site) != operation::load)
+        return o.what == r.what && pc(o.site) == pc(r.other_site) && pc(o.other_site) == pc(r.site) &&
+               site_operation(o.site) == operation::load;
+      // What is read too early is a race in the first place.
+      if (r.what == fault::uninitialised && r.where == space::shared)
+        return o.what == fault::shared_race && (o.site == r.site || pc(o.other_site) == pc(r.site));
+      if (r.what != fault::global_race || o.what != r.what || site_operation(r.site) != operation::load ||
+          site_operation(o.site) == operation::load)
+        return false;
+      const site_counts& load = c.sites.at({space::global, r.site});
+      const site_counts& store = c.sites.at({space::global, o.site});
+      return store.low <= r.address && r.address < store.high && load.low <= o.address && o.address < load.high;
+    });
+  });
+}
+
+std::string describe(const launched& where, const fault_report& r) {
+  const auto& block = where.config.block;
+  const std::string thread =
+      fmt::format("block {} thread {}", coordinates(r.block, where.config.grid), coordinates(r.thread, block));
+  const operation op = site_operation(r.site);
+  const std::string access = fmt::format("{} of {} bytes", verb(op), site_bytes(r.site));
+  const char* memory = r.where == space::global ? "global" : "shared";
+  const std::string place =
+      r.where == space::global && r.what != fault::illegal_address ? place_in_allocation(r.address) : "";
   std::string what;
   switch (r.what) {
     case fault::out_of_bounds:
@@ -153,16 +261,67 @@ std::string describe(const launched& where, const fault_report& r) {
       break;
     case fault::divergent_barrier:
       what = fmt::format(
-          "__syncthreads() not reached by all threads: {}; move it out of the branch, or let nobody return "
-          "before it",
+          "barrier not reached by all threads: {}; move it out of the branch, or let nobody return before it",
           r.detail);
       break;
+    case fault::assertion: what = fmt::format("assertion failed: {}", r.detail); break;
+    case fault::trap: what = "__trap() stopped the kernel"; break;
     case fault::missing_lane:
       what = fmt::format("warp function with lanes missing: {}; give it the mask of the lanes that call it", r.detail);
       break;
+    case fault::shared_race:
+      what = fmt::format("race in shared memory: {} at byte {} of its array, and {} by thread {} at {}; put {} between",
+                         access, r.address, verb(site_operation(r.other_site)), coordinates(r.other_thread, block),
+                         line_text(r.other_site), r.detail.empty() ? "__syncthreads()" : "__syncwarp()");
+      break;
+    case fault::global_race:
+      what = fmt::format(
+          "race between blocks: {}{}, and {} by block {} at {}; blocks run in any order: use two launches, an atomic, "
+          "or a barrier of the grid",
+          access, place, op == operation::load ? "store" : "load", coordinates(r.other_block, where.config.grid),
+          lines_that_touch(where, r.address, op != operation::load));
+      break;
+    case fault::stream_race: {
+      const launched* other = nullptr;
+      for (const launched& l : launch_log())
+        if (l.first_epoch <= r.other_block && r.other_block <= l.last_epoch) other = &l;
+      what = fmt::format(
+          "race between streams: {}{}, and kernel {} at {}, which nothing orders before it; use cudaStreamWaitEvent or "
+          "cudaStreamSynchronize between the launches",
+          access, place, other ? other->kernel : "?",
+          other ? lines_that_touch(*other, r.address, op != operation::load) : "?");
+      break;
+    }
+    case fault::local_bounds:
+      what = r.detail.empty()
+                 ? fmt::format("{} of another thread's local variable; hand it over in shared or global memory", access)
+                 : fmt::format("local array out of bounds{}; check the index against its size", r.detail);
+      break;
+    case fault::infinite_wait:
+      what =
+          "infinite wait: the thread goes round in a circle, and nobody is left to change what it waits for; check "
+          "who should, and whether that thread or block can run";
+      break;
+    case fault::not_cooperative:
+      what = "barrier of the grid in an ordinary launch; launch with cudaLaunchCooperativeKernel";
+      break;
   }
-  return fmt::format("{}:{}: {}: {}: {}{}", at.file, at.line, where.kernel, thread, what,
+  return fmt::format("{}: {}: {}: {}{}", line_text(r.site), where.kernel, thread, what,
                      r.occurrences > 1 ? fmt::format(" ({} times)", r.occurrences) : "");
+}
+
+void host_access(std::uintptr_t address, std::uint64_t site) {
+  if (library_at_work()) return;
+  const allocation* entry = find_allocation(address);
+  if (entry && entry->kind != memory_kind::device) return;
+  std::fflush(stdout);
+  fmt::print(stderr,
+             "error: {}: host code: {} of {} bytes in device memory{}; copy it with cudaMemcpy, or use "
+             "cudaMallocManaged\n",
+             line_text(site), verb(site_operation(site)), site_bytes(site), place_in_allocation(address));
+  std::fflush(stderr);
+  std::signal(SIGSEGV, SIG_DFL);
+  std::raise(SIGSEGV);
 }
 
 // ---- the account at the end of a program (./course run)

@@ -151,6 +151,7 @@ void launch(const char* kernel, const configuration& config, void (*thread_body)
   record.kernel = kernel;
   record.config = config;
   run_blocks(record, thread_body, frame, frame_bytes);
+  settle_reports(record);
   record.modelled_seconds = model_seconds(record);
   advance_clock(config.stream, record.modelled_seconds);
   if (record.aborted) {
@@ -158,6 +159,8 @@ void launch(const char* kernel, const configuration& config, void (*thread_body)
     for (const auto& [key, report] : record.counts.faults) {
       if (key.first == fault::illegal_address) error = cudaErrorIllegalAddress;
       if (key.first == fault::misaligned) error = cudaErrorMisalignedAddress;
+      if (key.first == fault::assertion) error = cudaErrorAssert;
+      if (key.first == fault::trap) error = cudaErrorLaunchFailure;
     }
     fail(error, true);
   }

@@ -1,14 +1,17 @@
 // Runs a grid. A worker, one OS thread, runs whole blocks; a block's threads are fibers that run one after another up
 // to the next barrier or warp function. What the lanes of a warp accessed in between is then put together, warp
-// instruction by warp instruction, and given to the observer.
+// instruction by warp instruction, and given to the observer. A block whose threads all wait for others outside it is
+// set aside, with its shared memory, and the worker goes on with another.
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <boost/context/detail/fcontext.hpp>
 #include <condition_variable>
+#include <csetjmp>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <memory>
 #include <thread>
@@ -22,12 +25,12 @@ __thread uint3 blockDim;  // there sim::dimensions, of the same layout
 __thread uint3 gridDim;
 
 namespace sim {
-
 namespace {
 
 namespace context = boost::context::detail;
 
 constexpr std::size_t stack_bytes = std::size_t{64} * 1024, max_threads = 1024;
+constexpr std::size_t max_stacks = std::size_t{1} << 18;  // of one worker: threads of the blocks that it has begun
 constexpr std::size_t record_capacity = 512;  // accesses of a lane before its warp is put together: fits the L2 cache
 
 struct fiber_stack {
@@ -35,18 +38,21 @@ struct fiber_stack {
   context::fcontext_t context = nullptr;  // where to go on; null: never started, or abandoned
 };
 
-enum class state : std::uint8_t { fresh, ready, at_barrier, at_collective, spinning, done };
+enum class state : std::uint8_t { fresh, ready, at_barrier, at_collective, at_grid_barrier, waiting, done };
 using combine_function = void (*)(const warp_call&);
 
 struct thread_state {
   uint3 index{};
   state now = state::fresh;
   fiber_stack* stack = nullptr;
-  std::uintptr_t waits_at = 0;  // program counter of the barrier or warp function
+  std::uintptr_t waits_at = 0;  // program counter of the barrier or warp function, or of a loop that waits
   // a warp function that this lane waits in:
   unsigned mask = 0;
   void* argument = nullptr;
   combine_function combine = nullptr;
+  std::array<std::uint64_t, 4> been_in{};  // what the thread looked like when it was last interrupted
+  bool as_before = false;                  // it looks now as it did at one of those times
+  std::uint64_t depth = 0;                 // of its last access
   bool meets(const thread_state& other) const {
     return now == state::at_collective && mask == other.mask && combine == other.combine &&
            (mask != whoever_comes || waits_at == other.waits_at);
@@ -61,6 +67,17 @@ struct lane_records {
   bool full() const { return write == begin.get() + record_capacity; }
 };
 
+/// A block that has begun.
+struct running_block {
+  std::uint64_t number = 0;
+  std::vector<thread_state> threads;
+  block_shadow shadow;
+  std::vector<char> shared_image;  // while another block runs
+  int counted = 0, released_count = 0;
+};
+
+enum class outcome { finished, broken_off, waits_for_others, waits_for_grid };
+
 }  // namespace
 
 struct grid_run {
@@ -68,26 +85,30 @@ struct grid_run {
   void (*body)(void*) = nullptr;
   void* frame = nullptr;
   std::size_t frame_bytes = 0;
-  std::uint8_t epoch = 0;
+  std::atomic<std::uint16_t> epoch{0};
+  const std::bitset<65536>* concurrent = nullptr;
   std::uint64_t blocks = 0;
+  std::uint64_t sample = 1;  // every so many blocks one is observed
   std::atomic<std::uint64_t> next_block{0};
   std::atomic<bool> abort{false};
+  // Blocks that wait for each other:
+  std::atomic<std::uint64_t> progress{0};  // grows when a block has got further
+  std::atomic<unsigned> idle{0};           // workers all of whose blocks wait, or that have none left
+  unsigned workers = 0;
+  std::mutex mutex;
+  std::condition_variable grid_barrier;
+  unsigned at_grid_barrier = 0, gone = 0;
+  std::uint64_t grid_barriers = 0;
+  std::atomic<std::uint64_t> finished_blocks{0};
 };
 
 class worker {
  public:
   worker() {
-    const std::size_t bytes = max_threads * stack_bytes;
-    stack_memory_ = static_cast<char*>(
-        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0));
+    stack_memory_ = static_cast<char*>(mmap(nullptr, max_stacks * stack_bytes, PROT_READ | PROT_WRITE,
+                                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0));
     if (stack_memory_ == MAP_FAILED) std::abort();
     stacks_begin = reinterpret_cast<std::uintptr_t>(stack_memory_);
-    for (std::size_t i = 0; i < max_threads; ++i) {
-      mprotect(stack_memory_ + i * stack_bytes, 4096, PROT_NONE);
-      // Tops at different offsets in a page, or all of them would fall into the same cache sets.
-      stacks_[i].top = stack_memory_ + (i + 1) * stack_bytes - (i % 64) * 64;
-    }
-    for (std::size_t i = max_threads; i-- > 0;) free_stacks_.push_back(&stacks_[i]);
   }
 
   void run(grid_run& grid);
@@ -99,61 +120,90 @@ class worker {
     leave();
   }
   int barrier_count(std::uintptr_t pc, int predicate) {
-    counted_ += predicate != 0;
+    block_->counted += predicate != 0;
     barrier(pc);
-    return released_count_;
+    return block_->released_count;
   }
+  void grid_barrier(std::uintptr_t pc);
   void meet(unsigned mask, void* argument, combine_function combine, std::uintptr_t pc);
   void report_missing_lane(const warp_call& call, unsigned reader, unsigned source);
   unsigned lane_number() const { return current_number_ % lanes_per_warp; }
-  void spin() {
-    current_->now = state::spinning;
+  void spin(std::uintptr_t pc) {
+    current_->waits_at = pc;
+    current_->now = state::waiting;
     leave();
   }
-  void break_off(fault what, std::uint64_t site, std::uintptr_t address);
+  [[noreturn]] void break_off(fault what, std::uint64_t site, std::uintptr_t address, const std::string& detail = "");
+  void report_here(fault what, std::uint64_t site, space where, std::uintptr_t address, const std::string& detail = "") {
+    observer_.report(what, site, where, {block_->number, current_number_}, 0, address, detail);
+  }
   void records_full() { leave(); }
+  launch_counts& counts() { return observer_.counts(); }
+  void turn() {  // of a loop in a block that is not observed
+    if (++turns_ % 4096 == 0) leave();
+  }
+  std::uint64_t depth_of(std::uintptr_t frame) const { return ((stack_top - frame) >> 4) & 0xffff; }
+  /// For functions that know their caller's program counter, but not its frame.
+  std::uint64_t last_depth() const {
+    return write != records_[lane_number()].begin.get() ? site_depth(write[-1].site) : current_->depth;
+  }
 
   // ---- read by the hooks ----
   access* write = nullptr;
   access* write_end = nullptr;
-  std::uintptr_t shared_begin = 0, shared_bytes = 0, stacks_begin = 0;
+  std::uintptr_t shared_begin = 0, shared_bytes = 0, stacks_begin = 0, stack_top = 0;
   std::uintptr_t frame_begin = 0, frame_bytes = 0, coordinates_begin = 0, coordinates_bytes = 0;
+  bool observing = true;
 
  private:
   static void fiber_main(context::transfer_t from);
-  void run_block(std::uint64_t block);
+  void enter();
+  fiber_stack* take_stack();
+  void begin_block(running_block& block, std::uint64_t number);
+  void set_aside(running_block& block);
+  void bring_back(running_block& block);
+  outcome go_on_with(running_block& block);
+  bool run_blocks();
+  bool stuck(std::uint64_t progress, const std::deque<running_block*>& waiting);
+  bool pass_grid_barrier(std::deque<running_block*>& waiting);
   void run_warp(unsigned first, unsigned count);
   void resume(thread_state& thread);
   void activate(thread_state& thread);
+  void remember_state(thread_state& thread, const lane_records& records);
   void leave() {
     const context::transfer_t back = context::jump_fcontext(scheduler_, nullptr);
     scheduler_ = back.fctx;
   }
   bool finish_and_take_next();
-  void put_together(unsigned first, unsigned count);
+  void put_together(unsigned first, unsigned count, bool all);
+  void check_index(std::uint64_t site, unsigned lane, const access* next, const access* end, std::uint64_t index);
   bool settle_collectives(unsigned first, unsigned count);
   bool settle_whoever_came(unsigned first, unsigned count);
-  bool wake_spinning();
   void complete(unsigned first, unsigned participants);
   bool release_barrier();
   void report_stuck();
-  void abandon_all();
+  void report_infinite_wait(const running_block& block);
+  void abandon(running_block& block);
+  std::vector<thread_state>& threads() { return block_->threads; }
   unsigned warp_first() const { return (current_number_ / 32) * 32; }
-  std::uint64_t barrier_site(const thread_state& t) const { return make_site(t.waits_at, 0, operation::load); }
+  static std::uint64_t waiting_site(const thread_state& t) { return make_site(t.waits_at, 0, operation::load); }
 
   char* stack_memory_;
-  std::array<fiber_stack, max_threads> stacks_;
+  std::size_t stacks_made_ = 0;
+  std::deque<fiber_stack> stacks_;
   std::vector<fiber_stack*> free_stacks_;
   context::fcontext_t scheduler_ = nullptr;
   grid_run* grid_ = nullptr;
   observer observer_;
   std::array<lane_records, lanes_per_warp> records_;
-  std::vector<thread_state> threads_;
+  running_block* block_ = nullptr;
+  std::deque<std::unique_ptr<running_block>> spare_blocks_;
   thread_state* current_ = nullptr;
-  unsigned current_number_ = 0;  // linear index of current_ in its block
-  std::uint64_t block_ = 0;
-  int counted_ = 0, released_count_ = 0;
-  bool broken_off_ = false;
+  std::uint64_t turns_ = 0;
+  unsigned warp_first_ = 0;                        // of the warp that is put together
+  unsigned current_number_ = 0;                    // linear index of current_ in its block
+  bool broken_off_ = false, got_further_ = false;  // since the last round over the block's warps
+  bool block_got_further_ = false;                 // since it was brought back
 };
 
 }  // namespace sim
@@ -162,40 +212,101 @@ class worker {
 // the linker may have given us the instrumented copy of a library function such as std::string's, and that is no access
 // of the kernel. Outside the namespace: memory.cpp knows it by this name.
 __thread sim::worker* sim_active_worker = nullptr;
+// Likewise, but also in blocks that are not observed.
+__thread sim::worker* sim_running_worker = nullptr;
+// While the host only asks which function a launch would run.
+__thread std::jmp_buf* sim_asking = nullptr;
+__thread std::uintptr_t sim_answer = 0;
 
 namespace sim {
 
 // ---- fibers
 // -----------------------------------------------------------------------------------------------------------
 
+void worker::enter() {
+  sim_running_worker = this;
+  sim_active_worker = observing ? this : nullptr;
+}
+
+fiber_stack* worker::take_stack() {
+  if (!free_stacks_.empty()) {
+    fiber_stack* stack = free_stacks_.back();
+    free_stacks_.pop_back();
+    return stack;
+  }
+  const std::size_t i = stacks_made_++;
+  if (i >= max_stacks) {
+    std::fprintf(stderr, "simulated device: more than %zu threads wait for others; launch a smaller grid\n",
+                 max_stacks);
+    std::_Exit(71);
+  }
+  // A page that faults below each of the first stacks; the system has not got enough of them for all.
+  if (i < max_threads) mprotect(stack_memory_ + i * stack_bytes, 4096, PROT_NONE);
+  // Tops at different offsets in a page, or all of them would fall into the same cache sets.
+  stacks_.push_back({stack_memory_ + (i + 1) * stack_bytes - (i % 64) * 64, nullptr});
+  return &stacks_.back();
+}
+
 void worker::activate(thread_state& thread) {
   current_ = &thread;
-  current_number_ = static_cast<unsigned>(&thread - threads_.data());
+  current_number_ = static_cast<unsigned>(&thread - threads().data());
   threadIdx = thread.index;
-  lane_records& records = records_[current_number_ % lanes_per_warp];
+  lane_records& records = records_[lane_number()];
   write = records.write;
   write_end = records.begin.get() + record_capacity;
+  stack_top = reinterpret_cast<std::uintptr_t>(thread.stack->top);
   thread.now = state::ready;
 }
 
 void worker::resume(thread_state& thread) {
   if (!thread.stack) {
-    thread.stack = free_stacks_.back();
-    free_stacks_.pop_back();
+    thread.stack = take_stack();
     if (!thread.stack->context)
       thread.stack->context = context::make_fcontext(thread.stack->top, stack_bytes - 8192, &worker::fiber_main);
   }
   fiber_stack* stack = thread.stack;
   activate(thread);
-  sim_active_worker = this;
+  enter();
   const context::transfer_t back = context::jump_fcontext(stack->context, this);
-  sim_active_worker = nullptr;
+  sim_active_worker = sim_running_worker = nullptr;
   stack->context = back.fctx;
-  records_[current_number_ % lanes_per_warp].write = write;
+  lane_records& records = records_[lane_number()];
+  records.write = write;
+  current_->depth = last_depth();
   if (current_->now == state::done) {  // the fiber went through fresh lanes and none is left
     current_->stack = nullptr;
     free_stacks_.push_back(stack);
   }
+  if (current_->now == state::ready || current_->now == state::waiting)
+    remember_state(*current_, records);
+  else
+    got_further_ = true;
+}
+
+/// A thread that looks as it did before - its stack, its registers, and what it has just read - goes round in a circle:
+/// it waits for somebody to change what it reads.
+void worker::remember_state(thread_state& thread, const lane_records& records) {
+  std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
+  const auto mix = [&hash](std::uint64_t word) { hash = (hash ^ word) * 0x9e37'79b9'7f4a'7c15 + (hash >> 29); };
+  for (auto at = reinterpret_cast<std::uintptr_t>(thread.stack->context); at + 8 <= stack_top; at += 8)
+    mix(*reinterpret_cast<const std::uint64_t*>(at));
+  const std::ptrdiff_t recent = std::min<std::ptrdiff_t>(records.write - records.begin.get(), 32);
+  for (const access* a = records.write - recent; a != records.write; ++a)
+    if (site_operation(a->site) <= operation::atomic && a->address % word_bytes == 0 && site_bytes(a->site) >= 4) {
+      mix(a->address);
+      mix(__atomic_load_n(reinterpret_cast<const std::uint32_t*>(a->address), __ATOMIC_RELAXED));
+    }
+  thread.as_before = std::find(thread.been_in.begin(), thread.been_in.end(), hash) != thread.been_in.end();
+  if (thread.as_before) {
+    if (thread.now == state::ready) {
+      thread.now = state::waiting;
+      thread.waits_at = recent > 0 ? site_pc(records.write[-1].site) : 0;
+    }
+    return;
+  }
+  got_further_ = true;
+  std::rotate(thread.been_in.begin(), thread.been_in.begin() + 1, thread.been_in.end());
+  thread.been_in.back() = hash;
 }
 
 void worker::fiber_main(context::transfer_t from) {
@@ -210,16 +321,194 @@ void worker::fiber_main(context::transfer_t from) {
 /// The thread has returned. Its fiber goes on with the next lane of the warp where that has not begun yet.
 bool worker::finish_and_take_next() {
   current_->now = state::done;
-  records_[current_number_ % lanes_per_warp].write = write;
+  got_further_ = true;
+  records_[lane_number()].write = write;
   const unsigned next = current_number_ + 1;
-  if (next % lanes_per_warp == 0 || next == threads_.size() || threads_[next].now != state::fresh) return false;
-  std::swap(threads_[next].stack, current_->stack);
-  activate(threads_[next]);
+  if (next % lanes_per_warp == 0 || next == threads().size() || threads()[next].now != state::fresh) return false;
+  std::swap(threads()[next].stack, current_->stack);
+  activate(threads()[next]);
   return true;
 }
 
 // ---- one block
 // --------------------------------------------------------------------------------------------------------
+
+void worker::begin_block(running_block& block, std::uint64_t number) {
+  const configuration& config = grid_->what->config;
+  block.number = number;
+  block.counted = 0;
+  block.threads.resize(std::size_t{config.block.x} * config.block.y * config.block.z);
+  unsigned x = 0, y = 0, z = 0;
+  for (thread_state& t : block.threads) {
+    t.index = {x, y, z};
+    t.now = state::fresh;
+    t.stack = nullptr;
+    t.been_in = {};
+    t.depth = 0;
+    if (++x == config.block.x) {
+      x = 0;
+      if (++y == config.block.y) {
+        y = 0;
+        ++z;
+      }
+    }
+  }
+  observer_.begin_block(block.shadow, (block.threads.size() + lanes_per_warp - 1) / lanes_per_warp);
+}
+
+void worker::set_aside(running_block& block) {
+  block.shared_image.clear();
+  for (const shared_array& array : observer_.arrays()) {
+    const char* begin = reinterpret_cast<const char*>(__builtin_thread_pointer()) + array.offset;
+    block.shared_image.insert(block.shared_image.end(), begin, begin + array.bytes);
+  }
+}
+
+void worker::bring_back(running_block& block) {
+  const char* from = block.shared_image.data();
+  for (const shared_array& array : observer_.arrays()) {
+    std::memcpy(reinterpret_cast<char*>(__builtin_thread_pointer()) + array.offset, from, array.bytes);
+    from += array.bytes;
+  }
+  observer_.go_on_with(block.shadow);
+}
+
+/// Runs the block until it has finished or none of its threads can go on.
+outcome worker::go_on_with(running_block& block) {
+  block_ = &block;
+  const dim3 grid = grid_->what->config.grid;
+  blockIdx = {static_cast<unsigned>(block.number % grid.x), static_cast<unsigned>(block.number / grid.x % grid.y),
+              static_cast<unsigned>(block.number / grid.x / grid.y)};
+  observing = block.number % grid_->sample == 0;
+  block_got_further_ = false;
+  const auto count = static_cast<unsigned>(block.threads.size());
+  for (;;) {
+    got_further_ = false;
+    for (unsigned first = 0; first < count; first += lanes_per_warp)
+      run_warp(first, std::min<unsigned>(lanes_per_warp, count - first));
+    if (broken_off_) break;
+    block_got_further_ |= got_further_;
+    if (release_barrier()) continue;
+    unsigned done = 0, waiting = 0, at_grid = 0;
+    for (thread_state& t : block.threads) {
+      done += t.now == state::done;
+      at_grid += t.now == state::at_grid_barrier;
+      waiting += t.now == state::waiting;
+    }
+    if (done == count) return outcome::finished;
+    if (at_grid > 0 && at_grid + done == count) return outcome::waits_for_grid;
+    if (waiting == 0) {
+      report_stuck();
+      break;
+    }
+    for (thread_state& t : block.threads)
+      if (t.now == state::waiting) t.now = state::ready;
+    if (!got_further_) return outcome::waits_for_others;
+  }
+  broken_off_ = false;
+  return outcome::broken_off;
+}
+
+/// Runs the warp until each lane waits at the block's barrier, waits in vain for others, or has returned.
+void worker::run_warp(unsigned first, unsigned count) {
+  for (bool again = true; again && !broken_off_;) {
+    again = false;
+    for (unsigned lane = 0; lane < count && !broken_off_; ++lane) {
+      thread_state& t = threads()[first + lane];
+      if ((t.now == state::fresh || t.now == state::ready) && !records_[lane].full()) {
+        resume(t);
+        again = true;
+      }
+    }
+    put_together(first, count, false);
+    again |= settle_collectives(first, count);
+  }
+  put_together(first, count, true);
+}
+
+/// All threads wait at a barrier: lets them go on. False where none waits, or where not all live ones do.
+bool worker::release_barrier() {
+  std::size_t waiting = 0, done = 0;
+  const thread_state* waits = nullptr;
+  for (const thread_state& t : threads()) {
+    done += t.now == state::done;
+    if (t.now == state::at_barrier) {
+      ++waiting;
+      if (!waits) waits = &t;
+    }
+  }
+  if (waiting == 0 || waiting + done != threads().size()) return false;
+  if (done > 0) {
+    const auto number = static_cast<std::uint32_t>(waits - threads().data());
+    observer_.report(fault::divergent_barrier, waiting_site(*waits), space::shared, {block_->number, number}, 0, 0,
+                     std::to_string(waiting) + " of " + std::to_string(threads().size()) + " threads wait at it, " +
+                         std::to_string(done) + " have returned");
+  }
+  if (observing) observer_.counts().barriers += (waiting + lanes_per_warp - 1) / lanes_per_warp;
+  observer_.barrier();
+  for (thread_state& t : threads())
+    if (t.now == state::at_barrier) t.now = state::ready;
+  block_->released_count = std::exchange(block_->counted, 0);
+  return true;
+}
+
+/// Some threads wait for others of their block that will never come.
+void worker::report_stuck() {
+  for (unsigned i = 0; i < threads().size(); ++i) {
+    const thread_state& t = threads()[i];
+    if (t.now != state::at_collective) continue;
+    std::string missing;
+    const unsigned first = i / 32 * 32;
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      if (!((t.mask >> lane) & 1) ||
+          (first + lane < threads().size() && threads()[first + lane].now == state::at_collective &&
+           threads()[first + lane].waits_at == t.waits_at))
+        continue;
+      missing += (missing.empty() ? "" : ", ") + std::to_string(lane);
+    }
+    observer_.report(fault::missing_lane, waiting_site(t), space::shared, {block_->number, i}, 0, 0,
+                     "its mask names lanes that never come: " + missing);
+    return;
+  }
+  for (unsigned i = 0; i < threads().size(); ++i)
+    if (threads()[i].now == state::at_barrier || threads()[i].now == state::at_grid_barrier) {
+      observer_.report(fault::divergent_barrier, waiting_site(threads()[i]), space::shared, {block_->number, i}, 0, 0,
+                       threads()[i].now == state::at_barrier ? "not all threads of the block reach it"
+                                                             : "other threads of the block wait elsewhere");
+      return;
+    }
+}
+
+void worker::report_infinite_wait(const running_block& block) {
+  for (const thread_state& t : block.threads)
+    if (t.as_before && t.now != state::done) {
+      observer_.report(fault::infinite_wait, waiting_site(t), space::global,
+                       {block.number, static_cast<std::uint32_t>(&t - block.threads.data())}, 0, 0);
+      return;
+    }
+}
+
+void worker::abandon(running_block& block) {
+  for (thread_state& t : block.threads)
+    if (t.stack) {
+      t.stack->context = nullptr;
+      free_stacks_.push_back(t.stack);
+      t.stack = nullptr;
+    }
+  for (lane_records& r : records_) r.read = r.write = r.begin.get();
+}
+
+/// What stops a kernel on a GPU stops it here, before the access is made.
+void worker::break_off(fault what, std::uint64_t site, std::uintptr_t address, const std::string& detail) {
+  sim_active_worker = sim_running_worker = nullptr;
+  report_here(what, site, address - shared_begin < shared_bytes ? space::shared : space::global, address, detail);
+  broken_off_ = true;
+  leave();  // for good: the scheduler abandons this fiber
+  __builtin_unreachable();
+}
+
+// ---- blocks
+// --------------------------------------------------------------------------------------------------------------
 
 void worker::run(grid_run& grid) {
   grid_ = &grid;
@@ -227,7 +516,7 @@ void worker::run(grid_run& grid) {
   gridDim = config.grid;
   blockDim = config.block;
   const auto thread_pointer = reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
-  observer_.begin_launch(grid.epoch, thread_pointer, config.dynamic_shared_bytes);
+  observer_.begin_launch(grid.epoch, thread_pointer, config.dynamic_shared_bytes, grid.concurrent);
   shared_begin = thread_pointer + static_cast<std::uintptr_t>(thread_storage_offset());
   shared_bytes = thread_storage_bytes();
   const std::uintptr_t coordinates[] = {
@@ -238,8 +527,17 @@ void worker::run(grid_run& grid) {
       *std::max_element(std::begin(coordinates), std::end(coordinates)) + sizeof(uint3) - coordinates_begin;
   frame_begin = reinterpret_cast<std::uintptr_t>(grid.frame);
   frame_bytes = grid.frame_bytes;
-  threads_.resize(std::size_t{config.block.x} * config.block.y * config.block.z);
-  for (std::uint64_t block; !grid.abort && (block = grid.next_block++) < grid.blocks;) run_block(block);
+  if (!run_blocks()) grid.abort = true;
+  ++grid.idle;
+  {
+    const std::scoped_lock lock(grid.mutex);
+    ++grid.gone;
+  }
+  grid.grid_barrier.notify_all();
+  if (stacks_made_ > max_threads) {  // after a cooperative launch
+    madvise(stack_memory_ + max_threads * stack_bytes, (stacks_made_ - max_threads) * stack_bytes, MADV_DONTNEED);
+    for (std::size_t i = max_threads; i < stacks_made_; ++i) stacks_[i].context = nullptr;
+  }
 
   static std::mutex merging;
   const std::scoped_lock lock(merging);
@@ -247,127 +545,151 @@ void worker::run(grid_run& grid) {
   grid.what->counts.add(observer_.take());
 }
 
-void worker::run_block(std::uint64_t block) {
-  block_ = block;
-  const configuration& config = grid_->what->config;
-  blockIdx = {static_cast<unsigned>(block % config.grid.x),
-              static_cast<unsigned>(block / config.grid.x % config.grid.y),
-              static_cast<unsigned>(block / config.grid.x / config.grid.y)};
-  const auto count = static_cast<unsigned>(threads_.size());
-  for (unsigned i = 0; i < count; ++i) {
-    threads_[i].index = {i % config.block.x, i / config.block.x % config.block.y, i / config.block.x / config.block.y};
-    threads_[i].now = state::fresh;
-    threads_[i].stack = nullptr;
-  }
-  observer_.begin_block();
-  counted_ = 0;
-  do {
-    for (unsigned first = 0; first < count; first += lanes_per_warp)
-      run_warp(first, std::min<unsigned>(lanes_per_warp, count - first));
-  } while (!broken_off_ && (release_barrier() || wake_spinning()));
-  if (std::any_of(threads_.begin(), threads_.end(), [](const auto& t) { return t.now != state::done; })) {
-    if (!broken_off_) report_stuck();
-    abandon_all();
-    broken_off_ = false;
-    grid_->abort = true;
-  }
-}
-
-/// Runs the warp until each lane waits at the block's barrier, waits in vain for other lanes, or has returned.
-void worker::run_warp(unsigned first, unsigned count) {
-  for (bool again = true; again && !broken_off_;) {
-    again = false;
-    for (unsigned lane = 0; lane < count && !broken_off_; ++lane) {
-      thread_state& t = threads_[first + lane];
-      if ((t.now == state::fresh || t.now == state::ready) && !records_[lane].full()) {
-        resume(t);
-        again = true;
+/// Takes blocks until there are no more. False where the kernel has to end.
+bool worker::run_blocks() {
+  std::deque<running_block*> waiting;  // in the order in which they began
+  const auto give_back = [&](running_block* block) { spare_blocks_.emplace_back(block); };
+  const auto give_up = [&] {
+    for (running_block* block : waiting) {
+      abandon(*block);
+      give_back(block);
+    }
+    return false;
+  };
+  for (;;) {
+    while (!grid_->abort) {
+      const std::uint64_t number = grid_->next_block++;
+      if (number >= grid_->blocks) break;
+      if (spare_blocks_.empty()) spare_blocks_.push_back(std::make_unique<running_block>());
+      running_block* block = spare_blocks_.back().release();
+      spare_blocks_.pop_back();
+      begin_block(*block, number);
+      const outcome end = go_on_with(*block);
+      ++grid_->progress;
+      if (end == outcome::finished) {
+        ++grid_->finished_blocks;
+        give_back(block);
+      } else if (end == outcome::broken_off) {
+        waiting.push_back(block);
+        return give_up();
+      } else {
+        set_aside(*block);
+        waiting.push_back(block);
       }
     }
-    put_together(first, count);
-    again |= settle_collectives(first, count);
+    if (grid_->abort) return give_up();
+    if (waiting.empty()) return true;
+    // All blocks have begun: go round among those that wait.
+    const std::uint64_t before = grid_->progress;
+    std::deque<running_block*> still;
+    bool all_at_grid_barrier = true;
+    while (!waiting.empty()) {
+      running_block* block = waiting.front();
+      const bool at_grid = std::any_of(block->threads.begin(), block->threads.end(),
+                                       [](const auto& t) { return t.now == state::at_grid_barrier; });
+      outcome end = outcome::waits_for_grid;
+      const bool others = std::any_of(block->threads.begin(), block->threads.end(), [](const auto& t) {
+        return t.now != state::at_grid_barrier && t.now != state::done;
+      });
+      if (!at_grid || others) {
+        bring_back(*block);
+        end = go_on_with(*block);
+        if (block_got_further_) ++grid_->progress;
+        set_aside(*block);
+      }
+      if (end == outcome::broken_off || grid_->abort) return give_up();
+      waiting.pop_front();
+      all_at_grid_barrier &= end != outcome::waits_for_others;
+      if (end == outcome::finished) {
+        ++grid_->finished_blocks;
+        give_back(block);
+      } else {
+        still.push_back(block);
+      }
+    }
+    waiting.swap(still);
+    if (waiting.empty()) continue;
+    if (all_at_grid_barrier) {
+      if (!pass_grid_barrier(waiting)) return give_up();
+    } else if (grid_->progress == before && stuck(before, waiting)) {
+      return give_up();
+    }
   }
 }
 
-/// All threads wait at a barrier: lets them go on. False where none waits, or where not all live ones do.
-bool worker::release_barrier() {
-  std::size_t waiting = 0, done = 0;
-  const thread_state* waits = nullptr;
-  for (const thread_state& t : threads_) {
-    done += t.now == state::done;
-    if (t.now == state::at_barrier) {
-      ++waiting;
-      if (!waits) waits = &t;
+/// None of this worker's blocks gets any further. Waits for other workers' blocks; true where those are stuck too.
+bool worker::stuck(std::uint64_t progress, const std::deque<running_block*>& waiting) {
+  ++grid_->idle;
+  for (;;) {
+    if (grid_->progress != progress) {
+      --grid_->idle;
+      return false;
     }
+    if (grid_->abort || grid_->idle == grid_->workers) break;
+    std::this_thread::yield();
   }
-  if (waiting == 0 || waiting + done != threads_.size()) return false;
-  if (done > 0) {
-    const auto number = static_cast<std::uint32_t>(waits - threads_.data());
-    observer_.report(fault::divergent_barrier, barrier_site(*waits), space::shared, {block_, number}, 0, 0,
-                     std::to_string(waiting) + " of " + std::to_string(threads_.size()) + " threads wait at it, " +
-                         std::to_string(done) + " have returned");
-  }
-  observer_.counts().barriers += (waiting + lanes_per_warp - 1) / lanes_per_warp;
-  for (thread_state& t : threads_)
-    if (t.now == state::at_barrier) t.now = state::ready;
-  released_count_ = std::exchange(counted_, 0);
+  if (!grid_->abort || grid_->idle == grid_->workers)
+    for (const running_block* block : waiting) report_infinite_wait(*block);
   return true;
 }
 
-/// Some threads wait for others that will never come.
-void worker::report_stuck() {
-  for (unsigned i = 0; i < threads_.size(); ++i) {
-    const thread_state& t = threads_[i];
-    if (t.now != state::at_collective) continue;
-    std::string missing;
-    const unsigned first = i / 32 * 32;
-    for (unsigned lane = 0; lane < 32; ++lane) {
-      if (!((t.mask >> lane) & 1) ||
-          (first + lane < threads_.size() && threads_[first + lane].now == state::at_collective &&
-           threads_[first + lane].waits_at == t.waits_at))
-        continue;
-      missing += (missing.empty() ? "" : ", ") + std::to_string(lane);
-    }
-    observer_.report(fault::missing_lane, barrier_site(t), space::shared, {block_, i}, 0, 0,
-                     "its mask names lanes that never come: " + missing);
-    return;
+/// Waits until all blocks of the grid are there.
+bool worker::pass_grid_barrier(std::deque<running_block*>& waiting) {
+  std::unique_lock lock(grid_->mutex);
+  const std::uint64_t round = grid_->grid_barriers;
+  ++grid_->at_grid_barrier;
+  ++grid_->idle;
+  const auto last = [this] { return grid_->at_grid_barrier + grid_->gone == grid_->workers; };
+  while (round == grid_->grid_barriers && !last() && !grid_->abort) {
+    grid_->grid_barrier.wait_for(lock, std::chrono::milliseconds(1));
+    // Another worker's blocks may wait in a loop for one that is here.
+    if (round == grid_->grid_barriers && !last() && grid_->idle == grid_->workers) grid_->abort = true;
   }
-  for (unsigned i = 0; i < threads_.size(); ++i)
-    if (threads_[i].now == state::at_barrier) {
-      observer_.report(fault::divergent_barrier, barrier_site(threads_[i]), space::shared, {block_, i}, 0, 0,
-                       "not all threads of the block reach it");
-      return;
+  --grid_->idle;
+  if (grid_->abort) return false;
+  if (round == grid_->grid_barriers) {
+    ++grid_->grid_barriers;
+    ++grid_->progress;
+    grid_->at_grid_barrier = 0;
+    grid_->epoch = sim::begin_epoch();
+    grid_->grid_barrier.notify_all();
+    if (grid_->finished_blocks > 0) {
+      const thread_state& t = waiting.front()->threads.front();
+      observer_.report(fault::divergent_barrier, waiting_site(t), space::shared, {waiting.front()->number, 0}, 0, 0,
+                       std::to_string(grid_->finished_blocks.load()) + " blocks of the grid have returned");
+      grid_->abort = true;
+      return false;
     }
+  }
+  observer_.begin_epoch(grid_->epoch);
+  for (running_block* block : waiting)
+    for (thread_state& t : block->threads)
+      if (t.now == state::at_grid_barrier) t.now = state::ready;
+  return true;
 }
 
-void worker::abandon_all() {
-  for (thread_state& t : threads_)
-    if (t.stack) {
-      t.stack->context = nullptr;
-      free_stacks_.push_back(t.stack);
-      t.stack = nullptr;
-    }
-  for (lane_records& r : records_) r.read = r.write = r.begin.get();
-}
-
-/// What stops a kernel on a GPU stops it here, before the access is made.
-void worker::break_off(fault what, std::uint64_t site, std::uintptr_t address) {
-  sim_active_worker = nullptr;
-  observer_.report(what, site, address - shared_begin < shared_bytes ? space::shared : space::global,
-                   {block_, current_number_}, 0, address);
-  broken_off_ = true;
-  leave();  // for good: the scheduler abandons this fiber
+void worker::grid_barrier(std::uintptr_t pc) {
+  current_->waits_at = pc;
+  if (!grid_->what->config.cooperative) break_off(fault::not_cooperative, make_site(pc, 0, operation::load), 0);
+  current_->now = state::at_grid_barrier;
+  leave();
 }
 
 // ---- warp functions
 // ---------------------------------------------------------------------------------------------------
 
 void worker::meet(unsigned mask, void* argument, combine_function combine, std::uintptr_t pc) {
-  sim_active_worker = nullptr;
+  sim_active_worker = sim_running_worker = nullptr;
   thread_state& self = *current_;
   if (mask != whoever_comes && !((mask >> lane_number()) & 1))
-    observer_.report(fault::missing_lane, make_site(pc, 0, operation::load), space::shared, {block_, current_number_},
-                     0, 0, "the calling lane itself is not in the mask");
+    observer_.report(fault::missing_lane, make_site(pc, 0, operation::load), space::shared,
+                     {block_->number, current_number_}, 0, 0, "the calling lane itself is not in the mask");
+  if (observing) {
+    const access meeting{make_site(pc, 0, operation::sync, last_depth()), mask};
+    *write++ = meeting;
+    if (write == write_end) leave();
+    sim_active_worker = sim_running_worker = nullptr;
+  }
   self.mask = mask;
   self.argument = argument;
   self.combine = combine;
@@ -376,25 +698,25 @@ void worker::meet(unsigned mask, void* argument, combine_function combine, std::
   // The last lane to come completes the call and need not wait.
   const unsigned first = warp_first();
   unsigned here = 0;
-  for (unsigned other = 0; other < lanes_per_warp && first + other < threads_.size(); ++other)
-    here |= static_cast<unsigned>(threads_[first + other].meets(self)) << other;
+  for (unsigned other = 0; other < lanes_per_warp && first + other < threads().size(); ++other)
+    here |= static_cast<unsigned>(threads()[first + other].meets(self)) << other;
   if (mask != whoever_comes && (here & mask) == mask)
     complete(first, here & mask);
   else
     leave();
-  sim_active_worker = this;
+  enter();
 }
 
 /// Lanes that have returned will not come: completes what waits only for them. True where a lane can go on.
 bool worker::settle_collectives(unsigned first, unsigned count) {
   bool any = false;
   for (unsigned lane = 0; lane < count; ++lane) {
-    const thread_state& t = threads_[first + lane];
+    const thread_state& t = threads()[first + lane];
     if (t.now != state::at_collective || t.mask == whoever_comes) continue;
     unsigned here = 0, gone = 0;
     for (unsigned other = 0; other < lanes_per_warp; ++other) {
-      const bool exists = first + other < threads_.size();
-      const thread_state* o = exists ? &threads_[first + other] : nullptr;
+      const bool exists = first + other < threads().size();
+      const thread_state* o = exists ? &threads()[first + other] : nullptr;
       if (!exists || o->now == state::done)
         gone |= 1u << other;
       else if (o->meets(t))
@@ -406,7 +728,7 @@ bool worker::settle_collectives(unsigned first, unsigned count) {
       unsigned left = 0;
       for (unsigned other = 0; other < count; ++other) left += (absent >> other) & 1;
       if (left > 0)
-        observer_.report(fault::missing_lane, barrier_site(t), space::shared, {block_, first + lane}, 0, 0,
+        observer_.report(fault::missing_lane, waiting_site(t), space::shared, {block_->number, first + lane}, 0, 0,
                          std::to_string(left) + " lanes of its mask have already returned");
     }
     complete(first, here & t.mask ? here & t.mask : 1u << lane);
@@ -419,7 +741,7 @@ bool worker::settle_collectives(unsigned first, unsigned count) {
 bool worker::settle_whoever_came(unsigned first, unsigned count) {
   const thread_state* lowest = nullptr;
   for (unsigned lane = 0; lane < count; ++lane) {
-    const thread_state& t = threads_[first + lane];
+    const thread_state& t = threads()[first + lane];
     if (t.now == state::ready || t.now == state::fresh) return false;
     if (t.now == state::at_collective && t.mask == whoever_comes && (!lowest || t.waits_at < lowest->waits_at))
       lowest = &t;
@@ -427,67 +749,71 @@ bool worker::settle_whoever_came(unsigned first, unsigned count) {
   if (!lowest) return false;
   unsigned here = 0;
   for (unsigned lane = 0; lane < count; ++lane)
-    here |= static_cast<unsigned>(threads_[first + lane].meets(*lowest)) << lane;
+    here |= static_cast<unsigned>(threads()[first + lane].meets(*lowest)) << lane;
   complete(first, here);
   return true;
 }
 
-/// What they wait for may have come from a warp that ran after theirs.
-bool worker::wake_spinning() {
-  bool any = false;
-  for (thread_state& t : threads_)
-    if (t.now == state::spinning) {
-      t.now = state::ready;
-      any = true;
-    }
-  return any;
-}
-
 void worker::complete(unsigned first, unsigned participants) {
-  ++observer_.counts().collectives;
   warp_call call;
   call.participants = participants;
   call.run_by = this;
   combine_function combine = nullptr;
   for (unsigned lane = 0; lane < lanes_per_warp; ++lane) {
     if (!call.has(lane)) continue;
-    thread_state& t = threads_[first + lane];
+    thread_state& t = threads()[first + lane];
     call.argument[lane] = t.argument;
     combine = t.combine;
     call.pc = reinterpret_cast<const void*>(t.waits_at);
     t.now = state::ready;
   }
+  got_further_ = true;
   if (combine) combine(call);
 }
 
 void worker::report_missing_lane(const warp_call& call, unsigned reader, unsigned source) {
   observer_.report(fault::missing_lane, make_site(reinterpret_cast<std::uintptr_t>(call.pc), 0, operation::load),
-                   space::shared, {block_, warp_first() + reader}, 0, 0,
+                   space::shared, {block_->number, warp_first() + reader}, 0, 0,
                    "it reads from lane " + std::to_string(source) + ", which does not take part");
 }
 
 // ---- from lanes to warp instructions
 // --------------------------------------------------------------------------------------
 
-/// Lanes at the same instruction form one warp instruction. Where they differ, the lowest program counter goes first,
-/// so that lanes meet again behind a branch. A lane that was only interrupted has more to come: then the rest waits.
-void worker::put_together(unsigned first, unsigned count) {
+/// An index beyond its array. Where the next access of that line is to shared or global memory, its own bounds count:
+/// `tile[0][i]` may well mean the rows behind. Local arrays have no such second check.
+void worker::check_index(std::uint64_t site, unsigned lane, const access* next, const access* end,
+                         std::uint64_t index) {
+  while (next != end && site_operation(next->site) > operation::local) ++next;
+  if (next != end && site_operation(next->site) != operation::local) {
+    const source_line line = line_of(site_pc(site)), there = line_of(site_pc(next->site));
+    if (there.file == line.file && there.line == line.line) return;
+  }
+  observer_.report(fault::local_bounds, site, space::none, {block_->number, warp_first_}, lane, 0,
+                   " at index " + std::to_string(static_cast<std::int64_t>(index)));
+}
+
+/// Lanes at the same instruction form one warp instruction. Where they differ, the deepest call goes first, then the
+/// lowest program counter, so that lanes meet again behind a branch; a warp function goes when all lanes of its mask
+/// are there. A lane that was only interrupted has more to come: then the rest waits, unless all of it is wanted.
+void worker::put_together(unsigned first, unsigned count, bool all) {
   const access* head[lanes_per_warp];
   const access* end[lanes_per_warp];
   std::uint8_t alive[lanes_per_warp];
   bool more_to_come[lanes_per_warp];
   unsigned n = 0;
   for (unsigned lane = 0; lane < count; ++lane) {
-    const state now = threads_[first + lane].now;
+    const state now = threads()[first + lane].now;
     lane_records& r = records_[lane];
-    more_to_come[lane] = now == state::ready || now == state::fresh;
+    more_to_come[lane] = !all && (now == state::ready || now == state::fresh);
     head[lane] = r.read;
     end[lane] = r.write;
     if (r.read != r.write || more_to_come[lane]) alive[n++] = static_cast<std::uint8_t>(lane);
   }
   std::uintptr_t addresses[lanes_per_warp];
   std::uint8_t lanes[lanes_per_warp];
-  const warp_position where{block_, first};
+  const warp_position where{block_->number, first};
+  warp_first_ = first;
   bool interrupted = false;
   while (n > 0) {
     for (unsigned i = 0; i < n;) {  // drop lanes that have no more
@@ -509,13 +835,27 @@ void worker::put_together(unsigned first, unsigned count) {
       different |= a->site ^ site;
       addresses[i] = a->address;
     }
-    if (different == 0) {
+    if (different == 0 && site_operation(site) != operation::index) {
       for (unsigned i = 0; i < n; ++i) ++head[alive[i]];
       observer_.instruction(site, {addresses, n}, {alive, n}, where);
       continue;
     }
-    for (unsigned i = 0; i < n; ++i)
-      if (site_pc(head[alive[i]]->site) < site_pc(site)) site = head[alive[i]]->site;
+    unsigned syncing = 0, here = 0;  // lanes at a warp function, and all lanes that have more
+    for (unsigned i = 0; i < n; ++i) {
+      here |= 1u << alive[i];
+      syncing |= static_cast<unsigned>(site_operation(head[alive[i]]->site) == operation::sync) << alive[i];
+    }
+    const auto rank = [](std::uint64_t s) { return (~s & ~site_mask) | (s & 0xffff'ffff); };
+    std::uint64_t best = ~std::uint64_t{0};
+    for (unsigned i = 0; i < n; ++i) {
+      const access* a = head[alive[i]];
+      const auto mask = static_cast<unsigned>(a->address);
+      if (((syncing >> alive[i]) & 1) && (mask & here & ~syncing) != 0) continue;
+      if (rank(a->site) < best) {
+        best = rank(a->site);
+        site = a->site;
+      }
+    }
     unsigned group = 0;
     for (unsigned i = 0; i < n; ++i) {
       const unsigned lane = alive[i];
@@ -524,7 +864,10 @@ void worker::put_together(unsigned first, unsigned count) {
       lanes[group++] = static_cast<std::uint8_t>(lane);
       ++head[lane];
     }
-    observer_.instruction(site, {addresses, group}, {lanes, group}, where);
+    if (site_operation(site) == operation::index)
+      for (unsigned i = 0; i < group; ++i) check_index(site, lanes[i], head[lanes[i]], end[lanes[i]], addresses[i]);
+    else
+      observer_.instruction(site, {addresses, group}, {lanes, group}, where);
   }
   for (unsigned lane = 0; lane < count; ++lane) {
     lane_records& r = records_[lane];
@@ -560,6 +903,7 @@ class pool {
   void run(grid_run& grid) {
     std::unique_lock lock(mutex_);
     grid_ = &grid;
+    grid.workers = static_cast<unsigned>(threads_.size());
     working_ = static_cast<unsigned>(threads_.size());
     ++generation_;
     begin_.notify_all();
@@ -592,113 +936,208 @@ class pool {
 
 }  // namespace
 
-void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t frame_bytes) {
-  static pool workers;
-  static std::uint8_t epoch = 0;
-  if (++epoch == 0) {  // every 255 launches the bytes would repeat
-    madvise(shadow().loaded_epoch, heap_bytes / sector_bytes, MADV_DONTNEED);
-    madvise(shadow().stored_epoch, heap_bytes / sector_bytes, MADV_DONTNEED);
+std::uint16_t begin_epoch() {
+  static std::uint16_t epoch = 0;
+  if (++epoch == 0) {
+    madvise(shadow().sectors, heap_bytes / sector_bytes * sizeof(sector_shadow), MADV_DONTNEED);
     epoch = 1;
   }
+  return epoch;
+}
+
+void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t frame_bytes) {
+  static pool workers;
   grid_run grid;
   grid.what = &what;
   grid.body = body;
   grid.frame = frame;
   grid.frame_bytes = frame_bytes;
-  grid.epoch = epoch;
+  what.first_epoch = begin_epoch();
+  grid.epoch = what.first_epoch;
   grid.blocks = std::uint64_t{what.config.grid.x} * what.config.grid.y * what.config.grid.z;
   workers.run(grid);
   what.aborted = grid.abort;
+  what.last_epoch = grid.epoch;
 }
 
 // ---- what kernels call
 // --------------------------------------------------------------------------------------------------
 
 void meet(unsigned mask, void* argument, combine_function combine, const void* pc) {
-  sim_active_worker->meet(mask, argument, combine, reinterpret_cast<std::uintptr_t>(pc));
+  sim_running_worker->meet(mask, argument, combine, reinterpret_cast<std::uintptr_t>(pc));
 }
 void report_missing_lane(const warp_call& call, unsigned reader, unsigned source) {
   call.run_by->report_missing_lane(call, reader, source);
 }
-unsigned lane_number() { return sim_active_worker->lane_number(); }
-void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-void spin() { sim_active_worker->spin(); }
-void block_barrier(const void* pc) { sim_active_worker->barrier(reinterpret_cast<std::uintptr_t>(pc)); }
+bool in_kernel() { return sim_running_worker != nullptr; }
+void stop_kernel(fault what, const void* pc, const std::string& detail) {
+  sim_running_worker->break_off(what, make_site(reinterpret_cast<std::uintptr_t>(pc), 0, operation::load), 0, detail);
+}
+unsigned lane_number() { return sim_running_worker->lane_number(); }
+void grid_barrier(const void* pc) { sim_running_worker->grid_barrier(reinterpret_cast<std::uintptr_t>(pc)); }
+void fence() {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  if (worker* self = sim_running_worker) self->counts().fenced = true;
+}
+void spin() {
+  if (worker* self = sim_running_worker) self->spin(reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)));
+}
+void block_barrier(const void* pc) { sim_running_worker->barrier(reinterpret_cast<std::uintptr_t>(pc)); }
 int block_barrier_count(int predicate, const void* pc) {
-  return sim_active_worker->barrier_count(reinterpret_cast<std::uintptr_t>(pc), predicate);
+  return sim_running_worker->barrier_count(reinterpret_cast<std::uintptr_t>(pc), predicate);
 }
 std::uint64_t modelled_cycles() {
   static std::atomic<std::uint64_t> ticks{0};
   return ticks += 32;
 }
 
-namespace {
-
-[[gnu::noinline, gnu::cold]] void observe_elsewhere(worker& self, std::uintptr_t address, std::uint64_t site) {
-  if (address - self.frame_begin < self.frame_bytes || address - self.coordinates_begin < self.coordinates_bytes ||
-      is_program_constant(address))
-    return;  // the launch's arguments; threadIdx and its kind, which clang reports
-  if (!is_program_variable(address)) self.break_off(fault::illegal_address, site, address);
-  *self.write++ = {site, address};
-  if (self.write == self.write_end) self.records_full();
+std::uintptr_t ask_for_kernel(void (*body)(void*), void* frame) {
+  std::jmp_buf here;
+  sim_answer = 0;
+  sim_asking = &here;
+  if (setjmp(here) == 0) body(frame);  // up to the kernel's first basic block
+  sim_asking = nullptr;
+  return sim_answer;
 }
 
-[[gnu::always_inline]] inline void observe(std::uintptr_t address, std::size_t bytes, operation op, const void* pc) {
+namespace {
+
+[[gnu::always_inline]] inline void note_access(worker& self, std::uint64_t site, std::uintptr_t address) {
+  *self.write++ = {site, address};
+  if (self.write == self.write_end) [[unlikely]]
+    self.records_full();
+}
+
+[[gnu::noinline, gnu::cold]] void observe_elsewhere(worker& self, std::uintptr_t address, std::uint64_t site) {
+  const std::uint64_t local =
+      (site & ~(std::uint64_t{0xff} << 40)) | (std::uint64_t{static_cast<unsigned>(operation::local)} << 40);
+  if (self.stack_top - address <= stack_bytes || address - self.frame_begin < self.frame_bytes ||
+      address - self.coordinates_begin < self.coordinates_bytes || is_program_constant(address))
+    return note_access(self, local, address);  // its stack, the launch's arguments, threadIdx (which clang reports)
+  if (address - self.stacks_begin < max_stacks * stack_bytes) {
+    sim_active_worker = sim_running_worker = nullptr;
+    self.report_here(fault::local_bounds, site, space::none, address);
+    sim_active_worker = sim_running_worker = &self;
+    return;
+  }
+  if (!is_program_variable(address)) self.break_off(fault::illegal_address, site, address);
+  note_access(self, site, address);
+}
+
+[[gnu::noinline, gnu::cold]] void observe_host(std::uintptr_t address, std::size_t bytes, operation op,
+                                               std::uintptr_t pc) {
+  if (!sim_running_worker) host_access(address, make_site(pc, bytes, op));
+}
+
+[[gnu::always_inline]] inline void observe(std::uintptr_t address, std::size_t bytes, operation op, const void* pc,
+                                           std::uint64_t depth) {
   worker* self = sim_active_worker;
-  if (!self) return;  // host code
-  const std::uint64_t site = make_site(reinterpret_cast<std::uintptr_t>(pc), bytes, op);
+  const auto at = reinterpret_cast<std::uintptr_t>(pc);
+  if (!self) {
+    if (address - heap_base < heap_bytes) [[unlikely]]
+      observe_host(address, bytes, op, at);
+    return;
+  }
+  const std::uint64_t site = make_site(at, bytes, op, depth);
   if (address - heap_base < heap_bytes || (address - self->shared_begin < self->shared_bytes &&
                                            address - self->coordinates_begin >= self->coordinates_bytes)) [[likely]] {
     if (address & (bytes - 1)) [[unlikely]]
       self->break_off(fault::misaligned, site, address);
-    *self->write++ = {site, address};
-    if (self->write == self->write_end) [[unlikely]]
-      self->records_full();
-  } else if (address - self->stacks_begin >= max_threads * stack_bytes) {
+    note_access(*self, site, address);
+  } else {
     observe_elsewhere(*self, address, site);
   }
 }
 
+/// How deep in calls the function is that called a hook.
+[[gnu::always_inline]] inline std::uint64_t depth_here() {
+  const worker* self = sim_active_worker;
+  return self ? self->depth_of(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))) : 0;
+}
+
 /// A copy of several words goes word by word, as the device would do it.
-void observe_range(std::uintptr_t address, std::size_t bytes, operation op, const void* pc) {
+void observe_range(std::uintptr_t address, std::size_t bytes, operation op, const void* pc, std::uint64_t depth) {
   while (bytes > 0) {
     const std::size_t step = address % 4 == 0 && bytes >= 4 ? 4 : address % 2 == 0 && bytes >= 2 ? 2 : 1;
-    observe(address, step, op, pc);
+    observe(address, step, op, pc, depth);
     address += step;
     bytes -= step;
+  }
+}
+
+/// Threads hand data over to each other by volatile variables and locks: that orders accesses in ways not followed
+/// here.
+void note_hand_over(std::uintptr_t address) {
+  if (worker* self = sim_running_worker) {
+    (address - self->shared_begin < self->shared_bytes ? self->counts().hands_over_shared
+                                                       : self->counts().hands_over_global) = true;
+    if (!self->observing) self->turn();
   }
 }
 
 }  // namespace
 
 void observe_atomic(const volatile void* address, std::size_t bytes, const void* pc) {
-  observe(reinterpret_cast<std::uintptr_t>(address), bytes, operation::atomic, pc);
+  const worker* self = sim_active_worker;
+  observe(reinterpret_cast<std::uintptr_t>(address), bytes, operation::atomic, pc, self ? self->last_depth() : 0);
 }
 void observe_load(const volatile void* address, std::size_t bytes, const void* pc) {
-  observe(reinterpret_cast<std::uintptr_t>(address), bytes, operation::load, pc);
+  const worker* self = sim_active_worker;
+  observe(reinterpret_cast<std::uintptr_t>(address), bytes, operation::load, pc, self ? self->last_depth() : 0);
 }
 void observe_store(const volatile void* address, std::size_t bytes, const void* pc) {
-  observe(reinterpret_cast<std::uintptr_t>(address), bytes, operation::store, pc);
+  const worker* self = sim_active_worker;
+  observe(reinterpret_cast<std::uintptr_t>(address), bytes, operation::store, pc, self ? self->last_depth() : 0);
 }
+void hand_over(const volatile void* address) { note_hand_over(reinterpret_cast<std::uintptr_t>(address)); }
 
 }  // namespace sim
 
-// ---- what the compiler calls (-fsanitize=thread; libtsan is not linked)
-// -----------------------------------------------------
+// ---- what the compiler calls (-fsanitize=thread and -fsanitize-coverage=trace-pc; their libraries are not linked)
+// -------------------------------------------------------------------------------------------------------------------
 
-#define SIM_HOOK(name, bytes, op)                                                                                    \
-  extern "C" void name(void* address) {                                                                              \
-    sim::observe(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::op, __builtin_return_address(0)); \
+extern "C" void __sanitizer_cov_trace_pc() {
+  sim::worker* self = sim_active_worker;
+  const auto pc = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
+  if (self) [[likely]] {
+    sim::note_access(*self, sim::make_site(pc, 0, sim::operation::block, sim::depth_here()), 0);
+  } else if (sim_running_worker) {
+    sim_running_worker->turn();
+  } else if (sim_asking) [[unlikely]] {
+    sim_answer = pc;
+    std::longjmp(*sim_asking, 1);
   }
-#define SIM_HOOKS(bytes)                                       \
-  SIM_HOOK(__tsan_read##bytes, bytes, load)                    \
-  SIM_HOOK(__tsan_write##bytes, bytes, store)                  \
-  SIM_HOOK(__tsan_unaligned_read##bytes, bytes, load)          \
-  SIM_HOOK(__tsan_unaligned_write##bytes, bytes, store)        \
-  SIM_HOOK(__tsan_volatile_read##bytes, bytes, load)           \
-  SIM_HOOK(__tsan_volatile_write##bytes, bytes, store)         \
-  SIM_HOOK(__tsan_unaligned_volatile_read##bytes, bytes, load) \
-  SIM_HOOK(__tsan_unaligned_volatile_write##bytes, bytes, store)
+}
+
+// An index beyond its array (-fsanitize=bounds).
+extern "C" void __ubsan_handle_out_of_bounds(void*, void* index) {
+  if (sim::worker* self = sim_active_worker)
+    sim::note_access(*self,
+                sim::make_site(reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)), 0, sim::operation::index,
+                               sim::depth_here()),
+                reinterpret_cast<std::uintptr_t>(index));
+}
+
+#define SIM_HOOK(name, bytes, op)                                                                                   \
+  extern "C" void name(void* address) {                                                                             \
+    sim::observe(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::op, __builtin_return_address(0), \
+                 sim::depth_here());                                                                                \
+  }
+#define SIM_VOLATILE_HOOK(name, bytes, op)                                                                          \
+  extern "C" void name(void* address) {                                                                             \
+    sim::hand_over(address);                                                                                        \
+    sim::observe(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::op, __builtin_return_address(0), \
+                 sim::depth_here());                                                                                \
+  }
+#define SIM_HOOKS(bytes)                                                \
+  SIM_HOOK(__tsan_read##bytes, bytes, load)                             \
+  SIM_HOOK(__tsan_write##bytes, bytes, store)                           \
+  SIM_HOOK(__tsan_unaligned_read##bytes, bytes, load)                   \
+  SIM_HOOK(__tsan_unaligned_write##bytes, bytes, store)                 \
+  SIM_VOLATILE_HOOK(__tsan_volatile_read##bytes, bytes, load)           \
+  SIM_VOLATILE_HOOK(__tsan_volatile_write##bytes, bytes, store)         \
+  SIM_VOLATILE_HOOK(__tsan_unaligned_volatile_read##bytes, bytes, load) \
+  SIM_VOLATILE_HOOK(__tsan_unaligned_volatile_write##bytes, bytes, store)
 SIM_HOOKS(1)
 SIM_HOOKS(2)
 SIM_HOOKS(4)
@@ -713,11 +1152,11 @@ void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 void __tsan_read_range(void* address, std::size_t bytes) {
   sim::observe_range(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::load,
-                     __builtin_return_address(0));
+                     __builtin_return_address(0), sim::depth_here());
 }
 void __tsan_write_range(void* address, std::size_t bytes) {
   sim::observe_range(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::store,
-                     __builtin_return_address(0));
+                     __builtin_return_address(0), sim::depth_here());
 }
 void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 void __tsan_atomic_signal_fence(int) {}
@@ -731,13 +1170,15 @@ void __tsan_atomic_signal_fence(int) {}
   }
 #define SIM_ATOMICS(bits, type)                                                                                       \
   extern "C" type __tsan_atomic##bits##_load(const volatile type* address, int) {                                     \
+    sim::hand_over(address);                                                                                          \
     sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(type), sim::operation::load,                       \
-                 __builtin_return_address(0));                                                                        \
+                 __builtin_return_address(0), sim::depth_here());                                                     \
     return __atomic_load_n(address, __ATOMIC_SEQ_CST);                                                                \
   }                                                                                                                   \
   extern "C" void __tsan_atomic##bits##_store(volatile type* address, type value, int) {                              \
+    sim::hand_over(address);                                                                                          \
     sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(type), sim::operation::store,                      \
-                 __builtin_return_address(0));                                                                        \
+                 __builtin_return_address(0), sim::depth_here());                                                     \
     __atomic_store_n(address, value, __ATOMIC_SEQ_CST);                                                               \
   }                                                                                                                   \
   extern "C" type __tsan_atomic##bits##_exchange(volatile type* address, type value, int) {                           \

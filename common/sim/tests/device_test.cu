@@ -2,6 +2,7 @@
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <functional>
 #include <numeric>
 #include <vector>
@@ -145,6 +146,56 @@ __global__ void long_loop(const float* in, float* out, int n) {
   float sum = 0;
   for (int i = 0; i < n + static_cast<int>(threadIdx.x) % 2 * 100; ++i) sum += in[i * 32 + threadIdx.x];
   out[threadIdx.x] = sum;
+}
+
+__global__ void unequal_inner_loops(float* out, const float* in) {
+  const int lane = threadIdx.x;
+  float sum = 0;
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < (lane < 16 ? 1 : 2); ++j) sum += in[(i * 2 + j) * 32 + lane];
+  out[lane] = sum;
+}
+
+TEST_F(Sectors, LanesMeetAgainBehindInnerLoops) {
+  const on_device<float> in(ramp(256)), out(32);
+  const counts c = observe([&] { unequal_inner_loops<<<1, 32>>>(out.data, in.data); });
+  // Each turn of the outer loop: all lanes, 4 sectors; then half of them, 2.
+  EXPECT_EQ(metric(c, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"), 8);
+  EXPECT_EQ(metric(c, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"), 24);
+  EXPECT_EQ(metric(c, "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum"), 4 * (16 + 2 * 16));
+  const double lanes = metric(c, "smsp__thread_inst_executed_per_inst_executed.ratio");
+  EXPECT_GT(lanes, 20);
+  EXPECT_LT(lanes, 32);
+}
+
+__device__ __attribute__((noinline)) float in_a_function(const float* in, int i) { return in[i] + in[i + 32]; }
+__global__ void calls_in_branches(float* out, const float* in) {
+  const int lane = threadIdx.x;
+  float x = 0;
+  if (lane % 2 == 0) x = in_a_function(in, lane);
+  out[lane] = x;
+}
+
+TEST_F(Sectors, LanesMeetAgainBehindCalls) {
+  const on_device<float> in(ramp(64)), out(32);
+  const counts c = observe([&] { calls_in_branches<<<1, 32>>>(out.data, in.data); });
+  EXPECT_EQ(metric(c, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"), 2);
+  EXPECT_EQ(metric(c, "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"), 1);
+}
+
+__global__ void multiply(float* c, const float* a, const float* b, int n) {
+  const int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+  float sum = 0;
+  for (int k = 0; k < n; ++k) sum += a[row * n + k] * b[k * n + column];
+  c[row * n + column] = sum;
+}
+
+TEST_F(Sectors, MatmulsFlopsAreCounted) {
+  const on_device<float> a(ramp(64 * 64)), b(ramp(64 * 64)), out(64 * 64);
+  const counts c = observe([&] { multiply<<<dim3(4, 4), dim3(16, 16)>>>(out.data, a.data, b.data, 64); });
+  if (__builtin_cpu_supports("fma"))
+    EXPECT_EQ(metric(c, "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"), 64 * 64 * 64);
+  EXPECT_EQ(metric(c, "smsp__thread_inst_executed_per_inst_executed.ratio"), 32);
 }
 
 TEST_F(Sectors, MoreAccessesThanARecordHolds) {
@@ -423,8 +474,8 @@ __global__ void forgets_the_barrier(float* out) {
 TEST_F(Checkers, SharedMemoryReadBeforeItIsWritten) {
   const on_device<float> out(64);
   const std::string r = only_report(observe([&] { forgets_the_barrier<<<1, 64>>>(out.data); }));
-  EXPECT_NE(r.find("shared load of 4 bytes that nobody has written"), std::string::npos) << r;
-  EXPECT_NE(r.find("__syncthreads()"), std::string::npos) << r;
+  EXPECT_NE(r.find("race in shared memory: load of 4 bytes"), std::string::npos) << r;
+  EXPECT_NE(r.find("put __syncthreads() between"), std::string::npos) << r;
 }
 
 TEST_F(Checkers, UseAfterFree) {
@@ -494,6 +545,205 @@ TEST_F(Checkers, LanesThatNeverCome) {
   const std::string r = only_report(observe([&] { waits_for_nobody<<<1, 32>>>(out.data); }));
   EXPECT_NE(r.find("lanes missing"), std::string::npos) << r;
   EXPECT_NE(cudaDeviceSynchronize(), cudaSuccess);
+}
+
+// ---- races and waits
+// ------------------------------------------------------------------------------------------------------
+
+__global__ void two_arrays(float* out) {
+  __shared__ float first[32], second[32];
+  first[threadIdx.x] = 1;
+  second[threadIdx.x] = 2;
+  __syncthreads();
+  out[threadIdx.x] = first[threadIdx.x + 1] + second[threadIdx.x];
+}
+
+TEST_F(Checkers, FromOneSharedArrayIntoTheNext) {
+  const on_device<float> out(32);
+  const std::string r = only_report(observe([&] { two_arrays<<<1, 32>>>(out.data); }));
+  EXPECT_NE(r.find("thread (31,0,0): shared load of 4 bytes out of bounds"), std::string::npos) << r;
+}
+
+__global__ void local_array(float* out, int n) {
+  float local[8];
+  for (int i = 0; i < n; ++i) local[i] = i;
+  float sum = 0;
+  for (int i = 0; i < n; ++i) sum += local[i];
+  out[threadIdx.x] = sum;
+}
+__global__ void flattened(float* out) {
+  __shared__ float tile[4][8];
+  tile[0][threadIdx.x] = 1;
+  __syncwarp();
+  out[threadIdx.x] = tile[0][31 - threadIdx.x];
+}
+
+TEST_F(Checkers, LocalArrays) {
+  const on_device<float> out(32);
+  EXPECT_TRUE(observe([&] { local_array<<<1, 32>>>(out.data, 8); }).reports.empty());
+  const counts c = observe([&] { local_array<<<1, 32>>>(out.data, 9); });
+  ASSERT_EQ(c.reports.size(), 2u);
+  EXPECT_NE(c.reports[0].find("thread (0,0,0): local array out of bounds at index 8"), std::string::npos)
+      << c.reports[0];
+  EXPECT_TRUE(observe([&] { flattened<<<1, 32>>>(out.data); }).reports.empty());
+}
+
+__global__ void neighbours_in_a_warp(float* out, bool sync) {
+  __shared__ float tile[32];
+  tile[threadIdx.x] = 1;
+  if (sync) __syncwarp();
+  out[threadIdx.x] = tile[threadIdx.x ^ 1];
+}
+
+TEST_F(Checkers, MissingSyncwarp) {
+  const on_device<float> out(32);
+  EXPECT_TRUE(observe([&] { neighbours_in_a_warp<<<1, 32>>>(out.data, true); }).reports.empty());
+  const std::string r = only_report(observe([&] { neighbours_in_a_warp<<<1, 32>>>(out.data, false); }));
+  EXPECT_NE(r.find("put __syncwarp() between"), std::string::npos) << r;
+}
+
+__global__ void reduce_in_place(float* out, bool sync_between) {
+  __shared__ float tile[256];
+  tile[threadIdx.x] = 1;
+  __syncthreads();
+  for (int half = 128; half > 0; half /= 2) {
+    if (threadIdx.x < half) tile[threadIdx.x] += tile[threadIdx.x + half];
+    if (sync_between) __syncthreads();
+  }
+  if (threadIdx.x == 0) out[blockIdx.x] = tile[0];
+}
+
+TEST_F(Checkers, ReductionWithoutBarrier) {
+  const on_device<float> out(4);
+  EXPECT_TRUE(observe([&] { reduce_in_place<<<4, 256>>>(out.data, true); }).reports.empty());
+  EXPECT_EQ(out.host()[3], 256);
+  const counts c = observe([&] { reduce_in_place<<<4, 256>>>(out.data, false); });
+  EXPECT_FALSE(c.reports.empty());
+  for (const std::string& r : c.reports) EXPECT_NE(r.find("race in shared memory"), std::string::npos) << r;
+}
+
+__global__ void shared_histogram(int* out, bool atomics) {
+  __shared__ int bins[8];
+  if (threadIdx.x < 8) bins[threadIdx.x] = 0;
+  __syncthreads();
+  if (atomics)
+    atomicAdd(&bins[threadIdx.x % 8], 1);
+  else
+    bins[threadIdx.x % 8] += 1;
+  __syncthreads();
+  if (threadIdx.x < 8) out[threadIdx.x] = bins[threadIdx.x];
+}
+
+TEST_F(Checkers, AtomicsDoNotRace) {
+  const on_device<int> out(8);
+  EXPECT_TRUE(observe([&] { shared_histogram<<<1, 256>>>(out.data, true); }).reports.empty());
+  EXPECT_EQ(out.host()[7], 32);
+  EXPECT_FALSE(observe([&] { shared_histogram<<<1, 256>>>(out.data, false); }).reports.empty());
+}
+
+__global__ void sum_without_atomics(float* sum) {
+  if (threadIdx.x == 0) *sum += 1;
+}
+__global__ void smooth_in_place(float* x, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i > 0 && i < n - 1) x[i] = x[i - 1] + x[i + 1];
+}
+
+TEST_F(Checkers, RacesBetweenBlocks) {
+  const on_device<float> sum(std::vector<float>{0}), x(ramp(1024));
+  const std::string r = only_report(observe([&] { sum_without_atomics<<<8, 32>>>(sum.data); }));
+  EXPECT_NE(r.find("race between blocks"), std::string::npos) << r;
+  EXPECT_TRUE(observe([&] { sum_without_atomics<<<1, 32>>>(sum.data); }).reports.empty());
+  const counts c = observe([&] { smooth_in_place<<<4, 256>>>(x.data, 1024); });
+  ASSERT_FALSE(c.reports.empty());
+  EXPECT_NE(c.reports[0].find("race between blocks"), std::string::npos) << c.reports[0];
+}
+
+__device__ unsigned int finished_blocks;
+__global__ void last_block_sums(float* out, float* partial) {
+  __shared__ bool last;
+  if (threadIdx.x == 0) {
+    partial[blockIdx.x] = 1;
+    __threadfence();
+    last = atomicInc(&finished_blocks, gridDim.x - 1) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (last && threadIdx.x == 0) {
+    float sum = 0;
+    for (unsigned i = 0; i < gridDim.x; ++i) sum += partial[i];
+    *out = sum;
+  }
+}
+
+TEST_F(Checkers, FencesOrderBlocks) {
+  const on_device<float> out(1), partial(64);
+  const counts c = observe([&] { last_block_sums<<<64, 64>>>(out.data, partial.data); });
+  EXPECT_TRUE(c.reports.empty()) << c.reports[0];
+  EXPECT_EQ(out.host()[0], 64);
+}
+
+__global__ void wait_for_the_next_block(volatile int* flags) {
+  // Blocks begin in order, so each waits for one that has not begun.
+  if (threadIdx.x == 0 && blockIdx.x + 1 < gridDim.x)
+    while (flags[blockIdx.x + 1] == 0) {
+    }
+  __syncthreads();
+  if (threadIdx.x == 0) flags[blockIdx.x] = 1;
+}
+
+TEST_F(Blocks, WaitForLaterBlocks) {
+  const on_device<int> flags(std::vector<int>(16, 0));
+  const counts c = observe([&] { wait_for_the_next_block<<<16, 64>>>(flags.data); });
+  EXPECT_TRUE(c.reports.empty()) << c.reports[0];
+  EXPECT_EQ(flags.host()[0], 1);
+}
+
+__global__ void lock_and_add(int* lock, int* sum) {
+  if (threadIdx.x % 32 == 0) {
+    while (atomicCAS(lock, 0, 1) != 0) {
+    }
+    *sum = *sum + 1;
+    __threadfence();
+    atomicExch(lock, 0);
+  }
+}
+
+TEST_F(Blocks, SpinLocks) {
+  const on_device<int> lock(std::vector<int>{0}), sum(std::vector<int>{0});
+  const counts c = observe([&] { lock_and_add<<<16, 128>>>(lock.data, sum.data); });
+  EXPECT_TRUE(c.reports.empty()) << c.reports[0];
+  EXPECT_EQ(sum.host()[0], 64);
+}
+
+__global__ void wait_forever(volatile int* flag) {
+  while (*flag == 0) {
+  }
+}
+
+TEST_F(Checkers, InfiniteWait) {
+  const on_device<int> flag(std::vector<int>{0});
+  const std::string r = only_report(observe([&] { wait_forever<<<4, 64>>>(flag.data); }));
+  EXPECT_NE(r.find("infinite wait"), std::string::npos) << r;
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchTimeout);
+}
+
+__global__ void grid_sums(float* out, float* partial) {
+  partial[blockIdx.x * blockDim.x + threadIdx.x] = 1;
+  sim::grid_barrier(SIM_CALLER);
+  float sum = 0;
+  for (unsigned i = 0; i < gridDim.x * blockDim.x; ++i) sum += partial[i];
+  out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+
+TEST_F(Checkers, GridBarrierNeedsACooperativeLaunch) {
+  const on_device<float> out(128), partial(128);
+  const std::string r = only_report(observe([&] { grid_sums<<<4, 32>>>(out.data, partial.data); }));
+  EXPECT_NE(r.find("cudaLaunchCooperativeKernel"), std::string::npos) << r;
+}
+
+TEST_F(Checkers, HostAccessToDeviceMemory) {
+  const on_device<float> in(ramp(4));
+  EXPECT_EXIT(in.data[2] = 1, testing::KilledBySignal(SIGSEGV), "host code: store of 4 bytes in device memory");
 }
 
 // ---- the runtime API

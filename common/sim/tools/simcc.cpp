@@ -3,9 +3,8 @@
 //   simcc FILE.cu -c -o FILE.o [compiler flags]    an object to link with libsim
 //   simcc FILE.cu -o PROGRAM [compiler flags]      a program
 //
-// Launches are lowered (lower.hpp), the compiler's thread sanitizer pass reports each access to hooks of ours, and what
-// `extern __shared__` left undefined gets its storage.
-#include <elf.h>
+// Launches are lowered (lower.hpp), the compiler's sanitizer passes report each access and each basic block to hooks of
+// ours, and the assembly is completed (assembly.hpp).
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,11 +15,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "assembly.hpp"
 #include "lower.hpp"
 
 namespace {
@@ -59,36 +58,6 @@ void run(const words& command) {
   if (status != 0) std::exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
 
-/// Thread-local symbols that the object uses and does not define: arrays declared `extern __shared__`.
-std::set<std::string> undefined_shared(const std::string& object) {
-  std::set<std::string> found;
-  const auto* header = reinterpret_cast<const Elf64_Ehdr*>(object.data());
-  const auto* sections = reinterpret_cast<const Elf64_Shdr*>(object.data() + header->e_shoff);
-  for (int s = 0; s < header->e_shnum; ++s) {
-    if (sections[s].sh_type != SHT_SYMTAB) continue;
-    const auto* symbols = reinterpret_cast<const Elf64_Sym*>(object.data() + sections[s].sh_offset);
-    const char* names = object.data() + sections[sections[s].sh_link].sh_offset;
-    for (std::size_t i = 0; i < sections[s].sh_size / sizeof(Elf64_Sym); ++i) {
-      const std::string name = names + symbols[i].st_name;
-      const bool ours = name == "threadIdx" || name == "blockIdx" || name == "blockDim" || name == "gridDim";
-      if (ELF64_ST_TYPE(symbols[i].st_info) == STT_TLS && symbols[i].st_shndx == SHN_UNDEF && !ours) found.insert(name);
-    }
-  }
-  return found;
-}
-
-/// All such arrays of one object begin at the same address, as in CUDA. 227 KB is the most that a block can have.
-std::string shared_storage(const std::set<std::string>& names) {
-  std::ostringstream text;
-  text << ".section .tbss,\"awT\",@nobits\n.balign 1024\n";
-  for (const std::string& name : names)
-    text << ".weak \"" << name << "\"\n.type \"" << name << "\", @object\n.size \"" << name << "\", 232464\n\"" << name
-         << "\":\n";
-  text << ".type sim_dynamic_shared, @object\n.size sim_dynamic_shared, 232448\nsim_dynamic_shared:\n"
-       << ".zero 232464\n.section .note.GNU-stack,\"\",@progbits\n";
-  return text.str();
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -122,7 +91,7 @@ int main(int argc, char** argv) {
   const char* chosen = std::getenv("CXX");
   const std::string compiler = chosen && *chosen ? chosen : SIM_CXX;
   const std::string object = object_only ? output.string() : output.string() + ".o";
-  const std::string lowered = object + ".lowered.cpp", storage = object + ".shared.s", part = object + ".part.o";
+  const std::string lowered = object + ".lowered.cpp", assembly = object + ".s";
   if (output.has_parent_path()) fs::create_directories(output.parent_path());
   try {
     write_file(lowered, "#line 1 \"" + source.string() + "\"\n" + sim::lower_launches(read_file(source)));
@@ -134,35 +103,36 @@ int main(int argc, char** argv) {
   words compile = {compiler, "-std=c++20", "-O2", "-g1", "-D__CUDACC__", "-D__NVCC__", "-D__CUDA_ARCH__=900",
                    "-DCUDART_VERSION=13000", "-Wno-unknown-pragmas", "-include", "cuda_runtime.h",
                    // Every access is reported, each at its full width, and each once.
-                   "-fsanitize=thread", "-fno-optimize-sibling-calls", "-ftls-model=initial-exec", "-fPIE"};
+                   "-fsanitize=thread", "-fno-optimize-sibling-calls", "-ftls-model=initial-exec", "-fPIE",
+                   "-ffp-contract=fast"};
+  if (__builtin_cpu_supports("fma")) compile.emplace_back("-mfma");  // as on a GPU: one rounding
   if (compiler.find("clang") == std::string::npos) {
-    for (const char* f : {"-fno-tree-sra", "--param", "tsan-instrument-func-entry-exit=0", "--param",
-                          "tsan-distinguish-volatile=1", "-fno-extern-tls-init",
-                          // Lanes that have taken different ways meet again: no copies of what follows a branch, and it comes
-                          // later in memory.
-                          "-fno-thread-jumps", "-fno-reorder-blocks", "-fno-reorder-blocks-and-partition",
-                          // A store through a null argument stays one, to be seen.
-                          "-fno-delete-null-pointer-checks"})
+    for (const char* f :
+         {"-fno-tree-sra", "-fno-tree-vectorize", "-fsanitize=bounds", "-fsanitize-coverage=trace-pc", "--param",
+          "tsan-instrument-func-entry-exit=0", "--param", "tsan-distinguish-volatile=1", "-fno-extern-tls-init",
+          // Lanes that have taken different ways meet again: no copies of what follows a branch, and it comes
+          // later in memory.
+          "-fno-thread-jumps", "-fno-reorder-blocks", "-fno-reorder-blocks-and-partition",
+          // A store through a null argument stays one, to be seen.
+          "-fno-delete-null-pointer-checks"})
       compile.emplace_back(f);
   } else {
-    for (const char* f : {"-gdwarf-aranges", "-mllvm", "-tsan-instrument-func-entry-exit=0", "-mllvm",
-                          "-tsan-distinguish-volatile=1", "-mllvm", "-tsan-instrument-read-before-write=1",
-                          "-fno-builtin", "-fno-unroll-loops", "-fno-vectorize", "-fno-slp-vectorize"})
+    // Profiling's: without it, functions that inline nothing have no address range in -gdwarf-aranges.
+    for (const char* f :
+         {"-gdwarf-aranges", "-fdebug-info-for-profiling", "-mllvm", "-tsan-instrument-func-entry-exit=0", "-mllvm", "-tsan-distinguish-volatile=1",
+          "-mllvm", "-tsan-instrument-read-before-write=1", "-fno-builtin", "-fno-unroll-loops", "-fno-vectorize",
+          "-fno-slp-vectorize", "-fsanitize=array-bounds", "-fsanitize-coverage=trace-pc,no-prune"})
       compile.emplace_back(f);
   }
   compile.insert(compile.end(), {"-isystem", SIM_INCLUDE, "-iquote", source.parent_path().string()});
   if (!dependencies.empty()) compile.insert(compile.end(), {"-MD", "-MF", dependencies, "-MT", object});
   words link_flags;
   for (const std::string& f : flags) (f.starts_with("-l") || f.starts_with("-L") ? link_flags : compile).push_back(f);
-  compile.insert(compile.end(), {"-c", lowered, "-o", object});
+  compile.insert(compile.end(), {"-S", lowered, "-o", assembly});
   run(compile);
-
-  if (const auto names = undefined_shared(read_file(object)); !names.empty()) {
-    write_file(storage, shared_storage(names));
-    fs::rename(object, part);
-    run({compiler, "-nostdlib", "-r", "-o", object, part, storage});
-    fs::remove(part);
-  }
+  write_file(assembly, sim::edit_assembly(read_file(assembly)));
+  run({compiler, "-c", assembly, "-o", object});
+  fs::remove(assembly);
   if (object_only) return 0;
 
   words link = {compiler, object, "-o", output.string(), SIM_LIBRARY};

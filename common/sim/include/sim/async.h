@@ -58,6 +58,8 @@ SIM_UNOBSERVED inline void begin(barrier_words* words, unsigned expected, const 
 }
 SIM_UNOBSERVED inline unsigned arrive(barrier_words* words, unsigned count, unsigned drop, const void* pc) {
   sim::observe_atomic(&words->phase, 4, pc);
+  sim::hand_over(&words->phase);
+  sim::fence();
   const unsigned phase = __atomic_load_n(&words->phase, __ATOMIC_SEQ_CST);
   // Who drops out counts as arrived now and is not expected any more.
   const unsigned expected = drop ? __atomic_sub_fetch(&words->expected, drop, __ATOMIC_SEQ_CST)
@@ -71,6 +73,7 @@ SIM_UNOBSERVED inline unsigned arrive(barrier_words* words, unsigned count, unsi
 }
 SIM_UNOBSERVED inline unsigned phase_of(const barrier_words* words, const void* pc) {
   sim::observe_atomic(&words->phase, 4, pc);
+  sim::hand_over(&words->phase);
   return __atomic_load_n(&words->phase, __ATOMIC_SEQ_CST);
 }
 }  // namespace detail

@@ -2,16 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "sim/device.h"
 
 namespace sim {
 
-/// Replaces *address by op(*address) as one step and returns what was there.
+/// Replaces *address by op(*address) as one step and returns what was there. Not observed.
 template <class T, class Op>
-SIM_UNOBSERVED T read_modify_write(T* address, Op op, const void* pc) {
-  observe_atomic(address, sizeof(T), pc);
+SIM_UNOBSERVED T exchange_by(T* address, Op op) {
   T old, desired;
   __atomic_load(address, &old, __ATOMIC_RELAXED);
   do {
@@ -19,31 +19,104 @@ SIM_UNOBSERVED T read_modify_write(T* address, Op op, const void* pc) {
   } while (!__atomic_compare_exchange(address, &old, &desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   return old;
 }
+template <class T, class Op>
+SIM_UNOBSERVED T read_modify_write(T* address, Op op, const void* pc) {
+  observe_atomic(address, sizeof(T), pc);
+  return exchange_by(address, op);
+}
+
+template <class T, class... Types>
+concept one_of = (std::is_same_v<T, Types> || ...);
+/// What CUDA's atomics of 128 bits take.
+template <class T>
+concept sixteen_bytes = sizeof(T) == 16 && alignof(T) >= 16 && std::is_trivially_copyable_v<T>;
+
+/// *address becomes `value` where `compare` is null or equal to it, as one step; returns what was there.
+template <class T>
+SIM_UNOBSERVED __attribute__((target("cx16"))) T exchange_16(T* address, const T* compare, T value, const void* pc) {
+  observe_atomic(address, 16, pc);
+  unsigned __int128 wanted, desired, seen = 0;
+  std::memcpy(&desired, &value, 16);
+  if (compare) std::memcpy(&wanted, compare, 16);
+  auto* bits = reinterpret_cast<unsigned __int128*>(address);
+  for (;;) {
+    const unsigned __int128 expected = compare ? wanted : seen;
+    seen = __sync_val_compare_and_swap(bits, expected, desired);
+    if (compare || seen == expected) break;
+  }
+  T old;
+  std::memcpy(&old, &seen, 16);
+  return old;
+}
+
+/// One instruction for a vector of floats; each element is a step of its own.
+template <class Vector>
+SIM_UNOBSERVED Vector add_elements(Vector* address, Vector value, const void* pc) {
+  observe_atomic(address, sizeof(Vector), pc);
+  Vector old;
+  for (unsigned i = 0; i < sizeof(Vector) / sizeof(float); ++i) {
+    const float more = (&value.x)[i];
+    (&old.x)[i] = exchange_by(
+        &address->x + i, [=](float x) __attribute__((no_sanitize("thread"))) { return x + more; });
+  }
+  return old;
+}
 
 }  // namespace sim
 
-#define SIM_ATOMIC(name, expression)                                                                       \
+// With the scopes that CUDA has for each: the device, the block, the system.
+#define SIM_SCOPES(define, name, ...) \
+  define(name, __VA_ARGS__) define(name##_block, __VA_ARGS__) define(name##_system, __VA_ARGS__)
+#define SIM_LIST(...) __VA_ARGS__
+#define SIM_ATOMIC(name, types, expression)                                                                \
   template <class T>                                                                                       \
   SIM_CALLED_HERE T name(T* address, std::type_identity_t<T> value) {                                      \
+    static_assert(sim::one_of<T, SIM_LIST types>, #name " works on these types: " #types);                 \
     return sim::read_modify_write(                                                                         \
         address, [=](T old) __attribute__((no_sanitize("thread"))) { return static_cast<T>(expression); }, \
         SIM_CALLER);                                                                                       \
   }
-SIM_ATOMIC(atomicAdd, old + value)
-SIM_ATOMIC(atomicSub, old - value)
-SIM_ATOMIC(atomicExch, (static_cast<void>(old), value))
-SIM_ATOMIC(atomicMin, old < value ? old : value)
-SIM_ATOMIC(atomicMax, old > value ? old : value)
-SIM_ATOMIC(atomicAnd, old& value)
-SIM_ATOMIC(atomicOr, old | value)
-SIM_ATOMIC(atomicXor, old ^ value)
-SIM_ATOMIC(atomicInc, old >= value ? T{0} : old + 1)
-SIM_ATOMIC(atomicDec, old == 0 || old > value ? value : old - 1)
+SIM_SCOPES(SIM_ATOMIC, atomicAdd, (int, unsigned, unsigned long long, float, double), old + value)
+SIM_SCOPES(SIM_ATOMIC, atomicSub, (int, unsigned), old - value)
+SIM_SCOPES(SIM_ATOMIC, atomicMin, (int, unsigned, long long, unsigned long long), old < value ? old : value)
+SIM_SCOPES(SIM_ATOMIC, atomicMax, (int, unsigned, long long, unsigned long long), old > value ? old : value)
+SIM_SCOPES(SIM_ATOMIC, atomicAnd, (int, unsigned, unsigned long long), old& value)
+SIM_SCOPES(SIM_ATOMIC, atomicOr, (int, unsigned, unsigned long long), old | value)
+SIM_SCOPES(SIM_ATOMIC, atomicXor, (int, unsigned, unsigned long long), old ^ value)
+SIM_SCOPES(SIM_ATOMIC, atomicInc, (unsigned), old >= value ? 0 : old + 1)
+SIM_SCOPES(SIM_ATOMIC, atomicDec, (unsigned), old == 0 || old > value ? value : old - 1)
 #undef SIM_ATOMIC
 
-template <class T>
-__attribute__((noinline)) T atomicCAS(T* address, std::type_identity_t<T> compare, std::type_identity_t<T> value) {
-  return sim::read_modify_write(
-      address, [=](T old) __attribute__((no_sanitize("thread"))) { return old == compare ? value : old; },
-      __builtin_return_address(0));
-}
+#define SIM_ATOMIC_EXCHANGE(exchange, cas)                                                                             \
+  template <class T>                                                                                                   \
+  SIM_CALLED_HERE T exchange(T* address, std::type_identity_t<T> value) {                                              \
+    static_assert(sim::one_of<T, int, unsigned, unsigned long long, float> || sim::sixteen_bytes<T>,                   \
+                  #exchange " works on int, unsigned, unsigned long long, float and types of 16 bytes aligned to 16"); \
+    if constexpr (sizeof(T) == 16)                                                                                     \
+      return sim::exchange_16<T>(address, nullptr, value, SIM_CALLER);                                                 \
+    else                                                                                                               \
+      return sim::read_modify_write(                                                                                   \
+          address, [=](T) __attribute__((no_sanitize("thread"))) { return value; }, SIM_CALLER);                       \
+  }                                                                                                                    \
+  template <class T>                                                                                                   \
+  SIM_CALLED_HERE T cas(T* address, std::type_identity_t<T> compare, std::type_identity_t<T> value) {                  \
+    static_assert(sim::one_of<T, int, unsigned, unsigned short, unsigned long long> || sim::sixteen_bytes<T>, #cas     \
+                  " works on int, unsigned, unsigned short, unsigned long long and types of 16 bytes aligned to 16");  \
+    if constexpr (sizeof(T) == 16)                                                                                     \
+      return sim::exchange_16<T>(address, &compare, value, SIM_CALLER);                                                \
+    else                                                                                                               \
+      return sim::read_modify_write(                                                                                   \
+          address, [=](T old) __attribute__((no_sanitize("thread"))) { return old == compare ? value : old; },         \
+          SIM_CALLER);                                                                                                 \
+  }
+SIM_ATOMIC_EXCHANGE(atomicExch, atomicCAS)
+SIM_ATOMIC_EXCHANGE(atomicExch_block, atomicCAS_block)
+SIM_ATOMIC_EXCHANGE(atomicExch_system, atomicCAS_system)
+#undef SIM_ATOMIC_EXCHANGE
+
+#define SIM_ATOMIC_VECTOR(name, type) \
+  SIM_CALLED_HERE type name(type* address, type value) { return sim::add_elements(address, value, SIM_CALLER); }
+SIM_SCOPES(SIM_ATOMIC_VECTOR, atomicAdd, float2)
+SIM_SCOPES(SIM_ATOMIC_VECTOR, atomicAdd, float4)
+#undef SIM_ATOMIC_VECTOR
+#undef SIM_LIST

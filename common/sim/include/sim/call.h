@@ -8,12 +8,16 @@
 // those that touch memory on behalf of another line, which they report themselves.
 #ifdef __clang__
 #define SIM_UNCOUNTED no_sanitize("coverage")
+#define SIM_UNHOOKED disable_sanitizer_instrumentation  // of atomics, too
 #else
 #define SIM_UNCOUNTED no_sanitize_coverage
+#define SIM_UNHOOKED no_sanitize("thread")
 #endif
-#define SIM_CALLED_HERE __attribute__((noinline, SIM_UNCOUNTED)) inline
+// Neither its accesses nor its basic blocks are the kernel's.
+#define SIM_QUIET __attribute__((SIM_UNCOUNTED, SIM_UNHOOKED))
+#define SIM_CALLED_HERE __attribute__((noinline)) SIM_QUIET inline
 #define SIM_CALLER __builtin_return_address(0)
-#define SIM_UNOBSERVED __attribute__((noinline, SIM_UNCOUNTED, no_sanitize("thread")))
+#define SIM_UNOBSERVED __attribute__((noinline)) SIM_QUIET
 
 namespace sim {
 
@@ -37,10 +41,10 @@ struct warp_call {
   const void* pc = nullptr;  ///< of the line that calls
   worker* run_by = nullptr;
   template <class T>
-  T& at(unsigned lane) const {
+  SIM_QUIET T& at(unsigned lane) const {
     return *static_cast<T*>(argument[lane]);
   }
-  bool has(unsigned lane) const { return (participants >> lane) & 1; }
+  SIM_QUIET bool has(unsigned lane) const { return (participants >> lane) & 1; }
 };
 
 constexpr unsigned full_mask = 0xffffffffu;
@@ -61,5 +65,7 @@ void observe_atomic(const volatile void* address, std::size_t bytes, const void*
 /// Likewise about a load or a store that a function of ours makes for the line at `pc`.
 void observe_load(const volatile void* address, std::size_t bytes, const void* pc);
 void observe_store(const volatile void* address, std::size_t bytes, const void* pc);
+/// For atomics that locks and flags are made of: they order accesses in a way that the race checkers do not follow.
+void hand_over(const volatile void* address);
 
 }  // namespace sim

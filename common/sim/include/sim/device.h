@@ -1,6 +1,10 @@
 // The device side of CUDA C++: qualifiers, coordinates, barriers, fences, cache hints.
 #pragma once
 
+#include <time.h>  // clock()
+
+#include <type_traits>
+
 #include "sim/call.h"
 #include "sim/types.h"
 
@@ -30,6 +34,9 @@ struct dimensions {
   unsigned x, y, z;
   operator dim3() const { return {x, y, z}; }
 };
+/// What one load or store of a thread can move.
+template <class T>
+inline constexpr bool moves_at_once = std::is_arithmetic_v<T> || is_vector<T>;
 }  // namespace sim
 
 // Const here, so that the compiler does not report their reads; the scheduler sets them.
@@ -52,15 +59,65 @@ inline void __threadfence_block() { sim::fence(); }
 inline void __threadfence_system() { sim::fence(); }
 inline long long clock64() { return static_cast<long long>(sim::modelled_cycles()); }
 
-// ---- loads and stores with a cache hint: the same traffic, from the line that has them
+// ---- loads and stores with a cache hint: the same traffic. They are part of the line that calls them.
 
-#define __ldg(address) (*(address))
-#define __ldca(address) (*(address))
-#define __ldcg(address) (*(address))
-#define __ldcs(address) (*(address))
-#define __ldlu(address) (*(address))
-#define __ldcv(address) (*(address))
-#define __stwb(address, value) (*(address) = (value))
-#define __stcg(address, value) (*(address) = (value))
-#define __stcs(address, value) (*(address) = (value))
-#define __stwt(address, value) (*(address) = (value))
+namespace sim {
+typedef int sixteen_byte_word __attribute__((vector_size(16), may_alias));
+/// By 16 bytes where it has that width: double4 takes two, and clang would take a float4 apart.
+template <class T>
+__forceinline__ void move(T* to, const T* from) {
+  if constexpr (sizeof(T) % 16 == 0)
+    for (unsigned i = 0; i < sizeof(T) / 16; ++i)
+      reinterpret_cast<sixteen_byte_word*>(to)[i] = reinterpret_cast<const sixteen_byte_word*>(from)[i];
+  else
+    *to = *from;
+}
+}  // namespace sim
+
+#define SIM_CACHED_LOAD(name)                                                                              \
+  template <class T>                                                                                       \
+  __forceinline__ T name(const T* address) {                                                               \
+    static_assert(sim::moves_at_once<T>, #name " moves CUDA's own types; move a struct member by member"); \
+    T value;                                                                                               \
+    sim::move(&value, address);                                                                            \
+    return value;                                                                                          \
+  }
+#define SIM_CACHED_STORE(name)                                                                             \
+  template <class T>                                                                                       \
+  __forceinline__ void name(T* address, std::type_identity_t<T> value) {                                   \
+    static_assert(sim::moves_at_once<T>, #name " moves CUDA's own types; move a struct member by member"); \
+    sim::move(address, &value);                                                                            \
+  }
+SIM_CACHED_LOAD(__ldg)
+SIM_CACHED_LOAD(__ldca)
+SIM_CACHED_LOAD(__ldcg)
+SIM_CACHED_LOAD(__ldcs)
+SIM_CACHED_LOAD(__ldlu)
+SIM_CACHED_LOAD(__ldcv)
+SIM_CACHED_STORE(__stwb)
+SIM_CACHED_STORE(__stcg)
+SIM_CACHED_STORE(__stcs)
+SIM_CACHED_STORE(__stwt)
+#undef SIM_CACHED_LOAD
+#undef SIM_CACHED_STORE
+
+// ---- address spaces, and the end of a kernel
+
+namespace sim {
+bool is_shared(const void* address);
+bool is_global(const void* address);
+/// Offset into the block's shared memory, as PTX sees it.
+std::size_t shared_offset(const void* address);
+/// Ends the kernel as a fault of the hardware does.
+[[noreturn]] void trap(const void* pc);
+}  // namespace sim
+
+inline unsigned __isShared(const void* address) { return sim::is_shared(address); }
+inline unsigned __isGlobal(const void* address) { return sim::is_global(address); }
+inline unsigned __isLocal(const void* address) { return !sim::is_shared(address) && !sim::is_global(address); }
+inline std::size_t __cvta_generic_to_shared(const void* address) { return sim::shared_offset(address); }
+inline std::size_t __cvta_generic_to_global(const void* address) { return reinterpret_cast<std::size_t>(address); }
+inline void __nanosleep(unsigned) { sim::spin(); }
+SIM_CALLED_HERE void __trap() { sim::trap(SIM_CALLER); }
+inline void __brkpt() {}
+inline void __prof_trigger(int) {}

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/api.h"
+#include "sim/call.h"
 
 namespace sim {
 
@@ -15,11 +16,11 @@ struct configuration {
   dim3 grid, block;
   std::size_t dynamic_shared_bytes = 0;
   cudaStream_t stream = nullptr;
-  bool cooperative = false;  ///< all blocks run at once: grid.sync() is allowed
+  bool cooperative = false;  ///< all blocks run at once, so that the grid can have barriers
 };
 inline configuration configure(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes = 0,
                                cudaStream_t stream = nullptr) {
-  return {grid, block, dynamic_shared_bytes, stream};
+  return {grid, block, dynamic_shared_bytes, stream, false};
 }
 
 /// Runs `thread_body(frame)` once for each thread. `frame` holds the kernel's arguments, `frame_bytes` long. Errors are
@@ -32,9 +33,9 @@ template <class Kernel, class... Arguments>
 struct frame {
   Kernel kernel;
   std::tuple<Arguments...> arguments;
-  static void run(void* self) { static_cast<frame*>(self)->call(std::index_sequence_for<Arguments...>()); }
+  SIM_QUIET static void run(void* self) { static_cast<frame*>(self)->call(std::index_sequence_for<Arguments...>()); }
   template <std::size_t... I>
-  void call(std::index_sequence<I...>) {
+  SIM_QUIET void call(std::index_sequence<I...>) {
     kernel(std::get<I>(arguments)...);
   }
 };
@@ -163,4 +164,5 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
   }(std::forward<Arguments>(arguments)...);
 }
 
-#define SIM_KERNEL(...) ::sim::named_kernel(#__VA_ARGS__, [=](auto... sim_arguments) { __VA_ARGS__(sim_arguments...); })
+#define SIM_KERNEL(...) \
+  ::sim::named_kernel(#__VA_ARGS__, [=](auto... sim_arguments) SIM_QUIET { __VA_ARGS__(sim_arguments...); })

@@ -51,9 +51,13 @@ struct from_xor {
   }
 };
 
+/// What a shuffle can hand over.
+template <class T>
+inline constexpr bool is_shuffled = std::is_arithmetic_v<T>;
+
 template <class Source, class T>
 T shuffle(unsigned mask, T value, int argument, int width, const void* pc) {
-  static_assert(std::is_trivially_copyable_v<T>, "a shuffle copies bits");
+  static_assert(is_shuffled<T>, "a shuffle hands over one number; shuffle a struct or vector member by member");
   shuffle_argument<T> mine{value, value, argument, width};
   meet(mask, &mine, &combine_shuffle<T, Source>, pc);
   return mine.result;
@@ -79,6 +83,66 @@ inline unsigned ballot(unsigned mask, int predicate, const void* pc) {
   meet(mask, &mine, &combine_votes, pc);
   return mine.result;
 }
+
+template <class T>
+struct matched {
+  T value;
+  unsigned result;
+};
+/// Each lane gets the lanes that brought the same value.
+template <class T>
+SIM_UNOBSERVED void combine_matches(const warp_call& call) {
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    if (!call.has(lane)) continue;
+    auto& mine = call.at<matched<T>>(lane);
+    mine.result = 0;
+    for (unsigned other = 0; other < 32; ++other)
+      if (call.has(other) && std::memcmp(&call.at<matched<T>>(other).value, &mine.value, sizeof(T)) == 0)
+        mine.result |= 1u << other;
+  }
+}
+template <class T>
+unsigned match(unsigned mask, T value, const void* pc) {
+  static_assert(std::is_arithmetic_v<T> && sizeof(T) >= 4,
+                "__match_any_sync and __match_all_sync compare numbers of 4 or 8 bytes");
+  matched<T> mine{value, 0};
+  meet(mask, &mine, &combine_matches<T>, pc);
+  return mine.result;
+}
+
+/// Each lane gets op over all lanes' values.
+template <class T, class Op>
+SIM_UNOBSERVED void combine_values(const warp_call& call) {
+  T all{};
+  bool first = true;
+  for (unsigned lane = 0; lane < 32; ++lane)
+    if (call.has(lane)) {
+      all = first ? call.at<T>(lane) : Op::of(all, call.at<T>(lane));
+      first = false;
+    }
+  for (unsigned lane = 0; lane < 32; ++lane)
+    if (call.has(lane)) call.at<T>(lane) = all;
+}
+template <class Op, class T>
+T reduce(unsigned mask, T value, const void* pc) {
+  meet(mask, &value, &combine_values<T, Op>, pc);
+  return value;
+}
+#define SIM_REDUCTION(name, expression)                    \
+  struct name {                                            \
+    template <class T>                                     \
+    __attribute__((always_inline)) static T of(T a, T b) { \
+      return static_cast<T>(expression);                   \
+    }                                                      \
+  };
+SIM_REDUCTION(sum_of, static_cast<unsigned>(a) + static_cast<unsigned>(b))
+SIM_REDUCTION(least_of, a < b ? a : b)
+SIM_REDUCTION(largest_of, a > b ? a : b)
+SIM_REDUCTION(and_of, a& b)
+SIM_REDUCTION(or_of, a | b)
+SIM_REDUCTION(xor_of, a ^ b)
+#undef SIM_REDUCTION
+
 /// The lanes that are here together.
 inline unsigned active_mask(const void* pc) {
   unsigned mask = 0;
@@ -113,3 +177,26 @@ template <class T>
 SIM_CALLED_HERE T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32) {
   return sim::shuffle<sim::from_xor>(mask, value, lane_mask, width, SIM_CALLER);
 }
+template <class T>
+SIM_CALLED_HERE unsigned __match_any_sync(unsigned mask, T value) {
+  return sim::match(mask, value, SIM_CALLER);
+}
+/// The mask, if all its lanes bring the same value, else zero.
+template <class T>
+SIM_CALLED_HERE unsigned __match_all_sync(unsigned mask, T value, int* all_same) {
+  const unsigned same = sim::match(mask, value, SIM_CALLER);
+  *all_same = same == mask;
+  return *all_same ? mask : 0;
+}
+#define SIM_REDUCE(name, op, type) \
+  SIM_CALLED_HERE type name(unsigned mask, type value) { return sim::reduce<sim::op>(mask, value, SIM_CALLER); }
+SIM_REDUCE(__reduce_add_sync, sum_of, unsigned)
+SIM_REDUCE(__reduce_add_sync, sum_of, int)
+SIM_REDUCE(__reduce_min_sync, least_of, unsigned)
+SIM_REDUCE(__reduce_min_sync, least_of, int)
+SIM_REDUCE(__reduce_max_sync, largest_of, unsigned)
+SIM_REDUCE(__reduce_max_sync, largest_of, int)
+SIM_REDUCE(__reduce_and_sync, and_of, unsigned)
+SIM_REDUCE(__reduce_or_sync, or_of, unsigned)
+SIM_REDUCE(__reduce_xor_sync, xor_of, unsigned)
+#undef SIM_REDUCE

@@ -1,17 +1,12 @@
-// Kernels whose counters were read on hardware. Built with nvcc this is a program for ncu:
-//
-//   nvcc -std=c++20 -O3 -arch=sm_90 -I common/include -I labs/03_coalescing -o golden_kernels
-//     common/sim/tests/goldens/kernels.cu solutions/03_coalescing/*.cu labs/03_coalescing/patterns.cu
-//   ncu --clock-control none --csv --page raw --print-units base --metrics METRICS golden_kernels
-//
-// METRICS are the columns of nvidia-h200.csv, which holds the sums (driver 580.159.04, CUDA 13.0, 2026-11-21).
-// With simcc, goldens_test.cpp runs the same launches and compares.
-#include <cuda_runtime.h>
-
+// Kernels whose counters were read on hardware. Built with nvcc this is a program for ncu, see collect.sh; with simcc,
+// goldens_test.cpp runs the same launches and compares.
 #include <cstddef>
+#include <cstdio>
+#include <cstring>
 #include <tuple>
 
 #include "coalescing.hpp"
+#include "goldens.hpp"
 
 namespace {
 
@@ -50,15 +45,12 @@ int wanted(int pattern, int lane) {
 
 }  // namespace
 
-/// Every launch in order. Returns the first error.
-cudaError_t run_golden_kernels() {
+cudaError_t run_coalescing() {
   using namespace lab03;
   const std::size_t n = std::size_t{1} << 22;
-  float *in = nullptr, *out = nullptr;
-  int* index = nullptr;
-  if (cudaMalloc(&in, n * sizeof(float)) != cudaSuccess || cudaMalloc(&out, n * sizeof(float)) != cudaSuccess ||
-      cudaMalloc(&index, 32 * sizeof(int)) != cudaSuccess || cudaMemset(in, 0x3c, n * sizeof(float)) != cudaSuccess)
-    return cudaGetLastError();
+  goldens::memory memory;
+  float *in = memory.bytes<float>(n, 0x3c), *out = memory.bytes<float>(n);
+  int* index = memory.bytes<int>(32);
   for (const auto& [rows, columns, quads] : {std::tuple{1024, 1024, 1024}, {33, 65, 36}}) {
     transpose_naive(out, in, rows, columns, nullptr);
     transpose_tiled(out, in, rows, columns, nullptr);
@@ -81,16 +73,37 @@ cudaError_t run_golden_kernels() {
   for (int pattern = 0; pattern < patterns; ++pattern) {
     int lanes[32];
     for (int lane = 0; lane < 32; ++lane) lanes[lane] = wanted(pattern, lane);
-    if (cudaMemcpy(index, lanes, sizeof lanes, cudaMemcpyHostToDevice) != cudaSuccess) return cudaGetLastError();
+    cudaMemcpy(index, lanes, sizeof lanes, cudaMemcpyHostToDevice);
     gather_shared<<<1, 32>>>(out, in, index);
     gather_shared<<<1, 32>>>(out2, in2, index);
     gather_shared<<<1, 32>>>(out4, in4, index);
     gather_global<<<1, 32>>>(out, in, index);
     scatter_global<<<1, 32>>>(out, index);
   }
-  return cudaDeviceSynchronize();
+  return goldens::finished();
+}
+
+/// Every launch in order; the timed ones apart. Returns the first error.
+cudaError_t run_golden_kernels(bool timed) {
+  using list = cudaError_t (*)();
+  static constexpr list small[] = {run_coalescing, run_access, run_shared,     run_atomics,
+                                   run_blocks,     run_matmul, run_transformer};
+  static constexpr list large[] = {time_access, time_blocks, time_matmul, time_transformer};
+  cudaError_t error = cudaSuccess;
+  if (timed) {
+    for (const list run : large)
+      if (error == cudaSuccess) error = run();
+  } else {
+    for (const list run : small)
+      if (error == cudaSuccess) error = run();
+  }
+  return error;
 }
 
 #ifndef LAB_SIMULATED_DEVICE
-int main() { return run_golden_kernels() == cudaSuccess ? 0 : 1; }
+int main(int argc, char** argv) {
+  const cudaError_t error = run_golden_kernels(argc > 1 && std::strcmp(argv[1], "timed") == 0);
+  if (error != cudaSuccess) std::fprintf(stderr, "golden kernels: %s\n", cudaGetErrorString(error));
+  return error == cudaSuccess ? 0 : 1;
+}
 #endif

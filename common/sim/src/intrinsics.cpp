@@ -1,0 +1,51 @@
+// Device functions that ask for more than arithmetic: address spaces, the ends of a kernel, and what the C library
+// would otherwise answer for a thread of a kernel: assert() and clock().
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+
+#include "internal.hpp"
+#include "sim/device.h"
+
+namespace sim {
+
+bool is_shared(const void* address) { return shared_offset(address) < thread_storage_bytes(); }
+std::size_t shared_offset(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer()) -
+         static_cast<std::uintptr_t>(thread_storage_offset());
+}
+bool is_global(const void* address) {
+  const auto a = reinterpret_cast<std::uintptr_t>(address);
+  return a - heap_base < heap_bytes || is_program_variable(a);
+}
+void trap(const void* pc) {
+  if (!in_kernel()) std::abort();
+  stop_kernel(fault::trap, pc, "");
+}
+
+}  // namespace sim
+
+extern "C" {
+
+/// In a kernel: the words that CUDA prints, and the launch ends with cudaErrorAssert. In host code as the C library.
+void __assert_fail(const char* assertion, const char* file, unsigned line, const char* function) noexcept {
+  if (sim::in_kernel()) {
+    fmt::print(stderr, "{}:{}: {}: block: [{},{},{}], thread: [{},{},{}] Assertion `{}` failed.\n", file, line,
+               function, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z, assertion);
+    sim::stop_kernel(sim::fault::assertion, __builtin_return_address(0), assertion);
+  }
+  fmt::print(stderr, "{}: {}:{}: {}: Assertion `{}' failed.\n", program_invocation_short_name, file, line, function,
+             assertion);
+  std::abort();
+}
+
+clock_t clock() noexcept {
+  if (sim::in_kernel()) return static_cast<clock_t>(sim::modelled_cycles());
+  timespec used{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return used.tv_sec * CLOCKS_PER_SEC + used.tv_nsec / (1'000'000'000 / CLOCKS_PER_SEC);
+}
+}
