@@ -1,4 +1,5 @@
 // nvcuda::wmma: products, elements of fragments, what loads and stores touch.
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 #include <mma.h>
@@ -86,12 +87,10 @@ TEST(Wmma, Tf32) {
   cudaDeviceReset();
 }
 
-#ifdef __CUDA_FP16_TYPES_EXIST__
 TEST(Wmma, HalfIn) {
   expect_product<16, 16, 16, __half, float, wmma::row_major, wmma::col_major>();
   expect_product<32, 8, 16, __half, float, wmma::col_major, wmma::row_major>();
 }
-#endif
 
 __global__ void too_few(int* c, const signed char* a) {
   wmma::fragment<wmma::matrix_a, 16, 16, 16, signed char, wmma::row_major> fa;
