@@ -2,6 +2,8 @@
 // the launch log under its name, with modelled time and no counts.
 #pragma once
 
+#define CUBLAS_API_H_  // cuda-samples' helper_cuda.h asks for it
+
 #include "cuda_runtime.h"
 #include "library_types.h"
 #if __has_include("cuda_fp16.h")

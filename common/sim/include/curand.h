@@ -2,6 +2,8 @@
 // cuRAND's.
 #pragma once
 
+#define CURAND_H_  // cuda-samples' helper_cuda.h asks for it
+
 #include <cmath>
 #include <random>
 #include <vector>

@@ -125,6 +125,7 @@ cudaError_t occupancy(int* blocks, int threads, std::size_t dynamic_shared_bytes
 /// Also declared in cub/cub.cuh.
 cudaError_t library_call(const char* name, cudaStream_t stream, double flops, double bytes,
                          const std::function<void()>& work) {
+  report_at_exit();
   const std::scoped_lock lock(runtime_mutex());
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (!is_stream(stream)) return fail(cudaErrorInvalidResourceHandle);

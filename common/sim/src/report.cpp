@@ -394,12 +394,14 @@ void print_account() {
 }  // namespace
 
 void report_at_exit() {
-  const char* wanted = std::getenv("SIM_REPORT");
-  if (wanted && *wanted != '\0')
-    std::atexit([] {
-      std::fflush(stdout);
-      print_account();
-    });
+  static const bool registered = [] {
+    const char* wanted = std::getenv("SIM_REPORT");
+    return wanted && *wanted != '\0' && std::atexit([] {
+                                          std::fflush(stdout);
+                                          print_account();
+                                        }) == 0;
+  }();
+  static_cast<void>(registered);
 }
 
 }  // namespace sim
