@@ -1,6 +1,10 @@
 // The simulated device's <cuda_runtime.h>: ordinary CUDA C++ under a host compiler. See common/sim/README.md.
 #pragma once
 
+// cuda-samples' helper_cuda.h asks by these whether the headers are there.
+#define __CUDA_RUNTIME_H__
+#define __DRIVER_TYPES_H__
+
 #include "sim/api.h"
 #include "sim/atomic.h"
 #include "sim/device.h"

@@ -177,7 +177,10 @@ cudaError_t free_as(const char* call, void* pointer, bool pinned, const void* pc
 
 }  // namespace
 
-void note_host_fault(std::string what) { faults.push_back(std::move(what)); }
+void note_host_fault(std::string what) {
+  report_at_exit();
+  faults.push_back(std::move(what));
+}
 const std::vector<std::string>& host_faults() { return faults; }
 
 cudaError_t allocate_pitched(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height,

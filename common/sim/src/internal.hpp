@@ -261,6 +261,14 @@ void record(cudaStream_t stream, cudaGraphNodeType type, std::function<void(cuda
 void wait_for_all();
 void forget_streams();
 
+/// A library's work on the host, as one entry of the launch log: `work` runs now, or whenever the graph does that the
+/// stream is captured to. Takes runtime_mutex itself and holds it while `work` runs.
+cudaError_t library_call(const char* name, cudaStream_t stream, double flops, double bytes,
+                         const std::function<void()>& work);
+/// Then the host may touch device memory: it plays the device's part.
+bool library_at_work();
+void host_wrote(const void* pointer, std::size_t bytes);
+
 /// As it stands in the program: ns::kernel<int, 4>; empty where the address is no function.
 std::string function_name(std::uintptr_t address);
 std::string kernel_name(const void* kernel);

@@ -14,6 +14,8 @@ std::unordered_map<const void*, kernel_binder>& binders() {
   return *table;
 }
 
+bool at_work = false;  // in library_call, under runtime_mutex
+
 }  // namespace
 
 void remember_kernel(const void* kernel, kernel_binder binder) {
@@ -118,6 +120,37 @@ cudaError_t occupancy(int* blocks, int threads, std::size_t dynamic_shared_bytes
   *blocks = std::min({d.max_blocks_per_sm, d.max_threads_per_sm / (warps * 32), by_registers,
                       static_cast<int>(d.shared_per_sm_bytes / shared)});
   return sticky_error();
+}
+
+/// Also declared in cub/cub.cuh.
+cudaError_t library_call(const char* name, cudaStream_t stream, double flops, double bytes,
+                         const std::function<void()>& work) {
+  report_at_exit();
+  const std::scoped_lock lock(runtime_mutex());
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (!is_stream(stream)) return fail(cudaErrorInvalidResourceHandle);
+  if (is_capturing(stream)) {
+    record(stream, cudaGraphNodeTypeKernel, [=](cudaStream_t s) { library_call(name, s, flops, bytes, work); });
+    return cudaSuccess;
+  }
+  at_work = true;
+  work();
+  at_work = false;
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  const device_description& d = described_device();
+  launched entry;
+  entry.kernel = name;
+  entry.config.stream = stream;
+  entry.modelled_seconds =
+      d.launch_seconds + std::max(flops / d.fp32_flops_per_second, bytes / d.copy_bytes_per_second);
+  advance_clock(stream, entry.modelled_seconds);
+  launch_log().push_back(std::move(entry));
+  return cudaSuccess;
+}
+bool library_at_work() { return at_work; }
+void host_wrote(const void* pointer, std::size_t bytes) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(pointer);
+  if (begin - heap_base < heap_bytes) mark_valid(begin, bytes);
 }
 
 }  // namespace sim

@@ -311,6 +311,7 @@ std::string describe(const launched& where, const fault_report& r) {
 }
 
 void host_access(std::uintptr_t address, std::uint64_t site) {
+  if (library_at_work()) return;
   const allocation* entry = find_allocation(address);
   if (entry && entry->kind != memory_kind::device) return;
   std::fflush(stdout);
@@ -393,12 +394,14 @@ void print_account() {
 }  // namespace
 
 void report_at_exit() {
-  const char* wanted = std::getenv("SIM_REPORT");
-  if (wanted && *wanted != '\0')
-    std::atexit([] {
-      std::fflush(stdout);
-      print_account();
-    });
+  static const bool registered = [] {
+    const char* wanted = std::getenv("SIM_REPORT");
+    return wanted && *wanted != '\0' && std::atexit([] {
+                                          std::fflush(stdout);
+                                          print_account();
+                                        }) == 0;
+  }();
+  static_cast<void>(registered);
 }
 
 }  // namespace sim

@@ -1122,6 +1122,14 @@ void observe_atomic(const volatile void* address, std::size_t bytes, const void*
   const worker* self = sim_active_worker;
   observe(reinterpret_cast<std::uintptr_t>(address), bytes, operation::atomic, pc, self ? self->last_depth() : 0);
 }
+void observe_load(const volatile void* address, std::size_t bytes, const void* pc) {
+  const worker* self = sim_active_worker;
+  observe(reinterpret_cast<std::uintptr_t>(address), bytes, operation::load, pc, self ? self->last_depth() : 0);
+}
+void observe_store(const volatile void* address, std::size_t bytes, const void* pc) {
+  const worker* self = sim_active_worker;
+  observe(reinterpret_cast<std::uintptr_t>(address), bytes, operation::store, pc, self ? self->last_depth() : 0);
+}
 void hand_over(const volatile void* address) { note_hand_over(reinterpret_cast<std::uintptr_t>(address)); }
 
 }  // namespace sim

@@ -169,6 +169,23 @@ TEST(LaunchByAddress, CooperativeGridMustFit) {
   EXPECT_EQ(cudaGetLastError(), cudaErrorCooperativeLaunchTooLarge);
 }
 
+__global__ void rotate_twice(int* data, int* other) {
+  const auto grid = cg::this_grid();
+  const unsigned i = grid.thread_rank(), n = grid.size();
+  other[(i + 1) % n] = data[i];
+  grid.sync();
+  data[(i + 1) % n] = other[i];
+}
+
+TEST(LaunchByAddress, BlocksOfACooperativeGridWaitForEachOther) {
+  const managed_ints a(256), b(256);
+  for (int i = 0; i < 256; ++i) a[i] = i;
+  void* arguments[] = {(void*)&a.data, (void*)&b.data};
+  EXPECT_EQ(cudaLaunchCooperativeKernel((void*)rotate_twice, dim3(8), dim3(32), arguments), cudaSuccess);
+  ASSERT_EQ(done(), 0);
+  for (int i = 0; i < 256; ++i) EXPECT_EQ(a[(i + 2) % 256], i);
+}
+
 TEST(LaunchByAddress, Extended) {
   const managed_ints out(40);
   cudaLaunchAttribute attributes[1] = {};

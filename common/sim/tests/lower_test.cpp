@@ -203,6 +203,12 @@ TEST(LowerLaunches, KeepsTheTypesOfKernelsCastToVoid) {
     EXPECT_EQ(lowered(text), text);
 }
 
+TEST(LowerLaunches, AlignsSharedMemory) {
+  EXPECT_EQ(lower_launches("__shared__ alignas(16 * sizeof(int)) float x[4];"),
+            "__shared__ __attribute__((aligned(16 * sizeof(int)))) float x[4];");
+  EXPECT_EQ(lower_launches("alignas(16) __shared__ float x[4];"), "alignas(16) __shared__ float x[4];");
+}
+
 // ---- what is not simulated
 // ----------------------------------------------------------------------------------------------
 

@@ -303,11 +303,30 @@ class erased_kernels {
   std::set<std::string> kernels_;
 };
 
+/// `__shared__ alignas(16) float x[4]`: alignas may not stand behind thread_local, which __shared__ is.
+void align_shared(const std::string& source, const std::vector<token>& tokens, std::vector<edit>& edits) {
+  const auto text = [&](std::size_t i) {
+    return std::string_view(source).substr(tokens[i].begin, tokens[i].end - tokens[i].begin);
+  };
+  for (std::size_t i = 0; i + 3 < tokens.size(); ++i) {
+    if (text(i) != "__shared__" || text(i + 1) != "alignas" || text(i + 2) != "(") continue;
+    std::size_t close = i + 2;
+    for (int depth = 0; close < tokens.size(); ++close) {
+      depth += (text(close) == "(") - (text(close) == ")");
+      if (depth == 0) break;
+    }
+    if (close == tokens.size()) break;
+    edits.push_back({tokens[i + 1].begin, tokens[i + 1].end - tokens[i + 1].begin, "__attribute__((aligned"});
+    edits.push_back({tokens[close].end, 0, "))"});
+  }
+}
+
 }  // namespace
 
 std::vector<edit> launch_edits(const std::string& source, const std::vector<token>& tokens) {
   std::vector<edit> edits = lowering(source, tokens).run();
   erased_kernels(source, tokens).add_to(edits);
+  align_shared(source, tokens, edits);
   return edits;
 }
 

@@ -62,6 +62,9 @@ unsigned lane_number();
 
 /// Tells the observer about an atomic access.
 void observe_atomic(const volatile void* address, std::size_t bytes, const void* pc);
+/// Likewise about a load or a store that a function of ours makes for the line at `pc`.
+void observe_load(const volatile void* address, std::size_t bytes, const void* pc);
+void observe_store(const volatile void* address, std::size_t bytes, const void* pc);
 /// For atomics that locks and flags are made of: they order accesses in a way that the race checkers do not follow.
 void hand_over(const volatile void* address);
 

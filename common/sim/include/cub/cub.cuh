@@ -1,0 +1,475 @@
+// CUB's common primitives. Those of a warp and a block run in the kernel, with shared memory and barriers of their own;
+// those of the device run on the host behind the device's back, as one entry of the launch log with modelled time.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "cooperative_groups/scan.h"
+#include "cuda_runtime.h"
+
+namespace sim {
+/// A library's work on the host: `work` runs now, or when the graph does that the stream is captured to.
+cudaError_t library_call(const char* name, cudaStream_t stream, double flops, double bytes,
+                         const std::function<void()>& work);
+void host_wrote(const void* pointer, std::size_t bytes);
+}  // namespace sim
+
+namespace cub {
+
+struct Sum {
+  template <class T, class U>
+  auto operator()(const T& a, const U& b) const {
+    return a + b;
+  }
+};
+struct Max {
+  template <class T>
+  T operator()(const T& a, const T& b) const {
+    return a < b ? b : a;
+  }
+};
+struct Min {
+  template <class T>
+  T operator()(const T& a, const T& b) const {
+    return b < a ? b : a;
+  }
+};
+struct NullType {};
+
+enum BlockReduceAlgorithm {
+  BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY,
+  BLOCK_REDUCE_RAKING,
+  BLOCK_REDUCE_WARP_REDUCTIONS,
+};
+enum BlockScanAlgorithm { BLOCK_SCAN_RAKING, BLOCK_SCAN_RAKING_MEMOIZE, BLOCK_SCAN_WARP_SCANS };
+enum BlockLoadAlgorithm {
+  BLOCK_LOAD_DIRECT,
+  BLOCK_LOAD_STRIPED,
+  BLOCK_LOAD_VECTORIZE,
+  BLOCK_LOAD_TRANSPOSE,
+  BLOCK_LOAD_WARP_TRANSPOSE,
+};
+enum BlockStoreAlgorithm {
+  BLOCK_STORE_DIRECT,
+  BLOCK_STORE_STRIPED,
+  BLOCK_STORE_VECTORIZE,
+  BLOCK_STORE_TRANSPOSE,
+  BLOCK_STORE_WARP_TRANSPOSE,
+};
+
+namespace detail {
+
+namespace groups = cooperative_groups::detail;
+
+template <class T, class Op>
+T warp_reduce(unsigned mask, T value, Op op, const void* pc) {
+  groups::fold<T, Op> mine{value, &op};
+  sim::meet(mask, &mine, &groups::combine_reduction<T, Op>, pc);
+  return mine.value;
+}
+
+/// A thread's own items, in order.
+template <class T, int Items, class Op>
+T thread_reduce(const T (&items)[Items], Op op) {
+  T total = items[0];
+  for (int i = 1; i < Items; ++i) total = op(total, items[i]);
+  return total;
+}
+
+}  // namespace detail
+
+// ---- warps
+
+template <class T, int Lanes = 32>
+class WarpReduce {
+ public:
+  struct TempStorage {};
+  explicit WarpReduce(TempStorage&) {}
+  SIM_CALLED_HERE T Sum(T value) {
+    return detail::warp_reduce(detail::groups::tile_mask(Lanes), value, cub::Sum(), SIM_CALLER);
+  }
+  template <class Op>
+  SIM_CALLED_HERE T Reduce(T value, Op op) {
+    return detail::warp_reduce(detail::groups::tile_mask(Lanes), value, op, SIM_CALLER);
+  }
+};
+
+template <class T, int Lanes = 32>
+class WarpScan {
+ public:
+  struct TempStorage {};
+  explicit WarpScan(TempStorage&) {}
+  SIM_CALLED_HERE void InclusiveSum(T value, T& result) { result = scan<true>(value, cub::Sum(), SIM_CALLER); }
+  SIM_CALLED_HERE void ExclusiveSum(T value, T& result) { result = scan<false>(value, cub::Sum(), SIM_CALLER); }
+  template <class Op>
+  SIM_CALLED_HERE void InclusiveScan(T value, T& result, Op op) {
+    result = scan<true>(value, op, SIM_CALLER);
+  }
+
+ private:
+  template <bool Inclusive, class Op>
+  T scan(T value, Op op, const void* pc) {
+    return detail::groups::scan<Inclusive>(detail::groups::tile_mask(Lanes), value, op, pc);
+  }
+};
+
+// ---- blocks
+
+template <class T, int X, BlockReduceAlgorithm Algorithm = BLOCK_REDUCE_WARP_REDUCTIONS, int Y = 1, int Z = 1>
+class BlockReduce {
+  static constexpr int warps = (X * Y * Z + 31) / 32;
+
+ public:
+  struct TempStorage {
+    T of_warp[warps];
+  };
+  explicit BlockReduce(TempStorage& storage) : storage_(storage) {}
+
+  /// Thread 0 gets the result; what the others get means nothing.
+  template <class Op>
+  T Reduce(T value, Op op) {
+    const unsigned thread = detail::groups::thread_in_block();
+    value = detail::warp_reduce(sim::full_mask, value, op, __builtin_return_address(0));
+    if (warps == 1) return value;
+    if (thread % 32 == 0) storage_.of_warp[thread / 32] = value;
+    __syncthreads();
+    if (thread == 0)
+      for (int w = 1; w < warps; ++w) value = op(value, storage_.of_warp[w]);
+    return value;
+  }
+  template <class Op>
+  T Reduce(T value, Op op, int valid) {
+    const int thread = static_cast<int>(detail::groups::thread_in_block()), first = thread / 32 * 32;
+    if (thread < valid) {
+      const int here = valid - first;
+      value = detail::warp_reduce(detail::groups::lanes(static_cast<unsigned>(here)), value, op,
+                                  __builtin_return_address(0));
+      if (thread == first) storage_.of_warp[thread / 32] = value;
+    }
+    __syncthreads();
+    if (thread == 0)
+      for (int w = 1; w < (valid + 31) / 32; ++w) value = op(value, storage_.of_warp[w]);
+    return value;
+  }
+  template <int Items, class Op>
+  T Reduce(T (&items)[Items], Op op) {
+    return Reduce(detail::thread_reduce(items, op), op);
+  }
+  T Sum(T value) { return Reduce(value, cub::Sum()); }
+  T Sum(T value, int valid) { return Reduce(value, cub::Sum(), valid); }
+  template <int Items>
+  T Sum(T (&items)[Items]) {
+    return Reduce(items, cub::Sum());
+  }
+
+ private:
+  TempStorage& storage_;
+};
+
+template <class T, int X, BlockScanAlgorithm Algorithm = BLOCK_SCAN_RAKING, int Y = 1, int Z = 1>
+class BlockScan {
+  static constexpr int warps = (X * Y * Z + 31) / 32;
+
+ public:
+  struct TempStorage {
+    T of_warp[warps];
+  };
+  explicit BlockScan(TempStorage& storage) : storage_(storage) {}
+
+  template <class Op>
+  void InclusiveScan(T value, T& result, Op op, T& total) {
+    T before;
+    const bool first = scan(value, before, op, total);
+    result = first ? value : op(before, value);
+  }
+  template <class Op>
+  void ExclusiveScan(T value, T& result, T initial, Op op, T& total) {
+    T before;
+    const bool first = scan(value, before, op, total);
+    result = first ? initial : op(initial, before);
+  }
+  template <int Items, class Op>
+  void InclusiveScan(T (&items)[Items], T (&results)[Items], Op op, T& total) {
+    T before;
+    const bool first = scan(detail::thread_reduce(items, op), before, op, total);
+    for (int i = 0; i < Items; ++i) results[i] = before = first && i == 0 ? items[0] : op(before, items[i]);
+  }
+  template <int Items, class Op>
+  void ExclusiveScan(T (&items)[Items], T (&results)[Items], T initial, Op op, T& total) {
+    T before;
+    const bool first = scan(detail::thread_reduce(items, op), before, op, total);
+    before = first ? initial : op(initial, before);
+    for (int i = 0; i < Items; ++i) {
+      const T item = items[i];
+      results[i] = before;
+      before = op(before, item);
+    }
+  }
+  template <class In, class Out, class Op>
+  void InclusiveScan(In& in, Out& out, Op op) {
+    T total;
+    InclusiveScan(in, out, op, total);
+  }
+  template <class In, class Out, class Op>
+  void ExclusiveScan(In& in, Out& out, T initial, Op op) {
+    T total;
+    ExclusiveScan(in, out, initial, op, total);
+  }
+  template <class In, class Out>
+  void InclusiveSum(In&& in, Out& out) {
+    T total;
+    InclusiveScan(in, out, cub::Sum(), total);
+  }
+  template <class In, class Out>
+  void InclusiveSum(In&& in, Out& out, T& total) {
+    InclusiveScan(in, out, cub::Sum(), total);
+  }
+  template <class In, class Out>
+  void ExclusiveSum(In&& in, Out& out) {
+    T total;
+    ExclusiveScan(in, out, T{}, cub::Sum(), total);
+  }
+  template <class In, class Out>
+  void ExclusiveSum(In&& in, Out& out, T& total) {
+    ExclusiveScan(in, out, T{}, cub::Sum(), total);
+  }
+
+ private:
+  /// What all threads before this one bring together; true for thread 0, before which there is none.
+  template <class Op>
+  bool scan(T value, T& before, Op op, T& total) {
+    const unsigned thread = detail::groups::thread_in_block(), warp = thread / 32;
+    const void* pc = __builtin_return_address(0);
+    const T until = detail::groups::scan<true>(sim::full_mask, value, op, pc);
+    before = detail::groups::scan<false>(sim::full_mask, value, op, pc);
+    const unsigned last = detail::groups::threads_of_block() - 1;
+    if (thread % 32 == 31 || thread == last) storage_.of_warp[warp] = until;
+    __syncthreads();
+    T sum = storage_.of_warp[0], ahead = sum;
+    for (unsigned w = 1; w < warps; ++w) {
+      if (w == warp) ahead = sum;
+      sum = op(sum, storage_.of_warp[w]);
+    }
+    total = sum;
+    if (warp > 0) before = thread % 32 == 0 ? ahead : op(ahead, before);
+    return thread == 0;
+  }
+  TempStorage& storage_;
+};
+
+namespace detail {
+/// Direct: a thread's items lie side by side. Striped: those of all threads do, item by item.
+constexpr int place(int thread, int item, int threads, int items, bool striped) {
+  return striped ? item * threads + thread : thread * items + item;
+}
+template <class T, int Count, bool Used>
+struct exchange {
+  T values[Used ? Count : 1];
+};
+}  // namespace detail
+
+template <class T, int X, int Items, BlockLoadAlgorithm Algorithm = BLOCK_LOAD_DIRECT, int Y = 1, int Z = 1>
+class BlockLoad {
+  static constexpr int threads = X * Y * Z;
+  static constexpr bool through_shared = Algorithm >= BLOCK_LOAD_TRANSPOSE;
+
+ public:
+  using TempStorage = detail::exchange<T, threads * Items, through_shared>;
+  explicit BlockLoad(TempStorage& storage) : storage_(storage) {}
+  template <class Iterator>
+  void Load(Iterator from, T (&items)[Items]) {
+    Load(from, items, threads * Items);
+  }
+  template <class Iterator>
+  void Load(Iterator from, T (&items)[Items], int valid) {
+    const int thread = static_cast<int>(detail::groups::thread_in_block());
+    if constexpr (through_shared) {
+      for (int i = 0; i < Items; ++i)
+        if (const int at = i * threads + thread; at < valid) storage_.values[at] = from[at];
+      __syncthreads();
+      for (int i = 0; i < Items; ++i)
+        if (thread * Items + i < valid) items[i] = storage_.values[thread * Items + i];
+    } else {
+      for (int i = 0; i < Items; ++i)
+        if (const int at = detail::place(thread, i, threads, Items, Algorithm == BLOCK_LOAD_STRIPED); at < valid)
+          items[i] = from[at];
+    }
+  }
+  template <class Iterator, class Default>
+  void Load(Iterator from, T (&items)[Items], int valid, Default otherwise) {
+    for (T& item : items) item = otherwise;
+    Load(from, items, valid);
+  }
+
+ private:
+  TempStorage& storage_;
+};
+
+template <class T, int X, int Items, BlockStoreAlgorithm Algorithm = BLOCK_STORE_DIRECT, int Y = 1, int Z = 1>
+class BlockStore {
+  static constexpr int threads = X * Y * Z;
+  static constexpr bool through_shared = Algorithm >= BLOCK_STORE_TRANSPOSE;
+
+ public:
+  using TempStorage = detail::exchange<T, threads * Items, through_shared>;
+  explicit BlockStore(TempStorage& storage) : storage_(storage) {}
+  template <class Iterator>
+  void Store(Iterator to, T (&items)[Items]) {
+    Store(to, items, threads * Items);
+  }
+  template <class Iterator>
+  void Store(Iterator to, T (&items)[Items], int valid) {
+    constexpr bool striped = through_shared || Algorithm == BLOCK_STORE_STRIPED;
+    const int thread = static_cast<int>(detail::groups::thread_in_block());
+    if constexpr (through_shared) {
+      for (int i = 0; i < Items; ++i) storage_.values[thread * Items + i] = items[i];
+      __syncthreads();
+      for (int i = 0; i < Items; ++i) items[i] = storage_.values[i * threads + thread];
+    }
+    for (int i = 0; i < Items; ++i)
+      if (const int at = detail::place(thread, i, threads, Items, striped); at < valid) to[at] = items[i];
+  }
+
+ private:
+  TempStorage& storage_;
+};
+
+// ---- the device. With no temporary storage a call says how much it wants; here one byte will do.
+
+namespace detail {
+
+template <class Out, class Compute>
+cudaError_t call(const char* name, void* temporary, std::size_t& temporary_bytes, Out* out, std::size_t results,
+                 double bytes, cudaStream_t stream, Compute compute) {
+  if (!temporary) {
+    temporary_bytes = 1;
+    return cudaSuccess;
+  }
+  return sim::library_call(name, stream, 0, bytes, [=] {
+    compute();
+    sim::host_wrote(out, results * sizeof(Out));
+  });
+}
+template <class Iterator>
+using value_of = std::decay_t<decltype(*std::declval<Iterator>())>;
+template <class Iterator, class Count>
+double moved(Iterator, Count n) {
+  return static_cast<double>(n) * sizeof(value_of<Iterator>);
+}
+
+}  // namespace detail
+
+struct DeviceReduce {
+  template <class In, class Out, class Count, class Op, class T>
+  static cudaError_t Reduce(void* temporary, std::size_t& bytes, In in, Out* out, Count n, Op op, T initial,
+                            cudaStream_t stream = nullptr) {
+    return detail::call("cub::DeviceReduce", temporary, bytes, out, 1, detail::moved(in, n), stream, [=] {
+      T total = initial;
+      for (Count i = 0; i < n; ++i) total = op(total, static_cast<T>(in[i]));
+      *out = total;
+    });
+  }
+  template <class In, class Out, class Count>
+  static cudaError_t Sum(void* temporary, std::size_t& bytes, In in, Out* out, Count n, cudaStream_t stream = nullptr) {
+    return Reduce(temporary, bytes, in, out, n, cub::Sum(), Out{}, stream);
+  }
+  template <class In, class Out, class Count>
+  static cudaError_t Max(void* temporary, std::size_t& bytes, In in, Out* out, Count n, cudaStream_t stream = nullptr) {
+    return Reduce(temporary, bytes, in, out, n, cub::Max(), std::numeric_limits<Out>::lowest(), stream);
+  }
+  template <class In, class Out, class Count>
+  static cudaError_t Min(void* temporary, std::size_t& bytes, In in, Out* out, Count n, cudaStream_t stream = nullptr) {
+    return Reduce(temporary, bytes, in, out, n, cub::Min(), std::numeric_limits<Out>::max(), stream);
+  }
+};
+
+struct DeviceScan {
+  template <class In, class Out, class Op, class Count>
+  static cudaError_t InclusiveScan(void* temporary, std::size_t& bytes, In in, Out* out, Op op, Count n,
+                                   cudaStream_t stream = nullptr) {
+    return detail::call("cub::DeviceScan", temporary, bytes, out, n, 2 * detail::moved(in, n), stream, [=] {
+      for (Count i = 0; i < n; ++i) out[i] = i == 0 ? static_cast<Out>(in[0]) : op(out[i - 1], static_cast<Out>(in[i]));
+    });
+  }
+  template <class In, class Out, class Op, class T, class Count>
+  static cudaError_t ExclusiveScan(void* temporary, std::size_t& bytes, In in, Out* out, Op op, T initial, Count n,
+                                   cudaStream_t stream = nullptr) {
+    return detail::call("cub::DeviceScan", temporary, bytes, out, n, 2 * detail::moved(in, n), stream, [=] {
+      T before = initial;
+      for (Count i = 0; i < n; ++i) {
+        const T item = in[i];  // in and out may be the same
+        out[i] = before;
+        before = op(before, item);
+      }
+    });
+  }
+  template <class In, class Out, class Count>
+  static cudaError_t InclusiveSum(void* temporary, std::size_t& bytes, In in, Out* out, Count n,
+                                  cudaStream_t stream = nullptr) {
+    return InclusiveScan(temporary, bytes, in, out, cub::Sum(), n, stream);
+  }
+  template <class In, class Out, class Count>
+  static cudaError_t ExclusiveSum(void* temporary, std::size_t& bytes, In in, Out* out, Count n,
+                                  cudaStream_t stream = nullptr) {
+    return ExclusiveScan(temporary, bytes, in, out, cub::Sum(), Out{}, n, stream);
+  }
+};
+
+struct DeviceRadixSort {
+  template <class Key, class Count>
+  static cudaError_t SortKeys(void* temporary, std::size_t& bytes, const Key* in, Key* out, Count n, int first_bit = 0,
+                              int end_bit = sizeof(Key) * 8, cudaStream_t stream = nullptr) {
+    return sort(temporary, bytes, in, out, static_cast<const NullType*>(nullptr), static_cast<NullType*>(nullptr), n,
+                false, first_bit, end_bit, stream);
+  }
+  template <class Key, class Count>
+  static cudaError_t SortKeysDescending(void* temporary, std::size_t& bytes, const Key* in, Key* out, Count n,
+                                        int first_bit = 0, int end_bit = sizeof(Key) * 8,
+                                        cudaStream_t stream = nullptr) {
+    return sort(temporary, bytes, in, out, static_cast<const NullType*>(nullptr), static_cast<NullType*>(nullptr), n,
+                true, first_bit, end_bit, stream);
+  }
+  template <class Key, class Value, class Count>
+  static cudaError_t SortPairs(void* temporary, std::size_t& bytes, const Key* in, Key* out, const Value* values_in,
+                               Value* values_out, Count n, int first_bit = 0, int end_bit = sizeof(Key) * 8,
+                               cudaStream_t stream = nullptr) {
+    return sort(temporary, bytes, in, out, values_in, values_out, n, false, first_bit, end_bit, stream);
+  }
+  template <class Key, class Value, class Count>
+  static cudaError_t SortPairsDescending(void* temporary, std::size_t& bytes, const Key* in, Key* out,
+                                         const Value* values_in, Value* values_out, Count n, int first_bit = 0,
+                                         int end_bit = sizeof(Key) * 8, cudaStream_t stream = nullptr) {
+    return sort(temporary, bytes, in, out, values_in, values_out, n, true, first_bit, end_bit, stream);
+  }
+
+ private:
+  template <class Key, class Value, class Count>
+  static cudaError_t sort(void* temporary, std::size_t& bytes, const Key* in, Key* out, const Value* values_in,
+                          Value* values_out, Count n, bool descending, int first_bit, int end_bit,
+                          cudaStream_t stream) {
+    if (first_bit != 0 || end_bit != sizeof(Key) * 8) return cudaErrorNotSupported;  // keys are compared whole
+    const double passes = sizeof(Key);  // a byte in each, all keys read and written
+    return detail::call(
+        "cub::DeviceRadixSort", temporary, bytes, out, n, 2 * passes * detail::moved(in, n), stream, [=] {
+          std::vector<Count> order(n);
+          for (Count i = 0; i < n; ++i) order[i] = i;
+          std::stable_sort(order.begin(), order.end(),
+                           [&](Count a, Count b) { return descending ? in[b] < in[a] : in[a] < in[b]; });
+          std::vector<Key> keys(n);
+          for (Count i = 0; i < n; ++i) keys[i] = in[order[i]];
+          std::copy(keys.begin(), keys.end(), out);
+          if (!values_out) return;
+          std::vector<Value> values(n);
+          for (Count i = 0; i < n; ++i) values[i] = values_in[order[i]];
+          std::copy(values.begin(), values.end(), values_out);
+          sim::host_wrote(values_out, static_cast<std::size_t>(n) * sizeof(Value));
+        });
+  }
+};
+
+}  // namespace cub

@@ -1,0 +1,7 @@
+// What tells a profiler where to look; here all is counted.
+#pragma once
+
+#include "cuda_runtime.h"
+
+inline cudaError_t cudaProfilerStart() { return cudaSuccess; }
+inline cudaError_t cudaProfilerStop() { return cudaSuccess; }

@@ -1,0 +1,186 @@
+// Matrix products by a warp (nvcuda::wmma). Which lane holds which element CUDA leaves open; here it is as in the
+// mma instructions: 8 by 8 parts, in each of which a lane holds two neighbours, of a row or (matrix_b) of a column.
+#pragma once
+
+#include <type_traits>
+
+#include "sim/warp.h"
+#if __has_include("cuda_fp16.h")
+#include "cuda_fp16.h"
+#endif
+#if __has_include("cuda_bf16.h")
+#include "cuda_bf16.h"
+#endif
+
+namespace nvcuda {
+namespace wmma {
+
+struct matrix_a;
+struct matrix_b;
+struct accumulator;
+struct row_major;
+struct col_major;
+enum layout_t { mem_row_major, mem_col_major };
+namespace precision {
+struct tf32;
+}
+
+namespace detail {
+
+template <class Use, int M, int N, int K>
+constexpr int rows = std::is_same_v<Use, matrix_b> ? K : M;
+template <class Use, int M, int N, int K>
+constexpr int columns = std::is_same_v<Use, matrix_a> ? K : N;
+template <class T>
+using stored = std::conditional_t<std::is_same_v<T, precision::tf32>, float, T>;
+/// What products are added up in.
+template <class T>
+using sum_type =
+    std::conditional_t<std::is_integral_v<T>, int, std::conditional_t<std::is_same_v<T, double>, double, float>>;
+
+}  // namespace detail
+
+template <class Use, int M, int N, int K, class T, class Layout = void>
+class fragment {
+ public:
+  static_assert((M == 16 && N == 16 && (K == 16 || K == 8)) || (M == 32 && N == 8 && K == 16) ||
+                    (M == 8 && N == 32 && K == 16) || (M == 8 && N == 8 && K == 4),
+                "wmma has the shapes 16x16x16, 32x8x16, 8x32x16, 16x16x8 (tf32) and 8x8x4 (double)");
+  static constexpr int rows = detail::rows<Use, M, N, K>, columns = detail::columns<Use, M, N, K>;
+  static constexpr int num_elements = rows * columns / 32, num_storage_elements = num_elements;
+  using element_type = T;
+  using storage_element_type = detail::stored<T>;
+  storage_element_type x[num_elements];
+
+  static constexpr bool by_column = std::is_same_v<Use, matrix_b>;
+  /// The place in the matrix of element i of a lane.
+  static constexpr int row(unsigned lane, int i) { return by_column ? along(lane, i) : across(lane, i); }
+  static constexpr int column(unsigned lane, int i) { return by_column ? across(lane, i) : along(lane, i); }
+
+ private:
+  // Lengths along and across the pairs; 8x8x4 has parts of 4 along, with one element of each lane.
+  static constexpr int length = by_column ? rows : columns;
+  static constexpr int part = length < 8 ? length : 8, in_part = part / 4, parts = length / part;
+  static constexpr int along(unsigned lane, int i) {
+    return i / in_part % parts * part + static_cast<int>(lane % 4) * in_part + i % in_part;
+  }
+  static constexpr int across(unsigned lane, int i) { return i / in_part / parts * 8 + static_cast<int>(lane / 4); }
+};
+
+namespace detail {
+
+/// A lane that does not come is reported, which a plain barrier would not do.
+inline void whole_warp(const void* pc) {
+  int nothing = 0;
+  sim::meet(
+      sim::full_mask, &nothing, [](const sim::warp_call&) {}, pc);
+}
+
+template <class Layout>
+constexpr bool is_row_major = std::is_same_v<Layout, row_major>;
+
+/// Neighbours in memory go in one access.
+template <class Fragment, class Each>
+__attribute__((always_inline)) inline void by_pairs(unsigned ld, bool row_major, Each each) {
+  const unsigned lane = sim::lane_number();
+  const auto place = [&](int i) {
+    return row_major ? Fragment::row(lane, i) * ld + Fragment::column(lane, i)
+                     : Fragment::column(lane, i) * ld + Fragment::row(lane, i);
+  };
+  for (int i = 0; i < Fragment::num_elements;) {
+    const auto at = place(i);
+    const int count = i + 1 < Fragment::num_elements && place(i + 1) == at + 1 ? 2 : 1;
+    each(i, at, count);
+    i += count;
+  }
+}
+
+template <class Fragment, class T>
+SIM_UNOBSERVED void load(Fragment& f, const T* from, unsigned ld, bool row_major, const void* pc) {
+  by_pairs<Fragment>(
+      ld, row_major, [&](int i, auto at, int count) __attribute__((no_sanitize("thread"), always_inline)) {
+        sim::observe_load(from + at, count * sizeof(T), pc);
+        __builtin_memcpy(static_cast<void*>(f.x + i), from + at, count * sizeof(T));
+      });
+}
+template <class Fragment, class T>
+SIM_UNOBSERVED void store(T* to, const Fragment& f, unsigned ld, bool row_major, const void* pc) {
+  by_pairs<Fragment>(
+      ld, row_major, [&](int i, auto at, int count) __attribute__((no_sanitize("thread"), always_inline)) {
+        sim::observe_store(to + at, count * sizeof(T), pc);
+        __builtin_memcpy(static_cast<void*>(to + at), f.x + i, count * sizeof(T));
+      });
+}
+
+template <class D, class A, class B, class C>
+struct operands {
+  D* d;
+  const A* a;
+  const B* b;
+  const C* c;
+};
+template <class D, class A, class B, class C>
+SIM_UNOBSERVED void combine_products(const sim::warp_call& call) {
+  using sum = sum_type<typename A::storage_element_type>;
+  sum a[A::rows][A::columns] = {}, b[B::rows][B::columns] = {};
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    if (!call.has(lane)) continue;
+    const auto& mine = call.at<operands<D, A, B, C>>(lane);
+    for (int i = 0; i < A::num_elements; ++i) a[A::row(lane, i)][A::column(lane, i)] = static_cast<sum>(mine.a->x[i]);
+    for (int i = 0; i < B::num_elements; ++i) b[B::row(lane, i)][B::column(lane, i)] = static_cast<sum>(mine.b->x[i]);
+  }
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    if (!call.has(lane)) continue;
+    auto& mine = call.at<operands<D, A, B, C>>(lane);
+    for (int i = 0; i < D::num_elements; ++i) {
+      sum total = static_cast<sum>(mine.c->x[i]);
+      for (int k = 0; k < A::columns; ++k) total += a[D::row(lane, i)][k] * b[k][D::column(lane, i)];
+      mine.d->x[i] = static_cast<typename D::storage_element_type>(total);
+    }
+  }
+}
+
+}  // namespace detail
+
+template <class Use, int M, int N, int K, class T, class Layout, class V>
+void fill_fragment(fragment<Use, M, N, K, T, Layout>& f, const V& value) {
+  for (auto& x : f.x) x = static_cast<detail::stored<T>>(value);
+}
+template <class Use, int M, int N, int K, class T, class Layout, class P>
+SIM_CALLED_HERE void load_matrix_sync(fragment<Use, M, N, K, T, Layout>& f, const P* from, unsigned ld) {
+  static_assert(!std::is_void_v<Layout>, "an accumulator needs a layout: load_matrix_sync(f, p, ld, mem_row_major)");
+  detail::whole_warp(SIM_CALLER);
+  detail::load(f, from, ld, detail::is_row_major<Layout>, SIM_CALLER);
+}
+template <int M, int N, int K, class T, class P>
+SIM_CALLED_HERE void load_matrix_sync(fragment<accumulator, M, N, K, T>& f, const P* from, unsigned ld,
+                                      layout_t layout) {
+  detail::whole_warp(SIM_CALLER);
+  detail::load(f, from, ld, layout == mem_row_major, SIM_CALLER);
+}
+template <int M, int N, int K, class T, class P>
+SIM_CALLED_HERE void store_matrix_sync(P* to, const fragment<accumulator, M, N, K, T>& f, unsigned ld,
+                                       layout_t layout) {
+  detail::whole_warp(SIM_CALLER);
+  detail::store(to, f, ld, layout == mem_row_major, SIM_CALLER);
+}
+/// d = a * b + c, added up in FP32 (or int, or FP64) and rounded once.
+template <int M, int N, int K, class D, class A, class LayoutA, class B, class LayoutB, class C>
+SIM_CALLED_HERE void mma_sync(fragment<accumulator, M, N, K, D>& d, const fragment<matrix_a, M, N, K, A, LayoutA>& a,
+                              const fragment<matrix_b, M, N, K, B, LayoutB>& b,
+                              const fragment<accumulator, M, N, K, C>& c, bool = false) {
+  using call = detail::operands<fragment<accumulator, M, N, K, D>, fragment<matrix_a, M, N, K, A, LayoutA>,
+                                fragment<matrix_b, M, N, K, B, LayoutB>, fragment<accumulator, M, N, K, C>>;
+  call mine{&d, &a, &b, &c};
+  sim::meet(sim::full_mask, &mine,
+            &detail::combine_products<fragment<accumulator, M, N, K, D>, fragment<matrix_a, M, N, K, A, LayoutA>,
+                                      fragment<matrix_b, M, N, K, B, LayoutB>, fragment<accumulator, M, N, K, C>>,
+            SIM_CALLER);
+}
+inline float __float_to_tf32(float x) {
+  const auto bits = __builtin_bit_cast(unsigned, x);
+  return (bits & 0x7f800000u) == 0x7f800000u ? x : __builtin_bit_cast(float, (bits + 0x1000) & ~0x1fffu);
+}
+
+}  // namespace wmma
+}  // namespace nvcuda

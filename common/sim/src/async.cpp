@@ -1,0 +1,109 @@
+// The asynchronous copies that threads have asked for and not waited for yet.
+#include "sim/async.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "internal.hpp"
+
+namespace sim {
+namespace {
+
+struct waiting_copy {
+  void* to;
+  const void* from;
+  std::size_t bytes, zeros;
+  const void* pc;
+  std::uint64_t group;
+};
+constexpr std::uint64_t barrier_group = ~std::uint64_t{0};
+struct thread_copies {
+  std::vector<waiting_copy> copies;
+  std::uint64_t committed = 0;
+};
+
+}  // namespace
+
+/// By thread of the grid, of one launch.
+struct async_copies {
+  std::size_t launch = 0;
+  std::unordered_map<std::uint64_t, thread_copies> by_thread;
+};
+
+}  // namespace sim
+
+// Of this OS thread, which a block never leaves. Outside the namespace: memory.cpp knows it by this name.
+__thread sim::async_copies* sim_async_copies = nullptr;
+extern __thread sim::worker* sim_active_worker;
+
+namespace sim {
+namespace {
+
+/// While it lives, what this thread does is no access of the kernel's.
+class unobserved {
+ public:
+  unobserved() : worker_(sim_active_worker) { sim_active_worker = nullptr; }
+  ~unobserved() { sim_active_worker = worker_; }
+  unobserved(const unobserved&) = delete;
+  unobserved& operator=(const unobserved&) = delete;
+
+ private:
+  worker* worker_;
+};
+
+thread_copies& mine() {
+  if (!sim_async_copies) sim_async_copies = new async_copies;
+  if (sim_async_copies->launch != launch_log().size() + 1) {
+    sim_async_copies->by_thread.clear();
+    sim_async_copies->launch = launch_log().size() + 1;
+  }
+  return sim_async_copies->by_thread[cooperative_groups::this_grid().thread_rank()];
+}
+
+template <class Due>
+void make_copies(Due due) {
+  std::vector<waiting_copy> now;
+  {
+    const unobserved guard;
+    auto& waiting = mine().copies;
+    const auto later = std::stable_partition(waiting.begin(), waiting.end(), due);
+    now.assign(waiting.begin(), later);
+    waiting.erase(waiting.begin(), later);
+  }
+  const waiting_copy* begin = now.data();
+  for (std::size_t i = 0, n = now.size(); i < n; ++i) {
+    const waiting_copy& c = begin[i];
+    observe_store(c.to, c.bytes, c.pc);
+    std::memcpy(c.to, c.from, c.bytes - c.zeros);
+    std::memset(static_cast<char*>(c.to) + (c.bytes - c.zeros), 0, c.zeros);
+  }
+  const unobserved guard;
+  std::vector<waiting_copy>().swap(now);
+}
+
+}  // namespace
+
+void copy_async(void* to, const void* from, std::size_t bytes, std::size_t zeros, bool for_barrier, const void* pc) {
+  zeros = std::min(zeros, bytes);
+  if (zeros < bytes) observe_load(from, bytes, pc);
+  const unobserved guard;
+  thread_copies& own = mine();
+  own.copies.push_back({to, from, bytes, zeros, pc, for_barrier ? barrier_group : own.committed});
+}
+void commit_copies() {
+  const unobserved guard;
+  ++mine().committed;
+}
+void wait_for_copies(std::size_t groups) {
+  std::uint64_t committed = 0;
+  {
+    const unobserved guard;
+    committed = mine().committed;
+  }
+  make_copies([=](const waiting_copy& c) { return c.group != barrier_group && c.group + groups < committed; });
+}
+void make_barrier_copies() {
+  make_copies([](const waiting_copy& c) { return c.group == barrier_group; });
+}
+
+}  // namespace sim

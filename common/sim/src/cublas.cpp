@@ -1,0 +1,542 @@
+// cuBLAS by Eigen. Operands are converted to what is computed in, and the result back.
+#include "cublas_v2.h"
+
+#include <fmt/format.h>
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+
+#include "internal.hpp"
+
+struct cublasContext {
+  cudaStream_t stream = nullptr;
+  cublasPointerMode_t pointer_mode = CUBLAS_POINTER_MODE_HOST;
+  cublasMath_t math = CUBLAS_DEFAULT_MATH;
+};
+
+namespace {
+
+using namespace sim;
+template <class T>
+using matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+using stride = Eigen::OuterStride<>;
+
+std::size_t bytes_of(cudaDataType type) {
+  switch (type) {
+    case CUDA_R_64F: return 8;
+    case CUDA_R_32F:
+    case CUDA_R_32I: return 4;
+    case CUDA_R_16F:
+    case CUDA_R_16BF: return 2;
+    case CUDA_R_8I:
+    case CUDA_R_8U: return 1;
+  }
+  return 0;
+}
+
+/// A matrix in device memory.
+struct operand {
+  const char* name;
+  void* data;
+  cudaDataType type;
+  int rows, columns, ld;
+  std::size_t bytes() const {
+    return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns) * bytes_of(type);
+  }
+  bool fits() const { return ld >= std::max(1, rows); }
+};
+
+template <class From, class T>
+matrix<T> load_as(const operand& o) {
+  return Eigen::Map<const matrix<From>, 0, stride>(static_cast<const From*>(o.data), o.rows, o.columns, stride(o.ld))
+      .template cast<T>();
+}
+template <class T>
+matrix<T> load(const operand& o) {
+  switch (o.type) {
+    case CUDA_R_64F: return load_as<double, T>(o);
+    case CUDA_R_32F: return load_as<float, T>(o);
+    case CUDA_R_32I: return load_as<std::int32_t, T>(o);
+    case CUDA_R_16F: return load_as<Eigen::half, T>(o);
+    case CUDA_R_16BF: return load_as<Eigen::bfloat16, T>(o);
+    case CUDA_R_8I: return load_as<std::int8_t, T>(o);
+    case CUDA_R_8U: return load_as<std::uint8_t, T>(o);
+  }
+  return {};
+}
+template <class To, class T>
+void store_as(const operand& o, const matrix<T>& values) {
+  Eigen::Map<matrix<To>, 0, stride>(static_cast<To*>(o.data), o.rows, o.columns, stride(o.ld)) =
+      values.template cast<To>();
+}
+template <class T>
+void store(const operand& o, const matrix<T>& values) {
+  switch (o.type) {
+    case CUDA_R_64F: store_as<double>(o, values); break;
+    case CUDA_R_32F: store_as<float>(o, values); break;
+    case CUDA_R_32I: store_as<std::int32_t>(o, values); break;
+    case CUDA_R_16F: store_as<Eigen::half>(o, values); break;
+    case CUDA_R_16BF: store_as<Eigen::bfloat16>(o, values); break;
+    case CUDA_R_8I: store_as<std::int8_t>(o, values); break;
+    case CUDA_R_8U: store_as<std::uint8_t>(o, values); break;
+  }
+  for (int j = 0; j < o.columns; ++j) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(o.data) + static_cast<std::size_t>(j) * o.ld * bytes_of(o.type);
+    if (begin - heap_base < heap_bytes) mark_valid(begin, static_cast<std::size_t>(o.rows) * bytes_of(o.type));
+  }
+}
+
+/// A kernel that went there would end the program's use of the device.
+bool on_device(const char* call, const operand& o) {
+  if (o.bytes() == 0) return true;
+  const auto begin = reinterpret_cast<std::uintptr_t>(o.data);
+  const std::size_t bytes =
+      (static_cast<std::size_t>(o.columns - 1) * static_cast<std::size_t>(o.ld) + static_cast<std::size_t>(o.rows)) *
+      bytes_of(o.type);
+  const allocation* home = find_allocation(begin);
+  if (is_program_variable(begin) || (home && begin + bytes <= home->end)) return true;
+  const std::string what = home ? fmt::format("ends {} bytes past its allocation", begin + bytes - home->end)
+                                : std::string("is not in device memory");
+  note_host_fault(
+      fmt::format("{}: {} ({} x {}, leading dimension {}) {}", call, o.name, o.rows, o.columns, o.ld, what));
+  return false;
+}
+
+/// The time is that of the arithmetic or of the operands' bytes, whichever is more.
+cublasStatus_t run(cudaStream_t stream, const char* call, const std::vector<operand>& operands, double flops,
+                   const std::function<void()>& work) {
+  double bytes = 0;
+  for (const operand& o : operands) bytes += static_cast<double>(o.bytes());
+  const cudaError_t error = library_call(call, stream, flops, bytes, [=] {
+    for (const operand& o : operands)
+      if (!on_device(call, o)) {
+        fail(cudaErrorIllegalAddress, true);
+        return;
+      }
+    work();
+  });
+  return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
+}
+
+/// alpha and beta: read now from the host, or from the device when the call runs.
+template <class T>
+std::function<T()> scalar(cublasHandle_t handle, const T* at) {
+  if (handle->pointer_mode == CUBLAS_POINTER_MODE_DEVICE) return [at] { return *at; };
+  return [value = *at] { return value; };
+}
+std::function<double()> scalar(cublasHandle_t handle, const void* at, cublasComputeType_t compute) {
+  switch (compute) {
+    case CUBLAS_COMPUTE_64F:
+    case CUBLAS_COMPUTE_64F_PEDANTIC: return scalar(handle, static_cast<const double*>(at));
+    case CUBLAS_COMPUTE_32I:
+    case CUBLAS_COMPUTE_32I_PEDANTIC: return scalar(handle, static_cast<const std::int32_t*>(at));
+    case CUBLAS_COMPUTE_16F:
+    case CUBLAS_COMPUTE_16F_PEDANTIC: {
+      auto half = scalar(handle, static_cast<const Eigen::half*>(at));
+      return [half] { return static_cast<double>(static_cast<float>(half())); };
+    }
+    default: return scalar(handle, static_cast<const float*>(at));
+  }
+}
+
+/// TF32 keeps 10 bits of the fraction.
+void round_to_tf32(matrix<float>& m) {
+  for (float& x : m.reshaped()) {
+    auto bits = __builtin_bit_cast(std::uint32_t, x);
+    if (std::isfinite(x)) x = __builtin_bit_cast(float, (bits + 0x0fff + ((bits >> 13) & 1)) & ~0x1fffu);
+  }
+}
+
+template <class T>
+void multiply(cublasOperation_t op_a, cublasOperation_t op_b, T alpha, const operand& a, const operand& b, T beta,
+              const operand& c, bool tf32) {
+  matrix<T> x = load<T>(a), y = load<T>(b);
+  if constexpr (std::is_same_v<T, float>)
+    if (tf32) {
+      round_to_tf32(x);
+      round_to_tf32(y);
+    }
+  matrix<T> product(c.rows, c.columns);
+  if (op_a == CUBLAS_OP_N && op_b == CUBLAS_OP_N) product.noalias() = x * y;
+  if (op_a != CUBLAS_OP_N && op_b == CUBLAS_OP_N) product.noalias() = x.transpose() * y;
+  if (op_a == CUBLAS_OP_N && op_b != CUBLAS_OP_N) product.noalias() = x * y.transpose();
+  if (op_a != CUBLAS_OP_N && op_b != CUBLAS_OP_N) product.noalias() = x.transpose() * y.transpose();
+  if (beta == 0)  // then C need not hold numbers
+    store<T>(c, alpha * product);
+  else
+    store<T>(c, alpha * product + beta * load<T>(c));
+}
+
+bool is_operation(cublasOperation_t op) { return op >= CUBLAS_OP_N && op <= CUBLAS_OP_C; }
+
+/// All the gemms: batch i has its operands at a(i), b(i), c(i).
+using place = std::function<void*(int)>;
+cublasStatus_t gemm(cublasHandle_t handle, const char* call, cublasOperation_t op_a, cublasOperation_t op_b, int m,
+                    int n, int k, const void* alpha, const place& a, cudaDataType a_type, int lda, const place& b,
+                    cudaDataType b_type, int ldb, const void* beta, const place& c, cudaDataType c_type, int ldc,
+                    int batches, cublasComputeType_t compute) {
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (m < 0 || n < 0 || k < 0 || batches < 0 || !is_operation(op_a) || !is_operation(op_b) || !alpha || !beta ||
+      bytes_of(a_type) == 0 || bytes_of(b_type) == 0 || bytes_of(c_type) == 0)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  const bool na = op_a == CUBLAS_OP_N, nb = op_b == CUBLAS_OP_N;
+  const operand shape_a{"A", nullptr, a_type, na ? m : k, na ? k : m, lda};
+  const operand shape_b{"B", nullptr, b_type, nb ? k : n, nb ? n : k, ldb};
+  const operand shape_c{"C", nullptr, c_type, m, n, ldc};
+  if (!shape_a.fits() || !shape_b.fits() || !shape_c.fits()) return CUBLAS_STATUS_INVALID_VALUE;
+  if (m == 0 || n == 0 || batches == 0) return CUBLAS_STATUS_SUCCESS;
+  std::vector<operand> all;
+  for (int i = 0; i < batches; ++i) {
+    all.insert(all.end(), {shape_a, shape_b, shape_c});
+    all[all.size() - 3].data = a(i);
+    all[all.size() - 2].data = b(i);
+    all[all.size() - 1].data = c(i);
+  }
+  const bool wide = compute == CUBLAS_COMPUTE_64F || compute == CUBLAS_COMPUTE_64F_PEDANTIC ||
+                    compute == CUBLAS_COMPUTE_32I || compute == CUBLAS_COMPUTE_32I_PEDANTIC;
+  const bool tf32 = compute == CUBLAS_COMPUTE_32F_FAST_TF32 ||
+                    (handle->math == CUBLAS_TF32_TENSOR_OP_MATH && compute == CUBLAS_COMPUTE_32F);
+  const auto factor = scalar(handle, alpha, compute), keep = scalar(handle, beta, compute);
+  return run(handle->stream, call, all, 2.0 * m * n * k * batches, [=] {
+    for (std::size_t i = 0; i < all.size(); i += 3)
+      if (wide)
+        multiply<double>(op_a, op_b, factor(), all[i], all[i + 1], keep(), all[i + 2], false);
+      else
+        multiply<float>(op_a, op_b, static_cast<float>(factor()), all[i], all[i + 1], static_cast<float>(keep()),
+                        all[i + 2], tf32);
+  });
+}
+place every(const void* first, long long step = 0, std::size_t bytes = 0) {
+  char* begin = static_cast<char*>(const_cast<void*>(first));
+  return [=](int i) { return begin + static_cast<long long>(i) * step * static_cast<long long>(bytes); };
+}
+template <class Pointer>
+place listed(const Pointer* pointers) {
+  return [=](int i) { return const_cast<void*>(static_cast<const void*>(pointers[i])); };
+}
+
+template <class T>
+constexpr cudaDataType type_of = std::is_same_v<T, double> ? CUDA_R_64F : CUDA_R_32F;
+template <class T>
+constexpr cublasComputeType_t compute_of = std::is_same_v<T, double> ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
+
+/// A vector as a matrix with one row, `step` apart; a negative step begins at the end.
+template <class T>
+operand row(const char* name, const T* data, int n, int step) {
+  return {name, const_cast<T*>(data), type_of<T>, 1, n, std::abs(step)};
+}
+template <class T>
+struct elements {
+  T* data;
+  int n, step;
+  T& operator[](int i) const { return data[static_cast<std::ptrdiff_t>(step < 0 ? i - n + 1 : i) * step]; }
+};
+template <class T>
+void written(const T* data, int n, int step) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(data);
+  for (int i = 0; i < n && begin - heap_base < heap_bytes; ++i)
+    mark_valid(begin + static_cast<std::size_t>(i) * static_cast<std::size_t>(std::abs(step)) * sizeof(T), sizeof(T));
+}
+
+template <class T>
+cublasStatus_t geam(cublasHandle_t handle, const char* call, cublasOperation_t op_a, cublasOperation_t op_b, int m,
+                    int n, const T* alpha, const T* a, int lda, const T* beta, const T* b, int ldb, T* c, int ldc) {
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  const bool na = op_a == CUBLAS_OP_N, nb = op_b == CUBLAS_OP_N;
+  const operand x{"A", const_cast<T*>(a), type_of<T>, na ? m : n, na ? n : m, lda};
+  const operand y{"B", const_cast<T*>(b), type_of<T>, nb ? m : n, nb ? n : m, ldb};
+  const operand z{"C", c, type_of<T>, m, n, ldc};
+  if (m < 0 || n < 0 || !alpha || !beta || !x.fits() || !y.fits() || !z.fits()) return CUBLAS_STATUS_INVALID_VALUE;
+  const auto p = scalar(handle, alpha), q = scalar(handle, beta);
+  std::vector<operand> all{z};
+  for (const operand& o : {x, y})
+    if (o.data) all.push_back(o);  // a factor of zero needs no matrix
+  return run(handle->stream, call, all, 2.0 * m * n, [=] {
+    matrix<T> sum = matrix<T>::Zero(m, n);
+    if (p() != 0) sum += p() * (na ? load<T>(x) : matrix<T>(load<T>(x).transpose()));
+    if (q() != 0) sum += q() * (nb ? load<T>(y) : matrix<T>(load<T>(y).transpose()));
+    store<T>(z, sum);
+  });
+}
+
+template <class T>
+cublasStatus_t gemv(cublasHandle_t handle, const char* call, cublasOperation_t op, int m, int n, const T* alpha,
+                    const T* a, int lda, const T* x, int x_step, const T* beta, T* y, int y_step) {
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  const operand o{"A", const_cast<T*>(a), type_of<T>, m, n, lda};
+  if (m < 0 || n < 0 || !o.fits() || x_step == 0 || y_step == 0 || !alpha || !beta || !is_operation(op))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  const int in = op == CUBLAS_OP_N ? n : m, out = op == CUBLAS_OP_N ? m : n;
+  const auto p = scalar(handle, alpha), q = scalar(handle, beta);
+  return run(handle->stream, call, {o, row("x", x, in, x_step), row("y", y, out, y_step)}, 2.0 * m * n, [=] {
+    const matrix<T> values = load<T>(o);
+    const elements<const T> from{x, in, x_step};
+    const elements<T> to{y, out, y_step};
+    for (int i = 0; i < out; ++i) {
+      T sum = 0;
+      for (int j = 0; j < in; ++j) sum += (op == CUBLAS_OP_N ? values(i, j) : values(j, i)) * from[j];
+      to[i] = p() * sum + (q() == 0 ? T{0} : q() * to[i]);
+    }
+    written(y, out, y_step);
+  });
+}
+
+template <class T>
+cublasStatus_t ger(cublasHandle_t handle, const char* call, int m, int n, const T* alpha, const T* x, int x_step,
+                   const T* y, int y_step, T* a, int lda) {
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  const operand o{"A", a, type_of<T>, m, n, lda};
+  if (m < 0 || n < 0 || !o.fits() || x_step == 0 || y_step == 0 || !alpha) return CUBLAS_STATUS_INVALID_VALUE;
+  const auto p = scalar(handle, alpha);
+  return run(handle->stream, call, {o, row("x", x, m, x_step), row("y", y, n, y_step)}, 2.0 * m * n, [=] {
+    matrix<T> values = load<T>(o);
+    const elements<const T> u{x, m, x_step}, v{y, n, y_step};
+    for (int j = 0; j < n; ++j)
+      for (int i = 0; i < m; ++i) values(i, j) += p() * u[i] * v[j];
+    store<T>(o, values);
+  });
+}
+
+/// Something for each element of one or two vectors.
+template <class T, class Each>
+cublasStatus_t elementwise(cublasHandle_t handle, const char* call, int n, T* x, int x_step, T* y, int y_step,
+                           Each each) {
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (n <= 0) return CUBLAS_STATUS_SUCCESS;
+  std::vector<operand> all{row("x", x, n, x_step)};
+  if (y) all.push_back(row("y", y, n, y_step));
+  return run(handle->stream, call, all, 2.0 * n, [=] {
+    const elements<T> u{x, n, x_step}, v{y ? y : x, n, y ? y_step : x_step};
+    for (int i = 0; i < n; ++i) each(u[i], v[i]);
+    written(y ? y : x, n, y ? y_step : x_step);
+  });
+}
+
+/// A number from one or two vectors, for the host or the device as the pointer mode says.
+template <class T, class R, class Reduce>
+cublasStatus_t reduction(cublasHandle_t handle, const char* call, int n, const T* x, int x_step, const T* y, int y_step,
+                         R* result, Reduce reduce) {
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (!result) return CUBLAS_STATUS_INVALID_VALUE;
+  const bool host = handle->pointer_mode == CUBLAS_POINTER_MODE_HOST;
+  std::vector<operand> all{row("x", x, std::max(n, 0), x_step)};
+  if (y) all.push_back(row("y", y, std::max(n, 0), y_step));
+  const cublasStatus_t status = run(handle->stream, call, all, 2.0 * n, [=] {
+    *result = reduce(elements<const T>{x, n, x_step}, elements<const T>{y, n, y_step});
+    if (!host) written(result, 1, 1);
+  });
+  if (status == CUBLAS_STATUS_SUCCESS && host) cudaStreamSynchronize(handle->stream);
+  return status;
+}
+
+template <class T, class Better>
+int extreme(const elements<const T>& x, Better better) {
+  int best = 0;
+  for (int i = 1; i < x.n; ++i)
+    if (better(std::abs(x[i]), std::abs(x[best]))) best = i;
+  return x.n > 0 ? best + 1 : 0;  // counted from 1
+}
+
+cublasStatus_t status_of(cudaError_t error) {
+  return error == cudaSuccess             ? CUBLAS_STATUS_SUCCESS
+         : error == cudaErrorInvalidValue ? CUBLAS_STATUS_MAPPING_ERROR
+                                          : CUBLAS_STATUS_EXECUTION_FAILED;
+}
+cublasStatus_t move(int rows, int columns, int bytes, const void* from, int from_ld, void* to, int to_ld,
+                    cudaMemcpyKind kind) {
+  if (rows < 0 || columns < 0 || bytes <= 0 || from_ld < rows || to_ld < rows || from_ld <= 0 || to_ld <= 0)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  const auto wide = [bytes](int n) { return static_cast<std::size_t>(n) * static_cast<std::size_t>(bytes); };
+  return status_of(
+      cudaMemcpy2D(to, wide(to_ld), from, wide(from_ld), wide(rows), static_cast<std::size_t>(columns), kind));
+}
+
+}  // namespace
+
+extern "C" {
+
+cublasStatus_t cublasCreate_v2(cublasHandle_t* handle) {
+  if (!handle) return CUBLAS_STATUS_INVALID_VALUE;
+  *handle = new cublasContext;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasDestroy_v2(cublasHandle_t handle) {
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  delete handle;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasGetVersion_v2(cublasHandle_t handle, int* version) {
+  if (!handle || !version) return handle ? CUBLAS_STATUS_INVALID_VALUE : CUBLAS_STATUS_NOT_INITIALIZED;
+  *version = 130000;
+  return CUBLAS_STATUS_SUCCESS;
+}
+#define SIM_SETTING(Name, Type, member)                                \
+  cublasStatus_t cublasSet##Name(cublasHandle_t handle, Type value) {  \
+    if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;                 \
+    handle->member = value;                                            \
+    return CUBLAS_STATUS_SUCCESS;                                      \
+  }                                                                    \
+  cublasStatus_t cublasGet##Name(cublasHandle_t handle, Type* value) { \
+    if (!handle || !value) return CUBLAS_STATUS_NOT_INITIALIZED;       \
+    *value = handle->member;                                           \
+    return CUBLAS_STATUS_SUCCESS;                                      \
+  }
+SIM_SETTING(Stream_v2, cudaStream_t, stream)
+SIM_SETTING(PointerMode_v2, cublasPointerMode_t, pointer_mode)
+SIM_SETTING(MathMode, cublasMath_t, math)
+#undef SIM_SETTING
+cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void*, std::size_t) {
+  return handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
+}
+cublasStatus_t cublasSetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t) {
+  return handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
+}
+
+const char* cublasGetStatusName(cublasStatus_t status) {
+  switch (status) {
+#define SIM_STATUS(name) \
+  case name: return #name;
+    SIM_STATUS(CUBLAS_STATUS_SUCCESS)
+    SIM_STATUS(CUBLAS_STATUS_NOT_INITIALIZED)
+    SIM_STATUS(CUBLAS_STATUS_ALLOC_FAILED)
+    SIM_STATUS(CUBLAS_STATUS_INVALID_VALUE)
+    SIM_STATUS(CUBLAS_STATUS_ARCH_MISMATCH)
+    SIM_STATUS(CUBLAS_STATUS_MAPPING_ERROR)
+    SIM_STATUS(CUBLAS_STATUS_EXECUTION_FAILED)
+    SIM_STATUS(CUBLAS_STATUS_INTERNAL_ERROR)
+    SIM_STATUS(CUBLAS_STATUS_NOT_SUPPORTED)
+    SIM_STATUS(CUBLAS_STATUS_LICENSE_ERROR)
+#undef SIM_STATUS
+  }
+  return "unknown cublas status";
+}
+const char* cublasGetStatusString(cublasStatus_t status) { return cublasGetStatusName(status); }
+
+cublasStatus_t cublasSetVector(int n, int bytes, const void* from, int from_step, void* to, int to_step) {
+  return move(1, n, bytes, from, from_step, to, to_step, cudaMemcpyHostToDevice);
+}
+cublasStatus_t cublasGetVector(int n, int bytes, const void* from, int from_step, void* to, int to_step) {
+  return move(1, n, bytes, from, from_step, to, to_step, cudaMemcpyDeviceToHost);
+}
+cublasStatus_t cublasSetMatrix(int rows, int columns, int bytes, const void* from, int from_ld, void* to, int to_ld) {
+  return move(rows, columns, bytes, from, from_ld, to, to_ld, cudaMemcpyHostToDevice);
+}
+cublasStatus_t cublasGetMatrix(int rows, int columns, int bytes, const void* from, int from_ld, void* to, int to_ld) {
+  return move(rows, columns, bytes, from, from_ld, to, to_ld, cudaMemcpyDeviceToHost);
+}
+
+cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k,
+                            const void* alpha, const void* a, cudaDataType a_type, int lda, const void* b,
+                            cudaDataType b_type, int ldb, const void* beta, void* c, cudaDataType c_type, int ldc,
+                            cublasComputeType_t compute, cublasGemmAlgo_t) {
+  return gemm(handle, "cublasGemmEx", op_a, op_b, m, n, k, alpha, every(a), a_type, lda, every(b), b_type, ldb, beta,
+              every(c), c_type, ldc, 1, compute);
+}
+cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m,
+                                          int n, int k, const void* alpha, const void* a, cudaDataType a_type, int lda,
+                                          long long a_stride, const void* b, cudaDataType b_type, int ldb,
+                                          long long b_stride, const void* beta, void* c, cudaDataType c_type, int ldc,
+                                          long long c_stride, int batches, cublasComputeType_t compute,
+                                          cublasGemmAlgo_t) {
+  return gemm(handle, "cublasGemmStridedBatchedEx", op_a, op_b, m, n, k, alpha, every(a, a_stride, bytes_of(a_type)),
+              a_type, lda, every(b, b_stride, bytes_of(b_type)), b_type, ldb, beta,
+              every(c, c_stride, bytes_of(c_type)), c_type, ldc, batches, compute);
+}
+cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n,
+                                   int k, const void* alpha, const void* const a[], cudaDataType a_type, int lda,
+                                   const void* const b[], cudaDataType b_type, int ldb, const void* beta,
+                                   void* const c[], cudaDataType c_type, int ldc, int batches,
+                                   cublasComputeType_t compute, cublasGemmAlgo_t) {
+  return gemm(handle, "cublasGemmBatchedEx", op_a, op_b, m, n, k, alpha, listed(a), a_type, lda, listed(b), b_type, ldb,
+              beta, listed(c), c_type, ldc, batches, compute);
+}
+
+#define SIM_DEFINE_CUBLAS(X, T)                                                                                        \
+  cublasStatus_t cublas##X##gemm_v2(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m,      \
+                                    int n, int k, const T* alpha, const T* a, int lda, const T* b, int ldb,            \
+                                    const T* beta, T* c, int ldc) {                                                    \
+    return gemm(handle, "cublas" #X "gemm", op_a, op_b, m, n, k, alpha, every(a), type_of<T>, lda, every(b),           \
+                type_of<T>, ldb, beta, every(c), type_of<T>, ldc, 1, compute_of<T>);                                   \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##gemmStridedBatched(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b,  \
+                                               int m, int n, int k, const T* alpha, const T* a, int lda,               \
+                                               long long a_stride, const T* b, int ldb, long long b_stride,            \
+                                               const T* beta, T* c, int ldc, long long c_stride, int batches) {        \
+    return gemm(handle, "cublas" #X "gemmStridedBatched", op_a, op_b, m, n, k, alpha, every(a, a_stride, sizeof(T)),   \
+                type_of<T>, lda, every(b, b_stride, sizeof(T)), type_of<T>, ldb, beta, every(c, c_stride, sizeof(T)),  \
+                type_of<T>, ldc, batches, compute_of<T>);                                                              \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##gemmBatched(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m,  \
+                                        int n, int k, const T* alpha, const T* const a[], int lda, const T* const b[], \
+                                        int ldb, const T* beta, T* const c[], int ldc, int batches) {                  \
+    return gemm(handle, "cublas" #X "gemmBatched", op_a, op_b, m, n, k, alpha, listed(a), type_of<T>, lda, listed(b),  \
+                type_of<T>, ldb, beta, listed(c), type_of<T>, ldc, batches, compute_of<T>);                            \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##geam(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n,  \
+                                 const T* alpha, const T* a, int lda, const T* beta, const T* b, int ldb, T* c,        \
+                                 int ldc) {                                                                            \
+    return geam(handle, "cublas" #X "geam", op_a, op_b, m, n, alpha, a, lda, beta, b, ldb, c, ldc);                    \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##gemv_v2(cublasHandle_t handle, cublasOperation_t op, int m, int n, const T* alpha,         \
+                                    const T* a, int lda, const T* x, int x_step, const T* beta, T* y, int y_step) {    \
+    return gemv(handle, "cublas" #X "gemv", op, m, n, alpha, a, lda, x, x_step, beta, y, y_step);                      \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##ger_v2(cublasHandle_t handle, int m, int n, const T* alpha, const T* x, int x_step,        \
+                                   const T* y, int y_step, T* a, int lda) {                                            \
+    return ger(handle, "cublas" #X "ger", m, n, alpha, x, x_step, y, y_step, a, lda);                                  \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##axpy_v2(cublasHandle_t handle, int n, const T* alpha, const T* x, int x_step, T* y,        \
+                                    int y_step) {                                                                      \
+    if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;                                                                 \
+    return elementwise(handle, "cublas" #X "axpy", n, const_cast<T*>(x), x_step, y, y_step,                            \
+                       [p = scalar(handle, alpha)](T& u, T& v) { v += p() * u; });                                     \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##scal_v2(cublasHandle_t handle, int n, const T* alpha, T* x, int x_step) {                  \
+    if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;                                                                 \
+    return elementwise(handle, "cublas" #X "scal", n, x, x_step, static_cast<T*>(nullptr), 1,                          \
+                       [p = scalar(handle, alpha)](T& u, T&) { u *= p(); });                                           \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##copy_v2(cublasHandle_t handle, int n, const T* x, int x_step, T* y, int y_step) {          \
+    return elementwise(handle, "cublas" #X "copy", n, const_cast<T*>(x), x_step, y, y_step,                            \
+                       [](T& u, T& v) { v = u; });                                                                     \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##swap_v2(cublasHandle_t handle, int n, T* x, int x_step, T* y, int y_step) {                \
+    return elementwise(handle, "cublas" #X "swap", n, x, x_step, y, y_step, [](T& u, T& v) { std::swap(u, v); });      \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##dot_v2(cublasHandle_t handle, int n, const T* x, int x_step, const T* y, int y_step,       \
+                                   T* result) {                                                                        \
+    return reduction(handle, "cublas" #X "dot", n, x, x_step, y, y_step, result, [](const auto& u, const auto& v) {    \
+      T sum = 0;                                                                                                       \
+      for (int i = 0; i < u.n; ++i) sum += u[i] * v[i];                                                                \
+      return sum;                                                                                                      \
+    });                                                                                                                \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##nrm2_v2(cublasHandle_t handle, int n, const T* x, int x_step, T* result) {                 \
+    return reduction(handle, "cublas" #X "nrm2", n, x, x_step, static_cast<const T*>(nullptr), 1, result,              \
+                     [](const auto& u, const auto&) {                                                                  \
+                       double sum = 0;                                                                                 \
+                       for (int i = 0; i < u.n; ++i) sum += static_cast<double>(u[i]) * u[i];                          \
+                       return static_cast<T>(std::sqrt(sum));                                                          \
+                     });                                                                                               \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##asum_v2(cublasHandle_t handle, int n, const T* x, int x_step, T* result) {                 \
+    return reduction(handle, "cublas" #X "asum", n, x, x_step, static_cast<const T*>(nullptr), 1, result,              \
+                     [](const auto& u, const auto&) {                                                                  \
+                       T sum = 0;                                                                                      \
+                       for (int i = 0; i < u.n; ++i) sum += std::abs(u[i]);                                            \
+                       return sum;                                                                                     \
+                     });                                                                                               \
+  }                                                                                                                    \
+  cublasStatus_t cublasI##X##amax_v2(cublasHandle_t handle, int n, const T* x, int x_step, int* result) {              \
+    return reduction(handle, "cublasI" #X "amax", n, x, x_step, static_cast<const T*>(nullptr), 1, result,             \
+                     [](const auto& u, const auto&) { return extreme(u, std::greater<T>()); });                        \
+  }                                                                                                                    \
+  cublasStatus_t cublasI##X##amin_v2(cublasHandle_t handle, int n, const T* x, int x_step, int* result) {              \
+    return reduction(handle, "cublasI" #X "amin", n, x, x_step, static_cast<const T*>(nullptr), 1, result,             \
+                     [](const auto& u, const auto&) { return extreme(u, std::less<T>()); });                           \
+  }
+SIM_DEFINE_CUBLAS(S, float)
+SIM_DEFINE_CUBLAS(D, double)
+
+}  // extern "C"

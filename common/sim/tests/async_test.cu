@@ -1,0 +1,158 @@
+// Asynchronous copies, barriers in shared memory, cuda::atomic.
+#include <cooperative_groups.h>
+#include <cooperative_groups/memcpy_async.h>
+#include <cuda_pipeline.h>
+#include <cuda_runtime.h>
+#include <gtest/gtest.h>
+
+#include <cuda/atomic>
+#include <cuda/barrier>
+#include <cuda/cmath>
+#include <cuda/pipeline>
+#include <cuda/std/array>
+#include <cuda/std/limits>
+#include <lab/profiler.hpp>
+
+namespace cg = cooperative_groups;
+
+namespace {
+
+struct Async : testing::Test {
+  void SetUp() override {
+    ASSERT_EQ(cudaMallocManaged(&in, 1024 * sizeof(int)), cudaSuccess);
+    ASSERT_EQ(cudaMallocManaged(&out, 1024 * sizeof(int)), cudaSuccess);
+    for (int i = 0; i < 1024; ++i) in[i] = i;
+  }
+  void TearDown() override { cudaDeviceReset(); }
+  template <class Launch>
+  lab::profiler::result observe(Launch launch) {
+    const auto result = lab::profiler({}).collect(launch);
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    return result;
+  }
+  int *in = nullptr, *out = nullptr;
+};
+
+template <bool Wait>
+__global__ void through_shared(int* out, const int* in) {
+  __shared__ int4 tile[32];
+  __pipeline_memcpy_async(&tile[threadIdx.x], (const int4*)in + threadIdx.x, 16);
+  __pipeline_commit();
+  if (Wait) __pipeline_wait_prior(0);
+  __syncthreads();
+  const int4 value = tile[threadIdx.x ^ 1];
+  out[threadIdx.x] = value.x;
+}
+
+TEST_F(Async, CopiesWhenWaitedFor) {
+  const auto good = observe([&] { through_shared<true><<<1, 32>>>(out, in); });
+  EXPECT_TRUE(good.reports.empty());
+  EXPECT_EQ(out[0], 4);
+  EXPECT_EQ(good.metrics.at("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"), 16);
+  EXPECT_EQ(good.metrics.at("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"), 1);
+  EXPECT_EQ(good.metrics.at("smsp__sass_data_bytes_mem_shared_op_st.sum"), 512);
+  const auto early = observe([&] { through_shared<false><<<1, 32>>>(out, in); });
+  ASSERT_EQ(early.reports.size(), 1u);
+  EXPECT_NE(early.reports[0].find("async_test.cu"), std::string::npos) << early.reports[0];
+}
+
+__global__ void two_stages(int* out, const int* in, int steps) {
+  __shared__ int buffer[2][64];
+  const int i = threadIdx.x;
+  int sum = 0;
+  for (int step = 0; step < steps + 1; ++step) {
+    if (step < steps) __pipeline_memcpy_async(&buffer[step % 2][i], in + step * 64 + i, 4, i == 63 ? 4 : 0);
+    __pipeline_commit();
+    if (step == 0) continue;
+    __pipeline_wait_prior(1);
+    __syncthreads();
+    sum += buffer[(step - 1) % 2][63 - i];
+    __syncthreads();
+  }
+  out[i] = sum;
+}
+
+TEST_F(Async, GroupsOfCopiesInOrder) {
+  EXPECT_TRUE(observe([&] { two_stages<<<1, 64>>>(out, in, 4); }).reports.empty());
+  EXPECT_EQ(out[0], 0);  // filled with zeros
+  EXPECT_EQ(out[1], 4 * 62 + 64 * 6);
+}
+
+__global__ void by_group(int* out, const int* in) {
+  __shared__ alignas(16) int tile[128];
+  const auto block = cg::this_thread_block();
+  cg::memcpy_async(block, tile, in, sizeof tile);
+  cg::wait(block);
+  out[block.thread_rank()] = tile[127 - block.thread_rank()];
+}
+template <int Stages>
+__global__ void by_pipeline(int* out, const int* in, int steps) {
+  __shared__ int tile[Stages][64];
+  __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, Stages> state;
+  const auto block = cg::this_thread_block();
+  auto pipe = cuda::make_pipeline(block, &state);
+  int sum = 0;
+  for (int step = 0, fetched = 0; step < steps; ++step) {
+    for (; fetched < steps && fetched < step + Stages; ++fetched) {
+      pipe.producer_acquire();
+      cuda::memcpy_async(block, tile[fetched % Stages], in + fetched * 64, sizeof(int) * 64, pipe);
+      pipe.producer_commit();
+    }
+    pipe.consumer_wait();
+    sum += tile[step % Stages][63 - block.thread_rank()];
+    pipe.consumer_release();
+  }
+  out[block.thread_rank()] = sum;
+}
+
+TEST_F(Async, GroupsAndPipelines) {
+  EXPECT_TRUE(observe([&] { by_group<<<1, 64>>>(out, in); }).reports.empty());
+  EXPECT_EQ(out[3], 124);
+  EXPECT_TRUE(observe([&] { by_pipeline<2><<<1, 64>>>(out, in, 5); }).reports.empty());
+  EXPECT_EQ(out[3], 5 * 60 + 64 * 10);
+  EXPECT_TRUE(observe([&] { by_pipeline<3><<<1, 64>>>(out, in, 5); }).reports.empty());
+  EXPECT_EQ(out[3], 5 * 60 + 64 * 10);
+}
+
+__global__ void by_barrier(int* out, const int* in) {
+  using barrier = cuda::barrier<cuda::thread_scope_block>;
+  __shared__ barrier bar;
+  __shared__ int tile[128], turn[128];
+  const int i = threadIdx.x;
+  if (i == 0) init(&bar, blockDim.x);
+  __syncthreads();
+  cuda::memcpy_async(&tile[i], in + i, sizeof(int), bar);
+  barrier::arrival_token token = bar.arrive();
+  turn[i] = -i;
+  bar.wait(std::move(token));
+  out[i] = tile[127 - i];
+  bar.arrive_and_wait();
+  out[128 + i] = turn[127 - i];
+}
+
+TEST_F(Async, Barriers) {
+  EXPECT_TRUE(observe([&] { by_barrier<<<1, 128>>>(out, in); }).reports.empty());
+  EXPECT_EQ(out[5], 122);
+  EXPECT_EQ(out[128 + 5], -122);
+}
+
+__device__ cuda::atomic<int, cuda::thread_scope_device> counter;
+__global__ void count(int* out) {
+  cuda::atomic_ref<int, cuda::thread_scope_device> largest(out[0]);
+  cuda::std::array<int, 2> values = {1, 2};
+  counter.fetch_add(values[threadIdx.x % 2], cuda::memory_order_relaxed);
+  largest.fetch_max(static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x));
+}
+
+TEST_F(Async, Atomics) {
+  out[0] = cuda::std::numeric_limits<int>::min();
+  const auto r = observe([&] { count<<<4, 64>>>(out); });
+  EXPECT_TRUE(r.reports.empty());
+  int total = 0;
+  cudaMemcpyFromSymbol(&total, counter, sizeof total);
+  EXPECT_EQ(total, 384);
+  EXPECT_EQ(out[0], 255);
+  EXPECT_EQ(cuda::ceil_div(10, 4), 3);
+}
+
+}  // namespace

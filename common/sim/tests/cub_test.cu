@@ -1,0 +1,154 @@
+// CUB's primitives of warps, blocks and the device.
+#include <cuda_runtime.h>
+#include <gtest/gtest.h>
+
+#include <cub/block/block_reduce.cuh>
+#include <cub/cub.cuh>
+#include <lab/profiler.hpp>
+
+namespace {
+
+template <class T>
+T* managed(int n) {
+  T* data = nullptr;
+  EXPECT_EQ(cudaMallocManaged(&data, n * sizeof(T)), cudaSuccess);
+  for (int i = 0; i < n; ++i) data[i] = static_cast<T>(i * 37 % 101);
+  return data;
+}
+template <class Launch>
+void expect_clean(Launch launch) {
+  const auto counts = lab::profiler({}).collect(launch);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  for (const auto& report : counts.reports) ADD_FAILURE() << report;
+}
+struct Cub : testing::Test {
+  void TearDown() override { cudaDeviceReset(); }
+};
+
+template <int Threads>
+__global__ void reductions(int* out, const int* in, int valid) {
+  using BlockReduce = cub::BlockReduce<int, Threads>;
+  __shared__ typename BlockReduce::TempStorage storage;
+  __shared__ typename cub::WarpReduce<int, 8>::TempStorage warp_storage;
+  const int value = in[threadIdx.x];
+  const int sum = BlockReduce(storage).Sum(value);
+  __syncthreads();
+  const int largest = BlockReduce(storage).Reduce(value, cub::Max());
+  __syncthreads();
+  const int some = BlockReduce(storage).Sum(value, valid);
+  const int eight = cub::WarpReduce<int, 8>(warp_storage).Sum(value);
+  if (threadIdx.x == 0) {
+    out[0] = sum;
+    out[1] = largest;
+    out[2] = some;
+  }
+  if (threadIdx.x == 8) out[3] = eight;
+}
+
+template <int Threads>
+void check_reductions(int valid) {
+  int *in = managed<int>(Threads), *out = managed<int>(4);
+  expect_clean([&] { reductions<Threads><<<1, Threads>>>(out, in, valid); });
+  int sum = 0, largest = 0, some = 0, eight = 0;
+  for (int i = 0; i < Threads; ++i) {
+    sum += in[i];
+    largest = std::max(largest, in[i]);
+    if (i < valid) some += in[i];
+    if (i / 8 == 1) eight += in[i];
+  }
+  EXPECT_EQ(out[0], sum);
+  EXPECT_EQ(out[1], largest);
+  EXPECT_EQ(out[2], some);
+  EXPECT_EQ(out[3], eight);
+}
+TEST_F(Cub, Reductions) {
+  check_reductions<32>(20);
+  check_reductions<256>(100);
+  check_reductions<80>(80);  // the last warp is half empty
+  check_reductions<128>(64);
+}
+
+template <int Threads, int Items, cub::BlockLoadAlgorithm Load, cub::BlockStoreAlgorithm Store>
+__global__ void scans(int* inclusive, int* exclusive, int* totals, const int* in, int n) {
+  using BlockLoad = cub::BlockLoad<int, Threads, Items, Load>;
+  using BlockStore = cub::BlockStore<int, Threads, Items, Store>;
+  using BlockScan = cub::BlockScan<int, Threads>;
+  __shared__ union {
+    typename BlockLoad::TempStorage load;
+    typename BlockStore::TempStorage store;
+    typename BlockScan::TempStorage scan;
+  } storage;
+  int items[Items], results[Items], total;
+  BlockLoad(storage.load).Load(in, items, n, 0);
+  __syncthreads();
+  BlockScan(storage.scan).InclusiveSum(items, results);
+  __syncthreads();
+  BlockStore(storage.store).Store(inclusive, results, n);
+  __syncthreads();
+  BlockScan(storage.scan).ExclusiveSum(items, results, total);
+  __syncthreads();
+  BlockStore(storage.store).Store(exclusive, results, n);
+  __syncthreads();
+  int single;
+  BlockScan(storage.scan).ExclusiveScan(items[0], single, 5, cub::Max());
+  totals[threadIdx.x] = single;
+  if (threadIdx.x == 0) totals[Threads] = total;
+}
+
+template <int Threads, int Items, cub::BlockLoadAlgorithm Load, cub::BlockStoreAlgorithm Store>
+void check_scans(int n) {
+  const int all = Threads * Items;
+  int *in = managed<int>(all), *inclusive = managed<int>(all), *exclusive = managed<int>(all),
+      *totals = managed<int>(Threads + 1);
+  expect_clean([&] { scans<Threads, Items, Load, Store><<<1, Threads>>>(inclusive, exclusive, totals, in, n); });
+  int sum = 0, largest = 5;
+  for (int i = 0; i < n; ++i) {
+    ASSERT_EQ(exclusive[i], sum) << i;
+    sum += in[i];
+    ASSERT_EQ(inclusive[i], sum) << i;
+  }
+  EXPECT_EQ(totals[Threads], sum);
+  for (int t = 0; t < Threads; ++t) {
+    ASSERT_EQ(totals[t], largest) << t;
+    if (t * Items < n) largest = std::max(largest, in[t * Items]);
+  }
+}
+TEST_F(Cub, LoadsScansStores) {
+  check_scans<128, 4, cub::BLOCK_LOAD_TRANSPOSE, cub::BLOCK_STORE_TRANSPOSE>(512);
+  check_scans<64, 3, cub::BLOCK_LOAD_DIRECT, cub::BLOCK_STORE_WARP_TRANSPOSE>(150);
+  check_scans<32, 2, cub::BLOCK_LOAD_WARP_TRANSPOSE, cub::BLOCK_STORE_DIRECT>(61);
+}
+
+TEST_F(Cub, DeviceWide) {
+  const int n = 1000;
+  int *in = managed<int>(n), *values = managed<int>(n), *keys = nullptr, *sorted = nullptr, *result = nullptr;
+  ASSERT_EQ(cudaMalloc(&keys, n * 4), cudaSuccess);
+  ASSERT_EQ(cudaMalloc(&sorted, n * 4), cudaSuccess);
+  ASSERT_EQ(cudaMalloc(&result, 4), cudaSuccess);
+  for (int i = 0; i < n; ++i) values[i] = i;
+  void* temporary = nullptr;
+  std::size_t bytes = 0;
+  EXPECT_EQ(cub::DeviceReduce::Sum(temporary, bytes, in, result, n), cudaSuccess);
+  ASSERT_EQ(cudaMalloc(&temporary, bytes), cudaSuccess);
+  EXPECT_EQ(cub::DeviceReduce::Sum(temporary, bytes, in, result, n), cudaSuccess);
+  int sum = 0, got = 0;
+  for (int i = 0; i < n; ++i) sum += in[i];
+  cudaMemcpy(&got, result, 4, cudaMemcpyDeviceToHost);
+  EXPECT_EQ(got, sum);
+  EXPECT_EQ(cub::DeviceReduce::Max(temporary, bytes, in, result, n), cudaSuccess);
+  cudaMemcpy(&got, result, 4, cudaMemcpyDeviceToHost);
+  EXPECT_EQ(got, 100);
+  EXPECT_EQ(cub::DeviceRadixSort::SortPairs(temporary, bytes, in, keys, values, sorted, n), cudaSuccess);
+  std::vector<int> k(n), v(n);
+  cudaMemcpy(k.data(), keys, n * 4, cudaMemcpyDeviceToHost);
+  cudaMemcpy(v.data(), sorted, n * 4, cudaMemcpyDeviceToHost);
+  for (int i = 1; i < n; ++i) {
+    ASSERT_LE(k[i - 1], k[i]);
+    ASSERT_TRUE(k[i - 1] < k[i] || v[i - 1] < v[i]);  // stable
+    ASSERT_EQ(in[v[i]], k[i]);
+  }
+  EXPECT_EQ(cub::DeviceScan::ExclusiveSum(temporary, bytes, in, in, n), cudaSuccess);
+  EXPECT_EQ(in[n - 1], sum - (n - 1) * 37 % 101);
+}
+
+}  // namespace
