@@ -8,6 +8,7 @@
 #include "expected.hpp"
 #include "grade.hpp"
 #include "handout.hpp"
+#include "official.hpp"
 #include "report.hpp"
 #include "terminal.hpp"
 #include "toml_file.hpp"
@@ -25,7 +26,8 @@ struct settings {
   int timeout = 10;
   std::string lab, submission = "student";
   std::vector<std::string> labs;
-  bool write = false, again = false;
+  fs::path from;
+  bool write = false, again = false, unsafe = false;
 
   result_store store() const { return {build / "report" / "results.json"}; }
   grade_options options() const {
@@ -135,6 +137,22 @@ int check(const settings& s) {
   return fine ? all_well : cannot;
 }
 
+official_options official_of(const settings& s) {
+  official_options result;
+  result.build = s.build;
+  result.unsafe = s.unsafe;
+  result.call_limit = std::chrono::seconds(s.timeout);
+  result.progress = s.options().progress;
+  return result;
+}
+
+int grade_one(const settings& s) {
+  const lab_folder lab = find_lab(s.source, s.lab);
+  const result r = grade_official(lab, s.submission, s.from, official_of(s));
+  fmt::print("{}", laid_out(r, style_of_stdout()));
+  return r.outcome == "infra_error" ? not_full_marks : all_well;
+}
+
 int report(const settings& s) {
   keep(s, {});
   return all_well;
@@ -169,6 +187,10 @@ int run(int argc, char** argv) {
   CLI::App* checks = add("check", "look for mistakes in rubrics, handouts and expected results", check);
   checks->add_option("labs,--lab", s.labs, "numbers of labs; all where none is given");
   checks->add_flag("--write", s.write, "bring the grading tables of the handouts up to date");
+  CLI::App* one = add("one", "grade one submission officially, from a folder or an archive", grade_one);
+  one->add_option("lab", s.lab, "number of the lab, 03")->required();
+  one->add_option("from", s.from, "folder, .zip, .tar or .tar.gz")->required();
+  one->add_flag("--unsafe", s.unsafe, "without a sandbox where there is none");
   add("report", "render the report again from the results there are", report);
 
   try {

@@ -69,9 +69,14 @@ struct result {
   std::string submission, path;
   std::map<std::string, std::string> machine;
   std::string date;         ///< RFC 3339
-  std::string outcome;      ///< "graded" or "build_failed"
+  std::string outcome;      ///< "graded", "build_failed", "refused" or "infra_error"
   std::string graded_from;  ///< fingerprint of all that decides the result; "" where nothing was built
   double seconds = 0;       ///< that it took to build and grade
+  bool official = false;    ///< by a judge that never loads the submission
+  bool sandboxed = false;   ///< where it did not, only trusted code was graded
+  std::string taken;        ///< SHA-256 of the files that were graded, where official
+  std::uint64_t seed = 0;   ///< decides all inputs and the sizes that were drawn; secret until then, so official only
+  std::vector<std::string> flags;  ///< oddities for a person to look at; they cost no points
   std::vector<item_result> items;
   std::vector<profiled_case> profiles;
   std::vector<std::string> notes;  ///< about the machine: what could not be assessed and why

@@ -1,6 +1,7 @@
 // A submission on one backend, as an experimenter sees it: prepare a case, call, look at what it did to its buffers.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -19,6 +20,7 @@ struct trial {
   grading::verdict verdict = verdict::pass;  ///< pass, wrong, crash or timeout
   std::string message;                       ///< "" for pass
   lab::response response;
+  double seconds = 0;  ///< that the call took, see answer::seconds
   bool ok() const { return verdict == verdict::pass; }
 };
 
@@ -55,7 +57,8 @@ class subject {
   // one loaded. `variation` asks for other numbers for the same case.
   prepared_case prepare(const lab::test_case& what, std::uint64_t variation = 0);
   void load(prepared_case& ready);           ///< inputs in place, outputs poisoned, guard zones as they must stay
-  trial call(prepared_case& ready);          ///< only crash, timeout and error are looked at
+  /// Only crash, timeout and error are looked at. `settle` as in executor::run.
+  trial call(prepared_case& ready, const std::function<void()>& settle = {});
   void check(prepared_case& ready, trial&);  ///< guard zones, inputs, outputs
 
  private:
