@@ -97,6 +97,10 @@ box_builder::box_builder(const fs::path& recipe, fs::path cache, bool boxed, boo
   tools_ += output_of(grading::quoted(recipe_.at("link").front()) + " --version 2>/dev/null");
 }
 
+std::vector<fs::path> box_builder::runtime() const {
+  return {recipe_.at("runtime").begin(), recipe_.at("runtime").end()};
+}
+
 build_outcome box_builder::compile(const std::string& name, const std::string& text, fs::path& object) {
   const std::string key = sha256(tools_ + name + '\0' + text);
   object = cache_ / (key + ".o");

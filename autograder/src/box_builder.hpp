@@ -27,6 +27,9 @@ class box_builder {
   /// Compiles the sources, by file name, and links `program`. A failure's message is for the student.
   build_outcome build(const std::map<std::string, std::string>& sources, const std::filesystem::path& program);
 
+  /// What a runner reads while it runs.
+  std::vector<std::filesystem::path> runtime() const;
+
  private:
   using words = std::vector<std::string>;
   build_outcome compile(const std::string& name, const std::string& text, std::filesystem::path& object);

@@ -110,7 +110,9 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
     out.outcome = built.ok ? "graded" : "build_failed";
     on.subjects.push_back(std::make_unique<subject>(
         "sim",
-        std::make_unique<process_executor>(place.path / "runner", limits{options.call_limit}, boxed), out.seed));
+        std::make_unique<process_executor>(place.path / "runner", limits{options.call_limit}, boxed,
+                                           make.runtime()),
+        out.seed));
   }
   for (const item& i : rules.items) {
     if (!options.items.empty() && !options.items.contains(i.id)) continue;

@@ -37,8 +37,9 @@ control& control_of(std::span<std::byte> shared) { return *reinterpret_cast<cont
 
 }  // namespace
 
-process_executor::process_executor(std::filesystem::path runner, limits allowed, bool boxed)
-    : runner_(std::move(runner)), allowed_(allowed), boxed_(boxed) {}
+process_executor::process_executor(std::filesystem::path runner, limits allowed, bool boxed,
+                                   std::vector<std::filesystem::path> readable)
+    : runner_(std::move(runner)), allowed_(allowed), boxed_(boxed), readable_(std::move(readable)) {}
 
 process_executor::~process_executor() {
   stop();
@@ -83,6 +84,7 @@ void process_executor::start() {
   box what;
   what.command = {boxed_ ? std::string("/runner") : runner_.string()};
   what.mounts = {{runner_, "/runner"}};
+  for (const std::filesystem::path& path : readable_) what.mounts.push_back({path, path});
   what.cpu_seconds = 600;
   try {
     child_ = grading::start(what, boxed_, {{ends[1], runner_socket}, {memory_fd_, runner_memory}});

@@ -20,8 +20,9 @@ struct limits {
 
 class process_executor : public executor {
  public:
-  /// `boxed`: in a sandbox, from which nothing but the answer comes out.
-  process_executor(std::filesystem::path runner, limits allowed, bool boxed = false);
+  /// `boxed`: in a sandbox, from which nothing but the answer comes out, and in which it can read `readable`.
+  process_executor(std::filesystem::path runner, limits allowed, bool boxed = false,
+                   std::vector<std::filesystem::path> readable = {});
   ~process_executor() override;
 
   std::span<std::byte> memory(std::size_t bytes) override;
@@ -44,6 +45,7 @@ class process_executor : public executor {
   std::filesystem::path runner_;
   limits allowed_;
   bool boxed_;
+  std::vector<std::filesystem::path> readable_;
   std::span<std::byte> memory_;  ///< ours alone
   std::span<std::byte> shared_;  ///< control page, then the same buffers
   int memory_fd_ = -1;

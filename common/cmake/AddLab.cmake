@@ -141,7 +141,8 @@ function(add_lab dir)
 endfunction()
 
 # build/recipes/NN_topic.json: how the grader builds a submission that is no part of this tree: the same flags, the same
-# staff objects. What may be mounted where that happens is `readable`; `device` declares what the device offers.
+# staff objects. What may be mounted where that happens is `readable`; `device` declares what the device offers;
+# `runtime` is what a runner reads.
 function(_lab_recipe lab dir contract staff)
   set(common ${PROJECT_SOURCE_DIR}/common)
   file(GLOB headers CONFIGURE_DEPENDS ${contract}/*.hpp ${contract}/*.h)
@@ -157,9 +158,10 @@ function(_lab_recipe lab dir contract staff)
                 -ltomlplusplus -lpthread)
   set(readable ${headers} ${common}/include ${common}/sim/include $<TARGET_FILE:simcc>)
   set(device ${common}/sim/include)
+  set(runtime ${common}/sim/devices)
   set(link ${CMAKE_CXX_COMPILER})
   set(text "{")
-  foreach(key IN ITEMS cpp cu link objects libraries readable device)
+  foreach(key IN ITEMS cpp cu link objects libraries readable device runtime)
     string(APPEND text "\n\"${key}\": [\"$<JOIN:${${key}},\"$<COMMA> \">\"],")
   endforeach()
   file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/recipes/${dir}.json
