@@ -25,7 +25,8 @@ constexpr std::size_t largest_object = 32u << 20;
 struct scratch {
   scratch() {
     std::string name = (fs::temp_directory_path() / "build-XXXXXX").string();
-    if (!mkdtemp(name.data())) throw std::runtime_error("cannot make a folder in " + fs::temp_directory_path().string());
+    if (!mkdtemp(name.data()))
+      throw std::runtime_error("cannot make a folder in " + fs::temp_directory_path().string());
     path = name;
     fs::create_directories(path / "in");
     fs::create_directories(path / "out");
@@ -43,7 +44,8 @@ struct scratch {
 /// A plain file that a box wrote; "" where it is missing, too large, or something else.
 std::string from_box(const fs::path& file) {
   std::error_code error;
-  if (fs::symlink_status(file, error).type() != fs::file_type::regular || fs::file_size(file) > largest_object) return {};
+  if (fs::symlink_status(file, error).type() != fs::file_type::regular || fs::file_size(file) > largest_object)
+    return {};
   return text_of(file);
 }
 
@@ -79,7 +81,8 @@ box_builder::box_builder(const fs::path& recipe, fs::path cache, bool boxed, boo
   std::set<std::string> wanted, there;
   for (const std::string& object : recipe_.at("objects")) {
     if (!fs::exists(object))
-      throw input_error(fmt::format("{} is not built: cmake --build {}", object, recipe.parent_path().parent_path().string()));
+      throw input_error(
+          fmt::format("{} is not built: cmake --build {}", object, recipe.parent_path().parent_path().string()));
     const object_symbols symbols = read_object(text_of(object), ignored);
     wanted.insert(symbols.undefined.begin(), symbols.undefined.end());
     there.insert(symbols.defined.begin(), symbols.defined.end());
@@ -112,9 +115,11 @@ build_outcome box_builder::compile(const std::string& name, const std::string& t
   what.mounts = {{place.path / "in", "/in"}, {place.path / "out", "/out", true}};
   for (const std::string& path : recipe_.at("readable")) what.mounts.push_back({path, path});
   what.command = recipe_.at(name.ends_with(".cu") ? "cu" : "cpp");
-  const fs::path in = boxed_ ? fs::path("/in") : place.path / "in", out = boxed_ ? fs::path("/out") : place.path / "out";
-  for (const std::string& word : {(in / name).string(), std::string("-c"), std::string("-o"), (out / "hand-in.o").string(),
-                                  std::string("-save-temps=obj"), std::string("-ftemplate-depth=256")})
+  const fs::path in = boxed_ ? fs::path("/in") : place.path / "in",
+                 out = boxed_ ? fs::path("/out") : place.path / "out";
+  for (const std::string& word :
+       {(in / name).string(), std::string("-c"), std::string("-o"), (out / "hand-in.o").string(),
+        std::string("-save-temps=obj"), std::string("-ftemplate-depth=256")})
     what.command.push_back(word);
   what.cpu_seconds = static_cast<int>(allowed_.wall.count());
   const ran got = run_in(what, boxed_, allowed_.wall, allowed_.memory);
@@ -123,7 +128,8 @@ build_outcome box_builder::compile(const std::string& name, const std::string& t
     return {false, fmt::format("{}: the compiler took more than {} MiB of memory", name, allowed_.memory >> 20)};
   if (got.exit_code != 0) {
     const std::string why = first_errors(plain(got.output));
-    return {false, why.empty() ? fmt::format("{}: the compiler was stopped: it wrote or used more than it may", name) : why};
+    return {false,
+            why.empty() ? fmt::format("{}: the compiler was stopped: it wrote or used more than it may", name) : why};
   }
   const std::string compiled = from_box(place.path / "out" / "hand-in.o");
   if (compiled.empty()) return {false, name + ": the compiler wrote no object of less than 32 MiB"};
@@ -152,12 +158,14 @@ build_outcome box_builder::expect_clean(const std::map<std::string, fs::path>& o
   for (const auto& [name, own] : symbols) {
     for (const std::string& symbol : own.defined)
       if (is_library_symbol(symbol))
-        complaints.push_back(fmt::format("{}: defines {}, which belongs to the system's libraries", name, demangled(symbol)));
+        complaints.push_back(
+            fmt::format("{}: defines {}, which belongs to the system's libraries", name, demangled(symbol)));
     for (const std::string& symbol : own.undefined)
       if (!defined.contains(symbol) && !may_call(symbol))
-        complaints.push_back(fmt::format("{}: calls {}, which a submission may not; the contract, the C and C++ "
-                                         "libraries' computing functions and the CUDA runtime are there",
-                                         name, demangled(symbol)));
+        complaints.push_back(
+            fmt::format("{}: calls {}, which a submission may not; the contract, the C and C++ "
+                        "libraries' computing functions and the CUDA runtime are there",
+                        name, demangled(symbol)));
   }
   for (const std::string& function : contract_)
     if (!defined.contains(function)) complaints.push_back("undefined reference to " + demangled(function));
@@ -183,7 +191,8 @@ build_outcome box_builder::build(const std::map<std::string, std::string>& sourc
   }
   for (const std::string& function : contract_) keep += function + "\n";
   replace_file(place.path / "in" / "contract", keep);
-  const std::string in = boxed_ ? "/in" : (place.path / "in").string(), out = boxed_ ? "/out" : (place.path / "out").string();
+  const std::string in = boxed_ ? "/in" : (place.path / "in").string(),
+                    out = boxed_ ? "/out" : (place.path / "out").string();
   box what;
   what.tools = true;
   what.mounts = {{place.path / "in", "/in"}, {place.path / "out", "/out", true}};
@@ -204,8 +213,8 @@ build_outcome box_builder::build(const std::map<std::string, std::string>& sourc
   const std::string linked = got.exit_code == 0 ? from_box(place.path / "out" / "runner") : std::string{};
   if (linked.empty()) return {false, "linking failed: " + first_errors(plain(got.output))};
   replace_file(program, linked);
-  fs::permissions(program, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec | fs::perms::others_read |
-                               fs::perms::others_exec);
+  fs::permissions(program, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
+                               fs::perms::others_read | fs::perms::others_exec);
   return {true, {}};
 }
 

@@ -17,8 +17,8 @@ constexpr int runner_memory = 4;
 constexpr std::size_t page = 4096;  ///< every buffer starts on a page
 constexpr std::uint32_t longest_message = 64u << 20;
 
-/// The first page of the memory that both see; the buffers lie behind it. Nothing here decides anything: who sets `done`
-/// too early is stopped there and then, with the output that it has.
+/// The first page of the memory that both see; the buffers lie behind it. Nothing here decides anything: who sets
+/// `done` too early is stopped there and then, with the output that it has.
 struct control {
   std::atomic<std::uint32_t> ready;  ///< runner: the next thing I do is the call
   std::atomic<std::uint32_t> go;     ///< judge: the inputs are there, the clock runs

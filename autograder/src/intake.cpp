@@ -51,7 +51,8 @@ class basket {
   }
   void expect_size(const std::string& path, std::uint64_t bytes) const {
     if (bytes > limits_.file_bytes)
-      throw refusal(fmt::format("{} has {} bytes; a hand-in file has at most {}", shown(path), bytes, limits_.file_bytes));
+      throw refusal(
+          fmt::format("{} has {} bytes; a hand-in file has at most {}", shown(path), bytes, limits_.file_bytes));
   }
   void put(const std::string& path, std::string text) {
     expect_size(path, text.size());
@@ -82,8 +83,11 @@ class basket {
     if (text.find('\0') != std::string::npos) throw refusal(shown(path) + " has zero bytes in it; it is no text file");
     for (std::size_t i = 0; i < text.size();) {
       const auto lead = static_cast<unsigned char>(text[i]);
-      const std::size_t length = lead < 0x80 ? 1 : lead >= 0xC2 && lead < 0xE0 ? 2 : (lead & 0xF0) == 0xE0 ? 3
-                                 : lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
+      const std::size_t length = lead < 0x80                   ? 1
+                                 : lead >= 0xC2 && lead < 0xE0 ? 2
+                                 : (lead & 0xF0) == 0xE0       ? 3
+                                 : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                               : 0;
       bool good = length > 0 && i + length <= text.size();
       for (std::size_t k = 1; good && k < length; ++k) good = (text[i + k] & 0xC0) == 0x80;
       if (!good) throw refusal(fmt::format("{} is not UTF-8 (byte {}); save it as UTF-8", shown(path), i));
@@ -202,7 +206,8 @@ void from_zip(std::string_view zip, basket& into) {
     if ((mode & S_IFMT) != 0 && !S_ISREG(mode)) throw refusal(shown(name) + " is no regular file; hand in a text file");
     if (flags & 1) throw refusal(shown(name) + " is encrypted; hand it in without a password");
     into.expect_size(name, unpacked);
-    if (piece_of(zip, local, 4) != local_mark) throw refusal("the archive is damaged: " + shown(name) + " is not there");
+    if (piece_of(zip, local, 4) != local_mark)
+      throw refusal("the archive is damaged: " + shown(name) + " is not there");
     const std::size_t data = local + 30 + number_at(zip, local + 26, 2) + number_at(zip, local + 28, 2);
     const std::string_view content = piece_of(zip, data, packed);
     if (method == 0)

@@ -39,10 +39,9 @@ std::string name_at(std::string_view data, const Elf64_Shdr& strings, std::uint6
 
 /// Sections that a compiler makes of functions and data.
 bool is_ordinary(const std::string& name) {
-  for (const char* begin :
-       {".text", ".data", ".rodata", ".bss", ".tbss", ".tdata", ".rela", ".debug_", ".gcc_except_table", ".eh_frame",
-        ".note.GNU-stack", ".note.gnu.property", ".comment", ".group", ".symtab", ".strtab", ".shstrtab", ".llvm_addrsig",
-        "sim_constant"})
+  for (const char* begin : {".text", ".data", ".rodata", ".bss", ".tbss", ".tdata", ".rela", ".debug_",
+                            ".gcc_except_table", ".eh_frame", ".note.GNU-stack", ".note.gnu.property", ".comment",
+                            ".group", ".symtab", ".strtab", ".shstrtab", ".llvm_addrsig", "sim_constant"})
     if (name.starts_with(begin)) return true;
   return name.empty();
 }
@@ -93,10 +92,10 @@ object_symbols read_object(std::string_view object, std::vector<std::string>& re
       const auto symbol = at<Elf64_Sym>(object, table.sh_offset + i * sizeof(Elf64_Sym));
       const std::string name = name_at(object, sections[table.sh_link], symbol.st_name);
       const auto type = ELF64_ST_TYPE(symbol.st_info), bind = ELF64_ST_BIND(symbol.st_info);
-      if (type == STT_GNU_IFUNC) refused.push_back(fmt::format("'{}' is chosen when the program loads", demangled(name)));
+      if (type == STT_GNU_IFUNC)
+        refused.push_back(fmt::format("'{}' is chosen when the program loads", demangled(name)));
       const bool in_code = symbol.st_shndx < sections.size() && sections[symbol.st_shndx].sh_flags & SHF_EXECINSTR;
-      if (type == STT_OBJECT && in_code)
-        refused.push_back(fmt::format("'{}' is data among the code", demangled(name)));
+      if (type == STT_OBJECT && in_code) refused.push_back(fmt::format("'{}' is data among the code", demangled(name)));
       if (bind == STB_LOCAL || name.empty()) continue;
       const bool missing = symbol.st_shndx == SHN_UNDEF;
       (missing ? result.undefined : bind == STB_GLOBAL ? result.defined : result.weak).insert(name);
@@ -146,17 +145,19 @@ bool callable::operator()(const std::string& symbol) const {
     std::istringstream list(
         "memcpy memmove memset memcmp memchr strlen strcmp strncmp strcpy strncpy strcat strchr strrchr strstr malloc "
         "calloc realloc free aligned_alloc posix_memalign abort exit _Exit qsort bsearch rand srand rand_r abs labs "
-        "llabs atoi atol atof strtol strtoul strtoll strtoull strtod strtof puts putchar putc fputc fputs fputwc fwrite "
+        "llabs atoi atol atof strtol strtoul strtoll strtoull strtod strtof puts putchar putc fputc fputs fputwc "
+        "fwrite "
         "printf fprintf vprintf vfprintf snprintf vsnprintf sprintf fflush stdout stderr errno __errno_location "
         "clock clock_gettime time gettimeofday nanosleep usleep sleep sched_yield raise "
         "__printf_chk __fprintf_chk __snprintf_chk __vsnprintf_chk __memcpy_chk __memset_chk __memmove_chk");
     for (std::string name; list >> name;) names.insert(name);
     for (const char* base :
-         {"sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp",
-          "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "pow", "sqrt", "cbrt", "hypot", "erf", "erfc",
-          "tgamma", "lgamma", "floor", "ceil", "trunc", "round", "rint", "nearbyint", "lround", "llround", "lrint",
-          "llrint", "fmod", "remainder", "fma", "fmin", "fmax", "fabs", "fdim", "copysign", "frexp", "ldexp", "scalbn",
-          "scalbln", "modf", "nextafter", "logb", "ilogb", "sincos", "nan"})
+         {"sin",       "cos",   "tan",       "asin", "acos",      "atan",   "atan2",    "sinh",   "cosh",   "tanh",
+          "asinh",     "acosh", "atanh",     "exp",  "exp2",      "exp10",  "expm1",    "log",    "log2",   "log10",
+          "log1p",     "pow",   "sqrt",      "cbrt", "hypot",     "erf",    "erfc",     "tgamma", "lgamma", "floor",
+          "ceil",      "trunc", "round",     "rint", "nearbyint", "lround", "llround",  "lrint",  "llrint", "fmod",
+          "remainder", "fma",   "fmin",      "fmax", "fabs",      "fdim",   "copysign", "frexp",  "ldexp",  "scalbn",
+          "scalbln",   "modf",  "nextafter", "logb", "ilogb",     "sincos", "nan"})
       for (const char* suffix : {"", "f", "l"}) {
         names.insert(std::string(base) + suffix);
         names.insert("__" + std::string(base) + suffix + "_finite");

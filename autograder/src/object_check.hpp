@@ -16,8 +16,8 @@ struct object_symbols {
   std::set<std::string> undefined;  ///< to be found elsewhere
 };
 
-/// Reads an x86-64 ELF object's symbols and refuses, as a reason in `refused`, sections and symbols that compute nothing:
-/// code that runs before main, code hidden as data, resolvers. Never trusts a number in the file.
+/// Reads an x86-64 ELF object's symbols and refuses, as a reason in `refused`, sections and symbols that compute
+/// nothing: code that runs before main, code hidden as data, resolvers. Never trusts a number in the file.
 object_symbols read_object(std::string_view object, std::vector<std::string>& refused);
 
 /// Functions that a submission may call besides its own.

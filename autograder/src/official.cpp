@@ -27,7 +27,8 @@ std::uint64_t secret_seed() {
 struct staged {
   staged() {
     std::string name = (fs::temp_directory_path() / "judge-XXXXXX").string();
-    if (!mkdtemp(name.data())) throw std::runtime_error("cannot make a folder in " + fs::temp_directory_path().string());
+    if (!mkdtemp(name.data()))
+      throw std::runtime_error("cannot make a folder in " + fs::temp_directory_path().string());
     path = name;
     fs::permissions(path, fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec);
   }
@@ -46,7 +47,8 @@ std::vector<std::string> flags_of(const result& r) {
   constexpr double above_ceiling = 1.05;
   for (const item_result& item : r.items)
     if (item.kind == "throughput" && item.figure && *item.figure > above_ceiling)
-      flags.push_back(fmt::format("{}: {:.2f} {}, faster than the machine should be", item.id, *item.figure, item.what));
+      flags.push_back(
+          fmt::format("{}: {:.2f} {}, faster than the machine should be", item.id, *item.figure, item.what));
   return flags;
 }
 
@@ -110,10 +112,11 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
     out.outcome = built.ok ? "graded" : "build_failed";
     on.subjects.push_back(std::make_unique<subject>(
         "sim",
-        std::make_unique<process_executor>(place.path / "runner", limits{options.call_limit}, boxed,
-                                           make.runtime()),
+        std::make_unique<process_executor>(place.path / "runner", limits{options.call_limit}, boxed, make.runtime()),
         out.seed));
   }
+  on.staff = std::make_unique<process_executor>(options.build / "bin" / "staff_runner",
+                                                limits{options.call_limit, std::size_t{6} << 30, true}, boxed);
   for (const item& i : rules.items) {
     if (!options.items.empty() && !options.items.contains(i.id)) continue;
     options.progress(i.id);

@@ -20,8 +20,8 @@ struct official_options {
   std::chrono::seconds call_limit{10};    ///< wall-clock time of one call
   std::chrono::seconds build_limit{120};  ///< of one file
   int pairs = 21;
-  std::set<std::string> items;            ///< only these; all where empty
-  std::uint64_t seed = 0;                 ///< 0: from the operating system
+  std::set<std::string> items;  ///< only these; all where empty
+  std::uint64_t seed = 0;       ///< 0: from the operating system
   std::function<void(const std::string&)> progress = [](const std::string&) {};
 };
 

@@ -40,20 +40,75 @@ int filter(bool tools) {
     const int call = seccomp_syscall_resolve_name(name);
     if (call != __NR_SCMP_ERROR) seccomp_rule_add(rules, SCMP_ACT_ERRNO(static_cast<std::uint32_t>(error)), call, 0);
   };
-  for (const char* name :
-       {"ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_open", "pidfd_getfd", "pidfd_send_signal",
-        "process_madvise", "process_mrelease", "io_uring_setup", "io_uring_enter", "io_uring_register", "bpf",
-        "perf_event_open", "keyctl", "add_key", "request_key", "userfaultfd", "mount", "umount2", "pivot_root", "fsopen",
-        "fsconfig", "fsmount", "fspick", "move_mount", "open_tree", "mount_setattr", "unshare", "setns",
-        "name_to_handle_at", "open_by_handle_at", "kexec_load", "kexec_file_load", "init_module", "finit_module",
-        "delete_module", "clock_settime", "clock_adjtime", "settimeofday", "adjtimex", "personality", "syslog", "swapon",
-        "swapoff", "reboot", "acct", "quotactl", "chroot", "lookup_dcookie", "move_pages", "migrate_pages", "mbind",
-        "set_mempolicy", "fanotify_init", "vhangup", "iopl", "ioperm", "modify_ldt", "sched_setscheduler",
-        "sched_setattr", "sched_setparam", "sched_setaffinity", "setpriority", "ioprio_set"})
+  for (const char* name : {"ptrace",
+                           "process_vm_readv",
+                           "process_vm_writev",
+                           "kcmp",
+                           "pidfd_open",
+                           "pidfd_getfd",
+                           "pidfd_send_signal",
+                           "process_madvise",
+                           "process_mrelease",
+                           "io_uring_setup",
+                           "io_uring_enter",
+                           "io_uring_register",
+                           "bpf",
+                           "perf_event_open",
+                           "keyctl",
+                           "add_key",
+                           "request_key",
+                           "userfaultfd",
+                           "mount",
+                           "umount2",
+                           "pivot_root",
+                           "fsopen",
+                           "fsconfig",
+                           "fsmount",
+                           "fspick",
+                           "move_mount",
+                           "open_tree",
+                           "mount_setattr",
+                           "unshare",
+                           "setns",
+                           "name_to_handle_at",
+                           "open_by_handle_at",
+                           "kexec_load",
+                           "kexec_file_load",
+                           "init_module",
+                           "finit_module",
+                           "delete_module",
+                           "clock_settime",
+                           "clock_adjtime",
+                           "settimeofday",
+                           "adjtimex",
+                           "personality",
+                           "syslog",
+                           "swapon",
+                           "swapoff",
+                           "reboot",
+                           "acct",
+                           "quotactl",
+                           "chroot",
+                           "lookup_dcookie",
+                           "move_pages",
+                           "migrate_pages",
+                           "mbind",
+                           "set_mempolicy",
+                           "fanotify_init",
+                           "vhangup",
+                           "iopl",
+                           "ioperm",
+                           "modify_ldt",
+                           "sched_setscheduler",
+                           "sched_setattr",
+                           "sched_setparam",
+                           "sched_setaffinity",
+                           "setpriority",
+                           "ioprio_set"})
     deny(name);
   deny("clone3", ENOSYS);  // its flags lie in memory, where no filter sees them; libraries then use clone
-  const scmp_datum_t spaces = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS |
-                              CLONE_NEWCGROUP;
+  const scmp_datum_t spaces =
+      CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
   for (int bit = 0; bit < 32; ++bit)
     if (const scmp_datum_t flag = scmp_datum_t{1} << bit; flag & spaces)
       seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, flag, flag));
@@ -63,8 +118,7 @@ int filter(bool tools) {
     for (const char* name : {"fork", "vfork", "socket", "memfd_create", "memfd_secret", "shmget", "msgget", "semget",
                              "mq_open", "setrlimit", "inotify_init", "inotify_init1"})
       deny(name);
-    seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
-                     SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
+    seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
     seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1, SCMP_A2(SCMP_CMP_NE, 0));
   }
   const int file = memfd_create("filter", MFD_CLOEXEC);
@@ -103,9 +157,26 @@ std::vector<std::string> words_of(const box& what, bool boxed, int filter_fd) {
     // For a user that has other processes the number would count those too.
     if (geteuid() == 0) add({fmt::format("--nproc={}", what.processes)});
     if (what.memory) add({fmt::format("--as={}", what.memory)});
-    add({"--", "/usr/bin/bwrap", "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts",
-         "--unshare-cgroup-try", "--disable-userns", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
-         "--clearenv", "--uid", "65534", "--gid", "65534", "--hostname", "box"});
+    add({"--",
+         "/usr/bin/bwrap",
+         "--unshare-user",
+         "--unshare-ipc",
+         "--unshare-pid",
+         "--unshare-net",
+         "--unshare-uts",
+         "--unshare-cgroup-try",
+         "--disable-userns",
+         "--die-with-parent",
+         "--new-session",
+         "--cap-drop",
+         "ALL",
+         "--clearenv",
+         "--uid",
+         "65534",
+         "--gid",
+         "65534",
+         "--hostname",
+         "box"});
     if (what.tools) {
       add({"--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin", "--symlink", "usr/sbin", "/sbin"});
       for (const char* place : {"/etc/alternatives", "/etc/ld.so.cache"}) add({"--ro-bind-try", place, place});
@@ -114,8 +185,7 @@ std::vector<std::string> words_of(const box& what, bool boxed, int filter_fd) {
     }
     add({"--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64", "--proc", "/proc", "--dev", "/dev",
          "--size", std::to_string(64 << 20), "--tmpfs", "/tmp"});
-    for (const box::mount& m : what.mounts)
-      add({m.writable ? "--bind" : "--ro-bind", m.from.string(), m.to.string()});
+    for (const box::mount& m : what.mounts) add({m.writable ? "--bind" : "--ro-bind", m.from.string(), m.to.string()});
     add({"--chdir", "/tmp", "--setenv", "PATH", "/usr/bin", "--setenv", "HOME", "/tmp", "--setenv", "TMPDIR", "/tmp",
          "--setenv", "LC_ALL", "C.UTF-8", "--seccomp", std::to_string(filter_fd), "--"});
   }
@@ -222,6 +292,13 @@ std::size_t memory_of_tree(int process) {
   std::size_t bytes = resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   for (const int below : children_of(process)) bytes += memory_of_tree(below);
   return bytes;
+}
+
+double waited_by(int process) {
+  std::ifstream in(fmt::format("/proc/{}/schedstat", process));
+  double ran = 0, waited = 0;
+  in >> ran >> waited;
+  return 1e-9 * waited;
 }
 
 bool freeze(int process) {

@@ -17,10 +17,10 @@ struct box {
   };
   std::vector<std::string> command;
   std::vector<mount> mounts;
-  bool tools = false;         ///< /usr/bin too, and child processes: to compile; otherwise libraries and threads only
-  int cpu_seconds = 60;       ///< of one process
-  int processes = 256;        ///< and threads
-  std::size_t memory = 0;     ///< bytes of address space of one process; 0: not limited here
+  bool tools = false;      ///< /usr/bin too, and child processes: to compile; otherwise libraries and threads only
+  int cpu_seconds = 60;    ///< of one process
+  int processes = 256;     ///< and threads
+  std::size_t memory = 0;  ///< bytes of address space of one process; 0: not limited here
   std::size_t file = 64u << 20;  ///< largest file that it may write
 };
 
@@ -49,6 +49,9 @@ int program_in(int box_process);
 
 /// Bytes of memory that the process and everything below it have in use.
 std::size_t memory_of_tree(int process);
+
+/// Seconds that the process's first thread was ready to run and did not, by the kernel's account.
+double waited_by(int process);
 
 /// Stops every thread of the process, and waits until all have stopped. False where it is gone.
 bool freeze(int process);

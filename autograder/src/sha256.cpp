@@ -21,8 +21,8 @@ words roots(bool cube) {
     bool prime = true;
     for (unsigned d = 2; d * d <= candidate; ++d) prime = prime && candidate % d != 0;
     if (!prime) continue;
-    const long double root = cube ? std::cbrt(static_cast<long double>(candidate))
-                                  : std::sqrt(static_cast<long double>(candidate));
+    const long double root =
+        cube ? std::cbrt(static_cast<long double>(candidate)) : std::sqrt(static_cast<long double>(candidate));
     result[found++] = static_cast<std::uint32_t>((root - std::floor(root)) * 4294967296.0L);
   }
   return result;
@@ -40,8 +40,7 @@ std::string sha256(std::string_view text) {
   for (int shift = 56; shift >= 0; shift -= 8) message += static_cast<char>((std::uint64_t{text.size()} * 8) >> shift);
   for (std::size_t block = 0; block < message.size(); block += 64) {
     words w{};
-    for (std::size_t i = 0; i < 64; ++i)
-      w[i / 4] = w[i / 4] << 8 | static_cast<unsigned char>(message[block + i]);
+    for (std::size_t i = 0; i < 64; ++i) w[i / 4] = w[i / 4] << 8 | static_cast<unsigned char>(message[block + i]);
     for (std::size_t i = 16; i < 64; ++i) {
       const std::uint32_t a = w[i - 15], b = w[i - 2];
       w[i] = w[i - 16] + w[i - 7] + (std::rotr(a, 7) ^ std::rotr(a, 18) ^ a >> 3) +

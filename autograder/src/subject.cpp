@@ -85,6 +85,7 @@ trial subject::call(prepared_case& ready, const std::function<void()>& settle) {
   }
   trial result;
   result.seconds = got.seconds;
+  result.waited = got.waited;
   result.response = std::move(got.response);
   const lab::response& response = result.response;
   if (!response.error.empty() || !response.reports.empty()) {
