@@ -157,7 +157,7 @@ build_outcome box_builder::expect_clean(const std::map<std::string, fs::path>& o
   }
   for (const auto& [name, own] : symbols) {
     for (const std::string& symbol : own.defined)
-      if (is_library_symbol(symbol))
+      if (is_library_symbol(symbol) || may_call(symbol))
         complaints.push_back(
             fmt::format("{}: defines {}, which belongs to the system's libraries", name, demangled(symbol)));
     for (const std::string& symbol : own.undefined)

@@ -6,11 +6,13 @@
 
 #include <cstdio>
 
+#include "attacks.hpp"
 #include "expected.hpp"
 #include "grade.hpp"
 #include "handout.hpp"
 #include "official.hpp"
 #include "report.hpp"
+#include "sandbox.hpp"
 #include "terminal.hpp"
 #include "toml_file.hpp"
 
@@ -19,13 +21,13 @@ namespace {
 using namespace grading;
 namespace fs = std::filesystem;
 
-constexpr int all_well = 0, not_full_marks = 1, cannot = 2;
+constexpr int all_well = 0, not_full_marks = 1, cannot = 2, skipped = 77;
 
 struct settings {
   fs::path source = LAB_SOURCE_DIR, build = LAB_BINARY_DIR;
   std::uint64_t seed = 1;
   int timeout = 10;
-  std::string lab, submission = "student";
+  std::string lab, submission = "student", only;
   std::vector<std::string> labs;
   fs::path from;
   bool write = false, again = false, unsafe = false;
@@ -154,6 +156,31 @@ int grade_one(const settings& s) {
   return r.outcome == "infra_error" ? not_full_marks : all_well;
 }
 
+int attacks(const settings& s) {
+  if (!sandbox_obstacle().empty()) {
+    fmt::print("SKIPPED: {}\n", sandbox_obstacle());
+    return skipped;
+  }
+  const lab_folder lab = find_lab(s.source, "03");
+  official_options options = official_of(s);
+  options.call_limit = std::chrono::seconds(5);
+  options.build_limit = std::chrono::seconds(20);
+  options.memory = std::size_t{1} << 30;
+  options.pairs = 3;  // enough to see who is a hundred times too slow
+  int held = 0, all = 0;
+  for (const std::string& name : attacks_in(s.source / "autograder" / "attacks")) {
+    if (!s.only.empty() && !name.starts_with(s.only)) continue;
+    const attack_outcome got =
+        run_attack(s.source / "autograder" / "attacks" / name, lab, s.source / "solutions" / lab.name, options);
+    ++all;
+    held += got.surprises.empty();
+    fmt::print("{:5} {:40} {:5.1f} s\n{}", got.surprises.empty() ? "held" : "NOT", name, got.seconds, got.surprises);
+    std::fflush(stdout);
+  }
+  fmt::print("{} of {} attacks got the verdict that they must get\n", held, all);
+  return held == all && all > 0 ? all_well : not_full_marks;
+}
+
 int report(const settings& s) {
   keep(s, {});
   return all_well;
@@ -192,6 +219,8 @@ int run(int argc, char** argv) {
   one->add_option("lab", s.lab, "number of the lab, 03")->required();
   one->add_option("from", s.from, "folder, .zip, .tar or .tar.gz")->required();
   one->add_flag("--unsafe", s.unsafe, "without a sandbox where there is none");
+  CLI::App* hostile = add("attacks", "grade every attack on the grader, and say whether it was held", attacks);
+  hostile->add_option("--only", s.only, "attacks whose name begins so, 60");
   add("report", "render the report again from the results there are", report);
 
   try {

@@ -106,13 +106,14 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
     for (const std::string& name : in.missing)
       out.notes.push_back(name + " was not handed in; the skeleton was graded in its place");
     box_builder make(options.build / "recipes" / (lab.name + ".json"), options.build / "official" / "objects", boxed,
-                     options.check_objects, {options.build_limit});
+                     options.check_objects, {options.build_limit, options.memory});
     const build_outcome built = make.build(sources, place.path / "runner");
     if (!built.ok) failure = built.message;
     out.outcome = built.ok ? "graded" : "build_failed";
     on.subjects.push_back(std::make_unique<subject>(
         "sim",
-        std::make_unique<process_executor>(place.path / "runner", limits{options.call_limit}, boxed, make.runtime()),
+        std::make_unique<process_executor>(place.path / "runner", limits{options.call_limit, options.memory}, boxed,
+                                           make.runtime()),
         out.seed));
   }
   on.staff = std::make_unique<process_executor>(options.build / "bin" / "staff_runner",

@@ -14,11 +14,12 @@
 namespace grading {
 
 struct official_options {
-  std::filesystem::path build;            ///< build directory: recipes, staff objects, cached objects
-  bool unsafe = false;                    ///< without sandbox where there is none; the result says so
-  bool check_objects = true;              ///< off in tests of the walls behind it
-  std::chrono::seconds call_limit{10};    ///< wall-clock time of one call
-  std::chrono::seconds build_limit{120};  ///< of one file
+  std::filesystem::path build;                ///< build directory: recipes, staff objects, cached objects
+  bool unsafe = false;                        ///< without sandbox where there is none; the result says so
+  bool check_objects = true;                  ///< off in tests of the walls behind it
+  std::chrono::seconds call_limit{10};        ///< wall-clock time of one call
+  std::chrono::seconds build_limit{120};      ///< of one file
+  std::size_t memory = std::size_t{4} << 30;  ///< bytes in use, of a runner and of a compiler
   int pairs = 21;
   std::set<std::string> items;  ///< only these; all where empty
   std::uint64_t seed = 0;       ///< 0: from the operating system

@@ -82,7 +82,7 @@ std::optional<paired_result> against_reading(const item& what, subject& s, bench
   if (!call()) return {};  // warms up, too
   ceiling();
   paired_options options;
-  options.pairs = on.pairs;
+  options.pairs = options.most_disturbed = on.pairs;
   options.hopeless_ratio = what.rungs.front().ratio / 2;
   options.certain_ratio = what.rungs.back().ratio;
   return measure([&] { return run_pairs(call, ceiling, options); }, what.rungs);
