@@ -1,9 +1,14 @@
 // The judge of one submission, from what was handed in to a result.
 #include "official.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <optional>
 
 #include "assess.hpp"
 #include "box_builder.hpp"
@@ -39,6 +44,22 @@ struct staged {
   staged(const staged&) = delete;
   staged& operator=(const staged&) = delete;
   fs::path path;
+};
+
+/// One grader at a time measures on this machine; the others go on with everything else.
+class turn_to_measure {
+ public:
+  explicit turn_to_measure(const fs::path& file) : fd_(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
+    if (fd_ < 0) throw std::runtime_error("cannot open " + file.string());
+    while (flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
+  ~turn_to_measure() { close(fd_); }
+  turn_to_measure(const turn_to_measure&) = delete;  // owns the descriptor
+  turn_to_measure& operator=(const turn_to_measure&) = delete;
+
+ private:
+  int fd_;
 };
 
 /// Oddities that a person should look at.
@@ -121,6 +142,8 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
   for (const item& i : rules.items) {
     if (!options.items.empty() && !options.items.contains(i.id)) continue;
     options.progress(i.id);
+    std::optional<turn_to_measure> turn;
+    if (i.kind == item_kind::throughput && failure.empty()) turn.emplace(options.build / "official" / "measuring.lock");
     out.items.push_back(failure.empty() ? assess(i, on) : not_built(i, failure));
     if (out.items.back().verdict == verdict::inconclusive) out.outcome = "infra_error";
   }

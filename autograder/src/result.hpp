@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -86,8 +87,11 @@ struct result {
   double out_of() const;  ///< points of all items that this machine could assess
 };
 
-std::string to_json(const result& r);              ///< one result, schema roofline-labs/result/v1
-result result_from_json(const std::string& text);  ///< throws std::runtime_error
+std::string to_json(const result& r);  ///< one result, schema roofline-labs/result/v1
+struct not_a_result : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+result result_from_json(const std::string& text);  ///< throws not_a_result
 
 std::string now_rfc3339();
 

@@ -168,7 +168,7 @@ result result_from_json(const std::string& text) {
     r.printed = in.at("printed").get<std::string>();
     return r;
   } catch (const std::exception& error) {
-    throw std::runtime_error(fmt::format("not a result: {}", error.what()));
+    throw not_a_result(fmt::format("not a result: {}", error.what()));
   }
 }
 

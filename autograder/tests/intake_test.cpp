@@ -178,7 +178,8 @@ TEST_F(Intake, RefusesZipTricks) {
   const std::string good = zip_of({{"a.cpp", std::string(100, 'x')}});
   for (std::size_t cut = 0; cut < good.size(); ++cut) {  // no reading beyond the end, whatever is missing
     write(zip, good.substr(0, cut));
-    if (cut + 2 < good.size()) EXPECT_NE(refusal(zip), "") << cut;  // the last two bytes count nothing
+    const bool whole = cut + 2 >= good.size();  // the last two bytes count nothing
+    EXPECT_TRUE(whole || !refusal(zip).empty()) << cut;
     write(zip, good.substr(cut));
     take_in(zip, {"a.cpp"});
     std::string flipped = good;
