@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "executor.hpp"
 #include "result.hpp"
 #include "rubric.hpp"
 #include "subject.hpp"
@@ -18,6 +19,7 @@ struct bench {
   std::vector<std::unique_ptr<subject>> subjects;  ///< at most one for each backend; host cases run on the first
   std::string without_sim, without_cuda;           ///< why that backend is absent
   std::filesystem::path predictions;               ///< the submission's predictions.toml
+  std::unique_ptr<executor> staff;                 ///< measures ceilings as a submission is; null: measured here
   int pairs = 21;                                  ///< of call and ceiling, for one throughput figure
 
   subject* on(const std::string& backend) const;  ///< null where absent

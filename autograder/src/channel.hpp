@@ -1,6 +1,7 @@
 // What judge and runner agree on: messages with their length in front, and where each buffer lies in shared memory.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -15,6 +16,15 @@ constexpr int runner_socket = 3;  ///< file descriptors that a runner inherits
 constexpr int runner_memory = 4;
 constexpr std::size_t page = 4096;  ///< every buffer starts on a page
 constexpr std::uint32_t longest_message = 64u << 20;
+
+/// The first page of the memory that both see; the buffers lie behind it. Nothing here decides anything: who sets
+/// `done` too early is stopped there and then, with the output that it has.
+struct control {
+  std::atomic<std::uint32_t> ready;  ///< runner: the next thing I do is the call
+  std::atomic<std::uint32_t> go;     ///< judge: the inputs are there, the clock runs
+  std::atomic<std::uint32_t> done;   ///< runner: the outputs are there
+};
+static_assert(sizeof(control) <= page && std::atomic<std::uint32_t>::is_always_lock_free);
 
 /// Offsets of the buffers of a request. Each buffer has at least a page of guard zone before and behind it.
 struct layout {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -14,6 +15,8 @@ struct answer {
   ending end = ending::answered;
   lab::response response;  ///< where it answered
   std::string what;        ///< where it did not: why, as a sentence without full stop
+  double seconds = 0;      ///< between lab::call_gate's begin and end, by the clock of whoever asked
+  double waited = 0;       ///< of these seconds: ready to run, and the machine ran something else
 };
 
 class executor {
@@ -23,12 +26,14 @@ class executor {
   executor& operator=(const executor&) = delete;
   virtual ~executor() = default;
 
-  /// Page-aligned memory that the submission sees too, at least `bytes` long; valid until the next call of this
-  /// function. Throws std::runtime_error where there is none left.
+  /// Page-aligned memory, at least `bytes` long, whose contents the submission gets with run(), and into which what it
+  /// made of them comes back; valid until the next call of this function. Throws std::runtime_error where there is none
+  /// left.
   virtual std::span<std::byte> memory(std::size_t bytes) = 0;
 
-  /// Runs one request whose buffers lie in memory() as layout_of says.
-  virtual answer run(const lab::request& what) = 0;
+  /// Runs one request whose buffers lie in memory() as layout_of says. `settle` is called when the submission has its
+  /// inputs and has not begun: to empty the caches.
+  virtual answer run(const lab::request& what, const std::function<void()>& settle = {}) = 0;
 
   /// What the submission printed so far, the first 64 KiB of it.
   virtual std::string output() { return {}; }

@@ -39,7 +39,21 @@ std::string got_text(const item_result& item) {
   return fmt::format("{}: {}, {} points", item.id, name_of(item.verdict), points_text(item.points));
 }
 
-std::string compared(const item_result& item, const expected_item& want) {
+std::string compared_with_full(const item_result& item) {
+  if (!is_assessed(item.verdict) || item.points >= item.max_points - slack) return {};
+  return fmt::format("{}, expected all {}\n", got_text(item), points_text(item.max_points));
+}
+
+}  // namespace
+
+std::map<std::string, expected_item> expected_items(const toml_reader& items) {
+  std::map<std::string, expected_item> result;
+  for (const auto& [key, value] : items.raw()) result[std::string(key.str())] = item_of(items.table(key.str()));
+  if (result.empty()) items.fail("'items' is empty; name each item that must lose points");
+  return result;
+}
+
+std::string surprise(const item_result& item, const expected_item& want) {
   if (!is_assessed(item.verdict)) return {};  // this machine, or this noise, cannot tell
   const bool points_fit = item.points >= want.least - slack && item.points <= want.most + slack;
   if (item.verdict == want.verdict && points_fit) return {};
@@ -49,13 +63,6 @@ std::string compared(const item_result& item, const expected_item& want) {
   return fmt::format("{}, expected {}, {} points\n", got_text(item), name_of(want.verdict), range);
 }
 
-std::string compared_with_full(const item_result& item) {
-  if (!is_assessed(item.verdict) || item.points >= item.max_points - slack) return {};
-  return fmt::format("{}, expected all {}\n", got_text(item), points_text(item.max_points));
-}
-
-}  // namespace
-
 expectation read_expectation(const std::filesystem::path& file) {
   const std::string name = (file.parent_path().filename() / file.filename()).string();
   const toml::table document = toml_from(text_of(file), name);
@@ -63,9 +70,7 @@ expectation read_expectation(const std::filesystem::path& file) {
   in.allow({"story", "items"});
   expectation result;
   result.story = in.text("story");
-  const toml_reader items = in.table("items");
-  for (const auto& [key, value] : items.raw()) result.items[std::string(key.str())] = item_of(items.table(key.str()));
-  if (result.items.empty()) items.fail("'items' is empty; name each item that must lose points");
+  result.items = expected_items(in.table("items"));
   return result;
 }
 
@@ -75,9 +80,9 @@ std::string surprises(const result& got, const expectation& want) {
   for (const item_result& item : got.items) {
     const auto named = want.items.find(item.id);
     if (named != want.items.end())
-      text += compared(item, named->second);
+      text += surprise(item, named->second);
     else
-      text += all != want.items.end() ? compared(item, all->second) : compared_with_full(item);
+      text += all != want.items.end() ? surprise(item, all->second) : compared_with_full(item);
   }
   for (const auto& [id, ignored] : want.items) {
     const bool known = id == "all" || std::any_of(got.items.begin(), got.items.end(),

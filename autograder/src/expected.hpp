@@ -6,6 +6,7 @@
 #include <string>
 
 #include "result.hpp"
+#include "toml_file.hpp"
 
 namespace grading {
 
@@ -18,6 +19,12 @@ struct expectation {
   std::string story;
   std::map<std::string, expected_item> items;  ///< "all" means every item; items not named get full points
 };
+
+/// The table [items] of an expected.toml; throws input_error.
+std::map<std::string, expected_item> expected_items(const toml_reader& items);
+
+/// "" where the item came out as it should, or could not be assessed here.
+std::string surprise(const item_result& item, const expected_item& want);
 
 /// Reads expected.toml; throws input_error.
 expectation read_expectation(const std::filesystem::path& file);

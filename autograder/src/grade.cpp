@@ -96,6 +96,8 @@ result grade(const lab_folder& lab, const submission& who, builder& make, const 
   on.without_cuda = cuda_obstacle(target_of(lab, who, "cuda"), make);
   if (on.without_cuda.empty()) add("cuda", options.cuda_limit);
 
+  on.staff = std::make_unique<process_executor>(make.program("staff_runner"),
+                                                limits{options.sim_limit, std::size_t{6} << 30, true});
   for (const item& i : rules.items) {
     options.progress(fmt::format("{} {}: {}", lab.number, who.id, i.id));
     out.items.push_back(build_failure.empty() ? assess(i, on) : not_built(i, build_failure));

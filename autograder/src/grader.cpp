@@ -1,14 +1,19 @@
 // The judge's command line. Links every lab's cases and no submission.
 #include <fmt/format.h>
+#include <malloc.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
 
+#include "attacks.hpp"
+#include "batch.hpp"
 #include "expected.hpp"
 #include "grade.hpp"
 #include "handout.hpp"
+#include "official.hpp"
 #include "report.hpp"
+#include "sandbox.hpp"
 #include "terminal.hpp"
 #include "toml_file.hpp"
 
@@ -17,15 +22,19 @@ namespace {
 using namespace grading;
 namespace fs = std::filesystem;
 
-constexpr int all_well = 0, not_full_marks = 1, cannot = 2;
+constexpr int all_well = 0, not_full_marks = 1, cannot = 2, skipped = 77;
 
 struct settings {
   fs::path source = LAB_SOURCE_DIR, build = LAB_BINARY_DIR;
   std::uint64_t seed = 1;
   int timeout = 10;
-  std::string lab, submission = "student";
+  std::string lab, submission = "student", only;
   std::vector<std::string> labs;
-  bool write = false, again = false;
+  std::vector<fs::path> paths;
+  fs::path result_file, book = "grades.sqlite";
+  std::string round, executor = "local", slurm;
+  int jobs = 1;
+  bool write = false, again = false, unsafe = false;
 
   result_store store() const { return {build / "report" / "results.json"}; }
   grade_options options() const {
@@ -135,6 +144,107 @@ int check(const settings& s) {
   return fine ? all_well : cannot;
 }
 
+official_options official_of(const settings& s) {
+  official_options result;
+  result.build = s.build;
+  result.unsafe = s.unsafe;
+  result.call_limit = std::chrono::seconds(s.timeout);
+  result.progress = s.options().progress;
+  return result;
+}
+
+constexpr int again_elsewhere = 75;  // EX_TEMPFAIL: the machine failed, not the submission
+
+/// One submission; with --result for a batch, which reads that file and nothing else.
+int grade_one(const settings& s) {
+  const lab_folder lab = find_lab(s.source, s.lab);
+  const result r = grade_official(lab, s.submission, s.paths.front(), official_of(s));
+  if (s.result_file.empty())
+    fmt::print("{}", laid_out(r, style_of_stdout()));
+  else
+    replace_file(s.result_file, to_json(r));
+  return r.outcome == "infra_error" ? again_elsewhere : all_well;
+}
+
+/// A folder of submissions, or one submission: a folder with a hand-in file in it, or an archive.
+std::vector<batch_job> jobs_of(const settings& s, const lab_folder& lab) {
+  const rubric rules = read_rubric(lab);
+  std::vector<batch_job> jobs;
+  for (const fs::path& path : s.paths) {
+    const bool one = !fs::is_directory(path) || std::any_of(rules.handin.begin(), rules.handin.end(),
+                                                            [&](const auto& file) { return fs::exists(path / file); });
+    std::vector<batch_job> found =
+        one ? std::vector<batch_job>{{fs::absolute(path).lexically_normal().filename().string(),
+                                      fs::absolute(path),
+                                      {}}}
+            : jobs_in(path);
+    jobs.insert(jobs.end(), found.begin(), found.end());
+  }
+  if (jobs.empty()) throw input_error("there is no submission in " + s.paths.front().string());
+  for (batch_job& job : jobs)
+    job.key = {lab.name, job.id, take_in(job.from, rules.handin).sha256, rules.version, s.round};
+  return jobs;
+}
+
+int grade_class(const settings& s) {
+  const lab_folder lab = find_lab(s.source, s.lab);
+  if (!sandbox_obstacle().empty() && !s.unsafe)
+    throw input_error("official grading needs a sandbox: " + sandbox_obstacle() +
+                      "; or, for code that you trust, --unsafe");
+  batch_options options;
+  options.book = s.book;
+  options.jobs = s.jobs;
+  options.round = s.round;
+  options.slurm = s.executor == "slurm";
+  options.slurm_options = s.slurm;
+  const std::string self = fs::read_symlink("/proc/self/exe").string();
+  options.worker = [&](const batch_job& job, const fs::path& result) {
+    std::vector<std::string> words{self,       "one",
+                                   lab.number, job.from.string(),
+                                   "--id",     job.id,
+                                   "--result", fs::absolute(result).string(),
+                                   "--source", s.source.string(),
+                                   "--build",  s.build.string()};
+    if (s.unsafe) words.emplace_back("--unsafe");
+    return words;
+  };
+  const bool terminal = isatty(STDERR_FILENO);
+  options.progress = [terminal](const std::string& what) {
+    fmt::print(stderr, "{}{}{}", terminal ? "\r\033[K" : "", what, terminal ? "" : "\n");
+  };
+  const batch_summary done = run_batch(jobs_of(s, lab), options);
+  if (terminal) fmt::print(stderr, "\r\033[K");
+  fmt::print("{} graded in {:.0f} s, {} known before, {} failed; grades are in {}\n", done.graded, done.seconds,
+             done.known, done.failed.size(), s.book.string());
+  for (const std::string& why : done.failed) fmt::print("failed: {}\n", why);
+  return done.failed.empty() ? all_well : not_full_marks;
+}
+
+int attacks(const settings& s) {
+  if (!sandbox_obstacle().empty()) {
+    fmt::print("SKIPPED: {}\n", sandbox_obstacle());
+    return skipped;
+  }
+  const lab_folder lab = find_lab(s.source, "03");
+  official_options options = official_of(s);
+  options.call_limit = std::chrono::seconds(5);
+  options.build_limit = std::chrono::seconds(20);
+  options.memory = std::size_t{1} << 30;
+  options.pairs = 3;  // enough to see who is a hundred times too slow
+  int held = 0, all = 0;
+  for (const std::string& name : attacks_in(s.source / "autograder" / "attacks")) {
+    if (!s.only.empty() && !name.starts_with(s.only)) continue;
+    const attack_outcome got =
+        run_attack(s.source / "autograder" / "attacks" / name, lab, s.source / "solutions" / lab.name, options);
+    ++all;
+    held += got.surprises.empty();
+    fmt::print("{:5} {:40} {:5.1f} s\n{}", got.surprises.empty() ? "held" : "NOT", name, got.seconds, got.surprises);
+    std::fflush(stdout);
+  }
+  fmt::print("{} of {} attacks got the verdict that they must get\n", held, all);
+  return held == all && all > 0 ? all_well : not_full_marks;
+}
+
 int report(const settings& s) {
   keep(s, {});
   return all_well;
@@ -169,6 +279,25 @@ int run(int argc, char** argv) {
   CLI::App* checks = add("check", "look for mistakes in rubrics, handouts and expected results", check);
   checks->add_option("labs,--lab", s.labs, "numbers of labs; all where none is given");
   checks->add_flag("--write", s.write, "bring the grading tables of the handouts up to date");
+  CLI::App* one = add("one", "grade one submission officially, from a folder or an archive", grade_one);
+  one->add_option("lab", s.lab, "number of the lab, 03")->required();
+  one->add_option("path", s.paths, "folder, .zip, .tar or .tar.gz")->required()->expected(1);
+  one->add_option("--id", s.submission, "whose it is")->capture_default_str();
+  one->add_option("--result", s.result_file, "file for the result as JSON, instead of the table");
+  CLI::App* grades = add("grade", "grade a class officially: every folder and archive in a folder", grade_class);
+  grades->add_option("paths", s.paths, "folders of submissions, or submissions")->required()->check(CLI::ExistingPath);
+  grades->add_option("--lab", s.lab, "number of the lab, 03")->required();
+  grades->add_option("--store", s.book, "grade book")->capture_default_str();
+  grades->add_option("--jobs", s.jobs, "submissions at a time; one at a time is measured")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  grades->add_option("--round", s.round, "name of a round that grades everything anew; 'deadline' decides the grade");
+  grades->add_option("--executor", s.executor, "local or slurm")->check(CLI::IsMember({"local", "slurm"}));
+  grades->add_option("--slurm", s.slurm, "further options for sbatch, such as \"--gpus=1 --constraint=h200\"");
+  for (CLI::App* command : {one, grades})
+    command->add_flag("--unsafe", s.unsafe, "without a sandbox where there is none");
+  CLI::App* hostile = add("attacks", "grade every attack on the grader, and say whether it was held", attacks);
+  hostile->add_option("--only", s.only, "attacks whose name begins so, 60");
   add("report", "render the report again from the results there are", report);
 
   try {
@@ -182,6 +311,9 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Inputs are made anew for every timed call: their memory is kept, not given back and cleared again each time.
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
   try {
     return run(argc, argv);
   } catch (const std::exception& error) {

@@ -6,6 +6,7 @@
 
 #include <stdexcept>
 
+#include "ceilings.hpp"
 #include "executor.hpp"
 
 namespace grading {
@@ -24,7 +25,20 @@ class in_process_executor : public executor {
     return memory_;
   }
 
-  answer run(const lab::request& what) override { return {answer::ending::answered, lab::execute(what), {}}; }
+  answer run(const lab::request& what, const std::function<void()>& settle) override {
+    struct stopwatch : lab::call_gate {
+      void begin() override {
+        if (*settle) (*settle)();
+        started = raw_seconds();
+      }
+      void end() override { seconds = raw_seconds() - started; }
+      const std::function<void()>* settle = nullptr;
+      double started = 0, seconds = 0;
+    } watch;
+    watch.settle = &settle;
+    lab::response got = lab::execute(what, watch);
+    return {answer::ending::answered, std::move(got), {}, watch.seconds};
+  }
 
  private:
   void release() {

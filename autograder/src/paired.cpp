@@ -6,10 +6,15 @@
 namespace grading {
 namespace {
 
-paired_result summary(std::vector<timed_pair> pairs, double noise, const std::vector<rung>& rungs) {
+std::vector<double> ratios_of(const std::vector<timed_pair>& pairs) {
   std::vector<double> ratios;
   ratios.reserve(pairs.size());
   for (const timed_pair& p : pairs) ratios.push_back(p.ceiling_seconds / p.call_seconds);
+  return ratios;
+}
+
+paired_result summary(std::vector<timed_pair> pairs, double noise, const std::vector<rung>& rungs) {
+  const std::vector<double> ratios = ratios_of(pairs);
   paired_result result{std::move(pairs), lab::median(ratios), lab::median_interval(ratios), noise, false};
   result.noisy = noise > most_noise && credit(result.ci95.low, rungs) != credit(result.ci95.high, rungs);
   return result;
@@ -19,25 +24,30 @@ double noise_of(const paired_run& run) { return run.self_ratios.empty() ? 0.0 : 
 
 }  // namespace
 
-std::optional<paired_run> run_pairs(const std::function<std::optional<double>()>& call,
-                                    const std::function<double()>& ceiling, const paired_options& options) {
+std::optional<paired_run> run_pairs(const std::function<std::optional<sample>()>& call,
+                                    const std::function<sample()>& ceiling, const paired_options& options) {
   paired_run run;
   constexpr int enough_to_give_up = 6;
   double spent = 0, last_ceiling = 0, best_ratio = 0;
-  for (int i = 0; i < options.pairs && (i < options.least_pairs || spent < options.budget_seconds); ++i) {
+  for (int i = 0; i < options.pairs && (i < options.least_pairs || spent < options.budget_seconds);) {
     const bool ceiling_first = i % 2 == 0;
-    timed_pair pair;
-    if (ceiling_first) pair.ceiling_seconds = ceiling();
-    const std::optional<double> seconds = call();
-    if (!seconds) return {};
-    pair.call_seconds = *seconds;
-    if (!ceiling_first) pair.ceiling_seconds = ceiling();
+    sample beside = 0.0;
+    if (ceiling_first) beside = ceiling();
+    const std::optional<sample> own = call();
+    if (!own) return {};
+    if (!ceiling_first) beside = ceiling();
+    spent += own->seconds + beside.seconds;
+    if ((own->disturbed || beside.disturbed) && run.disturbed < options.most_disturbed) {
+      ++run.disturbed;
+      continue;
+    }
+    const timed_pair pair{own->seconds, beside.seconds};
     if (ceiling_first && i > 0) run.self_ratios.push_back(last_ceiling / pair.ceiling_seconds);
     last_ceiling = pair.ceiling_seconds;
-    spent += pair.call_seconds + pair.ceiling_seconds;
     run.pairs.push_back(pair);
     best_ratio = std::max(best_ratio, pair.ceiling_seconds / pair.call_seconds);
-    if (i + 1 >= enough_to_give_up && best_ratio < options.hopeless_ratio) break;
+    if (++i >= enough_to_give_up && best_ratio < options.hopeless_ratio) break;
+    if (i == options.least_pairs && lab::median_interval(ratios_of(run.pairs)).low >= options.certain_ratio) break;
   }
   return run;
 }

@@ -11,23 +11,33 @@
 
 namespace grading {
 
+/// Seconds, and whether the machine took the core away meanwhile: then they say nothing.
+struct sample {
+  double seconds = 0;
+  bool disturbed = false;
+  sample(double s, bool d = false) : seconds(s), disturbed(d) {}  // a plain number is an undisturbed one
+};
+
 /// Pairs of one run, and ratios of the ceiling's neighbouring times with each other: the noise floor.
 struct paired_run {
   std::vector<timed_pair> pairs;
   std::vector<double> self_ratios;
+  int disturbed = 0;  ///< pairs that were thrown away
 };
 
 struct paired_options {
   int pairs = 21;
   int least_pairs = 11;        ///< even where the time budget ends
+  int most_disturbed = 21;     ///< pairs thrown away before a run takes what comes
   double budget_seconds = 10;  ///< for one run
   double hopeless_ratio = 0;   ///< a run ends after 6 pairs whose ratios are all below this
+  double certain_ratio = 1e9;  ///< a run ends with least_pairs where even the interval's low end reaches this
 };
 
-/// Times both in the order ceiling, call, call, ceiling, ... Each function returns its seconds; no value from `call`
-/// ends the run without result.
-std::optional<paired_run> run_pairs(const std::function<std::optional<double>()>& call,
-                                    const std::function<double()>& ceiling, const paired_options& options = {});
+/// Times both in the order ceiling, call, call, ceiling, ... No value from `call` ends the run without result. A pair
+/// of which either was disturbed is measured again.
+std::optional<paired_run> run_pairs(const std::function<std::optional<sample>()>& call,
+                                    const std::function<sample()>& ceiling, const paired_options& options = {});
 
 struct paired_result {
   std::vector<timed_pair> pairs;

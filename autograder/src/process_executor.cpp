@@ -1,11 +1,11 @@
-// The judge's end of a runner: spawn, ask, wait with a deadline, drain what it prints, bury it.
+// The judge's end of a runner: spawn, ask, let it run for one call, stop it, look, drain what it prints, bury it.
 #include "process_executor.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -16,6 +16,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "ceilings.hpp"
 #include "channel.hpp"
 
 namespace grading {
@@ -28,109 +29,96 @@ constexpr std::size_t kept_output = 64 << 10;
   throw std::runtime_error(fmt::format("{} failed: {}", what, std::strerror(errno)));
 }
 
-/// The same descriptor above those that the runner inherits, so that renumbering them cannot collide.
-int out_of_the_way(int fd) {
-  const int moved = fcntl(fd, F_DUPFD_CLOEXEC, 10);
-  if (moved < 0) fail("fcntl(F_DUPFD_CLOEXEC)");
-  close(fd);
-  return moved;
-}
-
 void close_if_open(int& fd) {
   if (fd >= 0) close(fd);
   fd = -1;
 }
 
-int milliseconds_left(clock::time_point deadline) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock::now()).count();
-  return left > 0 ? static_cast<int>(std::min<long long>(left, 1'000'000)) : 0;
-}
+control& control_of(std::span<std::byte> shared) { return *reinterpret_cast<control*>(shared.data()); }
 
 }  // namespace
 
-process_executor::process_executor(std::filesystem::path runner, limits allowed)
-    : runner_(std::move(runner)), allowed_(allowed) {
-  memory_fd_ = memfd_create("buffers", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (memory_fd_ < 0) fail("memfd_create");
-  memory_fd_ = out_of_the_way(memory_fd_);
-  // A runner that shrank it would make the judge crash.
-  if (fcntl(memory_fd_, F_ADD_SEALS, F_SEAL_SHRINK) != 0) fail("fcntl(F_ADD_SEALS)");
+process_executor::process_executor(std::filesystem::path runner, limits allowed, bool boxed,
+                                   std::vector<std::filesystem::path> readable)
+    : runner_(std::move(runner)), allowed_(allowed), boxed_(boxed), readable_(std::move(readable)) {
+  prctl(PR_SET_TIMERSLACK, 1000);  // our short sleeps end within a microsecond of when they should
 }
 
 process_executor::~process_executor() {
   stop();
+  unshare();
   if (!memory_.empty()) munmap(memory_.data(), memory_.size());
-  close_if_open(memory_fd_);
 }
 
 std::span<std::byte> process_executor::memory(std::size_t bytes) {
   if (bytes <= memory_.size()) return memory_;
-  if (ftruncate(memory_fd_, static_cast<off_t>(bytes)) != 0) fail("ftruncate of the shared buffers");
+  bytes = std::max(bytes, std::size_t{1} << 20);
   if (!memory_.empty()) munmap(memory_.data(), memory_.size());
   memory_ = {};
-  void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, memory_fd_, 0);
-  if (start == MAP_FAILED) fail("mmap of the shared buffers");
+  // Pages of the same kind as the runner's, so that reading ours is a fair ceiling for reading its.
+  void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  if (start == MAP_FAILED) fail("mmap of the judge's buffers");
   memory_ = {static_cast<std::byte*>(start), bytes};
   return memory_;
 }
 
-void process_executor::start() {
-  int ends[2], pipe_ends[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail("socketpair");
-  if (pipe2(pipe_ends, O_CLOEXEC) != 0) fail("pipe2");
-  socket_ = ends[0];
-  printed_fd_ = pipe_ends[0];
-  fcntl(printed_fd_, F_SETFL, O_NONBLOCK);
-  int runner_end = out_of_the_way(ends[1]);
-  int print_end = out_of_the_way(pipe_ends[1]);
+/// Memory of a size that nobody can change: one that shrank would make the judge crash. A larger one is a new one, and
+/// a new runner, which inherits it.
+void process_executor::share(std::size_t bytes) {
+  unshare();
+  memory_fd_ = memfd_create("buffers", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (memory_fd_ < 0 || ftruncate(memory_fd_, static_cast<off_t>(bytes)) != 0) fail("making the shared buffers");
+  if (fcntl(memory_fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) fail("fcntl(F_ADD_SEALS)");
+  void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, memory_fd_, 0);
+  if (start == MAP_FAILED) fail("mmap of the shared buffers");
+  shared_ = {static_cast<std::byte*>(start), bytes};
+}
 
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&files, print_end, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&files, print_end, STDERR_FILENO);
-  posix_spawn_file_actions_adddup2(&files, runner_end, runner_socket);
-  posix_spawn_file_actions_adddup2(&files, memory_fd_, runner_memory);
-  posix_spawn_file_actions_addclosefrom_np(&files, runner_memory + 1);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);  // its own group: killed with all its children
-  posix_spawnattr_setpgroup(&attributes, 0);
-  std::string name = runner_.string();
-  char* arguments[] = {name.data(), nullptr};
-  const int error = posix_spawn(&process_, name.c_str(), &files, &attributes, arguments, environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&files);
-  close_if_open(runner_end);
-  close_if_open(print_end);
-  if (error != 0) {
-    process_ = -1;
+void process_executor::unshare() {
+  if (!shared_.empty()) munmap(shared_.data(), shared_.size());
+  shared_ = {};
+  close_if_open(memory_fd_);
+}
+
+void process_executor::start() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail("socketpair");
+  socket_ = ends[0];
+  box what;
+  what.command = {boxed_ ? std::string("/runner") : runner_.string()};
+  what.mounts = {{runner_, "/runner"}};
+  for (const std::filesystem::path& path : readable_) what.mounts.push_back({path, path});
+  what.cpu_seconds = 600;
+  try {
+    child_ = grading::start(what, boxed_, {{ends[1], runner_socket}, {memory_fd_, runner_memory}});
+  } catch (const std::exception&) {
+    close(ends[1]);
     stop();
-    throw std::runtime_error(fmt::format("cannot start {}: {}", name, std::strerror(error)));
+    throw;
   }
-  // The socket alone does not tell: a child of the runner may hold its end open.
-  death_fd_ = static_cast<int>(syscall(SYS_pidfd_open, process_, 0));
-  if (death_fd_ < 0) fail("pidfd_open");
+  close(ends[1]);
+  program_ = boxed_ ? -1 : child_.process;
 }
 
 void process_executor::stop() {
-  if (process_ > 0) {
-    kill(-process_, SIGKILL);
-    while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+  if (child_.process > 0) {
+    if (program_ > 0) kill(program_, SIGKILL);  // before anything that waits for it
+    kill(-child_.process, SIGKILL);
+    while (waitpid(child_.process, nullptr, 0) < 0 && errno == EINTR) {
     }
     drain();
   }
-  process_ = -1;
-  close_if_open(death_fd_);
+  child_.process = program_ = -1;
+  close_if_open(child_.death);
+  close_if_open(child_.output);
   close_if_open(socket_);
-  close_if_open(printed_fd_);
 }
 
 void process_executor::drain() {
   char piece[16 << 10];
   // Bounded: a submission that prints faster than we read must not keep us here.
   for (int i = 0; i < 64; ++i) {
-    const ssize_t got = read(printed_fd_, piece, sizeof piece);
+    const ssize_t got = read(child_.output, piece, sizeof piece);
     if (got <= 0) return;
     const std::size_t keep = std::min(static_cast<std::size_t>(got), kept_output - printed_.size());
     printed_.append(piece, keep);
@@ -150,66 +138,124 @@ answer process_executor::failed(answer::ending how, std::string why) {
 
 /// The socket is closed, or the runner said something that is no answer: how did it end?
 answer process_executor::ended() {
+  if (program_ > 0) thaw(program_);  // or it cannot end
   int status = 0;
   const auto deadline = clock::now() + std::chrono::seconds(1);
   pid_t reaped = 0;
-  while ((reaped = waitpid(process_, &status, WNOHANG)) == 0 && clock::now() < deadline) {
+  while ((reaped = waitpid(child_.process, &status, WNOHANG)) == 0 && clock::now() < deadline) {
     drain();
     usleep(1000);
   }
-  if (reaped != process_) return failed(answer::ending::crashed, "the program closed its connection to the grader");
-  kill(-process_, SIGKILL);  // children that it left behind
+  if (reaped != child_.process)
+    return failed(answer::ending::crashed, "the program closed its connection to the grader");
+  kill(-child_.process, SIGKILL);  // children that it left behind
   drain();
-  process_ = -1;
-  if (WIFSIGNALED(status)) {
-    const int number = WTERMSIG(status);
+  child_.process = program_ = -1;
+  // A box ends as its program did, and says the signal as a shell does.
+  const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  if (const int number = code - 128; number > 0)
     return failed(answer::ending::crashed,
                   fmt::format("the program was ended by SIG{} ({})", sigabbrev_np(number) ? sigabbrev_np(number) : "?",
                               sigdescr_np(number) ? sigdescr_np(number) : "unknown signal"));
-  }
-  return failed(answer::ending::crashed,
-                fmt::format("the program ended before it answered (exit code {})", WEXITSTATUS(status)));
+  return failed(answer::ending::crashed, fmt::format("the program ended before it answered (exit code {})", code));
 }
 
-answer process_executor::run(const lab::request& what) {
-  if (process_ < 0) start();
-  if (!send_message(socket_, lab::to_json(what))) return ended();
-  const auto deadline = clock::now() + allowed_.per_request;
+std::optional<answer> process_executor::wait_for(const std::function<bool()>& reached, bool spin, time_point deadline) {
+  constexpr auto worth_spinning = std::chrono::microseconds(200);  // then leave the core to who needs it
+  const auto begun = clock::now();
+  auto looked = begun;
+  for (unsigned turn = 1;; ++turn) {
+    if (reached()) return {};
+    if (turn % 16 != 0 && spin) {
+      __builtin_ia32_pause();
+      continue;
+    }
+    const auto now = clock::now();
+    if (now > deadline)
+      return failed(answer::ending::timed_out,
+                    fmt::format("no answer after {:g} s", static_cast<double>(allowed_.per_request.count()) / 1000.0));
+    if (now - looked > std::chrono::milliseconds(2)) {
+      looked = now;
+      drain();
+      pollfd ends[] = {{child_.death, POLLIN, 0}, {socket_, 0, 0}};  // the second: it has closed the connection
+      if (poll(ends, 2, 0) > 0) return ended();
+      if (program_ > 0 && memory_of_tree(program_) > allowed_.memory)
+        return failed(answer::ending::crashed, fmt::format("used more than {} MiB of memory", allowed_.memory >> 20));
+    }
+    if (now - begun > worth_spinning) spin = false;
+    if (!spin) usleep(10);
+  }
+}
+
+/// One message, while the runner runs and prints.
+std::optional<answer> process_executor::receive(std::string& text, time_point deadline) {
   std::string received;
   std::size_t wanted = sizeof(std::uint32_t);  // length first, then as much as it says
-  bool has_length = false, prints = true;
-  for (;;) {
-    if (received.size() == wanted && has_length) break;
-    if (received.size() == wanted) {
+  bool has_length = false, gone = false, lie = false;
+  const auto whole = [&] {
+    char piece[64 << 10];
+    while (!gone && received.size() < wanted) {
+      const ssize_t got = recv(socket_, piece, std::min(sizeof piece, wanted - received.size()), MSG_DONTWAIT);
+      if (got > 0) received.append(piece, static_cast<std::size_t>(got));
+      if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+      gone = got <= 0;
+      if (received.size() < wanted || has_length) continue;
       std::uint32_t length = 0;
       std::memcpy(&length, received.data(), sizeof length);
-      if (length > longest_message)
-        return failed(answer::ending::crashed, "the program sent something else than an answer");
+      lie = length > longest_message;
+      if (lie) return true;
       has_length = true;
       received.clear();
       wanted = length;
-      continue;
     }
-    const int left = milliseconds_left(deadline);
-    if (left == 0)
-      return failed(answer::ending::timed_out,
-                    fmt::format("no answer after {:g} s", static_cast<double>(allowed_.per_request.count()) / 1000.0));
-    pollfd events[] = {{socket_, POLLIN, 0}, {prints ? printed_fd_ : -1, POLLIN, 0}, {death_fd_, POLLIN, 0}};
-    if (poll(events, 3, left) <= 0) continue;
-    if (events[1].revents & POLLIN)
-      drain();
-    else if (events[1].revents)
-      prints = false;  // it closed its end
-    if (!events[0].revents && events[2].revents) return ended();
-    if (!events[0].revents) continue;
-    char piece[64 << 10];
-    const ssize_t got = recv(socket_, piece, std::min(sizeof piece, wanted - received.size()), MSG_DONTWAIT);
-    if (got > 0) received.append(piece, static_cast<std::size_t>(got));
-    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return ended();
+    return true;
+  };
+  if (auto instead = wait_for(whole, false, deadline)) return instead;
+  if (lie) return failed(answer::ending::crashed, "the program sent something else than an answer");
+  if (gone) return ended();
+  text = std::move(received);
+  return {};
+}
+
+answer process_executor::run(const lab::request& what, const std::function<void()>& settle) {
+  const std::size_t bytes = layout_of(what).bytes;
+  memory(bytes);
+  if (shared_.size() < page + bytes) {
+    stop();
+    share(page + memory_.size());
   }
+  if (child_.process < 0) start();
+  control& gate = control_of(shared_);
+  gate.ready.store(0);
+  gate.go.store(0);
+  gate.done.store(0);
+  const auto deadline = clock::now() + allowed_.per_request;
+  if (program_ > 0) thaw(program_);
+  if (!send_message(socket_, lab::to_json(what))) return ended();
+  if (auto instead = wait_for([&] { return gate.ready.load() != 0 || gate.done.load() != 0; }, false, deadline))
+    return *instead;
+  if (program_ < 0) program_ = program_in(child_.process);
+  if (program_ < 0 || !freeze(program_)) return ended();
+
+  const std::span<std::byte> theirs = shared_.subspan(page, bytes);
+  std::memcpy(theirs.data(), memory_.data(), bytes);
+  if (settle) settle();
+  const double waited = waited_by(program_), start = raw_seconds();
+  gate.go.store(1);
+  thaw(program_);
+  if (auto instead = wait_for([&] { return gate.done.load() != 0; }, true, deadline)) return *instead;
+  const double seconds = raw_seconds() - start;
+  if (!freeze(program_)) return ended();
+  const double waited_in_it = waited_by(program_) - waited;
+  if (!allowed_.trusted) std::memcpy(memory_.data(), theirs.data(), bytes);
+
+  thaw(program_);
+  std::string text;
+  if (auto instead = receive(text, deadline)) return *instead;
+  freeze(program_);
   drain();
   try {
-    return {answer::ending::answered, lab::response_from_json(received), {}};
+    return {answer::ending::answered, lab::response_from_json(text), {}, seconds, waited_in_it};
   } catch (const std::runtime_error&) {
     return failed(answer::ending::crashed, "the program sent something else than an answer");
   }

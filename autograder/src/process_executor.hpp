@@ -1,41 +1,58 @@
 // Runs requests in a runner process: started when first needed, killed when it takes too long, started again after.
+// It runs only while a request is under way: while inputs are written and outputs are read, every thread of it stands
+// still. What it sees is a copy.
 #pragma once
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
+#include <optional>
 
 #include "executor.hpp"
+#include "sandbox.hpp"
 
 namespace grading {
 
 struct limits {
   std::chrono::milliseconds per_request{10'000};  ///< wall-clock time from sending a request to its whole answer
+  std::size_t memory = std::size_t{6} << 30;      ///< bytes in use
+  bool trusted = false;                           ///< staff's own: nothing that it wrote is read back
 };
 
 class process_executor : public executor {
  public:
-  process_executor(std::filesystem::path runner, limits allowed);
+  /// `boxed`: in a sandbox, from which nothing but the answer comes out, and in which it can read `readable`.
+  process_executor(std::filesystem::path runner, limits allowed, bool boxed = false,
+                   std::vector<std::filesystem::path> readable = {});
   ~process_executor() override;
 
   std::span<std::byte> memory(std::size_t bytes) override;
-  answer run(const lab::request& what) override;
+  answer run(const lab::request& what, const std::function<void()>& settle = {}) override;
   std::string output() override;
 
  private:
+  using time_point = std::chrono::steady_clock::time_point;
   void start();
   void stop();  ///< kills the runner and whatever it started
   void drain();
+  void share(std::size_t bytes);
+  void unshare();
   answer ended();
   answer failed(answer::ending how, std::string why);
+  /// Waits until `reached` says so; otherwise an answer that says what happened instead.
+  std::optional<answer> wait_for(const std::function<bool()>& reached, bool spin, time_point deadline);
+  std::optional<answer> receive(std::string& text, time_point deadline);
 
   std::filesystem::path runner_;
   limits allowed_;
+  bool boxed_;
+  std::vector<std::filesystem::path> readable_;
+  std::span<std::byte> memory_;  ///< ours alone
+  std::span<std::byte> shared_;  ///< control page, then the same buffers
   int memory_fd_ = -1;
-  std::span<std::byte> memory_;
-  int process_ = -1;   ///< -1: not running
-  int death_fd_ = -1;  ///< readable once the process has ended
+  child child_;       ///< process -1: not running
+  int program_ = -1;  ///< the runner itself, in its box
   int socket_ = -1;
-  int printed_fd_ = -1;
   std::string printed_;
   std::size_t discarded_ = 0;
 };

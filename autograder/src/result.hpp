@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -69,9 +70,14 @@ struct result {
   std::string submission, path;
   std::map<std::string, std::string> machine;
   std::string date;         ///< RFC 3339
-  std::string outcome;      ///< "graded" or "build_failed"
+  std::string outcome;      ///< "graded", "build_failed", "refused" or "infra_error"
   std::string graded_from;  ///< fingerprint of all that decides the result; "" where nothing was built
   double seconds = 0;       ///< that it took to build and grade
+  bool official = false;    ///< by a judge that never loads the submission
+  bool sandboxed = false;   ///< where it did not, only trusted code was graded
+  std::string taken;        ///< SHA-256 of the files that were graded, where official
+  std::uint64_t seed = 0;   ///< decides all inputs and the sizes that were drawn; secret until then, so official only
+  std::vector<std::string> flags;  ///< oddities for a person to look at; they cost no points
   std::vector<item_result> items;
   std::vector<profiled_case> profiles;
   std::vector<std::string> notes;  ///< about the machine: what could not be assessed and why
@@ -81,8 +87,11 @@ struct result {
   double out_of() const;  ///< points of all items that this machine could assess
 };
 
-std::string to_json(const result& r);              ///< one result, schema roofline-labs/result/v1
-result result_from_json(const std::string& text);  ///< throws std::runtime_error
+std::string to_json(const result& r);  ///< one result, schema roofline-labs/result/v1
+struct not_a_result : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+result result_from_json(const std::string& text);  ///< throws not_a_result
 
 std::string now_rfc3339();
 

@@ -125,7 +125,11 @@ std::string to_json(const result& r) {
       {"date", r.date},
       {"outcome", r.outcome},
       {"graded_from", r.graded_from},
-      {"official", false},
+      {"official", r.official},
+      {"sandboxed", r.sandboxed},
+      {"taken", r.taken},
+      {"seed", r.seed},
+      {"flags", r.flags},
       {"seconds", r.seconds},
       {"score", r.score()},
       {"out_of", r.out_of()},
@@ -153,13 +157,18 @@ result result_from_json(const std::string& text) {
     r.outcome = in.at("outcome").get<std::string>();
     r.graded_from = in.at("graded_from").get<std::string>();
     r.seconds = in.at("seconds").get<double>();
+    r.official = in.value("official", false);
+    r.sandboxed = in.value("sandboxed", false);
+    r.taken = in.value("taken", "");
+    r.seed = in.value("seed", std::uint64_t{0});
+    r.flags = in.value("flags", std::vector<std::string>{});
     r.notes = in.at("notes").get<std::vector<std::string>>();
     for (const json& item : in.at("items")) r.items.push_back(item_from(item));
     for (const json& p : in.at("profiles")) r.profiles.push_back(profile_from(p));
     r.printed = in.at("printed").get<std::string>();
     return r;
   } catch (const std::exception& error) {
-    throw std::runtime_error(fmt::format("not a result: {}", error.what()));
+    throw not_a_result(fmt::format("not a result: {}", error.what()));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <cstdio>
@@ -12,21 +13,25 @@
 
 namespace {
 
-/// The judge's memory, mapped again only when a request needs more of it: a timed call must not meet page faults.
-class shared_memory {
- public:
-  std::span<std::byte> at_least(std::size_t bytes) {
-    if (bytes > mapped_.size()) {
-      if (!mapped_.empty()) munmap(mapped_.data(), mapped_.size());
-      void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, grading::runner_memory, 0);
-      if (start == MAP_FAILED) throw std::runtime_error("the runner cannot map its buffers");
-      mapped_ = {static_cast<std::byte*>(start), bytes};
-    }
-    return mapped_;
-  }
+/// All of the judge's memory, mapped once: a timed call must not meet page faults.
+std::span<std::byte> shared_memory() {
+  struct stat status {};
+  if (fstat(grading::runner_memory, &status) != 0) throw std::runtime_error("the runner has no memory to share");
+  const auto bytes = static_cast<std::size_t>(status.st_size);
+  void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, grading::runner_memory, 0);
+  if (start == MAP_FAILED) throw std::runtime_error("the runner cannot map its buffers");
+  return {static_cast<std::byte*>(start), bytes};
+}
 
- private:
-  std::span<std::byte> mapped_;
+/// Says that it is about to begin, and waits until the judge has written the inputs.
+struct waiting_gate : lab::call_gate {
+  explicit waiting_gate(grading::control& page) : shared(page) {}
+  void begin() override {
+    shared.ready.store(1);
+    while (shared.go.load() == 0) __builtin_ia32_pause();
+  }
+  void end() override { shared.done.store(1); }
+  grading::control& shared;
 };
 
 }  // namespace
@@ -38,16 +43,19 @@ int main() {
   setrlimit(RLIMIT_CORE, &no_core_file);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // so that a crash does not swallow what was printed before it
 
-  shared_memory memory;
+  const std::span<std::byte> memory = shared_memory();
+  waiting_gate gate(*reinterpret_cast<grading::control*>(memory.data()));
   for (std::string text; grading::receive_message(grading::runner_socket, text);) {
     lab::response response;
     try {
       lab::request request = lab::request_from_json(text);
       const grading::layout where = grading::layout_of(request);
-      grading::place(request, where, memory.at_least(where.bytes));
-      response = lab::execute(request);
+      if (where.bytes + grading::page > memory.size()) throw std::runtime_error("more buffers than there is memory");
+      grading::place(request, where, memory.subspan(grading::page));
+      response = lab::execute(request, gate);
     } catch (const std::exception& error) {
       response.error = error.what();
+      gate.end();
     }
     std::fflush(stdout);
     if (!grading::send_message(grading::runner_socket, lab::to_json(response))) return 1;

@@ -74,16 +74,18 @@ void subject::load(prepared_case& ready) {
                  [](std::span<std::byte> zone, const std::string&) { std::fill(zone.begin(), zone.end(), canary); });
 }
 
-trial subject::call(prepared_case& ready) {
+trial subject::call(prepared_case& ready, const std::function<void()>& settle) {
   const lab::test_case& what = *ready.what;
   if (const auto fallen = fallen_.find(what.entry); fallen != fallen_.end()) return fallen->second;
-  answer got = runs_->run(ready.request);
+  answer got = runs_->run(ready.request, settle);
   if (got.end != answer::ending::answered) {
     const verdict v = got.end == answer::ending::crashed ? verdict::crash : verdict::timeout;
     fallen_[what.entry] = {v, fmt::format("not called again after {}: {}", what.id, got.what), {}};
     return {v, fmt::format("{}: {}", what.id, got.what), {}};
   }
   trial result;
+  result.seconds = got.seconds;
+  result.waited = got.waited;
   result.response = std::move(got.response);
   const lab::response& response = result.response;
   if (!response.error.empty() || !response.reports.empty()) {

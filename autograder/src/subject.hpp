@@ -1,6 +1,7 @@
 // A submission on one backend, as an experimenter sees it: prepare a case, call, look at what it did to its buffers.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -19,6 +20,7 @@ struct trial {
   grading::verdict verdict = verdict::pass;  ///< pass, wrong, crash or timeout
   std::string message;                       ///< "" for pass
   lab::response response;
+  double seconds = 0, waited = 0;  ///< of the call, see answer
   bool ok() const { return verdict == verdict::pass; }
 };
 
@@ -37,6 +39,7 @@ class subject {
 
   const std::string& backend() const { return backend_; }
   std::string output() { return runs_->output(); }
+  executor& runs() { return *runs_; }
 
   /// Calls the case once and checks everything.
   trial run(const lab::test_case& what);
@@ -54,8 +57,9 @@ class subject {
   // The steps of run(), for whoever calls a case many times. Several may be prepared; the memory is that of the last
   // one loaded. `variation` asks for other numbers for the same case.
   prepared_case prepare(const lab::test_case& what, std::uint64_t variation = 0);
-  void load(prepared_case& ready);           ///< inputs in place, outputs poisoned, guard zones as they must stay
-  trial call(prepared_case& ready);          ///< only crash, timeout and error are looked at
+  void load(prepared_case& ready);  ///< inputs in place, outputs poisoned, guard zones as they must stay
+  /// Only crash, timeout and error are looked at. `settle` as in executor::run.
+  trial call(prepared_case& ready, const std::function<void()>& settle = {});
   void check(prepared_case& ready, trial&);  ///< guard zones, inputs, outputs
 
  private:

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
+#include <optional>
+#include <stdexcept>
 
 #include "assess.hpp"
 #include "ceilings.hpp"
@@ -19,56 +20,72 @@ void refuse(const trial& t, item_result& out) {
   out.points = 0;
 }
 
-std::vector<std::vector<std::byte>> copies(const std::vector<std::span<std::byte>>& outputs) {
-  std::vector<std::vector<std::byte>> result;
-  result.reserve(outputs.size());
-  for (const auto& output : outputs) result.emplace_back(output.begin(), output.end());
-  return result;
-}
+/// More than this share of the time without a core, and a sample is disturbed.
+constexpr double most_waited = 0.02;
 
-bool same(const std::vector<std::span<std::byte>>& outputs, const std::vector<std::vector<std::byte>>& as) {
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    if (!std::equal(outputs[i].begin(), outputs[i].end(), as[i].begin(), as[i].end())) return false;
-  return true;
-}
+sample sample_of(double seconds, double waited) { return {seconds, waited > most_waited * seconds}; }
 
-/// Times the case against read_all of its own inputs. No value where a call fails; `failure` then says why.
-std::optional<paired_result> against_reading(const item& what, subject& s, int pairs, trial& failure) {
-  // Two inputs take turns, and every output is looked at: nothing can be left over or remembered from an earlier call.
-  prepared_case ready[] = {s.prepare(*what.cases.front(), 0), s.prepare(*what.cases.front(), 1)};
-  std::vector<std::vector<std::byte>> verified[2];
-  for (const std::size_t first : {0, 1}) {
-    s.load(ready[first]);
-    failure = s.call(ready[first]);  // warms up, too
-    s.check(ready[first], failure);
-    if (!failure.ok()) return {};
-    verified[first] = copies(ready[first].request.outputs);
+/// read_all of the case's inputs, in the staff's own runner: whatever a call has to suffer, its ceiling has too.
+class reading {
+ public:
+  explicit reading(executor* staff) : staff_(staff) {}
+
+  void here(const prepared_case& ready) const {
+    volatile std::uint64_t sink = 0;
+    for (const auto& input : ready.request.inputs) sink = sink + read_all(input);
   }
-  volatile std::uint64_t sink = 0;
-  const auto ceiling = [&] {
-    const double start = raw_seconds();
-    for (const auto& input : ready[0].request.inputs) sink = sink + read_all(input);
-    return raw_seconds() - start;
+
+  sample operator()(const prepared_case& ready) {
+    if (!staff_) {
+      const double start = raw_seconds();
+      here(ready);
+      return raw_seconds() - start;
+    }
+    lab::request ask;
+    ask.entry = "read";
+    ask.input_specs = ready.request.input_specs;
+    ask.output_specs = {{lab::dtype::i64, 1}};
+    for (const lab::buffer_spec& spec : ask.input_specs)
+      ask.parameters.push_back(static_cast<std::int64_t>(spec.bytes()));
+    const layout where = layout_of(ask);
+    place(ask, where, staff_->memory(where.bytes));
+    if (!loaded_)
+      for (std::size_t i = 0; i < ask.inputs.size(); ++i)
+        std::copy(ready.request.inputs[i].begin(), ready.request.inputs[i].end(), ask.inputs[i].begin());
+    loaded_ = true;
+    const answer got = staff_->run(ask, [&] { here(ready); });
+    if (got.end != answer::ending::answered || !got.response.error.empty())
+      throw std::runtime_error("the ceiling cannot be measured: " + got.what + got.response.error);
+    return sample_of(got.seconds, got.waited);
+  }
+
+ private:
+  executor* staff_;
+  bool loaded_ = false;
+};
+
+/// Times the case against reading its inputs: new inputs, poisoned outputs and a full check for every call, so that
+/// nothing can be left over, remembered or skipped. No value where a call fails; `failure` then says why.
+std::optional<paired_result> against_reading(const item& what, subject& s, bench& on, trial& failure) {
+  const lab::test_case& c = *what.cases.front();
+  std::uint64_t variation = 0;
+  std::optional<prepared_case> ready;
+  reading read(on.staff.get());
+  const auto call = [&]() -> std::optional<sample> {
+    ready = s.prepare(c, variation++);
+    // The caches hold what was just written; reading everything once writes it back.
+    failure = s.call(*ready, [&] { read.here(*ready); });
+    s.check(*ready, failure);
+    return failure.ok() ? std::optional(sample_of(failure.seconds, failure.waited)) : std::nullopt;
   };
-  std::mt19937 coin;  // in no order that a submission could count on
-  std::size_t i = 0;
-  const auto call = [&]() -> std::optional<double> {
-    i = coin() >> 31;
-    s.load(ready[i]);
-    ceiling();  // the caches hold what was just written; reading everything once writes it back
-    const double start = raw_seconds();
-    failure = s.call(ready[i]);
-    const double seconds = raw_seconds() - start;
-    if (failure.ok() && !same(ready[i].request.outputs, verified[i])) s.check(ready[i], failure);
-    return failure.ok() ? std::optional(seconds) : std::nullopt;
-  };
+  const auto ceiling = [&] { return read(*ready); };
+  if (!call()) return {};  // warms up, too
   ceiling();
   paired_options options;
-  options.pairs = pairs;
+  options.pairs = options.most_disturbed = on.pairs;
   options.hopeless_ratio = what.rungs.front().ratio / 2;
-  const auto result = measure([&] { return run_pairs(call, ceiling, options); }, what.rungs);
-  if (failure.ok()) s.check(ready[i], failure);
-  return failure.ok() ? result : std::nullopt;
+  options.certain_ratio = what.rungs.back().ratio;
+  return measure([&] { return run_pairs(call, ceiling, options); }, what.rungs);
 }
 
 std::optional<paired_result> against_copying(const item& what, subject& s, int pairs, trial& failure) {
@@ -104,8 +121,7 @@ void assess_throughput(const item& what, bench& on, item_result& out) {
     return;
   }
   trial failure;
-  const auto measured =
-      host ? against_reading(what, *s, on.pairs, failure) : against_copying(what, *s, on.pairs, failure);
+  const auto measured = host ? against_reading(what, *s, on, failure) : against_copying(what, *s, on.pairs, failure);
   if (!measured) return refuse(failure, out);
   out.samples = measured->pairs;
   out.figure = measured->ratio;

@@ -125,12 +125,13 @@ TEST(Pairs, AlternateAndEndWithTheBudget) {
     order += 'a';
     return 1.0;
   };
-  EXPECT_EQ(run_pairs(call, ceiling, {4, 1, 100})->pairs.size(), 4u);
+  EXPECT_EQ(run_pairs(call, ceiling, {.pairs = 4, .least_pairs = 1, .budget_seconds = 100})->pairs.size(), 4u);
   EXPECT_EQ(order, "abbaabba");
-  EXPECT_EQ(run_pairs(call, ceiling, {21, 11, 1})->pairs.size(), 11u);
+  EXPECT_EQ(run_pairs(call, ceiling, {.budget_seconds = 1})->pairs.size(), 11u);
   EXPECT_EQ(run_pairs(call, ceiling)->pairs.size(), 11u) << "11 pairs of 2 s are over the budget of 10 s";
-  EXPECT_EQ(run_pairs(call, ceiling, {21, 11, 1000})->self_ratios.size(), 10u);
-  EXPECT_EQ(run_pairs(call, ceiling, {21, 11, 1000, 2.0})->pairs.size(), 6u) << "all below a ratio of 2";
+  EXPECT_EQ(run_pairs(call, ceiling, {.budget_seconds = 1000})->self_ratios.size(), 10u);
+  EXPECT_EQ(run_pairs(call, ceiling, {.budget_seconds = 1000, .hopeless_ratio = 2.0})->pairs.size(), 6u)
+      << "all below a ratio of 2";
   EXPECT_FALSE(run_pairs([]() -> std::optional<double> { return {}; }, ceiling));
 }
 

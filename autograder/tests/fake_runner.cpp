@@ -33,8 +33,9 @@ void twice(const lab::request& what) {
 
 }  // namespace
 
-lab::response lab::execute(const lab::request& what) {
+lab::response lab::execute(const lab::request& what, lab::call_gate& gate) {
   lab::response answer;
+  gate.begin();
   const std::string& does = what.entry;
   if (!what.inputs.empty() && !what.outputs.empty() && does != "nothing") twice(what);
   if (does == "overrun") what.outputs[0].data()[what.outputs[0].size()] = std::byte{0};
@@ -73,6 +74,7 @@ lab::response lab::execute(const lab::request& what) {
   if (does == "files") answer.error = open_files();
   if (does == "fails") answer.error = "cudaErrorInvalidConfiguration";
   if (does == "reports") answer.reports = {"a.cu:3: race", "a.cu:4: race", "a.cu:5: race", "a.cu:6: race"};
+  gate.end();
   return answer;
 }
 

@@ -10,13 +10,16 @@
 
 set(LABS_MEASURE OFF CACHE BOOL "Build labNN.solution.<backend>.measure, which writes the committed results")
 
+set(_lab_host_flags -O3 -march=native -Wall -Wextra)
+set(_lab_sim_flags -Wall -Wextra)
+
 # An object library or a list of objects from one source for one backend, made once however many programs use it.
 function(_lab_objects source contract backend objects)
   file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${source})
   string(MAKE_C_IDENTIFIER "obj.${name}" id)
   get_filename_component(extension ${source} LAST_EXT)
   if(extension STREQUAL ".cu" AND backend STREQUAL "sim")
-    add_sim_object(${source} object -Wall -Wextra -I${contract})
+    add_sim_object(${source} object ${_lab_sim_flags} -I${contract})
     set(${objects} ${object} PARENT_SCOPE)
     return()
   endif()
@@ -26,7 +29,7 @@ function(_lab_objects source contract backend objects)
   if(NOT TARGET ${id})
     add_library(${id} OBJECT EXCLUDE_FROM_ALL ${source})
     target_include_directories(${id} PRIVATE ${contract} ${PROJECT_SOURCE_DIR}/common/include)
-    target_compile_options(${id} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O3 -march=native -Wall -Wextra>)
+    target_compile_options(${id} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${_lab_host_flags}>)
     if(extension STREQUAL ".cu")
       target_link_libraries(${id} PRIVATE lab_cuda)
     else()
@@ -83,6 +86,7 @@ function(add_lab dir)
     endforeach()
   endforeach()
 
+  _lab_recipe(${lab} ${dir} ${contract} "${staff_sim}")
   set(submissions student)
   set(from_student ${contract})
   if(EXISTS ${answers})
@@ -134,6 +138,35 @@ function(add_lab dir)
     endforeach()
   endforeach()
   _lab_tests(${lab} ${dir} "${backends}")
+endfunction()
+
+# build/recipes/NN_topic.json: how the grader builds a submission that is no part of this tree: the same flags, the same
+# staff objects. What may be mounted where that happens is `readable`; `device` declares what the device offers;
+# `runtime` is what a runner reads.
+function(_lab_recipe lab dir contract staff)
+  set(common ${PROJECT_SOURCE_DIR}/common)
+  file(GLOB headers CONFIGURE_DEPENDS ${contract}/*.hpp ${contract}/*.h)
+  set(include -I${contract} -I${common}/include)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    list(APPEND include -fno-gnu-unique)  # such symbols could not be made local
+  endif()
+  separate_arguments(base NATIVE_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_RELEASE} -std=c++20")
+  set(cpp ${CMAKE_CXX_COMPILER} ${base} ${_lab_host_flags} ${include} -isystem ${common}/sim/include)
+  set(cu $<TARGET_FILE:simcc> ${_lab_sim_flags} ${include})
+  set(objects ${staff} $<TARGET_OBJECTS:runner_main>)
+  set(libraries $<TARGET_FILE:lab_sim> $<TARGET_FILE:lab_common> $<TARGET_FILE:sim> -lfmt -lboost_context -ldw
+                -ltomlplusplus -lpthread)
+  set(readable ${headers} ${common}/include ${common}/sim/include $<TARGET_FILE:simcc>)
+  set(device ${common}/sim/include)
+  set(runtime ${common}/sim/devices)
+  set(link ${CMAKE_CXX_COMPILER})
+  set(text "{")
+  foreach(key IN ITEMS cpp cu link objects libraries readable device runtime)
+    string(APPEND text "\n\"${key}\": [\"$<JOIN:${${key}},\"$<COMMA> \">\"],")
+  endforeach()
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/recipes/${dir}.json
+       CONTENT "${text}\n\"lab\": [\"${dir}\"]\n}\n")
+  add_custom_target(${lab}.staff ALL DEPENDS simcc lab_sim lab_common sim runner_main ${lab}.sim.calls ${staff})
 endfunction()
 
 # What `ctest -L lab03` runs: a build, then the student's programs, one test for each backend and kind.

@@ -17,6 +17,8 @@ find_package(CLI11 REQUIRED)
 find_package(tomlplusplus REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(fmt REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(SQLite3 REQUIRED)
 find_package(Boost REQUIRED CONFIG COMPONENTS context)
 
 add_library(lab_defaults INTERFACE)

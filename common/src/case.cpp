@@ -9,7 +9,10 @@
 namespace lab {
 namespace {
 
-using maker = std::vector<test_case> (*)();
+struct maker {
+  std::vector<test_case> (*all)() = nullptr;
+  std::vector<test_case> (*drawn)(std::uint64_t) = nullptr;
+};
 
 std::map<std::string, maker>& makers() {
   static std::map<std::string, maker> all;  // inside a function: registrations run before this file's own statics
@@ -25,8 +28,9 @@ std::uint64_t mixed(std::uint64_t z) {
 
 }  // namespace
 
-case_registration::case_registration(std::string lab, std::vector<test_case> (*make)()) {
-  makers().insert_or_assign(std::move(lab), make);
+case_registration::case_registration(std::string lab, std::vector<test_case> (*make)(),
+                                     std::vector<test_case> (*draw)(std::uint64_t)) {
+  makers().insert_or_assign(std::move(lab), maker{make, draw});
 }
 
 const std::vector<test_case>& cases_of(const std::string& lab) {
@@ -35,7 +39,17 @@ const std::vector<test_case>& cases_of(const std::string& lab) {
   const auto make = makers().find(lab);
   if (make == makers().end())
     throw std::invalid_argument(fmt::format("no cases of lab '{}' are linked into this program", lab));
-  return made.emplace(lab, make->second()).first->second;
+  return made.emplace(lab, make->second.all()).first->second;
+}
+
+std::vector<test_case> drawn_cases_of(const std::string& lab, std::uint64_t seed) {
+  const auto make = makers().find(lab);
+  return make == makers().end() || !make->second.drawn ? std::vector<test_case>{} : make->second.drawn(seed);
+}
+
+std::int64_t random_sizes::operator()(std::int64_t least, std::int64_t most) {
+  state_ += 0x9E3779B97F4A7C15u;
+  return least + static_cast<std::int64_t>(mixed(state_) % static_cast<std::uint64_t>(most - least + 1));
 }
 
 std::vector<float> random_floats(std::size_t count, std::uint64_t seed) {

@@ -156,7 +156,8 @@ void time_pairs(const entry& function, const request& what, device_arguments& de
   seconds(call_once);
 }
 
-void run_on_device(const entry& function, const request& what, response& result) {
+void run_on_device(const entry& function, const request& what, call_gate& gate, response& result) {
+  gate.begin();
   device_arguments device(what);
   if (what.what == action::time) {
     time_pairs(function, what, device, result);
@@ -177,12 +178,13 @@ void run_on_device(const entry& function, const request& what, response& result)
   device.expect_intact();
 }
 
-void run_on_host(const entry& function, const request& what) {
+void run_on_host(const entry& function, const request& what, call_gate& gate) {
   if (what.what == action::time) throw std::invalid_argument("action::time is for the device part only");
   call arguments;
   for (const auto& input : what.inputs) arguments.inputs.push_back(input.data());
   for (const auto& output : what.outputs) arguments.outputs.push_back(output.data());
   arguments.parameters = what.parameters;
+  gate.begin();
   function.run(arguments);
 }
 
@@ -196,7 +198,7 @@ void expect_sizes(const std::vector<buffer_spec>& specs, const std::vector<std::
 
 std::string backend_name() { return simulated ? "sim" : "cuda"; }
 
-response execute(const request& what) {
+response execute(const request& what, call_gate& gate) {
   response result;
   bool on_device = false;
   try {
@@ -206,16 +208,17 @@ response execute(const request& what) {
     const auto found = std::find_if(all.begin(), all.end(), [&](const entry& e) { return e.name == what.entry; });
     if (found == all.end()) throw std::invalid_argument("no function '" + what.entry + "' in this lab");
     if (found->where == part::host) {
-      run_on_host(*found, what);
+      run_on_host(*found, what, gate);
     } else {
       on_device = true;
-      run_on_device(*found, what, result);
+      run_on_device(*found, what, gate, result);
     }
   } catch (const std::exception& e) {
     result.error = e.what();
   } catch (...) {
     result.error = "threw something that is not a std::exception";
   }
+  gate.end();
   // After a fault in a kernel every later call fails too, until the device is reset. All our buffers are gone by now.
   if (on_device && !result.error.empty() &&
       (cudaGetLastError() != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess))

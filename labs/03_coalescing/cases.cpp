@@ -120,18 +120,21 @@ test_case timed(test_case base) {
   return base;
 }
 
+/// Everything that computes on a matrix, for one shape.
+void add_shape(std::vector<test_case>& all, int64_t rows, int64_t columns) {
+  for (const char* entry : {"transpose_naive", "transpose_tiled", "transpose_padded", "transpose"})
+    all.push_back(transpose(entry, rows, columns));
+  for (const char* entry : {"sigmoid_thread_per_row", "sigmoid_thread_per_column"})
+    all.push_back(sigmoid(entry, rows, columns));
+  all.push_back(column_sums(rows, columns));
+}
+
 std::vector<test_case> cases() {
   std::vector<test_case> all;
   // 1, primes, one below and one above each tile and warp multiple, non-square, and one that fills a device.
   const std::pair<int64_t, int64_t> shapes[] = {{1, 1},   {1, 37},  {37, 1},   {31, 33},  {32, 32},    {33, 31},
                                                 {63, 65}, {64, 64}, {127, 97}, {1000, 3}, {1024, 1024}};
-  for (const auto& [rows, columns] : shapes) {
-    for (const char* entry : {"transpose_naive", "transpose_tiled", "transpose_padded", "transpose"})
-      all.push_back(transpose(entry, rows, columns));
-    for (const char* entry : {"sigmoid_thread_per_row", "sigmoid_thread_per_column"})
-      all.push_back(sigmoid(entry, rows, columns));
-    all.push_back(column_sums(rows, columns));
-  }
+  for (const auto& [rows, columns] : shapes) add_shape(all, rows, columns);
   for (int64_t n : {1, 2, 3, 4, 5, 31, 32, 33, 127, 128, 129, 1023, 4096, 100'003, 1 << 20})
     all.push_back(gather("copy_vectorized", std::to_string(n), n, -1, n, 1, 0));
   for (int64_t n : {1, 31, 32, 33, 85, 86, 255, 256, 257, 10'007, 1 << 18}) all.push_back(points(n));
@@ -155,6 +158,20 @@ std::vector<test_case> cases() {
   return all;
 }
 
-const lab::case_registration registration{"03_coalescing", cases};
+/// Sizes that no one could have prepared for.
+std::vector<test_case> drawn_cases(std::uint64_t seed) {
+  lab::random_sizes size(seed);
+  std::vector<test_case> all;
+  for (int i = 0; i < 2; ++i) {
+    const int64_t rows = size(2, 300), columns = size(2, 300);
+    add_shape(all, rows, columns);
+    const int64_t n = size(5, 20'000);
+    all.push_back(gather("copy_vectorized", std::to_string(n), n, -1, n, 1, 0));
+    all.push_back(points(n));
+  }
+  return all;
+}
+
+const lab::case_registration registration{"03_coalescing", cases, drawn_cases};
 
 }  // namespace

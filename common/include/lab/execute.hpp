@@ -61,9 +61,22 @@ struct response {
   std::vector<double> call_seconds, copy_seconds;  ///< action::time: pairs
 };
 
+/// Told when the inputs are needed and when the outputs are there, for whoever writes, reads and times from outside.
+/// On the host that is directly around the student's function; on a device, copies to and from it lie between.
+struct call_gate {
+  virtual ~call_gate() = default;
+  virtual void begin() {}
+  virtual void end() {}
+};
+
 /// Calls the entry in this process, on the device that this program was built for. Never throws for a fault of the
-/// student's code: that is `error`.
-response execute(const request& what);
+/// student's code: that is `error`. `gate` sees an end in any case, and a begin before it unless the request makes no
+/// sense.
+response execute(const request& what, call_gate& gate);
+inline response execute(const request& what) {
+  call_gate open;
+  return execute(what, open);
+}
 
 /// "sim" or "cuda": what `execute` runs the device part on.
 std::string backend_name();

@@ -1,0 +1,50 @@
+// A whole class: every submission of a folder, each graded by a process of its own, results into the grade book. Stop
+// it at any moment, in any way, and run the same command again.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "store.hpp"
+
+namespace grading {
+
+struct batch_job {
+  std::string id;
+  std::filesystem::path from;
+  grade_book::key key;
+};
+
+struct batch_options {
+  std::filesystem::path book;
+  int jobs = 1;
+  std::string round;
+  /// The command that grades one job and writes its result to the file with this name, at once (by rename).
+  std::function<std::vector<std::string>(const batch_job&, const std::filesystem::path& result)> worker;
+  bool slurm = false;
+  std::string slurm_options;  ///< further words for sbatch: --gpus=1 --constraint=h200
+  int attempts = 3;           ///< where the machine fails, not the submission
+  std::function<void(const std::string&)> progress = [](const std::string&) {};
+};
+
+struct batch_summary {
+  int graded = 0, known = 0;
+  std::vector<std::string> failed;  ///< ids, with why
+  double seconds = 0;
+};
+
+/// Folders and archives in a folder, one submission each, by name; hidden ones are left out.
+std::vector<batch_job> jobs_in(const std::filesystem::path& folder);
+
+/// Grades what the book does not have yet.
+batch_summary run_batch(const std::vector<batch_job>& jobs, const batch_options& options);
+
+/// Results that a worker of an earlier run left behind go into the book. Returns how many.
+int collect(grade_book& book, const std::filesystem::path& spool, const std::string& round);
+
+/// Where workers leave results for a round of this book.
+std::filesystem::path spool_of(const std::filesystem::path& book, const std::string& round);
+
+}  // namespace grading

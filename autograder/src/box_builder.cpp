@@ -1,0 +1,221 @@
+// One box compiles one file; one box links. What leaves a box is read here as data, never run here.
+#include "box_builder.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "command.hpp"
+#include "object_check.hpp"
+#include "sandbox.hpp"
+#include "sha256.hpp"
+#include "toml_file.hpp"
+
+namespace grading {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t largest_object = 32u << 20;
+
+/// A folder that is gone when its user is.
+struct scratch {
+  scratch() {
+    std::string name = (fs::temp_directory_path() / "build-XXXXXX").string();
+    if (!mkdtemp(name.data()))
+      throw std::runtime_error("cannot make a folder in " + fs::temp_directory_path().string());
+    path = name;
+    fs::create_directories(path / "in");
+    fs::create_directories(path / "out");
+    fs::permissions(path, fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec);
+  }
+  ~scratch() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  scratch(const scratch&) = delete;
+  scratch& operator=(const scratch&) = delete;
+  fs::path path;
+};
+
+/// A plain file that a box wrote; "" where it is missing, too large, or something else.
+std::string from_box(const fs::path& file) {
+  std::error_code error;
+  if (fs::symlink_status(file, error).type() != fs::file_type::regular || fs::file_size(file) > largest_object)
+    return {};
+  return text_of(file);
+}
+
+/// Diagnostics without colours and control characters, and without the box's paths.
+std::string plain(const std::string& text) {
+  std::string out;
+  for (const char c : text)
+    if (c == '\n' || c == '\t' || static_cast<unsigned char>(c) >= 32) out += c;
+  for (std::size_t at; (at = out.find("/in/")) != std::string::npos;) out.erase(at, 4);
+  constexpr std::size_t enough = 2000;
+  return out.substr(0, enough);
+}
+
+std::string joined(const std::vector<std::string>& reasons) {
+  constexpr std::size_t most = 5;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, reasons.size()); ++i) text += (i ? "\n" : "") + reasons[i];
+  if (reasons.size() > most) text += fmt::format("\nand {} more", reasons.size() - most);
+  return text;
+}
+
+}  // namespace
+
+box_builder::box_builder(const fs::path& recipe, fs::path cache, bool boxed, bool check, build_limits allowed)
+    : cache_(std::move(cache)), boxed_(boxed), check_(check), allowed_(allowed) {
+  if (!fs::exists(recipe))
+    throw input_error(fmt::format("there is no {}; configure and build first: ./course setup", recipe.string()));
+  const auto document = nlohmann::json::parse(text_of(recipe));
+  for (const auto& [key, list] : document.items()) recipe_[key] = list.get<words>();
+  fs::create_directories(cache_);
+  std::vector<std::string> ignored;
+  const callable may_call(recipe_.at("device").front());
+  std::set<std::string> wanted, there;
+  for (const std::string& object : recipe_.at("objects")) {
+    if (!fs::exists(object))
+      throw input_error(
+          fmt::format("{} is not built: cmake --build {}", object, recipe.parent_path().parent_path().string()));
+    const object_symbols symbols = read_object(text_of(object), ignored);
+    wanted.insert(symbols.undefined.begin(), symbols.undefined.end());
+    there.insert(symbols.defined.begin(), symbols.defined.end());
+    there.insert(symbols.weak.begin(), symbols.weak.end());
+  }
+  // What the staff calls and nobody else has is the contract.
+  for (const std::string& name : wanted)
+    if (!there.contains(name) && !may_call(name) && !name.starts_with("_ZN3lab") && !is_library_symbol(name))
+      contract_.push_back(name);
+  for (const char* key : {"cpp", "cu"}) tools_ += fmt::format("{} ", fmt::join(recipe_.at(key), " "));
+  for (const std::string& path : recipe_.at("readable"))
+    for (const auto& entry : fs::is_directory(path) ? std::vector<fs::path>(fs::recursive_directory_iterator(path), {})
+                                                    : std::vector<fs::path>{path})
+      if (fs::is_regular_file(entry)) tools_ += sha256(text_of(entry));
+  tools_ += output_of(grading::quoted(recipe_.at("link").front()) + " --version 2>/dev/null");
+}
+
+std::vector<fs::path> box_builder::runtime() const {
+  return {recipe_.at("runtime").begin(), recipe_.at("runtime").end()};
+}
+
+build_outcome box_builder::compile(const std::string& name, const std::string& text, fs::path& object) {
+  const std::string key = sha256(tools_ + name + '\0' + text);
+  object = cache_ / (key + ".o");
+  if (fs::exists(object)) return {true, {}};
+  const scratch place;
+  replace_file(place.path / "in" / name, text);
+  box what;
+  what.tools = true;
+  what.mounts = {{place.path / "in", "/in"}, {place.path / "out", "/out", true}};
+  for (const std::string& path : recipe_.at("readable")) what.mounts.push_back({path, path});
+  what.command = recipe_.at(name.ends_with(".cu") ? "cu" : "cpp");
+  const fs::path in = boxed_ ? fs::path("/in") : place.path / "in",
+                 out = boxed_ ? fs::path("/out") : place.path / "out";
+  for (const std::string& word :
+       {(in / name).string(), std::string("-c"), std::string("-o"), (out / "hand-in.o").string(),
+        std::string("-save-temps=obj"), std::string("-ftemplate-depth=256")})
+    what.command.push_back(word);
+  what.cpu_seconds = static_cast<int>(allowed_.wall.count());
+  const ran got = run_in(what, boxed_, allowed_.wall, allowed_.memory);
+  if (got.timed_out) return {false, fmt::format("{}: the compiler took more than {} s", name, allowed_.wall.count())};
+  if (got.out_of_memory)
+    return {false, fmt::format("{}: the compiler took more than {} MiB of memory", name, allowed_.memory >> 20)};
+  if (got.exit_code != 0) {
+    const std::string why = first_errors(plain(got.output));
+    return {false,
+            why.empty() ? fmt::format("{}: the compiler was stopped: it wrote or used more than it may", name) : why};
+  }
+  const std::string compiled = from_box(place.path / "out" / "hand-in.o");
+  if (compiled.empty()) return {false, name + ": the compiler wrote no object of less than 32 MiB"};
+  // The compiler marks inline assembly, wherever it comes from.
+  std::string assembly;
+  for (const auto& file : fs::directory_iterator(place.path / "out"))
+    if (file.path().extension() == ".s" && !file.path().filename().string().ends_with(".shared.s"))
+      assembly += from_box(file.path());
+  if (check_ && (assembly.empty() || assembly.starts_with("#APP") || assembly.find("\n#APP") != std::string::npos))
+    return {false, name + ": contains inline assembly, which nobody can check; write it in C++"};
+  replace_file(object, compiled);
+  return {true, {}};
+}
+
+build_outcome box_builder::expect_clean(const std::map<std::string, fs::path>& objects) const {
+  const callable may_call(recipe_.at("device").front());
+  std::map<std::string, object_symbols> symbols;
+  std::set<std::string> defined;
+  std::vector<std::string> complaints;
+  for (const auto& [name, object] : objects) {
+    std::vector<std::string> refused;
+    symbols[name] = read_object(text_of(object), refused);
+    for (const std::string& why : refused) complaints.push_back(name + ": " + why);
+    for (const auto* list : {&symbols[name].defined, &symbols[name].weak}) defined.insert(list->begin(), list->end());
+  }
+  for (const auto& [name, own] : symbols) {
+    for (const std::string& symbol : own.defined)
+      if (is_library_symbol(symbol) || may_call(symbol))
+        complaints.push_back(
+            fmt::format("{}: defines {}, which belongs to the system's libraries", name, demangled(symbol)));
+    for (const std::string& symbol : own.undefined)
+      if (!defined.contains(symbol) && !may_call(symbol))
+        complaints.push_back(
+            fmt::format("{}: calls {}, which a submission may not; the contract, the C and C++ "
+                        "libraries' computing functions and the CUDA runtime are there",
+                        name, demangled(symbol)));
+  }
+  for (const std::string& function : contract_)
+    if (!defined.contains(function)) complaints.push_back("undefined reference to " + demangled(function));
+  return {complaints.empty(), joined(complaints)};
+}
+
+build_outcome box_builder::build(const std::map<std::string, std::string>& sources, const fs::path& program) {
+  std::map<std::string, fs::path> objects;
+  std::string failures;
+  for (const auto& [name, text] : sources) {
+    const build_outcome one = compile(name, text, objects[name]);
+    if (!one.ok) failures += (failures.empty() ? "" : "\n") + one.message;
+  }
+  if (!failures.empty()) return {false, failures};
+  if (check_)
+    if (const build_outcome clean = expect_clean(objects); !clean.ok) return clean;
+
+  const scratch place;
+  std::string names, keep;
+  for (const auto& [name, object] : objects) {
+    fs::copy_file(object, place.path / "in" / (name + ".o"));
+    names += " " + grading::quoted(boxed_ ? "/in/" + name + ".o" : (place.path / "in" / (name + ".o")).string());
+  }
+  for (const std::string& function : contract_) keep += function + "\n";
+  replace_file(place.path / "in" / "contract", keep);
+  const std::string in = boxed_ ? "/in" : (place.path / "in").string(),
+                    out = boxed_ ? "/out" : (place.path / "out").string();
+  box what;
+  what.tools = true;
+  what.mounts = {{place.path / "in", "/in"}, {place.path / "out", "/out", true}};
+  std::string staff;
+  for (const char* key : {"objects", "libraries"})
+    for (const std::string& word : recipe_.at(key)) {
+      staff += " " + grading::quoted(word);
+      if (word.starts_with("/")) what.mounts.push_back({word, word});
+    }
+  // One object of which only the contract's functions are to be seen, without the code that would run before main.
+  what.command = {"/usr/bin/sh", "-ec",
+                  fmt::format("ld -r --force-group-allocation -o {0}/all.o{1}\n"
+                              "objcopy --keep-global-symbols={2}/contract --remove-section=.init_array.00099 "
+                              "--remove-section=.rela.init_array.00099 {0}/all.o {0}/sealed.o\n"
+                              "{3} -o {0}/runner {0}/sealed.o{4}",
+                              out, names, in, recipe_.at("link").front(), staff)};
+  const ran got = run_in(what, boxed_, allowed_.wall, allowed_.memory);
+  const std::string linked = got.exit_code == 0 ? from_box(place.path / "out" / "runner") : std::string{};
+  if (linked.empty()) return {false, "linking failed: " + first_errors(plain(got.output))};
+  replace_file(program, linked);
+  fs::permissions(program, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
+                               fs::perms::others_read | fs::perms::others_exec);
+  return {true, {}};
+}
+
+}  // namespace grading

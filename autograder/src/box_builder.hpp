@@ -1,0 +1,46 @@
+// The builder: compiles what was taken in, in a box that holds nothing else, checks what came out, and seals it so that
+// nothing but the contract's functions can be reached from outside.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "build.hpp"
+
+namespace grading {
+
+struct build_limits {
+  std::chrono::seconds wall{120};             ///< one file
+  std::size_t memory = std::size_t{4} << 30;  ///< in use
+};
+
+class box_builder {
+ public:
+  /// `recipe`: what add_lab wrote for this lab. `cache`: compiled objects by content. Throws input_error where the
+  /// recipe is missing.
+  box_builder(const std::filesystem::path& recipe, std::filesystem::path cache, bool boxed, bool check,
+              build_limits allowed);
+
+  /// Compiles the sources, by file name, and links `program`. A failure's message is for the student.
+  build_outcome build(const std::map<std::string, std::string>& sources, const std::filesystem::path& program);
+
+  /// What a runner reads while it runs.
+  std::vector<std::filesystem::path> runtime() const;
+
+ private:
+  using words = std::vector<std::string>;
+  build_outcome compile(const std::string& name, const std::string& text, std::filesystem::path& object);
+  build_outcome expect_clean(const std::map<std::string, std::filesystem::path>& objects) const;
+
+  std::map<std::string, words> recipe_;
+  std::filesystem::path cache_;
+  bool boxed_, check_;
+  build_limits allowed_;
+  std::string tools_;  ///< fingerprint
+  words contract_;     ///< mangled names of the functions that the staff's code calls
+};
+
+}  // namespace grading

@@ -1,0 +1,30 @@
+// What is taken from a submission: the files that the rubric names and nothing else, from a folder or an archive.
+// Everything odd is refused, each with its reason.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace grading {
+
+struct intake_limits {
+  std::size_t file_bytes = 256u << 10;
+  std::size_t archive_bytes = 8u << 20;    ///< as it comes
+  std::size_t unpacked_bytes = 64u << 20;  ///< of a compressed tar
+  std::size_t entries = 2000;              ///< files in a folder or an archive
+};
+
+struct taken {
+  std::map<std::string, std::string> files;  ///< by the rubric's name, UTF-8 without byte order mark
+  std::vector<std::string> missing;          ///< named by the rubric, not handed in
+  std::vector<std::string> refused;          ///< reasons, for the student; not empty: nothing may be graded
+  std::string sha256;                        ///< of all that was taken
+};
+
+/// `from` is a folder, .zip, .tar, .tar.gz or .tgz. Throws only where the machine fails.
+taken take_in(const std::filesystem::path& from, const std::vector<std::string>& wanted,
+              const intake_limits& limits = {});
+
+}  // namespace grading

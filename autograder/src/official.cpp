@@ -1,0 +1,159 @@
+// The judge of one submission, from what was handed in to a result.
+#include "official.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+
+#include "assess.hpp"
+#include "box_builder.hpp"
+#include "hints.hpp"
+#include "process_executor.hpp"
+#include "sandbox.hpp"
+#include "toml_file.hpp"
+
+namespace grading {
+namespace fs = std::filesystem;
+
+namespace {
+
+std::uint64_t secret_seed() {
+  std::uint64_t seed = 0;
+  if (getrandom(&seed, sizeof seed, 0) != sizeof seed) throw std::runtime_error("the system gives no random numbers");
+  return seed >> 1;  // any JSON reader can hold it
+}
+
+/// The taken files in a folder of their own, gone with the judge.
+struct staged {
+  staged() {
+    std::string name = (fs::temp_directory_path() / "judge-XXXXXX").string();
+    if (!mkdtemp(name.data()))
+      throw std::runtime_error("cannot make a folder in " + fs::temp_directory_path().string());
+    path = name;
+    fs::permissions(path, fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec);
+  }
+  ~staged() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  staged(const staged&) = delete;
+  staged& operator=(const staged&) = delete;
+  fs::path path;
+};
+
+/// One grader at a time measures on this machine; the others go on with everything else.
+class turn_to_measure {
+ public:
+  explicit turn_to_measure(const fs::path& file) : fd_(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
+    if (fd_ < 0) throw std::runtime_error("cannot open " + file.string());
+    while (flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
+  ~turn_to_measure() { close(fd_); }
+  turn_to_measure(const turn_to_measure&) = delete;  // owns the descriptor
+  turn_to_measure& operator=(const turn_to_measure&) = delete;
+
+ private:
+  int fd_;
+};
+
+/// Oddities that a person should look at.
+std::vector<std::string> flags_of(const result& r) {
+  std::vector<std::string> flags;
+  constexpr double above_ceiling = 1.05;
+  for (const item_result& item : r.items)
+    if (item.kind == "throughput" && item.figure && *item.figure > above_ceiling)
+      flags.push_back(
+          fmt::format("{}: {:.2f} {}, faster than the machine should be", item.id, *item.figure, item.what));
+  return flags;
+}
+
+}  // namespace
+
+result grade_official(const lab_folder& lab, const std::string& id, const fs::path& from,
+                      const official_options& options) {
+  const bool boxed = sandbox_obstacle().empty();
+  if (!boxed && !options.unsafe)
+    throw input_error("official grading needs a sandbox: " + sandbox_obstacle() +
+                      "; or, for code that you trust, --unsafe, which the result will say");
+  const auto start = std::chrono::steady_clock::now();
+  result out;
+  out.seed = options.seed ? options.seed : secret_seed();
+  std::vector<lab::test_case> cases = lab::cases_of(lab.name);
+  for (lab::test_case& drawn : lab::drawn_cases_of(lab.name, out.seed)) {
+    const bool known = std::any_of(cases.begin(), cases.end(), [&](const auto& c) { return c.id == drawn.id; });
+    if (!known) cases.push_back(std::move(drawn));
+  }
+  const rubric rules = parse_rubric(text_of(lab.path / "rubric.toml"), "rubric.toml", cases, lab.path);
+  out.lab = lab.name;
+  out.lab_title = rules.title;
+  out.lab_version = rules.version;
+  out.submission = id;
+  out.path = from.string();
+  out.machine = this_machine();
+  out.date = now_rfc3339();
+  out.official = true;
+  out.sandboxed = boxed;
+
+  options.progress("taking in");
+  const taken in = take_in(from, rules.handin);
+  out.taken = in.sha256;
+  const staged place;
+  bench on;
+  on.rules = &rules;
+  on.pairs = options.pairs;
+  on.predictions = place.path / "predictions.toml";
+  on.without_cuda = "official grading of GPU throughput is not set up on this machine";
+  std::string failure;
+  if (!in.refused.empty()) {
+    failure = "refused: " + in.refused.front();
+    out.outcome = "refused";
+  } else {
+    options.progress("building");
+    std::map<std::string, std::string> sources;
+    for (const std::string& name : rules.handin) {
+      const auto handed = in.files.find(name);
+      const std::string text = handed != in.files.end() ? handed->second : text_of(lab.path / name);
+      if (name.ends_with(".toml"))
+        replace_file(place.path / name, text);
+      else
+        sources[name] = text;
+    }
+    for (const std::string& name : in.missing)
+      out.notes.push_back(name + " was not handed in; the skeleton was graded in its place");
+    box_builder make(options.build / "recipes" / (lab.name + ".json"), options.build / "official" / "objects", boxed,
+                     options.check_objects, {options.build_limit, options.memory});
+    const build_outcome built = make.build(sources, place.path / "runner");
+    if (!built.ok) failure = built.message;
+    out.outcome = built.ok ? "graded" : "build_failed";
+    on.subjects.push_back(std::make_unique<subject>(
+        "sim",
+        std::make_unique<process_executor>(place.path / "runner", limits{options.call_limit, options.memory}, boxed,
+                                           make.runtime()),
+        out.seed));
+  }
+  on.staff = std::make_unique<process_executor>(options.build / "bin" / "staff_runner",
+                                                limits{options.call_limit, std::size_t{6} << 30, true}, boxed);
+  for (const item& i : rules.items) {
+    if (!options.items.empty() && !options.items.contains(i.id)) continue;
+    options.progress(i.id);
+    std::optional<turn_to_measure> turn;
+    if (i.kind == item_kind::throughput && failure.empty()) turn.emplace(options.build / "official" / "measuring.lock");
+    out.items.push_back(failure.empty() ? assess(i, on) : not_built(i, failure));
+    if (out.items.back().verdict == verdict::inconclusive) out.outcome = "infra_error";
+  }
+  if (!on.without_cuda.empty()) out.notes.push_back(on.without_cuda);
+  if (!boxed) out.notes.emplace_back("graded without a sandbox");
+  add_hints(out.items, read_hints(lab.path / "hints.toml"));
+  for (const auto& s : on.subjects) out.printed += s->output();
+  out.flags = flags_of(out);
+  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return out;
+}
+
+}  // namespace grading

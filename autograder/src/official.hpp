@@ -1,0 +1,34 @@
+// Official grading of one submission: intake, builder and runner in boxes, and a judge that owns everything else.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <set>
+#include <string>
+
+#include "intake.hpp"
+#include "result.hpp"
+#include "submission.hpp"
+
+namespace grading {
+
+struct official_options {
+  std::filesystem::path build;                ///< build directory: recipes, staff objects, cached objects
+  bool unsafe = false;                        ///< without sandbox where there is none; the result says so
+  bool check_objects = true;                  ///< off in tests of the walls behind it
+  std::chrono::seconds call_limit{10};        ///< wall-clock time of one call
+  std::chrono::seconds build_limit{120};      ///< of one file
+  std::size_t memory = std::size_t{4} << 30;  ///< bytes in use, of a runner and of a compiler
+  int pairs = 21;
+  std::set<std::string> items;  ///< only these; all where empty
+  std::uint64_t seed = 0;       ///< 0: from the operating system
+  std::function<void(const std::string&)> progress = [](const std::string&) {};
+};
+
+/// Throws input_error where official grading cannot run here, std::runtime_error for faults of the grader. Whatever the
+/// submission does comes out as a result.
+result grade_official(const lab_folder& lab, const std::string& id, const std::filesystem::path& from,
+                      const official_options& options);
+
+}  // namespace grading

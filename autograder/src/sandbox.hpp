@@ -1,0 +1,69 @@
+// A box for programs that nobody trusts: bubblewrap's namespaces, a system call filter, resource limits, and a user of
+// its own. Nothing of the machine is in it but /usr and what is mounted by name; no network; no descriptors but those
+// that are handed in.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace grading {
+
+struct box {
+  struct mount {
+    std::filesystem::path from, to;
+    bool writable = false;
+  };
+  std::vector<std::string> command;
+  std::vector<mount> mounts;
+  bool tools = false;      ///< /usr/bin too, and child processes: to compile; otherwise libraries and threads only
+  int cpu_seconds = 60;    ///< of one process
+  int processes = 256;     ///< and threads
+  std::size_t memory = 0;  ///< bytes of address space of one process; 0: not limited here
+  std::size_t file = 64u << 20;  ///< largest file that it may write
+};
+
+/// One descriptor of ours, and the number under which the child has it.
+struct handed_down {
+  int ours = -1;
+  int theirs = -1;
+};
+
+/// "" where boxes work on this machine; otherwise why they do not and what to do about it. Tried once.
+const std::string& sandbox_obstacle();
+
+/// A started program. Move it into whoever waits for it.
+struct child {
+  int process = -1;  ///< the box, or the program itself where there is none
+  int death = -1;    ///< descriptor that is readable once it has ended
+  int output = -1;   ///< what it prints, both streams; never blocks
+};
+
+/// Starts the command, boxed or (where `boxed` is false, for graders of trusted code) bare. Standard input is empty.
+/// Throws std::runtime_error where it cannot be started.
+child start(const box& what, bool boxed, const std::vector<handed_down>& descriptors = {});
+
+/// The one program in the box that is not the box itself; -1 where there is none.
+int program_in(int box_process);
+
+/// Bytes of memory that the process and everything below it have in use.
+std::size_t memory_of_tree(int process);
+
+/// Seconds that the process's first thread was ready to run and did not, by the kernel's account.
+double waited_by(int process);
+
+/// Stops every thread of the process, and waits until all have stopped. False where it is gone.
+bool freeze(int process);
+void thaw(int process);
+
+struct ran {
+  int exit_code = 0;  ///< 128 + signal where a signal ended it
+  bool timed_out = false, out_of_memory = false;
+  std::string output;  ///< first 64 KiB
+};
+
+/// Runs the command to its end, and kills it when it takes longer or more memory than it may.
+ran run_in(const box& what, bool boxed, std::chrono::milliseconds wall, std::size_t memory_in_use);
+
+}  // namespace grading

@@ -1,0 +1,238 @@
+// The grade book and the batch under kills, full disks, damage and company.
+#include "batch.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <random>
+#include <set>
+
+#include "toml_file.hpp"
+
+namespace {
+
+using namespace grading;
+namespace fs = std::filesystem;
+
+result graded(const std::string& submission, double points, const std::string& taken = "t") {
+  result r;
+  r.lab = "03_coalescing";
+  r.lab_version = "v";
+  r.submission = submission;
+  r.taken = taken;
+  r.outcome = "graded";
+  r.official = true;
+  item_result item;
+  item.id = item.title = item.kind = "x";
+  item.verdict = verdict::pass;
+  item.points = points;
+  item.max_points = 100;
+  r.items.push_back(item);
+  return r;
+}
+
+batch_job job(const std::string& id) { return {id, "/nowhere", {"03_coalescing", id, "t", "v", ""}}; }
+
+struct Book : testing::Test {
+  fs::path folder = fs::temp_directory_path() / ("book_" + std::to_string(getpid()));
+  fs::path file = folder / "grades.sqlite";
+  void SetUp() override {
+    fs::remove_all(folder);
+    fs::create_directories(folder);
+  }
+  void TearDown() override { fs::remove_all(folder); }
+
+  /// A worker that takes a few milliseconds and writes what a grader would.
+  batch_options quick(int jobs) {
+    replace_file(folder / "worker.sh",
+                 "sleep 0.00$(($$ % 10))\n"
+                 "sed \"s/WHO/$1/\" \"$3\" > \"$2.$$\" && mv \"$2.$$\" \"$2\"\n");
+    replace_file(folder / "answer.json", to_json(graded("WHO", 50)));
+    batch_options options;
+    options.book = file;
+    options.jobs = jobs;
+    options.worker = [this](const batch_job& j, const fs::path& result) {
+      return std::vector<std::string>{"/bin/sh", (folder / "worker.sh").string(), j.id, result.string(),
+                                      (folder / "answer.json").string()};
+    };
+    return options;
+  }
+  std::vector<std::string> everybody() const {
+    std::vector<std::string> ids;
+    for (const result& r : grade_book(file).history()) ids.push_back(r.submission);
+    std::sort(ids.begin(), ids.end());
+    return ids;
+  }
+};
+
+TEST_F(Book, KeepsEachResultOnceAndForEver) {
+  grade_book book(file);
+  EXPECT_TRUE(book.add(graded("ann", 50), ""));
+  EXPECT_FALSE(book.add(graded("ann", 60), "")) << "the same files were graded already";
+  EXPECT_TRUE(book.add(graded("ann", 40, "other files"), ""));
+  EXPECT_TRUE(book.add(graded("bob", 10), ""));
+  EXPECT_EQ(book.history().size(), 3u);
+  EXPECT_NE(system(("sqlite3 " + file.string() + " 'update results set score = 100' 2>/dev/null").c_str()), 0);
+  EXPECT_EQ(grade_book(file).history().size(), 3u);
+}
+
+TEST_F(Book, TheBestCountsUntilTheDeadlineRoundDecides) {
+  grade_book book(file);
+  book.add(graded("ann", 50, "1"), "");
+  book.add(graded("ann", 80, "2"), "");
+  book.add(graded("ann", 70, "3"), "");
+  ASSERT_EQ(book.that_count().size(), 1u);
+  EXPECT_EQ(book.that_count()[0].score(), 80);
+  EXPECT_TRUE(book.add(graded("ann", 78, "2"), "deadline"));
+  EXPECT_EQ(book.that_count()[0].score(), 78);
+}
+
+TEST_F(Book, AnInfraErrorIsNotedAndDecidesNothing) {
+  grade_book book(file);
+  result r = graded("ann", 0);
+  r.outcome = "infra_error";
+  const grade_book::key key{r.lab, r.submission, r.taken, r.lab_version, ""};
+  book.add(r, "");
+  book.add(r, "");
+  EXPECT_FALSE(book.has(key));
+  EXPECT_EQ(book.infra_errors(key), 2);
+  EXPECT_TRUE(book.that_count().empty());
+  book.add(graded("ann", 30), "");
+  EXPECT_TRUE(book.has(key));
+}
+
+TEST_F(Book, SaysThatItIsDamaged) {
+  {
+    grade_book book(file);
+    for (int i = 0; i < 50; ++i) book.add(graded("s" + std::to_string(i), 1), "");
+  }
+  {
+    std::fstream out(file, std::ios::in | std::ios::out | std::ios::binary);
+    out.seekp(5000);
+    out << std::string(20'000, 'x');
+  }
+  try {
+    grade_book book(file);
+    FAIL() << "a damaged book was opened";
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find("is damaged"), std::string::npos) << error.what();
+  }
+  std::ofstream(file) << "this is no database at all, but long enough to be taken for one";
+  EXPECT_THROW(grade_book{file}, std::runtime_error);
+}
+
+TEST_F(Book, AFullDiskLosesNothing) {
+  {
+    grade_book book(file);
+    book.add(graded("before", 1), "");
+  }
+  const pid_t child = fork();
+  if (child == 0) {  // the largest file that this process may write is little more than the book
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit most{fs::file_size(file) + 4096, fs::file_size(file) + 4096};
+    setrlimit(RLIMIT_FSIZE, &most);
+    int code = 1;
+    try {
+      grade_book book(file);
+      for (int i = 0; i < 100; ++i) book.add(graded("during" + std::to_string(i), 1), "");
+    } catch (const std::runtime_error& error) {
+      code = std::string(error.what()).find("is the disk full?") != std::string::npos ? 42 : 2;
+    }
+    _exit(code);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 42);
+  grade_book book(file);
+  EXPECT_FALSE(book.history().empty());
+  EXPECT_EQ(book.history()[0].submission, "before");
+  EXPECT_TRUE(book.add(graded("after", 1), ""));
+}
+
+TEST_F(Book, KillsAtAnyMomentLoseAndDoubleNothing) {
+  std::vector<batch_job> jobs;
+  for (int i = 0; i < 1500; ++i) jobs.push_back(job(fmt::format("s{:04}", i)));
+  std::mt19937 random(7);
+  int killed = 0, finished = 0;
+  std::size_t before = 0;
+  while (killed < 200 && finished < 3) {
+    const pid_t batch = fork();
+    if (batch == 0) {
+      setpgid(0, 0);
+      run_batch(jobs, quick(2));
+      _exit(0);
+    }
+    setpgid(batch, batch);
+    usleep(5'000 + random() % 30'000);
+    // The batch alone, which leaves workers behind, or all of it.
+    if (waitpid(batch, nullptr, WNOHANG) == batch) {
+      ++finished;
+      continue;
+    }
+    kill(killed % 3 ? batch : -batch, SIGKILL);
+    waitpid(batch, nullptr, 0);
+    ++killed;
+    const auto now = everybody();
+    EXPECT_GE(now.size(), before);
+    before = now.size();
+  }
+  const batch_summary last = run_batch(jobs, quick(2));
+  EXPECT_TRUE(last.failed.empty());
+  const auto ids = everybody();
+  EXPECT_EQ(ids.size(), jobs.size());
+  EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), jobs.size());
+  EXPECT_EQ(killed, 200);
+}
+
+TEST_F(Book, KilledWorkersAreStartedAgain) {
+  batch_options options = quick(3);
+  replace_file(folder / "worker.sh",
+               "if [ ! -e \"$2.once\" ]; then touch \"$2.once\"; kill -9 $$; fi\n"
+               "sed \"s/WHO/$1/\" \"$3\" > \"$2.$$\" && mv \"$2.$$\" \"$2\"\n");
+  EXPECT_EQ(run_batch({job("a"), job("b"), job("c")}, options).graded, 3);
+  replace_file(folder / "worker.sh", "echo no disk; exit 2\n");
+  const batch_summary bad = run_batch({job("d")}, options);
+  EXPECT_EQ(bad.failed, std::vector<std::string>{"d: exit code 2: no disk (3 times)"});
+}
+
+TEST_F(Book, TwoGradersShareABook) {
+  std::vector<batch_job> jobs;
+  for (int i = 0; i < 60; ++i) jobs.push_back(job(fmt::format("s{:03}", i)));
+  std::vector<pid_t> graders;
+  for (int g = 0; g < 2; ++g) {
+    graders.push_back(fork());
+    if (graders.back() == 0) {
+      int code = 1;
+      try {
+        code = run_batch(jobs, quick(2)).failed.empty() ? 0 : 2;
+      } catch (const std::exception& error) {
+        fmt::print("{}\n", error.what());
+      }
+      std::fflush(stdout);
+      _exit(code);
+    }
+  }
+  for (const pid_t g : graders) {
+    int status = 0;
+    waitpid(g, &status, 0);
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+  }
+  EXPECT_EQ(everybody().size(), jobs.size());
+}
+
+TEST_F(Book, FindsTheSubmissionsOfAFolder) {
+  for (const char* name : {"ann", "bob.zip", "cat.tar.gz", ".hidden"}) replace_file(folder / "class" / name, "x");
+  std::vector<std::string> ids;
+  for (const batch_job& j : jobs_in(folder / "class")) ids.push_back(j.id);
+  EXPECT_EQ(ids, (std::vector<std::string>{"ann", "bob", "cat"}));
+  replace_file(folder / "class" / "ann.zip", "x");
+  EXPECT_THROW(jobs_in(folder / "class"), input_error);
+}
+
+}  // namespace

@@ -1,0 +1,173 @@
+// The box from inside, and the check of objects. Where this machine has no boxes the tests say so and are skipped.
+#include "sandbox.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "command.hpp"
+#include "object_check.hpp"
+#include "process_executor.hpp"
+#include "toml_file.hpp"
+
+namespace {
+
+using namespace grading;
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+struct Sandbox : testing::Test {
+  void SetUp() override {
+    if (!sandbox_obstacle().empty()) GTEST_SKIP() << sandbox_obstacle();
+  }
+  static ran sh(const std::string& script, std::chrono::milliseconds wall = 20s, std::size_t memory = 1u << 30) {
+    box what;
+    what.tools = true;
+    what.processes = 32;
+    what.file = 1 << 20;
+    what.command = {"/usr/bin/bash", "-c", script};
+    return run_in(what, true, wall, memory);
+  }
+};
+
+TEST_F(Sandbox, HoldsNothingOfTheMachine) {
+  EXPECT_EQ(sh("id -u; hostname; ls /; ls /etc /tmp | tr '\\n' ' '").output.substr(0, 10), "65534\nbox\n");
+  EXPECT_EQ(sh("ls -d /root /home /work /var /etc/passwd 2>/dev/null").output, "");
+  EXPECT_EQ(sh("ls /proc | grep -c '^[0-9]'").output, "4\n") << "its own processes only";
+  EXPECT_EQ(sh("env | sort | tr '\\n' ' '").output.find("HOME=/tmp LC_ALL=C.UTF-8"), 0u);
+  EXPECT_EQ(sh("ls -l /proc/self/fd | wc -l").output, "5\n") << "0, 1, 2 and the listing's own";
+}
+
+TEST_F(Sandbox, HasNoNetworkAndNoKernelDoors) {
+  EXPECT_NE(sh("exec 3<>/dev/tcp/127.0.0.1/22").exit_code, 0);
+  EXPECT_NE(sh("unshare -U true").exit_code, 0);
+  EXPECT_EQ(sh("grep Seccomp: /proc/self/status").output, "Seccomp:\t2\n");
+  EXPECT_EQ(sh("grep CapEff /proc/self/status").output, "CapEff:\t0000000000000000\n");
+}
+
+TEST_F(Sandbox, KeepsLimits) {
+  EXPECT_TRUE(sh("sleep 100", 300ms).timed_out);
+  EXPECT_TRUE(sh("x=$(head -c 300M /dev/zero | tr '\\0' x)", 20s, 100u << 20).out_of_memory);
+  EXPECT_NE(sh("head -c 2M /dev/zero > /tmp/x").exit_code, 0) << "largest file";
+  EXPECT_LE(sh("yes").output.size(), 64u << 10) << "and it ends, by its time";
+}
+
+TEST_F(Sandbox, AForkBombStaysInside) {
+  const auto start = std::chrono::steady_clock::now();
+  sh(":(){ :|:& };:; sleep 1", 3s);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 10s);
+}
+
+TEST_F(Sandbox, NothingOutlivesTheBox) {
+  const std::string mark = "313" + std::to_string(getpid());
+  sh("sleep " + mark + " & disown; setsid sleep " + mark + " & disown; exit 0");
+  usleep(200'000);
+  EXPECT_EQ(output_of("ps ax | grep '[s]leep " + mark + "'"), "");
+}
+
+TEST_F(Sandbox, ARunnerAnswersFromItsBoxAndIsFrozenBetween) {
+  process_executor e(FAKE_RUNNER, {10s}, true);
+  lab::request ask;
+  ask.entry = "nothing";
+  EXPECT_EQ(e.run(ask).end, answer::ending::answered);
+  EXPECT_EQ(e.run(ask).end, answer::ending::answered);
+  ask.entry = "abort";
+  EXPECT_EQ(e.run(ask).what, "the program was ended by SIGABRT (Aborted)");
+  ask.entry = "files";
+  EXPECT_EQ(e.run(ask).response.error, "0 1 2 3 4 ");
+  ask.entry = "hang";
+  process_executor slow(FAKE_RUNNER, {200ms}, true);
+  EXPECT_EQ(slow.run(ask).end, answer::ending::timed_out);
+}
+
+TEST(Freeze, StopsEveryThread) {
+  const fs::path program = fs::temp_directory_path() / ("freeze_" + std::to_string(getpid()));
+  box what;
+  what.command = {"/usr/bin/bash", "-c", "while :; do :; done"};
+  const child c = start(what, false);
+  ASSERT_TRUE(freeze(c.process));
+  const auto cpu = [&] {
+    std::ifstream in("/proc/" + std::to_string(c.process) + "/schedstat");
+    unsigned long long ran = 0;
+    in >> ran;
+    return ran;
+  };
+  const auto before = cpu();
+  usleep(50'000);
+  EXPECT_EQ(cpu(), before);
+  thaw(c.process);
+  usleep(50'000);
+  EXPECT_GT(cpu(), before);
+  kill(-c.process, SIGKILL);
+}
+
+struct Object : testing::Test {
+  fs::path folder = fs::temp_directory_path() / ("object_" + std::to_string(getpid()));
+  void SetUp() override { fs::create_directories(folder); }
+  void TearDown() override { fs::remove_all(folder); }
+  std::string compiled(const std::string& source) {
+    std::ofstream(folder / "x.cpp") << source;
+    EXPECT_EQ(run_command("c++ -std=c++20 -O2 -c -o " + (folder / "x.o").string() + " " + (folder / "x.cpp").string()),
+              0);
+    return text_of(folder / "x.o");
+  }
+  std::string refused(const std::string& source) {
+    std::vector<std::string> why;
+    read_object(compiled(source), why);
+    return why.empty() ? "" : why.front();
+  }
+};
+
+TEST_F(Object, OrdinaryCodeIsFine) {
+  EXPECT_EQ(refused("#include <vector>\n#include <cmath>\nstatic const float t[] = {1, 2};\nthread_local int calls;\n"
+                    "float f(int i) { static std::vector<float> v(3); ++calls; return std::exp(v.at(i)) + t[i & 1]; }"),
+            "");
+}
+
+TEST_F(Object, SaysWhatIsNot) {
+  EXPECT_NE(refused("#include <iostream>\nvoid f() { std::cout << 1; }").find("runs code before main"),
+            std::string::npos);
+  EXPECT_NE(refused("volatile int x; __attribute__((destructor)) void f() { x = 1; }").find("runs code before main"),
+            std::string::npos);
+  EXPECT_NE(refused("__attribute__((section(\".text\"))) const char code[] = {1};\nconst char* f() { return code; }")
+                .find("is data among the code"),
+            std::string::npos);
+  EXPECT_NE(refused("__attribute__((section(\"own\"))) int x = 1;").find("a section 'own' of its own"),
+            std::string::npos);
+  EXPECT_NE(refused("extern \"C\" { static void* r() { return 0; } void g() __attribute__((ifunc(\"r\"))); }\n"
+                    "__attribute__((used)) static void (*keep)() = g;")
+                .find("chosen when the program loads"),
+            std::string::npos);
+}
+
+TEST_F(Object, ReadsNothingBeyondADamagedFile) {
+  const std::string good = compiled("int f(int x) { return x; }");
+  std::vector<std::string> why;
+  for (std::size_t i = 0; i < good.size(); i += 3) {
+    read_object(std::string_view(good).substr(0, i), why);
+    std::string bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ 0xFF);
+    read_object(bad, why);
+  }
+  why.clear();
+  read_object("not an object", why);
+  EXPECT_EQ(why, std::vector<std::string>{"the object file makes no sense"});
+}
+
+TEST_F(Object, KnowsWhatMayBeCalled) {
+  std::ofstream(folder / "device.h") << "cudaError_t cudaMalloc(void**, size_t);\nvoid launch(const char*);\n";
+  fs::remove(folder / "x.o");
+  const callable may(folder);
+  for (const char* yes : {"memcpy", "expf", "_Znwm", "_ZSt20__throw_length_errorPKc", "cudaMalloc",
+                          "_ZN3sim6launchEPKc", "__cxa_guard_acquire", "_ZNSt13runtime_errorC2EPKc", "printf"})
+    EXPECT_TRUE(may(yes)) << yes;
+  for (const char* no :
+       {"fork", "open", "fopen", "syscall", "dlsym", "pthread_create", "_ZNSt6thread15_M_start_threadESt10unique",
+        "_ZN3sim10launch_logEv", "mprotect", "getenv", "cudaGetLastError", "_ZN7grading8read_allEv",
+        "_ZNSt14basic_ofstreamIcE4openEv", "_ZNSt10filesystem6removeERKv", "write", "kill", "signal"})
+    EXPECT_FALSE(may(no)) << no;
+}
+
+}  // namespace
