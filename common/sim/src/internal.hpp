@@ -57,6 +57,7 @@ const allocation* find_allocation(std::uintptr_t address);
 /// The last allocation that begins at or before the address, live or freed; null where there is none.
 const allocation* nearest_allocation(std::uintptr_t address, bool* freed);
 void mark_valid(std::uintptr_t begin, std::size_t bytes);
+bool is_valid(std::uintptr_t begin, std::size_t bytes);
 /// Frees the live allocation that begins here; false where there is none.
 bool release(std::uintptr_t begin);
 void free_everything();
@@ -65,6 +66,8 @@ std::vector<allocation>& registered_host_memory();
 /// What the host did wrong, in a sentence each, for the account at the program's end.
 void note_host_fault(std::string what);
 const std::vector<std::string>& host_faults();
+/// A launch that failed and for whose error nobody has asked yet; empty where there is none.
+std::string unchecked_launch();
 
 /// One array in shared memory: its place relative to the thread pointer.
 struct shared_array {
@@ -180,6 +183,7 @@ struct launch_counts {
   bool hands_over_global = false, hands_over_shared = false;  ///< or volatile accesses, or locks, in this memory
   void add(const launch_counts& other);
   void add(const fault_report& report);
+  void scale(double factor);  ///< to all blocks from those observed
 };
 
 struct launched {
@@ -190,6 +194,7 @@ struct launched {
   double modelled_seconds = 0;
   bool aborted = false;
   std::uint16_t first_epoch = 0, last_epoch = 0;
+  std::uint64_t observed_blocks = 0;  ///< with SIM_SAMPLE fewer than the grid has; counts are scaled
 };
 
 /// Every launch since the program began, oldest first.
@@ -222,6 +227,8 @@ source_line line_of(std::uintptr_t pc);
 bool in_kernel();
 /// Ends the kernel that calls.
 [[noreturn]] void stop_kernel(fault what, const void* pc, const std::string& detail);
+/// Every how many blocks one is observed (SIM_SAMPLE); 1 where all are.
+std::uint64_t sampling();
 /// Runs all blocks and fills `counts`, `aborted` and `static_shared_bytes`.
 void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t frame_bytes);
 /// A program counter in the kernel that `body` would run; 0 where it is not traced.

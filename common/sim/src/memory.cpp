@@ -152,6 +152,12 @@ const allocation* nearest_allocation(std::uintptr_t address, bool* freed) {
   return *freed ? gone : live;
 }
 
+bool is_valid(std::uintptr_t begin, std::size_t bytes) {
+  for (std::uintptr_t b = begin - heap_base; b < begin - heap_base + bytes; ++b)
+    if (!((shadow().valid[b / word_bytes] >> (b % word_bytes)) & 1)) return false;
+  return true;
+}
+
 void mark_valid(std::uintptr_t begin, std::size_t bytes) {
   std::uint8_t* valid = shadow().valid;
   const std::uintptr_t first = begin - heap_base, last = first + bytes;

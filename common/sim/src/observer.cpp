@@ -39,6 +39,17 @@ void launch_counts::add(const launch_counts& o) {
   hands_over_shared |= o.hands_over_shared;
 }
 
+void launch_counts::scale(double factor) {
+  const auto apply = [factor](std::uint64_t& n) {
+    n = static_cast<std::uint64_t>(static_cast<double>(n) * factor + 0.5);
+  };
+  for (auto& [key, c] : sites)
+    for (std::uint64_t* n :
+         {&c.requests, &c.lanes, &c.bytes, &c.sectors, &c.ideal_sectors, &c.wavefronts, &c.ideal_wavefronts})
+      apply(*n);
+  for (std::uint64_t* n : {&unique_loaded_sectors, &unique_stored_sectors, &barriers, &collectives}) apply(*n);
+}
+
 namespace {
 
 /// Lanes of a warp access consecutive elements in order.
@@ -292,7 +303,9 @@ void observer::global_lane(std::uint64_t site, std::uintptr_t address, std::uint
   std::uint8_t* valid = shadow().valid;
   for (std::uintptr_t b = address - heap_base; b < address - heap_base + bytes; ++b) {
     const auto bit = static_cast<std::uint8_t>(1u << (b % word_bytes));
-    if (op != operation::store && !(__atomic_load_n(valid + b / word_bytes, __ATOMIC_RELAXED) & bit)) {
+    // Blocks that are not observed leave no mark where they write.
+    if (op != operation::store && sampling() == 1 &&
+        !(__atomic_load_n(valid + b / word_bytes, __ATOMIC_RELAXED) & bit)) {
       report(fault::uninitialised, site, space::global, where, lane, address);
       return;
     }

@@ -210,6 +210,9 @@ void settle_reports(launched& what) {
   std::erase_if(faults, [&](const auto& entry) {
     const fault_report& r = entry.second;
     if (r.what == fault::global_race || r.what == fault::stream_race) return c.fenced || c.hands_over_global;
+    // What a block hands over is marked as written a little later than it is.
+    if (r.what == fault::uninitialised && r.where == space::global)
+      return (c.fenced || c.hands_over_global) && is_valid(r.address, site_bytes(r.site));
     return r.what == fault::shared_race && r.detail.empty() && c.fenced && c.hands_over_shared;
   });
   std::erase_if(faults, [&](const auto& entry) {
@@ -339,14 +342,40 @@ std::string quotient(std::uint64_t a, std::uint64_t b) {
   return b == 0 ? "-" : fmt::format("{:.2f}", static_cast<double>(a) / static_cast<double>(b));
 }
 
+/// What checkers found in kernels and in host code; how many errors.
+int print_faults() {
+  std::vector<std::string> errors;
+  for (const launched& l : launch_log())
+    for (const auto& [key, r] : l.counts.faults) errors.push_back(describe(l, r));
+  errors.insert(errors.end(), host_faults().begin(), host_faults().end());
+  if (const std::string unchecked = unchecked_launch(); !unchecked.empty()) errors.push_back(unchecked);
+  std::map<std::string, std::pair<int, std::size_t>> leaks;  // by line: how often, how many bytes
+  for (const allocation& a : live_allocations()) {
+    const source_line at = line_of(a.pc);
+    auto& [times, bytes] = leaks[fmt::format("{}:{}", at.file, at.line)];
+    ++times;
+    bytes += a.end - a.begin;
+  }
+  if (!errors.empty() || !leaks.empty()) fmt::print(stderr, "\n");
+  for (const std::string& e : errors) fmt::print(stderr, "error: {}\n", e);
+  for (const auto& [line, leak] : leaks)
+    fmt::print(stderr, "warning: {}: {} bytes never freed{}; call cudaFree\n", line, leak.second,
+               leak.first > 1 ? fmt::format(" ({} times)", leak.first) : "");
+  return static_cast<int>(errors.size());
+}
+
 void print_account() {
   const auto& log = launch_log();
   if (log.empty()) {
     fmt::print(stderr, "simulated device: no kernel ran\n");
+    const int errors = print_faults();
+    std::fflush(stderr);
+    if (errors > 0) _exit(1);
     return;
   }
-  fmt::print(stderr, "\nsimulated {}, {} launches. Counts are exact, times are modelled.\n\n", described_device().name,
-             log.size());
+  fmt::print(stderr, "\nsimulated {}, {} launches. Counts are {}, times are modelled.\n\n", described_device().name,
+             log.size(),
+             sampling() > 1 ? fmt::format("estimates from one block in {}", sampling()) : std::string("exact"));
   fmt::print(stderr, "{:28} {:>12} {:>9} {:>10} {:>8} {:>8} {:>9} {:>13}\n", "kernel", "grid", "block", "requests",
              "ld s/r", "st s/r", "conflicts", "modelled us");
   for (const launched& l : log) {
@@ -381,14 +410,9 @@ void print_account() {
                shared ? "" : quotient(c.sectors, c.requests), shared ? quotient(c.wavefronts, c.requests) : "",
                quotient(c.ideal, c.requests));
   }
-  int faults = 0;
-  for (const launched& l : log)
-    for (const auto& [key, r] : l.counts.faults) {
-      if (faults++ == 0) fmt::print(stderr, "\n");
-      fmt::print(stderr, "error: {}\n", describe(l, r));
-    }
+  const int errors = print_faults();
   std::fflush(stderr);
-  if (faults > 0) _exit(1);
+  if (errors > 0) _exit(1);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ struct runtime_state {
   std::mutex mutex;
   cudaError_t last = cudaSuccess, sticky = cudaSuccess;
   std::size_t dynamic_shared_limit = default_shared_bytes;
+  std::string refused_launch;  // the last one, until the program asks for the error
   std::size_t limits[7] = {1024, std::size_t{1} << 20, std::size_t{8} << 20, 2, 2048, 64, 0};  // as on a fresh H100
   unsigned device_flags = 0;
   std::vector<launched> log;
@@ -113,6 +114,34 @@ cudaError_t set_kernel_attribute(const void*, cudaFuncAttribute attribute, int v
   return cudaSuccess;
 }
 
+namespace {
+
+/// A launch that cannot be. CUDA says so only to those who ask.
+void refuse_launch(const char* kernel, cudaError_t error, const std::string& why, const void* pc) {
+  const source_line at = line_of(reinterpret_cast<std::uintptr_t>(pc));
+  if (!state().refused_launch.empty()) note_host_fault(state().refused_launch);
+  state().refused_launch =
+      fmt::format("{}:{}: launch of {} failed with {}: {}; nobody asked: call cudaGetLastError() behind the launch",
+                  at.file, at.line, kernel, cudaGetErrorName(error), why);
+  fail(error);
+}
+
+std::string what_exceeds_the_limits(const configuration& c) {
+  const auto threads = std::uint64_t{c.block.x} * c.block.y * c.block.z;
+  if (threads == 0) return "a block needs at least one thread";
+  if (threads > 1024) return fmt::format("a block of {} threads, and 1024 is the most", threads);
+  if (c.block.z > 64) return fmt::format("a block with {} layers, and 64 is the most", c.block.z);
+  if (c.grid.x == 0 || c.grid.y == 0 || c.grid.z == 0) return "a grid needs at least one block; was there no work?";
+  if (c.grid.x > 0x7fffffffu) return fmt::format("a grid {} blocks wide, and 2147483647 is the most", c.grid.x);
+  if (c.grid.y > 65535 || c.grid.z > 65535)
+    return fmt::format("a grid of {} by {} rows and layers, and 65535 each is the most", c.grid.y, c.grid.z);
+  return "";
+}
+
+}  // namespace
+
+std::string unchecked_launch() { return state().refused_launch; }
+
 void launch(const char* kernel, const configuration& config, void (*thread_body)(void*), void* frame,
             std::size_t frame_bytes) {
   static const bool csv = (csv_at_exit(), true);
@@ -123,17 +152,16 @@ void launch(const char* kernel, const configuration& config, void (*thread_body)
     fail(sticky_error());
     return;
   }
-  const auto threads = std::uint64_t{config.block.x} * config.block.y * config.block.z;
-  const auto blocks = std::uint64_t{config.grid.x} * config.grid.y * config.grid.z;
-  if (threads == 0 || threads > 1024 || config.block.z > 64 || blocks == 0 || config.grid.x > 0x7fffffffu ||
-      config.grid.y > 65535 || config.grid.z > 65535) {
-    fail(cudaErrorInvalidConfiguration);
-    return;
-  }
-  if (config.dynamic_shared_bytes > state().dynamic_shared_limit) {
-    fail(cudaErrorInvalidValue);
-    return;
-  }
+  const void* pc = __builtin_return_address(0);
+  if (const std::string why = what_exceeds_the_limits(config); !why.empty())
+    return refuse_launch(kernel, cudaErrorInvalidConfiguration, why, pc);
+  if (config.dynamic_shared_bytes > state().dynamic_shared_limit)
+    return refuse_launch(kernel, cudaErrorInvalidValue,
+                         fmt::format("{} bytes of dynamic shared memory, and {} are allowed; cudaFuncSetAttribute with "
+                                     "cudaFuncAttributeMaxDynamicSharedMemorySize allows up to {}",
+                                     config.dynamic_shared_bytes, state().dynamic_shared_limit,
+                                     described_device().shared_per_block_optin_bytes),
+                         pc);
   if (!is_stream(config.stream)) {
     fail(cudaErrorInvalidResourceHandle);
     return;
@@ -180,10 +208,12 @@ extern "C" {
 
 cudaError_t cudaGetLastError() {
   const std::scoped_lock lock(runtime_mutex());
+  state().refused_launch.clear();
   return std::exchange(state().last, state().sticky);
 }
 cudaError_t cudaPeekAtLastError() {
   const std::scoped_lock lock(runtime_mutex());
+  state().refused_launch.clear();
   return state().last;
 }
 

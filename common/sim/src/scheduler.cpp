@@ -32,6 +32,7 @@ namespace context = boost::context::detail;
 constexpr std::size_t stack_bytes = std::size_t{64} * 1024, max_threads = 1024;
 constexpr std::size_t max_stacks = std::size_t{1} << 18;  // of one worker: threads of the blocks that it has begun
 constexpr std::size_t record_capacity = 512;  // accesses of a lane before its warp is put together: fits the L2 cache
+constexpr std::size_t record_stride = record_capacity + 4;  // lanes begin in different cache sets
 
 struct fiber_stack {
   char* top = nullptr;
@@ -61,10 +62,8 @@ struct thread_state {
 
 /// One lane's accesses since its warp was last put together.
 struct lane_records {
-  std::unique_ptr<access[]> begin{new access[record_capacity]};
-  access* read = begin.get();
-  access* write = begin.get();
-  bool full() const { return write == begin.get() + record_capacity; }
+  access *begin = nullptr, *read = nullptr, *write = nullptr;
+  bool full() const { return write == begin + record_capacity; }
 };
 
 /// A block that has begun.
@@ -146,6 +145,8 @@ class worker {
                                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0));
     if (stack_memory_ == MAP_FAILED) std::abort();
     stacks_begin = reinterpret_cast<std::uintptr_t>(stack_memory_);
+    for (std::size_t i = 0; i < lanes_per_warp; ++i)
+      records_[i].begin = records_[i].read = records_[i].write = record_memory_.data() + i * record_stride;
   }
 
   void run(grid_run& grid);
@@ -183,7 +184,7 @@ class worker {
   std::uint64_t depth_of(std::uintptr_t frame) const { return ((stack_top - frame) >> 4) & 0xffff; }
   /// For functions that know their caller's program counter, but not its frame.
   std::uint64_t last_depth() const {
-    return write != records_[lane_number()].begin.get() ? site_depth(write[-1].site) : current_->depth;
+    return write != records_[lane_number()].begin ? site_depth(write[-1].site) : current_->depth;
   }
 
   // ---- read by the hooks ----
@@ -213,7 +214,7 @@ class worker {
     scheduler_ = back.fctx;
   }
   bool finish_and_take_next();
-  void put_together(unsigned first, unsigned count, bool all);
+  bool put_together(unsigned first, unsigned count, bool all);
   void check_index(std::uint64_t site, unsigned lane, const access* next, const access* end, std::uint64_t index);
   bool settle_collectives(unsigned first, unsigned count);
   bool settle_whoever_came(unsigned first, unsigned count);
@@ -233,6 +234,7 @@ class worker {
   context::fcontext_t scheduler_ = nullptr;
   grid_run* grid_ = nullptr;
   observer observer_;
+  std::vector<access> record_memory_ = std::vector<access>(lanes_per_warp * record_stride);
   std::array<lane_records, lanes_per_warp> records_;
   running_block* block_ = nullptr;
   std::deque<std::unique_ptr<running_block>> spare_blocks_;
@@ -291,7 +293,7 @@ void worker::activate(thread_state& thread) {
   threadIdx = thread.index;
   lane_records& records = records_[lane_number()];
   write = records.write;
-  write_end = records.begin.get() + record_capacity;
+  write_end = records.begin + record_capacity;
   stack_top = reinterpret_cast<std::uintptr_t>(thread.stack->top);
   thread.now = state::ready;
 }
@@ -328,7 +330,7 @@ void worker::remember_state(thread_state& thread, const lane_records& records) {
   const auto mix = [&hash](std::uint64_t word) { hash = (hash ^ word) * 0x9e37'79b9'7f4a'7c15 + (hash >> 29); };
   for (auto at = reinterpret_cast<std::uintptr_t>(thread.stack->context); at + 8 <= stack_top; at += 8)
     mix(*reinterpret_cast<const std::uint64_t*>(at));
-  const std::ptrdiff_t recent = std::min<std::ptrdiff_t>(records.write - records.begin.get(), 32);
+  const std::ptrdiff_t recent = std::min<std::ptrdiff_t>(records.write - records.begin, 32);
   for (const access* a = records.write - recent; a != records.write; ++a)
     if (site_operation(a->site) <= operation::atomic && a->address % word_bytes == 0 && site_bytes(a->site) >= 4) {
       mix(a->address);
@@ -449,19 +451,24 @@ outcome worker::go_on_with(running_block& block) {
 
 /// Runs the warp until each lane waits at the block's barrier, waits in vain for others, or has returned.
 void worker::run_warp(unsigned first, unsigned count) {
+  bool meeting = false;  // a lane waits in a warp function
+  for (unsigned lane = 0; lane < count; ++lane) meeting |= threads()[first + lane].now == state::at_collective;
+  bool rest = false;  // accesses that wait for other lanes'
   for (bool again = true; again && !broken_off_;) {
-    again = false;
+    bool moved = false;
     for (unsigned lane = 0; lane < count && !broken_off_; ++lane) {
       thread_state& t = threads()[first + lane];
-      if ((t.now == state::fresh || t.now == state::ready) && !records_[lane].full()) {
-        resume(t);
-        again = true;
-      }
+      if ((t.now != state::fresh && t.now != state::ready) || records_[lane].full()) continue;
+      resume(t);
+      moved = true;
+      meeting |= current_->now == state::at_collective;  // a later lane, where fresh ones went on in its fiber
     }
-    put_together(first, count, false);
-    again |= settle_collectives(first, count);
+    rest = put_together(first, count, false);
+    if (meeting) moved |= settle_collectives(first, count);
+    again = false;
+    for (unsigned lane = 0; moved && lane < count; ++lane) again |= threads()[first + lane].now == state::ready;
   }
-  put_together(first, count, true);
+  if (rest) put_together(first, count, true);
 }
 
 /// All threads wait at a barrier: lets them go on. False where none waits, or where not all live ones do.
@@ -533,7 +540,7 @@ void worker::abandon(running_block& block) {
       free_stacks_.push_back(t.stack);
       t.stack = nullptr;
     }
-  for (lane_records& r : records_) r.read = r.write = r.begin.get();
+  for (lane_records& r : records_) r.read = r.write = r.begin;
 }
 
 /// What stops a kernel on a GPU stops it here, before the access is made.
@@ -821,7 +828,8 @@ void worker::check_index(std::uint64_t site, unsigned lane, const access* next, 
 /// Lanes at the same instruction form one warp instruction. Where they differ, the deepest call goes first, then the
 /// lowest program counter, so that lanes meet again behind a branch; a warp function goes when all lanes of its mask
 /// are there. A lane that was only interrupted has more to come: then the rest waits, unless all of it is wanted.
-void worker::put_together(unsigned first, unsigned count, bool all) {
+/// Returns whether something waits.
+bool worker::put_together(unsigned first, unsigned count, bool all) {
   const access* head[lanes_per_warp];
   const access* end[lanes_per_warp];
   std::uint8_t alive[lanes_per_warp];
@@ -835,36 +843,44 @@ void worker::put_together(unsigned first, unsigned count, bool all) {
     end[lane] = r.write;
     if (r.read != r.write || more_to_come[lane]) alive[n++] = static_cast<std::uint8_t>(lane);
   }
+  if (n == 0) return false;
   std::uintptr_t addresses[lanes_per_warp];
   std::uint8_t lanes[lanes_per_warp];
   const warp_position where{block_->number, first};
   warp_first_ = first;
   bool interrupted = false;
-  while (n > 0) {
-    for (unsigned i = 0; i < n;) {  // drop lanes that have no more
+  for (;;) {
+    std::ptrdiff_t steps = record_capacity;  // for which every lane has something
+    for (unsigned i = 0; i < n;) {           // drop lanes that have no more
       const unsigned lane = alive[i];
+      steps = std::min(steps, end[lane] - head[lane]);
       if (head[lane] != end[lane]) {
         ++i;
       } else if (more_to_come[lane]) {
         interrupted = true;
         break;
       } else {
+        steps = record_capacity;
         std::copy(alive + i + 1, alive + n, alive + i);
         --n;
+        i = 0;
       }
     }
     if (interrupted || n == 0) break;
-    std::uint64_t site = head[alive[0]]->site, different = 0;
-    for (unsigned i = 0; i < n; ++i) {
-      const access* a = head[alive[i]];
-      different |= a->site ^ site;
-      addresses[i] = a->address;
-    }
-    if (different == 0 && site_operation(site) != operation::index) {
+    std::uint64_t site = 0, different = 0;
+    for (; steps > 0; --steps) {
+      site = head[alive[0]]->site;
+      different = static_cast<std::uint64_t>(site_operation(site) == operation::index);
+      for (unsigned i = 0; i < n; ++i) {
+        const access* a = head[alive[i]];
+        different |= a->site ^ site;
+        addresses[i] = a->address;
+      }
+      if (different != 0) break;
       for (unsigned i = 0; i < n; ++i) ++head[alive[i]];
       observer_.instruction(site, {addresses, n}, {alive, n}, where);
-      continue;
     }
+    if (different == 0) continue;
     unsigned syncing = 0, here = 0;  // lanes at a warp function, and all lanes that have more
     for (unsigned i = 0; i < n; ++i) {
       here |= 1u << alive[i];
@@ -894,13 +910,16 @@ void worker::put_together(unsigned first, unsigned count, bool all) {
     else
       observer_.instruction(site, {addresses, group}, {lanes, group}, where);
   }
+  bool left = false;
   for (unsigned lane = 0; lane < count; ++lane) {
     lane_records& r = records_[lane];
     const auto rest = static_cast<std::size_t>(end[lane] - head[lane]);
-    if (rest > 0 && head[lane] != r.begin.get()) std::memmove(r.begin.get(), head[lane], rest * sizeof(access));
-    r.read = r.begin.get();
+    if (rest > 0 && head[lane] != r.begin) std::memmove(r.begin, head[lane], rest * sizeof(access));
+    r.read = r.begin;
     r.write = r.read + rest;
+    left |= rest > 0;
   }
+  return left;
 }
 
 // ---- the pool
@@ -961,6 +980,14 @@ class pool {
 
 }  // namespace
 
+std::uint64_t sampling() {
+  static const std::uint64_t every = [] {
+    const char* wanted = std::getenv("SIM_SAMPLE");
+    return std::max<std::uint64_t>(wanted ? std::strtoull(wanted, nullptr, 10) : 1, 1);
+  }();
+  return every;
+}
+
 std::uint16_t begin_epoch() {
   static std::uint16_t epoch = 0;
   if (++epoch == 0) {
@@ -980,7 +1007,11 @@ void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t fr
   what.first_epoch = begin_epoch();
   grid.epoch = what.first_epoch;
   grid.blocks = std::uint64_t{what.config.grid.x} * what.config.grid.y * what.config.grid.z;
+  // At least eight blocks are observed.
+  grid.sample = what.config.cooperative ? 1 : std::clamp<std::uint64_t>(grid.blocks / 8, 1, sampling());
   workers.run(grid);
+  what.observed_blocks = (grid.blocks + grid.sample - 1) / grid.sample;
+  if (grid.sample > 1) what.counts.scale(static_cast<double>(grid.blocks) / static_cast<double>(what.observed_blocks));
   what.aborted = grid.abort;
   what.last_epoch = grid.epoch;
 }

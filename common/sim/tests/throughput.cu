@@ -1,10 +1,16 @@
-// How many observed accesses a second the simulated device makes, on the tiled transpose. SIM_THREADS=1 gives one
-// core's.
+// How many accesses a second of one core the simulated device observes: a copy, the tiled transpose, a tiled matmul.
+// With SIM_SAMPLE=64: what blocks cost that are not observed.
 #include <cuda_runtime.h>
 
-#include <chrono>
+#include <algorithm>
 #include <cstdio>
-#include <vector>
+#include <cstdlib>
+#include <ctime>
+
+__global__ void copy(float* out, const float* in, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[i];
+}
 
 __global__ void transpose(float* out, const float* in, int n) {
   __shared__ float tile[32][33];
@@ -14,19 +20,42 @@ __global__ void transpose(float* out, const float* in, int n) {
   for (int k = threadIdx.y; k < 32; k += 8) out[(c0 + k) * n + r0 + lane] = tile[lane][k];
 }
 
-int main() {
-  const int n = 2048;
-  const std::size_t bytes = sizeof(float) * n * n;
-  float *in = nullptr, *out = nullptr;
-  if (cudaMalloc(&in, bytes) != cudaSuccess || cudaMalloc(&out, bytes) != cudaSuccess) return 1;
-  cudaMemset(in, 1, bytes);
+__global__ void multiply(float* c, const float* a, const float* b, int n) {
+  __shared__ float of_a[16][16], of_b[16][16];
+  const int x = threadIdx.x, y = threadIdx.y, row = blockIdx.y * 16 + y, column = blockIdx.x * 16 + x;
+  float sum = 0;
+  for (int k0 = 0; k0 < n; k0 += 16) {
+    of_a[y][x] = a[row * n + k0 + x];
+    of_b[y][x] = b[(k0 + y) * n + column];
+    __syncthreads();
+    for (int k = 0; k < 16; ++k) sum += of_a[y][k] * of_b[k][x];
+    __syncthreads();
+  }
+  c[row * n + column] = sum;
+}
+
+template <class Launch>
+void measure(const char* what, double accesses, Launch launch) {
   double best = 0;
   for (int repeat = 0; repeat < 5; ++repeat) {
-    const auto begin = std::chrono::steady_clock::now();
-    transpose<<<dim3(n / 32, n / 32), dim3(32, 8)>>>(out, in, n);
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-    best = std::max(best, 4.0 * n * n / seconds.count());
+    const std::clock_t begin = std::clock();  // of all threads together: per core, whatever else runs
+    launch();
+    best = std::max(best, accesses * CLOCKS_PER_SEC / static_cast<double>(std::clock() - begin));
   }
-  std::printf("%.1f million observed accesses a second\n", best / 1e6);
+  std::printf("%-10s %6.1f million accesses a second and core\n", what, best / 1e6);
+}
+
+int main(int argc, char** argv) {
+  const int n = argc > 1 ? std::atoi(argv[1]) : 2048, m = n / 8;  // elements on a side; of the matmul
+  float *in = nullptr, *out = nullptr;
+  const std::size_t bytes = sizeof(float) * n * n;
+  if (cudaMalloc(&in, bytes) != cudaSuccess || cudaMalloc(&out, bytes) != cudaSuccess) return 1;
+  cudaMemset(in, 1, bytes);
+  measure("copy", 2.0 * n * n, [&] { copy<<<n * n / 256, 256>>>(out, in, n * n); });
+  measure("transpose", 4.0 * n * n, [&] { transpose<<<dim3(n / 32, n / 32), dim3(32, 8)>>>(out, in, n); });
+  measure("matmul", (2.0 * m * (2 + 2 * 16) / 16 + 1) * m * m,
+          [&] { multiply<<<dim3(m / 16, m / 16), dim3(16, 16)>>>(out, in, in, m); });
+  cudaFree(in);
+  cudaFree(out);
   return cudaGetLastError() == cudaSuccess ? 0 : 1;
 }
