@@ -98,7 +98,7 @@ __attribute__((always_inline)) inline void by_pairs(unsigned ld, bool row_major,
 template <class Fragment, class T>
 SIM_UNOBSERVED void load(Fragment& f, const T* from, unsigned ld, bool row_major, const void* pc) {
   by_pairs<Fragment>(
-      ld, row_major, [&](int i, auto at, int count) __attribute__((no_sanitize("thread"), always_inline)) {
+      ld, row_major, [&](int i, auto at, int count) __attribute__((always_inline)) SIM_QUIET {
         sim::observe_load(from + at, count * sizeof(T), pc);
         __builtin_memcpy(static_cast<void*>(f.x + i), from + at, count * sizeof(T));
       });
@@ -106,7 +106,7 @@ SIM_UNOBSERVED void load(Fragment& f, const T* from, unsigned ld, bool row_major
 template <class Fragment, class T>
 SIM_UNOBSERVED void store(T* to, const Fragment& f, unsigned ld, bool row_major, const void* pc) {
   by_pairs<Fragment>(
-      ld, row_major, [&](int i, auto at, int count) __attribute__((no_sanitize("thread"), always_inline)) {
+      ld, row_major, [&](int i, auto at, int count) __attribute__((always_inline)) SIM_QUIET {
         sim::observe_store(to + at, count * sizeof(T), pc);
         __builtin_memcpy(static_cast<void*>(to + at), f.x + i, count * sizeof(T));
       });

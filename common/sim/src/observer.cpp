@@ -74,6 +74,23 @@ std::size_t bank_passes(std::span<std::uintptr_t> words) {
   return most;
 }
 
+/// Atomics on the same address come one after another, each time with all the sectors that still have one: seen so on
+/// an H200.
+std::size_t atomic_sectors(std::span<const std::uintptr_t> a) {
+  std::uintptr_t sorted[lanes_per_warp], of_round[lanes_per_warp];
+  std::copy(a.begin(), a.end(), sorted);
+  std::sort(sorted, sorted + a.size());
+  std::size_t total = 0, found = 1;
+  for (std::size_t round = 0; found > 0; ++round) {  // the lanes that are the round-th on their address
+    found = 0;
+    for (std::size_t i = round; i < a.size(); ++i)
+      if (sorted[i] == sorted[i - round] && (i == round || sorted[i - round - 1] != sorted[i - round]))
+        of_round[found++] = sorted[i] / sector_bytes;
+    total += static_cast<std::size_t>(std::unique(of_round, of_round + found) - of_round);
+  }
+  return total;
+}
+
 struct shared_cost {
   std::size_t wavefronts = 0, ideal = 0, bytes = 0;
 };
@@ -364,7 +381,7 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
     different = distinct({sorted, a.size()});
     for (std::size_t i = 0; i < different; ++i) add(sorted[i], sorted[i] + bytes);
   }
-  counts.sectors += count;
+  counts.sectors += op == operation::atomic ? atomic_sectors(a) : count;
   counts.bytes += different * bytes;
   counts.ideal_sectors += std::min(count, (a.size() * bytes + sector_bytes - 1) / sector_bytes);
 

@@ -94,7 +94,7 @@ std::map<std::string, double> metrics_of(const launched& what) {
     s.ideal += static_cast<double>(c.ideal_wavefronts);
   }
   std::map<std::string, double> m;
-  double wavefronts = 0, conflicts = 0;
+  double conflicts = 0;
   for (const auto& [op, name] : {std::pair{operation::load, "ld"}, {operation::store, "st"}}) {
     const sums& g = by[{space::global, op}];
     m[fmt::format("l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum", name)] = g.requests;
@@ -112,14 +112,12 @@ std::map<std::string, double> metrics_of(const launched& what) {
     m[fmt::format("smsp__sass_data_bytes_mem_shared_op_{}.sum", name)] = s.bytes;
     m[fmt::format("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum", name)] = s.wavefronts;
     m[fmt::format("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum", name)] = s.wavefronts - s.ideal;
-    wavefronts += s.wavefronts;
     conflicts += s.wavefronts - s.ideal;
   }
   const sums& atomics = by[{space::global, operation::atomic}];
   m["l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum"] = atomics.requests;
   m["l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum"] = atomics.sectors;
   m["smsp__inst_executed_op_shared_atom.sum"] = by[{space::shared, operation::atomic}].requests;
-  m["l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"] = wavefronts;
   m["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"] = conflicts;
   m["sm__inst_executed_op_barrier.sum"] = static_cast<double>(what.counts.barriers);
   const executed e = executed_by(what);

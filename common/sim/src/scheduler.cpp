@@ -565,8 +565,11 @@ void worker::run(grid_run& grid) {
   shared_begin = thread_pointer + static_cast<std::uintptr_t>(thread_storage_offset());
   shared_bytes = thread_storage_bytes();
   const std::uintptr_t coordinates[] = {
-      reinterpret_cast<std::uintptr_t>(&threadIdx), reinterpret_cast<std::uintptr_t>(&blockIdx),
-      reinterpret_cast<std::uintptr_t>(&blockDim), reinterpret_cast<std::uintptr_t>(&gridDim)};
+      // and our own variables beside them
+      reinterpret_cast<std::uintptr_t>(&threadIdx),         reinterpret_cast<std::uintptr_t>(&blockIdx),
+      reinterpret_cast<std::uintptr_t>(&blockDim),          reinterpret_cast<std::uintptr_t>(&gridDim),
+      reinterpret_cast<std::uintptr_t>(&sim_active_worker), reinterpret_cast<std::uintptr_t>(&sim_running_worker),
+      reinterpret_cast<std::uintptr_t>(&sim_asking),        reinterpret_cast<std::uintptr_t>(&sim_answer)};
   coordinates_begin = *std::min_element(std::begin(coordinates), std::end(coordinates));
   coordinates_bytes =
       *std::max_element(std::begin(coordinates), std::end(coordinates)) + sizeof(uint3) - coordinates_begin;
@@ -812,12 +815,16 @@ void worker::report_missing_lane(const warp_call& call, unsigned reader, unsigne
 // ---- from lanes to warp instructions
 // --------------------------------------------------------------------------------------
 
-/// An index beyond its array. Where the next access of that line is to shared or global memory, its own bounds count:
-/// `tile[0][i]` may well mean the rows behind. Local arrays have no such second check.
+/// An index beyond its array. Where that line's next access is to shared memory or a __device__ variable, its own
+/// bounds count: `tile[0][i]` may well mean the rows behind. Local arrays have no such second check.
 void worker::check_index(std::uint64_t site, unsigned lane, const access* next, const access* end,
                          std::uint64_t index) {
-  while (next != end && site_operation(next->site) > operation::local) ++next;
-  if (next != end && site_operation(next->site) != operation::local) {
+  const auto says_nothing = [this](const access& a) {
+    return site_operation(a.site) > operation::local ||
+           (site_operation(a.site) == operation::local && a.address - stacks_begin >= max_stacks * stack_bytes);
+  };
+  while (next != end && says_nothing(*next)) ++next;
+  if (next != end && (next->address - shared_begin < shared_bytes || is_program_variable(next->address))) {
     const source_line line = line_of(site_pc(site)), there = line_of(site_pc(next->site));
     if (there.file == line.file && there.line == line.line) return;
   }
@@ -1067,6 +1074,8 @@ namespace {
 [[gnu::noinline, gnu::cold]] void observe_elsewhere(worker& self, std::uintptr_t address, std::uint64_t site) {
   const std::uint64_t local =
       (site & ~(std::uint64_t{0xff} << 40)) | (std::uint64_t{static_cast<unsigned>(operation::local)} << 40);
+  if (address - self.coordinates_begin < self.coordinates_bytes && site_operation(site) != operation::load)
+    self.break_off(fault::out_of_bounds, site, address);  // an index so far beyond its array
   if (self.stack_top - address <= stack_bytes || address - self.frame_begin < self.frame_bytes ||
       address - self.coordinates_begin < self.coordinates_bytes || is_program_constant(address))
     return note_access(self, local, address);  // its stack, the launch's arguments, threadIdx (which clang reports)

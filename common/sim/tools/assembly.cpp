@@ -119,6 +119,8 @@ class editor {
     const string_view word = first_word(s);
     if (word == ".section" || word == ".text" || word == ".data" || word == ".bss" || word == ".popsection") {
       in_shared_ = s.find(".tbss") != string_view::npos || s.find(".tdata") != string_view::npos;
+    } else if (word == ".file") {  // clang: where not all files have a checksum, the assembler warns
+      if (const std::size_t sum = lines_[i].find(" md5 0x"); sum != string::npos) lines_[i].resize(sum);
     } else if (word == ".zero" && in_shared_) {
       lines_[i] += "\n\t.zero\t" + std::to_string(gap_bytes);
     } else if (word == ".type" && s.find("@function") != string_view::npos) {

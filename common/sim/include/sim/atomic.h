@@ -56,8 +56,7 @@ SIM_UNOBSERVED Vector add_elements(Vector* address, Vector value, const void* pc
   Vector old;
   for (unsigned i = 0; i < sizeof(Vector) / sizeof(float); ++i) {
     const float more = (&value.x)[i];
-    (&old.x)[i] = exchange_by(
-        &address->x + i, [=](float x) __attribute__((no_sanitize("thread"))) { return x + more; });
+    (&old.x)[i] = exchange_by(&address->x + i, [=](float x) SIM_QUIET { return x + more; });
   }
   return old;
 }
@@ -68,13 +67,12 @@ SIM_UNOBSERVED Vector add_elements(Vector* address, Vector value, const void* pc
 #define SIM_SCOPES(define, name, ...) \
   define(name, __VA_ARGS__) define(name##_block, __VA_ARGS__) define(name##_system, __VA_ARGS__)
 #define SIM_LIST(...) __VA_ARGS__
-#define SIM_ATOMIC(name, types, expression)                                                                \
-  template <class T>                                                                                       \
-  SIM_CALLED_HERE T name(T* address, std::type_identity_t<T> value) {                                      \
-    static_assert(sim::one_of<T, SIM_LIST types>, #name " works on these types: " #types);                 \
-    return sim::read_modify_write(                                                                         \
-        address, [=](T old) __attribute__((no_sanitize("thread"))) { return static_cast<T>(expression); }, \
-        SIM_CALLER);                                                                                       \
+#define SIM_ATOMIC(name, types, expression)                                                \
+  template <class T>                                                                       \
+  SIM_CALLED_HERE T name(T* address, std::type_identity_t<T> value) {                      \
+    static_assert(sim::one_of<T, SIM_LIST types>, #name " works on these types: " #types); \
+    return sim::read_modify_write(                                                         \
+        address, [=](T old) SIM_QUIET { return static_cast<T>(expression); }, SIM_CALLER); \
   }
 SIM_SCOPES(SIM_ATOMIC, atomicAdd, (int, unsigned, unsigned long long, float, double), old + value)
 SIM_SCOPES(SIM_ATOMIC, atomicSub, (int, unsigned), old - value)
@@ -96,7 +94,7 @@ SIM_SCOPES(SIM_ATOMIC, atomicDec, (unsigned), old == 0 || old > value ? value : 
       return sim::exchange_16<T>(address, nullptr, value, SIM_CALLER);                                                 \
     else                                                                                                               \
       return sim::read_modify_write(                                                                                   \
-          address, [=](T) __attribute__((no_sanitize("thread"))) { return value; }, SIM_CALLER);                       \
+          address, [=](T) SIM_QUIET { return value; }, SIM_CALLER);                                                    \
   }                                                                                                                    \
   template <class T>                                                                                                   \
   SIM_CALLED_HERE T cas(T* address, std::type_identity_t<T> compare, std::type_identity_t<T> value) {                  \
@@ -106,8 +104,7 @@ SIM_SCOPES(SIM_ATOMIC, atomicDec, (unsigned), old == 0 || old > value ? value : 
       return sim::exchange_16<T>(address, &compare, value, SIM_CALLER);                                                \
     else                                                                                                               \
       return sim::read_modify_write(                                                                                   \
-          address, [=](T old) __attribute__((no_sanitize("thread"))) { return old == compare ? value : old; },         \
-          SIM_CALLER);                                                                                                 \
+          address, [=](T old) SIM_QUIET { return old == compare ? value : old; }, SIM_CALLER);                         \
   }
 SIM_ATOMIC_EXCHANGE(atomicExch, atomicCAS)
 SIM_ATOMIC_EXCHANGE(atomicExch_block, atomicCAS_block)

@@ -292,12 +292,12 @@ SIM_STEP(--, SIM_HALF2, __hsub2, SIM_HALF2(1, 1))
 
 SIM_CALLED_HERE SIM_HALF atomicAdd(SIM_HALF* address, SIM_HALF value) {
   return sim::read_modify_write(
-      address, [=](SIM_HALF old) __attribute__((no_sanitize("thread"))) { return __hadd(old, value); }, SIM_CALLER);
+      address, [=](SIM_HALF old) SIM_QUIET { return __hadd(old, value); }, SIM_CALLER);
 }
 SIM_CALLED_HERE SIM_HALF2 atomicAdd(SIM_HALF2* address, SIM_HALF2 value) {
   return sim::read_modify_write(
       reinterpret_cast<SIM_RAW2*>(address),
-      [=](SIM_RAW2 old) __attribute__((no_sanitize("thread"))) { return SIM_RAW2(__hadd2(old, value)); }, SIM_CALLER);
+      [=](SIM_RAW2 old) SIM_QUIET { return SIM_RAW2(__hadd2(old, value)); }, SIM_CALLER);
 }
 
 #undef SIM_DEFINE
