@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <bitset>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -17,6 +18,8 @@
 #include "sim/launch.h"
 
 namespace sim {
+
+class worker;
 
 // ---- address space
 // ----------------------------------------------------------------------------------------------------
@@ -230,7 +233,8 @@ bool in_kernel();
 /// Every how many blocks one is observed (SIM_SAMPLE); 1 where all are.
 std::uint64_t sampling();
 /// Runs all blocks and fills `counts`, `aborted` and `static_shared_bytes`.
-void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t frame_bytes);
+void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t frame_bytes,
+                const std::bitset<65536>* concurrent);
 /// A program counter in the kernel that `body` would run; 0 where it is not traced.
 std::uintptr_t ask_for_kernel(void (*body)(void*), void* frame);
 /// The host has touched device memory: ends the program, as on a machine with a GPU.
@@ -261,6 +265,9 @@ cudaError_t sticky_error();
 // ---- streams on the modelled clock; the caller holds runtime_mutex
 
 void advance_clock(cudaStream_t stream, double seconds);
+/// The epochs of launches that nothing orders before one in this stream now; null where there are none.
+const std::bitset<65536>* concurrent_launches(cudaStream_t stream);
+void note_launch(cudaStream_t stream, std::uint16_t first_epoch, std::uint16_t last_epoch);
 bool is_stream(cudaStream_t stream);
 bool is_capturing(cudaStream_t stream);
 /// Into the graph that the stream is being captured to. `replay` gets the stream that the graph is launched in.

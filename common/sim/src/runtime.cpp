@@ -180,7 +180,8 @@ void launch(const char* kernel, const configuration& config, void (*thread_body)
   launched record;
   record.kernel = kernel;
   record.config = config;
-  run_blocks(record, thread_body, frame, frame_bytes);
+  run_blocks(record, thread_body, frame, frame_bytes, concurrent_launches(config.stream));
+  note_launch(config.stream, record.first_epoch, record.last_epoch);
   settle_reports(record);
   record.modelled_seconds = model_seconds(record);
   advance_clock(config.stream, record.modelled_seconds);

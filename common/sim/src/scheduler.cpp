@@ -164,7 +164,6 @@ class worker {
   }
   void grid_barrier(std::uintptr_t pc);
   void meet(unsigned mask, void* argument, combine_function combine, std::uintptr_t pc);
-  void report_missing_lane(const warp_call& call, unsigned reader, unsigned source);
   unsigned lane_number() const { return current_number_ % lanes_per_warp; }
   void spin(std::uintptr_t pc) {
     current_->waits_at = pc;
@@ -792,7 +791,6 @@ bool worker::settle_whoever_came(unsigned first, unsigned count) {
 void worker::complete(unsigned first, unsigned participants) {
   warp_call call;
   call.participants = participants;
-  call.run_by = this;
   combine_function combine = nullptr;
   for (unsigned lane = 0; lane < lanes_per_warp; ++lane) {
     if (!call.has(lane)) continue;
@@ -804,12 +802,6 @@ void worker::complete(unsigned first, unsigned participants) {
   }
   got_further_ = true;
   if (combine) combine(call);
-}
-
-void worker::report_missing_lane(const warp_call& call, unsigned reader, unsigned source) {
-  observer_.report(fault::missing_lane, make_site(reinterpret_cast<std::uintptr_t>(call.pc), 0, operation::load),
-                   space::shared, {block_->number, warp_first() + reader}, 0, 0,
-                   "it reads from lane " + std::to_string(source) + ", which does not take part");
 }
 
 // ---- from lanes to warp instructions
@@ -1004,13 +996,15 @@ std::uint16_t begin_epoch() {
   return epoch;
 }
 
-void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t frame_bytes) {
+void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t frame_bytes,
+                const std::bitset<65536>* concurrent) {
   static pool workers;
   grid_run grid;
   grid.what = &what;
   grid.body = body;
   grid.frame = frame;
   grid.frame_bytes = frame_bytes;
+  grid.concurrent = concurrent;
   what.first_epoch = begin_epoch();
   grid.epoch = what.first_epoch;
   grid.blocks = std::uint64_t{what.config.grid.x} * what.config.grid.y * what.config.grid.z;
@@ -1028,9 +1022,6 @@ void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t fr
 
 void meet(unsigned mask, void* argument, combine_function combine, const void* pc) {
   sim_running_worker->meet(mask, argument, combine, reinterpret_cast<std::uintptr_t>(pc));
-}
-void report_missing_lane(const warp_call& call, unsigned reader, unsigned source) {
-  call.run_by->report_missing_lane(call, reader, source);
 }
 bool in_kernel() { return sim_running_worker != nullptr; }
 void stop_kernel(fault what, const void* pc, const std::string& detail) {

@@ -1,6 +1,7 @@
 // Streams, events and graphs. A call has done its work when it returns; what streams, events and the host go by is the
 // modelled clock, in seconds since the program began.
 #include <algorithm>
+#include <bitset>
 #include <memory>
 #include <utility>
 
@@ -17,8 +18,22 @@ struct sim_graph {
 struct sim_graph_exec {
   std::vector<std::shared_ptr<sim_graph_node>> nodes;  // in an order that they can run in
 };
+/// What has certainly happened before: by stream, the number of its launches.
+struct sim_order {
+  std::vector<std::uint32_t> launches;
+  void join(const sim_order& o) {
+    if (launches.size() < o.launches.size()) launches.resize(o.launches.size());
+    for (std::size_t i = 0; i < o.launches.size(); ++i) launches[i] = std::max(launches[i], o.launches[i]);
+  }
+  bool has(std::size_t stream, std::uint32_t number) const {
+    return stream < launches.size() && launches[stream] >= number;
+  }
+};
 struct sim_stream {
   double busy_until = 0;
+  sim_order before;
+  std::size_t number = 0;
+  std::uint32_t launches = 0;
   bool blocking = true;  // waits for the default stream, and that for it
   int priority = 0;
   sim_graph* captured = nullptr;
@@ -26,6 +41,7 @@ struct sim_stream {
 };
 struct sim_event {
   double at = -1;
+  sim_order before;
   bool timed = true;
   sim_graph* captured = nullptr;
 };
@@ -35,7 +51,9 @@ namespace {
 
 struct {
   double host_now = 0;
-  sim_stream legacy, per_thread;
+  sim_order host;
+  sim_stream legacy, per_thread{.number = 1};
+  std::size_t made = 2;  // streams so far
   std::vector<sim_stream*> streams;
   std::vector<sim_event*> events;
 } clocks;
@@ -65,11 +83,40 @@ double ready(const sim_stream& s) {
   return at;
 }
 
-void host_waits_until(double time) { clocks.host_now = std::max(clocks.host_now, time); }
+/// What happens before what is put into the stream now.
+sim_order order(const sim_stream& s) {
+  sim_order before = clocks.host;
+  before.join(s.before);
+  if (&s == &clocks.legacy) {
+    before.join(clocks.per_thread.before);
+    for (const sim_stream* other : clocks.streams)
+      if (other->blocking) before.join(other->before);
+  } else if (s.blocking) {
+    before.join(clocks.legacy.before);
+  }
+  return before;
+}
 
-cudaError_t query(double until) {
+/// Launches that the host has not waited for, by the epochs that they had.
+struct launch_in_flight {
+  std::size_t stream;
+  std::uint32_t number;
+  std::uint16_t first_epoch, last_epoch;
+};
+std::vector<launch_in_flight> in_flight;
+
+void host_waits_until(double time, const sim_order& before) {
+  clocks.host_now = std::max(clocks.host_now, time);
+  clocks.host.join(before);
+  std::erase_if(in_flight, [](const launch_in_flight& l) { return clocks.host.has(l.stream, l.number); });
+}
+
+cudaError_t query(double until, const sim_order& before) {
   if (sticky_error() != cudaSuccess) return sticky_error();
-  if (until <= clocks.host_now) return cudaSuccess;
+  if (until <= clocks.host_now) {
+    host_waits_until(until, before);
+    return cudaSuccess;
+  }
   clocks.host_now += poll_seconds;
   return cudaErrorNotReady;  // no error, so not remembered
 }
@@ -88,10 +135,27 @@ void record(cudaStream_t stream, cudaGraphNodeType type, std::function<void(cuda
 void advance_clock(cudaStream_t stream, double seconds) {
   if (sim_stream* s = find(stream)) s->busy_until = ready(*s) + seconds;
 }
+const std::bitset<65536>* concurrent_launches(cudaStream_t stream) {
+  static std::bitset<65536> epochs;
+  epochs.reset();
+  const sim_order before = order(*find(stream));
+  for (const launch_in_flight& l : in_flight)
+    if (!before.has(l.stream, l.number))
+      for (unsigned e = l.first_epoch; e <= l.last_epoch; ++e) epochs.set(e);
+  return epochs.any() ? &epochs : nullptr;
+}
+void note_launch(cudaStream_t stream, std::uint16_t first_epoch, std::uint16_t last_epoch) {
+  sim_stream& s = *find(stream);
+  s.before = order(s);
+  if (s.before.launches.size() <= s.number) s.before.launches.resize(s.number + 1);
+  s.before.launches[s.number] = ++s.launches;
+  if (in_flight.size() == 4096) in_flight.erase(in_flight.begin(), in_flight.begin() + 2048);
+  in_flight.push_back({s.number, s.launches, first_epoch, last_epoch});
+}
 void wait_for_all() {
-  host_waits_until(clocks.legacy.busy_until);
-  host_waits_until(clocks.per_thread.busy_until);
-  for (const sim_stream* s : clocks.streams) host_waits_until(s->busy_until);
+  host_waits_until(clocks.legacy.busy_until, clocks.legacy.before);
+  host_waits_until(clocks.per_thread.busy_until, clocks.per_thread.before);
+  for (const sim_stream* s : clocks.streams) host_waits_until(s->busy_until, s->before);
 }
 void forget_streams() {
   wait_for_all();
@@ -119,6 +183,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, i
   const std::scoped_lock lock(runtime_mutex());
   if (!stream || flags > cudaStreamNonBlocking) return fail(cudaErrorInvalidValue);
   *stream = new sim_stream;
+  (*stream)->number = clocks.made++;
   (*stream)->blocking = flags != cudaStreamNonBlocking;
   (*stream)->priority = std::clamp(priority, -5, 0);
   clocks.streams.push_back(*stream);
@@ -161,14 +226,14 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   const sim_stream* s = find(stream);
   if (!s) return fail(cudaErrorInvalidResourceHandle);
   if (s->captured) return fail(cudaErrorStreamCaptureUnsupported);
-  host_waits_until(ready(*s));
+  host_waits_until(ready(*s), order(*s));
   return fail(sticky_error());
 }
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
   const std::scoped_lock lock(runtime_mutex());
   const sim_stream* s = find(stream);
   if (!s) return fail(cudaErrorInvalidResourceHandle);
-  return query(ready(*s));
+  return query(ready(*s), order(*s));
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   const std::scoped_lock lock(runtime_mutex());
@@ -176,6 +241,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   if (!s || !known(event)) return fail(cudaErrorInvalidResourceHandle);
   if (event->captured) s->captured = event->captured;  // the stream takes part in the capture
   s->busy_until = std::max(s->busy_until, event->at);
+  s->before.join(event->before);
   return sticky_error();
 }
 
@@ -227,6 +293,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   if (!known(event) || !s) return fail(cudaErrorInvalidResourceHandle);
   event->captured = s->captured;
   event->at = ready(*s);
+  event->before = order(*s);
   return sticky_error();
 }
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned) {
@@ -235,12 +302,12 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   const std::scoped_lock lock(runtime_mutex());
   if (!known(event)) return fail(cudaErrorInvalidResourceHandle);
-  host_waits_until(event->at);
+  host_waits_until(event->at, event->before);
   return fail(sticky_error());
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   const std::scoped_lock lock(runtime_mutex());
-  return known(event) ? query(event->at) : fail(cudaErrorInvalidResourceHandle);
+  return known(event) ? query(event->at, event->before) : fail(cudaErrorInvalidResourceHandle);
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t stop) {
   const std::scoped_lock lock(runtime_mutex());

@@ -767,6 +767,46 @@ TEST_F(Checkers, GridBarrierNeedsACooperativeLaunch) {
   EXPECT_NE(r.find("cudaLaunchCooperativeKernel"), std::string::npos) << r;
 }
 
+__global__ void fill_with(float* out, float value) { out[blockIdx.x * blockDim.x + threadIdx.x] = value; }
+
+TEST_F(Checkers, RacesBetweenStreams) {
+  const on_device<float> x(ramp(1024)), y(1024);
+  cudaStream_t first = nullptr, second = nullptr;
+  cudaEvent_t done = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&first), cudaSuccess);
+  ASSERT_EQ(cudaStreamCreate(&second), cudaSuccess);
+  ASSERT_EQ(cudaEventCreate(&done), cudaSuccess);
+  const auto produce = [&] { fill_with<<<4, 256, 0, first>>>(x.data, 1); };
+  const auto consume = [&] { copy<<<4, 256, 0, second>>>(y.data, x.data, 1024, 1, 0); };
+  const std::string r = only_report(observe([&] {
+    produce();
+    consume();
+  }));
+  EXPECT_NE(r.find("race between streams: load"), std::string::npos) << r;
+  EXPECT_NE(r.find("fill_with at"), std::string::npos) << r;
+  cudaDeviceSynchronize();
+  EXPECT_TRUE(observe([&] {
+                produce();
+                cudaEventRecord(done, first);
+                cudaStreamWaitEvent(second, done);
+                consume();
+                cudaStreamSynchronize(second);
+                produce();
+                cudaStreamSynchronize(first);
+                consume();
+              }).reports.empty());
+  cudaDeviceSynchronize();
+  EXPECT_TRUE(observe([&] {  // the default stream waits for both
+                produce();
+                copy<<<4, 256>>>(y.data, x.data, 1024, 1, 0);
+                consume();
+              })
+                  .reports.empty());
+  cudaStreamDestroy(first);
+  cudaStreamDestroy(second);
+  cudaEventDestroy(done);
+}
+
 TEST_F(Checkers, HostAccessToDeviceMemory) {
   const on_device<float> in(ramp(4));
   EXPECT_EXIT(in.data[2] = 1, testing::KilledBySignal(SIGSEGV), "host code: store of 4 bytes in device memory");

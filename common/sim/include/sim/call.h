@@ -32,14 +32,11 @@ void fence();
 void spin();
 std::uint64_t modelled_cycles();
 
-class worker;
-
 /// The lanes of a warp that meet in one call. `argument[i]` is what lane i brought, null where it takes no part.
 struct warp_call {
   unsigned participants = 0;
   void* argument[32] = {};
   const void* pc = nullptr;  ///< of the line that calls
-  worker* run_by = nullptr;
   template <class T>
   SIM_QUIET T& at(unsigned lane) const {
     return *static_cast<T*>(argument[lane]);
@@ -56,8 +53,6 @@ constexpr unsigned whoever_comes = 0;
 /// argument. Lanes meet only in the same call: equal mask and equal `combine`. Lanes that have returned are left out,
 /// and reported unless the mask may name them: in a last warp that is not full, or where `combine` is null (a barrier).
 void meet(unsigned mask, void* argument, void (*combine)(const warp_call&), const void* pc);
-/// For `combine`: lane `reader` wants what lane `source` did not bring.
-void report_missing_lane(const warp_call& call, unsigned reader, unsigned source);
 unsigned lane_number();
 
 /// Tells the observer about an atomic access.
