@@ -9,6 +9,7 @@
 #include "attacks.hpp"
 #include "batch.hpp"
 #include "expected.hpp"
+#include "exporters.hpp"
 #include "grade.hpp"
 #include "handout.hpp"
 #include "official.hpp"
@@ -32,6 +33,8 @@ struct settings {
   std::vector<std::string> labs;
   std::vector<fs::path> paths;
   fs::path result_file, book = "grades.sqlite";
+  fs::path gradebook, output = ".";
+  std::string format, column;
   std::string round, executor = "local", slurm;
   int jobs = 1;
   bool write = false, again = false, unsafe = false;
@@ -209,7 +212,8 @@ int grade_class(const settings& s) {
     return words;
   };
   const bool terminal = isatty(STDERR_FILENO);
-  options.progress = [terminal](const std::string& what) {
+  options.progress = [terminal, last = std::string()](const std::string& what) mutable {
+    if (std::exchange(last, what) == what) return;
     fmt::print(stderr, "{}{}{}", terminal ? "\r\033[K" : "", what, terminal ? "" : "\n");
   };
   const batch_summary done = run_batch(jobs_of(s, lab), options);
@@ -218,6 +222,24 @@ int grade_class(const settings& s) {
              done.known, done.failed.size(), s.book.string());
   for (const std::string& why : done.failed) fmt::print("failed: {}\n", why);
   return done.failed.empty() ? all_well : not_full_marks;
+}
+
+int export_grades(const settings& s) {
+  export_options options;
+  if (!s.gradebook.empty()) options.canvas_gradebook = text_of(s.gradebook);
+  options.canvas_column = s.column;
+  std::vector<result> results;
+  if (s.result_file.empty()) {
+    if (!fs::exists(s.book)) throw input_error("there is no grade book " + s.book.string() + "; --store FILE names it");
+    results = grade_book(s.book).that_count();
+  } else {
+    results.push_back(result_from_json(text_of(s.result_file)));
+  }
+  for (const auto& [name, text] : exported(s.format, results, options)) {
+    replace_file(s.output / name, text);
+    fmt::print("{}\n", (s.output / name).string());
+  }
+  return all_well;
 }
 
 int attacks(const settings& s) {
@@ -294,6 +316,13 @@ int run(int argc, char** argv) {
   grades->add_option("--round", s.round, "name of a round that grades everything anew; 'deadline' decides the grade");
   grades->add_option("--executor", s.executor, "local or slurm")->check(CLI::IsMember({"local", "slurm"}));
   grades->add_option("--slurm", s.slurm, "further options for sbatch, such as \"--gpus=1 --constraint=h200\"");
+  CLI::App* exports = add("export", "write the grades that count in the format of another system", export_grades);
+  exports->add_option("--format", s.format, "which")->required()->check(CLI::IsMember(export_formats()));
+  exports->add_option("--store", s.book, "grade book")->capture_default_str();
+  exports->add_option("--result", s.result_file, "one result, instead of a grade book")->check(CLI::ExistingFile);
+  exports->add_option("--output", s.output, "folder to write to")->capture_default_str();
+  exports->add_option("--gradebook", s.gradebook, "canvas: the gradebook that it exported")->check(CLI::ExistingFile);
+  exports->add_option("--column", s.column, "canvas: beginning of the assignment's column");
   for (CLI::App* command : {one, grades})
     command->add_flag("--unsafe", s.unsafe, "without a sandbox where there is none");
   CLI::App* hostile = add("attacks", "grade every attack on the grader, and say whether it was held", attacks);
