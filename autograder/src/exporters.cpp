@@ -23,7 +23,8 @@ std::string plain(const std::string& text) {
   std::string out;
   for (const char c : text.substr(0, 4096))
     if (static_cast<unsigned char>(c) >= 32 || c == '\n' || c == '\t') out += c;
-  return out;
+  // What is not UTF-8 becomes a replacement character, by way of JSON's writer.
+  return json::parse(json(out).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
 }
 
 /// A name that is a file name everywhere.

@@ -28,7 +28,7 @@ struct Sandbox : testing::Test {
     what.processes = 32;
     what.file = 1 << 20;
     what.command = {"/usr/bin/bash", "-c", script};
-    return run_in(what, true, wall, memory);
+    return run_in(what, wall::box, wall, memory);
   }
 };
 
@@ -68,7 +68,7 @@ TEST_F(Sandbox, NothingOutlivesTheBox) {
 }
 
 TEST_F(Sandbox, ARunnerAnswersFromItsBoxAndIsFrozenBetween) {
-  process_executor e(FAKE_RUNNER, {10s}, true);
+  process_executor e(FAKE_RUNNER, {10s}, wall::box);
   lab::request ask;
   ask.entry = "nothing";
   EXPECT_EQ(e.run(ask).end, answer::ending::answered);
@@ -78,7 +78,7 @@ TEST_F(Sandbox, ARunnerAnswersFromItsBoxAndIsFrozenBetween) {
   ask.entry = "files";
   EXPECT_EQ(e.run(ask).response.error, "0 1 2 3 4 ");
   ask.entry = "hang";
-  process_executor slow(FAKE_RUNNER, {200ms}, true);
+  process_executor slow(FAKE_RUNNER, {200ms}, wall::box);
   EXPECT_EQ(slow.run(ask).end, answer::ending::timed_out);
 }
 
@@ -86,7 +86,7 @@ TEST(Freeze, StopsEveryThread) {
   const fs::path program = fs::temp_directory_path() / ("freeze_" + std::to_string(getpid()));
   box what;
   what.command = {"/usr/bin/bash", "-c", "while :; do :; done"};
-  const child c = start(what, false);
+  const child c = start(what, wall::none);
   ASSERT_TRUE(freeze(c.process));
   const auto cpu = [&] {
     std::ifstream in("/proc/" + std::to_string(c.process) + "/schedstat");
