@@ -8,6 +8,7 @@
 
 #include "attacks.hpp"
 #include "batch.hpp"
+#include "command.hpp"
 #include "expected.hpp"
 #include "exporters.hpp"
 #include "grade.hpp"
@@ -34,7 +35,7 @@ struct settings {
   std::vector<fs::path> paths;
   fs::path result_file, book = "grades.sqlite";
   fs::path gradebook, output = ".";
-  std::string format, column;
+  std::string format, column, bridge;
   std::string round, executor = "local", slurm;
   int jobs = 1;
   bool write = false, again = false, unsafe = false, no_sandbox = false;
@@ -243,6 +244,34 @@ int export_grades(const settings& s) {
   return all_well;
 }
 
+/// The autograder that Gradescope unpacks: its two scripts at the root, the course without solutions beside them.
+int gradescope_zip(const settings& s) {
+  const lab_folder lab = find_lab(s.source, s.lab);
+  const fs::path staging = fs::temp_directory_path() / fmt::format("gradescope-{}", getpid());
+  fs::create_directories(staging);
+  for (const char* part : {"autograder", "common", "labs", "course", "CMakeLists.txt", "CMakePresets.json", "LICENSE"})
+    fs::copy(s.source / part, staging / part, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  fs::remove_all(staging / "autograder" / "attacks");
+  for (const char* script : {"setup.sh", "run_autograder"})
+    fs::copy_file(s.source / "autograder" / "gradescope" / script, staging / script);
+  replace_file(staging / "lab", lab.number + "\n");
+  std::string names = "lab";
+  if (!s.bridge.empty()) {
+    replace_file(staging / "bridge", s.bridge + "\n");
+    names += " bridge";
+  }
+  const fs::path zip = fs::absolute(s.output / ("gradescope-lab" + lab.number + ".zip"));
+  fs::create_directories(zip.parent_path());
+  const int code = run_command(fmt::format(
+      "cd {} && cmake -E tar cf {} --format=zip setup.sh run_autograder autograder common labs course CMakeLists.txt "
+      "CMakePresets.json LICENSE {}",
+      grading::quoted(staging.string()), grading::quoted(zip.string()), names));
+  fs::remove_all(staging);
+  if (code != 0) throw std::runtime_error("cmake -E tar failed; is there room for " + zip.string() + "?");
+  fmt::print("{}\n", zip.string());
+  return all_well;
+}
+
 int attacks(const settings& s) {
   if (!sandbox_obstacle().empty()) {
     fmt::print("SKIPPED: {}\n", sandbox_obstacle());
@@ -325,6 +354,11 @@ int run(int argc, char** argv) {
   exports->add_option("--output", s.output, "folder to write to")->capture_default_str();
   exports->add_option("--gradebook", s.gradebook, "canvas: the gradebook that it exported")->check(CLI::ExistingFile);
   exports->add_option("--column", s.column, "canvas: beginning of the assignment's column");
+  CLI::App* scope = add("gradescope-zip", "make the autograder that is uploaded to Gradescope", gradescope_zip);
+  scope->add_option("lab", s.lab, "number of the lab, 03")->required();
+  scope->add_option("--output", s.output, "folder to write to")->capture_default_str();
+  scope->add_option("--bridge", s.bridge,
+                    "GPU labs: command that grades elsewhere; called with lab, submission and the result's file");
   for (CLI::App* command : {one, grades})
     command->add_flag("--unsafe", s.unsafe, "without a sandbox where there is none");
   CLI::App* hostile = add("attacks", "grade every attack on the grader, and say whether it was held", attacks);

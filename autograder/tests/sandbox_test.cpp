@@ -35,7 +35,7 @@ struct Sandbox : testing::Test {
 TEST_F(Sandbox, HoldsNothingOfTheMachine) {
   EXPECT_EQ(sh("id -u; hostname; ls /; ls /etc /tmp | tr '\\n' ' '").output.substr(0, 10), "65534\nbox\n");
   EXPECT_EQ(sh("ls -d /root /home /work /var /etc/passwd 2>/dev/null").output, "");
-  EXPECT_EQ(sh("ls /proc | grep -c '^[0-9]'").output, "4\n") << "its own processes only";
+  EXPECT_LE(std::stoi(sh("ls /proc | grep -c '^[0-9]'").output), 5) << "its own processes only";
   EXPECT_EQ(sh("env | sort | tr '\\n' ' '").output.find("HOME=/tmp LC_ALL=C.UTF-8"), 0u);
   EXPECT_EQ(sh("ls -l /proc/self/fd | wc -l").output, "5\n") << "0, 1, 2 and the listing's own";
 }
