@@ -8,6 +8,7 @@
 
 #include "attacks.hpp"
 #include "batch.hpp"
+#include "class_report.hpp"
 #include "command.hpp"
 #include "expected.hpp"
 #include "exporters.hpp"
@@ -33,7 +34,8 @@ struct settings {
   std::string lab, submission = "student", only;
   std::vector<std::string> labs;
   std::vector<fs::path> paths;
-  fs::path result_file, book = "grades.sqlite";
+  fs::path result_file, book;
+  static constexpr const char* usual_book = "grades.sqlite";
   fs::path gradebook, output = ".";
   std::string format, column, bridge;
   std::string round, executor = "local", slurm;
@@ -197,7 +199,7 @@ int grade_class(const settings& s) {
     throw input_error("official grading needs a sandbox: " + sandbox_obstacle() +
                       "; or, for code that you trust, --unsafe");
   batch_options options;
-  options.book = s.book;
+  options.book = s.book.empty() ? fs::path(settings::usual_book) : s.book;
   options.jobs = s.jobs;
   options.round = s.round;
   options.slurm = s.executor == "slurm";
@@ -221,7 +223,7 @@ int grade_class(const settings& s) {
   const batch_summary done = run_batch(jobs_of(s, lab), options);
   if (terminal) fmt::print(stderr, "\r\033[K");
   fmt::print("{} graded in {:.0f} s, {} known before, {} failed; grades are in {}\n", done.graded, done.seconds,
-             done.known, done.failed.size(), s.book.string());
+             done.known, done.failed.size(), options.book.string());
   for (const std::string& why : done.failed) fmt::print("failed: {}\n", why);
   return done.failed.empty() ? all_well : not_full_marks;
 }
@@ -232,8 +234,9 @@ int export_grades(const settings& s) {
   options.canvas_column = s.column;
   std::vector<result> results;
   if (s.result_file.empty()) {
-    if (!fs::exists(s.book)) throw input_error("there is no grade book " + s.book.string() + "; --store FILE names it");
-    results = grade_book(s.book).that_count();
+    const fs::path book = s.book.empty() ? fs::path(settings::usual_book) : s.book;
+    if (!fs::exists(book)) throw input_error("there is no grade book " + book.string() + "; --store FILE names it");
+    results = grade_book(book).that_count();
   } else {
     results.push_back(result_from_json(text_of(s.result_file)));
   }
@@ -298,7 +301,13 @@ int attacks(const settings& s) {
 }
 
 int report(const settings& s) {
-  keep(s, {});
+  if (s.book.empty()) {
+    keep(s, {});
+  } else {
+    if (!fs::exists(s.book)) throw input_error("there is no grade book " + s.book.string());
+    const fs::path folder = s.output == "." ? s.build / "report" / "class" : s.output;
+    fmt::print("report: {}\n", write_class_report(grade_book(s.book).that_count(), s.source, folder).string());
+  }
   return all_well;
 }
 
@@ -340,7 +349,7 @@ int run(int argc, char** argv) {
   CLI::App* grades = add("grade", "grade a class officially: every folder and archive in a folder", grade_class);
   grades->add_option("paths", s.paths, "folders of submissions, or submissions")->required()->check(CLI::ExistingPath);
   grades->add_option("--lab", s.lab, "number of the lab, 03")->required();
-  grades->add_option("--store", s.book, "grade book")->capture_default_str();
+  grades->add_option("--store", s.book, "grade book; grades.sqlite where none is named");
   grades->add_option("--jobs", s.jobs, "submissions at a time; one at a time is measured")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
@@ -349,7 +358,7 @@ int run(int argc, char** argv) {
   grades->add_option("--slurm", s.slurm, "further options for sbatch, such as \"--gpus=1 --constraint=h200\"");
   CLI::App* exports = add("export", "write the grades that count in the format of another system", export_grades);
   exports->add_option("--format", s.format, "which")->required()->check(CLI::IsMember(export_formats()));
-  exports->add_option("--store", s.book, "grade book")->capture_default_str();
+  exports->add_option("--store", s.book, "grade book; grades.sqlite where none is named");
   exports->add_option("--result", s.result_file, "one result, instead of a grade book")->check(CLI::ExistingFile);
   exports->add_option("--output", s.output, "folder to write to")->capture_default_str();
   exports->add_option("--gradebook", s.gradebook, "canvas: the gradebook that it exported")->check(CLI::ExistingFile);
@@ -363,7 +372,9 @@ int run(int argc, char** argv) {
     command->add_flag("--unsafe", s.unsafe, "without a sandbox where there is none");
   CLI::App* hostile = add("attacks", "grade every attack on the grader, and say whether it was held", attacks);
   hostile->add_option("--only", s.only, "attacks whose name begins so, 60");
-  add("report", "render the report again from the results there are", report);
+  CLI::App* reports = add("report", "render the report again from the results there are, or of a grade book", report);
+  reports->add_option("--store", s.book, "grade book: a page for the class and one for each submission");
+  reports->add_option("--output", s.output, "folder for the pages of a grade book; build/report/class");
 
   try {
     app.parse(argc, argv);

@@ -145,7 +145,9 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
     options.progress(i.id);
     std::optional<turn_to_measure> turn;
     if (i.kind == item_kind::throughput && failure.empty()) turn.emplace(options.build / "official" / "measuring.lock");
-    out.items.push_back(failure.empty() ? assess(i, on) : not_built(i, failure));
+    // What nobody's submission could get here counts for nobody.
+    const bool beyond_this_machine = i.ceiling == "copy" && !on.on("cuda");
+    out.items.push_back(failure.empty() || beyond_this_machine ? assess(i, on) : not_built(i, failure));
     if (out.items.back().verdict == verdict::inconclusive) out.outcome = "infra_error";
   }
   if (!on.without_cuda.empty()) out.notes.push_back(on.without_cuda);
