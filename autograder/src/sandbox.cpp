@@ -176,6 +176,7 @@ std::vector<std::string> words_of(const box& what, wall behind, int filter_fd) {
     add({"--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64", "--proc", "/proc", "--dev", "/dev",
          "--size", std::to_string(64 << 20), "--tmpfs", "/tmp"});
     for (const box::mount& m : what.mounts) add({m.writable ? "--bind" : "--ro-bind", m.from.string(), m.to.string()});
+    for (const std::filesystem::path& node : what.devices) add({"--dev-bind", node.string(), node.string()});
     add({"--chdir", "/tmp", "--setenv", "PATH", "/usr/bin", "--setenv", "HOME", "/tmp", "--setenv", "TMPDIR", "/tmp",
          "--setenv", "LC_ALL", "C.UTF-8", "--seccomp", std::to_string(filter_fd), "--"});
   }
