@@ -183,7 +183,14 @@ std::optional<answer> process_executor::wait_for(const std::function<bool()>& re
         return failed(answer::ending::crashed, fmt::format("used more than {} MiB of memory", allowed_.memory >> 20));
     }
     if (now - begun > worth_spinning) spin = false;
-    if (!spin) usleep(10);
+    if (spin) continue;
+    // Who prints much must not wait for us.
+    pollfd printed{child_.output, POLLIN, 0};
+    const timespec moment{0, 10'000};
+    if (ppoll(&printed, 1, &moment, nullptr) > 0 && printed.revents & POLLIN)
+      drain();
+    else if (printed.revents)
+      usleep(10);  // it closed its end
   }
 }
 

@@ -112,14 +112,14 @@ int filter(bool tools) {
   for (int bit = 0; bit < 32; ++bit)
     if (const scmp_datum_t flag = scmp_datum_t{1} << bit; flag & spaces)
       seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, flag, flag));
-  seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX));
+  seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX, 0));
   if (!tools) {
     // One process, however many threads: stopping it stops everything.
     for (const char* name : {"fork", "vfork", "socket", "memfd_create", "memfd_secret", "shmget", "msgget", "semget",
                              "mq_open", "setrlimit", "inotify_init", "inotify_init1"})
       deny(name);
     seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
-    seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1, SCMP_A2(SCMP_CMP_NE, 0));
+    seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1, SCMP_A2(SCMP_CMP_NE, 0, 0));
   }
   const int file = memfd_create("filter", MFD_CLOEXEC);
   const int error = seccomp_export_bpf(rules, file);
@@ -306,7 +306,12 @@ bool freeze(int process) {
     }
     return true;
   };
-  while (!all_stopped()) sched_yield();
+  // A thread in the middle of a system call that nobody can interrupt stops after it; not even that takes for ever.
+  const auto deadline = clock::now() + std::chrono::seconds(10);
+  while (!all_stopped()) {
+    if (clock::now() > deadline) return false;
+    sched_yield();
+  }
   return true;
 }
 
