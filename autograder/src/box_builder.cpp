@@ -69,8 +69,8 @@ std::string joined(const std::vector<std::string>& reasons) {
 
 }  // namespace
 
-box_builder::box_builder(const fs::path& recipe, fs::path cache, bool boxed, bool check, build_limits allowed)
-    : cache_(std::move(cache)), boxed_(boxed), check_(check), allowed_(allowed) {
+box_builder::box_builder(const fs::path& recipe, fs::path cache, wall behind, bool check, build_limits allowed)
+    : cache_(std::move(cache)), behind_(behind), check_(check), allowed_(allowed) {
   if (!fs::exists(recipe))
     throw input_error(fmt::format("there is no {}; configure and build first: ./course setup", recipe.string()));
   const auto document = nlohmann::json::parse(text_of(recipe));
@@ -115,14 +115,14 @@ build_outcome box_builder::compile(const std::string& name, const std::string& t
   what.mounts = {{place.path / "in", "/in"}, {place.path / "out", "/out", true}};
   for (const std::string& path : recipe_.at("readable")) what.mounts.push_back({path, path});
   what.command = recipe_.at(name.ends_with(".cu") ? "cu" : "cpp");
-  const fs::path in = boxed_ ? fs::path("/in") : place.path / "in",
-                 out = boxed_ ? fs::path("/out") : place.path / "out";
+  const fs::path in = behind_ == wall::box ? fs::path("/in") : place.path / "in",
+                 out = behind_ == wall::box ? fs::path("/out") : place.path / "out";
   for (const std::string& word :
        {(in / name).string(), std::string("-c"), std::string("-o"), (out / "hand-in.o").string(),
         std::string("-save-temps=obj"), std::string("-ftemplate-depth=256")})
     what.command.push_back(word);
   what.cpu_seconds = static_cast<int>(allowed_.wall.count());
-  const ran got = run_in(what, boxed_, allowed_.wall, allowed_.memory);
+  const ran got = run_in(what, behind_, allowed_.wall, allowed_.memory);
   if (got.timed_out) return {false, fmt::format("{}: the compiler took more than {} s", name, allowed_.wall.count())};
   if (got.out_of_memory)
     return {false, fmt::format("{}: the compiler took more than {} MiB of memory", name, allowed_.memory >> 20)};
@@ -187,12 +187,13 @@ build_outcome box_builder::build(const std::map<std::string, std::string>& sourc
   std::string names, keep;
   for (const auto& [name, object] : objects) {
     fs::copy_file(object, place.path / "in" / (name + ".o"));
-    names += " " + grading::quoted(boxed_ ? "/in/" + name + ".o" : (place.path / "in" / (name + ".o")).string());
+    names += " " + grading::quoted(behind_ == wall::box ? "/in/" + name + ".o"
+                                                        : (place.path / "in" / (name + ".o")).string());
   }
   for (const std::string& function : contract_) keep += function + "\n";
   replace_file(place.path / "in" / "contract", keep);
-  const std::string in = boxed_ ? "/in" : (place.path / "in").string(),
-                    out = boxed_ ? "/out" : (place.path / "out").string();
+  const std::string in = behind_ == wall::box ? "/in" : (place.path / "in").string(),
+                    out = behind_ == wall::box ? "/out" : (place.path / "out").string();
   box what;
   what.tools = true;
   what.mounts = {{place.path / "in", "/in"}, {place.path / "out", "/out", true}};
@@ -209,7 +210,7 @@ build_outcome box_builder::build(const std::map<std::string, std::string>& sourc
                               "--remove-section=.rela.init_array.00099 {0}/all.o {0}/sealed.o\n"
                               "{3} -o {0}/runner {0}/sealed.o{4}",
                               out, names, in, recipe_.at("link").front(), staff)};
-  const ran got = run_in(what, boxed_, allowed_.wall, allowed_.memory);
+  const ran got = run_in(what, behind_, allowed_.wall, allowed_.memory);
   const std::string linked = got.exit_code == 0 ? from_box(place.path / "out" / "runner") : std::string{};
   if (linked.empty()) return {false, "linking failed: " + first_errors(plain(got.output))};
   replace_file(program, linked);

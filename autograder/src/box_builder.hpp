@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "build.hpp"
+#include "sandbox.hpp"
 
 namespace grading {
 
@@ -21,7 +22,7 @@ class box_builder {
  public:
   /// `recipe`: what add_lab wrote for this lab. `cache`: compiled objects by content. Throws input_error where the
   /// recipe is missing.
-  box_builder(const std::filesystem::path& recipe, std::filesystem::path cache, bool boxed, bool check,
+  box_builder(const std::filesystem::path& recipe, std::filesystem::path cache, wall behind, bool check,
               build_limits allowed);
 
   /// Compiles the sources, by file name, and links `program`. A failure's message is for the student.
@@ -37,7 +38,8 @@ class box_builder {
 
   std::map<std::string, words> recipe_;
   std::filesystem::path cache_;
-  bool boxed_, check_;
+  wall behind_;
+  bool check_;
   build_limits allowed_;
   std::string tools_;  ///< fingerprint
   words contract_;     ///< mangled names of the functions that the staff's code calls

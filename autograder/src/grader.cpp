@@ -8,7 +8,10 @@
 
 #include "attacks.hpp"
 #include "batch.hpp"
+#include "class_report.hpp"
+#include "command.hpp"
 #include "expected.hpp"
+#include "exporters.hpp"
 #include "grade.hpp"
 #include "handout.hpp"
 #include "official.hpp"
@@ -31,10 +34,13 @@ struct settings {
   std::string lab, submission = "student", only;
   std::vector<std::string> labs;
   std::vector<fs::path> paths;
-  fs::path result_file, book = "grades.sqlite";
+  fs::path result_file, book;
+  static constexpr const char* usual_book = "grades.sqlite";
+  fs::path gradebook, output = ".";
+  std::string format, column, bridge;
   std::string round, executor = "local", slurm;
   int jobs = 1;
-  bool write = false, again = false, unsafe = false;
+  bool write = false, again = false, unsafe = false, no_sandbox = false;
 
   result_store store() const { return {build / "report" / "results.json"}; }
   grade_options options() const {
@@ -147,7 +153,8 @@ int check(const settings& s) {
 official_options official_of(const settings& s) {
   official_options result;
   result.build = s.build;
-  result.unsafe = s.unsafe;
+  result.unsafe = s.unsafe || s.no_sandbox;
+  result.no_sandbox = s.no_sandbox;
   result.call_limit = std::chrono::seconds(s.timeout);
   result.progress = s.options().progress;
   return result;
@@ -192,7 +199,7 @@ int grade_class(const settings& s) {
     throw input_error("official grading needs a sandbox: " + sandbox_obstacle() +
                       "; or, for code that you trust, --unsafe");
   batch_options options;
-  options.book = s.book;
+  options.book = s.book.empty() ? fs::path(settings::usual_book) : s.book;
   options.jobs = s.jobs;
   options.round = s.round;
   options.slurm = s.executor == "slurm";
@@ -209,15 +216,63 @@ int grade_class(const settings& s) {
     return words;
   };
   const bool terminal = isatty(STDERR_FILENO);
-  options.progress = [terminal](const std::string& what) {
+  options.progress = [terminal, last = std::string()](const std::string& what) mutable {
+    if (std::exchange(last, what) == what) return;
     fmt::print(stderr, "{}{}{}", terminal ? "\r\033[K" : "", what, terminal ? "" : "\n");
   };
   const batch_summary done = run_batch(jobs_of(s, lab), options);
   if (terminal) fmt::print(stderr, "\r\033[K");
   fmt::print("{} graded in {:.0f} s, {} known before, {} failed; grades are in {}\n", done.graded, done.seconds,
-             done.known, done.failed.size(), s.book.string());
+             done.known, done.failed.size(), options.book.string());
   for (const std::string& why : done.failed) fmt::print("failed: {}\n", why);
   return done.failed.empty() ? all_well : not_full_marks;
+}
+
+int export_grades(const settings& s) {
+  export_options options;
+  if (!s.gradebook.empty()) options.canvas_gradebook = text_of(s.gradebook);
+  options.canvas_column = s.column;
+  std::vector<result> results;
+  if (s.result_file.empty()) {
+    const fs::path book = s.book.empty() ? fs::path(settings::usual_book) : s.book;
+    if (!fs::exists(book)) throw input_error("there is no grade book " + book.string() + "; --store FILE names it");
+    results = grade_book(book).that_count();
+  } else {
+    results.push_back(result_from_json(text_of(s.result_file)));
+  }
+  for (const auto& [name, text] : exported(s.format, results, options)) {
+    replace_file(s.output / name, text);
+    fmt::print("{}\n", (s.output / name).string());
+  }
+  return all_well;
+}
+
+/// The autograder that Gradescope unpacks: its two scripts at the root, the course without solutions beside them.
+int gradescope_zip(const settings& s) {
+  const lab_folder lab = find_lab(s.source, s.lab);
+  const fs::path staging = fs::temp_directory_path() / fmt::format("gradescope-{}", getpid());
+  fs::create_directories(staging);
+  for (const char* part : {"autograder", "common", "labs", "course", "CMakeLists.txt", "CMakePresets.json", "LICENSE"})
+    fs::copy(s.source / part, staging / part, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  fs::remove_all(staging / "autograder" / "attacks");
+  for (const char* script : {"setup.sh", "run_autograder"})
+    fs::copy_file(s.source / "autograder" / "gradescope" / script, staging / script);
+  replace_file(staging / "lab", lab.number + "\n");
+  std::string names = "lab";
+  if (!s.bridge.empty()) {
+    replace_file(staging / "bridge", s.bridge + "\n");
+    names += " bridge";
+  }
+  const fs::path zip = fs::absolute(s.output / ("gradescope-lab" + lab.number + ".zip"));
+  fs::create_directories(zip.parent_path());
+  const int code = run_command(fmt::format(
+      "cd {} && cmake -E tar cf {} --format=zip setup.sh run_autograder autograder common labs course CMakeLists.txt "
+      "CMakePresets.json LICENSE {}",
+      grading::quoted(staging.string()), grading::quoted(zip.string()), names));
+  fs::remove_all(staging);
+  if (code != 0) throw std::runtime_error("cmake -E tar failed; is there room for " + zip.string() + "?");
+  fmt::print("{}\n", zip.string());
+  return all_well;
 }
 
 int attacks(const settings& s) {
@@ -246,7 +301,13 @@ int attacks(const settings& s) {
 }
 
 int report(const settings& s) {
-  keep(s, {});
+  if (s.book.empty()) {
+    keep(s, {});
+  } else {
+    if (!fs::exists(s.book)) throw input_error("there is no grade book " + s.book.string());
+    const fs::path folder = s.output == "." ? s.build / "report" / "class" : s.output;
+    fmt::print("report: {}\n", write_class_report(grade_book(s.book).that_count(), s.source, folder).string());
+  }
   return all_well;
 }
 
@@ -284,21 +345,36 @@ int run(int argc, char** argv) {
   one->add_option("path", s.paths, "folder, .zip, .tar or .tar.gz")->required()->expected(1);
   one->add_option("--id", s.submission, "whose it is")->capture_default_str();
   one->add_option("--result", s.result_file, "file for the result as JSON, instead of the table");
+  one->add_flag("--no-sandbox", s.no_sandbox, "as on a platform that has none, such as Gradescope's containers");
   CLI::App* grades = add("grade", "grade a class officially: every folder and archive in a folder", grade_class);
   grades->add_option("paths", s.paths, "folders of submissions, or submissions")->required()->check(CLI::ExistingPath);
   grades->add_option("--lab", s.lab, "number of the lab, 03")->required();
-  grades->add_option("--store", s.book, "grade book")->capture_default_str();
+  grades->add_option("--store", s.book, "grade book; grades.sqlite where none is named");
   grades->add_option("--jobs", s.jobs, "submissions at a time; one at a time is measured")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   grades->add_option("--round", s.round, "name of a round that grades everything anew; 'deadline' decides the grade");
   grades->add_option("--executor", s.executor, "local or slurm")->check(CLI::IsMember({"local", "slurm"}));
   grades->add_option("--slurm", s.slurm, "further options for sbatch, such as \"--gpus=1 --constraint=h200\"");
+  CLI::App* exports = add("export", "write the grades that count in the format of another system", export_grades);
+  exports->add_option("--format", s.format, "which")->required()->check(CLI::IsMember(export_formats()));
+  exports->add_option("--store", s.book, "grade book; grades.sqlite where none is named");
+  exports->add_option("--result", s.result_file, "one result, instead of a grade book")->check(CLI::ExistingFile);
+  exports->add_option("--output", s.output, "folder to write to")->capture_default_str();
+  exports->add_option("--gradebook", s.gradebook, "canvas: the gradebook that it exported")->check(CLI::ExistingFile);
+  exports->add_option("--column", s.column, "canvas: beginning of the assignment's column");
+  CLI::App* scope = add("gradescope-zip", "make the autograder that is uploaded to Gradescope", gradescope_zip);
+  scope->add_option("lab", s.lab, "number of the lab, 03")->required();
+  scope->add_option("--output", s.output, "folder to write to")->capture_default_str();
+  scope->add_option("--bridge", s.bridge,
+                    "GPU labs: command that grades elsewhere; called with lab, submission and the result's file");
   for (CLI::App* command : {one, grades})
     command->add_flag("--unsafe", s.unsafe, "without a sandbox where there is none");
   CLI::App* hostile = add("attacks", "grade every attack on the grader, and say whether it was held", attacks);
   hostile->add_option("--only", s.only, "attacks whose name begins so, 60");
-  add("report", "render the report again from the results there are", report);
+  CLI::App* reports = add("report", "render the report again from the results there are, or of a grade book", report);
+  reports->add_option("--store", s.book, "grade book: a page for the class and one for each submission");
+  reports->add_option("--output", s.output, "folder for the pages of a grade book; build/report/class");
 
   try {
     app.parse(argc, argv);

@@ -16,6 +16,7 @@ namespace grading {
 struct official_options {
   std::filesystem::path build;                ///< build directory: recipes, staff objects, cached objects
   bool unsafe = false;                        ///< without sandbox where there is none; the result says so
+  bool no_sandbox = false;                    ///< as if there were none: to test what platforms without one get
   bool check_objects = true;                  ///< off in tests of the walls behind it
   std::chrono::seconds call_limit{10};        ///< wall-clock time of one call
   std::chrono::seconds build_limit{120};      ///< of one file

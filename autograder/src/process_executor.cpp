@@ -38,9 +38,9 @@ control& control_of(std::span<std::byte> shared) { return *reinterpret_cast<cont
 
 }  // namespace
 
-process_executor::process_executor(std::filesystem::path runner, limits allowed, bool boxed,
+process_executor::process_executor(std::filesystem::path runner, limits allowed, wall behind,
                                    std::vector<std::filesystem::path> readable)
-    : runner_(std::move(runner)), allowed_(allowed), boxed_(boxed), readable_(std::move(readable)) {
+    : runner_(std::move(runner)), allowed_(allowed), behind_(behind), readable_(std::move(readable)) {
   prctl(PR_SET_TIMERSLACK, 1000);  // our short sleeps end within a microsecond of when they should
 }
 
@@ -85,19 +85,19 @@ void process_executor::start() {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail("socketpair");
   socket_ = ends[0];
   box what;
-  what.command = {boxed_ ? std::string("/runner") : runner_.string()};
+  what.command = {behind_ == wall::box ? std::string("/runner") : runner_.string()};
   what.mounts = {{runner_, "/runner"}};
   for (const std::filesystem::path& path : readable_) what.mounts.push_back({path, path});
   what.cpu_seconds = 600;
   try {
-    child_ = grading::start(what, boxed_, {{ends[1], runner_socket}, {memory_fd_, runner_memory}});
+    child_ = grading::start(what, behind_, {{ends[1], runner_socket}, {memory_fd_, runner_memory}});
   } catch (const std::exception&) {
     close(ends[1]);
     stop();
     throw;
   }
   close(ends[1]);
-  program_ = boxed_ ? -1 : child_.process;
+  program_ = behind_ == wall::box ? -1 : child_.process;
 }
 
 void process_executor::stop() {
@@ -183,7 +183,14 @@ std::optional<answer> process_executor::wait_for(const std::function<bool()>& re
         return failed(answer::ending::crashed, fmt::format("used more than {} MiB of memory", allowed_.memory >> 20));
     }
     if (now - begun > worth_spinning) spin = false;
-    if (!spin) usleep(10);
+    if (spin) continue;
+    // Who prints much must not wait for us.
+    pollfd printed{child_.output, POLLIN, 0};
+    const timespec moment{0, 10'000};
+    if (ppoll(&printed, 1, &moment, nullptr) > 0 && printed.revents & POLLIN)
+      drain();
+    else if (printed.revents)
+      usleep(10);  // it closed its end
   }
 }
 

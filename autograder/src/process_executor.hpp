@@ -21,8 +21,8 @@ struct limits {
 
 class process_executor : public executor {
  public:
-  /// `boxed`: in a sandbox, from which nothing but the answer comes out, and in which it can read `readable`.
-  process_executor(std::filesystem::path runner, limits allowed, bool boxed = false,
+  /// In a box nothing but the answer comes out, and it can read `readable`.
+  process_executor(std::filesystem::path runner, limits allowed, wall behind = wall::none,
                    std::vector<std::filesystem::path> readable = {});
   ~process_executor() override;
 
@@ -45,7 +45,7 @@ class process_executor : public executor {
 
   std::filesystem::path runner_;
   limits allowed_;
-  bool boxed_;
+  wall behind_;
   std::vector<std::filesystem::path> readable_;
   std::span<std::byte> memory_;  ///< ours alone
   std::span<std::byte> shared_;  ///< control page, then the same buffers

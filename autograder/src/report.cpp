@@ -36,7 +36,11 @@ std::string section(const result& r, std::size_t index, const std::filesystem::p
       fmt::format(R"(<details class="result" id="r{}"{}><summary><strong>Lab {} - {} - {}</strong><br>{}</summary>)",
                   index, open ? " open" : "", escaped(r.lab.substr(0, 2)), escaped(r.lab_title), escaped(r.submission),
                   escaped(total_line(r)));
-  out += fmt::format(R"(<p class="soft">{}; unofficial; took {:.1f} s</p>)", machine_line(r), r.seconds);
+  out += fmt::format(R"(<p class="soft">{}; {}; took {:.1f} s</p>)", machine_line(r),
+                     !r.official   ? "unofficial"
+                     : r.sandboxed ? "official"
+                                   : "official, graded without a sandbox",
+                     r.seconds);
   out += items_part(r) + roofline_part(r, source) + profiles_part(r, source);
   if (!r.printed.empty())
     out += fmt::format("<h3>Printed by the submission</h3><pre>{}</pre>", escaped(r.printed.substr(0, 4000)));
@@ -52,9 +56,8 @@ std::string rendered(const std::vector<result>& results, const std::filesystem::
       "report</title><style>";
   out += style_sheet();
   out += "</style></head><body><h1>Roofline Labs</h1>";
-  out +=
-      R"(<p class="soft">Latest result of each submission graded in this build directory. Green: points; red: points )"
-      "lost; the rest of a bar could not be assessed on this machine.</p>";
+  out += R"(<p class="soft">Green: points; red: points )"
+         "lost; the rest of a bar could not be assessed on this machine.</p>";
   out += R"(<div class="card overall">)";
   if (results.empty()) out += "<p>Nothing is graded yet.</p>";
   for (std::size_t i = 0; i < results.size(); ++i) out += overall_row(results[i], i);

@@ -112,14 +112,14 @@ int filter(bool tools) {
   for (int bit = 0; bit < 32; ++bit)
     if (const scmp_datum_t flag = scmp_datum_t{1} << bit; flag & spaces)
       seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, flag, flag));
-  seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX));
+  seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX, 0));
   if (!tools) {
     // One process, however many threads: stopping it stops everything.
     for (const char* name : {"fork", "vfork", "socket", "memfd_create", "memfd_secret", "shmget", "msgget", "semget",
                              "mq_open", "setrlimit", "inotify_init", "inotify_init1"})
       deny(name);
     seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
-    seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1, SCMP_A2(SCMP_CMP_NE, 0));
+    seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1, SCMP_A2(SCMP_CMP_NE, 0, 0));
   }
   const int file = memfd_create("filter", MFD_CLOEXEC);
   const int error = seccomp_export_bpf(rules, file);
@@ -142,41 +142,31 @@ uid_t own_user() {
   return first_user + static_cast<unsigned>(getpid()) * of_one_grader + serial++ % of_one_grader;
 }
 
-std::vector<std::string> words_of(const box& what, bool boxed, int filter_fd) {
+std::vector<std::string> words_of(const box& what, wall behind, int filter_fd) {
   std::vector<std::string> words;
   const auto add = [&](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
-  if (boxed && geteuid() == 0) {
+  if (behind != wall::none && geteuid() == 0) {
     const uid_t user = own_user();
     for (const box::mount& m : what.mounts)
       if (m.writable && chown(m.from.c_str(), user, user) != 0) fail("chown of what a box may write");
-    add({"/usr/bin/setpriv", "--reuid", std::to_string(user), "--regid", std::to_string(user), "--clear-groups", "--"});
+    add({"/usr/bin/setpriv", "--reuid", std::to_string(user), "--regid", std::to_string(user), "--clear-groups"});
+    if (behind == wall::user) add({"--no-new-privs", "--bounding-set=-all"});
+    add({"--"});
   }
-  if (boxed) {
+  if (behind != wall::none) {
     add({"/usr/bin/prlimit", "--core=0", fmt::format("--fsize={}", what.file), "--nofile=256",
          fmt::format("--cpu={}", what.cpu_seconds), fmt::format("--stack={}", 64 << 20)});
     // For a user that has other processes the number would count those too.
     if (geteuid() == 0) add({fmt::format("--nproc={}", what.processes)});
     if (what.memory) add({fmt::format("--as={}", what.memory)});
-    add({"--",
-         "/usr/bin/bwrap",
-         "--unshare-user",
-         "--unshare-ipc",
-         "--unshare-pid",
-         "--unshare-net",
-         "--unshare-uts",
-         "--unshare-cgroup-try",
-         "--disable-userns",
-         "--die-with-parent",
-         "--new-session",
-         "--cap-drop",
-         "ALL",
-         "--clearenv",
-         "--uid",
-         "65534",
-         "--gid",
-         "65534",
-         "--hostname",
-         "box"});
+    add({"--"});
+  }
+  if (behind == wall::user)
+    add({"/usr/bin/env", "-i", "PATH=/usr/bin:/bin", "HOME=/tmp", "TMPDIR=/tmp", "LC_ALL=C.UTF-8"});
+  if (behind == wall::box) {
+    add({"/usr/bin/bwrap", "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts",
+         "--unshare-cgroup-try", "--disable-userns", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
+         "--clearenv", "--uid", "65534", "--gid", "65534", "--hostname", "box"});
     if (what.tools) {
       add({"--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin", "--symlink", "usr/sbin", "/sbin"});
       for (const char* place : {"/etc/alternatives", "/etc/ld.so.cache"}) add({"--ro-bind-try", place, place});
@@ -186,6 +176,7 @@ std::vector<std::string> words_of(const box& what, bool boxed, int filter_fd) {
     add({"--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64", "--proc", "/proc", "--dev", "/dev",
          "--size", std::to_string(64 << 20), "--tmpfs", "/tmp"});
     for (const box::mount& m : what.mounts) add({m.writable ? "--bind" : "--ro-bind", m.from.string(), m.to.string()});
+    for (const std::filesystem::path& node : what.devices) add({"--dev-bind", node.string(), node.string()});
     add({"--chdir", "/tmp", "--setenv", "PATH", "/usr/bin", "--setenv", "HOME", "/tmp", "--setenv", "TMPDIR", "/tmp",
          "--setenv", "LC_ALL", "C.UTF-8", "--seccomp", std::to_string(filter_fd), "--"});
   }
@@ -202,7 +193,7 @@ std::string try_box() {
   what.tools = true;
   what.command = {"/usr/bin/true"};
   try {
-    const ran got = run_in(what, true, std::chrono::seconds(10), std::size_t{1} << 30);
+    const ran got = run_in(what, wall::box, std::chrono::seconds(10), std::size_t{1} << 30);
     if (got.exit_code == 0) return {};
     return "bubblewrap cannot make a box here (" + got.output.substr(0, got.output.find('\n')) +
            "): allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1; on Ubuntu 24.04 "
@@ -229,7 +220,7 @@ const std::string& sandbox_obstacle() {
   return why;
 }
 
-child start(const box& what, bool boxed, const std::vector<handed_down>& descriptors) {
+child start(const box& what, wall behind, const std::vector<handed_down>& descriptors) {
   int pipe_ends[2];
   if (pipe2(pipe_ends, O_CLOEXEC) != 0) fail("pipe2");
   fcntl(pipe_ends[0], F_SETFL, O_NONBLOCK);
@@ -248,7 +239,7 @@ child start(const box& what, bool boxed, const std::vector<handed_down>& descrip
     next = std::max(next, d.theirs + 1);
   }
   const int filter_fd = next;
-  if (boxed) {  // bwrap reads and closes it
+  if (behind == wall::box) {  // bwrap reads and closes it
     const int made = filter(what.tools);
     ours.push_back(out_of_the_way(made));
     close(made);
@@ -259,7 +250,7 @@ child start(const box& what, bool boxed, const std::vector<handed_down>& descrip
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);  // its own group: killed with all its children
   posix_spawnattr_setpgroup(&attributes, 0);
-  std::vector<std::string> words = words_of(what, boxed, filter_fd);
+  std::vector<std::string> words = words_of(what, behind, filter_fd);
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
@@ -315,15 +306,20 @@ bool freeze(int process) {
     }
     return true;
   };
-  while (!all_stopped()) sched_yield();
+  // A thread in the middle of a system call that nobody can interrupt stops after it; not even that takes for ever.
+  const auto deadline = clock::now() + std::chrono::seconds(10);
+  while (!all_stopped()) {
+    if (clock::now() > deadline) return false;
+    sched_yield();
+  }
   return true;
 }
 
 void thaw(int process) { kill(process, SIGCONT); }
 
-ran run_in(const box& what, bool boxed, std::chrono::milliseconds wall, std::size_t memory_in_use) {
+ran run_in(const box& what, wall behind, std::chrono::milliseconds wall, std::size_t memory_in_use) {
   ran result;
-  child c = start(what, boxed);
+  child c = start(what, behind);
   const auto deadline = clock::now() + wall;
   const auto drain = [&] {
     char piece[16 << 10];

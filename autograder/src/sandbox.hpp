@@ -17,11 +17,19 @@ struct box {
   };
   std::vector<std::string> command;
   std::vector<mount> mounts;
+  std::vector<std::filesystem::path> devices;  ///< nodes that stay usable
   bool tools = false;      ///< /usr/bin too, and child processes: to compile; otherwise libraries and threads only
   int cpu_seconds = 60;    ///< of one process
   int processes = 256;     ///< and threads
   std::size_t memory = 0;  ///< bytes of address space of one process; 0: not limited here
   std::size_t file = 64u << 20;  ///< largest file that it may write
+};
+
+/// What stands between a program and the machine.
+enum class wall {
+  none,  ///< for code that is trusted
+  user,  ///< another user without privileges, and limits: where a platform's container allows no box. Only root has it
+  box,
 };
 
 /// One descriptor of ours, and the number under which the child has it.
@@ -40,9 +48,8 @@ struct child {
   int output = -1;   ///< what it prints, both streams; never blocks
 };
 
-/// Starts the command, boxed or (where `boxed` is false, for graders of trusted code) bare. Standard input is empty.
-/// Throws std::runtime_error where it cannot be started.
-child start(const box& what, bool boxed, const std::vector<handed_down>& descriptors = {});
+/// Starts the command behind that wall. Standard input is empty. Throws std::runtime_error where it cannot be started.
+child start(const box& what, wall behind, const std::vector<handed_down>& descriptors = {});
 
 /// The one program in the box that is not the box itself; -1 where there is none.
 int program_in(int box_process);
@@ -64,6 +71,6 @@ struct ran {
 };
 
 /// Runs the command to its end, and kills it when it takes longer or more memory than it may.
-ran run_in(const box& what, bool boxed, std::chrono::milliseconds wall, std::size_t memory_in_use);
+ran run_in(const box& what, wall behind, std::chrono::milliseconds wall, std::size_t memory_in_use);
 
 }  // namespace grading
