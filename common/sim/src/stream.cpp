@@ -32,12 +32,13 @@ struct sim_order {
 struct sim_stream {
   double busy_until = 0;
   sim_order before;
-  std::size_t number = 0;
+  std::size_t number;
   std::uint32_t launches = 0;
   bool blocking = true;  // waits for the default stream, and that for it
   int priority = 0;
   sim_graph* captured = nullptr;
   bool began_capture = false;
+  explicit sim_stream(std::size_t n = 0) : number(n) {}
 };
 struct sim_event {
   double at = -1;
@@ -52,7 +53,7 @@ namespace {
 struct {
   double host_now = 0;
   sim_order host;
-  sim_stream legacy, per_thread{.number = 1};
+  sim_stream legacy, per_thread{1};
   std::size_t made = 2;  // streams so far
   std::vector<sim_stream*> streams;
   std::vector<sim_event*> events;
@@ -182,8 +183,7 @@ cudaError_t cudaDeviceSynchronize() {
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
   const std::scoped_lock lock(runtime_mutex());
   if (!stream || flags > cudaStreamNonBlocking) return fail(cudaErrorInvalidValue);
-  *stream = new sim_stream;
-  (*stream)->number = clocks.made++;
+  *stream = new sim_stream(clocks.made++);
   (*stream)->blocking = flags != cudaStreamNonBlocking;
   (*stream)->priority = std::clamp(priority, -5, 0);
   clocks.streams.push_back(*stream);
