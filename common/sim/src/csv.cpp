@@ -95,17 +95,11 @@ std::string csv_of(const std::vector<launched>& launches) {
   return text;
 }
 
-void csv_at_exit() {
-  const char* wanted = std::getenv("SIM_CSV");
-  if (!wanted || *wanted == '\0') return;
-  static const std::string path = wanted;
-  std::atexit([] {
-    std::fflush(stdout);
-    std::FILE* out = path == "-" ? stdout : std::fopen(path.c_str(), "w");
-    if (!out || std::fputs(csv_of(launch_log()).c_str(), out) < 0 ||
-        (out != stdout ? std::fclose(out) : std::fflush(out)) != 0)
-      fmt::print(stderr, "simulated device: cannot write {}: set SIM_CSV to a file in a folder that is there\n", path);
-  });
+void write_csv(const std::string& path) {
+  std::FILE* out = path == "-" ? stdout : std::fopen(path.c_str(), "w");
+  if (!out || std::fputs(csv_of(launch_log()).c_str(), out) < 0 ||
+      (out != stdout ? std::fclose(out) : std::fflush(out)) != 0)
+    fmt::print(stderr, "simulated device: cannot write {}: set SIM_CSV to a file in a folder that is there\n", path);
 }
 
 }  // namespace sim

@@ -48,7 +48,7 @@ struct memory {
 };
 
 memory& heap() {
-  static memory instance;
+  static memory& instance = *new memory;  // the account at the end of the program needs it
   return instance;
 }
 
@@ -256,7 +256,7 @@ struct program {
 };
 
 const program& self() {
-  static const program instance;
+  static const program& instance = *new program;
   return instance;
 }
 

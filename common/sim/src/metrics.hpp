@@ -17,7 +17,7 @@ std::vector<lab::line_counters> lines_of(const launched& what);
 /// The launches as `ncu --csv --page raw --print-units base` prints them: names, units, then a row for each launch.
 /// Kernels have the names that the source launches them by.
 std::string csv_of(const std::vector<launched>& launches);
-/// Writes them to the file that SIM_CSV names ("-": stdout) when the program ends.
-void csv_at_exit();
+/// Writes them to a file; "-" is stdout.
+void write_csv(const std::string& path);
 
 }  // namespace sim

@@ -21,7 +21,7 @@ namespace sim {
 
 source_line line_of(std::uintptr_t pc) {
   static std::mutex mutex;
-  static std::unordered_map<std::uintptr_t, source_line> known;
+  static auto& known = *new std::unordered_map<std::uintptr_t, source_line>;  // the account at the end needs it
   const std::scoped_lock lock(mutex);
   if (const auto found = known.find(pc); found != known.end()) return found->second;
   static Dwfl* session = [] {
@@ -48,10 +48,10 @@ extern "C" const block_info __start_sim_blocks[] __attribute__((weak));
 extern "C" const block_info __stop_sim_blocks[] __attribute__((weak));
 
 const block_info* block_at(std::uintptr_t pc) {
-  static const std::unordered_map<std::uintptr_t, const block_info*> blocks = [] {
-    std::unordered_map<std::uintptr_t, const block_info*> table;
+  static const auto& blocks = *[] {
+    auto* table = new std::unordered_map<std::uintptr_t, const block_info*>;
     for (const block_info* b = __start_sim_blocks; b != __stop_sim_blocks; ++b)
-      table[reinterpret_cast<std::uintptr_t>(&b->site) + static_cast<std::intptr_t>(b->site)] = b;
+      (*table)[reinterpret_cast<std::uintptr_t>(&b->site) + static_cast<std::intptr_t>(b->site)] = b;
     return table;
   }();
   const auto found = blocks.find(pc);
@@ -417,11 +417,16 @@ void print_account() {
 
 void report_at_exit() {
   static const bool registered = [] {
-    const char* wanted = std::getenv("SIM_REPORT");
-    return wanted && *wanted != '\0' && std::atexit([] {
-                                          std::fflush(stdout);
-                                          print_account();
-                                        }) == 0;
+    const auto set = [](const char* name) {
+      const char* wanted = std::getenv(name);
+      return wanted && *wanted != '\0';
+    };
+    static const bool csv = set("SIM_CSV"), account = set("SIM_REPORT");
+    return (csv || account) && std::atexit([] {
+                                 std::fflush(stdout);
+                                 if (csv) write_csv(std::getenv("SIM_CSV"));
+                                 if (account) print_account();
+                               }) == 0;
   }();
   static_cast<void>(registered);
 }

@@ -144,8 +144,6 @@ std::string unchecked_launch() { return state().refused_launch; }
 
 void launch(const char* kernel, const configuration& config, void (*thread_body)(void*), void* frame,
             std::size_t frame_bytes) {
-  static const bool csv = (csv_at_exit(), true);
-  static_cast<void>(csv);
   report_at_exit();
   const std::scoped_lock lock(runtime_mutex());
   if (sticky_error() != cudaSuccess) {

@@ -1,0 +1,19 @@
+// What the account at a program's end says of a program with one of each fault; sim.account reads it.
+#include <cstdio>
+__global__ void scale(float* x, int n) {
+  __shared__ float tile[128];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  tile[threadIdx.x] = x[i];
+  if (i <= n) x[i] = tile[127 - threadIdx.x] * 2;
+}
+int main() {
+  float *a, *b;
+  int n = 1000;
+  cudaMalloc(&a, n * sizeof(float));
+  cudaMalloc(&b, 64);
+  cudaMemset(a, 0, n * sizeof(float));
+  scale<<<8, 128>>>(a, n);
+  scale<<<8, 2048>>>(a, n);
+  cudaFree(b);
+  cudaFree(b);
+}
