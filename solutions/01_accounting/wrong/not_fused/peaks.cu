@@ -49,7 +49,10 @@ __global__ void fma_kernel(float* __restrict__ out, const float* __restrict__ in
 #pragma unroll 16
   for (int i = 0; i < rounds; ++i) {
 #pragma unroll
-    for (int k = 0; k < chains; ++k) x[k] = __fadd_rn(__fmul_rn(x[k], x[k]), c);
+    for (int k = 0; k < chains; ++k) {
+      volatile float square = x[k] * x[k];
+      x[k] = square + c;
+    }
   }
 #pragma unroll
   for (int k = 0; k < chains; ++k) {
