@@ -1,8 +1,6 @@
 // Lab 02, benchmarking: what your file must define.
 #pragma once
 
-#include <cuda_runtime.h>
-
 #include <cstdint>
 
 namespace lab02 {
@@ -56,9 +54,5 @@ timing benchmark(machine& m, const options& how);
 
 /// A benchmark as one finds it: one warm-up, the mean of three calls, the wall clock. For your predictions.
 double naive_benchmark(machine& m);
-
-/// `layers` times: x <- gelu(x W), x (batch, width) and W (width, width), the same for all. For your predictions.
-void mlp(float* out, float* scratch, const float* x, const float* w, int layers, int batch, int width, int steps,
-         cudaStream_t stream);
 
 }  // namespace lab02

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "liars.hpp"
+#include "mlp.hpp"
 
 namespace lab02 {
 
