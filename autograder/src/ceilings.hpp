@@ -1,9 +1,11 @@
-// The ceiling of the host part: how fast one core of this machine reads memory.
+// The ceilings of the host part: how fast one core of this machine reads memory, reads and writes it, and multiplies.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <span>
+#include <string>
 
 namespace grading {
 
@@ -11,6 +13,16 @@ namespace grading {
 /// leave the reading out. `memory` starts at a multiple of 32 bytes;
 /// its size is rounded down to a multiple of 64.
 std::uint64_t read_all(std::span<const std::byte> memory);
+
+/// a = b + scale * c on one core, around the caches where the processor can (McCalpin's STREAM calls it triad). Each is
+/// n floats long.
+void triad(float* a, const float* b, const float* c, float scale, std::size_t n);
+
+/// out = in after `rounds` steps x <- x * x + c, as many independent ones at a time as fill the multiply-add units.
+void fma_chains(float* out, const float* in, float c, std::size_t n, std::int64_t rounds);
+
+/// Names of the three, as rubrics and the staff's runner call them.
+const std::set<std::string>& host_ceilings();
 
 /// Seconds of a clock that nobody adjusts (CLOCK_MONOTONIC_RAW).
 double raw_seconds();

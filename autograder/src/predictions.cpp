@@ -35,7 +35,7 @@ prediction_result graded(const prediction& p, const toml::table& answers, bench&
     if (s->backend() == "sim" && !seen && trouble.empty())
       trouble = t.ok() ? p.about->id + ": no such access was made" : t.message;
   }
-  result.ok = result.predicted && result.seen && std::abs(*result.predicted - *result.seen) <= p.tolerance;
+  result.ok = result.predicted && result.seen && p.allows(*result.predicted, *result.seen);
   return result;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ceilings.hpp"
 #include "toml_file.hpp"
 
 namespace grading {
@@ -70,10 +71,15 @@ condition condition_of(const toml_reader& in) {
 }
 
 prediction prediction_of(const toml_reader& in, context& known) {
-  in.allow({"key", "case", "metric", "tolerance"});
-  prediction result{in.text("key"), case_of(in, known), metric_of(in), in.maybe_number("tolerance").value_or(0.01)};
+  in.allow({"key", "case", "metric", "tolerance", "factor"});
+  prediction result{in.text("key"), case_of(in, known), metric_of(in), in.maybe_number("tolerance").value_or(0.01),
+                    in.maybe_number("factor").value_or(0)};
   if (result.tolerance < 0) in.fail_at(in.line_of("tolerance"), "'tolerance' must not be negative");
-  if (result.about->where != lab::part::device) in.fail_at(in.line_of("case"), "only device cases have counters");
+  if (in.has("factor") && result.factor <= 1) in.fail_at(in.line_of("factor"), "'factor' must be more than 1");
+  if (in.has("factor") && in.has("tolerance"))
+    in.fail_at(in.line_of("factor"), "give 'tolerance' or 'factor', not both");
+  if (result.about->where != lab::part::device && !result.metric.numerator.starts_with("output["))
+    in.fail_at(in.line_of("case"), "only device cases have counters; of a host case ask for \"output[0]\"");
   if (!known.keys.insert(result.key).second)
     in.fail_at(in.line_of("key"), fmt::format("'{}' is asked for twice; rename one of them", result.key));
   return result;
@@ -104,13 +110,15 @@ void read_throughput(const toml_reader& in, const context& known, item& out) {
   in.allow({"id", "title", "kind", "points", "case", "ceiling", "rungs"});
   out.cases = {case_of(in, known)};
   out.ceiling = in.text("ceiling");
-  if (out.ceiling != "copy" && out.ceiling != "read")
+  const std::string of_host = fmt::format("\"{}\"", fmt::join(host_ceilings(), "\", \""));
+  const bool for_host = host_ceilings().contains(out.ceiling);
+  if (out.ceiling != "copy" && !for_host)
     in.fail_at(in.line_of("ceiling"),
-               fmt::format("unknown ceiling '{}'; use \"copy\" (device) or \"read\" (host)", out.ceiling));
+               fmt::format("unknown ceiling '{}'; use \"copy\" (device) or one of {} (host)", out.ceiling, of_host));
   const bool host = out.cases[0]->where == lab::part::host;
-  if (host != (out.ceiling == "read"))
-    in.fail_at(in.line_of("ceiling"),
-               host ? "a host case has the ceiling \"read\"" : "a device case has the ceiling \"copy\"");
+  if (host != for_host)
+    in.fail_at(in.line_of("ceiling"), host ? fmt::format("a host case has one of the ceilings {}", of_host)
+                                           : "a device case has the ceiling \"copy\"");
   out.rungs = rungs_of(in);
 }
 
@@ -161,6 +169,11 @@ std::optional<double> metric::of(const std::map<std::string, double>& counted) c
   const std::optional<double> bottom = find(denominator);
   if (!bottom || *bottom == 0.0) return {};
   return *top / *bottom;
+}
+
+bool prediction::allows(double predicted, double seen) const {
+  if (factor == 0) return std::abs(predicted - seen) <= tolerance;
+  return predicted <= factor * seen && seen <= factor * predicted;
 }
 
 bool condition::holds(double value) const {

@@ -13,7 +13,8 @@
 
 namespace grading {
 
-/// A counter, or the quotient of two: "A" or "A / B".
+/// A counter, or the quotient of two: "A" or "A / B". A host case has no counters; "output[3]" is element 3 of its first
+/// output, if that is f64 and short.
 struct metric {
   std::string numerator;
   std::string denominator;  ///< "" for none
@@ -34,6 +35,8 @@ struct prediction {
   const lab::test_case* about = nullptr;
   grading::metric metric;
   double tolerance = 0.01;  ///< absolute
+  double factor = 0;        ///< where not 0, in place of the tolerance: at most so many times too large or too small
+  bool allows(double predicted, double seen) const;
 };
 
 enum class item_kind { correctness, counters, predictions, throughput };
@@ -46,7 +49,7 @@ struct item {
   std::vector<const lab::test_case*> cases;  ///< correctness: all of them; counters, throughput: the one
   std::vector<condition> require;            ///< counters
   std::vector<prediction> predict;           ///< predictions
-  std::string ceiling;                       ///< throughput: "copy" (device) or "read" (host)
+  std::string ceiling;                       ///< throughput: "copy" (device), or one of host_ceilings()
   std::vector<rung> rungs;                   ///< throughput
 };
 

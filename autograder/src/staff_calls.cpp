@@ -1,4 +1,5 @@
-// What the staff's own runner can do: the ceilings of the host part, called as a student's function is.
+// What the staff's own runner can do: the ceilings of the host part, called as a student's function is. A case whose
+// ceiling is "triad" or "fma" has its inputs, outputs and parameters as written here.
 #include <lab/call.hpp>
 
 #include "ceilings.hpp"
@@ -13,7 +14,20 @@ void read(const lab::call& c) {
   *c.output<std::int64_t>(0) = static_cast<std::int64_t>(sum);
 }
 
-constexpr lab::entry table[] = {{"read", lab::part::host, read}};
+/// Inputs b and c, n floats each, and one float, the scale; parameter: n.
+void triad(const lab::call& c) {
+  grading::triad(c.output<float>(0), c.input<float>(0), c.input<float>(1), *c.input<float>(2),
+                 static_cast<std::size_t>(c.parameters.at(0)));
+}
+
+/// Inputs: n floats, and one, the constant; parameters: n, rounds.
+void fma(const lab::call& c) {
+  grading::fma_chains(c.output<float>(0), c.input<float>(0), *c.input<float>(1),
+                      static_cast<std::size_t>(c.parameters.at(0)), c.parameters.at(1));
+}
+
+constexpr lab::entry table[] = {
+    {"read", lab::part::host, read}, {"triad", lab::part::host, triad}, {"fma", lab::part::host, fma}};
 
 }  // namespace
 

@@ -1,5 +1,6 @@
-// Throughput: how close a call comes to a ceiling measured beside it. The host's ceiling is reading the same memory,
-// the device's a copy of as many bytes; correctness of the same case decides whether it counts.
+// Throughput: how close a call comes to a ceiling measured beside it. The host's ceiling is reading the same memory, a
+// triad or chains of multiply-adds, the device's a copy of as many bytes; correctness of the same case decides whether
+// it counts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,60 +26,89 @@ constexpr double most_waited = 0.02;
 
 sample sample_of(double seconds, double waited) { return {seconds, waited > most_waited * seconds}; }
 
-/// read_all of the case's inputs, in the staff's own runner: whatever a call has to suffer, its ceiling has too.
-class reading {
- public:
-  explicit reading(executor* staff) : staff_(staff) {}
+void read_inputs(const prepared_case& ready) {
+  volatile std::uint64_t sink = 0;
+  for (const auto& input : ready.request.inputs) sink = sink + read_all(input);
+}
 
-  void here(const prepared_case& ready) const {
-    volatile std::uint64_t sink = 0;
-    for (const auto& input : ready.request.inputs) sink = sink + read_all(input);
-  }
+/// A host ceiling on the case's own inputs, in the staff's own runner: whatever a call has to suffer, its ceiling has
+/// too. "read" reads the inputs; the others take the same arguments as the case and give the same outputs.
+class host_ceiling {
+ public:
+  host_ceiling(std::string name, executor* staff) : name_(std::move(name)), staff_(staff) {}
 
   sample operator()(const prepared_case& ready) {
-    if (!staff_) {
-      const double start = raw_seconds();
-      here(ready);
-      return raw_seconds() - start;
-    }
     lab::request ask;
-    ask.entry = "read";
+    ask.entry = name_;
     ask.input_specs = ready.request.input_specs;
-    ask.output_specs = {{lab::dtype::i64, 1}};
-    for (const lab::buffer_spec& spec : ask.input_specs)
-      ask.parameters.push_back(static_cast<std::int64_t>(spec.bytes()));
+    if (name_ == "read") {
+      ask.output_specs = {{lab::dtype::i64, 1}};
+      for (const lab::buffer_spec& spec : ask.input_specs)
+        ask.parameters.push_back(static_cast<std::int64_t>(spec.bytes()));
+    } else {
+      ask.output_specs = ready.request.output_specs;
+      ask.parameters = ready.request.parameters;
+    }
     const layout where = layout_of(ask);
-    place(ask, where, staff_->memory(where.bytes));
+    if (!staff_) {
+      own_memory_.resize(where.bytes + alignment);
+      const auto start = reinterpret_cast<std::uintptr_t>(own_memory_.data());
+      place(ask, where, std::span(own_memory_).subspan((alignment - start % alignment) % alignment, where.bytes));
+    } else {
+      place(ask, where, staff_->memory(where.bytes));
+    }
     if (!loaded_)
       for (std::size_t i = 0; i < ask.inputs.size(); ++i)
         std::copy(ready.request.inputs[i].begin(), ready.request.inputs[i].end(), ask.inputs[i].begin());
     loaded_ = true;
-    const answer got = staff_->run(ask, [&] { here(ready); });
+    if (!staff_) return here(ask);
+    const answer got = staff_->run(ask, [&] { read_inputs(ready); });
     if (got.end != answer::ending::answered || !got.response.error.empty())
       throw std::runtime_error("the ceiling cannot be measured: " + got.what + got.response.error);
     return sample_of(got.seconds, got.waited);
   }
 
  private:
+  static constexpr std::size_t alignment = 256;
+
+  /// Without a staff runner: in this process, as the submission is too.
+  sample here(const lab::request& ask) const {
+    const auto floats = [](std::span<std::byte> bytes) { return reinterpret_cast<float*>(bytes.data()); };
+    const double start = raw_seconds();
+    if (name_ == "triad") {
+      triad(floats(ask.outputs.at(0)), floats(ask.inputs.at(0)), floats(ask.inputs.at(1)), *floats(ask.inputs.at(2)),
+            ask.inputs[0].size() / sizeof(float));
+    } else if (name_ == "fma") {
+      fma_chains(floats(ask.outputs.at(0)), floats(ask.inputs.at(0)), *floats(ask.inputs.at(1)),
+                 ask.inputs[0].size() / sizeof(float), ask.parameters.at(1));
+    } else {
+      volatile std::uint64_t sink = 0;
+      for (const auto& input : ask.inputs) sink = sink + read_all(input);
+    }
+    return raw_seconds() - start;
+  }
+
+  std::string name_;
   executor* staff_;
+  std::vector<std::byte> own_memory_;
   bool loaded_ = false;
 };
 
-/// Times the case against reading its inputs: new inputs, poisoned outputs and a full check for every call, so that
+/// Times the case against its ceiling: new inputs, poisoned outputs and a full check for every call, so that
 /// nothing can be left over, remembered or skipped. No value where a call fails; `failure` then says why.
-std::optional<paired_result> against_reading(const item& what, subject& s, bench& on, trial& failure) {
+std::optional<paired_result> against_host_ceiling(const item& what, subject& s, bench& on, trial& failure) {
   const lab::test_case& c = *what.cases.front();
   std::uint64_t variation = 0;
   std::optional<prepared_case> ready;
-  reading read(on.staff.get());
+  host_ceiling measured(what.ceiling, on.staff.get());
   const auto call = [&]() -> std::optional<sample> {
     ready = s.prepare(c, variation++);
     // The caches hold what was just written; reading everything once writes it back.
-    failure = s.call(*ready, [&] { read.here(*ready); });
+    failure = s.call(*ready, [&] { read_inputs(*ready); });
     s.check(*ready, failure);
     return failure.ok() ? std::optional(sample_of(failure.seconds, failure.waited)) : std::nullopt;
   };
-  const auto ceiling = [&] { return read(*ready); };
+  const auto ceiling = [&] { return measured(*ready); };
   if (!call()) return {};  // warms up, too
   ceiling();
   paired_options options;
@@ -110,9 +140,10 @@ std::optional<paired_result> against_copying(const item& what, subject& s, int p
 
 void assess_throughput(const item& what, bench& on, item_result& out) {
   const lab::test_case& c = *what.cases.front();
-  const bool host = what.ceiling == "read";
+  const bool host = c.where == lab::part::host;
   out.backend = host ? "host" : "cuda";
-  out.what = host ? "of read bandwidth" : "of copy bandwidth";
+  const bool computes = what.ceiling == "fma";
+  out.what = computes ? "of the multiply-add peak" : fmt::format("of {} bandwidth", what.ceiling);
   out.threshold = what.rungs.back().ratio;
   out.work = c.work;
   subject* s = host ? (on.subjects.empty() ? nullptr : on.subjects.front().get()) : on.on("cuda");
@@ -121,7 +152,8 @@ void assess_throughput(const item& what, bench& on, item_result& out) {
     return;
   }
   trial failure;
-  const auto measured = host ? against_reading(what, *s, on, failure) : against_copying(what, *s, on.pairs, failure);
+  const auto measured =
+      host ? against_host_ceiling(what, *s, on, failure) : against_copying(what, *s, on.pairs, failure);
   if (!measured) return refuse(failure, out);
   out.samples = measured->pairs;
   out.figure = measured->ratio;
@@ -142,11 +174,11 @@ void assess_throughput(const item& what, bench& on, item_result& out) {
   std::vector<double> ceiling_seconds;
   for (const timed_pair& p : measured->pairs) ceiling_seconds.push_back(p.ceiling_seconds);
   out.message = fmt::format(
-      "{} {} (95 % interval {:.3f} to {:.3f}; the ceiling here is {:.1f} GB/s); the next rung, {}, "
+      "{} {} (95 % interval {:.3f} to {:.3f}; the ceiling here is {:.1f} {}); the next rung, {}, "
       "earns {} of {} points",
       figure_text(measured->ratio), out.what, measured->ci95.low, measured->ci95.high,
-      c.work.bytes / lab::median(ceiling_seconds) * 1e-9, figure_text(next->ratio),
-      points_text(what.points * next->share), points_text(what.points));
+      (computes ? c.work.flops : c.work.bytes) / lab::median(ceiling_seconds) * 1e-9, computes ? "GFLOP/s" : "GB/s",
+      figure_text(next->ratio), points_text(what.points * next->share), points_text(what.points));
 }
 
 }  // namespace grading

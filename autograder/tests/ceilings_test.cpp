@@ -18,6 +18,32 @@ TEST(ReadAll, SumsEveryWordOnce) {
   }
 }
 
+TEST(Triad, WritesAllOfItAndNothingElse) {
+  for (const std::size_t n : {0, 1, 15, 16, 31, 33, 1000})
+    for (const std::size_t shift : {0, 1, 5}) {
+      std::vector<float> a(n + 8, -1.0f), b(n), c(n);
+      for (std::size_t i = 0; i < n; ++i) b[i] = static_cast<float>(i), c[i] = static_cast<float>(2 * i + 1);
+      grading::triad(a.data() + shift, b.data(), c.data(), 3.0f, n);
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        const bool inside = i >= shift && i < shift + n;
+        EXPECT_EQ(a[i], inside ? static_cast<float>(7 * (i - shift) + 3) : -1.0f) << n << " " << shift << " " << i;
+      }
+    }
+}
+
+TEST(FmaChains, IterateEveryElement) {
+  for (const std::size_t n : {0, 1, 16, 191, 192, 193, 1000}) {
+    std::vector<float> in(n), out(n);
+    for (std::size_t i = 0; i < n; ++i) in[i] = 0.5f * static_cast<float>(i) / static_cast<float>(n);
+    grading::fma_chains(out.data(), in.data(), -0.25f, n, 3);
+    for (std::size_t i = 0; i < n; ++i) {
+      double x = static_cast<double>(in[i]);
+      for (int k = 0; k < 3; ++k) x = x * x - 0.25;
+      EXPECT_NEAR(out[i], x, 1e-6) << n << " " << i;
+    }
+  }
+}
+
 TEST(RawSeconds, GoOn) {
   const double before = grading::raw_seconds();
   EXPECT_GE(grading::raw_seconds(), before);

@@ -107,6 +107,16 @@ TEST(Rubric, ReadsAValidOne) {
   EXPECT_NE(r.version, parse_rubric(valid + "\n", "rubric.toml", cases(), folder()).version);
 }
 
+TEST(Rubric, APredictionMayBeAskedOfAHostCaseAndWithinAFactor) {
+  const std::string asked = "case = \"g/1\", metric = \"output[2]\", factor = 2";
+  const rubric r = parse_rubric(with("case = \"f/1\", metric = \"a.sum / b.sum\", tolerance = 0.5", asked),
+                                "rubric.toml", cases(), folder());
+  const prediction& p = r.items[2].predict[0];
+  EXPECT_EQ(p.metric.text(), "output[2]");
+  EXPECT_TRUE(p.allows(1.0, 2.0) && p.allows(2.0, 1.0));
+  EXPECT_FALSE(p.allows(1.0, 2.1) || p.allows(2.1, 1.0) || p.allows(-1.0, 1.0));
+}
+
 struct mistake {
   std::string from, to, error;
   friend void PrintTo(const mistake& m, std::ostream* out) { *out << m.to; }
@@ -145,14 +155,21 @@ INSTANTIATE_TEST_SUITE_P(
         mistake{"[\"a.cu\"]", "[\"a.cu\", \"b.cu\"]",
                 "rubric.toml:4: missing file 'b.cu'; write its skeleton in " + folder().filename().string() +
                     " or take it out of 'handin'"},
-        mistake{"ceiling = \"read\"", "ceiling = \"copy\"", "rubric.toml:37: a host case has the ceiling \"read\""},
+        mistake{"ceiling = \"read\"", "ceiling = \"copy\"",
+                "rubric.toml:37: a host case has one of the ceilings \"fma\", \"read\", \"triad\""},
         mistake{"ceiling = \"read\"", "ceiling = \"sky\"",
-                "rubric.toml:37: unknown ceiling 'sky'; use \"copy\" (device) or \"read\" (host)"},
+                "rubric.toml:37: unknown ceiling 'sky'; use \"copy\" (device) or one of \"fma\", \"read\", \"triad\" "
+                "(host)"},
         mistake{", max = 0 }", " }", "rubric.toml:21: a condition needs 'min', 'max' or both"},
         mistake{"min = 4, max = 4", "min = 5, max = 4", "rubric.toml:20: 'min' is larger than 'max'; exchange them"},
         mistake{"c.sum", "c.sum / ", "rubric.toml:21: a counter has no name; write 'A' or 'A / B'"},
         mistake{"a.sum / b.sum", "a.sum/b.sum", "rubric.toml:20: a metric is a counter 'A' or a quotient 'A / B'"},
         mistake{"title = \"A test\"", "", "rubric.toml:1: 'title' is missing; add it to this table"},
+        mistake{"tolerance = 0.5", "factor = 1", "rubric.toml:29: 'factor' must be more than 1"},
+        mistake{"tolerance = 0.5", "tolerance = 0.5, factor = 2",
+                "rubric.toml:29: give 'tolerance' or 'factor', not both"},
+        mistake{"case = \"f/1\", metric", "case = \"g/1\", metric",
+                "rubric.toml:29: only device cases have counters; of a host case ask for \"output[0]\""},
         mistake{"case = \"f/2\"", "case = \"g/1\"", "rubric.toml:18: only device cases have counters"}),
     [](const auto& which) { return "n" + std::to_string(which.index); });
 

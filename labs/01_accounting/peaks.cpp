@@ -1,0 +1,21 @@
+// The two peaks of one core: right, and far below the peak. A number that is meant as a ceiling must be one.
+#include "accounting.hpp"
+
+namespace lab01 {
+
+void triad(float* a, const float* b, const float* c, float scale, std::size_t n) {
+  // TODO(lab01.triad_throughput): how often does each element of `a` cross the bus here, and how often must it?
+  for (std::size_t i = 0; i < n; ++i) a[i] = scale * c[i];
+  for (std::size_t i = 0; i < n; ++i) a[i] += b[i];
+}
+
+void fma_chains(float* out, const float* in, float c, std::size_t n, std::int64_t rounds) {
+  // TODO(lab01.fma_throughput): each step waits for the one before. What could run while it waits?
+  for (std::size_t i = 0; i < n; ++i) {
+    float x = in[i];
+    for (std::int64_t k = 0; k < rounds; ++k) x = x * x + c;
+    out[i] = x;
+  }
+}
+
+}  // namespace lab01

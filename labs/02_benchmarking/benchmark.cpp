@@ -1,0 +1,26 @@
+// A benchmark that believes everything it is told. It times something; find out what, and what it should.
+#include "benchmark.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace lab02 {
+
+timing benchmark(machine& m, const options& how) {
+  // TODO(lab02.*): each item of the rubric is one way in which these lines are deceived.
+  m.prepare(1);
+  std::vector<double> seconds;
+  for (int i = 0; i < how.least_samples; ++i) {
+    const double start = m.wall_seconds();
+    m.run(0);
+    seconds.push_back(m.wall_seconds() - start);
+  }
+  timing out;
+  out.samples = static_cast<int>(seconds.size());
+  for (const double s : seconds) out.median_seconds += s / out.samples;  // that is no median
+  out.low_seconds = *std::min_element(seconds.begin(), seconds.end());
+  out.high_seconds = *std::max_element(seconds.begin(), seconds.end());
+  return out;
+}
+
+}  // namespace lab02

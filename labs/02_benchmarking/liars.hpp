@@ -1,0 +1,154 @@
+// A machine whose every answer is arithmetic: no clock of this program is read, so each verdict is exact. What the
+// function under test costs is known, and so is each way in which it deceives. Read it: a benchmark should survive
+// being known by those who write what it measures, and the other way round.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "benchmark.hpp"
+
+namespace lab02 {
+
+/// What a function does to those who time it. All doubles, so that it can travel as one array.
+struct behaviour {
+  double seconds = 1e-3;      ///< what a call truly costs, caches warm
+  double cold_extra = 0;      ///< more where the caches are cold
+  double slow_calls = 0;      ///< so many calls at the beginning...
+  double slow_extra = 0;      ///< ...cost so much more
+  double launch_seconds = 0;  ///< not 0: a call returns after this, and the work goes on without it
+  double second_stream = 0;   ///< share of the work that waits in another stream
+  double lazy = 0;            ///< 1: nothing is computed unless its result is kept
+  double memoises = 0;        ///< 1: an input seen before costs next to nothing
+  double fault_seconds = 0;   ///< to touch the memory of a new input first
+  double input_spread = 0;    ///< inputs cost up to this share more or less
+  double noise = 0;           ///< calls cost up to this share more or less
+  double outlier_every = 0;   ///< every so many calls...
+  double outlier_factor = 1;  ///< ...one takes so many times as long
+  double slow_mode = 1;       ///< two calls of five truly cost so many times as much
+  double tick = 1e-9;         ///< of the steady clock
+  double wall_rate = 1;       ///< how fast the wall clock goes
+  double wall_jump = 0;       ///< every 10 ms it is set back by so much
+  double throttle_after = 0;  ///< not 0: after so many busy seconds without a rest the clock falls...
+  double throttle_share = 1;  ///< ...to this share, until the machine rests for ten times as long
+  double best_share = 1;      ///< the clock when it does not
+};
+
+class simulated_machine : public machine {
+ public:
+  simulated_machine(const behaviour& how, std::uint64_t seed) : how_(how), state_(seed) {}
+
+  double wall_seconds() override {
+    now_ += read_clock;
+    return now_ * how_.wall_rate - std::floor(now_ / 0.01) * how_.wall_jump;
+  }
+  double steady_seconds() override {
+    now_ += read_clock;
+    return std::floor(now_ / how_.tick) * how_.tick;
+  }
+  double clock_share() override { return throttled() ? how_.throttle_share : how_.best_share; }
+
+  void prepare(int count) override {
+    inputs_.resize(static_cast<std::size_t>(std::max(count, 0)));
+    for (input& i : inputs_) i = {false, false, uniform()};
+    now_ += 1e-7 * count;
+  }
+  void touch() override {
+    for (input& i : inputs_) fault(i);
+    warm_ = true;
+  }
+  void flush_caches() override {
+    warm_ = false;
+    now_ += 1e-4;
+  }
+  void rest(double seconds) override {
+    now_ += seconds;
+    if (seconds >= 10 * how_.throttle_after) busy_ = 0;
+  }
+
+  result run(int i) override {
+    ++calls;
+    if (i < 0 || static_cast<std::size_t>(i) >= inputs_.size()) {
+      ++misuses;
+      return {};
+    }
+    input& in = inputs_[static_cast<std::size_t>(i)];
+    now_ += how_.launch_seconds;
+    const double cost = cost_of(in);
+    if (how_.lazy != 0) {
+      pending_.push_back(cost);
+      return {static_cast<std::int64_t>(pending_.size())};
+    }
+    spend(cost);
+    return {};
+  }
+  void keep(result r) override {
+    if (r.value < 1 || static_cast<std::size_t>(r.value) > pending_.size()) return;
+    spend(pending_[static_cast<std::size_t>(r.value) - 1]);
+    pending_[static_cast<std::size_t>(r.value) - 1] = 0;
+  }
+  void run_nothing() override { now_ += how_.launch_seconds; }
+  void wait_for_stream() override { now_ = std::max(now_, first_stream_); }
+  void wait_for_device() override { now_ = std::max({now_, first_stream_, second_stream_}); }
+
+  int calls = 0, outliers = 0;
+  int misuses = 0;  ///< runs on an input that was not prepared
+  double elapsed() const { return now_; }
+
+ private:
+  static constexpr double read_clock = 2e-8;
+  struct input {
+    bool touched = false, seen = false;
+    double draw = 0;  ///< in [-1, 1)
+  };
+
+  double uniform() {  // splitmix64
+    std::uint64_t z = (state_ += 0x9E3779B97F4A7C15u);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-52 - 1;
+  }
+
+  bool throttled() const { return how_.throttle_after > 0 && busy_ > how_.throttle_after; }
+
+  void fault(input& in) {
+    if (!in.touched) now_ += how_.fault_seconds;
+    in.touched = true;
+  }
+
+  double cost_of(input& in) {
+    double cost = how_.seconds * (1 + how_.input_spread * in.draw) * (1 + how_.noise * uniform());
+    if (how_.slow_mode != 1 && (calls % 5 == 2 || calls % 5 == 4)) cost *= how_.slow_mode;
+    if (!warm_) cost += how_.cold_extra;
+    if (calls <= how_.slow_calls) cost += how_.slow_extra;
+    if (how_.outlier_every > 0 && std::fmod(calls, how_.outlier_every) == 0) ++outliers, cost *= how_.outlier_factor;
+    if (how_.memoises != 0 && in.seen) cost = 1e-3 * how_.seconds;
+    if (!in.touched) cost += how_.fault_seconds;
+    in.touched = in.seen = warm_ = true;
+    cost /= clock_share() / how_.best_share;
+    busy_ += cost;
+    return cost;
+  }
+
+  /// The work itself: here and now, or behind what its streams have to do already.
+  void spend(double cost) {
+    if (how_.launch_seconds == 0) {
+      now_ += cost;
+      return;
+    }
+    first_stream_ = std::max(now_, first_stream_) + cost * (1 - how_.second_stream);
+    if (how_.second_stream > 0)
+      second_stream_ = std::max({now_, first_stream_, second_stream_}) + cost * how_.second_stream;
+  }
+
+  behaviour how_;
+  std::uint64_t state_;
+  std::vector<input> inputs_;
+  std::vector<double> pending_;
+  double now_ = 1, busy_ = 0, first_stream_ = 0, second_stream_ = 0;
+  bool warm_ = false;
+};
+
+}  // namespace lab02
