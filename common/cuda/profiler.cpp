@@ -3,6 +3,8 @@
 #include "lab/profiler.hpp"
 
 #include <cuda.h>
+#include <cupti_callbacks.h>
+#include <cupti_driver_cbid.h>
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
 #include <cupti_target.h>
@@ -45,6 +47,35 @@ std::vector<std::uint8_t> counter_availability(CUcontext context) {
   LAB_CUPTI_CHECK(cuptiProfilerGetCounterAvailability(&query));
   return image;
 }
+
+/// Counts the kernels that this process launches while it lives.
+class launch_counter {
+ public:
+  launch_counter() {
+    LAB_CUPTI_CHECK(cuptiSubscribe(&subscriber_, &launch_counter::on_call, &launches_));
+    try {
+      for (const CUpti_CallbackId call :
+           {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
+            CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
+            CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel, CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz})
+        LAB_CUPTI_CHECK(cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, call));
+    } catch (...) {
+      (void)cuptiUnsubscribe(subscriber_);
+      throw;
+    }
+  }
+  ~launch_counter() { (void)cuptiUnsubscribe(subscriber_); }
+  launch_counter(const launch_counter&) = delete;  // CUPTI holds a pointer to its count
+  launch_counter& operator=(const launch_counter&) = delete;
+  int count() const { return launches_; }
+
+ private:
+  static void CUPTIAPI on_call(void* launches, CUpti_CallbackDomain, CUpti_CallbackId, const void* data) {
+    if (static_cast<const CUpti_CallbackData*>(data)->callbackSite == CUPTI_API_ENTER) ++*static_cast<int*>(launches);
+  }
+  CUpti_SubscriberHandle subscriber_ = nullptr;
+  int launches_ = 0;
+};
 
 /// CUPTI's hold on one context. Only one profiler can have it.
 class session {
@@ -136,11 +167,12 @@ struct profiler::state {
   std::vector<std::string> metrics, notes;
   std::optional<metric_plan> plan;
   CUcontext context = nullptr;
-  bool initialized = false;
+  bool initialized = false, count_launches = false;
 };
 
 profiler::profiler(std::vector<std::string> metrics) : state_(std::make_unique<state>()) {
   state_->metrics = std::move(metrics);
+  state_->count_launches = std::erase(state_->metrics, "launches") > 0;
   if (state_->metrics.empty()) return;
   try {
     state_->context = current_context();
@@ -189,6 +221,16 @@ profiler::result profiler::collect(const std::function<void()>& launch_once) {
       if (!thrown) counted.metrics = state_->plan->evaluate(counters.decode(), 0);
     } catch (const std::exception& e) {
       counted.notes.push_back(std::string("counters were not read: ") + e.what());
+    }
+  }
+  // Alone it would look as if the counters had been read and had counted nothing.
+  if (state_->count_launches && !thrown && (state_->metrics.empty() || !counted.metrics.empty())) {
+    try {
+      const launch_counter counter;
+      guarded();
+      counted.metrics["launches"] = counter.count();
+    } catch (const std::exception& e) {
+      counted.notes.push_back(std::string("launches were not counted: ") + e.what());
     }
   }
   if (!launched) guarded();

@@ -15,7 +15,7 @@ namespace lab {
 class profiler {
  public:
   /// Metrics by their Nsight Compute names ("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"). On the simulated device
-  /// the list may be empty: it always counts everything it can.
+  /// the list may be empty: it always counts everything it can. One name is ours: "launches", the number of kernels.
   explicit profiler(std::vector<std::string> metrics);
   ~profiler();
   profiler(const profiler&) = delete;  // owns a session with the driver

@@ -37,6 +37,7 @@ profiler::result profiler::collect(const std::function<void()>& launch_once) {
     for (const auto& [key, fault] : l.counts.faults) r.reports.push_back(sim::describe(l, fault));
     r.launches.push_back(std::move(record));
   }
+  r.metrics["launches"] = static_cast<double>(r.launches.size());
   // Quotients are made of sums, never averaged over launches.
   if (const double instructions = r.metrics["smsp__inst_executed.sum"]; instructions > 0)
     r.metrics["smsp__thread_inst_executed_per_inst_executed.ratio"] =

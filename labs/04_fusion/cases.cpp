@@ -1,0 +1,232 @@
+// Lab 04's problems: sizes, seeded inputs, what must come out, and how much work that is.
+#include <lab/case.hpp>
+#include <lab/compare.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace {
+
+using lab::buffer;
+using lab::buffer_spec;
+using lab::dtype;
+using lab::test_case;
+using std::int64_t;
+
+using floats = std::vector<float>;
+
+std::string by(int64_t rows, int64_t columns) { return std::to_string(rows) + "x" + std::to_string(columns); }
+
+// ---- what must come out, in double
+// ------------------------------------------------------------------------------------
+
+/// The same as the tanh form, with one exponential: (1 + tanh u) / 2 = 1 / (1 + exp(-2 u)).
+double gelu(double x) { return x / (1.0 + std::exp(-2.0 * 0.79788456 * (x + 0.044715 * x * x * x))); }
+
+/// 1 + tanh(u) is rounded near 1 and then multiplied by x / 2: for |x| <= 10, where it is not yet 0 or 2, that is off
+/// by up to 10 / 2 * 2^-23, a little more with a tanh that is good to 2 units in the last place.
+constexpr lab::tolerance gelu_tolerance{2e-6, 2e-6};
+
+/// Two roundings each of numbers up to 1, and their sum.
+constexpr lab::tolerance sine_tolerance{4e-7, 0.0};
+
+/// The mean, of magnitude up to 200, is rounded to 8e-6 and summed with a few such errors; the deviation is above 1.
+constexpr lab::tolerance layernorm_tolerance{2e-4, 0.0};
+
+/// Inputs of magnitude up to 110, so that exp2f(x * log2(e) - ...) is off by up to 1e-5; the rest is smaller.
+constexpr lab::tolerance softmax_tolerance{1e-9, 2e-5};
+
+floats layernorm(std::span<const float> in, std::size_t columns) {
+  floats out(in.size());
+  for (std::size_t start = 0; start < in.size(); start += columns) {
+    const auto row = in.subspan(start, columns);
+    double sum = 0, squares = 0;
+    for (const float x : row) sum += static_cast<double>(x);
+    const double mean = sum / static_cast<double>(columns);
+    for (const float x : row) squares += (static_cast<double>(x) - mean) * (static_cast<double>(x) - mean);
+    const double scale = 1.0 / std::sqrt(squares / static_cast<double>(columns) + 1e-5);
+    for (std::size_t c = 0; c < columns; ++c)
+      out[start + c] = static_cast<float>((static_cast<double>(row[c]) - mean) * scale);
+  }
+  return out;
+}
+
+floats softmax(std::span<const float> in, std::size_t columns) {
+  floats out(in.size());
+  std::vector<double> powers(columns);
+  for (std::size_t start = 0; start < in.size(); start += columns) {
+    const auto row = in.subspan(start, columns);
+    const float maximum = *std::max_element(row.begin(), row.end());
+    double sum = 0;
+    for (std::size_t c = 0; c < columns; ++c)
+      sum += powers[c] = std::exp(static_cast<double>(row[c]) - static_cast<double>(maximum));
+    for (std::size_t c = 0; c < columns; ++c) out[start + c] = static_cast<float>(powers[c] / sum);
+  }
+  return out;
+}
+
+// ---- inputs
+// -----------------------------------------------------------------------------------------------------------
+
+/// Mostly in [-6, 6), where GELU bends; some up to 120, where a careless exp is infinite.
+floats activations(int64_t n, std::uint64_t seed) {
+  floats x = lab::random_floats(static_cast<std::size_t>(n), seed);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] *= i % 97 == 41 ? 120.0f : 6.0f;
+  return x;
+}
+
+/// Rows that vary by `spread` around a level of their own, between -`level` and `level`: whoever subtracts large
+/// numbers from each other, or lets them into an exp, is found out.
+floats rows_around(int64_t rows, int64_t columns, float spread, float level, std::uint64_t seed) {
+  floats x = lab::random_floats(static_cast<std::size_t>(rows * columns), seed);
+  for (int64_t r = 0; r < rows; ++r) {
+    const float own = level * (r % 4 == 0 ? 1.0f : std::sin(static_cast<float>(r)));
+    for (int64_t c = 0; c < columns; ++c) {
+      float& value = x[static_cast<std::size_t>(r * columns + c)];
+      value = spread * value + own;
+    }
+  }
+  return x;
+}
+
+// ---- cases
+// ------------------------------------------------------------------------------------------------------------
+
+/// A case with `outputs` of which the first must be want(first input); the others are scratch.
+test_case problem(std::string entry, std::string sizes, std::vector<int64_t> parameters, std::vector<int64_t> outputs,
+                  std::function<floats(std::uint64_t seed)> input, std::function<floats(std::span<const float>)> want,
+                  lab::tolerance allowed, std::size_t row_length = 0) {
+  test_case result;
+  result.id = entry + "/" + sizes;
+  result.entry = std::move(entry);
+  result.parameters = std::move(parameters);
+  for (const int64_t size : outputs) result.outputs.push_back({dtype::f32, size});
+  result.inputs = [input = std::move(input)](std::uint64_t seed) { return std::vector{buffer::of(input(seed))}; };
+  result.check = [=, want = std::move(want)](std::span<const buffer> before, std::span<const buffer> got) {
+    return lab::mismatch(got[0].as<float>(), want(before[0].as<float>()), allowed, row_length);
+  };
+  result.work.bytes = 8.0 * static_cast<double>(outputs[0]);
+  return result;
+}
+
+test_case gelu_of(const std::string& entry, int64_t n) {
+  test_case result = problem(
+      entry, std::to_string(n), {n}, {n}, [n](std::uint64_t seed) { return activations(n, seed); },
+      [](std::span<const float> in) {
+        floats out(in.size());
+        std::transform(in.begin(), in.end(), out.begin(),
+                       [](float x) { return static_cast<float>(gelu(static_cast<double>(x))); });
+        return out;
+      },
+      gelu_tolerance);
+  result.work.flops = 9.0 * static_cast<double>(n);
+  if (entry == "gelu_host") result.where = lab::part::host;
+  return result;
+}
+
+test_case sine(const std::string& entry, int64_t n) {
+  std::vector<int64_t> outputs{n};
+  if (entry == "sin2_plus_cos2_unfused") outputs.push_back(n);
+  test_case result = problem(
+      entry, std::to_string(n), {n}, outputs, [n](std::uint64_t seed) { return activations(n, seed); },
+      [](std::span<const float> in) { return floats(in.size(), 1.0f); }, sine_tolerance);
+  result.work.flops = 5.0 * static_cast<double>(n);
+  return result;
+}
+
+test_case bias_gelu_residual(int64_t rows, int64_t columns) {
+  const int64_t n = rows * columns;
+  test_case result = problem("bias_gelu_residual", by(rows, columns), {rows, columns}, {n}, nullptr, nullptr, {});
+  result.inputs = [n, columns](std::uint64_t seed) {
+    const floats bias = lab::random_floats(static_cast<std::size_t>(columns), seed + 1);
+    const floats residual = lab::random_floats(static_cast<std::size_t>(n), seed + 2);
+    return std::vector{buffer::of(activations(n, seed)), buffer::of(bias), buffer::of(residual)};
+  };
+  result.check = [columns](std::span<const buffer> before, std::span<const buffer> got) {
+    const auto in = before[0].as<float>(), bias = before[1].as<float>(), residual = before[2].as<float>();
+    floats want(in.size());
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const float x = in[i] + bias[i % static_cast<std::size_t>(columns)];  // rounded, as it must be in float
+      want[i] = static_cast<float>(static_cast<double>(residual[i]) + gelu(static_cast<double>(x)));
+    }
+    return lab::mismatch(got[0].as<float>(), want, gelu_tolerance, static_cast<std::size_t>(columns));
+  };
+  result.work.bytes = 4.0 * static_cast<double>(3 * n + columns);
+  result.work.flops = 11.0 * static_cast<double>(n);
+  return result;
+}
+
+test_case rows_of(const std::string& entry, int64_t rows, int64_t columns) {
+  const bool normal = entry.starts_with("layernorm");
+  const int64_t n = rows * columns;
+  std::vector<int64_t> outputs{n};
+  if (entry.ends_with("_unfused")) outputs.insert(outputs.end(), {rows, rows});
+  test_case result = problem(
+      entry, by(rows, columns), {rows, columns}, outputs,
+      [=](std::uint64_t seed) {
+        return normal ? rows_around(rows, columns, 3.0f, 200.0f, seed) : rows_around(rows, columns, 8.0f, 100.0f, seed);
+      },
+      [=](std::span<const float> in) {
+        return normal ? layernorm(in, static_cast<std::size_t>(columns))
+                      : softmax(in, static_cast<std::size_t>(columns));
+      },
+      normal ? layernorm_tolerance : softmax_tolerance, static_cast<std::size_t>(columns));
+  result.work.flops = 5.0 * static_cast<double>(n);
+  return result;
+}
+
+test_case timed(test_case base) {
+  base.timed = true;
+  return base;
+}
+
+void add_length(std::vector<test_case>& all, int64_t n) {
+  for (const char* entry : {"gelu", "gelu_host"}) all.push_back(gelu_of(entry, n));
+  all.push_back(sine("sin2_plus_cos2", n));
+}
+
+void add_shape(std::vector<test_case>& all, int64_t rows, int64_t columns) {
+  all.push_back(bias_gelu_residual(rows, columns));
+  for (const char* entry : {"layernorm", "softmax"}) all.push_back(rows_of(entry, rows, columns));
+}
+
+std::vector<test_case> cases() {
+  std::vector<test_case> all;
+  // 1, primes, one below and one above each multiple of a vector, a warp and a block; one that fills a device.
+  for (const int64_t n : {1, 2, 3, 4, 5, 31, 33, 127, 128, 129, 1023, 1025, 4099, 250'000, 1 << 20}) add_length(all, n);
+  const std::pair<int64_t, int64_t> shapes[] = {{1, 1},      {1, 37},     {37, 1},     {5, 31},     {5, 32},
+                                                {3, 33},     {67, 65},    {3, 1023},   {3, 1024},   {3, 1025},
+                                                {2, 2047},   {131, 4},    {2, 4096},   {1, 4097},   {2, 8192},
+                                                {1, 16'381}, {1, 16'384}, {250, 1000}, {1024, 1024}};
+  for (const auto& [rows, columns] : shapes) add_shape(all, rows, columns);
+  for (const int64_t n : {33, 250'000}) {
+    all.push_back(gelu_of("gelu_unfused", n));
+    all.push_back(sine("sin2_plus_cos2_unfused", n));
+  }
+  for (const char* entry : {"layernorm_unfused", "softmax_unfused"}) {
+    all.push_back(rows_of(entry, 5, 33));
+    all.push_back(rows_of(entry, 250, 1000));
+  }
+  all.push_back(timed(gelu_of("gelu", 1 << 28)));
+  all.push_back(timed(gelu_of("gelu_host", 1 << 24)));
+  all.push_back(timed(rows_of("layernorm", 1 << 16, 4096)));
+  all.push_back(timed(rows_of("softmax", 1 << 15, 8192)));
+  return all;
+}
+
+/// Sizes that no one could have prepared for.
+std::vector<test_case> drawn_cases(std::uint64_t seed) {
+  lab::random_sizes size(seed);
+  std::vector<test_case> all;
+  for (int i = 0; i < 2; ++i) {
+    add_length(all, size(5, 20'000));
+    const int64_t rows = size(2, 40);
+    add_shape(all, rows, size(16, 3'000));
+  }
+  return all;
+}
+
+const lab::case_registration registration{"04_fusion", cases, drawn_cases};
+
+}  // namespace

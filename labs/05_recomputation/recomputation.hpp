@@ -1,0 +1,56 @@
+// Lab 05, recomputation: what your files must define.
+//
+// The chain is out = sigmoid(sigmoid(sigmoid(in))), elementwise. Pointers of the device part are device pointers from
+// cudaMalloc (256-byte aligned); inputs and outputs never overlap. Launch on `stream` and return without waiting. Sizes
+// are at least 1; an element count fits an int.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lab05 {
+
+// ---- stored.cu: given, what a framework does that keeps what the backward pass needs
+// ---------------------------------
+
+/// first = sigmoid(in), second = sigmoid(first), out = sigmoid(second): one read, three writes.
+void forward_stored(float* out, float* first, float* second,  // (n) each
+                    const float* in,                          // (n)
+                    int n, cudaStream_t stream);
+
+/// d_in = d_out times the derivative of the chain, from what was stored: three reads, one write.
+void backward_stored(float* d_in,                                                  // (n)
+                     const float* first, const float* second, const float* d_out,  // (n) each
+                     int n, cudaStream_t stream);
+
+// ---- sigmoid_chain.cu ---------------------------------------------------------------------------------------------
+
+/// The chain, with nothing stored but its result: one read, one write, one launch.
+void forward(float* out,       // (n)
+             const float* in,  // (n)
+             int n, cudaStream_t stream);
+
+/// d_in = d_out times the derivative of the chain, from its input alone: two reads, one write, one launch.
+void backward(float* d_in,                          // (n)
+              const float* in, const float* d_out,  // (n) each
+              int n, cudaStream_t stream);
+
+// ---- checkpointing.cpp: what to keep where not everything fits ----------------------------------------------------
+
+/// Chooses which activations of a chain of layers to keep for the backward pass.
+///
+/// Layer i makes an activation of bytes[i] at a cost of flops[i] from that of layer i - 1; the chain's input is always
+/// there and costs nothing. keep[i] = 1 keeps it after the forward pass, keep[i] = 0 drops it. The backward pass walks
+/// from the end; where it meets a run of dropped activations, it makes all of that run again, once, from the kept one
+/// before it, and drops the run when it is through. So
+///   peak bytes  = sum of bytes[i] over the kept + the largest sum of bytes[i] over a run of neighbours that are
+///   dropped extra flops = sum of flops[i] over the dropped.
+/// The peak must be at most `budget`, and no plan within it may have fewer extra flops. There is always such a plan.
+void choose_checkpoints(std::uint8_t* keep,         // (layers)
+                        const std::int64_t* bytes,  // (layers), each at least 1
+                        const std::int64_t* flops,  // (layers), each at least 1
+                        std::size_t layers, std::int64_t budget);
+
+}  // namespace lab05
