@@ -181,7 +181,7 @@ test_case report_case() {
   return result;
 }
 
-/// A benchmark of this machine: within a factor of two of plain samples around it. Others may use the machine too.
+/// A benchmark of this machine: within a factor of three of plain samples around it. Others may use the machine too.
 test_case real_case() {
   test_case result;
   result.id = "real/sum";
@@ -191,7 +191,8 @@ test_case real_case() {
   result.inputs = [](std::uint64_t) { return std::vector{buffer::of(doubles{0})}; };
   result.check = [](std::span<const buffer>, std::span<const buffer> outputs) {
     const double ratio = outputs[0].as<double>()[0];
-    return ratio >= 0.5 && ratio <= 2 ? std::string() : text("says ", ratio, " times what plain samples around it say");
+    return ratio >= 1.0 / 3 && ratio <= 3 ? std::string()
+                                          : text("says ", ratio, " times what plain samples around it say");
   };
   return result;
 }
