@@ -1,4 +1,5 @@
-// The ceilings of the host part: how fast one core of this machine reads memory, reads and writes it, and multiplies.
+// The ceilings of the host part: how fast one core of this machine reads memory, reads and writes it, and multiplies
+// numbers and matrices.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,10 @@ void triad(float* a, const float* b, const float* c, float scale, std::size_t n)
 /// out = in after `rounds` steps x <- x * x + c, as many independent ones at a time as fill the multiply-add units.
 void fma_chains(float* out, const float* in, float c, std::size_t n, std::int64_t rounds);
 
-/// Names of the three, as rubrics and the staff's runner call them.
+/// out = a b, on one core, by Eigen; row-major (m, n) = (m, k) (k, n).
+void eigen_product(float* out, const float* a, const float* b, std::int64_t m, std::int64_t n, std::int64_t k);
+
+/// Names of the four, as rubrics and the staff's runner call them.
 const std::set<std::string>& host_ceilings();
 
 /// Seconds of a clock that nobody adjusts (CLOCK_MONOTONIC_RAW).

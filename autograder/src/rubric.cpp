@@ -112,13 +112,15 @@ void read_throughput(const toml_reader& in, const context& known, item& out) {
   out.ceiling = in.text("ceiling");
   const std::string of_host = fmt::format("\"{}\"", fmt::join(host_ceilings(), "\", \""));
   const bool for_host = host_ceilings().contains(out.ceiling);
-  if (out.ceiling != "copy" && !for_host)
+  const bool for_device = out.ceiling == "copy" || out.ceiling == "cublas";
+  if (!for_device && !for_host)
     in.fail_at(in.line_of("ceiling"),
-               fmt::format("unknown ceiling '{}'; use \"copy\" (device) or one of {} (host)", out.ceiling, of_host));
+               fmt::format("unknown ceiling '{}'; use \"copy\" or \"cublas\" (device) or one of {} (host)", out.ceiling,
+                           of_host));
   const bool host = out.cases[0]->where == lab::part::host;
   if (host != for_host)
     in.fail_at(in.line_of("ceiling"), host ? fmt::format("a host case has one of the ceilings {}", of_host)
-                                           : "a device case has the ceiling \"copy\"");
+                                           : "a device case has the ceiling \"copy\" or \"cublas\"");
   out.rungs = rungs_of(in);
 }
 

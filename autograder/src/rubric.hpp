@@ -13,8 +13,8 @@
 
 namespace grading {
 
-/// A counter, or the quotient of two: "A" or "A / B". A host case has no counters; "output[3]" is element 3 of its first
-/// output, if that is f64 and short.
+/// A counter, or the quotient of two: "A" or "A / B". A host case has no counters; "output[3]" is element 3 of its
+/// first output, if that is f64 and short.
 struct metric {
   std::string numerator;
   std::string denominator;  ///< "" for none
@@ -49,7 +49,7 @@ struct item {
   std::vector<const lab::test_case*> cases;  ///< correctness: all of them; counters, throughput: the one
   std::vector<condition> require;            ///< counters
   std::vector<prediction> predict;           ///< predictions
-  std::string ceiling;                       ///< throughput: "copy" (device), or one of host_ceilings()
+  std::string ceiling;                       ///< throughput: "copy" or "cublas" (device), or one of host_ceilings()
   std::vector<rung> rungs;                   ///< throughput
 };
 

@@ -134,24 +134,25 @@ void subject::check(prepared_case& ready, trial& t) {
       return wrong(fmt::format("wrote nothing to its output {}", i));
 }
 
-trial subject::attempt(const lab::test_case& what, lab::action action, const std::set<std::string>& metrics,
-                       int pairs) {
+trial subject::attempt(const lab::test_case& what, lab::action action, const std::set<std::string>& metrics, int pairs,
+                       const std::string& ceiling) {
   if (const auto fallen = fallen_.find(what.entry); fallen != fallen_.end()) return fallen->second;
   prepared_case ready = prepare(what);
   ready.request.what = action;
   ready.request.metrics.assign(metrics.begin(), metrics.end());
   ready.request.pairs = pairs;
+  ready.request.ceiling = ceiling;
   if (action == lab::action::time) ready.request.copy_bytes = what.work.bytes / 2;  // read once and written once
   trial result = call(ready);
   check(ready, result);
   return result;
 }
 
-trial subject::run(const lab::test_case& what) { return attempt(what, lab::action::run, {}, 0); }
+trial subject::run(const lab::test_case& what) { return attempt(what, lab::action::run, {}); }
 
 const trial& subject::profile(const lab::test_case& what, const std::set<std::string>& metrics) {
   if (const auto known = profiles_.find(what.id); known != profiles_.end()) return known->second;
-  return profiles_[what.id] = attempt(what, lab::action::profile, metrics, 0);
+  return profiles_[what.id] = attempt(what, lab::action::profile, metrics);
 }
 
 const trial* subject::profiled(const lab::test_case& what) const {
@@ -159,6 +160,8 @@ const trial* subject::profiled(const lab::test_case& what) const {
   return known == profiles_.end() ? nullptr : &known->second;
 }
 
-trial subject::time(const lab::test_case& what, int pairs) { return attempt(what, lab::action::time, {}, pairs); }
+trial subject::time(const lab::test_case& what, int pairs, const std::string& ceiling) {
+  return attempt(what, lab::action::time, {}, pairs, ceiling);
+}
 
 }  // namespace grading

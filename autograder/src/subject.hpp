@@ -52,7 +52,7 @@ class subject {
   const trial* profiled(const lab::test_case& what) const;
 
   /// Pairs of call and copy, timed by the device's events. Checks the output of the last call.
-  trial time(const lab::test_case& what, int pairs);
+  trial time(const lab::test_case& what, int pairs, const std::string& ceiling);
 
   // The steps of run(), for whoever calls a case many times. Several may be prepared; the memory is that of the last
   // one loaded. `variation` asks for other numbers for the same case.
@@ -63,7 +63,8 @@ class subject {
   void check(prepared_case& ready, trial&);  ///< guard zones, inputs, outputs
 
  private:
-  trial attempt(const lab::test_case& what, lab::action action, const std::set<std::string>& metrics, int pairs);
+  trial attempt(const lab::test_case& what, lab::action action, const std::set<std::string>& metrics, int pairs = 0,
+                const std::string& ceiling = "copy");
 
   std::string backend_;
   std::unique_ptr<executor> runs_;

@@ -1,10 +1,11 @@
 // Throughput: how close a call comes to a ceiling measured beside it. The host's ceiling is reading the same memory, a
-// triad or chains of multiply-adds, the device's a copy of as many bytes; correctness of the same case decides whether
-// it counts.
+// triad, chains of multiply-adds or Eigen's product, the device's a copy of as many bytes or cuBLAS's product;
+// correctness of the same case decides whether it counts.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <stdexcept>
 
@@ -81,6 +82,9 @@ class host_ceiling {
     } else if (name_ == "fma") {
       fma_chains(floats(ask.outputs.at(0)), floats(ask.inputs.at(0)), *floats(ask.inputs.at(1)),
                  ask.inputs[0].size() / sizeof(float), ask.parameters.at(1));
+    } else if (name_ == "eigen") {
+      eigen_product(floats(ask.outputs.at(0)), floats(ask.inputs.at(0)), floats(ask.inputs.at(1)), ask.parameters.at(0),
+                    ask.parameters.at(1), ask.parameters.at(2));
     } else {
       volatile std::uint64_t sink = 0;
       for (const auto& input : ask.inputs) sink = sink + read_all(input);
@@ -118,15 +122,15 @@ std::optional<paired_result> against_host_ceiling(const item& what, subject& s, 
   return measure([&] { return run_pairs(call, ceiling, options); }, what.rungs);
 }
 
-std::optional<paired_result> against_copying(const item& what, subject& s, int pairs, trial& failure) {
+std::optional<paired_result> against_device_ceiling(const item& what, subject& s, int pairs, trial& failure) {
   const auto run = [&]() -> std::optional<paired_run> {
-    failure = s.time(*what.cases.front(), pairs);
+    failure = s.time(*what.cases.front(), pairs, what.ceiling);
     if (!failure.ok()) return {};
-    const auto &calls = failure.response.call_seconds, &copies_ = failure.response.copy_seconds;
+    const auto &calls = failure.response.call_seconds, &ceilings = failure.response.ceiling_seconds;
     paired_run result;
-    for (std::size_t i = 0; i < std::min(calls.size(), copies_.size()); ++i) {
-      result.pairs.push_back({calls[i], copies_[i]});
-      if (i > 0) result.self_ratios.push_back(copies_[i - 1] / copies_[i]);
+    for (std::size_t i = 0; i < std::min(calls.size(), ceilings.size()); ++i) {
+      result.pairs.push_back({calls[i], ceilings[i]});
+      if (i > 0) result.self_ratios.push_back(ceilings[i - 1] / ceilings[i]);
     }
     if (!result.pairs.empty()) return result;
     failure.verdict = verdict::wrong;
@@ -142,8 +146,10 @@ void assess_throughput(const item& what, bench& on, item_result& out) {
   const lab::test_case& c = *what.cases.front();
   const bool host = c.where == lab::part::host;
   out.backend = host ? "host" : "cuda";
-  const bool computes = what.ceiling == "fma";
-  out.what = computes ? "of the multiply-add peak" : fmt::format("of {} bandwidth", what.ceiling);
+  static const std::map<std::string, std::string> computing{
+      {"fma", "of the multiply-add peak"}, {"eigen", "of Eigen's speed"}, {"cublas", "of cuBLAS's speed"}};
+  const bool computes = computing.contains(what.ceiling);
+  out.what = computes ? computing.at(what.ceiling) : fmt::format("of {} bandwidth", what.ceiling);
   out.threshold = what.rungs.back().ratio;
   out.work = c.work;
   subject* s = host ? (on.subjects.empty() ? nullptr : on.subjects.front().get()) : on.on("cuda");
@@ -153,7 +159,7 @@ void assess_throughput(const item& what, bench& on, item_result& out) {
   }
   trial failure;
   const auto measured =
-      host ? against_host_ceiling(what, *s, on, failure) : against_copying(what, *s, on.pairs, failure);
+      host ? against_host_ceiling(what, *s, on, failure) : against_device_ceiling(what, *s, on.pairs, failure);
   if (!measured) return refuse(failure, out);
   out.samples = measured->pairs;
   out.figure = measured->ratio;

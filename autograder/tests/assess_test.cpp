@@ -22,7 +22,7 @@ struct scripted : executor {
   std::chrono::milliseconds takes{0};
   int calls = 0;
   std::vector<std::string> asked;
-  std::vector<double> call_seconds, copy_seconds;
+  std::vector<double> call_seconds, ceiling_seconds;
   std::vector<std::byte> bytes;
 
   std::span<std::byte> memory(std::size_t size) override {
@@ -42,7 +42,7 @@ struct scripted : executor {
     if (what.what == lab::action::profile) got.response.metrics = metrics;
     if (what.what == lab::action::profile) got.response.notes = notes;
     if (what.what == lab::action::time) got.response.call_seconds = call_seconds;
-    if (what.what == lab::action::time) got.response.copy_seconds = copy_seconds;
+    if (what.what == lab::action::time) got.response.ceiling_seconds = ceiling_seconds;
     got.seconds = raw_seconds() - start;
     return got;
   }
@@ -255,7 +255,7 @@ TEST_F(Assess, DeviceThroughputNeedsAGpu) {
   EXPECT_EQ(r.message, "no GPU on this machine");
   cuda = add("cuda");
   cuda->call_seconds.assign(21, 2e-3);
-  cuda->copy_seconds.assign(21, 1e-3);
+  cuda->ceiling_seconds.assign(21, 1e-3);
   r = assessed(i);
   EXPECT_EQ(r.verdict, verdict::too_slow);
   EXPECT_NEAR(*r.figure, 0.5, 1e-12);

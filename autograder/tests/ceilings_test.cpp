@@ -44,6 +44,13 @@ TEST(FmaChains, IterateEveryElement) {
   }
 }
 
+TEST(EigenProduct, IsRowMajor) {
+  const std::vector<float> a{1, 2, 3, 4, 5, 6}, b{1, 0, 0, 1, 1, 1};  // (2, 3), (3, 2)
+  std::vector<float> out(4);
+  grading::eigen_product(out.data(), a.data(), b.data(), 2, 2, 3);
+  EXPECT_EQ(out, (std::vector<float>{4, 5, 10, 11}));
+}
+
 TEST(RawSeconds, GoOn) {
   const double before = grading::raw_seconds();
   EXPECT_GE(grading::raw_seconds(), before);

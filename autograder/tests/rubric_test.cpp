@@ -156,9 +156,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "rubric.toml:4: missing file 'b.cu'; write its skeleton in " + folder().filename().string() +
                     " or take it out of 'handin'"},
         mistake{"ceiling = \"read\"", "ceiling = \"copy\"",
-                "rubric.toml:37: a host case has one of the ceilings \"fma\", \"read\", \"triad\""},
+                "rubric.toml:37: a host case has one of the ceilings \"eigen\", \"fma\", \"read\", \"triad\""},
         mistake{"ceiling = \"read\"", "ceiling = \"sky\"",
-                "rubric.toml:37: unknown ceiling 'sky'; use \"copy\" (device) or one of \"fma\", \"read\", \"triad\" "
+                "rubric.toml:37: unknown ceiling 'sky'; use \"copy\" or \"cublas\" (device) or one of \"eigen\", "
+                "\"fma\", \"read\", \"triad\" "
                 "(host)"},
         mistake{", max = 0 }", " }", "rubric.toml:21: a condition needs 'min', 'max' or both"},
         mistake{"min = 4, max = 4", "min = 5, max = 4", "rubric.toml:20: 'min' is larger than 'max'; exchange them"},

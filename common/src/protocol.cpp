@@ -122,6 +122,7 @@ std::string to_json(const request& what) {
                   {"outputs", specs_to_json(what.output_specs)},
                   {"metrics", what.metrics},
                   {"pairs", what.pairs},
+                  {"ceiling", what.ceiling},
                   {"copy_bytes", what.copy_bytes}});
 }
 
@@ -135,6 +136,7 @@ request request_from_json(const std::string& text) {
     result.output_specs = specs_from_json(object.at("outputs"));
     result.metrics = object.at("metrics").get<std::vector<std::string>>();
     result.pairs = object.at("pairs").get<int>();
+    result.ceiling = object.at("ceiling").get<std::string>();
     result.copy_bytes = object.at("copy_bytes").get<double>();
     return result;
   });
@@ -149,7 +151,7 @@ std::string to_json(const response& what) {
                   {"metrics", what.metrics},
                   {"notes", what.notes},
                   {"call_seconds", what.call_seconds},
-                  {"copy_seconds", what.copy_seconds}});
+                  {"ceiling_seconds", what.ceiling_seconds}});
 }
 
 response response_from_json(const std::string& text) {
@@ -161,7 +163,7 @@ response response_from_json(const std::string& text) {
     result.metrics = numbers(object.at("metrics"));
     result.notes = object.at("notes").get<std::vector<std::string>>();
     result.call_seconds = seconds(object.at("call_seconds"));
-    result.copy_seconds = seconds(object.at("copy_seconds"));
+    result.ceiling_seconds = seconds(object.at("ceiling_seconds"));
     return result;
   });
 }

@@ -30,6 +30,17 @@ void do_nothing(const lab::call&) {}
 void throw_text(const lab::call&) { throw std::runtime_error("thrown on purpose"); }
 void throw_number(const lab::call&) { throw 3; }
 
+__global__ void multiply_kernel(float* out, const float* a, const float* b, int n, int k) {
+  float sum = 0.0f;
+  for (int i = 0; i < k; ++i) sum += a[blockIdx.x * k + i] * b[i * n + threadIdx.x];
+  out[blockIdx.x * n + threadIdx.x] = sum;
+}
+
+void multiply(const lab::call& c) {
+  multiply_kernel<<<c.parameter(0), c.parameter(1), 0, c.stream>>>(c.output<float>(0), c.input<float>(0),
+                                                                   c.input<float>(1), c.parameter(1), c.parameter(2));
+}
+
 void copy_at_first(const lab::call& c) {
   static int calls = 0;
   if (++calls < 6) copy(c);
@@ -51,6 +62,7 @@ constexpr lab::entry table[] = {
     {"copy_one_less", lab::part::device, copy_one_less},
     {"copy_one_more", lab::part::device, copy_one_more},
     {"copy_at_first", lab::part::device, copy_at_first},
+    {"multiply", lab::part::device, multiply},
     {"do_nothing", lab::part::device, do_nothing},
     {"write_before", lab::part::device, write_before},
     {"write_to_null", lab::part::device, write_to_null},

@@ -94,8 +94,30 @@ TEST_F(Execute, TimesPairs) {
   EXPECT_EQ(answer.error, "");
   EXPECT_EQ(out, in);
   EXPECT_EQ(answer.call_seconds.size(), 10u);
-  EXPECT_EQ(answer.copy_seconds.size(), 10u);
+  EXPECT_EQ(answer.ceiling_seconds.size(), 10u);
   for (const double seconds : answer.call_seconds) EXPECT_GT(seconds, 0.0);
+}
+
+TEST_F(Execute, TimesAMatrixProductBesideACall) {
+  std::vector<float> a(6, 1.0f), b(8, 1.0f), c(12);  // (3, 2), (2, 4), (3, 4)
+  lab::request ask;
+  ask.entry = "multiply";
+  ask.what = lab::action::time;
+  ask.ceiling = "cublas";
+  ask.parameters = {3, 4, 2};
+  ask.input_specs = {{lab::dtype::f32, 6}, {lab::dtype::f32, 8}};
+  ask.output_specs = {{lab::dtype::f32, 12}};
+  ask.inputs = {std::as_writable_bytes(std::span(a)), std::as_writable_bytes(std::span(b))};
+  ask.outputs = {std::as_writable_bytes(std::span(c))};
+  ask.pairs = 3;
+  const lab::response answer = lab::execute(ask);
+  EXPECT_EQ(answer.error, "");
+  EXPECT_EQ(answer.ceiling_seconds.size(), 3u);
+  EXPECT_EQ(c, std::vector<float>(12, 2.0f));
+  ask.parameters = {3, 4, 3};
+  EXPECT_NE(lab::execute(ask).error.find("needs inputs A (m, k) and B (k, n)"), std::string::npos);
+  ask.ceiling = "sky";
+  EXPECT_EQ(lab::execute(ask).error, "no ceiling 'sky' on a device");
 }
 
 TEST_F(Execute, SeesATimedCallThatWroteNothing) {

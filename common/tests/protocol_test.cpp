@@ -17,6 +17,7 @@ TEST(Protocol, RequestRoundTrip) {
   sent.output_specs = {{lab::dtype::f64, 7}};
   sent.metrics = {"a.sum", "b.pct"};
   sent.pairs = 21;
+  sent.ceiling = "cublas";
   sent.copy_bytes = 1e9;
   const lab::request got = lab::request_from_json(lab::to_json(sent));
   EXPECT_EQ(got.entry, sent.entry);
@@ -27,6 +28,7 @@ TEST(Protocol, RequestRoundTrip) {
   EXPECT_EQ(got.output_specs.at(0).bytes(), 56u);
   EXPECT_EQ(got.metrics, sent.metrics);
   EXPECT_EQ(got.pairs, 21);
+  EXPECT_EQ(got.ceiling, "cublas");
   EXPECT_EQ(got.copy_bytes, 1e9);
 }
 
@@ -37,7 +39,7 @@ TEST(Protocol, ResponseRoundTrip) {
   sent.notes = {"no counters"};
   sent.metrics = {{"a.sum", 0.1}, {"b.pct", std::numeric_limits<double>::quiet_NaN()}};
   sent.call_seconds = {1e-3, 2e-3};
-  sent.copy_seconds = {3e-3};
+  sent.ceiling_seconds = {3e-3};
   sent.launches.resize(1);
   sent.launches[0].kernel = "tile<32>";
   sent.launches[0].grid[1] = 7;
@@ -50,7 +52,7 @@ TEST(Protocol, ResponseRoundTrip) {
   EXPECT_EQ(got.metrics.at("a.sum"), 0.1);
   EXPECT_TRUE(std::isnan(got.metrics.at("b.pct")));
   EXPECT_EQ(got.call_seconds, sent.call_seconds);
-  EXPECT_EQ(got.copy_seconds, sent.copy_seconds);
+  EXPECT_EQ(got.ceiling_seconds, sent.ceiling_seconds);
   ASSERT_EQ(got.launches.size(), 1u);
   EXPECT_EQ(got.launches[0].kernel, "tile<32>");
   EXPECT_EQ(got.launches[0].grid[1], 7u);

@@ -16,7 +16,7 @@ namespace lab {
 enum class action {
   run,      ///< call once
   profile,  ///< call and count; on a GPU the call is repeated, once for each pass over the counters
-  time,     ///< device part only: event-timed pairs of the call and of a device-to-device copy, L2 flushed
+  time,     ///< device part only: event-timed pairs of the call and of a ceiling, L2 flushed
 };
 
 struct request {
@@ -27,7 +27,8 @@ struct request {
   std::vector<std::span<std::byte>> inputs, outputs;  ///< host memory, one span for each spec
   std::vector<std::string> metrics;                   ///< Nsight Compute names; used by action::profile on a GPU
   int pairs = 0;                                      ///< used by action::time
-  double copy_bytes = 0;                              ///< action::time: bytes that the copy reads, and again writes
+  std::string ceiling = "copy";  ///< action::time: "copy", device to device, or "cublas": FP32 product, see execute.cpp
+  double copy_bytes = 0;         ///< action::time: bytes that the copy reads, and again writes
 };
 
 /// What one source line asked of the memory system, over a launch.
@@ -58,7 +59,7 @@ struct response {
   std::map<std::string, double>
       metrics;                     ///< sums over all launches, by Nsight Compute name; missing = not available here
   std::vector<std::string> notes;  ///< degradations, such as counters that this user may not read
-  std::vector<double> call_seconds, copy_seconds;  ///< action::time: pairs
+  std::vector<double> call_seconds, ceiling_seconds;  ///< action::time: pairs
 };
 
 /// Told when the inputs are needed and when the outputs are there, for whoever writes, reads and times from outside.

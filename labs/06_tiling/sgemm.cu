@@ -1,0 +1,81 @@
+// The ladder of the matrix product. Every multiply-add needs an element of A and one of B; from rung to rung fewer of
+// them are fetched again. The naive rung is given; `sgemm` starts as the naive one, right and slow.
+#include "tiling.hpp"
+
+namespace lab06 {
+namespace {
+
+int ceil_div(int a, int b) { return (a - 1) / b + 1; }
+
+__global__ void naive_kernel(float* c, const float* a, const float* b, int m, int n, int k) {
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;  // the lanes of a warp: one below the other
+  const int column = blockIdx.y * blockDim.y + threadIdx.y;
+  if (row >= m || column >= n) return;
+  float sum = 0.0f;
+  for (int i = 0; i < k; ++i) sum += a[row * k + i] * b[i * n + column];
+  c[row * n + column] = sum;
+}
+
+__global__ void coalesced_kernel(float* c, const float* a, const float* b, int m, int n, int k) {
+  // TODO(lab06.coalesced_correct): the same sum, for an element that you choose by threadIdx.
+  // TODO(lab06.coalesced_sectors): which index must come from threadIdx.x, so that a warp touches neighbours?
+  (void)c, (void)a, (void)b, (void)m, (void)n, (void)k;  // delete this line once they are used
+}
+
+__global__ void tiled_kernel(float* c, const float* a, const float* b, int m, int n, int k) {
+  // TODO(lab06.tiled_correct): a tile of A and one of B into shared memory, wait, add 32 products, wait, next tiles.
+  // TODO(lab06.tiled_traffic): each element comes from global memory once for each block that needs it.
+  (void)c, (void)a, (void)b, (void)m, (void)n, (void)k;  // delete this line once they are used
+}
+
+__global__ void kernel_1d(float* c, const float* a, const float* b, int m, int n, int k) {
+  // TODO(lab06.one_d_correct): 512 threads for 64 x 64 elements: each thread 8 of one column, in 8 registers.
+  // TODO(lab06.one_d_traffic): one element of B, loaded from shared memory once, serves 8 multiply-adds.
+  (void)c, (void)a, (void)b, (void)m, (void)n, (void)k;  // delete this line once they are used
+}
+
+__global__ void kernel_2d(float* c, const float* a, const float* b, int m, int n, int k) {
+  // TODO(lab06.two_d_correct): 256 threads for 128 x 128 elements: each thread 8 x 8.
+  // TODO(lab06.two_d_traffic): 8 + 8 loads from shared memory serve 64 multiply-adds.
+  (void)c, (void)a, (void)b, (void)m, (void)n, (void)k;  // delete this line once they are used
+}
+
+__global__ void vectorized_kernel(float* c, const float* a, const float* b, int m, int n, int k) {
+  // TODO(lab06.vectorized_correct): start from your 2-D kernel. Where may a float4 not be loaded?
+  // TODO(lab06.vectorized_loads): 16 bytes in every access to shared memory. What has to lie side by side for that?
+  (void)c, (void)a, (void)b, (void)m, (void)n, (void)k;  // delete this line once they are used
+}
+
+}  // namespace
+
+void sgemm_naive(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream) {
+  naive_kernel<<<dim3(ceil_div(m, 32), ceil_div(n, 8)), dim3(32, 8), 0, stream>>>(c, a, b, m, n, k);
+}
+
+void sgemm_coalesced(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream) {
+  coalesced_kernel<<<dim3(ceil_div(n, 32), ceil_div(m, 8)), dim3(32, 8), 0, stream>>>(c, a, b, m, n, k);
+}
+
+void sgemm_tiled(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream) {
+  tiled_kernel<<<dim3(ceil_div(n, 32), ceil_div(m, 32)), dim3(32, 32), 0, stream>>>(c, a, b, m, n, k);
+}
+
+void sgemm_1d(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream) {
+  kernel_1d<<<dim3(ceil_div(n, 64), ceil_div(m, 64)), 512, 0, stream>>>(c, a, b, m, n, k);
+}
+
+void sgemm_2d(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream) {
+  kernel_2d<<<dim3(ceil_div(n, 128), ceil_div(m, 128)), 256, 0, stream>>>(c, a, b, m, n, k);
+}
+
+void sgemm_vectorized(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream) {
+  vectorized_kernel<<<dim3(ceil_div(n, 128), ceil_div(m, 128)), 256, 0, stream>>>(c, a, b, m, n, k);
+}
+
+void sgemm(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream) {
+  // TODO(lab06.sgemm_traffic): the fewest loads, from global and from shared memory.
+  // TODO(lab06.sgemm_throughput): tiles for warps, and copies that are under way while the arithmetic goes on.
+  sgemm_naive(c, a, b, m, n, k, stream);
+}
+
+}  // namespace lab06
