@@ -16,6 +16,10 @@ struct grade_options {
   std::chrono::seconds sim_limit{10};   ///< wall-clock time for one request, host part and simulated device
   std::chrono::seconds cuda_limit{60};  ///< the same on a GPU
   std::function<void(const std::string&)> progress = [](const std::string&) {};
+  /// A result and whose it is, from which items are taken over that come to the same: those of functions that no file
+  /// names in which the two submissions differ. Null: every item is graded.
+  const result* like = nullptr;
+  const submission* like_whose = nullptr;
 };
 
 /// Build targets of the runners of these submissions, for every backend that this machine can run.
