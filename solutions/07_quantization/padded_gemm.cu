@@ -17,7 +17,7 @@ int aligned(int side) { return ceil_div(side, alignment) * alignment; }
 __global__ void copy_kernel(bf16* out, const bf16* in, int to_rows, int to_columns, int from_rows, int from_columns,
                             int from_stride) {
   const int row = blockIdx.x * rows_of_block + threadIdx.y, first = blockIdx.y * (lanes * steps) + threadIdx.x;
-  if (row >= to_rows) return;
+  if (row >= to_rows || first >= to_columns) return;
   bf16 values[steps];
 #pragma unroll
   for (int i = 0; i < steps; ++i) {
