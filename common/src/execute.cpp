@@ -112,8 +112,8 @@ class cublas_product {
     if (device.inputs.size() < 2 || what.input_specs[0].size != elements(m_, k_) ||
         what.input_specs[1].size != elements(k_, n_) || what.input_specs[0].type != type ||
         what.input_specs[1].type != type)
-      throw std::invalid_argument("the ceiling \"" + what.ceiling + "\" needs " + (aligned_ ? "bf16" : "f32") +
-                                  " inputs A (m, k) and B (k, n) and parameters m, n, k");
+      throw std::invalid_argument("the ceiling \"" + what.ceiling + "\" needs inputs A (m, k) and B (k, n) of " +
+                                  (aligned_ ? "bf16" : "f32") + " and parameters m, n, k");
     a_ = device.inputs[0].data();
     b_ = device.inputs[1].data();
     if (aligned_) {
