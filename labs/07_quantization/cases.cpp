@@ -464,9 +464,9 @@ std::vector<test_case> cases() {
   }
   all.push_back(formula("tiles", "huge"));
   all.push_back(formula("waves", "huge"));
-  all.push_back(figures("dealt_tiles", "a100", 256, 128, {1792, 1793}));
-  all.push_back(figures("dealt_waves", "a100", 256, 128, {1793}));
-  all.push_back(figures("dealt_waves", "h200", 256, 128, {1793}));
+  all.push_back(figures("dealt_tiles", "a100", 256, 128, {3072, 3073}));
+  all.push_back(figures("dealt_waves", "a100", 256, 128, {3073}));
+  all.push_back(figures("dealt_waves", "h200", 256, 128, {3073}));
   all.push_back(figures("dealt_cliff", "h200", 256, 128, {1793}));
   all.push_back(figures("dealt_cliff", "h200", 128, 128, {1}));
   all.push_back(figures("dealt_cliff", "rtx3060", 128, 128, {1}));
@@ -490,6 +490,7 @@ std::vector<test_case> cases() {
   for (const int64_t n : {1, 2, 3, 7, 8, 9, 15, 16, 17, 23, 24, 25, 31, 32, 33, 47, 48, 49, 63, 64})
     all.push_back(narrow_gemm({n % 2 == 0 ? 12 : 37, n, 2 * n + 1}));
   for (const shape& s : {shape{1, 17, 1}, {1, 64, 300}, {5, 17, 1000}, {1031, 17, 3}}) all.push_back(narrow_gemm(s));
+  for (const int64_t n : {8, 15, 16, 17, 31, 32, 33, 47, 48, 49, 64}) all.push_back(narrow_gemm({384, n, 500}));
   all.push_back(timed(narrow_gemm({8192, 31, 500})));
 
   all.push_back(fixed_tile_gemm("177", 40, {177}));
