@@ -41,7 +41,7 @@ std::string section(const result& r, std::size_t index, const std::filesystem::p
                      : r.sandboxed ? "official"
                                    : "official, graded without a sandbox",
                      r.seconds);
-  out += items_part(r) + roofline_part(r, source) + profiles_part(r, source);
+  out += items_part(r) + roofline_part(r, source) + sweeps_part(r) + profiles_part(r, source);
   if (!r.printed.empty())
     out += fmt::format("<h3>Printed by the submission</h3><pre>{}</pre>", escaped(r.printed.substr(0, 4000)));
   return out + "</details>\n";

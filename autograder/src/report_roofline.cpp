@@ -133,9 +133,10 @@ set key outside top center horizontal textcolor rgb '#7d8590'
   return out + fmt::format("plot {}\n{}", fmt::join(curves, ", "), fmt::join(data, ""));
 }
 
-/// The <svg> element that gnuplot draws; "" where it cannot.
+}  // namespace
+
 std::string drawn_by_gnuplot(const std::string& script) {
-  const fs::path file = fs::temp_directory_path() / fmt::format("roofline_{}.gnuplot", getpid());
+  const fs::path file = fs::temp_directory_path() / fmt::format("report_{}.gnuplot", getpid());
   std::ofstream(file) << script;
   std::string svg = output_of(fmt::format("gnuplot {} 2>/dev/null", quoted(file.string())));
   std::error_code ignored;
@@ -143,8 +144,6 @@ std::string drawn_by_gnuplot(const std::string& script) {
   const std::size_t start = svg.find("<svg");
   return start == std::string::npos ? std::string{} : svg.substr(start);
 }
-
-}  // namespace
 
 std::string roofline_part(const result& r, const fs::path& source) {
   const plot p = plot_of(r, source);

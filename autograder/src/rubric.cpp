@@ -112,15 +112,17 @@ void read_throughput(const toml_reader& in, const context& known, item& out) {
   out.ceiling = in.text("ceiling");
   const std::string of_host = fmt::format("\"{}\"", fmt::join(host_ceilings(), "\", \""));
   const bool for_host = host_ceilings().contains(out.ceiling);
-  const bool for_device = out.ceiling == "copy" || out.ceiling == "cublas";
+  const bool for_device = out.ceiling == "copy" || out.ceiling == "cublas" || out.ceiling == "cublas_aligned";
   if (!for_device && !for_host)
-    in.fail_at(in.line_of("ceiling"),
-               fmt::format("unknown ceiling '{}'; use \"copy\" or \"cublas\" (device) or one of {} (host)", out.ceiling,
-                           of_host));
+    in.fail_at(
+        in.line_of("ceiling"),
+        fmt::format("unknown ceiling '{}'; use \"copy\", \"cublas\" or \"cublas_aligned\" (device) or one of {} (host)",
+                    out.ceiling, of_host));
   const bool host = out.cases[0]->where == lab::part::host;
   if (host != for_host)
-    in.fail_at(in.line_of("ceiling"), host ? fmt::format("a host case has one of the ceilings {}", of_host)
-                                           : "a device case has the ceiling \"copy\" or \"cublas\"");
+    in.fail_at(in.line_of("ceiling"), host
+                                          ? fmt::format("a host case has one of the ceilings {}", of_host)
+                                          : "a device case has the ceiling \"copy\", \"cublas\" or \"cublas_aligned\"");
   out.rungs = rungs_of(in);
 }
 

@@ -49,8 +49,8 @@ struct item {
   std::vector<const lab::test_case*> cases;  ///< correctness: all of them; counters, throughput: the one
   std::vector<condition> require;            ///< counters
   std::vector<prediction> predict;           ///< predictions
-  std::string ceiling;                       ///< throughput: "copy" or "cublas" (device), or one of host_ceilings()
-  std::vector<rung> rungs;                   ///< throughput
+  std::string ceiling;      ///< throughput: "copy", "cublas" or "cublas_aligned" (device), or one of host_ceilings()
+  std::vector<rung> rungs;  ///< throughput
 };
 
 struct rubric {

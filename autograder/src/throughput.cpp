@@ -146,8 +146,10 @@ void assess_throughput(const item& what, bench& on, item_result& out) {
   const lab::test_case& c = *what.cases.front();
   const bool host = c.where == lab::part::host;
   out.backend = host ? "host" : "cuda";
-  static const std::map<std::string, std::string> computing{
-      {"fma", "of the multiply-add peak"}, {"eigen", "of Eigen's speed"}, {"cublas", "of cuBLAS's speed"}};
+  static const std::map<std::string, std::string> computing{{"fma", "of the multiply-add peak"},
+                                                            {"eigen", "of Eigen's speed"},
+                                                            {"cublas", "of cuBLAS's speed"},
+                                                            {"cublas_aligned", "of cuBLAS's speed at aligned sizes"}};
   const bool computes = computing.contains(what.ceiling);
   out.what = computes ? computing.at(what.ceiling) : fmt::format("of {} bandwidth", what.ceiling);
   out.threshold = what.rungs.back().ratio;

@@ -62,6 +62,24 @@ TEST(Report, NamesEverySubmissionAndLabelsModelledTimes) {
   EXPECT_NE(rendered({}, "/nowhere").find("Nothing is graded yet"), std::string::npos);
 }
 
+TEST(Report, DrawsASweepOfOneKernelOnly) {
+  result r = nasty();
+  EXPECT_EQ(rendered({r}, "/nowhere").find("Sweep: "), std::string::npos);
+  lab::launch_record launch = r.profiles[0].launches[0];
+  r.profiles[0].launches.clear();
+  for (std::uint32_t blocks = 100; blocks <= 600; blocks += 100) {
+    launch.grid[0] = blocks;
+    launch.modelled_seconds = 1e-6 * blocks;
+    r.profiles[0].launches.push_back(launch);
+  }
+  const std::string html = rendered({r}, "/nowhere");
+  if (html.find("gnuplot is missing") != std::string::npos) GTEST_SKIP() << "no gnuplot here";
+  EXPECT_NE(html.find("Sweep: f/1"), std::string::npos);
+  EXPECT_NE(html.find("blocks of the launch"), std::string::npos);
+  r.profiles[0].launches.back().kernel = "another";
+  EXPECT_EQ(rendered({r}, "/nowhere").find("Sweep: "), std::string::npos);
+}
+
 int widest_line(const std::string& text) {
   int widest = 0;
   std::istringstream in(text);

@@ -158,9 +158,8 @@ INSTANTIATE_TEST_SUITE_P(
         mistake{"ceiling = \"read\"", "ceiling = \"copy\"",
                 "rubric.toml:37: a host case has one of the ceilings \"eigen\", \"fma\", \"read\", \"triad\""},
         mistake{"ceiling = \"read\"", "ceiling = \"sky\"",
-                "rubric.toml:37: unknown ceiling 'sky'; use \"copy\" or \"cublas\" (device) or one of \"eigen\", "
-                "\"fma\", \"read\", \"triad\" "
-                "(host)"},
+                "rubric.toml:37: unknown ceiling 'sky'; use \"copy\", \"cublas\" or \"cublas_aligned\" (device) or "
+                "one of \"eigen\", \"fma\", \"read\", \"triad\" (host)"},
         mistake{", max = 0 }", " }", "rubric.toml:21: a condition needs 'min', 'max' or both"},
         mistake{"min = 4, max = 4", "min = 5, max = 4", "rubric.toml:20: 'min' is larger than 'max'; exchange them"},
         mistake{"c.sum", "c.sum / ", "rubric.toml:21: a counter has no name; write 'A' or 'A / B'"},

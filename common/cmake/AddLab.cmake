@@ -68,7 +68,8 @@ function(add_lab dir)
 
   # The judge's side.
   add_library(${lab}.cases OBJECT ${contract}/cases.cpp)
-  target_link_libraries(${lab}.cases PRIVATE lab_defaults)
+  target_link_libraries(${lab}.cases PRIVATE lab_defaults tomlplusplus::tomlplusplus fmt::fmt)
+  target_compile_definitions(${lab}.cases PRIVATE LAB_DEVICES="${PROJECT_SOURCE_DIR}/common/sim/devices")
   target_sources(grader PRIVATE $<TARGET_OBJECTS:${lab}.cases>)
 
   # The runner's side that the staff wrote: calls, and device code that is given.

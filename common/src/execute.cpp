@@ -88,7 +88,7 @@ void expect_written(const device_arguments& device, const request& what, std::mi
   for (std::size_t i = 0; i < device.outputs.size(); ++i) {
     const bytes_on_device& output = device.outputs[i];
     const dtype type = what.output_specs[i].type;
-    if (output.bytes() == 0 || (type != dtype::f32 && type != dtype::f64)) continue;
+    if (output.bytes() == 0 || (type != dtype::f32 && type != dtype::f64 && type != dtype::bf16)) continue;
     const std::size_t size = std::min(sizeof window, output.bytes());
     for (int sample = 0; sample < 8; ++sample) {
       const std::size_t at = std::uniform_int_distribution<std::size_t>(0, output.bytes() - size)(random);
@@ -100,16 +100,28 @@ void expect_written(const device_arguments& device, const request& what, std::mi
   }
 }
 
-/// The device's ceiling for an FP32 matrix product: cuBLAS without tensor cores, on the case's own inputs A (m, k) and
-/// B (k, n), all row-major; parameters are m, n, k. cuBLAS counts along columns, so it is asked for B^T A^T.
+/// The device's ceilings for a matrix product, row-major C (m, n) = A (m, k) B (k, n); parameters are m, n, k.
+/// "cublas": the case's own inputs, in FP32 without tensor cores. "cublas_aligned": bf16, with m, n and k rounded up to
+/// multiples of 8, so that each row starts at a multiple of 16 bytes, on matrices that hold the inputs' elements again
+/// and again. cuBLAS counts along columns, so it is asked for B^T A^T.
 class cublas_product {
  public:
   cublas_product(const request& what, const device_arguments& device)
-      : m_(size(what, 0)), n_(size(what, 1)), k_(size(what, 2)), device_(device) {
-    if (device.inputs.size() < 2 || what.input_specs[0].size != std::int64_t{m_} * k_ ||
-        what.input_specs[1].size != std::int64_t{k_} * n_)
-      throw std::invalid_argument("the ceiling \"cublas\" needs inputs A (m, k) and B (k, n) and parameters m, n, k");
-    out_.emplace(sizeof(float) * static_cast<std::size_t>(m_) * static_cast<std::size_t>(n_), 0);
+      : aligned_(what.ceiling == "cublas_aligned"), m_(size(what, 0)), n_(size(what, 1)), k_(size(what, 2)) {
+    const dtype type = aligned_ ? dtype::bf16 : dtype::f32;
+    if (device.inputs.size() < 2 || what.input_specs[0].size != elements(m_, k_) ||
+        what.input_specs[1].size != elements(k_, n_) || what.input_specs[0].type != type ||
+        what.input_specs[1].type != type)
+      throw std::invalid_argument("the ceiling \"" + what.ceiling + "\" needs inputs A (m, k) and B (k, n) of " +
+                                  (aligned_ ? "bf16" : "f32") + " and parameters m, n, k");
+    a_ = device.inputs[0].data();
+    b_ = device.inputs[1].data();
+    if (aligned_) {
+      for (int* side : {&m_, &n_, &k_}) *side = (*side + 7) / 8 * 8;
+      a_ = repeated(device.inputs[0], elements(m_, k_), own_a_);
+      b_ = repeated(device.inputs[1], elements(k_, n_), own_b_);
+    }
+    out_.emplace(size_bytes(type) * static_cast<std::size_t>(elements(m_, n_)), 0);
     expect(cublasCreate(&handle_));
     expect(cublasSetStream(handle_, device.where.get()));
   }
@@ -118,21 +130,33 @@ class cublas_product {
 
   void operator()() const {
     const float one = 1, zero = 0;
-    expect(cublasGemmEx(handle_, CUBLAS_OP_N, CUBLAS_OP_N, n_, m_, k_, &one, device_.inputs[1].data(), CUDA_R_32F, n_,
-                        device_.inputs[0].data(), CUDA_R_32F, k_, &zero, out_->data(), CUDA_R_32F, n_,
-                        CUBLAS_COMPUTE_32F_PEDANTIC, CUBLAS_GEMM_DEFAULT));
+    const auto type = aligned_ ? CUDA_R_16BF : CUDA_R_32F;
+    expect(cublasGemmEx(handle_, CUBLAS_OP_N, CUBLAS_OP_N, n_, m_, k_, &one, b_, type, n_, a_, type, k_, &zero,
+                        out_->data(), type, n_, aligned_ ? CUBLAS_COMPUTE_32F : CUBLAS_COMPUTE_32F_PEDANTIC,
+                        CUBLAS_GEMM_DEFAULT));
   }
 
  private:
   static int size(const request& what, std::size_t i) { return static_cast<int>(what.parameters.at(i)); }
+  static std::int64_t elements(int rows, int columns) { return std::int64_t{rows} * columns; }
   static void expect(cublasStatus_t status) {
     if (status != CUBLAS_STATUS_SUCCESS)
       throw std::runtime_error("the ceiling cannot be measured: cuBLAS error " + std::to_string(status));
   }
+  /// `count` bf16 numbers, those of `from` again and again.
+  static const std::byte* repeated(const bytes_on_device& from, std::int64_t count,
+                                   std::optional<bytes_on_device>& own) {
+    own.emplace(size_bytes(dtype::bf16) * static_cast<std::size_t>(count), 0);
+    for (std::size_t at = 0; at < own->bytes(); at += from.bytes())
+      LAB_CUDA_CHECK(cudaMemcpy(own->data() + at, from.data(), std::min(from.bytes(), own->bytes() - at),
+                                cudaMemcpyDeviceToDevice));
+    return own->data();
+  }
 
+  bool aligned_;
   int m_, n_, k_;
-  const device_arguments& device_;
-  std::optional<bytes_on_device> out_;
+  std::optional<bytes_on_device> own_a_, own_b_, out_;
+  const std::byte *a_ = nullptr, *b_ = nullptr;
   cublasHandle_t handle_ = nullptr;
 };
 
@@ -148,7 +172,7 @@ void time_pairs(const entry& function, const request& what, device_arguments& de
   if (device.total_bytes() <= 8 * l2_bytes) flush.emplace(2 * l2_bytes, 0);
 
   std::optional<cublas_product> product;
-  if (what.ceiling == "cublas")
+  if (what.ceiling == "cublas" || what.ceiling == "cublas_aligned")
     product.emplace(what, device);
   else if (what.ceiling != "copy")
     throw std::invalid_argument("no ceiling '" + what.ceiling + "' on a device");

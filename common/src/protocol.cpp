@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* dtype_names[] = {"f32", "f64", "i32", "i64", "u8"};
+constexpr const char* dtype_names[] = {"f32", "f64", "i32", "i64", "u8", "bf16"};
 constexpr const char* action_names[] = {"run", "profile", "time"};
 
 template <class Enum, std::size_t N>

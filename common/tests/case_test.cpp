@@ -30,6 +30,14 @@ TEST(RandomFloats, FillMinusOneToOneEvenly) {
 
 TEST(RandomFloats, DifferWithTheSeed) { EXPECT_NE(lab::random_floats(4, 1), lab::random_floats(4, 2)); }
 
+TEST(Bfloat16, RoundsToTheNearestAndTiesToEven) {
+  EXPECT_EQ(lab::to_bfloat16(1.0f), 1.0f);
+  EXPECT_EQ(lab::to_bfloat16(-0.15625f), -0.15625f);
+  EXPECT_EQ(lab::to_bfloat16(1.0f + 0x1p-8f), 1.0f);            // half way between two, down to the even one
+  EXPECT_EQ(lab::to_bfloat16(1.0f + 0x3p-8f), 1.0f + 0x1p-6f);  // and up
+  EXPECT_EQ(lab::to_bfloat16(1.0f + 0x1.8p-8f), 1.0f + 0x1p-7f);
+}
+
 std::vector<lab::test_case> two_cases() {
   std::vector<lab::test_case> all(2);
   all[0].id = "f/1";

@@ -41,6 +41,12 @@ void multiply(const lab::call& c) {
                                                                    c.input<float>(1), c.parameter(1), c.parameter(2));
 }
 
+__global__ void half_kernel(unsigned short* out) { out[threadIdx.x] = 0x3F00; }  // 0.5 as a bfloat16
+
+void write_half(const lab::call& c) {
+  half_kernel<<<1, c.parameter(0) * c.parameter(1), 0, c.stream>>>(c.output<unsigned short>(0));
+}
+
 void copy_at_first(const lab::call& c) {
   static int calls = 0;
   if (++calls < 6) copy(c);
@@ -63,6 +69,7 @@ constexpr lab::entry table[] = {
     {"copy_one_more", lab::part::device, copy_one_more},
     {"copy_at_first", lab::part::device, copy_at_first},
     {"multiply", lab::part::device, multiply},
+    {"write_half", lab::part::device, write_half},
     {"do_nothing", lab::part::device, do_nothing},
     {"write_before", lab::part::device, write_before},
     {"write_to_null", lab::part::device, write_to_null},

@@ -120,6 +120,28 @@ TEST_F(Execute, TimesAMatrixProductBesideACall) {
   EXPECT_EQ(lab::execute(ask).error, "no ceiling 'sky' on a device");
 }
 
+TEST_F(Execute, TimesAnAlignedProductBesideACall) {
+  std::vector<lab::bfloat16> a(6), b(8), c(12);  // (3, 2), (2, 4), (3, 4); the ceiling's are (8, 8)
+  lab::request ask;
+  ask.entry = "write_half";
+  ask.what = lab::action::time;
+  ask.ceiling = "cublas_aligned";
+  ask.parameters = {3, 4, 2};
+  ask.input_specs = {{lab::dtype::bf16, 6}, {lab::dtype::bf16, 8}};
+  ask.output_specs = {{lab::dtype::bf16, 12}};
+  ask.inputs = {std::as_writable_bytes(std::span(a)), std::as_writable_bytes(std::span(b))};
+  ask.outputs = {std::as_writable_bytes(std::span(c))};
+  ask.pairs = 3;
+  const lab::response answer = lab::execute(ask);
+  EXPECT_EQ(answer.error, "");
+  EXPECT_EQ(answer.ceiling_seconds.size(), 3u);
+  for (const lab::bfloat16 x : c) EXPECT_EQ(x, 0.5f);
+  ask.entry = "do_nothing";
+  EXPECT_NE(lab::execute(ask).error.find("unwritten"), std::string::npos);
+  ask.input_specs[0] = {lab::dtype::u8, 12};
+  EXPECT_NE(lab::execute(ask).error.find("of bf16"), std::string::npos);
+}
+
 TEST_F(Execute, SeesATimedCallThatWroteNothing) {
   // On a GPU the warm-up alone calls more often than this function works.
   EXPECT_NE(call("copy_at_first", lab::action::time).error.find("unwritten"), std::string::npos);

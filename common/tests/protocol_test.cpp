@@ -13,7 +13,7 @@ TEST(Protocol, RequestRoundTrip) {
   sent.entry = "transpose";
   sent.what = lab::action::profile;
   sent.parameters = {3, -5};
-  sent.input_specs = {{lab::dtype::f32, 15}, {lab::dtype::u8, 0}};
+  sent.input_specs = {{lab::dtype::f32, 15}, {lab::dtype::u8, 0}, {lab::dtype::bf16, 3}};
   sent.output_specs = {{lab::dtype::f64, 7}};
   sent.metrics = {"a.sum", "b.pct"};
   sent.pairs = 21;
@@ -23,8 +23,9 @@ TEST(Protocol, RequestRoundTrip) {
   EXPECT_EQ(got.entry, sent.entry);
   EXPECT_EQ(got.what, sent.what);
   EXPECT_EQ(got.parameters, sent.parameters);
-  ASSERT_EQ(got.input_specs.size(), 2u);
+  ASSERT_EQ(got.input_specs.size(), 3u);
   EXPECT_EQ(got.input_specs[1].type, lab::dtype::u8);
+  EXPECT_EQ(got.input_specs[2].bytes(), 6u);
   EXPECT_EQ(got.output_specs.at(0).bytes(), 56u);
   EXPECT_EQ(got.metrics, sent.metrics);
   EXPECT_EQ(got.pairs, 21);

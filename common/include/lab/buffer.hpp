@@ -2,6 +2,7 @@
 // runner, which calls the student's function on them.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -12,7 +13,19 @@
 
 namespace lab {
 
-enum class dtype : std::uint8_t { f32, f64, i32, i64, u8 };
+enum class dtype : std::uint8_t { f32, f64, i32, i64, u8, bf16 };
+
+/// The upper half of a float's bits, as tensor cores take it; __nv_bfloat16 on a device.
+struct bfloat16 {
+  std::uint16_t bits = 0;
+  operator float() const { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
+};
+
+/// To the nearest, ties to even; for finite values.
+inline bfloat16 to_bfloat16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  return {static_cast<std::uint16_t>((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16)};
+}
 
 template <class T>
 struct dtype_of;
@@ -36,12 +49,17 @@ template <>
 struct dtype_of<std::uint8_t> {
   static constexpr dtype value = dtype::u8;
 };
+template <>
+struct dtype_of<bfloat16> {
+  static constexpr dtype value = dtype::bf16;
+};
 
 constexpr std::size_t size_bytes(dtype type) {
   switch (type) {
     case dtype::f64:
     case dtype::i64: return 8;
     case dtype::u8: return 1;
+    case dtype::bf16: return 2;
     default: return 4;
   }
 }

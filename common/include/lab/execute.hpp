@@ -27,7 +27,7 @@ struct request {
   std::vector<std::span<std::byte>> inputs, outputs;  ///< host memory, one span for each spec
   std::vector<std::string> metrics;                   ///< Nsight Compute names; used by action::profile on a GPU
   int pairs = 0;                                      ///< used by action::time
-  std::string ceiling = "copy";  ///< action::time: "copy", device to device, or "cublas": FP32 product, see execute.cpp
+  std::string ceiling = "copy";  ///< action::time: "copy", device to device, or a product: "cublas", "cublas_aligned"
   double copy_bytes = 0;         ///< action::time: bytes that the copy reads, and again writes
 };
 

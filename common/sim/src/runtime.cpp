@@ -3,6 +3,7 @@
 
 #include <toml++/toml.h>
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -91,10 +92,11 @@ double model_seconds(const launched& what) {
     sectors += counts.sectors;
     wavefronts += counts.wavefronts;
   }
-  // A multiprocessor moves 128 bytes a cycle between its registers and L1 or shared memory.
+  // A multiprocessor moves 128 bytes a cycle between its registers and L1 or shared memory. The one with the most
+  // blocks is the last to end.
   const double blocks = static_cast<double>(what.config.grid.x) * what.config.grid.y * what.config.grid.z;
-  const double units = std::min<double>(blocks, d.multiprocessors);
-  const double lsu = (static_cast<double>(sectors) / 4 + static_cast<double>(wavefronts)) / (units * d.sm_clock_hertz);
+  const double share = std::ceil(blocks / d.multiprocessors) / blocks;
+  const double lsu = (static_cast<double>(sectors) / 4 + static_cast<double>(wavefronts)) * share / d.sm_clock_hertz;
   const double l2 = static_cast<double>(sectors) * sector_bytes / d.l2_bytes_per_second;
   const double dram = static_cast<double>(what.counts.unique_loaded_sectors + what.counts.unique_stored_sectors) *
                       sector_bytes / d.copy_bytes_per_second;

@@ -907,4 +907,25 @@ TEST_F(Runtime, SlowAccessIsModelledSlower) {
   EXPECT_GT(modelled(transpose_naive), 1.5 * modelled(transpose_tiled<33>));
 }
 
+// A multiprocessor that gets a second block takes twice as long, however few others do.
+__global__ void busy_kernel(int* out) {
+  __shared__ int words[256];
+  words[threadIdx.x] = threadIdx.x;
+  int sum = 0;
+  for (int i = 0; i < 256; ++i) sum += *static_cast<volatile int*>(&words[(threadIdx.x + i) % 256]);
+  out[blockIdx.x * 256 + threadIdx.x] = sum;
+}
+
+TEST_F(Runtime, ABlockMoreThanMultiprocessorsIsModelledAsAnotherWave) {
+  const on_device<int> out(std::vector<int>(265 * 256));
+  const auto working = [&](int blocks) {
+    return metric(observe([&] { busy_kernel<<<blocks, 256>>>(out.data); }), "gpu__time_duration.sum") - 2500.0;
+  };
+  const double wave = working(132);
+  EXPECT_NEAR(working(1), wave, 0.01 * wave);
+  EXPECT_NEAR(working(133), 2 * wave, 0.02 * wave);
+  EXPECT_NEAR(working(264), 2 * wave, 0.02 * wave);
+  EXPECT_NEAR(working(265), 3 * wave, 0.03 * wave);
+}
+
 }  // namespace

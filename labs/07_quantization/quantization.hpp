@@ -1,0 +1,87 @@
+// Lab 07, tile quantization: what your files must define.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "machine.hpp"
+
+namespace lab07 {
+
+// ---- quantization.cpp: how long a product takes whose blocks compute a tile each; the words are in machine.hpp ----
+
+/// Tiles that cover C: blocks of the launch.
+std::int64_t tiles(const shape& s, const kernel& by);
+
+/// Blocks that one multiprocessor runs at a time; 0 where not even one fits.
+int occupancy(const kernel& by, const device& on);
+
+/// A wave is as many blocks as the whole device runs at a time. Waves that the launch takes; the last may be smaller.
+/// From here on at least one block fits a multiprocessor, unless it says otherwise.
+std::int64_t waves(const shape& s, const kernel& by, const device& on);
+
+/// Multiply-adds that the product needs, over those that all waves could have done, were each full of whole tiles.
+double utilization(const shape& s, const kernel& by, const device& on);
+
+/// The launch, then one full wave after another. In a wave each block does 2 tile_m tile_n k operations, and all of
+/// them share flops_per_second; each block fetches (tile_m + tile_n) k elements, and all share l2_bytes_per_second. A
+/// wave takes as long as the slower of the two.
+double seconds(const shape& s, const kernel& by, const device& on);
+
+/// The smallest n greater than `n` for which the product of two n x n matrices takes more waves than for `n`.
+std::int64_t next_cliff(std::int64_t n, const kernel& by, const device& on);
+
+/// Index of the kernel with the least `seconds`, the first of equals; -1 where none of them fits a multiprocessor.
+int best_kernel(const shape& s, const kernel* candidates, int count, const device& on);
+
+// ---- padded_gemm.cu: give the library sizes that it likes ---------------------------------------------------------
+//
+// Device pointers come from cudaMalloc (256-byte aligned) and never overlap. Matrices are row-major; a leading
+// dimension is the distance of two rows, in elements. Launch on `stream` and return without waiting; no function of
+// yours allocates memory. Elements of a padded matrix fit an int.
+
+using bf16 = __nv_bfloat16;
+
+/// Given, product.cu: c = a b by cuBLAS on tensor cores, with sums in FP32. It is fast where the rows of a, b and c all
+/// start at multiples of 16 bytes. Where c has the leading dimension ldc, only its n columns are written.
+void product(bf16* c, int ldc,        // (m, n)
+             const bf16* a, int lda,  // (m, k)
+             const bf16* b, int ldb,  // (k, n)
+             int m, int n, int k, cudaStream_t stream);
+
+/// out = in in its upper left corner, zeros in the rest.
+void pad(bf16* out,       // (padded_rows, padded_columns)
+         const bf16* in,  // (rows, columns)
+         int rows, int columns, int padded_rows, int padded_columns, cudaStream_t stream);
+
+/// out = the upper left corner of in.
+void unpad(bf16* out,       // (rows, columns)
+           const bf16* in,  // (., padded_columns)
+           int rows, int columns, int padded_columns, cudaStream_t stream);
+
+/// c = a b for any sizes, at nearly the speed of aligned ones. Where the sizes are aligned already, one product and
+/// nothing else.
+void padded_gemm(bf16* c,          // (m, n)
+                 const bf16* a,    // (m, k)
+                 const bf16* b,    // (k, n)
+                 bf16* workspace,  // (workspace_elements(m, n, k)), holds anything before
+                 int m, int n, int k, cudaStream_t stream);
+
+// ---- staircase.cu: given, a kernel that has one tile and no choice ------------------------------------------------
+
+/// c = a b in FP32. Each block computes 16 x 16 elements of c, going along k 16 at a time, and does the same work
+/// where its tile hangs over an edge.
+void fixed_tile_gemm(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream);
+
+// ---- narrow_gemm.cpp: the same on the CPU, where vector registers are the tiles -----------------------------------
+
+/// c = a b on one thread; the contents of c do not matter before. n is at most 64.
+void narrow_gemm(float* c,        // (m, n), host
+                 const float* a,  // (m, k), host
+                 const float* b,  // (k, n), host
+                 std::size_t m, std::size_t n, std::size_t k);
+
+}  // namespace lab07
