@@ -199,7 +199,9 @@ int measure(int argc, char** argv) {
       continue;
     }
     const trial ran = s.run(c);
-    add("correctness", {{"case", c.id}, {"wrong", ran.message}, {"reports", ran.response.reports}});
+    json result = {{"case", c.id}, {"wrong", ran.message}, {"reports", ran.response.reports}};
+    if (!on_device(c) && !ran.response.metrics.empty()) result["metrics"] = ran.response.metrics;
+    add("correctness", std::move(result));
     if (!correctness_only && !counted_only && is_counted(c, rules)) add("counters", counters(c, rules, s));
   }
   report["environment_after"] = lab::environment();
