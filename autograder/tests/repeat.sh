@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Does the same submission get the same grade every time? Grades each one again and again, with other inputs each time,
-# and prints how often it came to which points and verdicts; with --hog two loops use the processor meanwhile. Exits
+# and prints how often it came to which points and verdicts; with --hog a loop keeps a core busy meanwhile. Exits
 # with 1 where a submission got more than one grade.
 # usage: repeat.sh [--hog] LAB TIMES SUBMISSION...      (build/bin/grader and simcc must be built)
 # A submission is a folder, graded officially, or one of the course's: solution, student, wrong-...
 set -euo pipefail
-hogs=()
-trap '((${#hogs[@]})) && kill "${hogs[@]}" 2>/dev/null' EXIT
+hog=
+trap '[[ -z $hog ]] || kill "$hog"' EXIT
 if [[ ${1:-} == --hog ]]; then
   shift
-  for ((i = 0; i < 2; ++i)); do (while :; do :; done) & hogs+=($!); done
+  (while :; do :; done) & hog=$!
 fi
 (($# >= 3)) || { sed -n '2,6s/^# //p' "$0" >&2; exit 2; }
 lab=$1 times=$2
