@@ -39,9 +39,11 @@ std::string name_at(std::string_view data, const Elf64_Shdr& strings, std::uint6
 
 /// Sections that a compiler makes of functions and data.
 bool is_ordinary(const std::string& name) {
-  for (const char* begin : {".text", ".data", ".rodata", ".bss", ".tbss", ".tdata", ".rela", ".debug_",
-                            ".gcc_except_table", ".eh_frame", ".note.GNU-stack", ".note.gnu.property", ".comment",
-                            ".group", ".symtab", ".strtab", ".shstrtab", ".llvm_addrsig", "sim_constant"})
+  for (const char* begin :
+       {".text",        ".data",     ".rodata",           ".bss",      ".tbss",           ".tdata",
+        ".rela",        ".debug_",   ".gcc_except_table", ".eh_frame", ".note.GNU-stack", ".note.gnu.property",
+        ".comment",     ".group",    ".symtab",           ".strtab",   ".shstrtab",       ".llvm_addrsig",
+        "sim_constant", "sim_blocks"})
     if (name.starts_with(begin)) return true;
   return name.empty();
 }
@@ -139,7 +141,8 @@ bool callable::operator()(const std::string& symbol) const {
   static const std::regex library(
       "_ZN?K?(St|So|Si|Ss).*|_ZT[ISV](N10__cxxabiv1|St|N?St|[a-z]).*|_Zn[wa]m.*|_Zd[la]P.*|_ZdlPvm|__cxa_.*|_Unwind_.*|"
       "__gxx_personality_v0|DW\\.ref\\.__gxx_personality_v0|_GLOBAL_OFFSET_TABLE_|__tls_get_addr|__dso_handle|"
-      "__stack_chk_fail|__assert_fail|__tsan_.*|__popcountdi2|__(u?div|u?mod|mul)[td]i3|__tls_.*|__sim_.*");
+      "__stack_chk_fail|__assert_fail|__tsan_.*|__sanitizer_cov_trace_pc|__ubsan_handle_out_of_bounds|"
+      "sim_mem(cpy|move|set)|__popcountdi2|__(u?div|u?mod|mul)[td]i3|__tls_.*|__sim_.*");
   static const std::set<std::string> c = [] {
     std::set<std::string> names;
     std::istringstream list(

@@ -68,7 +68,13 @@ TEST(Result, SurvivesJson) {
   i.work = {3, 4};
   lab::launch_record launch;
   launch.kernel = "k<32>";
-  launch.lines = {{"a.cu", 3, "global load", 1, 2, 3, 4}};
+  launch.lines = {{.file = "a.cu",
+                   .line = 3,
+                   .operation = "global load",
+                   .requests = 1,
+                   .sectors = 2,
+                   .wavefronts = 3,
+                   .ideal = 4}};
   r.profiles = {{"f/1", "sim", {5, 6}, {launch}}};
   const std::string text = to_json(r);
   const result back = result_from_json(text);

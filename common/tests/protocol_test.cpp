@@ -44,7 +44,8 @@ TEST(Protocol, ResponseRoundTrip) {
   sent.launches[0].kernel = "tile<32>";
   sent.launches[0].grid[1] = 7;
   sent.launches[0].modelled_seconds = 1.5e-6;
-  sent.launches[0].lines = {{"a.cu", 12, "global load", 32, 128, 0, 128}};
+  sent.launches[0].lines = {
+      {.file = "a.cu", .line = 12, .operation = "global load", .requests = 32, .sectors = 128, .ideal = 128}};
   const lab::response got = lab::response_from_json(lab::to_json(sent));
   EXPECT_EQ(got.error, sent.error);
   EXPECT_EQ(got.reports, sent.reports);

@@ -69,7 +69,7 @@ __device__ float reduced_row(const float* row, int columns, function f) {
   for (int c = threadIdx.x; c < columns; c += block_size)
     value = how == reduction::sum ? value + f(row[c]) : fmaxf(value, f(row[c]));
   partial[threadIdx.x] = value;
-  for (int half = block_size / 2; half > 0; half /= 2) {
+  for (unsigned half = block_size / 2; half > 0; half /= 2) {
     __syncthreads();
     if (threadIdx.x >= half) continue;
     const float other = partial[threadIdx.x + half];

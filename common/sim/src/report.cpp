@@ -213,6 +213,22 @@ void settle_reports(launched& what) {
       return (c.fenced || c.hands_over_global) && is_valid(r.address, site_bytes(r.site));
     return r.what == fault::shared_race && r.detail.empty() && c.fenced && c.hands_over_shared;
   });
+  // A waiting loop may have several loads in one line, and a compiler copies loops.
+  std::map<std::string, fault_report*> waits;
+  for (auto next = faults.begin(); next != faults.end();) {
+    fault_report& r = next->second;
+    const auto [first, fresh] =
+        r.what == fault::infinite_wait ? waits.try_emplace(line_text(r.site), &r) : std::pair{waits.end(), true};
+    if (fresh) {
+      ++next;
+      continue;
+    }
+    fault_report& kept = *first->second;
+    const std::uint64_t occurrences = kept.occurrences + r.occurrences;
+    if (std::pair{r.block, r.thread} < std::pair{kept.block, kept.thread}) kept = r;
+    kept.occurrences = occurrences;
+    next = faults.erase(next);
+  }
   std::erase_if(faults, [&](const auto& entry) {
     const fault_report& r = entry.second;
     return std::any_of(faults.begin(), faults.end(), [&](const auto& other) {

@@ -51,9 +51,9 @@ struct thread_state {
   unsigned mask = 0;
   void* argument = nullptr;
   combine_function combine = nullptr;
-  std::array<std::uint64_t, 4> been_in{};  // what the thread looked like when it was last interrupted
-  bool as_before = false;                  // it looks now as it did at one of those times
-  std::uint64_t depth = 0;                 // of its last access
+  std::array<std::uint64_t, 32> been_in{};  // what the thread looked like when it was last interrupted
+  bool as_before = false;                   // it looks now as it did at one of those times
+  std::uint64_t depth = 0;                  // of its last access
   bool meets(const thread_state& other) const {
     return now == state::at_collective && mask == other.mask && combine == other.combine &&
            (mask != whoever_comes || waits_at == other.waits_at);

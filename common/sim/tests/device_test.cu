@@ -52,7 +52,7 @@ std::vector<float> ramp(std::size_t n) {
 }
 
 std::string only_report(const counts& c) {
-  EXPECT_EQ(c.reports.size(), 1u);
+  EXPECT_EQ(c.reports.size(), 1u) << testing::PrintToString(c.reports);
   return c.reports.empty() ? "" : c.reports[0];
 }
 
@@ -99,6 +99,24 @@ __global__ void copy_as(T* out, const T* in) {
   T value = in[i];
   value.x += 1;
   out[i] = value;
+}
+
+__device__ float squashed(float x) { return 1 / (1 + expf(-x)); }
+__device__ float4 squashed(float4 v) { return make_float4(squashed(v.x), squashed(v.y), squashed(v.z), squashed(v.w)); }
+__global__ void squash(float4* out, const float4* in) { out[threadIdx.x] = squashed(in[threadIdx.x]); }
+__global__ void squash_twice(float4* out, const float4* in) { out[threadIdx.x] = squashed(squashed(in[threadIdx.x])); }
+
+TEST_F(Sectors, VectorsAsArgumentsAndResultsAreAccesses) {
+#ifdef __clang__
+  GTEST_SKIP() << "clang hands a float4 over in halves";
+#endif
+  const on_device<float> in(ramp(128)), out(128);
+  const counts c = observe([&] { squash<<<1, 32>>>((float4*)out.data, (const float4*)in.data); });
+  EXPECT_EQ(metric(c, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"), 16);
+  EXPECT_EQ(metric(c, "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"), 16);
+  const counts twice = observe([&] { squash_twice<<<1, 32>>>((float4*)out.data, (const float4*)in.data); });
+  EXPECT_EQ(metric(twice, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"), 16);
+  EXPECT_EQ(metric(twice, "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"), 16);
 }
 
 TEST_F(Sectors, VectorsMoveWhole) {
@@ -749,6 +767,18 @@ __global__ void wait_forever(volatile int* flag) {
 TEST_F(Checkers, InfiniteWait) {
   const on_device<int> flag(std::vector<int>{0});
   const std::string r = only_report(observe([&] { wait_forever<<<4, 64>>>(flag.data); }));
+  EXPECT_NE(r.find("infinite wait"), std::string::npos) << r;
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchTimeout);
+}
+
+__global__ void wait_for_either(volatile int* flags) {
+  while (flags[0] == 0 || flags[1] == 1) {
+  }
+}
+
+TEST_F(Checkers, InfiniteWaitIsOneReportALine) {
+  const on_device<int> flags(std::vector<int>{1, 1});
+  const std::string r = only_report(observe([&] { wait_for_either<<<1, 32>>>(flags.data); }));
   EXPECT_NE(r.find("infinite wait"), std::string::npos) << r;
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchTimeout);
 }

@@ -389,6 +389,22 @@ TEST_F(Arithmetic, RoundingModes) {
   EXPECT_EQ(1.0f + 0x1p-30f, 1.0f);  // the mode is what it was
 }
 
+__global__ void sums_of_products(float* out, float a, float b, float c) {
+  out[0] = __fmul_rn(a, a) + c;
+  out[1] = __fadd_rn(a * a, c);
+  out[2] = __fsub_rn(a * a, -c);
+  out[3] = b * b + c;
+}
+
+TEST_F(Arithmetic, WhatIsRoundedByNameIsNotJoinedToFma) {
+  const float a = 1 + 0x1p-12f, c = -(1 + 0x1p-11f);  // a * a = 1 + 0x1p-11 + 0x1p-24, the last lost in rounding
+  const managed<float> out(4);
+  sums_of_products<<<1, 1>>>(out.data, a, a, c);
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(out[i], 0) << i;
+  if (__builtin_cpu_supports("fma")) EXPECT_EQ(out[3], fmaf(a, a, c));
+}
+
 TEST_F(Arithmetic, ConversionsToIntegersSaturate) {
   EXPECT_EQ(__float2int_rn(2.5f), 2);
   EXPECT_EQ(__float2int_rn(3.5f), 4);

@@ -9,13 +9,17 @@
 namespace ns {
 __global__ void set(int* x, int value) { *x = value; }
 template <bool Large>
-__global__ void choose(int* x) { *x = Large ? 1000 : 1; }
+__global__ void choose(int* x) {
+  *x = Large ? 1000 : 1;
+}
 template <class T>
 struct wrapped {
   using type = T;
 };
 template <class T>
-constexpr int size_of() { return static_cast<int>(sizeof(T)); }
+constexpr int size_of() {
+  return static_cast<int>(sizeof(T));
+}
 }  // namespace ns
 
 // clang-format off
@@ -100,7 +104,7 @@ TEST_F(Launches, InHeaders) {
   twice(x);
   EXPECT_EQ(value(), 10);
   const place at = in_header();
-  EXPECT_EQ(at.line, 17u);
+  EXPECT_EQ(at.line, 19u);
   EXPECT_EQ(std::string(at.file), header_file());
   EXPECT_TRUE(header_file().ends_with("tests/launches/kernels.cuh")) << header_file();
   EXPECT_EQ(scale_line, 4);

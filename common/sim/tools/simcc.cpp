@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -118,7 +119,8 @@ int main(int argc, char** argv) {
       compile.emplace_back(f);
   } else {
     // Profiling's: without it, functions that inline nothing have no address range in -gdwarf-aranges.
-    for (const char* f : {"-gdwarf-aranges", "-fdebug-info-for-profiling", "-mllvm",
+    // And `extern __shared__` in an unnamed namespace is no mistake in CUDA.
+    for (const char* f : {"-Wno-undefined-internal", "-gdwarf-aranges", "-fdebug-info-for-profiling", "-mllvm",
                           "-tsan-instrument-func-entry-exit=0", "-mllvm", "-tsan-distinguish-volatile=1", "-mllvm",
                           "-tsan-instrument-read-before-write=1", "-fno-builtin", "-fno-unroll-loops", "-fno-vectorize",
                           "-fno-slp-vectorize", "-fsanitize=array-bounds", "-fsanitize-coverage=trace-pc,no-prune"})
@@ -131,9 +133,13 @@ int main(int argc, char** argv) {
   for (const std::string& f : flags) (f.starts_with("-l") || f.starts_with("-L") ? link_flags : compile).push_back(f);
   compile.insert(compile.end(), {"-S", lowered, "-o", assembly});
   run(compile);
-  write_file(assembly, sim::edit_assembly(read_file(assembly)));
+  const std::string compiled = read_file(assembly);
+  if (compiled.find("sim_blocks") != std::string::npos)
+    stop(source.string() + ": the name sim_blocks is the simulated device's own; take another");
+  write_file(assembly, sim::edit_assembly(compiled));
   run({compiler, "-c", assembly, "-o", object});
-  fs::remove(assembly);
+  if (std::none_of(flags.begin(), flags.end(), [](const std::string& f) { return f.starts_with("-save-temps"); }))
+    fs::remove(assembly);
   if (!dependencies.empty()) file.name_originals(dependencies);
   if (object_only) return 0;
 

@@ -11,9 +11,9 @@
 // Launched from anywhere with anything: what the host compiler could conclude from one launch must not change the
 // kernel.
 #ifdef __clang__
-#define __global__ __attribute__((noinline))
+#define __global__ __attribute__((noinline, flatten))
 #else
-#define __global__ __attribute__((noinline, noipa))
+#define __global__ __attribute__((noinline, noipa, flatten))
 #endif
 #define __device__
 #define __host__

@@ -296,8 +296,8 @@ SIM_CALLED_HERE SIM_HALF atomicAdd(SIM_HALF* address, SIM_HALF value) {
 }
 SIM_CALLED_HERE SIM_HALF2 atomicAdd(SIM_HALF2* address, SIM_HALF2 value) {
   return sim::read_modify_write(
-      reinterpret_cast<SIM_RAW2*>(address),
-      [=](SIM_RAW2 old) SIM_QUIET { return SIM_RAW2(__hadd2(old, value)); }, SIM_CALLER);
+      reinterpret_cast<SIM_RAW2*>(address), [=](SIM_RAW2 old) SIM_QUIET { return SIM_RAW2(__hadd2(old, value)); },
+      SIM_CALLER);
 }
 
 #undef SIM_DEFINE

@@ -165,7 +165,9 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
   }(std::forward<Arguments>(arguments)...);
 }
 
-#define SIM_KERNEL(...) ::sim::named_kernel(#__VA_ARGS__, [=](auto... sim_arguments) SIM_QUIET { __VA_ARGS__(sim_arguments...); })
+#define SIM_KERNEL(...) \
+  ::sim::named_kernel(#__VA_ARGS__, [=](auto... sim_arguments) SIM_QUIET { __VA_ARGS__(sim_arguments...); })
 // For an expression that gives a kernel: `table[i]`, `object->kernel`.
-#define SIM_KERNEL_VALUE(...) \
-  ::sim::named_kernel(#__VA_ARGS__, [sim_kernel = __VA_ARGS__](auto... sim_arguments) SIM_QUIET { sim_kernel(sim_arguments...); })
+#define SIM_KERNEL_VALUE(...)       \
+  ::sim::named_kernel(#__VA_ARGS__, \
+                      [sim_kernel = __VA_ARGS__](auto... sim_arguments) SIM_QUIET { sim_kernel(sim_arguments...); })

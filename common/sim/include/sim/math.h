@@ -75,9 +75,9 @@ namespace sim {
 
 /// The compiler can neither know the value nor move the arithmetic with it.
 template <class T>
-T opaque(T value) {
-  asm volatile("" : "+m"(value) : : "memory");
-  return value;
+SIM_UNOBSERVED T opaque(T value) {
+  volatile T kept = value;
+  return kept;
 }
 /// op(operands...) with the processor's rounding mode set.
 template <class Op, class... T>
@@ -107,17 +107,18 @@ To saturated(From x) {
   inline result name##_rz parameters { return sim::rounded(FE_TOWARDZERO, name##_rn, SIM_LIST arguments); } \
   inline result name##_ru parameters { return sim::rounded(FE_UPWARD, name##_rn, SIM_LIST arguments); }     \
   inline result name##_rd parameters { return sim::rounded(FE_DOWNWARD, name##_rn, SIM_LIST arguments); }
-SIM_IN_MODES(__fadd, float, (float x, float y), (x, y), x + y)
-SIM_IN_MODES(__fsub, float, (float x, float y), (x, y), x - y)
-SIM_IN_MODES(__fmul, float, (float x, float y), (x, y), x* y)
+// Sums and products of these are never joined to one fma.
+SIM_IN_MODES(__fadd, float, (float x, float y), (x, y), sim::opaque(x) + sim::opaque(y))
+SIM_IN_MODES(__fsub, float, (float x, float y), (x, y), sim::opaque(x) - sim::opaque(y))
+SIM_IN_MODES(__fmul, float, (float x, float y), (x, y), sim::opaque(x* y))
 SIM_IN_MODES(__fdiv, float, (float x, float y), (x, y), x / y)
 SIM_IN_MODES(__frcp, float, (float x), (x), 1.0f / x)
 SIM_IN_MODES(__fsqrt, float, (float x), (x), sqrtf(x))
 SIM_IN_MODES(__fmaf, float, (float x, float y, float z), (x, y, z), fmaf(x, y, z))
 SIM_IN_MODES(__fmaf_ieee, float, (float x, float y, float z), (x, y, z), fmaf(x, y, z))
-SIM_IN_MODES(__dadd, double, (double x, double y), (x, y), x + y)
-SIM_IN_MODES(__dsub, double, (double x, double y), (x, y), x - y)
-SIM_IN_MODES(__dmul, double, (double x, double y), (x, y), x* y)
+SIM_IN_MODES(__dadd, double, (double x, double y), (x, y), sim::opaque(x) + sim::opaque(y))
+SIM_IN_MODES(__dsub, double, (double x, double y), (x, y), sim::opaque(x) - sim::opaque(y))
+SIM_IN_MODES(__dmul, double, (double x, double y), (x, y), sim::opaque(x* y))
 SIM_IN_MODES(__ddiv, double, (double x, double y), (x, y), x / y)
 SIM_IN_MODES(__drcp, double, (double x), (x), 1.0 / x)
 SIM_IN_MODES(__dsqrt, double, (double x), (x), ::sqrt(x))

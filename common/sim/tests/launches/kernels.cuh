@@ -10,7 +10,9 @@
 #endif
 
 template <int N, class T = int>
-__global__ void add(T* x) { x[threadIdx.x] += N; }
+__global__ void add(T* x) {
+  x[threadIdx.x] += N;
+}
 
 inline void add_five(int* x) { add<5><<<1, 1>>>(x); }
 
