@@ -17,6 +17,7 @@
 #include "official.hpp"
 #include "report.hpp"
 #include "sandbox.hpp"
+#include "scoreboard.hpp"
 #include "terminal.hpp"
 #include "toml_file.hpp"
 
@@ -136,6 +137,14 @@ int demo(const settings& s) {
   return as_expected ? all_well : not_full_marks;
 }
 
+/// Brings a file up to date, or complains that it is not.
+void keep_current(const settings& s, const fs::path& file, const std::string& should_be, const char* what) {
+  if (text_of(file) == should_be) return;
+  if (!s.write)
+    throw input_error(fmt::format("{}: {}; run grader check --write", fs::relative(file, s.source).string(), what));
+  replace_file(file, should_be);
+}
+
 int check(const settings& s) {
   bool fine = true;
   for (const lab_folder& lab : s.chosen_labs()) {
@@ -143,14 +152,22 @@ int check(const settings& s) {
       const rubric rules = read_rubric(lab);
       fmt::print("lab {}: {} items, 100 points\n", lab.number, rules.items.size());
       const fs::path handout = lab.path / "README.md";
-      const std::string is = text_of(handout), should_be = with_grading_table(is, rules);
-      if (is != should_be && !s.write)
-        throw input_error("README.md: the grading table is not what the rubric says; run grader check --write");
-      if (is != should_be) replace_file(handout, should_be);
+      keep_current(s, handout, with_grading_table(text_of(handout), rules),
+                   "the grading table is not what the rubric says");
       for (const submission& who : submissions_of(s.source, lab))
         if (who.id.starts_with("wrong-")) read_expectation(who.path / "expected.toml");
     } catch (const std::exception& error) {
       fmt::print(stderr, "lab {}: {}\n", lab.number, error.what());
+      fine = false;
+    }
+  }
+  const fs::path board = s.source / "solutions" / "README.md";
+  if (s.labs.empty() && fs::exists(board)) {
+    try {
+      keep_current(s, board, with_generated(text_of(board), "scoreboard", scoreboard(s.source)),
+                   "the scoreboard is not what the results say");
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "scoreboard: {}\n", error.what());
       fine = false;
     }
   }
@@ -344,9 +361,9 @@ int run(int argc, char** argv) {
       "demo", "grade solution, skeleton and every wrong submission, and say whether each came out as expected", demo);
   demos->add_option("labs,--lab", s.labs, "numbers of labs; all where none is given");
   demos->add_flag("--again", s.again, "grade also what has not changed since");
-  CLI::App* checks = add("check", "look for mistakes in rubrics, handouts and expected results", check);
+  CLI::App* checks = add("check", "look for mistakes in rubrics, handouts, expected results and the scoreboard", check);
   checks->add_option("labs,--lab", s.labs, "numbers of labs; all where none is given");
-  checks->add_flag("--write", s.write, "bring the grading tables of the handouts up to date");
+  checks->add_flag("--write", s.write, "bring the handouts' grading tables and the scoreboard up to date");
   CLI::App* one = add("one", "grade one submission officially, from a folder or an archive", grade_one);
   one->add_option("lab", s.lab, "number of the lab, 03")->required();
   one->add_option("path", s.paths, "folder, .zip, .tar or .tar.gz")->required()->expected(1);

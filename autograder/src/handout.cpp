@@ -6,15 +6,19 @@
 
 namespace grading {
 
-std::string with_grading_table(const std::string& handout, const rubric& rules) {
-  const std::string begin = "<!-- grading table: begin -->\n", end = "<!-- grading table: end -->";
-  const std::size_t first = handout.find(begin), last = handout.find(end);
+std::string with_generated(const std::string& text, const std::string& name, const std::string& part) {
+  const std::string begin = fmt::format("<!-- {}: begin -->\n", name), end = fmt::format("<!-- {}: end -->", name);
+  const std::size_t first = text.find(begin), last = text.find(end);
   if (first == std::string::npos || last == std::string::npos || last < first)
-    throw input_error(fmt::format("README.md: put the lines {} and {} where the grading table belongs",
-                                  begin.substr(0, begin.size() - 1), end));
+    throw input_error(fmt::format("README.md: put the lines {} and {} where the {} belongs",
+                                  begin.substr(0, begin.size() - 1), end, name));
+  return text.substr(0, first + begin.size()) + part + text.substr(last);
+}
+
+std::string with_grading_table(const std::string& handout, const rubric& rules) {
   std::string table = "| item | points | what is asked |\n|---|---|---|\n";
   for (const item& i : rules.items) table += fmt::format("| `{}` | {} | {} |\n", i.id, i.points, i.title);
-  return handout.substr(0, first + begin.size()) + table + handout.substr(last);
+  return with_generated(handout, "grading table", table);
 }
 
 }  // namespace grading

@@ -1,4 +1,4 @@
-// The grading table of a handout, which says what the rubric says.
+// Parts of Markdown files that are generated from other files, between two marks.
 #pragma once
 
 #include <string>
@@ -7,7 +7,11 @@
 
 namespace grading {
 
-/// The handout with the table between its two marks brought up to date. Throws input_error where a mark is missing.
+/// The text with `part` between the marks <!-- NAME: begin --> and <!-- NAME: end -->. Throws input_error where a mark
+/// is missing.
+std::string with_generated(const std::string& text, const std::string& name, const std::string& part);
+
+/// The handout with its grading table as the rubric has it.
 std::string with_grading_table(const std::string& handout, const rubric& rules);
 
 }  // namespace grading

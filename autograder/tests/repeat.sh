@@ -1,19 +1,31 @@
 #!/usr/bin/env bash
-# Does the same submission get the same grade every time? Grades each submission of a folder again and again and prints
-# how its points spread; with --hog something else uses a core meanwhile.
-# usage: repeat.sh [--hog] TIMES FOLDER...      (build/bin/grader must be built)
+# Does the same submission get the same grade every time? Grades each one again and again, with other inputs each time,
+# and prints how often it came to which points and verdicts; with --hog a loop keeps a core busy meanwhile. Exits
+# with 1 where a submission got more than one grade.
+# usage: repeat.sh [--hog] LAB TIMES SUBMISSION...      (build/bin/grader and simcc must be built)
+# A submission is a folder, graded officially, or one of the course's: solution, student, wrong-...
 set -euo pipefail
 hog=
-[[ $1 == --hog ]] && { hog=1; shift; }
-times=$1
-shift
-source=$(cd "$(dirname "$0")/../.." && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"; [[ -z $hog ]] || kill $hog 2>/dev/null' EXIT
-[[ -z $hog ]] || { (while :; do :; done) & hog=$!; }
+trap '[[ -z $hog ]] || kill "$hog"' EXIT
+if [[ ${1:-} == --hog ]]; then
+  shift
+  (while :; do :; done) & hog=$!
+fi
+(($# >= 3)) || { sed -n '2,6s/^# //p' "$0" >&2; exit 2; }
+lab=$1 times=$2
+shift 2
+grader=$(cd "$(dirname "$0")/../.." && pwd)/build/bin/grader
+same=0
 for submission; do
-  for ((i = 0; i < times; ++i)); do
-    "$source/build/bin/grader" one 03 "$submission" --result "$work/r.json" || true
-    sed -n 's/^ "score": \([0-9.]*\),$/\1/p' "$work/r.json"
-  done | sort -n | uniq -c | sed "s|^|$(basename "$submission"): |"
+  for ((i = 1; i <= times; ++i)); do
+    if [[ -d $submission ]]; then
+      printed=$("$grader" one "$lab" "$submission" 2>&1) || true
+    else
+      printed=$("$grader" --seed "$i" lab "$lab" --submission "$submission" 2>&1) || true
+    fi
+    # The points, and the verdict of each item that is not passed.
+    points=$(sed -nE 's/^([0-9.]+ of [0-9.]+ points).*/\1/p' <<<"$printed")
+    echo "${points:-$(tail -n 1 <<<"$printed")}: $(grep -E '^[A-Z][A-Z ]+  [a-z_0-9]+$' <<<"$printed" | grep -v '^NOT ASSESSED' | tr -s ' \n' ' ')"
+  done | sort | uniq -c | { grades=$(cat); sed "s|^ *|$(basename "$submission"): |" <<<"$grades"; (($(wc -l <<<"$grades") == 1)); } || same=1
 done
+exit $same

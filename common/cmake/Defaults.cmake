@@ -11,6 +11,7 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 option(LABS_CUDA "Build the CUDA backend too, where nvcc is found" ON)
 
 find_package(Threads REQUIRED)
+find_package(Eigen3 REQUIRED NO_MODULE)
 find_package(GTest REQUIRED)
 find_package(benchmark REQUIRED)
 find_package(CLI11 REQUIRED)

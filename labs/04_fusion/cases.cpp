@@ -209,6 +209,7 @@ std::vector<test_case> cases() {
     all.push_back(rows_of(entry, 250, 1000));
   }
   all.push_back(timed(gelu_of("gelu", 1 << 28)));
+  all.push_back(timed(gelu_of("gelu_unfused", 1 << 28)));  // what fusion is worth
   all.push_back(timed(gelu_of("gelu_host", 1 << 24)));
   all.push_back(timed(rows_of("layernorm", 1 << 16, 4096)));
   all.push_back(timed(rows_of("softmax", 1 << 15, 8192)));

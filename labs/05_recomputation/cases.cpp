@@ -17,8 +17,7 @@ using std::int64_t;
 using floats = std::vector<float>;
 using numbers = std::vector<int64_t>;
 
-// ---- the chain
-// ----------------------------------------------------------------------------------------------------------
+// ---- the chain ------------------------------------------------------------------------------------------------------
 
 double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 
@@ -98,8 +97,7 @@ test_case backward(const std::string& entry, int64_t n) {
   return result;
 }
 
-// ---- checkpoints
-// --------------------------------------------------------------------------------------------------------
+// ---- checkpoints ----------------------------------------------------------------------------------------------------
 
 struct cost {
   int64_t peak_bytes = 0, extra_flops = 0;
@@ -185,8 +183,181 @@ test_case checkpoints(const std::string& kind, int64_t layers, double part) {
   return result;
 }
 
-// ---- all
-// --------------------------------------------------------------------------------------------------------------
+// ---- an MLP with checkpoints ----------------------------------------------------------------------------------------
+
+struct layer_sizes {
+  int64_t batch = 0;
+  numbers widths;  ///< of the input and of each layer
+  std::size_t layers() const { return widths.size() - 1; }
+  numbers bytes() const {
+    numbers all;
+    for (std::size_t i = 0; i < layers(); ++i) all.push_back(4 * batch * widths[i + 1]);
+    return all;
+  }
+  numbers flops() const {
+    numbers all;
+    for (std::size_t i = 0; i < layers(); ++i) all.push_back(2 * batch * widths[i] * widths[i + 1]);
+    return all;
+  }
+  int64_t weights() const {
+    int64_t all = 0;
+    for (std::size_t i = 0; i < layers(); ++i) all += widths[i] * widths[i + 1];
+    return all;
+  }
+};
+
+layer_sizes random_layers(int64_t layers) {
+  lab::random_sizes draw(static_cast<std::uint64_t>(layers));
+  layer_sizes result{draw(3, 9), {draw(4, 40)}};
+  for (int64_t i = 0; i < layers; ++i) result.widths.push_back(draw(4, 40));
+  return result;
+}
+
+/// The gradients of all weights, in double: a_i = tanh(a_(i-1) W_i).
+std::vector<double> gradients_of(const layer_sizes& s, std::span<const float> weights, std::span<const float> in,
+                                 std::span<const float> d_out) {
+  const auto size = [](int64_t n) { return static_cast<std::size_t>(n); };
+  std::vector<std::vector<double>> a{{in.begin(), in.end()}};
+  std::vector<std::size_t> starts{0};
+  for (std::size_t l = 0; l < s.layers(); ++l) {
+    const std::size_t from = size(s.widths[l]), to = size(s.widths[l + 1]);
+    std::vector<double> out(size(s.batch) * to);
+    for (std::size_t b = 0; b < size(s.batch); ++b)
+      for (std::size_t j = 0; j < to; ++j) {
+        double sum = 0;
+        for (std::size_t k = 0; k < from; ++k)
+          sum += a[l][b * from + k] * static_cast<double>(weights[starts[l] + k * to + j]);
+        out[b * to + j] = std::tanh(sum);
+      }
+    a.push_back(std::move(out));
+    starts.push_back(starts[l] + from * to);
+  }
+  std::vector<double> all(size(s.weights())), d(d_out.begin(), d_out.end());
+  for (std::size_t l = s.layers(); l-- > 0;) {
+    const std::size_t from = size(s.widths[l]), to = size(s.widths[l + 1]);
+    std::vector<double> d_before(size(s.batch) * from);
+    for (std::size_t b = 0; b < size(s.batch); ++b)
+      for (std::size_t j = 0; j < to; ++j) {
+        const double d_sum = d[b * to + j] * (1 - a[l + 1][b * to + j] * a[l + 1][b * to + j]);
+        for (std::size_t k = 0; k < from; ++k) {
+          all[starts[l] + k * to + j] += a[l][b * from + k] * d_sum;
+          d_before[b * from + k] += d_sum * static_cast<double>(weights[starts[l] + k * to + j]);
+        }
+      }
+    d = std::move(d_before);
+  }
+  return all;
+}
+
+/// A training step of an MLP. `last_input` makes its plan or its budget; `allowed` says which peak and which FLOPs
+/// again it may have.
+test_case training(const std::string& entry, const std::string& name, const layer_sizes& s,
+                   std::function<buffer(std::uint64_t seed)> last_input, std::function<cost(const buffer&)> allowed) {
+  test_case result;
+  result.id = entry + "/" + name;
+  result.entry = entry;
+  result.where = lab::part::host;
+  result.parameters = {static_cast<int64_t>(s.layers()), s.batch};
+  result.outputs = {{dtype::f32, s.weights()}, {dtype::f64, 3}};
+  result.inputs = [=, last_input = std::move(last_input)](std::uint64_t seed) {
+    floats weights;
+    for (std::size_t l = 0; l < s.layers(); ++l)  // so large that signals neither vanish nor explode in 64 layers
+      for (const float w : lab::random_floats(static_cast<std::size_t>(s.widths[l] * s.widths[l + 1]), seed + l + 2))
+        weights.push_back(w * 1.8f / std::sqrt(static_cast<float>(s.widths[l])));
+    return std::vector{buffer::of(s.widths), buffer::of(weights),
+                       buffer::of(lab::random_floats(static_cast<std::size_t>(s.batch * s.widths.front()), seed)),
+                       buffer::of(lab::random_floats(static_cast<std::size_t>(s.batch * s.widths.back()), seed + 1)),
+                       last_input(seed)};
+  };
+  result.check = [s, allowed = std::move(allowed)](std::span<const buffer> before,
+                                                   std::span<const buffer> got) -> std::string {
+    const auto seen = got[1].as<double>();
+    const auto number = [](double v) { return std::to_string(static_cast<int64_t>(v)); };
+    if (!(seen[2] == static_cast<double>(s.layers())))
+      return "computed the gradients of " + number(seen[2]) + " of " + std::to_string(s.layers()) + " layers";
+    const std::vector<double> want =
+        gradients_of(s, before[1].as<float>(), before[2].as<float>(), before[3].as<float>());
+    const auto gradients = got[0].as<float>();
+    const std::string wrong =
+        lab::mismatch(std::vector<double>(gradients.begin(), gradients.end()), want, {1e-4, 1e-3});
+    if (!wrong.empty()) return wrong;
+    const cost most = allowed(before[4]);
+    if (!(seen[0] <= static_cast<double>(most.peak_bytes)))
+      return "needed " + number(seen[0]) + " bytes of activations; " + std::to_string(most.peak_bytes) + " are allowed";
+    double again = seen[1];
+    for (const int64_t f : s.flops()) again -= static_cast<double>(f);
+    if (again <= static_cast<double>(most.extra_flops)) return {};
+    return "computed " + number(again) + " FLOPs again; " + std::to_string(most.extra_flops) + " are enough";
+  };
+  return result;
+}
+
+/// With a given plan, which keeps a share of the activations.
+test_case backpropagate(int64_t layers, double share) {
+  const layer_sizes s = random_layers(layers);
+  const auto plan = [=](std::uint64_t seed) {
+    std::vector<std::uint8_t> keep;
+    for (const float v : lab::random_floats(s.layers(), seed + 1000)) keep.push_back(v < 2 * share - 1);
+    return buffer::of(keep);
+  };
+  const auto allowed = [=](const buffer& last) {
+    const auto keep = last.as<std::uint8_t>();
+    return cost_of([keep](std::size_t i) { return keep[i] == 1; }, s.bytes(), s.flops());
+  };
+  return training("backpropagate", std::to_string(layers) + "-" + std::to_string(std::lround(100 * share)), s, plan,
+                  allowed);
+}
+
+/// With a budget, within which no plan has fewer FLOPs again than allowed: all plans were tried, or, for equal layers
+/// and a budget of 2 sqrt(layers) activations, by formula.
+test_case train_step(const std::string& kind, int64_t layers, double part) {
+  const bool random = kind == "random";
+  const layer_sizes s =
+      random ? random_layers(layers) : layer_sizes{4, numbers(static_cast<std::size_t>(layers + 1), 16)};
+  const numbers bytes = s.bytes(), flops = s.flops();
+  int64_t budget = bytes[0] * static_cast<int64_t>(std::ceil(2 * std::sqrt(static_cast<double>(layers))));
+  if (random) {
+    int64_t all = 0;
+    for (const int64_t b : bytes) all += b;
+    const int64_t least = best_of_all(bytes, flops, -1);
+    budget = least + static_cast<int64_t>(part * static_cast<double>(all - least));
+  }
+  const auto allowed = [=](const buffer&) {
+    const int64_t least = random ? best_of_all(bytes, flops, budget)
+                                 : flops[0] * (layers - most_kept_of_equal(layers, budget / bytes[0]));
+    return cost{budget, least};
+  };
+  return training(
+      "train_step", kind + "-" + std::to_string(layers) + (random ? "-" + std::to_string(std::lround(100 * part)) : ""),
+      s, [=](std::uint64_t) { return buffer::of(numbers{budget}); }, allowed);
+}
+
+// ---- when it loses --------------------------------------------------------------------------------------------------
+
+/// A host case whose outputs are only asked for by predictions.
+test_case figures(std::string id, std::string entry, std::vector<int64_t> parameters, std::vector<double> given,
+                  int64_t count) {
+  test_case result;
+  result.id = std::move(id);
+  result.entry = std::move(entry);
+  result.where = lab::part::host;
+  result.parameters = std::move(parameters);
+  result.outputs = {{dtype::f64, count}};
+  result.inputs = [given](std::uint64_t) { return std::vector{buffer::of(given)}; };
+  result.check = [](std::span<const buffer>, std::span<const buffer>) { return std::string(); };
+  return result;
+}
+
+/// What the recomputed backward pass asks for: exponentials for each byte that it moves; and whether memory is what the
+/// handout's two machines wait for then: they can do less for each byte.
+test_case roofline() {
+  constexpr double intensity = 3.0 / 12;
+  constexpr double h200 = 132 * 16 * 1.98e9 / 2 / 4.8e12, cpu = 1 / 5e-9 / 10e9;
+  return figures("roofline/backward", "roofline", {3},
+                 {intensity, intensity < h200 ? 1.0 : 0.0, intensity < cpu ? 1.0 : 0.0}, 3);
+}
+
+// ---- all ------------------------------------------------------------------------------------------------------------
 
 test_case timed(test_case base) {
   base.timed = true;
@@ -207,8 +378,17 @@ std::vector<test_case> cases() {
     for (const double part : {0.0, 0.1, 0.4, 1.0}) all.push_back(checkpoints("random", layers, part));
   for (const int64_t layers : {9, 64, 100, 257})
     for (const double part : {2.0, 2.5}) all.push_back(checkpoints("equal", layers, part));
-  all.push_back(timed(forward("forward", 1 << 28)));
-  all.push_back(timed(backward("backward", 1 << 28)));
+  for (const int64_t layers : {1, 2, 3, 8, 21, 40})
+    for (const double share : {0.0, 0.3, 0.6, 1.0}) all.push_back(backpropagate(layers, share));
+  for (const int64_t layers : {1, 3, 8, 12})
+    for (const double part : {0.0, 0.4}) all.push_back(train_step("random", layers, part));
+  all.push_back(train_step("equal", 64, 0));
+  all.push_back(figures("cpu_chain/1048576", "cpu_chain", {1 << 20}, {0.0}, 1));
+  all.push_back(roofline());
+  for (const char* way : {"", "_stored"}) {
+    all.push_back(timed(forward(std::string("forward") + way, 1 << 28)));
+    all.push_back(timed(backward(std::string("backward") + way, 1 << 28)));
+  }
   return all;
 }
 
@@ -221,6 +401,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     all.push_back(forward("forward", n));
     all.push_back(backward("backward", n));
     all.push_back(checkpoints("random", size(4, 15), 0.3));
+    all.push_back(backpropagate(size(4, 15), 0.3));
   }
   return all;
 }

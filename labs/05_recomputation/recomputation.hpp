@@ -12,8 +12,7 @@
 
 namespace lab05 {
 
-// ---- stored.cu: given, what a framework does that keeps what the backward pass needs
-// ---------------------------------
+// ---- stored.cu: given, what a framework does that keeps what the backward pass needs -------------------------------
 
 /// first = sigmoid(in), second = sigmoid(first), out = sigmoid(second): one read, three writes.
 void forward_stored(float* out, float* first, float* second,  // (n) each
@@ -52,5 +51,25 @@ void choose_checkpoints(std::uint8_t* keep,         // (layers)
                         const std::int64_t* bytes,  // (layers), each at least 1
                         const std::int64_t* flops,  // (layers), each at least 1
                         std::size_t layers, std::int64_t budget);
+
+// ---- backpropagation.cpp: the plan at work ------------------------------------------------------------------------
+
+/// A chain of layers in training, as a framework has it. It holds the activations; you say when one is made and when
+/// it goes. mlp.hpp is one, with every byte counted.
+class network {
+ public:
+  virtual ~network() = default;
+  /// Makes activation i from activation i - 1, which must be there; the chain's input is always there.
+  virtual void forward(std::size_t i) = 0;
+  /// Gives the memory of activation i back.
+  virtual void drop(std::size_t i) = 0;
+  /// The gradients of layer i: once for each layer, the last one first. Activations i and i - 1 must be there.
+  virtual void backward(std::size_t i) = 0;
+};
+
+/// One training step: all activations forward, then all gradients, with nothing in between but what `keep` keeps. Never
+/// more bytes of activations than the plan's peak, and no more FLOPs again than the plan's extra.
+void backpropagate(network& net, const std::uint8_t* keep,  // (layers)
+                   std::size_t layers);
 
 }  // namespace lab05

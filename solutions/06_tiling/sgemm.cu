@@ -209,10 +209,9 @@ __global__ void __launch_bounds__(threads, 1)
   const int in_group = blockIdx.x % (group * across), group_rows = min(group, down - group_start);
   const int r0 = (group_start + in_group % group_rows) * block_rows, q0 = in_group / group_rows * block_columns;
 
-  // Copying: 8 threads along 8 columns of A's tile, 32 rows at a time; 64 float4s along the 256 columns of B's.
-  constexpr int columns_at_once = 8, rows_at_once = threads / columns_at_once;
-  constexpr int steps_at_once = threads / (block_columns / 4);
-  const int ai = thread % columns_at_once, ar = thread / columns_at_once, bi = thread / (block_columns / 4);
+  // Copying: 8 threads along the 8 columns of A's tile, 32 rows at a time; 64 float4s along the 256 columns of B's.
+  constexpr int rows_at_once = threads / depth, steps_at_once = threads / (block_columns / 4);
+  const int ai = thread % depth, ar = thread / depth, bi = thread / (block_columns / 4);
   const int bq = thread % (block_columns / 4) * 4;
   const float* from_a = a + static_cast<std::size_t>(r0 + ar) * k + ai;
   const float* from_b = b + static_cast<std::size_t>(bi) * n + q0 + bq;
@@ -221,13 +220,11 @@ __global__ void __launch_bounds__(threads, 1)
     float* const to_a = tiles_a + stage * stage_a + ai * pitch_a + ar;
     float* const to_b = tiles_b + stage * stage_b + bi * block_columns + bq;
 #pragma unroll
-    for (int r = 0; r < block_rows; r += rows_at_once)
-#pragma unroll
-      for (int i = 0; i < depth; i += columns_at_once) {
-        const bool inside = whole || (r0 + ar + r < m && copied + ai + i < k);
-        const float* const from = inside ? from_a + static_cast<std::size_t>(r) * k + i : a;
-        __pipeline_memcpy_async(to_a + i * pitch_a + r, from, 4, inside ? 0 : 4);
-      }
+    for (int r = 0; r < block_rows; r += rows_at_once) {
+      const bool inside = whole || (r0 + ar + r < m && copied + ai < k);
+      const float* const from = inside ? from_a + static_cast<std::size_t>(r) * k : a;
+      __pipeline_memcpy_async(to_a + r, from, 4, inside ? 0 : 4);
+    }
 #pragma unroll
     for (int i = 0; i < depth; i += steps_at_once) {
       const float* const from = from_b + static_cast<std::size_t>(i) * n;

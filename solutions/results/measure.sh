@@ -1,71 +1,105 @@
 #!/bin/sh
-# Measures the reference solutions on this machine's GPU: measure.sh RESULTS_FOLDER [BUILD_FOLDER]
+# Measures the reference solutions on this machine's GPU: measure.sh RESULTS_FOLDER [LAB...]
 #
-# Writes ceilings.json, lab03.json, ncu.csv (the same counters by Nsight Compute, to compare), sanitizer.txt and
-# log.txt. Runs every step, whatever the earlier ones said; exits with 1 where one failed. CMAKE_ARGS is passed on to
-# cmake. The GPU's settings are left alone.
+# For every lab, or for those named ("03 06"), writes labNN.json; for all of them together ceilings.json, ncu.csv (the
+# same counters by Nsight Compute, to compare), sanitizer.txt and log.txt. Runs every step, whatever the earlier ones
+# said, each within its own time limit; after LIMIT seconds in all (460) the rest is left out, and said so. Exits with 1
+# where a step failed. BUILD names the build folder, CMAKE_ARGS is passed on to cmake. The GPU's settings are left alone.
 set -u
 
-[ $# -ge 1 ] || { sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 2; }
+[ $# -ge 1 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 2; }
 mkdir -p "$1"
 results=$(cd "$1" && pwd)
+shift
 root=$(cd "$(dirname "$0")/../.." && pwd)
-build=${2:-$root/build-measure}
-failed=0
+build=${BUILD:-$root/build-measure}
+begin=$(date +%s)
+end=$((begin + ${LIMIT:-460}))
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 : > "$results/log.txt"
 
-# step NAME LIMIT_SECONDS COMMAND...: runs it, with its output in the log; says how it ended and how long it took.
+labs=
+for lab in "${@:-[0-9][0-9]}"; do
+  for folder in "$root"/solutions/${lab}_*; do
+    [ -d "$folder" ] || { echo "measure.sh: no solution of lab $lab; a lab is two digits, 03" >&2; exit 2; }
+    number=${folder##*/}
+    labs="$labs ${number%%_*}"
+  done
+done
+
+# step NAME LIMIT_SECONDS COMMAND...: runs it, with its output in the log and in $work/NAME; says how it ended and how
+# long it took.
 step() {
   name=$1
   limit=$2
   shift 2
-  printf '\n== %s: %s\n' "$name" "$*" >> "$results/log.txt"
-  begin=$(date +%s)
-  timeout "$limit" "$@" > "$results/.output" 2>&1
-  status=$?
-  cat "$results/.output" >> "$results/log.txt"
-  printf '%-12s %4d s  %s\n' "$name" $(($(date +%s) - begin)) "$([ $status -eq 0 ] && echo ok || echo "FAILED ($status)")"
-  if [ $status -ne 0 ]; then
-    failed=1
-    tail -n 15 "$results/.output"
+  now=$(date +%s)
+  [ $((end - now)) -ge "$limit" ] || limit=$((end - now))
+  if [ $limit -gt 0 ]; then
+    timeout -k 5 $limit "$@" > "$work/$name" 2>&1
+    status=$?
+    how="FAILED ($status)"
+  else
+    : > "$work/$name"
+    status=124
+    how="left out: LIMIT is over"
   fi
+  [ $status -ne 0 ] || how=ok
+  [ $status -eq 0 ] || touch "$work/failed"
+  said=$([ $status -eq 0 ] || tail -n 5 "$work/$name" | cut -c1-200 | sed 's/^/  /')
+  printf '%-18s %4d s  %s%s\n' "$name" $(($(date +%s) - now)) "$how" "${said:+
+$said}"
+  { printf '\n== %s: %s\n' "$name" "$*"; cat "$work/$name"; } >> "$results/log.txt"
   return $status
 }
 
-program() { echo "$build/bin/lab03.solution.cuda.$1"; }
+program() { echo "$build/bin/lab$1.solution.cuda.$2"; }
 
-# shellcheck disable=SC2086  # CMAKE_ARGS is a list
-step configure 120 cmake -S "$root" -B "$build" -G Ninja -DLABS_MEASURE=ON ${CMAKE_ARGS:-} || exit 1
-step build 400 cmake --build "$build" --target \
-  lab03.solution.cuda.measure lab03.solution.cuda.test device_ceilings metric_plan_test || exit 1
+# shellcheck disable=SC2086  # CMAKE_ARGS and targets are lists
+step configure 60 cmake -S "$root" -B "$build" -G Ninja -DLABS_MEASURE=ON ${CMAKE_ARGS:-}
+targets="device_ceilings metric_plan_test"
+for lab in $labs; do  # one name that ninja does not know, and it builds nothing
+  if grep -q "^build lab$lab.solution.cuda.measure:" "$build/build.ninja"; then
+    targets="$targets lab$lab.solution.cuda.measure lab$lab.solution.cuda.test"
+  fi
+done
+# shellcheck disable=SC2086
+step build 240 cmake --build "$build" --target $targets -- -k 0
 
-step ceilings 60 sh -c "'$build/bin/device_ceilings' > '$results/ceilings.json'"
-step measure 300 "$(program measure)" --output "$results/lab03.json" && cat "$results/.output"
-step names 30 "$build/bin/metric_plan_test"
-step test 200 "$(program test)"
+# First what is timed: nothing else may run beside it.
+step ceilings 30 sh -c "'$build/bin/device_ceilings' > '$work/ceilings.json'" &&
+  mv "$work/ceilings.json" "$results/ceilings.json"
+for lab in $labs; do
+  # A result of wrong answers stays: it says which.
+  rm -f "$work/lab.json"
+  step "measure.$lab" 100 "$(program "$lab" measure)" --output "$work/lab.json"
+  grep 'GB/s' "$work/measure.$lab"
+  [ ! -s "$work/lab.json" ] || mv "$work/lab.json" "$results/lab$lab.json"
+done
+for lab in $labs; do step "test.$lab" 60 "$(program "$lab" test)" --gtest_filter=-Throughput.*; done
+step names 20 "$build/bin/metric_plan_test"
 
-: > "$results/sanitizer.txt"
-for tool in memcheck racecheck; do
-  step $tool 200 compute-sanitizer --tool $tool --error-exitcode 9 "$(program measure)" --correctness-only \
-    --output "$results/.correctness.json"
-  { echo "== $tool"; grep '^=========' "$results/.output"; } >> "$results/sanitizer.txt"
+# All kernels of the cases that are counted, with the rubric's metrics.
+rm -f "$results/ncu.csv"
+for lab in $labs; do
+  metrics=$("$(program "$lab" measure)" --list-metrics 2>> "$results/log.txt")
+  step "ncu.$lab" 60 ncu --clock-control none --csv --page raw --print-units base --metrics "$metrics" \
+    --log-file "$work/ncu.csv" "$(program "$lab" measure)" --counted-only --output "$work/counted.json"
+  [ ! -f "$work/ncu.csv" ] || grep -v '^==' "$work/ncu.csv" >> "$results/ncu.csv"  # its messages name folders
+  rm -f "$work/ncu.csv"
 done
 
-# All kernels of the cases of size 1024 x 1024, with the metrics of the rubric.
-metrics=$(
-  for op in ld st; do
-    printf '%s,' "l1tex__t_requests_pipe_lsu_mem_global_op_$op.sum" "l1tex__t_sectors_pipe_lsu_mem_global_op_$op.sum" \
-      "smsp__sass_average_data_bytes_per_sector_mem_global_op_$op.pct" \
-      "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_$op.sum" \
-      "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_$op.sum" "smsp__inst_executed_op_shared_$op.sum" \
-      "dram__bytes_$([ $op = ld ] && echo read || echo write).sum"
+# Last and side by side what is only right or wrong.
+for lab in $labs; do
+  for tool in memcheck racecheck; do
+    step "$tool.$lab" 120 compute-sanitizer --tool $tool --error-exitcode 9 "$(program "$lab" measure)" \
+      --correctness-only --output "$work/correctness.$tool.$lab.json" &
   done
-  echo l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum,gpu__time_duration.sum
-)
-step ncu 200 ncu --clock-control none --csv --page raw --print-units base --metrics "$metrics" --log-file "$results/ncu.csv" \
-  "$(program measure)" --correctness-only --only /1024x1024 --output "$results/.correctness.json"
+done
+wait
+for lab in $labs; do
+  for tool in memcheck racecheck; do echo "== lab $lab, $tool"; grep '^=========' "$work/$tool.$lab"; done
+done > "$results/sanitizer.txt"
 
-sed -i '/^==/d' "$results/ncu.csv"  # ncu's own messages, which name this machine's folders
-
-rm -f "$results/.output" "$results/.correctness.json"
-exit $failed
+[ ! -e "$work/failed" ]

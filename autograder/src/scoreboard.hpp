@@ -1,0 +1,14 @@
+// The scoreboard of the reference solutions: every bar of solutions/bars.toml, and how far the results that are
+// committed in solutions/results/ come.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace grading {
+
+/// Markdown: for each folder of results which machine that was, what was right on it, and every bar with its figure,
+/// its rival's of the same run, and whether it is met. Throws input_error where bars.toml or a result makes no sense.
+std::string scoreboard(const std::filesystem::path& source);
+
+}  // namespace grading

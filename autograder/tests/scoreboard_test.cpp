@@ -1,0 +1,100 @@
+// The scoreboard says what the results say, and complains of a bar that names nothing.
+#include "scoreboard.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "lab/case.hpp"
+#include "toml_file.hpp"
+
+namespace {
+
+using namespace grading;
+namespace fs = std::filesystem;
+
+const lab::case_registration registration{"91_board", [] {
+                                            std::vector<lab::test_case> all(3);
+                                            const char* ids[] = {"f/1", "f/2", "g/2"};
+                                            for (std::size_t i = 0; i < all.size(); ++i) all[i].id = ids[i];
+                                            return all;
+                                          }};
+
+std::string item(const std::string& id, const std::string& rest) {
+  return "[[item]]\nid = \"" + id + "\"\ntitle = \"t\"\npoints = 25\n" + rest;
+}
+
+/// A course with one lab, its bars, and one machine's result of it.
+class scoreboard_test : public testing::Test {
+ protected:
+  void SetUp() override {
+    replace_file(source_ / "labs/91_board/a.cu", "//\n");
+    const std::string right = "kind = \"correctness\"\ncases = [\"f/1\"]\n";
+    replace_file(
+        source_ / "labs/91_board/rubric.toml",
+        "[lab]\nid = \"91_board\"\ntitle = \"t\"\nhandin = [\"a.cu\"]\n" + item("a", right) + item("b", right) +
+            item("c", right) +
+            item("d",
+                 "kind = \"counters\"\ncase = \"f/1\"\nrequire = [\n{ what = \"bytes\", metric = \"b.sum\", max "
+                 "= 10 },\n{ what = \"more\", metric = \"b.sum\", min = 10 }]\n"));
+    replace_file(source_ / "solutions/results/gpu/lab91.json", R"({
+      "environment": {"date": "2026-11-21T01:55:03Z", "gpu": "NVIDIA X", "max_sm_clock": "1000 MHz"},
+      "environment_after": {"sm_clock": "900 MHz"},
+      "correctness": [{"case": "f/1", "wrong": ""}, {"case": "f/2", "wrong": "all of it"}],
+      "counters": [{"case": "f/1", "wrong": "", "metrics": {"b.sum": 5}},
+                   {"case": "g/2", "wrong": "", "metrics": {"b.sum": 20}}],
+      "throughput": [{"case": "f/1", "wrong": "", "bytes": 4e9, "flops": 512e9, "call_seconds": {"median": 2e-3},
+                      "ceiling_seconds": {"median": 1e-3}, "ratio_to_copy": {"median": 0.5, "p10": 0.4, "p90": 0.6}},
+                     {"case": "g/2", "wrong": "", "bytes": 1, "flops": 1, "call_seconds": {"median": 6e-3},
+                      "ceiling_seconds": {"median": 1e-3}, "ratio_to_copy": null}]})");
+    replace_file(source_ / "solutions/results/gpu/ceilings.json", R"({"device": {"multiprocessors": 2000}})");
+  }
+  void TearDown() override { fs::remove_all(source_); }
+
+  /// The scoreboard's row for one bar.
+  std::string row(const std::string& bar) {
+    replace_file(source_ / "solutions/bars.toml", "[[bar]]\nlab = \"91\"\nwhat = \"w\"\n" + bar);
+    const std::string board = scoreboard(source_);
+    const std::size_t begin = board.find("| 91 | w |");
+    return begin == std::string::npos ? board : board.substr(begin, board.find('\n', begin) - begin);
+  }
+
+  const fs::path source_ = fs::temp_directory_path() / ("scoreboard_test_" + std::to_string(getpid()));
+};
+
+TEST_F(scoreboard_test, figures_bars_and_aims) {
+  EXPECT_EQ(row("case = \"f/1\"\nof = \"copy\"\nleast = 0.5\nmoonshot = 0.6"),
+            "| 91 | w | 0.5000 (0.4000 to 0.6000) | copy: 1.000 ms, 4000 GB/s | ≥ 0.5: met | ≥ 0.6: **not met** |");
+  EXPECT_EQ(row("case = \"f/1\"\nof = [\"g/2\"]\nleast = 4"), "| 91 | w | 3.000 | 6.000 ms | ≥ 4: **not met** |  |");
+  EXPECT_EQ(row("case = [\"f/1\", \"g/2\"]\nof = [\"g/2\"]\nmost = 1.3\nmetric = \"b.sum\""),
+            "| 91 | w | 1.250 | 20.00 | ≤ 1.3: met |  |");
+  // 512 GFLOP in 2 ms of 2000 x 128 x 2 x 1 GHz.
+  EXPECT_EQ(row("case = \"f/1\"\nof = \"fp32_peak\"\nleast = 0.4"),
+            "| 91 | w | 0.5000 | 512 TFLOP/s: 2000 × 128 lanes × 2 × 1000 MHz | ≥ 0.4: met |  |");
+}
+
+TEST_F(scoreboard_test, what_was_not_measured_or_was_wrong_has_no_figure) {
+  const std::string nothing = "| 91 | w | not measured |  | ≥ 1 |  |";
+  EXPECT_EQ(row("case = \"f/2\"\nof = \"copy\"\nleast = 1"), nothing);
+  EXPECT_EQ(row("case = \"g/2\"\nof = \"copy\"\nleast = 1"), nothing);
+  EXPECT_EQ(row("case = \"f/2\"\nmetric = \"b.sum\"\nleast = 1"), nothing);
+}
+
+TEST_F(scoreboard_test, says_which_machine_and_what_was_right) {
+  row("case = \"f/1\"\nof = \"copy\"\nleast = 1");
+  EXPECT_NE(scoreboard(source_).find("| 91 | 2026-11-21T01:55 | NVIDIA X, driver , 900 MHz (highest 1000 MHz), memory  "
+                                     "|  |  | 3 of 4 | 1 of 2 |"),
+            std::string::npos)
+      << scoreboard(source_);
+}
+
+TEST_F(scoreboard_test, refuses_what_makes_no_sense) {
+  for (const char* bar :
+       {"case = \"f/3\"\nof = \"copy\"\nleast = 1", "case = \"f/1\"\nof = [\"f/3\"]\nleast = 1",
+        "case = \"f/1\"\nof = \"copy\"", "case = \"f/1\"\nof = \"copy\"\nleast = 1\nmost = 1",
+        "case = \"f/1\"\nleast = 1", "case = [\"f/1\", \"f/2\"]\nof = \"copy\"\nleast = 1", "least = 1\nof = \"copy\""})
+    EXPECT_THROW(row(bar), input_error) << bar;
+  replace_file(source_ / "solutions/results/gpu/lab91.json", "{\"lab\": 3}");
+  EXPECT_THROW(row("case = \"f/1\"\nof = \"copy\"\nleast = 1"), input_error);
+}
+
+}  // namespace

@@ -1,0 +1,26 @@
+// Wrong on purpose: backward(i) needs activation i as well.
+#include "recomputation.hpp"
+
+namespace lab05 {
+
+void backpropagate(network& net, const std::uint8_t* keep, std::size_t layers) {
+  for (std::size_t i = 0; i < layers; ++i) {
+    net.forward(i);
+    if (i > 0 && !keep[i - 1]) net.drop(i - 1);
+  }
+  // What is there now: the kept ones, and the last.
+  for (std::size_t i = layers; i-- > 0;) {
+    if (i > 0 && !keep[i - 1]) {
+      const bool run_goes_on = i + 1 < layers && !keep[i];  // then it was made together with activation i
+      if (!run_goes_on) {
+        std::size_t first = i - 1;
+        while (first > 0 && !keep[first - 1]) --first;
+        for (std::size_t k = first; k < i; ++k) net.forward(k);
+      }
+    }
+    net.drop(i);
+    net.backward(i);
+  }
+}
+
+}  // namespace lab05
