@@ -90,8 +90,6 @@ __global__ void bias_gelu_residual_kernel(float* out,             // (rows, colu
 // ---- rows
 // -------------------------------------------------------------------------------------------------------------
 
-constexpr int kept = 16;  // floats of the row that a thread keeps; 1024 threads keep 16384
-
 struct plus {
   __device__ float operator()(float a, float b) const { return a + b; }
 };
@@ -114,7 +112,7 @@ __device__ float reduced(float value, float* partial, operation combine) {
 //! [reduced]
 
 /// The thread's part of a row; `beyond` stands for what lies behind its end.
-template <int width>
+template <int width, int kept>
 __device__ void load_row(float (&x)[kept], const float* row, int columns, float beyond) {
 #pragma unroll
   for (int k = 0; k < kept; k += width) {
@@ -127,7 +125,7 @@ __device__ void load_row(float (&x)[kept], const float* row, int columns, float 
   }
 }
 
-template <int width>
+template <int width, int kept>
 __device__ void store_row(float* row, const float (&x)[kept], int columns) {
 #pragma unroll
   for (int k = 0; k < kept; k += width) {
@@ -137,14 +135,14 @@ __device__ void store_row(float* row, const float (&x)[kept], int columns) {
 }
 
 //! [layernorm]
-template <int width>
+template <int width, int kept>
 __global__ void layernorm_kernel(float* out,       // (rows, columns)
                                  const float* in,  // (rows, columns)
                                  int columns) {
   __shared__ float partial[2][32];
   const int start = blockIdx.x * columns;
   float x[kept];
-  load_row<width>(x, in + start, columns, 0.0f);
+  load_row<width, kept>(x, in + start, columns, 0.0f);
   float sum = 0.0f;
   for (const float value : x) sum += value;
   const float mean = reduced(sum, partial[0], plus{}) / columns;
@@ -157,31 +155,33 @@ __global__ void layernorm_kernel(float* out,       // (rows, columns)
   }
   const float scale = rsqrtf(reduced(squares, partial[1], plus{}) / columns + 1e-5f);
   for (float& value : x) value *= scale;
-  store_row<width>(out + start, x, columns);
+  store_row<width, kept>(out + start, x, columns);
 }
 //! [layernorm]
 
 //! [softmax]
-template <int width>
+template <int width, int kept>
 __global__ void softmax_kernel(float* out,       // (rows, columns)
                                const float* in,  // (rows, columns)
                                int columns) {
   __shared__ float partial[2][32];
   const int start = blockIdx.x * columns;
   float x[kept];
-  load_row<width>(x, in + start, columns, -INFINITY);
+  load_row<width, kept>(x, in + start, columns, -INFINITY);
   float maximum = -INFINITY, sum = 0.0f;
   for (const float value : x) maximum = fmaxf(maximum, value);
   maximum = reduced(maximum, partial[0], larger{});
   for (float& value : x) sum += value = __expf(value - maximum);
   const float scale = 1.0f / reduced(sum, partial[1], plus{});
   for (float& value : x) value *= scale;
-  store_row<width>(out + start, x, columns);
+  store_row<width, kept>(out + start, x, columns);
 }
 //! [softmax]
 
-/// Threads that keep a row of so many columns: whole warps.
-int threads_for(int columns) { return 32 * ceil_div(ceil_div(columns, kept), 32); }
+/// One block a row, in whole warps; a thread keeps 8 floats of it in registers, or 16 of a row of more than 4096, whose
+/// block would otherwise be so large that only two fit a multiprocessor. 1024 threads keep 16384.
+constexpr int longest_of_8 = 4096;
+int threads_for(int columns) { return 32 * ceil_div(ceil_div(columns, columns > longest_of_8 ? 16 : 8), 32); }
 
 }  // namespace
 
@@ -200,13 +200,17 @@ void bias_gelu_residual(float* out, const float* in, const float* bias, const fl
 }
 
 void layernorm(float* out, const float* in, int rows, int columns, cudaStream_t stream) {
-  const auto kernel = columns % 4 == 0 ? layernorm_kernel<4> : layernorm_kernel<1>;
+  const bool wide = columns % 4 == 0;
+  const auto kernel = columns > longest_of_8 ? (wide ? layernorm_kernel<4, 16> : layernorm_kernel<1, 16>)
+                                             : (wide ? layernorm_kernel<4, 8> : layernorm_kernel<1, 8>);
   kernel<<<rows, threads_for(columns), 0, stream>>>(out, in, columns);
   LAB_CUDA_CHECK(cudaGetLastError());
 }
 
 void softmax(float* out, const float* in, int rows, int columns, cudaStream_t stream) {
-  const auto kernel = columns % 4 == 0 ? softmax_kernel<4> : softmax_kernel<1>;
+  const bool wide = columns % 4 == 0;
+  const auto kernel = columns > longest_of_8 ? (wide ? softmax_kernel<4, 16> : softmax_kernel<1, 16>)
+                                             : (wide ? softmax_kernel<4, 8> : softmax_kernel<1, 8>);
   kernel<<<rows, threads_for(columns), 0, stream>>>(out, in, columns);
   LAB_CUDA_CHECK(cudaGetLastError());
 }

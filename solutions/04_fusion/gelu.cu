@@ -1,5 +1,5 @@
 // GELU in one kernel: each element is read once, written once, and stays in registers between. With that much done the
-// rest is lab 03: 16 bytes a lane, and enough of them on their way.
+// rest is lab 03: 16 bytes a lane, and enough of them on their way. Hints that bypass a cache cost it 1 % on an H200.
 #include <lab/device.hpp>
 
 #include "fusion.hpp"
@@ -26,8 +26,8 @@ __global__ void gelu_kernel(float* out,       // (n)
   const int i = blockIdx.x * block_size + threadIdx.x;
   const int quads = n / 4;
   if (i < quads) {
-    const float4 x = __ldcs(reinterpret_cast<const float4*>(in) + i);
-    __stcs(reinterpret_cast<float4*>(out) + i, make_float4(gelu_of(x.x), gelu_of(x.y), gelu_of(x.z), gelu_of(x.w)));
+    const float4 x = reinterpret_cast<const float4*>(in)[i];
+    reinterpret_cast<float4*>(out)[i] = make_float4(gelu_of(x.x), gelu_of(x.y), gelu_of(x.z), gelu_of(x.w));
   } else if (const int last = 4 * quads + (i - quads); last < n) {
     out[last] = gelu_of(in[last]);
   }
