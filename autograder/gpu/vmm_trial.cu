@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -78,6 +79,16 @@ int runner() {
   return 0;
 }
 
+/// The folder of the driver's library, wherever this machine has it: the box sees it as /driver, where this program's
+/// RPATH looks.
+std::filesystem::path driver_folder() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.find("/libcuda.so") != std::string::npos)
+      return std::filesystem::canonical(line.substr(line.find('/'))).parent_path();
+  throw std::runtime_error("libcuda is not among the libraries of this process");
+}
+
 struct trial {
   bool worked = false;
   std::string why;
@@ -90,7 +101,7 @@ trial tried(grading::wall behind, int memory, float* shared) {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throw std::runtime_error("socketpair");
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   grading::box what;
-  what.mounts = {{self, "/runner"}, {"/sys", "/sys"}};
+  what.mounts = {{self, "/runner"}, {"/sys", "/sys"}, {driver_folder(), "/driver"}};
   for (const auto& entry : std::filesystem::directory_iterator("/dev"))
     if (entry.path().filename().string().starts_with("nvidia") && !entry.is_directory())
       what.devices.push_back(entry.path());

@@ -14,9 +14,10 @@
 namespace grading {
 
 struct limits {
-  std::chrono::milliseconds per_request{10'000};  ///< wall-clock time from sending a request to its whole answer
-  std::size_t memory = std::size_t{6} << 30;      ///< bytes in use
-  bool trusted = false;                           ///< staff's own: nothing that it wrote is read back
+  std::chrono::milliseconds per_request{
+      10'000};  ///< from sending a request to its whole answer, less what it waits for a core
+  std::size_t memory = std::size_t{6} << 30;  ///< bytes in use
+  bool trusted = false;                       ///< staff's own: nothing that it wrote is read back
 };
 
 class process_executor : public executor {
@@ -42,6 +43,7 @@ class process_executor : public executor {
   /// Waits until `reached` says so; otherwise an answer that says what happened instead.
   std::optional<answer> wait_for(const std::function<bool()>& reached, bool spin, time_point deadline);
   std::optional<answer> receive(std::string& text, time_point deadline);
+  std::chrono::nanoseconds queued() const;
 
   std::filesystem::path runner_;
   limits allowed_;
@@ -50,8 +52,9 @@ class process_executor : public executor {
   std::span<std::byte> memory_;  ///< ours alone
   std::span<std::byte> shared_;  ///< control page, then the same buffers
   int memory_fd_ = -1;
-  child child_;       ///< process -1: not running
-  int program_ = -1;  ///< the runner itself, in its box
+  child child_;               ///< process -1: not running
+  int program_ = -1;          ///< the runner itself, in its box
+  double waited_before_ = 0;  ///< seconds that it had waited for a core when the request began
   int socket_ = -1;
   std::string printed_;
   std::size_t discarded_ = 0;

@@ -286,10 +286,15 @@ std::size_t memory_of_tree(int process) {
 }
 
 double waited_by(int process) {
-  std::ifstream in(fmt::format("/proc/{}/schedstat", process));
-  double ran = 0, waited = 0;
-  in >> ran >> waited;
-  return 1e-9 * waited;
+  double longest = 0;
+  std::error_code gone;
+  for (const auto& task : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), gone)) {
+    std::ifstream in(task.path() / "schedstat");
+    double ran = 0, waited = 0;
+    in >> ran >> waited;
+    longest = std::max(longest, waited);
+  }
+  return 1e-9 * longest;
 }
 
 bool freeze(int process) {

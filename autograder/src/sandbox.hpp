@@ -57,7 +57,7 @@ int program_in(int box_process);
 /// Bytes of memory that the process and everything below it have in use.
 std::size_t memory_of_tree(int process);
 
-/// Seconds that the process's first thread was ready to run and did not, by the kernel's account.
+/// Seconds that a thread of the process was ready to run and did not, by the kernel's account; of all, the longest.
 double waited_by(int process);
 
 /// Stops every thread of the process, and waits until all have stopped. False where it is gone.

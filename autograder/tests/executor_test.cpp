@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <atomic>
 #include <csignal>
 #include <fstream>
+#include <thread>
 
 #include "process_executor.hpp"
 #include "subject.hpp"
@@ -77,6 +79,23 @@ TEST(Executor, KillsWhatHangs) {
   EXPECT_EQ(got.end, answer::ending::timed_out);
   EXPECT_EQ(got.what, "no answer after 0.2 s");
   EXPECT_LT(std::chrono::steady_clock::now() - start, 5s);
+}
+
+TEST(Executor, WaitingForACoreIsNotTheRunnersFault) {
+  const auto e = runner(600ms);
+  std::atomic<bool> over{false};
+  std::vector<std::jthread> others;
+  for (unsigned i = 0; i < 4 * std::thread::hardware_concurrency(); ++i)
+    others.emplace_back([&] {
+      while (!over) {
+      }
+    });
+  const auto start = std::chrono::steady_clock::now();
+  const answer got = e->run(request("compute", 300));
+  const auto took = std::chrono::steady_clock::now() - start;
+  over = true;
+  EXPECT_EQ(got.end, answer::ending::answered) << got.what;
+  EXPECT_GT(took, 600ms) << "the machine was not busy enough to show anything";
 }
 
 TEST(Executor, KillsTheChildrenToo) {

@@ -1,5 +1,6 @@
 #include "assembly.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <set>
@@ -90,9 +91,7 @@ class editor {
  private:
   void line(std::size_t i) {
     string_view s = lines_[i];
-    if (const std::size_t comment = s.find_last_of('#'); comment != string_view::npos && comment > 0 &&
-                                                         std::isspace(static_cast<unsigned char>(s[comment - 1])) &&
-                                                         s.find('"') == string_view::npos)
+    if (const std::size_t comment = std::min(s.find(" #"), s.find("\t#")); comment < s.find('"'))
       s = s.substr(0, comment);
     s = trim(s);
     if (s.empty() || s[0] == '#') return;
@@ -108,11 +107,12 @@ class editor {
     if (in_function_) instruction(i, s);
   }
 
-  /// Copies in kernels are accesses too.
+  /// Copies in kernels are accesses too. clang has names of its own for them, from 15 on.
   void redirect_copy(std::size_t i, string_view callee) {
+    callee = callee.substr(0, callee.find("@PLT"));
     for (const string_view name : {"memcpy", "memmove", "memset"})
-      if (callee == name || callee == string(name) + "@PLT")
-        lines_[i].replace(lines_[i].find(name), name.size(), "sim_" + string(name));
+      if (callee == name || callee == "__tsan_" + string(name))
+        lines_[i].replace(lines_[i].find(callee), callee.size(), "sim_" + string(name));
   }
 
   void directive(std::size_t i, string_view s) {
