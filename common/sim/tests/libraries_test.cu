@@ -1,4 +1,5 @@
 // cuBLAS and cuRAND as programs call them.
+#include <cublasLt.h>
 #include <cublas_v2.h>
 #include <cuda_profiler_api.h>
 #include <cuda_runtime.h>
@@ -27,6 +28,73 @@ struct Blas : testing::Test {
   }
   cublasHandle_t handle = nullptr;
 };
+
+/// D = epilogue(A^T B + bias) by cublasLt; A is (k, m), B is (k, n).
+struct lt_product {
+  cublasLtHandle_t handle = nullptr;
+  cublasLtMatmulDesc_t desc = nullptr;
+  cublasLtMatrixLayout_t a = nullptr, b = nullptr, d = nullptr;
+  lt_product(int m, int n, int k) {
+    const cublasOperation_t turned = CUBLAS_OP_T;
+    EXPECT_EQ(cublasLtCreate(&handle), CUBLAS_STATUS_SUCCESS);
+    EXPECT_EQ(cublasLtMatmulDescCreate(&desc, CUBLAS_COMPUTE_32F, CUDA_R_32F), CUBLAS_STATUS_SUCCESS);
+    cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSA, &turned, sizeof turned);
+    cublasLtMatrixLayoutCreate(&a, CUDA_R_32F, k, m, k);
+    cublasLtMatrixLayoutCreate(&b, CUDA_R_32F, k, n, k);
+    cublasLtMatrixLayoutCreate(&d, CUDA_R_32F, m, n, m);
+  }
+  ~lt_product() {
+    for (auto layout : {a, b, d}) cublasLtMatrixLayoutDestroy(layout);
+    cublasLtMatmulDescDestroy(desc);
+    cublasLtDestroy(handle);
+  }
+  cublasStatus_t run(cublasLtEpilogue_t epilogue, const float* left, const float* right, float* bias, float* to) {
+    const float one = 1, zero = 0;
+    cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
+    cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
+    cublasLtMatmulPreference_t preference = nullptr;
+    cublasLtMatmulPreferenceCreate(&preference);
+    cublasLtMatmulHeuristicResult_t found;
+    int count = 0;
+    const cublasStatus_t status =
+        cublasLtMatmulAlgoGetHeuristic(handle, desc, a, b, d, d, preference, 1, &found, &count);
+    cublasLtMatmulPreferenceDestroy(preference);
+    if (status != CUBLAS_STATUS_SUCCESS) return status;
+    EXPECT_EQ(count, 1);
+    return cublasLtMatmul(handle, desc, &one, left, a, right, b, &zero, to, d, to, d, &found.algo, nullptr, 0, nullptr);
+  }
+};
+
+TEST_F(Blas, LtProductsWithEpilogues) {
+  const int m = 3, n = 2, k = 4;
+  float *a = managed<float>(k * m), *b = managed<float>(k * n), *bias = managed<float>(m), *d = managed<float>(m * n);
+  for (int i = 0; i < k * m; ++i) a[i] = static_cast<float>(i % 5 - 2);
+  for (int i = 0; i < k * n; ++i) b[i] = static_cast<float>(i % 3 - 1);
+  for (int i = 0; i < m; ++i) bias[i] = 0.25f * static_cast<float>(i - 1);
+  const auto plain = [&](int r, int q) {
+    float sum = 0;
+    for (int i = 0; i < k; ++i) sum += a[r * k + i] * b[q * k + i];
+    return sum;
+  };
+  const auto gelu = [](float x) { return x / 2 * (1 + std::tanh(0.7978845608f * (x + 0.044715f * x * x * x))); };
+  lt_product lt(m, n, k);
+  const auto expect = [&](cublasLtEpilogue_t epilogue, auto wanted) {
+    ASSERT_EQ(lt.run(epilogue, a, b, bias, d), CUBLAS_STATUS_SUCCESS) << epilogue;
+    cudaDeviceSynchronize();
+    for (int q = 0; q < n; ++q)
+      for (int r = 0; r < m; ++r) EXPECT_NEAR(d[q * m + r], wanted(r, q), 1e-5) << epilogue << ": " << r << ", " << q;
+  };
+  expect(CUBLASLT_EPILOGUE_DEFAULT, plain);
+  expect(CUBLASLT_EPILOGUE_BIAS, [&](int r, int q) { return plain(r, q) + bias[r]; });
+  expect(CUBLASLT_EPILOGUE_RELU_BIAS, [&](int r, int q) { return std::fmax(plain(r, q) + bias[r], 0.0f); });
+  expect(CUBLASLT_EPILOGUE_GELU_BIAS, [&](int r, int q) { return gelu(plain(r, q) + bias[r]); });
+  EXPECT_EQ(lt.run(static_cast<cublasLtEpilogue_t>(777), a, b, bias, d), CUBLAS_STATUS_NOT_SUPPORTED);
+  EXPECT_EQ(lt.run(CUBLASLT_EPILOGUE_BIAS, a, b, nullptr, d), CUBLAS_STATUS_INVALID_VALUE);
+  // What the bias pointer gets: sums over k.
+  ASSERT_EQ(lt.run(CUBLASLT_EPILOGUE_BGRADB, a, b, bias, d), CUBLAS_STATUS_SUCCESS);
+  cudaDeviceSynchronize();
+  for (int q = 0; q < n; ++q) EXPECT_EQ(bias[q], b[q * k] + b[q * k + 1] + b[q * k + 2] + b[q * k + 3]);
+}
 
 TEST_F(Blas, GemmByOperationsAndLeadingDimensions) {
   const int m = 5, n = 4, k = 3, ld = 7;
