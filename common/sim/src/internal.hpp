@@ -1,6 +1,7 @@
 // What the parts of the simulated device share: addresses, accesses, counters, launches.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bitset>
@@ -120,13 +121,18 @@ inline std::uintptr_t site_pc(std::uint64_t site) {
   return (site & 0xffff'ffff) + reinterpret_cast<std::uintptr_t>(__executable_start);
 }
 constexpr std::size_t site_bytes(std::uint64_t site) { return (site >> 32) & 0xff; }
-constexpr operation site_operation(std::uint64_t site) { return static_cast<operation>((site >> 40) & 0xff); }
+constexpr operation site_operation(std::uint64_t site) { return static_cast<operation>((site >> 40) & 0x7f); }
+/// An atomic whose lanes nvcc combines in the warp where they want one address: of integers.
+constexpr auto atomic_in_warp = static_cast<operation>(static_cast<unsigned>(operation::atomic) | 0x80);
+constexpr bool site_in_warp(std::uint64_t site) { return (site >> 47) & 1; }
 constexpr std::uint64_t site_depth(std::uint64_t site) { return site >> 48; }
 
 /// What one run of a basic block computes, as the compiler's assembly has it; tools/assembly.cpp writes the table.
 struct block_info {
   std::int32_t site;  ///< relative to this field's own address
   std::uint16_t instructions, fadd, fmul, ffma, dadd, dmul, dfma, special;
+  std::uint16_t counted;  ///< something goes on by a constant: where this is a loop, nvcc knows its step
+  std::uint16_t unused;
 };
 /// Of the block that this program counter marks; null for all others.
 const block_info* block_at(std::uintptr_t pc);
@@ -136,6 +142,7 @@ struct site_counts {
   std::uint64_t requests = 0, lanes = 0;
   std::uint64_t bytes = 0;                             ///< the different ones of each request
   std::uint64_t sectors = 0, ideal_sectors = 0;        ///< global memory
+  std::uint64_t lines = 0;                             ///< of 128 bytes, looked up one by one; of atomics, L2's steps
   std::uint64_t wavefronts = 0, ideal_wavefronts = 0;  ///< shared memory
   std::uintptr_t low = ~std::uintptr_t{0}, high = 0;   ///< addresses: [low, high)
   void add(const site_counts& other);
@@ -174,11 +181,39 @@ struct fault_report {
   std::uint64_t occurrences = 1;
 };
 
+/// What takes a warp time of its own, one thing after the other, in warp instructions. Of a block: the most that a warp
+/// does from barrier to barrier, summed over the phases.
+struct warp_path {
+  std::uint64_t instructions = 0, special = 0, barriers = 0, atomics = 0;
+  std::uint64_t loads = 0;         ///< of global memory, that the warp waits for
+  std::uint64_t loads_beside = 0;  ///< behind another in its basic block
+  std::uint64_t loads_ahead = 0;   ///< in a loop that nvcc unrolls: several turns' are on their way together
+  std::uint64_t loads_near = 0, loads_ahead_near = 0;  ///< of what the block has just loaded
+  template <class Combine>
+  void combine(const warp_path& other, Combine f) {
+    for (const auto field :
+         {&warp_path::instructions, &warp_path::special, &warp_path::barriers, &warp_path::atomics, &warp_path::loads,
+          &warp_path::loads_beside, &warp_path::loads_ahead, &warp_path::loads_near, &warp_path::loads_ahead_near})
+      this->*field = f(this->*field, other.*field);
+  }
+  void add(const warp_path& other) { combine(other, std::plus<>()); }
+  void take_longer(const warp_path& other) {
+    combine(other, [](std::uint64_t a, std::uint64_t b) { return std::max(a, b); });
+  }
+};
+
 /// Counts of one launch, or of one worker's share of it.
 struct launch_counts {
   std::map<std::pair<space, std::uint64_t>, site_counts> sites;
   std::map<std::pair<fault, std::uint64_t>, fault_report> faults;
   std::uint64_t unique_loaded_sectors = 0, unique_stored_sectors = 0;
+  std::uint64_t unique_loaded_pairs = 0;  ///< of sectors: DRAM moves 64 bytes at a time
+  std::uint64_t shared_stores = 0;        ///< of a sector that another block had stored to first
+  /// Loaded sectors that the block had loaded before. Entry k: while its warp moved on by less than 2^k lines, and by
+  /// 2^(k-1) or more.
+  std::array<std::uint64_t, 13> reuse{};
+  warp_path path;                                             ///< summed over the blocks
+  warp_path longest;                                          ///< of one block
   std::uint64_t barriers = 0;                                 ///< __syncthreads, one for each warp
   std::uint64_t collectives = 0;                              ///< shuffles, votes, __syncwarp, one for each warp
   std::uint64_t accesses = 0;                                 ///< observed, one for each lane
@@ -191,6 +226,7 @@ struct launch_counts {
 
 struct launched {
   std::string kernel;
+  int registers = 0;  ///< for each thread; 0 for a library's work
   configuration config;
   launch_counts counts;
   std::size_t static_shared_bytes = 0;
@@ -235,7 +271,8 @@ std::uint64_t sampling();
 /// Runs all blocks and fills `counts`, `aborted` and `static_shared_bytes`.
 void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t frame_bytes,
                 const std::bitset<65536>* concurrent);
-/// A program counter in the kernel that `body` would run; 0 where it is not traced.
+/// A program counter in the first function that `body` would run, but for those of namespace std; 0 where none is
+/// traced.
 std::uintptr_t ask_for_kernel(void (*body)(void*), void* frame);
 /// The host has touched device memory: ends the program, as on a machine with a GPU.
 void host_access(std::uintptr_t address, std::uint64_t site);
@@ -248,12 +285,28 @@ struct device_description {
   double l2_bytes_per_second = 0;
   double fp32_flops_per_second = 0;
   double host_copy_bytes_per_second = 0;
-  double launch_seconds = 0;  ///< from one kernel's start to the next, empty kernels in one stream
+  double launch_seconds = 0;        ///< from one kernel's start to the next, empty kernels in one stream
+  double kernel_floor_seconds = 0;  ///< of an empty kernel, from its own start to its end
+  double dram_latency_seconds = 0, l2_latency_cycles = 0, l1_latency_cycles = 0, shared_latency_cycles = 0;
+  double l1_bytes_per_sm = 0;  ///< with shared memory, which takes its share of them
+  double fp32_lanes_per_sm = 0, fp64_lanes_per_sm = 0;
   int max_threads_per_sm = 0, max_blocks_per_sm = 0;
-  std::size_t shared_per_sm_bytes = 0, shared_per_block_optin_bytes = 0;
+  int registers_per_sm = 0, register_allocation_unit = 0, warp_allocation_granularity = 0;
+  std::size_t shared_per_sm_bytes = 0, shared_per_block_optin_bytes = 0, shared_reserved_per_block_bytes = 0;
 };
 const device_description& described_device();
-/// The slowest of DRAM, L2 and load/store units, plus the launch. A model, never a measurement.
+/// How many blocks fit one multiprocessor as far as each of its resources goes.
+struct occupancy_limits {
+  int by_blocks = 0, by_registers = 0, by_shared = 0, by_warps = 0;
+  int blocks() const { return std::min({by_blocks, by_registers, by_shared, by_warps}); }
+};
+occupancy_limits occupancy_of(int threads, int registers, std::size_t shared_bytes);
+occupancy_limits occupancy_of(const launched& what);
+struct dram_traffic {
+  double read_bytes = 0, written_bytes = 0;
+};
+dram_traffic dram_traffic_of(const launched& what);
+/// How long the launch takes on the device. A model, never a measurement.
 double model_seconds(const launched& what);
 
 std::mutex& runtime_mutex();
@@ -286,6 +339,14 @@ void host_wrote(const void* pointer, std::size_t bytes);
 /// As it stands in the program: ns::kernel<int, 4>; empty where the address is no function.
 std::string function_name(std::uintptr_t address);
 std::string kernel_name(const void* kernel);
+/// Where the function begins that this program counter lies in; 0 where it lies in none, or in one of namespace std.
+std::uintptr_t function_at(std::uintptr_t pc);
+/// The address of the kernel that `body` runs, called `name` in the source; 0 where that cannot be told.
+std::uintptr_t kernel_behind(const char* name, void (*body)(void*), void* frame);
+/// For each thread of the kernel, as ptxas says (simcc asks it), or else a guess.
+int registers_of(std::uintptr_t kernel);
+/// What cudaFuncSetAttribute allows; of a kernel that is not known (0), what it allows any.
+std::size_t dynamic_shared_limit(std::uintptr_t kernel);
 /// An error, noted for the report, where the types of the kernel's arguments are not known.
 cudaError_t bind_by_address(const void* kernel, void** arguments, bound_kernel* bound);
 

@@ -62,7 +62,7 @@ cudaError_t launch_by_address(const void* kernel, const configuration& config, v
   if (config.cooperative) {
     int resident = 0;
     const int threads = static_cast<int>(config.block.x * config.block.y * config.block.z);
-    if (const cudaError_t error = occupancy(&resident, threads, config.dynamic_shared_bytes)) return error;
+    if (const cudaError_t error = occupancy(&resident, kernel, threads, config.dynamic_shared_bytes)) return error;
     const std::uint64_t blocks = std::uint64_t{config.grid.x} * config.grid.y * config.grid.z;
     if (blocks > static_cast<std::uint64_t>(resident) * static_cast<unsigned>(described_device().multiprocessors)) {
       const std::scoped_lock lock(runtime_mutex());
@@ -98,9 +98,10 @@ cudaError_t kernel_attributes(cudaFuncAttributes* attributes, const void* kernel
   const device_description& d = described_device();
   *attributes = {};
   attributes->maxThreadsPerBlock = 1024;
-  attributes->numRegs = assumed_registers;
+  attributes->numRegs = registers_of(reinterpret_cast<std::uintptr_t>(kernel));
   attributes->ptxVersion = attributes->binaryVersion = d.compute_major * 10 + d.compute_minor;
-  attributes->maxDynamicSharedSizeBytes = 48 * 1024;
+  attributes->maxDynamicSharedSizeBytes =
+      static_cast<int>(dynamic_shared_limit(reinterpret_cast<std::uintptr_t>(kernel)));
   attributes->preferredShmemCarveout = -1;
   const std::string name = kernel_name(kernel);
   for (const launched& l : launch_log())  // known only once it has run
@@ -108,18 +109,48 @@ cudaError_t kernel_attributes(cudaFuncAttributes* attributes, const void* kernel
   return sticky_error();
 }
 
-cudaError_t occupancy(int* blocks, int threads, std::size_t dynamic_shared_bytes) {
+cudaError_t occupancy(int* blocks, const void* kernel, int threads, std::size_t dynamic_shared_bytes) {
   if (!blocks || threads <= 0) return fail(cudaErrorInvalidValue);
   *blocks = 0;
-  const device_description& d = described_device();
-  if (threads > 1024 || dynamic_shared_bytes > d.shared_per_block_optin_bytes) return cudaSuccess;
-  const int warps = (threads + 31) / 32;
-  // Registers go by warp, shared memory by 128 bytes with 1 KB on top for the system.
-  const int by_registers = 65536 / (assumed_registers * 32) / warps;
-  const std::size_t shared = (dynamic_shared_bytes + 127) / 128 * 128 + 1024;
-  *blocks = std::min({d.max_blocks_per_sm, d.max_threads_per_sm / (warps * 32), by_registers,
-                      static_cast<int>(d.shared_per_sm_bytes / shared)});
+  if (threads > 1024 || dynamic_shared_bytes > described_device().shared_per_block_optin_bytes) return cudaSuccess;
+  cudaFuncAttributes attributes;
+  if (const cudaError_t error = kernel_attributes(&attributes, kernel)) return error;
+  *blocks = occupancy_of(threads, attributes.numRegs, attributes.sharedSizeBytes + dynamic_shared_bytes).blocks();
   return sticky_error();
+}
+
+// simcc's notes of what ptxas said; the kernel's address is relative to the field.
+struct kernel_registers {
+  std::int32_t kernel, registers;
+};
+extern "C" const kernel_registers __start_sim_registers[] __attribute__((weak));
+extern "C" const kernel_registers __stop_sim_registers[] __attribute__((weak));
+
+int registers_of(std::uintptr_t kernel) {
+  constexpr int guess = 32;  // the most that lets 2048 threads share 65536 registers
+  constexpr int least = 16;  // as Nsight Compute shows for kernels of fewer
+  for (const kernel_registers* r = __start_sim_registers; r != __stop_sim_registers; ++r)
+    if (reinterpret_cast<std::uintptr_t>(&r->kernel) + static_cast<std::uintptr_t>(r->kernel) == kernel)
+      return std::max<int>(r->registers, least);
+  return guess;
+}
+
+std::uintptr_t kernel_behind(const char* name, void (*body)(void*), void* frame) {
+  // The first code to run may be that of an argument's copy, not the kernel's: it has another name.
+  static auto* names = new std::unordered_map<std::uintptr_t, std::string>;  // under runtime_mutex
+  const auto identifier = [](std::string text) {
+    text.resize(std::min(text.find('<'), text.size()));
+    while (!text.empty() && text.back() == ' ') text.pop_back();
+    return text.substr(text.find_last_of(": &*") + 1);
+  };
+  const std::uintptr_t address = function_at(ask_for_kernel(body, frame));
+  const auto [entry, fresh] = names->try_emplace(address);
+  if (fresh && address != 0) {
+    std::string known = kernel_name(reinterpret_cast<const void*>(address));
+    for (std::size_t at; (at = known.find("(anonymous namespace)")) != std::string::npos;) known.replace(at, 21, "_");
+    entry->second = identifier(known);
+  }
+  return entry->second == identifier(name) ? address : 0;
 }
 
 /// Also declared in cub/cub.cuh.

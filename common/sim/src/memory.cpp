@@ -292,4 +292,26 @@ std::string function_name(std::uintptr_t address) {
   return name;
 }
 
+std::uintptr_t function_at(std::uintptr_t pc) {
+  struct extent {
+    std::uintptr_t end;
+    bool standard;
+  };
+  static const auto functions = [] {
+    std::map<std::uintptr_t, extent> table;  // by begin
+    for_each_symbol([&](const char* name, const Elf64_Sym& entry) {
+      if (ELF64_ST_TYPE(entry.st_info) != STT_FUNC || entry.st_shndx == SHN_UNDEF) return;
+      const std::string_view n = name;
+      const std::uintptr_t begin = self().load_bias + entry.st_value;
+      table[begin] = {begin + entry.st_size,
+                      n.starts_with("_ZSt") || n.starts_with("_ZNSt") || n.starts_with("_ZNKSt")};
+    });
+    return table;
+  }();
+  const auto after = functions.upper_bound(pc);
+  if (after == functions.begin()) return 0;
+  const auto& [begin, found] = *std::prev(after);
+  return pc < found.end && !found.standard ? begin : 0;
+}
+
 }  // namespace sim

@@ -1,7 +1,9 @@
 #include "observer.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <utility>
 
 namespace sim {
 
@@ -10,6 +12,7 @@ void site_counts::add(const site_counts& o) {
   lanes += o.lanes;
   bytes += o.bytes;
   sectors += o.sectors;
+  lines += o.lines;
   ideal_sectors += o.ideal_sectors;
   wavefronts += o.wavefronts;
   ideal_wavefronts += o.ideal_wavefronts;
@@ -31,8 +34,13 @@ void launch_counts::add(const launch_counts& o) {
   for (const auto& [key, report] : o.faults) add(report);
   unique_loaded_sectors += o.unique_loaded_sectors;
   unique_stored_sectors += o.unique_stored_sectors;
+  unique_loaded_pairs += o.unique_loaded_pairs;
+  shared_stores += o.shared_stores;
+  for (std::size_t k = 0; k < reuse.size(); ++k) reuse[k] += o.reuse[k];
   barriers += o.barriers;
   collectives += o.collectives;
+  path.add(o.path);
+  longest.take_longer(o.longest);
   accesses += o.accesses;
   fenced |= o.fenced;
   hands_over_global |= o.hands_over_global;
@@ -45,9 +53,16 @@ void launch_counts::scale(double factor) {
   };
   for (auto& [key, c] : sites)
     for (std::uint64_t* n :
-         {&c.requests, &c.lanes, &c.bytes, &c.sectors, &c.ideal_sectors, &c.wavefronts, &c.ideal_wavefronts})
+         {&c.requests, &c.lanes, &c.bytes, &c.sectors, &c.ideal_sectors, &c.lines, &c.wavefronts, &c.ideal_wavefronts})
       apply(*n);
-  for (std::uint64_t* n : {&unique_loaded_sectors, &unique_stored_sectors, &barriers, &collectives}) apply(*n);
+  for (std::uint64_t* n :
+       {&unique_loaded_sectors, &unique_loaded_pairs, &unique_stored_sectors, &shared_stores, &barriers, &collectives})
+    apply(*n);
+  for (std::uint64_t& n : reuse) apply(n);
+  path.combine({}, [&](std::uint64_t n, std::uint64_t) {
+    apply(n);
+    return n;
+  });
 }
 
 namespace {
@@ -161,10 +176,32 @@ void observer::begin_block(block_shadow& shadow, std::size_t warps) {
   shadow.valid.assign(words_, 0);
   shadow.words.resize(words_);
   shadow.syncs.resize(warps);
+  shadow.paths.assign(warps, {});
+  shadow.path = {};
+  shadow.lines.assign(warps, 0);
+  shadow.number = ++block_numbers_;
   for (const shared_array& array : arrays_)
     std::memset(reinterpret_cast<void*>(thread_pointer_ + static_cast<std::uintptr_t>(array.offset)), 0xFF,
                 array.bytes);
-  barrier();
+  shadow.epoch = ++block_epochs_;
+}
+
+void observer::end_phase() {
+  warp_path longest;
+  for (warp_path& warp : block_->paths) longest.take_longer(std::exchange(warp, {}));
+  block_->path.add(longest);
+}
+
+void observer::barrier() {
+  end_phase();
+  ++block_->path.barriers;
+  block_->epoch = ++block_epochs_;
+}
+
+void observer::end_block() {
+  end_phase();
+  counts_.path.add(block_->path);
+  counts_.longest.take_longer(block_->path);
 }
 
 std::size_t observer::static_shared_bytes() const {
@@ -200,14 +237,20 @@ observer::cached_site& observer::cached(space where, std::uint64_t site) {
   if (entry.counts) sites_[entry.key] = entry;
   const auto known = sites_.find(key);
   if (known != sites_.end()) return entry = known->second;
-  return entry = {key, &counts_.sites[{where, site & site_mask}], 0, 0, 0};
+  entry = {};
+  entry.key = key;
+  entry.counts = &counts_.sites[{where, site & site_mask}];
+  entry.begins = block_at(site_pc(site));
+  return entry;
 }
 
 void observer::instruction(std::uint64_t site, std::span<const std::uintptr_t> addresses,
                            std::span<const std::uint8_t> lanes, const warp_position& where) {
   const operation op = site_operation(site);
   if (op >= operation::local) {
-    site_counts& counts = *cached(space::none, site).counts;
+    const cached_site& entry = cached(space::none, site);
+    enter_basic_block(entry, where);
+    site_counts& counts = *entry.counts;
     ++counts.requests;
     counts.lanes += addresses.size();
     if (op == operation::sync) {
@@ -273,18 +316,72 @@ observer::conflict observer::use_sector(std::uintptr_t sector, std::uint8_t word
   const std::uint8_t plain = op == operation::atomic ? 0 : words;
   if (op != operation::store) {
     const sector_use before = note(shadow.loaded, plain, block);
-    counts_.unique_loaded_sectors += before.epoch != epoch_;
+    if (before.epoch != epoch_) {
+      ++counts_.unique_loaded_sectors;
+      const sector_use beside = sim::shadow().sectors[sector ^ 1].loaded.load(std::memory_order_relaxed);
+      counts_.unique_loaded_pairs += beside.epoch != epoch_;
+    }
     if (op == operation::load) found = conflict_with(shadow.stored.load(std::memory_order_relaxed), plain, block);
   }
   if (op != operation::load) {
     const sector_use before = note(shadow.stored, plain, block);
     counts_.unique_stored_sectors += before.epoch != epoch_;
     if (op == operation::store) {
+      counts_.shared_stores += before.epoch == epoch_ && before.block != block;
       found = conflict_with(shadow.loaded.load(std::memory_order_relaxed), plain, block);
       if (found.words == 0 && before.epoch != epoch_) found = conflict_with(before, plain, block);
     }
   }
   return found;
+}
+
+/// Did the warp make this request before, since the last barrier?
+bool observer::is_again(cached_site& entry, const warp_position& where) const {
+  const bool again = entry.epoch == block_->epoch && entry.warp == where.first_thread;
+  entry.epoch = block_->epoch;
+  entry.warp = where.first_thread;
+  return again;
+}
+
+/// How long the warp waits for this load, as far as that is seen from outside.
+void observer::note_load(cached_site& entry, std::span<const std::uintptr_t> a, std::uintptr_t low, bool near,
+                         const warp_position& where) {
+  warp_path& path = path_of(where);
+  const bool again = is_again(entry, where);
+  const bool stored = std::exchange(entry.stores, stores_) != stores_;
+  const std::uintptr_t stride = low - std::exchange(entry.last, low);
+  const bool goes_on = again && entry.stride == stride;
+  entry.stride = again ? stride : 0;
+  if (goes_on && !stored) {
+    if (stride == 0) return;  // kept in a register, or it waits for another thread
+    // nvcc puts turns together where it knows the step and no store lies between.
+    if (basic_block_ && basic_block_->counted) {
+      ++(near ? path.loads_ahead_near : path.loads_ahead);
+      return;
+    }
+  }
+  const bool first = std::exchange(first_load_, false);
+  const bool even = a.size() < 8 || a[7] - a[0] == 7 * (a[1] - a[0]);  // else the address has been loaded, too
+  const bool waits = first || !even || goes_on || (again && stored);
+  ++(waits ? near ? path.loads_near : path.loads : path.loads_beside);
+}
+
+/// Warps of a block run one after another here and together on a GPU. So what counts is how far a warp has come since
+/// it, or another warp at that point of its own way, loaded the sector.
+bool observer::note_reuse(std::uintptr_t line, std::uint8_t sectors, std::uint32_t now) {
+  recent_line& entry = recent_lines_[(line * 0x9e37'79b9'7f4a'7c15) >> 52];
+  if (entry.line != line || entry.block != block_->number) {
+    entry = {line, block_->number, now, sectors};
+    return false;
+  }
+  const std::uint8_t known = entry.sectors & sectors;
+  const auto distance = static_cast<unsigned>(std::bit_width(now > entry.at ? now - entry.at : entry.at - now));
+  if (known != 0)
+    counts_.reuse[std::min<std::size_t>(distance, counts_.reuse.size() - 1)] +=
+        static_cast<unsigned>(std::popcount(known));
+  entry.sectors |= sectors;
+  entry.at = now;
+  return known == sectors && distance <= near_distance;
 }
 
 void observer::report_conflict(const conflict& c, std::uintptr_t sector, std::uint64_t site,
@@ -335,6 +432,7 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
   const std::size_t bytes = site_bytes(site);
   const operation op = site_operation(site);
   cached_site& entry = cached(space::global, site);
+  enter_basic_block(entry, where);
   site_counts& counts = *entry.counts;
   ++counts.requests;
   counts.lanes += a.size();
@@ -381,6 +479,12 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
     different = distinct({sorted, a.size()});
     for (std::size_t i = 0; i < different; ++i) add(sorted[i], sorted[i] + bytes);
   }
+  std::size_t lines = count > 0;
+  for (std::size_t i = 1; i < count; ++i) lines += sectors[i].sector / 4 != sectors[i - 1].sector / 4;
+  if (op != operation::atomic)
+    counts.lines += lines;
+  else
+    counts.lines += site_in_warp(site) && different == 1 ? 1 : atomic_sectors(a);
   counts.sectors += op == operation::atomic ? atomic_sectors(a) : count;
   counts.bytes += different * bytes;
   counts.ideal_sectors += std::min(count, (a.size() * bytes + sector_bytes - 1) / sector_bytes);
@@ -395,6 +499,25 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
     entry.end = home->end;
   }
 
+  if (op == operation::load) {
+    std::uint32_t& now = block_->lines[where.first_thread / lanes_per_warp];
+    if (sectors[0].sector / 4 != entry.last / (4 * sector_bytes)) now += static_cast<std::uint32_t>(lines);
+    bool near = true;
+    for (std::size_t i = 0; i < count;) {
+      const std::uintptr_t line = sectors[i].sector / 4;
+      unsigned in_line = 0;
+      for (; i < count && sectors[i].sector / 4 == line; ++i) in_line |= 1u << (sectors[i].sector % 4);
+      near &= note_reuse(line, static_cast<std::uint8_t>(in_line), now);
+    }
+    note_load(entry, a, low, near, where);
+  } else if (op == operation::store) {
+    ++stores_;
+  } else {
+    // Again at the same address: most likely it waits for another thread.
+    const bool waits = is_again(entry, where) && entry.last == low;
+    path_of(where).atomics += !waits;
+    entry.last = low;
+  }
   for (std::size_t i = 0; i < count; ++i) {
     const std::uintptr_t s = sectors[i].sector - heap_base / sector_bytes;
     const conflict found = use_sector(s, sectors[i].words, op, static_cast<std::uint32_t>(where.block));
@@ -512,6 +635,7 @@ void observer::shared(std::uint64_t site, std::span<const std::uintptr_t> a, std
   const std::size_t bytes = site_bytes(site);
   const operation op = site_operation(site);
   cached_site& entry = cached(space::shared, site);
+  enter_basic_block(entry, where);
   site_counts& counts = *entry.counts;
   ++counts.requests;
   counts.lanes += a.size();

@@ -34,6 +34,10 @@ struct block_shadow {
   std::vector<std::uint8_t> valid;  ///< by word, like shadow_memory::valid
   std::vector<shared_word> words;
   std::vector<std::uint32_t> syncs;  ///< by warp: warp functions so far
+  std::vector<warp_path> paths;      ///< by warp: since the last barrier
+  warp_path path;                    ///< up to there
+  std::vector<std::uint32_t> lines;  ///< by warp: lines of global memory that it has moved on by
+  std::uint32_t number = 0;          ///< of the block, in recent_line
   std::uint32_t epoch = 0;           ///< a new one after each barrier
 };
 
@@ -47,7 +51,8 @@ class observer {
   /// Shared memory becomes unwritten, and reads as NaN.
   void begin_block(block_shadow& shadow, std::size_t warps);
   void go_on_with(block_shadow& shadow) { block_ = &shadow; }
-  void barrier() { block_->epoch = ++block_epochs_; }
+  void barrier();
+  void end_block();
   /// The arrays in force in this launch; dynamic ones cut to size.
   const std::vector<shared_array>& arrays() const { return arrays_; }
 
@@ -65,8 +70,13 @@ class observer {
   struct cached_site {
     std::uint64_t key = ~std::uint64_t{0};
     site_counts* counts = nullptr;
-    std::uintptr_t begin = 0, end = 0;  ///< allocation or array that this site touched last
-    std::size_t first_word = 0;         ///< of the array, in block_shadow
+    std::uintptr_t begin = 0, end = 0;   ///< allocation or array that this site touched last
+    std::size_t first_word = 0;          ///< of the array, in block_shadow
+    std::uintptr_t last = 0;             ///< where this site's last request began
+    std::uintptr_t stride = 0;           ///< and how far from the one before
+    std::uint64_t stores = 0;            ///< stores_ then
+    std::uint32_t epoch = 0, warp = 0;   ///< who made it
+    const block_info* begins = nullptr;  ///< the basic block whose first access this is
   };
   cached_site& cached(space where, std::uint64_t site);
   void global(std::uint64_t site, std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
@@ -74,6 +84,21 @@ class observer {
   void shared(std::uint64_t site, std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
               const warp_position& where);
   void global_lane(std::uint64_t site, std::uintptr_t address, std::uint8_t lane, const warp_position& where);
+  warp_path& path_of(const warp_position& where) { return block_->paths[where.first_thread / lanes_per_warp]; }
+  /// Also counts what the block computes.
+  void enter_basic_block(const cached_site& entry, const warp_position& where) {
+    if (!entry.begins) return;
+    warp_path& path = path_of(where);
+    path.instructions += entry.begins->instructions;
+    path.special += entry.begins->special;
+    basic_block_ = entry.begins;
+    first_load_ = true;
+  }
+  bool is_again(cached_site& entry, const warp_position& where) const;
+  void note_load(cached_site& entry, std::span<const std::uintptr_t> addresses, std::uintptr_t low, bool near,
+                 const warp_position& where);
+  void end_phase();
+  bool note_reuse(std::uintptr_t line, std::uint8_t sectors, std::uint32_t now);
   bool enter_array(cached_site& entry, std::uintptr_t address, std::size_t bytes);
   void check_shared(std::uint64_t site, shared_word& word, std::uint8_t bytes, std::uint16_t thread,
                     std::uintptr_t address, const warp_position& where);
@@ -94,8 +119,20 @@ class observer {
   launch_counts counts_;
   std::unordered_map<std::uint64_t, cached_site> sites_;
   std::vector<cached_site> recent_ = std::vector<cached_site>(1024);  ///< by a hash of the site
+  std::uint64_t stores_ = 0;                                          ///< to global memory
+  bool first_load_ = true;                                            ///< none yet in this basic block
+  const block_info* basic_block_ = nullptr;
   std::uint16_t epoch_ = 0;
   const std::bitset<65536>* concurrent_ = nullptr;
+  static constexpr unsigned near_distance = 7;  ///< as for launch_counts::reuse: most likely still in L1
+  /// A line that a block has loaded from, where its warp was then, and which sectors.
+  struct recent_line {
+    std::uintptr_t line = 0;
+    std::uint32_t block = 0, at = 0;
+    std::uint8_t sectors = 0;
+  };
+  std::vector<recent_line> recent_lines_ = std::vector<recent_line>(4096);  ///< by a hash; twice what an L1 holds
+  std::uint32_t block_numbers_ = 0;
   std::uintptr_t thread_pointer_ = 0, shared_begin_ = 0, shared_bytes_ = 0;
   block_shadow* block_ = nullptr;
   std::uint32_t block_epochs_ = 0;

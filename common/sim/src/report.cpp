@@ -131,9 +131,24 @@ std::map<std::string, double> metrics_of(const launched& what) {
   m["smsp__thread_inst_executed.sum"] = e.thread_instructions;
   if (e.instructions > 0)
     m["smsp__thread_inst_executed_per_inst_executed.ratio"] = e.thread_instructions / e.instructions;
-  // Modelled: each sector that the launch touches crosses the bus once.
-  m["dram__bytes_read.sum"] = static_cast<double>(what.counts.unique_loaded_sectors * sector_bytes);
-  m["dram__bytes_write.sum"] = static_cast<double>(what.counts.unique_stored_sectors * sector_bytes);
+  if (what.registers > 0) {
+    const occupancy_limits fit = occupancy_of(what);
+    const device_description& d = described_device();
+    const dim3 &g = what.config.grid, &b = what.config.block;
+    const double blocks = static_cast<double>(g.x) * g.y * g.z;
+    const unsigned warps = (b.x * b.y * b.z + lanes_per_warp - 1) / lanes_per_warp;
+    m["launch__registers_per_thread"] = what.registers;
+    m["launch__occupancy_limit_blocks"] = fit.by_blocks;
+    m["launch__occupancy_limit_registers"] = fit.by_registers;
+    m["launch__occupancy_limit_shared_mem"] = fit.by_shared;
+    m["launch__occupancy_limit_warps"] = fit.by_warps;
+    m["launch__waves_per_multiprocessor"] = blocks / std::max(1, fit.blocks()) / d.multiprocessors;
+    m["sm__maximum_warps_per_active_cycle_pct"] = 100.0 * fit.blocks() * warps / (d.max_threads_per_sm / 32);
+  }
+  // Modelled.
+  const dram_traffic traffic = dram_traffic_of(what);
+  m["dram__bytes_read.sum"] = traffic.read_bytes;
+  m["dram__bytes_write.sum"] = traffic.written_bytes;
   m["gpu__time_duration.sum"] = what.modelled_seconds * 1e9;
   return m;
 }

@@ -1,9 +1,7 @@
 // The runtime API's errors, device and launches.
 #include <fmt/format.h>
 
-#include <toml++/toml.h>
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -18,7 +16,7 @@ constexpr std::size_t default_shared_bytes = std::size_t{48} * 1024;  // without
 struct runtime_state {
   std::mutex mutex;
   cudaError_t last = cudaSuccess, sticky = cudaSuccess;
-  std::size_t dynamic_shared_limit = default_shared_bytes;
+  std::unordered_map<std::uintptr_t, std::size_t> dynamic_shared_limits;  // by kernel, where it was set
   std::string refused_launch;  // the last one, until the program asks for the error
   std::size_t limits[7] = {1024, std::size_t{1} << 20, std::size_t{8} << 20, 2, 2048, 64, 0};  // as on a fresh H100
   unsigned device_flags = 0;
@@ -28,41 +26,6 @@ struct runtime_state {
 runtime_state& state() {
   static auto* instance = new runtime_state;  // outlives everything that may still report at exit
   return *instance;
-}
-
-device_description read_description() {
-  const char* wanted = std::getenv("SIM_DEVICE");
-  const std::string path = fmt::format("{}/{}.toml", SIM_DEVICES_DIR, wanted ? wanted : "h200");
-  try {
-    const toml::table t = toml::parse_file(path);
-    const auto number = [&](const char* key) {
-      const auto value = t[key].value<double>();
-      if (!value) throw std::runtime_error(fmt::format("'{}' is missing", key));
-      return *value;
-    };
-    device_description d;
-    d.name = t["name"].value_or(std::string("?"));
-    d.compute_major = t["compute_capability"][0].value_or(0);
-    d.compute_minor = t["compute_capability"][1].value_or(0);
-    d.multiprocessors = static_cast<int>(number("multiprocessors"));
-    d.sm_clock_hertz = number("sm_clock_hertz");
-    d.memory_bytes = number("memory_bytes");
-    d.l2_bytes = number("l2_bytes");
-    d.copy_bytes_per_second = number("copy_bytes_per_second");
-    d.l2_bytes_per_second = number("l2_bytes_per_second");
-    d.fp32_flops_per_second = number("fp32_flops_per_second");
-    d.host_copy_bytes_per_second = number("host_copy_bytes_per_second");
-    d.launch_seconds = number("launch_seconds");
-    d.max_threads_per_sm = static_cast<int>(number("max_threads_per_sm"));
-    d.max_blocks_per_sm = static_cast<int>(number("max_blocks_per_sm"));
-    d.shared_per_sm_bytes = static_cast<std::size_t>(number("shared_per_sm_bytes"));
-    d.shared_per_block_optin_bytes = static_cast<std::size_t>(number("shared_per_block_optin_bytes"));
-    return d;
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "simulated device: {}: {}\nSet SIM_DEVICE to the name of a file in {} (h200).\n", path, e.what(),
-               SIM_DEVICES_DIR);
-    std::exit(2);
-  }
 }
 
 }  // namespace
@@ -77,43 +40,25 @@ cudaError_t fail(cudaError_t error, bool sticky) {
   return error;
 }
 
-const device_description& described_device() {
-  static const device_description d = read_description();
-  return d;
-}
-
-// ---- the model
-// ----------------------------------------------------------------------------------------------------------
-
-double model_seconds(const launched& what) {
-  const device_description& d = described_device();
-  std::uint64_t sectors = 0, wavefronts = 0;
-  for (const auto& [key, counts] : what.counts.sites) {
-    sectors += counts.sectors;
-    wavefronts += counts.wavefronts;
-  }
-  // A multiprocessor moves 128 bytes a cycle between its registers and L1 or shared memory. The one with the most
-  // blocks is the last to end.
-  const double blocks = static_cast<double>(what.config.grid.x) * what.config.grid.y * what.config.grid.z;
-  const double share = std::ceil(blocks / d.multiprocessors) / blocks;
-  const double lsu = (static_cast<double>(sectors) / 4 + static_cast<double>(wavefronts)) * share / d.sm_clock_hertz;
-  const double l2 = static_cast<double>(sectors) * sector_bytes / d.l2_bytes_per_second;
-  const double dram = static_cast<double>(what.counts.unique_loaded_sectors + what.counts.unique_stored_sectors) *
-                      sector_bytes / d.copy_bytes_per_second;
-  return d.launch_seconds + std::max({dram, l2, lsu});
-}
-
 // ---- launches
 // -----------------------------------------------------------------------------------------------------------
 
-cudaError_t set_kernel_attribute(const void*, cudaFuncAttribute attribute, int value) {
+cudaError_t set_kernel_attribute(const void* kernel, cudaFuncAttribute attribute, int value) {
   const std::scoped_lock lock(runtime_mutex());
   const device_description& d = described_device();
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
   if (value < 0 || static_cast<std::size_t>(value) > d.shared_per_block_optin_bytes) return fail(cudaErrorInvalidValue);
-  // For all kernels: a launch knows its kernel by the closure around it, not by this address.
-  state().dynamic_shared_limit = std::max(state().dynamic_shared_limit, static_cast<std::size_t>(value));
+  state().dynamic_shared_limits[reinterpret_cast<std::uintptr_t>(kernel)] = static_cast<std::size_t>(value);
   return cudaSuccess;
+}
+
+std::size_t dynamic_shared_limit(std::uintptr_t kernel) {
+  std::size_t most = default_shared_bytes;
+  for (const auto& [address, limit] : state().dynamic_shared_limits) {
+    if (address == kernel) return limit;
+    most = std::max(most, limit);
+  }
+  return kernel != 0 ? default_shared_bytes : most;
 }
 
 namespace {
@@ -155,13 +100,15 @@ void launch(const char* kernel, const configuration& config, void (*thread_body)
   const void* pc = __builtin_return_address(0);
   if (const std::string why = what_exceeds_the_limits(config); !why.empty())
     return refuse_launch(kernel, cudaErrorInvalidConfiguration, why, pc);
-  if (config.dynamic_shared_bytes > state().dynamic_shared_limit)
-    return refuse_launch(kernel, cudaErrorInvalidValue,
-                         fmt::format("{} bytes of dynamic shared memory, and {} are allowed; cudaFuncSetAttribute with "
-                                     "cudaFuncAttributeMaxDynamicSharedMemorySize allows up to {}",
-                                     config.dynamic_shared_bytes, state().dynamic_shared_limit,
-                                     described_device().shared_per_block_optin_bytes),
-                         pc);
+  const std::uintptr_t address = kernel_behind(kernel, thread_body, frame);
+  const std::size_t limit = dynamic_shared_limit(address);
+  if (config.dynamic_shared_bytes > limit)
+    return refuse_launch(
+        kernel, cudaErrorInvalidValue,
+        fmt::format("{} bytes of dynamic shared memory, and {} are allowed; cudaFuncSetAttribute with "
+                    "cudaFuncAttributeMaxDynamicSharedMemorySize allows up to {}",
+                    config.dynamic_shared_bytes, limit, described_device().shared_per_block_optin_bytes),
+        pc);
   if (!is_stream(config.stream)) {
     fail(cudaErrorInvalidResourceHandle);
     return;
@@ -180,11 +127,14 @@ void launch(const char* kernel, const configuration& config, void (*thread_body)
   launched record;
   record.kernel = kernel;
   record.config = config;
+  record.registers = registers_of(address);
   run_blocks(record, thread_body, frame, frame_bytes, concurrent_launches(config.stream));
   note_launch(config.stream, record.first_epoch, record.last_epoch);
   settle_reports(record);
   record.modelled_seconds = model_seconds(record);
-  advance_clock(config.stream, record.modelled_seconds);
+  // Behind a kernel the next one does not begin at once.
+  const device_description& d = described_device();
+  advance_clock(config.stream, record.modelled_seconds + d.launch_seconds - d.kernel_floor_seconds);
   if (record.aborted) {
     cudaError_t error = cudaErrorLaunchTimeout;
     for (const auto& [key, report] : record.counts.faults) {

@@ -434,7 +434,10 @@ outcome worker::go_on_with(running_block& block) {
       at_grid += t.now == state::at_grid_barrier;
       waiting += t.now == state::waiting;
     }
-    if (done == count) return outcome::finished;
+    if (done == count) {
+      if (observing) observer_.end_block();
+      return outcome::finished;
+    }
     if (at_grid > 0 && at_grid + done == count) return outcome::waits_for_grid;
     if (waiting == 0) {
       report_stuck();
@@ -1149,9 +1152,10 @@ void observe_copy(const void* to, const void* from, std::size_t bytes, const voi
 
 }  // namespace
 
-void observe_atomic(const volatile void* address, std::size_t bytes, const void* pc) {
+void observe_atomic(const volatile void* address, std::size_t bytes, const void* pc, bool in_warp) {
   const worker* self = sim_active_worker;
-  observe(reinterpret_cast<std::uintptr_t>(address), bytes, operation::atomic, pc, self ? self->last_depth() : 0);
+  observe(reinterpret_cast<std::uintptr_t>(address), bytes, in_warp ? atomic_in_warp : operation::atomic, pc,
+          self ? self->last_depth() : 0);
 }
 void observe_load(const volatile void* address, std::size_t bytes, const void* pc) {
   const worker* self = sim_active_worker;
@@ -1175,7 +1179,7 @@ extern "C" void __sanitizer_cov_trace_pc() {
     sim::note_access(*self, sim::make_site(pc, 0, sim::operation::block, sim::depth_here()), 0);
   } else if (sim_running_worker) {
     sim_running_worker->turn();
-  } else if (sim_asking) [[unlikely]] {
+  } else if (sim_asking && sim::function_at(pc) != 0) [[unlikely]] {
     sim_answer = pc;
     std::longjmp(*sim_asking, 1);
   }

@@ -322,6 +322,32 @@ TEST_F(Questions, Occupancy) {
   EXPECT_EQ(block, 576);  // two blocks, not one of 1024
 }
 
+__global__ void take_shared(int* out) {
+  extern __shared__ int words[];
+  words[threadIdx.x] = 1;
+  *out = words[threadIdx.x];
+}
+
+TEST_F(Questions, SharedMemoryIsAllowedToOneKernel) {
+  int* out = nullptr;
+  ASSERT_EQ(cudaMalloc(&out, 4), cudaSuccess);
+  take_shared<<<1, 1, 100'000>>>(out);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaFuncSetAttribute(increment, cudaFuncAttributeMaxDynamicSharedMemorySize, 100'000), cudaSuccess);
+  take_shared<<<1, 1, 100'000>>>(out);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaFuncSetAttribute(take_shared, cudaFuncAttributeMaxDynamicSharedMemorySize, 100'000), cudaSuccess);
+  take_shared<<<1, 1, 100'000>>>(out);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  cudaFuncAttributes attributes;
+  EXPECT_EQ(cudaFuncGetAttributes(&attributes, take_shared), cudaSuccess);
+  EXPECT_EQ(attributes.maxDynamicSharedSizeBytes, 100'000);
+  EXPECT_EQ(cudaFuncGetAttributes(&attributes, increment), cudaSuccess);
+  EXPECT_EQ(attributes.maxDynamicSharedSizeBytes, 100'000);
+  cudaDeviceSynchronize();
+  cudaFree(out);
+}
+
 TEST_F(Questions, TextsAndLimits) {
   EXPECT_STREQ(cudaGetErrorName(cudaErrorStreamCaptureUnsupported), "cudaErrorStreamCaptureUnsupported");
   EXPECT_STREQ(cudaGetErrorString(cudaErrorInvalidConfiguration), "invalid configuration argument");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdlib>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -30,7 +31,7 @@ string_view first_word(string_view s) {
 bool is_label(string_view s) { return !s.empty() && s.back() == ':' && s.find_first_of(" \t\"") == string_view::npos; }
 
 /// What one instruction adds to its block's counts; the order is block_info's.
-enum count : std::size_t { instructions, fadd, fmul, ffma, dadd, dmul, dfma, special, counts };
+enum count : std::size_t { instructions, fadd, fmul, ffma, dadd, dmul, dfma, special, counted, unused, counts };
 
 /// One basic block: its lines, where it is traced, and what it computes.
 struct block {
@@ -42,15 +43,59 @@ struct block {
   string skip;  // label behind a jump that may be the one over a report of an index out of bounds
   bool skips_report = false;
   unsigned before_skip = 0;  // instructions
+  unsigned pending = 0;      // hooks whose access is still to come
+  unsigned accesses = 0;     // that hooks report
+  unsigned arithmetic = 0;   // floating point
+  unsigned own_arrays = 0;   // accesses that no hook reports, to the thread's own arrays
   std::array<unsigned, counts> count{};
 };
 
 bool starts(string_view s, string_view with) { return s.substr(0, with.size()) == with; }
 
+/// Moves between registers, or between them and the stack, which a GPU with its many registers and three operands has
+/// no need of; and what keeps the stack.
+bool only_moves(string_view mnemonic, string_view operands) {
+  if (starts(mnemonic, "push") || starts(mnemonic, "pop") || starts(mnemonic, "endbr") || mnemonic == "leave" ||
+      mnemonic == "cltq" || mnemonic == "cqto" || mnemonic == "cltd" || mnemonic == "nop")
+    return true;
+  if (!starts(mnemonic, "mov") && !starts(mnemonic, "vmov"))
+    return (starts(mnemonic, "add") || starts(mnemonic, "sub")) && operands.ends_with("%rsp");
+  return operands.find('(') == string_view::npos || operands.find("(%rsp)") != string_view::npos ||
+         operands.find("(%rbp)") != string_view::npos;
+}
+
+/// i += 4, as opposed to i += step.
+bool goes_on_by_constant(string_view mnemonic, string_view operands) {
+  if (starts(mnemonic, "inc") || starts(mnemonic, "dec")) return true;
+  if (starts(mnemonic, "add") || starts(mnemonic, "sub"))
+    return starts(operands, "$") && operands.find("(") == string_view::npos && !operands.ends_with("%rsp");
+  if (!starts(mnemonic, "lea")) return false;  // leal 1(%rbx), %ebx
+  const std::size_t from = operands.find("(%r"), to = operands.find("), %");
+  if (from == 0 || from == string_view::npos || to == string_view::npos) return false;
+  const string_view source = operands.substr(from + 2, to - from - 2), target = operands.substr(to + 4);
+  return source.find(',') == string_view::npos && source.substr(1) == target.substr(1);
+}
+
+/// Follows which accesses are to the thread's own arrays.
+void note_operands(string_view mnemonic, string_view operands, block& b) {
+  if (mnemonic.ends_with("ss") || mnemonic.ends_with("sd") || mnemonic.ends_with("ps") || mnemonic.ends_with("pd"))
+    b.arithmetic += !starts(mnemonic, "mov") && !starts(mnemonic, "vmov");
+  const std::size_t open = operands.find('(');
+  if (open == string_view::npos || starts(mnemonic, "lea") || starts(mnemonic, "nop")) return;
+  const string_view place = operands.substr(open, operands.find(')') - open + 1);
+  if (place == "(%rsp)" || place == "(%rbp)" || place == "(%rip)" || operands.find("%fs:") != string_view::npos) return;
+  if (b.pending > 0)
+    --b.pending;
+  else
+    ++b.own_arrays;
+}
+
 /// Scalar floating point, with or without AVX's v: addss, vfmadd231ss, sqrtsd.
-void count_instruction(string_view mnemonic, block& b) {
-  ++b.count[instructions];
+void count_instruction(string_view mnemonic, string_view operands, block& b) {
+  b.count[instructions] += !only_moves(mnemonic, operands);
   if (starts(mnemonic, "v")) mnemonic.remove_prefix(1);
+  // Integer division is a routine on a GPU.
+  if (starts(mnemonic, "div") || starts(mnemonic, "idiv")) ++b.count[special];
   if (mnemonic.size() < 5) return;
   const string_view type = mnemonic.substr(mnemonic.size() - 2);
   if (type != "ss" && type != "sd") return;
@@ -64,6 +109,17 @@ void count_instruction(string_view mnemonic, block& b) {
     ++b.count[wide ? dfma : ffma];
   else if (op == "div" || op == "sqrt")
     ++b.count[special];
+}
+
+/// A function of the C library's that a GPU computes in several instructions.
+bool is_math(string_view callee) {
+  callee = callee.substr(0, callee.find('@'));
+  if (callee.ends_with('f')) callee.remove_suffix(1);
+  for (const string_view name :
+       {"acos",  "asin", "atan",  "atan2", "cbrt", "cos", "cosh", "erf",    "erfc", "exp",  "exp2", "expm1", "fmod",
+        "hypot", "log",  "log10", "log1p", "log2", "pow", "sin",  "sincos", "sinh", "sqrt", "tan",  "tanh"})
+    if (callee == name) return true;
+  return false;
 }
 
 bool is_hook(string_view callee) { return starts(callee, "__tsan_") || starts(callee, "__sanitizer_cov_"); }
@@ -167,10 +223,13 @@ class editor {
       }
       if (!b.skip.empty()) b.straight = false;
       if (is_access(callee) && b.first_access == 0 && b.straight) b.first_access = i;
+      b.pending += is_access(callee);
+      b.accesses += is_access(callee);
       if (is_hook(callee))  // its argument's move does not count either
         b.count[instructions] -= b.count[instructions] > 0;
       else
         ++b.count[instructions];
+      b.count[special] += is_math(callee);
       return;
     }
     if (blocks_.empty()) return;
@@ -184,13 +243,19 @@ class editor {
     if (!starts(mnemonic, "mov") && !starts(mnemonic, "pop") && !starts(mnemonic, "ret") && mnemonic != "leave" &&
         !(mnemonic == "addq" && s.find("%rsp") != string_view::npos))
       b.does_nothing = false;
-    count_instruction(mnemonic, b);
+    if (goes_on_by_constant(mnemonic, trim(s.substr(mnemonic.size())))) b.count[counted] = 1;
+    note_operands(mnemonic, trim(s.substr(mnemonic.size())), b);
+    count_instruction(mnemonic, trim(s.substr(mnemonic.size())), b);
   }
 
   /// Labels each block where the run time will see it, and writes the table behind the function.
   void end_function(std::size_t i) {
     string table;
-    for (const block& b : blocks_) {
+    for (block& b : blocks_) {
+      // nvcc keeps a thread's small arrays in registers and unrolls the loops over them: no indices, no branches.
+      if (b.own_arrays > 0)
+        b.count[instructions] =
+            std::min(b.count[instructions], b.accesses + (b.arithmetic > 0 ? b.arithmetic : b.own_arrays));
       std::size_t seen = b.trace;
       if (!b.first_of_function && (b.first_access != 0 || b.does_nothing)) {
         lines_[b.trace].clear();
@@ -249,5 +314,36 @@ class editor {
 }  // namespace
 
 std::string edit_assembly(const std::string& text) { return editor(text).run(); }
+
+std::string register_table(const std::string& assembly, const std::string& ptxas) {
+  static constexpr string_view entry = "Compiling entry function '", used = "Used ";
+  string table, kernel;
+  std::istringstream lines(ptxas);
+  for (string line; std::getline(lines, line);) {
+    if (const std::size_t at = line.find(entry); at != string::npos) {
+      kernel = line.substr(at + entry.size());
+      kernel.resize(std::min(kernel.find('\''), kernel.size()));
+      // An unnamed namespace has the file's name in it: 29_GLOBAL__N__0123abcd_4_k_cu_f is our 12_GLOBAL__N_1.
+      if (const std::size_t unnamed = kernel.find("_GLOBAL__N__"); unnamed != string::npos) {
+        std::size_t digits = unnamed;
+        while (digits > 0 && std::isdigit(static_cast<unsigned char>(kernel[digits - 1]))) --digits;
+        const string length = kernel.substr(digits, unnamed - digits);
+        if (!length.empty() && length.size() < 4)
+          kernel.replace(digits, length.size() + std::stoul(length), "12_GLOBAL__N_1");
+      }
+    } else if (const std::size_t number = line.find(used); number != string::npos && !kernel.empty()) {
+      const int registers = std::atoi(line.c_str() + number + used.size());
+      // nvcc gives static kernels the names of others.
+      const string alone = starts(kernel, "_Z") ? "_ZL" + kernel.substr(2) : kernel;
+      for (const string& name : {kernel, alone}) {
+        if (registers == 0 || assembly.find("\n" + name + ":\n") == string::npos) continue;
+        table += "\t.long\t" + name + " - ., " + std::to_string(registers) + "\n";
+        break;
+      }
+      kernel.clear();
+    }
+  }
+  return table.empty() ? "" : "\t.section sim_registers,\"a\",@progbits\n\t.balign 4\n" + table;
+}
 
 }  // namespace sim

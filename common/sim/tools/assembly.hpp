@@ -13,4 +13,7 @@ namespace sim {
 /// The text is that of g++ or clang++ for x86-64 Linux.
 std::string edit_assembly(const std::string& text);
 
+/// The section that tells the run time how many registers those of ptxas' kernels take that the assembly defines.
+std::string register_table(const std::string& assembly, const std::string& ptxas);
+
 }  // namespace sim

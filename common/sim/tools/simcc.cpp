@@ -3,9 +3,13 @@
 //   simcc FILE.cu -c -o FILE.o [compiler flags]    an object to link with libsim
 //   simcc FILE.cu -o PROGRAM [compiler flags]      a program
 //
+// Where nvcc is installed, it is asked how many registers the kernels take, for occupancy: for programs, and for
+// objects with --registers. It runs beside the host compiler; what it cannot compile is left to the guess.
+//
 // Launches are lowered (lower.hpp), the compiler's sanitizer passes report each access and each basic block to hooks of
 // ours, and the assembly is completed (assembly.hpp).
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +20,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -47,23 +52,69 @@ void write_file(const fs::path& path, const std::string& text) {
   if (!out.flush()) stop("cannot write " + path.string());
 }
 
-void run(const words& command) {
+/// `output`: where it may write; -1 for where we do.
+pid_t start(const words& command, int output = -1) {
   std::vector<char*> arguments;
   for (const std::string& w : command) arguments.push_back(const_cast<char*>(w.c_str()));
   arguments.push_back(nullptr);
   pid_t child = 0;
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  if (output >= 0)
+    for (const int to : {1, 2}) posix_spawn_file_actions_adddup2(&files, output, to);
+  const int error = posix_spawnp(&child, arguments[0], &files, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&files);
+  return error == 0 ? child : -1;
+}
+
+void run(const words& command) {
+  const pid_t child = start(command);
   int status = 0;
-  if (posix_spawnp(&child, arguments[0], nullptr, nullptr, arguments.data(), environ) != 0)
-    stop("cannot start " + command[0] + "; install it (apt install g++)");
+  if (child < 0) stop("cannot start " + command[0] + "; install it (apt install g++)");
   waitpid(child, &status, 0);
   if (status != 0) std::exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
+
+/// nvcc at work on the registers of a file's kernels.
+class register_count {
+ public:
+  register_count(const fs::path& source, const words& flags) {
+    words command = {fs::exists("/usr/local/cuda/bin/nvcc") ? "/usr/local/cuda/bin/nvcc" : "nvcc",
+                     "-std=c++20",
+                     "-O3",
+                     "-arch=sm_90",
+                     "-cubin",
+                     "-Xptxas",
+                     "-v",
+                     "-w",
+                     "-o",
+                     "/dev/null"};
+    for (std::size_t i = 0; i < flags.size(); ++i) {
+      const bool alone = flags[i] == "-I" || flags[i] == "-D";
+      if (flags[i].starts_with("-I") || flags[i].starts_with("-D")) command.push_back(flags[i]);
+      if (alone && i + 1 < flags.size()) command.push_back(flags[++i]);
+    }
+    command.push_back(source.string());
+    if (said_ >= 0) child_ = start(command, said_);
+  }
+
+  std::string answer() {
+    if (child_ < 0) return "";
+    int status = 0;
+    waitpid(child_, &status, 0);
+    return status == 0 ? read_file("/proc/self/fd/" + std::to_string(said_)) : "";
+  }
+
+ private:
+  int said_ = memfd_create("ptxas", MFD_CLOEXEC);
+  pid_t child_ = -1;
+};
 
 }  // namespace
 
 int main(int argc, char** argv) {
   fs::path source, output;
-  bool object_only = false;
+  bool object_only = false, registers = false;
   words flags;
   std::string dependencies;
   for (int i = 1; i < argc; ++i) {
@@ -75,6 +126,8 @@ int main(int argc, char** argv) {
     }
     if (a == "-c")
       object_only = true;
+    else if (a == "--registers")
+      registers = true;
     else if (a == "-o" && i + 1 < argc)
       output = argv[++i];
     else if (a == "-MF" && i + 1 < argc)
@@ -132,11 +185,16 @@ int main(int argc, char** argv) {
   words link_flags;
   for (const std::string& f : flags) (f.starts_with("-l") || f.starts_with("-L") ? link_flags : compile).push_back(f);
   compile.insert(compile.end(), {"-S", lowered, "-o", assembly});
+  std::optional<register_count> counting;
+  if (registers || !object_only) counting.emplace(source, flags);
   run(compile);
   const std::string compiled = read_file(assembly);
-  if (compiled.find("sim_blocks") != std::string::npos)
-    stop(source.string() + ": the name sim_blocks is the simulated device's own; take another");
-  write_file(assembly, sim::edit_assembly(compiled));
+  for (const char* own : {"sim_blocks", "sim_registers"})
+    if (compiled.find(own) != std::string::npos)
+      stop(source.string() + ": the name " + own + " is the simulated device's own; take another");
+  std::string edited = sim::edit_assembly(compiled);
+  if (counting) edited += sim::register_table(edited, counting->answer());
+  write_file(assembly, edited);
   run({compiler, "-c", assembly, "-o", object});
   if (std::none_of(flags.begin(), flags.end(), [](const std::string& f) { return f.starts_with("-save-temps"); }))
     fs::remove(assembly);

@@ -273,9 +273,8 @@ cudaError_t symbol_address(void** pointer, const void* symbol, std::size_t bytes
 cudaError_t kernel_attributes(cudaFuncAttributes* attributes, const void* kernel);
 cudaError_t prefetch(const void* pointer, std::size_t bytes, cudaMemLocation where, cudaStream_t stream);
 cudaError_t advise(const void* pointer, std::size_t bytes, cudaMemoryAdvise advice, cudaMemLocation where);
-/// Blocks that fit one multiprocessor. How many registers a kernel takes no host compiler knows: 32 for each thread.
-cudaError_t occupancy(int* blocks, int threads, std::size_t dynamic_shared_bytes);
-constexpr int assumed_registers = 32;
+/// Blocks that fit one multiprocessor.
+cudaError_t occupancy(int* blocks, const void* kernel, int threads, std::size_t dynamic_shared_bytes);
 
 inline cudaMemLocation location_of(int device) {
   return device == cudaCpuDeviceId ? cudaMemLocation{cudaMemLocationTypeHost, 0}
@@ -341,18 +340,18 @@ cudaError_t cudaFuncSetSharedMemConfig(T*, cudaSharedMemConfig) {
 }
 
 template <class T>
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, T*, int threads,
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, T* kernel, int threads,
                                                           std::size_t dynamic_shared_bytes) {
-  return sim::occupancy(blocks, threads, dynamic_shared_bytes);
+  return sim::occupancy(blocks, reinterpret_cast<const void*>(kernel), threads, dynamic_shared_bytes);
 }
 template <class T>
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, T*, int threads,
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, T* kernel, int threads,
                                                                    std::size_t dynamic_shared_bytes, unsigned) {
-  return sim::occupancy(blocks, threads, dynamic_shared_bytes);
+  return sim::occupancy(blocks, reinterpret_cast<const void*>(kernel), threads, dynamic_shared_bytes);
 }
 /// The largest of the block sizes that give the most resident threads, and the grid that fills the device with them.
 template <class T, class SharedBytes>
-cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* grid, int* block, T*, SharedBytes shared_bytes,
+cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* grid, int* block, T* kernel, SharedBytes shared_bytes,
                                                            int limit = 0) {
   if (!grid || !block) return cudaErrorInvalidValue;
   int processors = 0, best = 0;
@@ -360,7 +359,9 @@ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* grid, int* block
   for (int threads = limit > 0 && limit < 1024 ? limit : 1024; threads > 0;
        threads -= threads % 32 ? threads % 32 : 32) {
     int blocks = 0;
-    if (const cudaError_t error = sim::occupancy(&blocks, threads, shared_bytes(threads))) return error;
+    if (const cudaError_t error =
+            sim::occupancy(&blocks, reinterpret_cast<const void*>(kernel), threads, shared_bytes(threads)))
+      return error;
     if (blocks * threads <= best) continue;
     best = blocks * threads;
     *block = threads;
@@ -381,11 +382,12 @@ cudaError_t cudaOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, T
   return cudaOccupancyMaxPotentialBlockSize(grid, block, kernel, dynamic_shared_bytes, limit);
 }
 template <class T>
-cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, T*, int blocks, int threads) {
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, T* kernel, int blocks, int threads) {
   int on_device = 0, optin = 0, resident = 0;
   cudaDeviceGetAttribute(&on_device, cudaDevAttrMaxSharedMemoryPerMultiprocessor, 0);
   cudaDeviceGetAttribute(&optin, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
-  if (const cudaError_t error = sim::occupancy(&resident, threads, 0)) return error;
+  if (const cudaError_t error = sim::occupancy(&resident, reinterpret_cast<const void*>(kernel), threads, 0))
+    return error;
   if (!bytes || blocks < 1 || blocks > resident) return cudaErrorInvalidValue;
   const int share = on_device / blocks - 1024;
   *bytes = static_cast<std::size_t>(share < optin ? share : optin);

@@ -20,8 +20,8 @@ SIM_UNOBSERVED T exchange_by(T* address, Op op) {
   return old;
 }
 template <class T, class Op>
-SIM_UNOBSERVED T read_modify_write(T* address, Op op, const void* pc) {
-  observe_atomic(address, sizeof(T), pc);
+SIM_UNOBSERVED T read_modify_write(T* address, Op op, const void* pc, bool in_warp = false) {
+  observe_atomic(address, sizeof(T), pc, in_warp);
   return exchange_by(address, op);
 }
 
@@ -67,22 +67,23 @@ SIM_UNOBSERVED Vector add_elements(Vector* address, Vector value, const void* pc
 #define SIM_SCOPES(define, name, ...) \
   define(name, __VA_ARGS__) define(name##_block, __VA_ARGS__) define(name##_system, __VA_ARGS__)
 #define SIM_LIST(...) __VA_ARGS__
-#define SIM_ATOMIC(name, types, expression)                                                \
+#define SIM_ATOMIC(name, types, in_warp, expression)                                       \
   template <class T>                                                                       \
   SIM_CALLED_HERE T name(T* address, std::type_identity_t<T> value) {                      \
     static_assert(sim::one_of<T, SIM_LIST types>, #name " works on these types: " #types); \
     return sim::read_modify_write(                                                         \
-        address, [=](T old) SIM_QUIET { return static_cast<T>(expression); }, SIM_CALLER); \
+        address, [=](T old) SIM_QUIET { return static_cast<T>(expression); }, SIM_CALLER,  \
+        (in_warp) && std::is_integral_v<T> && sizeof(T) == 4);                             \
   }
-SIM_SCOPES(SIM_ATOMIC, atomicAdd, (int, unsigned, unsigned long long, float, double), old + value)
-SIM_SCOPES(SIM_ATOMIC, atomicSub, (int, unsigned), old - value)
-SIM_SCOPES(SIM_ATOMIC, atomicMin, (int, unsigned, long long, unsigned long long), old < value ? old : value)
-SIM_SCOPES(SIM_ATOMIC, atomicMax, (int, unsigned, long long, unsigned long long), old > value ? old : value)
-SIM_SCOPES(SIM_ATOMIC, atomicAnd, (int, unsigned, unsigned long long), old& value)
-SIM_SCOPES(SIM_ATOMIC, atomicOr, (int, unsigned, unsigned long long), old | value)
-SIM_SCOPES(SIM_ATOMIC, atomicXor, (int, unsigned, unsigned long long), old ^ value)
-SIM_SCOPES(SIM_ATOMIC, atomicInc, (unsigned), old >= value ? 0 : old + 1)
-SIM_SCOPES(SIM_ATOMIC, atomicDec, (unsigned), old == 0 || old > value ? value : old - 1)
+SIM_SCOPES(SIM_ATOMIC, atomicAdd, (int, unsigned, unsigned long long, float, double), true, old + value)
+SIM_SCOPES(SIM_ATOMIC, atomicSub, (int, unsigned), true, old - value)
+SIM_SCOPES(SIM_ATOMIC, atomicMin, (int, unsigned, long long, unsigned long long), true, old < value ? old : value)
+SIM_SCOPES(SIM_ATOMIC, atomicMax, (int, unsigned, long long, unsigned long long), true, old > value ? old : value)
+SIM_SCOPES(SIM_ATOMIC, atomicAnd, (int, unsigned, unsigned long long), true, old& value)
+SIM_SCOPES(SIM_ATOMIC, atomicOr, (int, unsigned, unsigned long long), true, old | value)
+SIM_SCOPES(SIM_ATOMIC, atomicXor, (int, unsigned, unsigned long long), true, old ^ value)
+SIM_SCOPES(SIM_ATOMIC, atomicInc, (unsigned), false, old >= value ? 0 : old + 1)
+SIM_SCOPES(SIM_ATOMIC, atomicDec, (unsigned), false, old == 0 || old > value ? value : old - 1)
 #undef SIM_ATOMIC
 
 #define SIM_ATOMIC_EXCHANGE(exchange, cas)                                                                             \

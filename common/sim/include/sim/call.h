@@ -56,7 +56,8 @@ void meet(unsigned mask, void* argument, void (*combine)(const warp_call&), cons
 unsigned lane_number();
 
 /// Tells the observer about an atomic access.
-void observe_atomic(const volatile void* address, std::size_t bytes, const void* pc);
+/// `in_warp`: where all lanes want one address, nvcc first combines their values in the warp.
+void observe_atomic(const volatile void* address, std::size_t bytes, const void* pc, bool in_warp = false);
 /// Likewise about a load or a store that a function of ours makes for the line at `pc`.
 void observe_load(const volatile void* address, std::size_t bytes, const void* pc);
 void observe_store(const volatile void* address, std::size_t bytes, const void* pc);

@@ -1,0 +1,241 @@
+// The device that SIM_DEVICE names, how many blocks fit it, and how long a launch would take on it. Times are a model,
+// never a measurement; tests/goldens_test.cpp and tests/program_times.py print how far they are from an H200's.
+#include <fmt/format.h>
+
+#include <toml++/toml.h>
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "internal.hpp"
+
+namespace sim {
+namespace {
+
+device_description read_description() {
+  const char* wanted = std::getenv("SIM_DEVICE");
+  const std::string path = fmt::format("{}/{}.toml", SIM_DEVICES_DIR, wanted ? wanted : "h200");
+  try {
+    const toml::table t = toml::parse_file(path);
+    const auto number = [&](const char* key) {
+      const auto value = t[key].value<double>();
+      if (!value) throw std::runtime_error(fmt::format("'{}' is missing", key));
+      return *value;
+    };
+    const auto whole = [&](const char* key) { return static_cast<int>(number(key)); };
+    device_description d;
+    d.name = t["name"].value_or(std::string("?"));
+    d.compute_major = t["compute_capability"][0].value_or(0);
+    d.compute_minor = t["compute_capability"][1].value_or(0);
+    d.multiprocessors = whole("multiprocessors");
+    d.sm_clock_hertz = number("sm_clock_hertz");
+    d.memory_bytes = number("memory_bytes");
+    d.copy_bytes_per_second = number("copy_bytes_per_second");
+    d.dram_latency_seconds = number("dram_latency_seconds");
+    d.l2_bytes = number("l2_bytes");
+    d.l2_bytes_per_second = number("l2_bytes_per_second");
+    d.l2_latency_cycles = number("l2_latency_cycles");
+    d.l1_bytes_per_sm = number("l1_bytes_per_sm");
+    d.l1_latency_cycles = number("l1_latency_cycles");
+    d.shared_latency_cycles = number("shared_latency_cycles");
+    d.fp32_lanes_per_sm = number("fp32_lanes_per_sm");
+    d.fp64_lanes_per_sm = number("fp64_lanes_per_sm");
+    d.fp32_flops_per_second = number("fp32_flops_per_second");
+    d.host_copy_bytes_per_second = number("host_copy_bytes_per_second");
+    d.launch_seconds = number("launch_seconds");
+    d.kernel_floor_seconds = number("kernel_floor_seconds");
+    d.max_threads_per_sm = whole("max_threads_per_sm");
+    d.max_blocks_per_sm = whole("max_blocks_per_sm");
+    d.registers_per_sm = whole("registers_per_sm");
+    d.register_allocation_unit = whole("register_allocation_unit");
+    d.warp_allocation_granularity = whole("warp_allocation_granularity");
+    d.shared_per_sm_bytes = static_cast<std::size_t>(number("shared_per_sm_bytes"));
+    d.shared_per_block_optin_bytes = static_cast<std::size_t>(number("shared_per_block_optin_bytes"));
+    d.shared_reserved_per_block_bytes = static_cast<std::size_t>(number("shared_reserved_per_block_bytes"));
+    return d;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "simulated device: {}: {}\nSet SIM_DEVICE to the name of a file in {} (h200).\n", path, e.what(),
+               SIM_DEVICES_DIR);
+    std::exit(2);
+  }
+}
+
+// What the device files do not say. All were fitted on the H200's launches in tests/goldens and are taken to hold for
+// the other devices too. The programs in tests/programs, measured on an H200 as well, were left out of the fit.
+constexpr double instruction_scale = 0.78;    // of the device's instructions to those that assembly.cpp counts
+constexpr double instructions_special = 11;   // of a division, square root or function of the math library
+constexpr double cycles_per_special = 2;      // a warp's 32 lanes on 16 units, as in NVIDIA's whitepapers
+constexpr double cycles_per_instruction = 2;  // of one warp alone, from an instruction to the next
+constexpr double cycles_per_block = 1.17;     // of the whole device, to hand out a block
+constexpr double cycles_per_line = 1.15;      // L1 looks up a line of 128 bytes at a time
+constexpr double cycles_per_barrier = 70;     // with the access to shared memory behind it
+constexpr double miss_cycles = 42;            // what a busy device adds to the latency of a lone access behind L1
+constexpr double next_load = 0.23;            // of a latency: a load behind another in the same basic block
+constexpr double turns_together = 12;         // of a loop that is unrolled
+constexpr double atomic_wait = 0.5;           // of DRAM's latency; many kernels do not use what an atomic returns
+constexpr double dram_efficiency = 0.94;      // of what a copy of 4 GiB reaches
+constexpr double l2_efficiency = 0.63;        // of what reads of a small array reach
+constexpr double l2_share = 0.58;             // of L2: what was written last and stays there, not yet in DRAM
+constexpr double shared_store_sectors = 4.5;  // times L2 handles a sector that blocks write in turns
+constexpr double cycles_per_atomic = 3.5;     // of a line of L2 that all want, one step after the other
+constexpr double overlap = 3.1;               // 1: one limit after the other; infinite: they hide each other wholly
+
+constexpr std::size_t line_bytes = 128;
+
+double sum_of(std::uint64_t n) { return static_cast<double>(n); }
+
+/// All warps' work on memory.
+struct work {
+  double load_sectors = 0, store_sectors = 0, atomic_sectors = 0, lines = 0;
+  double wavefronts = 0, shared_atomic_lanes = 0;
+  double atomic_steps = 0, most_steps = 0;  ///< in all, and in the line that most atomics want
+  double loaded_sectors = 0;                ///< different ones, as far as the addresses allow
+};
+
+work work_of(const launched& what) {
+  work w;
+  std::map<std::uintptr_t, std::uintptr_t> ranges;  // from begin to end
+  for (const auto& [key, c] : what.counts.sites) {
+    if (key.first == space::none) continue;
+    const operation op = site_operation(key.second);
+    if (key.first == space::shared) {
+      w.wavefronts += sum_of(c.wavefronts);
+      if (op == operation::atomic) w.shared_atomic_lanes += sum_of(c.lanes);
+      continue;
+    }
+    w.lines += sum_of(c.lines);
+    if (op == operation::load) {
+      w.load_sectors += sum_of(c.sectors);
+      std::uintptr_t& end = ranges[c.low];
+      end = std::max(end, c.high);
+    } else if (op == operation::store) {
+      w.store_sectors += sum_of(c.sectors);
+    } else {
+      w.atomic_sectors += sum_of(c.sectors);
+      w.atomic_steps += sum_of(c.lines);
+      const double bytes = static_cast<double>(std::max<std::uintptr_t>(c.high - c.low, line_bytes));
+      w.most_steps = std::max(w.most_steps, sum_of(c.lines) * line_bytes / bytes);
+    }
+  }
+  double most = 0;
+  std::uintptr_t covered = 0;
+  for (const auto& [begin, end] : ranges) {
+    if (end > std::max(begin, covered))
+      most += std::ceil(static_cast<double>(end - std::max(begin, covered)) / sector_bytes);
+    covered = std::max(covered, end);
+  }
+  // Blocks that share data: scaled up from a sample, it would be counted again with each.
+  w.loaded_sectors = std::min(sum_of(what.counts.unique_loaded_sectors), most);
+  return w;
+}
+
+double grid_blocks(const launched& what) {
+  return static_cast<double>(what.config.grid.x) * what.config.grid.y * what.config.grid.z;
+}
+int threads_of(const launched& what) {
+  return static_cast<int>(what.config.block.x * what.config.block.y * what.config.block.z);
+}
+
+/// Loaded sectors found in L1: those that come again before the multiprocessor's warps have moved on by what L1 holds.
+double l1_hits(const launched& what, double warps_per_sm, double blocks_per_sm) {
+  const device_description& d = described_device();
+  const double shared = static_cast<double>(what.static_shared_bytes + what.config.dynamic_shared_bytes +
+                                            d.shared_reserved_per_block_bytes);
+  const double lines = std::max(1.0, (d.l1_bytes_per_sm - blocks_per_sm * shared) / line_bytes / warps_per_sm);
+  double hits = 0;
+  for (std::size_t k = 0; k < what.counts.reuse.size(); ++k) {
+    const double low = k == 0 ? 0 : std::exp2(k - 1.0), high = std::exp2(static_cast<double>(k));
+    hits += sum_of(what.counts.reuse[k]) * std::clamp((lines - low) / (high - low), 0.0, 1.0);
+  }
+  return hits;
+}
+
+}  // namespace
+
+const device_description& described_device() {
+  static const device_description d = read_description();
+  return d;
+}
+
+occupancy_limits occupancy_of(int threads, int registers, std::size_t shared_bytes) {
+  const device_description& d = described_device();
+  const int warps = (threads + 31) / 32;
+  const auto up = [](int n, int unit) { return (n + unit - 1) / unit * unit; };
+  // A warp's registers lie in the file of one of the multiprocessor's parts.
+  const int warp_registers = up(std::max(registers, 1) * 32, d.register_allocation_unit);
+  const int parts = d.warp_allocation_granularity;
+  const std::size_t shared = (shared_bytes + 127) / 128 * 128 + d.shared_reserved_per_block_bytes;
+  return {d.max_blocks_per_sm, d.registers_per_sm / parts / warp_registers * parts / warps,
+          static_cast<int>(d.shared_per_sm_bytes / shared), d.max_threads_per_sm / 32 / warps};
+}
+
+occupancy_limits occupancy_of(const launched& what) {
+  return occupancy_of(threads_of(what), what.registers, what.static_shared_bytes + what.config.dynamic_shared_bytes);
+}
+
+/// DRAM moves pairs of sectors. What was written last stays in L2, in the share that reads leave to it.
+dram_traffic dram_traffic_of(const launched& what) {
+  const launch_counts& c = what.counts;
+  const double all = sum_of(c.unique_loaded_sectors);
+  const double read =
+      all > 0 ? sum_of(c.unique_loaded_pairs) * 2 * sector_bytes * work_of(what).loaded_sectors / all : 0;
+  const double stored = sum_of(c.unique_stored_sectors) * sector_bytes;
+  const double kept = l2_share * described_device().l2_bytes / std::max(1.0, read + stored);
+  const double written = stored * std::max(0.0, 1 - kept);
+  // A sector that leaves L2 half written has to be read first.
+  return {read + std::min(sum_of(c.shared_stores) * sector_bytes, written), written};
+}
+
+double model_seconds(const launched& what) {
+  const device_description& d = described_device();
+  const work w = work_of(what);
+  const double blocks = grid_blocks(what), warps_per_block = (threads_of(what) + 31) / 32;
+  // The busiest multiprocessor has one block more than the others where they do not go round.
+  const double here = std::ceil(blocks / d.multiprocessors), share = here / blocks;
+  const double fit = std::max(1, occupancy_of(what).blocks());
+  const double resident = std::min(fit, here);
+
+  const executed e = executed_by(what);
+  const double lanes = e.instructions > 0 ? e.thread_instructions / e.instructions : lanes_per_warp;
+  const double instructions = instruction_scale * e.instructions + instructions_special * e.special / lanes;
+  const double issue = instructions * share / 4;
+  const double pipes =
+      std::max({(e.fadd + e.fmul + e.ffma) / d.fp32_lanes_per_sm, (e.dadd + e.dmul + e.dfma) / d.fp64_lanes_per_sm,
+                e.special / lanes_per_warp * cycles_per_special}) *
+      share;
+  const double l1 = (w.lines * cycles_per_line + w.wavefronts + w.shared_atomic_lanes) * share;
+  const double hits = l1_hits(what, resident * warps_per_block, resident);
+  const double l2_sectors = w.load_sectors - hits + w.store_sectors + w.atomic_sectors + w.atomic_steps +
+                            sum_of(what.counts.shared_stores) * (shared_store_sectors - 1);
+  const double l2 = l2_sectors * sector_bytes / (d.l2_bytes_per_second * l2_efficiency) * d.sm_clock_hertz;
+  const dram_traffic traffic = dram_traffic_of(what);
+  const double dram =
+      (traffic.read_bytes + traffic.written_bytes) / (d.copy_bytes_per_second * dram_efficiency) * d.sm_clock_hertz;
+
+  // A block waits for what its busiest warps load, and multiprocessors have only so many blocks at a time.
+  const double missing = w.load_sectors > 0 ? std::max(0.0, 1 - hits / w.load_sectors) : 0;
+  const double cold =
+      w.load_sectors > 0 ? std::min(1.0, w.loaded_sectors / std::max(1.0, w.load_sectors * missing)) : 0;
+  const double dram_latency = miss_cycles + d.dram_latency_seconds * d.sm_clock_hertz;
+  const double miss_latency = cold * dram_latency + (1 - cold) * (miss_cycles + d.l2_latency_cycles);
+  const auto cycles_of = [&](const warp_path& path) {
+    const double ahead = sum_of(path.loads_ahead), turns = ahead + sum_of(path.loads_ahead_near);
+    const double any_missing = turns > 0 ? 1 - std::pow(1 - ahead / turns, turns_together) : 0;
+    return (sum_of(path.loads) + sum_of(path.loads_beside) * next_load) * miss_latency +
+           sum_of(path.loads_near) * d.l1_latency_cycles +
+           turns / turns_together * (any_missing * miss_latency + (1 - any_missing) * d.l1_latency_cycles) +
+           sum_of(path.atomics) * atomic_wait * dram_latency + sum_of(path.barriers) * cycles_per_barrier +
+           (instruction_scale * sum_of(path.instructions) + instructions_special * sum_of(path.special)) *
+               cycles_per_instruction;
+  };
+  const double block = cycles_of(what.counts.path) / blocks;
+  const double waiting = block * std::ceil(here / fit) + std::max(0.0, cycles_of(what.counts.longest) - block);
+
+  double sum = 0;
+  for (const double cycles :
+       {issue, pipes, l1, l2, dram, waiting, blocks * cycles_per_block, w.most_steps * cycles_per_atomic})
+    sum += std::pow(cycles, overlap);
+  return d.kernel_floor_seconds + std::pow(sum, 1 / overlap) / d.sm_clock_hertz;
+}
+
+}  // namespace sim
