@@ -33,7 +33,7 @@ constexpr int first_free = 64;  // our copies of what a child gets lie above the
 
 /// The filter as a program in memory, for bwrap to read. A deny list: what a computing program never needs and an
 /// attacker does. The rest of the wall is namespaces and having no descriptors.
-int filter(bool tools) {
+int filter(bool tools, bool gpu) {
   scmp_filter_ctx rules = seccomp_init(SCMP_ACT_ALLOW);  // other architectures' calls are killed by default
   if (!rules) throw std::runtime_error("libseccomp cannot make a filter");
   const auto deny = [&](const char* name, int error = EPERM) {
@@ -115,9 +115,10 @@ int filter(bool tools) {
   seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX, 0));
   if (!tools) {
     // One process, however many threads: stopping it stops everything.
-    for (const char* name : {"fork", "vfork", "socket", "memfd_create", "memfd_secret", "shmget", "msgget", "semget",
-                             "mq_open", "setrlimit", "inotify_init", "inotify_init1"})
+    for (const char* name : {"fork", "vfork", "memfd_create", "memfd_secret", "shmget", "msgget", "semget", "mq_open",
+                             "setrlimit", "inotify_init", "inotify_init1"})
       deny(name);
+    if (!gpu) deny("socket");  // CUDA looks for a daemon of its own by a local one, and fails where it may not
     seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
     seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1, SCMP_A2(SCMP_CMP_NE, 0, 0));
   }
@@ -240,7 +241,7 @@ child start(const box& what, wall behind, const std::vector<handed_down>& descri
   }
   const int filter_fd = next;
   if (behind == wall::box) {  // bwrap reads and closes it
-    const int made = filter(what.tools);
+    const int made = filter(what.tools, !what.devices.empty());
     ours.push_back(out_of_the_way(made));
     close(made);
     posix_spawn_file_actions_adddup2(&files, ours.back(), next++);
