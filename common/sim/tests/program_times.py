@@ -12,7 +12,7 @@ import tempfile
 
 measured_csv, folder = sys.argv[1:]
 METRIC = "gpu__time_duration.sum"
-LEAST_CORRELATION, MOST_ERROR = 0.85, 0.25  # the rank correlation, the median of the error
+LEAST_CORRELATION, MOST_ERROR = 0.88, 0.2  # the rank correlation, the median of the error
 NOT_MODELLED = {"managed_memory", "mandelbrot", "printf_in_kernel"}  # pages that move, text for the host
 
 measured = collections.defaultdict(list)
