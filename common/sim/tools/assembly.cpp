@@ -160,7 +160,7 @@ class editor {
       if (!blocks_.empty()) end_skip(blocks_.back(), name);
       return;
     }
-    if (in_function_) instruction(i, s);
+    if (in_function_) instruction(i, string(s));  // a copy: the line may change
   }
 
   /// Copies in kernels are accesses too. clang has names of its own for them, from 15 on.
@@ -168,7 +168,7 @@ class editor {
     callee = callee.substr(0, callee.find("@PLT"));
     for (const string_view name : {"memcpy", "memmove", "memset"})
       if (callee == name || callee == "__tsan_" + string(name))
-        lines_[i].replace(lines_[i].find(callee), callee.size(), "sim_" + string(name));
+        return void(lines_[i].replace(lines_[i].find(callee), callee.size(), "sim_" + string(name)));
   }
 
   void directive(std::size_t i, string_view s) {
@@ -202,7 +202,8 @@ class editor {
     blocks_.clear();
   }
 
-  void instruction(std::size_t i, string_view s) {
+  void instruction(std::size_t i, const string& text) {
+    const string_view s = text;
     const string_view mnemonic = first_word(s);
     if (starts(mnemonic, "call")) {
       const string_view callee = trim(s.substr(mnemonic.size()));
