@@ -179,6 +179,8 @@ struct fault_report {
   std::uint64_t other_block = 0;  ///< or, of a race between streams, the number of the launch before
   std::uint32_t other_thread = 0;
   std::uint64_t occurrences = 1;
+  /// Of the two the earlier one stays, with the occurrences of both.
+  void merge(const fault_report& other);
 };
 
 /// What takes a warp time of its own, one thing after the other, in warp instructions. Of a block: the most that a warp

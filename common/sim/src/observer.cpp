@@ -20,13 +20,15 @@ void site_counts::add(const site_counts& o) {
   high = std::max(high, o.high);
 }
 
+void fault_report::merge(const fault_report& other) {
+  const std::uint64_t both = occurrences + other.occurrences;
+  if (std::pair{other.block, other.thread} < std::pair{block, thread}) *this = other;
+  occurrences = both;
+}
+
 void launch_counts::add(const fault_report& report) {
   auto [entry, fresh] = faults.try_emplace({report.what, report.site}, report);
-  if (fresh) return;
-  const std::uint64_t occurrences = entry->second.occurrences + report.occurrences;
-  if (std::pair{report.block, report.thread} < std::pair{entry->second.block, entry->second.thread})
-    entry->second = report;
-  entry->second.occurrences = occurrences;
+  if (!fresh) entry->second.merge(report);
 }
 
 void launch_counts::add(const launch_counts& o) {

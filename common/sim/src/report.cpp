@@ -232,17 +232,13 @@ void settle_reports(launched& what) {
   std::map<std::string, fault_report*> waits;
   for (auto next = faults.begin(); next != faults.end();) {
     fault_report& r = next->second;
-    const auto [first, fresh] =
-        r.what == fault::infinite_wait ? waits.try_emplace(line_text(r.site), &r) : std::pair{waits.end(), true};
-    if (fresh) {
+    fault_report* kept = r.what == fault::infinite_wait ? waits.try_emplace(line_text(r.site), &r).first->second : &r;
+    if (kept == &r) {
       ++next;
-      continue;
+    } else {
+      kept->merge(r);
+      next = faults.erase(next);
     }
-    fault_report& kept = *first->second;
-    const std::uint64_t occurrences = kept.occurrences + r.occurrences;
-    if (std::pair{r.block, r.thread} < std::pair{kept.block, kept.thread}) kept = r;
-    kept.occurrences = occurrences;
-    next = faults.erase(next);
   }
   std::erase_if(faults, [&](const auto& entry) {
     const fault_report& r = entry.second;

@@ -53,12 +53,12 @@ cudaError_t set_kernel_attribute(const void* kernel, cudaFuncAttribute attribute
 }
 
 std::size_t dynamic_shared_limit(std::uintptr_t kernel) {
+  const auto& limits = state().dynamic_shared_limits;
+  if (const auto found = limits.find(kernel); found != limits.end()) return found->second;
   std::size_t most = default_shared_bytes;
-  for (const auto& [address, limit] : state().dynamic_shared_limits) {
-    if (address == kernel) return limit;
-    most = std::max(most, limit);
-  }
-  return kernel != 0 ? default_shared_bytes : most;
+  if (kernel == 0)  // nobody knows which
+    for (const auto& [address, limit] : limits) most = std::max(most, limit);
+  return most;
 }
 
 namespace {
