@@ -15,8 +15,7 @@ namespace grading {
 /// its size is rounded down to a multiple of 64.
 std::uint64_t read_all(std::span<const std::byte> memory);
 
-/// a = b + scale * c on one core, around the caches where the processor can (McCalpin's STREAM calls it triad). Each is
-/// n floats long.
+/// a = b + scale * c on one core (McCalpin's STREAM calls it triad). Each is n floats long.
 void triad(float* a, const float* b, const float* c, float scale, std::size_t n);
 
 /// out = in after `rounds` steps x <- x * x + c, as many independent ones at a time as fill the multiply-add units.

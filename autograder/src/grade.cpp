@@ -137,16 +137,16 @@ result grade(const lab_folder& lab, const submission& who, builder& make, const 
 
   on.staff = std::make_unique<process_executor>(make.program("staff_runner"),
                                                 limits{options.sim_limit, std::size_t{6} << 30, true});
-  const std::map<std::string, item_result> known =
-      options.like ? taken_over(rules, who, *options.like, *options.like_whose) : std::map<std::string, item_result>{};
+  std::map<std::string, item_result> known;
+  if (options.like && build_failure.empty()) known = taken_over(rules, who, *options.like, *options.like_whose);
   for (const item& i : rules.items) {
     options.progress(fmt::format("{} {}: {}", lab.number, who.id, i.id));
-    if (const auto found = known.find(i.id); found != known.end() && build_failure.empty())
+    if (const auto found = known.find(i.id); found != known.end())
       out.items.push_back(found->second);
     else
       out.items.push_back(build_failure.empty() ? assess(i, on) : not_built(i, build_failure));
   }
-  if (!known.empty() && build_failure.empty())
+  if (!known.empty())
     out.notes.push_back(fmt::format("{} of {} items are {}'s: their files are the same", known.size(),
                                     rules.items.size(), options.like_whose->id));
   options.progress("");

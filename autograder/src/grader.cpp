@@ -36,13 +36,13 @@ struct settings {
   std::vector<std::string> labs;
   std::vector<fs::path> paths;
   fs::path result_file, book;
-  static constexpr const char* usual_book = "grades.sqlite";
   fs::path gradebook, output = ".";
   std::string format, column, bridge;
   std::string round, executor = "local", slurm;
   int jobs = 1;
   bool write = false, again = false, unsafe = false, no_sandbox = false;
 
+  fs::path book_or_usual() const { return book.empty() ? fs::path("grades.sqlite") : book; }
   result_store store() const { return {build / "report" / "results.json"}; }
   grade_options options() const {
     grade_options result;
@@ -223,7 +223,7 @@ int grade_class(const settings& s) {
     throw input_error("official grading needs a sandbox: " + sandbox_obstacle() +
                       "; or, for code that you trust, --unsafe");
   batch_options options;
-  options.book = s.book.empty() ? fs::path(settings::usual_book) : s.book;
+  options.book = s.book_or_usual();
   options.jobs = s.jobs;
   options.round = s.round;
   options.slurm = s.executor == "slurm";
@@ -258,7 +258,7 @@ int export_grades(const settings& s) {
   options.canvas_column = s.column;
   std::vector<result> results;
   if (s.result_file.empty()) {
-    const fs::path book = s.book.empty() ? fs::path(settings::usual_book) : s.book;
+    const fs::path book = s.book_or_usual();
     if (!fs::exists(book)) throw input_error("there is no grade book " + book.string() + "; --store FILE names it");
     results = grade_book(book).that_count();
   } else {

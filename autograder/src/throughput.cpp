@@ -27,9 +27,9 @@ constexpr double most_waited = 0.02;
 
 sample sample_of(double seconds, double waited) { return {seconds, waited > most_waited * seconds}; }
 
-void read_inputs(const prepared_case& ready) {
+void read_inputs(const lab::request& of) {
   volatile std::uint64_t sink = 0;
-  for (const auto& input : ready.request.inputs) sink = sink + read_all(input);
+  for (const auto& input : of.inputs) sink = sink + read_all(input);
 }
 
 /// A host ceiling on the case's own inputs, in the staff's own runner: whatever a call has to suffer, its ceiling has
@@ -63,7 +63,7 @@ class host_ceiling {
         std::copy(ready.request.inputs[i].begin(), ready.request.inputs[i].end(), ask.inputs[i].begin());
     loaded_ = true;
     if (!staff_) return here(ask);
-    const answer got = staff_->run(ask, [&] { read_inputs(ready); });
+    const answer got = staff_->run(ask, [&] { read_inputs(ready.request); });
     if (got.end != answer::ending::answered || !got.response.error.empty())
       throw std::runtime_error("the ceiling cannot be measured: " + got.what + got.response.error);
     return sample_of(got.seconds, got.waited);
@@ -86,8 +86,7 @@ class host_ceiling {
       eigen_product(floats(ask.outputs.at(0)), floats(ask.inputs.at(0)), floats(ask.inputs.at(1)), ask.parameters.at(0),
                     ask.parameters.at(1), ask.parameters.at(2));
     } else {
-      volatile std::uint64_t sink = 0;
-      for (const auto& input : ask.inputs) sink = sink + read_all(input);
+      read_inputs(ask);
     }
     return raw_seconds() - start;
   }
@@ -108,7 +107,7 @@ std::optional<paired_result> against_host_ceiling(const item& what, subject& s, 
   const auto call = [&]() -> std::optional<sample> {
     ready = s.prepare(c, variation++);
     // The caches hold what was just written; reading everything once writes it back.
-    failure = s.call(*ready, [&] { read_inputs(*ready); });
+    failure = s.call(*ready, [&] { read_inputs(ready->request); });
     s.check(*ready, failure);
     return failure.ok() ? std::optional(sample_of(failure.seconds, failure.waited)) : std::nullopt;
   };
