@@ -39,6 +39,10 @@ struct fiber_stack {
   context::fcontext_t context = nullptr;  // where to go on; null: never started, or abandoned
 };
 
+// Looking whether a thread goes round in a circle takes time: where it meets others on its way, only so often. Odd, so
+// that each place of a circle comes up.
+constexpr unsigned look_every = 257;
+
 enum class state : std::uint8_t { fresh, ready, at_barrier, at_collective, at_grid_barrier, waiting, done };
 using combine_function = void (*)(const warp_call&);
 
@@ -73,6 +77,7 @@ struct running_block {
   block_shadow shadow;
   std::vector<char> shared_image;  // while another block runs
   int counted = 0, released_count = 0;
+  bool waits = false;  // a thread of it was seen to go round in a circle
 };
 
 enum class outcome { finished, broken_off, waits_for_others, waits_for_grid };
@@ -243,6 +248,7 @@ class worker {
   unsigned current_number_ = 0;                    // linear index of current_ in its block
   bool broken_off_ = false, got_further_ = false;  // since the last round over the block's warps
   bool block_got_further_ = false;                 // since it was brought back
+  bool look_ = false;                              // for circles that lead through warp functions and barriers too
 };
 
 }  // namespace sim
@@ -316,10 +322,12 @@ void worker::resume(thread_state& thread) {
     current_->stack = nullptr;
     free_stacks_.push_back(stack);
   }
-  if (current_->now == state::ready || current_->now == state::waiting)
+  if (current_->now == state::ready || (look_ && current_->now != state::done)) {
     remember_state(*current_, records);
-  else
+  } else {
+    current_->as_before = false;
     got_further_ = true;
+  }
 }
 
 /// A thread that looks as it did before - its stack, its registers, and what it has just read - goes round in a circle:
@@ -337,6 +345,7 @@ void worker::remember_state(thread_state& thread, const lane_records& records) {
     }
   thread.as_before = std::find(thread.been_in.begin(), thread.been_in.end(), hash) != thread.been_in.end();
   if (thread.as_before) {
+    block_->waits = true;
     if (thread.now == state::ready) {
       thread.now = state::waiting;
       thread.waits_at = recent > 0 ? site_pc(records.write[-1].site) : 0;
@@ -376,12 +385,14 @@ void worker::begin_block(running_block& block, std::uint64_t number) {
   const configuration& config = grid_->what->config;
   block.number = number;
   block.counted = 0;
+  block.waits = false;
   block.threads.resize(std::size_t{config.block.x} * config.block.y * config.block.z);
   unsigned x = 0, y = 0, z = 0;
   for (thread_state& t : block.threads) {
     t.index = {x, y, z};
     t.now = state::fresh;
     t.stack = nullptr;
+    t.as_before = false;
     t.been_in = {};
     t.depth = 0;
     if (++x == config.block.x) {
@@ -421,13 +432,17 @@ outcome worker::go_on_with(running_block& block) {
   observing = block.number % grid_->sample == 0;
   block_got_further_ = false;
   const auto count = static_cast<unsigned>(block.threads.size());
-  for (;;) {
+  for (unsigned round = 1;; ++round) {
     got_further_ = false;
+    look_ = block.waits || round % look_every == 0;
     for (unsigned first = 0; first < count; first += lanes_per_warp)
       run_warp(first, std::min<unsigned>(lanes_per_warp, count - first));
     if (broken_off_) break;
     block_got_further_ |= got_further_;
-    if (release_barrier()) continue;
+    if (release_barrier()) {
+      if (got_further_ || !block.waits) continue;
+      return outcome::waits_for_others;
+    }
     unsigned done = 0, waiting = 0, at_grid = 0;
     for (thread_state& t : block.threads) {
       done += t.now == state::done;
@@ -453,23 +468,32 @@ outcome worker::go_on_with(running_block& block) {
 
 /// Runs the warp until each lane waits at the block's barrier, waits in vain for others, or has returned.
 void worker::run_warp(unsigned first, unsigned count) {
+  const bool look = look_;
   bool meeting = false;  // a lane waits in a warp function
   for (unsigned lane = 0; lane < count; ++lane) meeting |= threads()[first + lane].now == state::at_collective;
   bool rest = false;  // accesses that wait for other lanes'
-  for (bool again = true; again && !broken_off_;) {
-    bool moved = false;
+  unsigned turn = 1;
+  for (bool again = true; again && !broken_off_; ++turn) {
+    bool moved = false, new_state = false;
+    look_ = look || turn % look_every == 0;
     for (unsigned lane = 0; lane < count && !broken_off_; ++lane) {
       thread_state& t = threads()[first + lane];
       if ((t.now != state::fresh && t.now != state::ready) || records_[lane].full()) continue;
       resume(t);
       moved = true;
+      new_state |= !current_->as_before;
       meeting |= current_->now == state::at_collective;  // a later lane, where fresh ones went on in its fiber
     }
     rest = put_together(first, count, false);
     if (meeting) moved |= settle_collectives(first, count);
     again = false;
-    for (unsigned lane = 0; moved && lane < count; ++lane) again |= threads()[first + lane].now == state::ready;
+    for (unsigned lane = 0; moved && lane < count; ++lane) {
+      state& now = threads()[first + lane].now;
+      if (now == state::ready && look_ && !new_state) now = state::waiting;
+      again |= now == state::ready;
+    }
   }
+  look_ = look;
   if (rest) put_together(first, count, true);
 }
 
@@ -726,6 +750,8 @@ void worker::meet(unsigned mask, void* argument, combine_function combine, std::
     *write++ = meeting;
     if (write == write_end) leave();
     sim_active_worker = sim_running_worker = nullptr;
+  } else {
+    turn();
   }
   self.mask = mask;
   self.argument = argument;
@@ -803,7 +829,6 @@ void worker::complete(unsigned first, unsigned participants) {
     call.pc = reinterpret_cast<const void*>(t.waits_at);
     t.now = state::ready;
   }
-  got_further_ = true;
   if (combine) combine(call);
 }
 
