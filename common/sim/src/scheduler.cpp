@@ -55,9 +55,8 @@ struct thread_state {
   unsigned mask = 0;
   void* argument = nullptr;
   combine_function combine = nullptr;
-  std::array<std::uint64_t, 32> been_in{};  // what the thread looked like when it was last interrupted
-  bool as_before = false;                   // it looks now as it did at one of those times
-  std::uint64_t depth = 0;                  // of its last access
+  bool as_before = false;   // it looks as it did at one of the last times that it was looked at
+  std::uint64_t depth = 0;  // of its last access
   bool meets(const thread_state& other) const {
     return now == state::at_collective && mask == other.mask && combine == other.combine &&
            (mask != whoever_comes || waits_at == other.waits_at);
@@ -70,10 +69,14 @@ struct lane_records {
   bool full() const { return write == begin + record_capacity; }
 };
 
+/// What a thread looked like the last times that it was looked at.
+using past = std::array<std::uint64_t, 32>;
+
 /// A block that has begun.
 struct running_block {
   std::uint64_t number = 0;
   std::vector<thread_state> threads;
+  std::vector<past> pasts;  // of each thread, from when one is first looked at
   block_shadow shadow;
   std::vector<char> shared_image;  // while another block runs
   int counted = 0, released_count = 0;
@@ -343,7 +346,9 @@ void worker::remember_state(thread_state& thread, const lane_records& records) {
       mix(a->address);
       mix(__atomic_load_n(reinterpret_cast<const std::uint32_t*>(a->address), __ATOMIC_RELAXED));
     }
-  thread.as_before = std::find(thread.been_in.begin(), thread.been_in.end(), hash) != thread.been_in.end();
+  if (block_->pasts.empty()) block_->pasts.resize(threads().size());
+  past& been_in = block_->pasts[static_cast<std::size_t>(&thread - threads().data())];
+  thread.as_before = std::find(been_in.begin(), been_in.end(), hash) != been_in.end();
   if (thread.as_before) {
     block_->waits = true;
     if (thread.now == state::ready) {
@@ -353,8 +358,8 @@ void worker::remember_state(thread_state& thread, const lane_records& records) {
     return;
   }
   got_further_ = true;
-  std::rotate(thread.been_in.begin(), thread.been_in.begin() + 1, thread.been_in.end());
-  thread.been_in.back() = hash;
+  std::rotate(been_in.begin(), been_in.begin() + 1, been_in.end());
+  been_in.back() = hash;
 }
 
 void worker::fiber_main(context::transfer_t from) {
@@ -386,6 +391,7 @@ void worker::begin_block(running_block& block, std::uint64_t number) {
   block.number = number;
   block.counted = 0;
   block.waits = false;
+  block.pasts.clear();
   block.threads.resize(std::size_t{config.block.x} * config.block.y * config.block.z);
   unsigned x = 0, y = 0, z = 0;
   for (thread_state& t : block.threads) {
@@ -393,7 +399,6 @@ void worker::begin_block(running_block& block, std::uint64_t number) {
     t.now = state::fresh;
     t.stack = nullptr;
     t.as_before = false;
-    t.been_in = {};
     t.depth = 0;
     if (++x == config.block.x) {
       x = 0;
@@ -894,19 +899,22 @@ bool worker::put_together(unsigned first, unsigned count, bool all) {
       }
     }
     if (interrupted || n == 0) break;
+    const access* next[lanes_per_warp];
+    for (unsigned i = 0; i < n; ++i) next[i] = head[alive[i]];
     std::uint64_t site = 0, different = 0;
-    for (; steps > 0; --steps) {
-      site = head[alive[0]]->site;
+    std::ptrdiff_t step = 0;
+    for (; step < steps; ++step) {
+      site = next[0][step].site;
       different = static_cast<std::uint64_t>(site_operation(site) == operation::index);
       for (unsigned i = 0; i < n; ++i) {
-        const access* a = head[alive[i]];
-        different |= a->site ^ site;
-        addresses[i] = a->address;
+        const access& a = next[i][step];
+        different |= a.site ^ site;
+        addresses[i] = a.address;
       }
       if (different != 0) break;
-      for (unsigned i = 0; i < n; ++i) ++head[alive[i]];
       observer_.instruction(site, {addresses, n}, {alive, n}, where);
     }
+    for (unsigned i = 0; i < n; ++i) head[alive[i]] += step;
     if (different == 0) continue;
     unsigned syncing = 0, here = 0;  // lanes at a warp function, and all lanes that have more
     for (unsigned i = 0; i < n; ++i) {
