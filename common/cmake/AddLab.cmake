@@ -87,7 +87,10 @@ function(add_lab dir)
     endforeach()
   endforeach()
 
-  _lab_recipe(${lab} ${dir} ${contract} "${staff_sim}")
+  add_custom_target(${lab}.staff ALL DEPENDS simcc sim runner_main)
+  foreach(backend IN LISTS backends)
+    _lab_recipe(${lab} ${dir} ${contract} ${backend} "${staff_${backend}}")
+  endforeach()
   set(submissions student)
   set(from_student ${contract})
   if(EXISTS ${answers})
@@ -141,10 +144,10 @@ function(add_lab dir)
   _lab_tests(${lab} ${dir} "${backends}")
 endfunction()
 
-# build/recipes/NN_topic.json: how the grader builds a submission that is no part of this tree: the same flags, the same
-# staff objects. What may be mounted where that happens is `readable`; `device` declares what the device offers;
+# build/recipes/NN_topic.BACKEND.json: how the grader builds a submission that is no part of this tree: the same flags, the
+# same staff objects. What may be mounted where that happens is `readable`; `device` declares what the device offers;
 # `runtime` is what a runner reads.
-function(_lab_recipe lab dir contract staff)
+function(_lab_recipe lab dir contract backend staff)
   set(common ${PROJECT_SOURCE_DIR}/common)
   file(GLOB headers CONFIGURE_DEPENDS ${contract}/*.hpp ${contract}/*.h)
   set(include -I${contract} -I${common}/include)
@@ -152,22 +155,41 @@ function(_lab_recipe lab dir contract staff)
     list(APPEND include -fno-gnu-unique)  # such symbols could not be made local
   endif()
   separate_arguments(base NATIVE_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_RELEASE} -std=c++20")
-  set(cpp ${CMAKE_CXX_COMPILER} ${base} ${_lab_host_flags} ${include} -isystem ${common}/sim/include)
-  set(cu $<TARGET_FILE:simcc> ${_lab_sim_flags} ${include})
+  set(keep -save-temps=obj -ftemplate-depth=256)
+  set(cpp ${CMAKE_CXX_COMPILER} ${base} ${_lab_host_flags} ${include} -isystem ${common}/sim/include ${keep})
   set(objects ${staff} $<TARGET_OBJECTS:runner_main>)
-  set(libraries $<TARGET_FILE:lab_sim> $<TARGET_FILE:lab_common> $<TARGET_FILE:sim> -lfmt -lboost_context -ldw
-                -ltomlplusplus -lpthread)
-  set(readable ${headers} ${common}/include ${common}/sim/include $<TARGET_FILE:simcc>)
+  set(readable ${headers} ${common}/include ${common}/sim/include)
   set(device ${common}/sim/include)
-  set(runtime ${common}/sim/devices)
   set(link ${CMAKE_CXX_COMPILER})
+  if(backend STREQUAL "sim")
+    set(cu $<TARGET_FILE:simcc> ${_lab_sim_flags} ${include} ${keep})
+    list(APPEND readable $<TARGET_FILE:simcc>)
+    set(runtime ${common}/sim/devices)
+    set(libraries $<TARGET_FILE:lab_sim> $<TARGET_FILE:lab_common> $<TARGET_FILE:sim> -lfmt -lboost_context -ldw
+                  -ltomlplusplus -lpthread)
+  else()
+    # In a box the driver's library lies in /driver, and the toolkit's where they are.
+    get_filename_component(cupti ${CUPTI_LIBRARY} DIRECTORY)
+    list(TRANSFORM include REPLACE "^-fno-" "-Xcompiler=-fno-")
+    set(cu ${CMAKE_CUDA_COMPILER} -O3 -DNDEBUG -std=c++20 -arch=native -lineinfo -Xcompiler=-save-temps=obj
+           --ftemplate-depth=256 ${include})
+    if(NOT CUDA_GPU_HERE)
+      list(TRANSFORM cu REPLACE "-arch=native" "-arch=sm_90")
+    endif()
+    set(runtime ${CUDAToolkit_LIBRARY_DIR} ${cupti})
+    list(APPEND link -Xlinker --disable-new-dtags -Xlinker -rpath=/driver:${CUDAToolkit_LIBRARY_DIR}:${cupti})
+    set(libraries $<TARGET_FILE:lab_cuda> $<TARGET_FILE:lab_cuda_memory> $<TARGET_FILE:lab_common> -L${CUDAToolkit_LIBRARY_DIR} -lcublas ${CUPTI_LIBRARY}
+                  -lcudart_static -lfmt -ldl -lrt -lpthread)
+  endif()
   set(text "{")
   foreach(key IN ITEMS cpp cu link objects libraries readable device runtime)
     string(APPEND text "\n\"${key}\": [\"$<JOIN:${${key}},\"$<COMMA> \">\"],")
   endforeach()
-  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/recipes/${dir}.json
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/recipes/${dir}.${backend}.json
        CONTENT "${text}\n\"lab\": [\"${dir}\"]\n}\n")
-  add_custom_target(${lab}.staff ALL DEPENDS simcc lab_sim lab_common sim runner_main ${lab}.sim.calls ${staff})
+  add_dependencies(${lab}.staff lab_${backend} lab_common ${lab}.${backend}.calls)
+  add_custom_target(${lab}.${backend}.staff DEPENDS ${staff})
+  add_dependencies(${lab}.staff ${lab}.${backend}.staff)
 endfunction()
 
 # What `ctest -L lab03` runs: a build, then the student's programs, one test for each backend and kind.
