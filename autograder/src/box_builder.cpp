@@ -131,7 +131,8 @@ build_outcome box_builder::compile(const std::string& name, const std::string& t
   box what;
   what.tools = true;
   what.mounts = {{place.path / "in", "/in"}, {place.path / "out", "/out", true}};
-  for (const std::string& path : recipe_.at("readable")) what.mounts.push_back({path, path});
+  for (const char* list : {"readable", "toolchain"})
+    for (const std::string& path : recipe_.at(list)) what.mounts.push_back({path, path});
   what.command = recipe_.at(name.ends_with(".cu") ? "cu" : "cpp");
   const fs::path in = behind_ == wall::box ? fs::path("/in") : place.path / "in",
                  out = behind_ == wall::box ? fs::path("/out") : place.path / "out";
@@ -213,6 +214,7 @@ build_outcome box_builder::build(const std::map<std::string, std::string>& sourc
   box what;
   what.tools = true;
   what.mounts = {{place.path / "in", "/in"}, {place.path / "out", "/out", true}};
+  for (const std::string& path : recipe_.at("toolchain")) what.mounts.push_back({path, path});
   std::string staff;
   for (const char* key : {"objects", "libraries"})
     for (const std::string& word : recipe_.at(key)) {

@@ -146,7 +146,7 @@ endfunction()
 
 # build/recipes/NN_topic.BACKEND.json: how the grader builds a submission that is no part of this tree: the same flags, the
 # same staff objects. What may be mounted where that happens is `readable`; `device` declares what the device offers;
-# `runtime` is what a runner reads.
+# `runtime` is what a runner reads; `toolchain` is where compilers are installed that are not in /usr.
 function(_lab_recipe lab dir contract backend staff)
   set(common ${PROJECT_SOURCE_DIR}/common)
   file(GLOB headers CONFIGURE_DEPENDS ${contract}/*.hpp ${contract}/*.h)
@@ -181,9 +181,21 @@ function(_lab_recipe lab dir contract backend staff)
     set(libraries $<TARGET_FILE:lab_cuda> $<TARGET_FILE:lab_cuda_memory> $<TARGET_FILE:lab_common> -L${CUDAToolkit_LIBRARY_DIR} -lcublas ${CUPTI_LIBRARY}
                   -lcudart_static -lfmt -ldl -lrt -lpthread)
   endif()
+  set(toolchain "")
+  foreach(compiler IN ITEMS ${CMAKE_CXX_COMPILER} ${CMAKE_CUDA_COMPILER})
+    get_filename_component(root ${compiler} DIRECTORY)
+    get_filename_component(root ${root} DIRECTORY)
+    if(NOT root MATCHES "^/usr")
+      list(APPEND toolchain ${root})
+    endif()
+  endforeach()
   set(text "{")
-  foreach(key IN ITEMS cpp cu link objects libraries readable device runtime)
-    string(APPEND text "\n\"${key}\": [\"$<JOIN:${${key}},\"$<COMMA> \">\"],")
+  foreach(key IN ITEMS cpp cu link objects libraries readable device runtime toolchain)
+    if(${key} STREQUAL "")
+      string(APPEND text "\n\"${key}\": [],")
+    else()
+      string(APPEND text "\n\"${key}\": [\"$<JOIN:${${key}},\"$<COMMA> \">\"],")
+    endif()
   endforeach()
   file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/recipes/${dir}.${backend}.json
        CONTENT "${text}\n\"lab\": [\"${dir}\"]\n}\n")
