@@ -145,7 +145,7 @@ class recorder final : public range_listener {
       if (mine.boundaries < order_.size()) number = order_[mine.boundaries];
       ++mine.boundaries;
     }
-    if (device_ && mode_ != mode::off) device_->segment(number);
+    if (device_ && (mode_ == mode::recording || (mode_ == mode::replaying && mine.leads))) device_->segment(number);
   }
 
   void count_processor(thread_state& mine) {
@@ -284,6 +284,7 @@ std::vector<profile::row> profile_contents::rows() const {
 }
 
 struct profile::state {
+  std::vector<std::string> metrics;
   profile_contents contents;
   profiled_device* device = device_of_program();
 
@@ -294,7 +295,10 @@ struct profile::state {
   }
 };
 
-profile::profile() : state_(std::make_unique<state>()) { state_->contents.when = environment()["date"]; }
+profile::profile(std::vector<std::string> metrics) : state_(std::make_unique<state>()) {
+  state_->metrics = std::move(metrics);
+  state_->contents.when = environment()["date"];
+}
 profile::~profile() = default;
 
 void profile::run(std::string_view name, const std::function<void()>& work) {
@@ -319,12 +323,24 @@ void profile::run(std::string_view name, const std::function<void()>& work) {
   if (!simulated) work();
   recording taken = record();
   if (simulated && taken.device.activities.empty()) taken = record();
-  if (s.device && !simulated && !taken.device.activities.empty()) {
+  if (s.device && !taken.device.activities.empty()) {
     std::set<int> busy;
     for (const activity& a : taken.device.activities)
       if (a.segment >= 0 && a.what != activity::kind::call) busy.insert(a.segment);
-    device_account counted = s.device->count([&] { the_recorder().replay(once); }, busy);
-    taken.device.metrics = std::move(counted.metrics);
+    std::exception_ptr thrown;  // is the caller's business; what counters throw is a note
+    const auto rerun = [&] {
+      the_recorder().replay([&] {
+        try {
+          once();
+        } catch (...) {
+          thrown = std::current_exception();
+          throw;
+        }
+      });
+    };
+    device_account counted = s.device->count(rerun, busy, s.metrics);
+    if (thrown) std::rethrow_exception(thrown);
+    for (auto& [segment, values] : counted.metrics) taken.device.metrics[segment].merge(values);
     s.note(counted.notes);
   }
   s.note(taken.device.notes);

@@ -63,8 +63,9 @@ class profiled_device {
   virtual device_account stop() = 0;
 
   /// Reads counters while `rerun` repeats the work, as often as it takes; the segments of the thread that calls come in
-  /// the same order, and only in those of `busy` is anything to be counted.
-  virtual device_account count(const std::function<void()>& rerun, const std::set<int>& busy) = 0;
+  /// the same order, and only in those of `busy` is anything to be counted. `metrics` are wanted beside the usual ones.
+  virtual device_account count(const std::function<void()>& rerun, const std::set<int>& busy,
+                               const std::vector<std::string>& metrics) = 0;
 
  protected:
   ~profiled_device() = default;

@@ -50,7 +50,8 @@ class profiler {
 
 class profile {
  public:
-  profile();
+  /// `metrics`: more that shall be read on a GPU, by their Nsight Compute names, beside the usual ones.
+  explicit profile(std::vector<std::string> metrics = {});
   ~profile();
   profile(const profile&) = delete;  // listens to ranges
   profile& operator=(const profile&) = delete;

@@ -57,7 +57,15 @@ class simulated final : public lab::profiled_device {
     return std::exchange(account_, {});
   }
 
-  lab::device_account count(const std::function<void()>&, const std::set<int>&) override { return {}; }
+  /// All it can count it has counted.
+  lab::device_account count(const std::function<void()>&, const std::set<int>&,
+                            const std::vector<std::string>& metrics) override {
+    lab::device_account none;
+    const lab::metric_values known = metrics_of({});
+    for (const std::string& name : metrics)
+      if (!known.contains(name)) none.notes.push_back(name + " is not counted by the simulated device");
+    return none;
+  }
 
   static simulated& the_device() {
     static simulated device;
