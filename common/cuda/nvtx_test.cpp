@@ -3,6 +3,7 @@
 #include <nvtx3/nvtx3.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,11 @@ TEST(Nvtx, WithoutAGpuTheTimesOfTheHostAreThereAndANoteSaysSo) {
   lab::profile p;
   p.run("forward", [] {});
   EXPECT_TRUE(has(p, "forward"));
-  EXPECT_FALSE(p.notes().empty());
+  const auto notes = p.notes();
+  if (std::filesystem::exists("/dev/nvidiactl")) GTEST_SKIP() << "there is a GPU here";
+  EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
+    return note.starts_with("GPU times and launches were not recorded: ");
+  }));
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 #include "lab/profiler.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
+#include <iostream>
 #include <mutex>
 #include <numeric>
 #include <optional>
@@ -360,6 +362,22 @@ std::vector<std::string> profile::notes() const { return state_->contents.notes;
 void profile::table(std::ostream& out) const { out << table_of(state_->contents); }
 
 void profile::write(const std::filesystem::path& directory) const { write_profile(state_->contents, directory); }
+
+void profile::report() const {
+  const char* const wanted = std::getenv("LAB_PROFILE");
+  const std::filesystem::path directory = wanted && *wanted ? wanted : "profile";
+  write(directory);
+  std::cout << '\n' << table_of(state_->contents) << '\n';
+  for (const auto& [file, use] : {std::pair{"table.txt", "this table"},
+                                  {"profile.json", "all of it, for scripts"},
+                                  {"trace.json", "the timeline: open it at ui.perfetto.dev or chrome://tracing"},
+                                  {"roofline.svg", "the roofline"}})
+    std::cout << (std::filesystem::exists(directory / file)
+                      ? (directory / file).string() + "  " + use
+                      : std::string("no roofline: gnuplot is missing (package gnuplot-nox), or there is no roof"))
+              << '\n';
+  std::cout.flush();
+}
 
 void write_profile(const profile_contents& what, const std::filesystem::path& directory) {
   std::error_code failed;

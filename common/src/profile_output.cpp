@@ -465,8 +465,12 @@ std::string roofline_svg_of(const profile_contents& what) {
   const roofs& r = device ? what.on_device : what.processor;
   if (r.bytes_per_second.empty() || r.flops_per_second.empty()) return "";
   std::vector<point> cold, warm, measured;
-  double lowest = 1, highest = 0;
+  double lowest = 1e30, highest = 0, fastest = 0;
   for (const auto& [name, rate] : r.bytes_per_second) highest = std::max(highest, 1e-9 * rate);
+  for (const auto& [name, rate] : r.flops_per_second) fastest = std::max(fastest, 1e-9 * rate);
+  const double top = highest;
+  double furthest = 4 * fastest / (1e-9 * r.bytes_per_second.front().second);
+  int drawn = 0;
   for (const profile::row& row : what.rows()) {
     const double seconds = device ? row.device_seconds : row.host_seconds;
     if (seconds <= 0) continue;
@@ -475,10 +479,11 @@ std::string roofline_svg_of(const profile_contents& what) {
       if (bytes <= 0) return;
       const double rate = 1e-9 * bytes / seconds;
       to.push_back({row.path.substr(row.path.rfind('/') + 1), std::clamp(flops / bytes, least, most), rate, 0});
+      furthest = std::max(furthest, 3 * to.back().intensity);
       lowest = std::min(lowest, rate);
       highest = std::max(highest, rate);
     };
-    if (cold.size() >= 12) continue;  // the longest; more nobody reads
+    if (++drawn > 12) break;  // the longest come first; more nobody reads
     add(cold, row.declared.bytes);
     add(warm, l2_bytes(row.metrics));
     add(measured, dram_bytes(row.metrics));
@@ -487,6 +492,7 @@ std::string roofline_svg_of(const profile_contents& what) {
   spread_labels(labelled);
   std::string script = fmt::format(R"(set terminal svg size 860,520 dynamic noenhanced font 'sans-serif,12'
 set logscale xy
+set samples 2000
 set xrange [{} * 0.8 : {}]
 set yrange [{} : {}]
 set xtics ('0' {}, '0.1' 0.1, '0.3' 0.3, '1' 1, '3' 3, '10' 10, '30' 30, '100' 100, '300' 300, '1000' 1000) textcolor rgb '#7d8590'
@@ -497,19 +503,22 @@ set border 3 linecolor rgb '#7d8590'
 set tics nomirror
 set key outside top center horizontal textcolor rgb '#7d8590'
 )",
-                                   least, most, lowest / 2, highest * 2, least, what.modelled ? ", modelled" : "");
+                                   least, std::min(furthest, most), std::min(lowest, highest) / 3, highest * 2, least,
+                                   what.modelled ? ", modelled" : "");
   std::vector<std::string> curves;
   std::string data;
   const char* const colours[] = {"#d9822b", "#2f7fd6", "#3fa45b", "#8f5bd6", "#c44f4f"};
   std::size_t colour = 0;
   for (std::size_t i = 0; i < r.bytes_per_second.size(); ++i) {
     const auto& [name, rate] = r.bytes_per_second[i];
-    curves.push_back(fmt::format("{} with lines linewidth 2 dashtype {} linecolor rgb '{}' title '{} {}B/s'",
-                                 1e-9 * rate, i + 1, colours[colour++ % std::size(colours)], name, short_number(rate)));
+    curves.push_back(fmt::format(
+        "(x < {} ? {} : 1/0) with lines linewidth 2 dashtype {} linecolor rgb '{}' title '{} {}B/s'",
+        fastest / (1e-9 * rate), 1e-9 * rate, i + 1, colours[colour++ % std::size(colours)], name, short_number(rate)));
   }
   for (const auto& [name, rate] : r.flops_per_second)
-    curves.push_back(fmt::format("{} / x with lines linewidth 2 linecolor rgb '{}' title '{} {}FLOP/s'", 1e-9 * rate,
-                                 colours[colour++ % std::size(colours)], name, short_number(rate)));
+    curves.push_back(
+        fmt::format("(x > {0} / {1} ? {0} / x : 1/0) with lines linewidth 2 linecolor rgb '{2}' title '{3} {4}FLOP/s'",
+                    1e-9 * rate, top, colours[colour++ % std::size(colours)], name, short_number(rate)));
   const auto draw = [&](const std::vector<point>& points, int type, const char* look, const std::string& title) {
     if (points.empty()) return;
     curves.push_back(fmt::format("'-' using 1:2 with points pointtype {} pointsize 0.8 linecolor rgb '{}' title '{}'",

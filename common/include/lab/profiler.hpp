@@ -4,8 +4,7 @@
 //
 //   lab::profile p;
 //   p.run("forward", [&] { forward(model); });   // forward() has lab::range in it
-//   p.table(std::cout);
-//   p.write("profile");   // table.txt, profile.json, trace.json, roofline.svg
+//   p.report();   // prints the table, writes profile.json, trace.json and roofline.svg, says where they are
 //
 // Link lab_profile_sim or lab_profile_cuda, or lab_profile alone where all is done on the CPU.
 #pragma once
@@ -79,6 +78,8 @@ class profile {
   void table(std::ostream& out) const;
   /// Makes the directory. Throws std::runtime_error where it cannot write.
   void write(const std::filesystem::path& directory) const;
+  /// Both: the table to stdout, the files to where ./course profile --output says ($LAB_PROFILE), or else to profile/.
+  void report() const;
 
  private:
   struct state;
