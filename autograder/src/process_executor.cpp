@@ -16,8 +16,8 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "ceilings.hpp"
 #include "channel.hpp"
+#include "lab/ceilings.hpp"
 
 namespace grading {
 namespace {
@@ -288,11 +288,11 @@ answer process_executor::run(const lab::request& what, const std::function<void(
     if (auto instead = wait_for([&] { return gate.ready.load() > 1 || gate.done.load() != 0; }, false, deadline))
       return *instead;
   }
-  const double waited = waited_by(program_), start = raw_seconds();
+  const double waited = waited_by(program_), start = lab::raw_seconds();
   gate.go.store(on_device ? 2 : 1);
   thaw(program_);
   if (auto instead = wait_for([&] { return gate.done.load() != 0; }, true, deadline)) return *instead;
-  const double seconds = raw_seconds() - start;
+  const double seconds = lab::raw_seconds() - start;
   if (!freeze(program_)) return ended();
   const double waited_in_it = waited_by(program_) - waited;
   if (!allowed_.trusted) take(bytes);
