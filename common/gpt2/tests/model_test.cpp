@@ -1,4 +1,4 @@
-// Configurations, checkpoints and LLM-Eigen on the CPU.
+// Configurations, checkpoints, LLM-Eigen on the CPU, tokens and text.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "gpt2/pass.hpp"
+#include "gpt2/text.hpp"
 
 namespace {
 
@@ -205,6 +205,117 @@ TEST(EigenPass, UsesEveryWeight) {
     // A bias of all keys changes no softmax, but element 5 is of the queries.
     EXPECT_NE(other->logits(), before) << which;
   }
+}
+
+// ---- text
+// ---------------------------------------------------------------------------------------------------------------
+
+/// All bytes, and what GPT-2's first merges make: " t" (256), " a", "he", "in", "re", "on", " the", "er", ...
+struct vocabulary {
+  std::vector<std::pair<std::string, std::string>> merges{{" ", "t"}, {" ", "a"},  {"h", "e"},   {"i", "n"},
+                                                          {"r", "e"}, {"o", "n"},  {" t", "he"}, {"e", "r"},
+                                                          {"l", "l"}, {"he", "ll"}};
+  std::vector<std::string> words;
+  vocabulary() {
+    for (int b = 0; b < 256; ++b) words.emplace_back(1, static_cast<char>(b));
+    for (const auto& [left, right] : merges) words.push_back(left + right);
+  }
+  static std::string shown(const std::string& bytes) {
+    std::string text;
+    for (const char c : bytes) {
+      const auto b = static_cast<unsigned char>(c);
+      const auto seen = [](int v) { return (v >= '!' && v <= '~') || (v >= 0xA1 && v <= 0xAC) || v >= 0xAE; };
+      int point = b;
+      if (!seen(b)) {
+        point = 256;
+        for (int k = 0; k < b; ++k) point += !seen(k);
+      }
+      if (point < 0x80)
+        text += static_cast<char>(point);
+      else
+        (text += static_cast<char>(0xC0 | point >> 6)) += static_cast<char>(0x80 | (point & 63));
+    }
+    return text;
+  }
+  std::string vocab_json() const {
+    nlohmann::json json;
+    for (std::size_t i = 0; i < words.size(); ++i) json[shown(words[i])] = i;
+    json["<|endoftext|>"] = words.size();
+    return json.dump();
+  }
+  std::string merges_txt() const {
+    std::string text = "#version: 0.2\n";
+    for (const auto& [left, right] : merges) text += shown(left) + " " + shown(right) + "\n";
+    return text;
+  }
+  std::vector<std::byte> llmc() const {
+    std::vector<std::uint32_t> header(256);
+    header[0] = 20240328, header[1] = 2, header[2] = static_cast<std::uint32_t>(words.size() + 1);
+    header[3] = static_cast<std::uint32_t>(words.size());
+    std::string text(reinterpret_cast<const char*>(header.data()), 1024);
+    for (const std::string& w : words) (text += static_cast<char>(w.size())) += w;
+    text += '\x0d';
+    text += "<|endoftext|>";
+    std::vector<std::byte> bytes(text.size());
+    std::memcpy(bytes.data(), text.data(), text.size());
+    return bytes;
+  }
+};
+
+TEST(Tokenizer, SplitsAndJoinsAsGpt2Does) {
+  const vocabulary v;
+  for (const tokenizer& t :
+       {tokenizer::from_vocabulary(v.vocab_json(), v.merges_txt(), "f"), tokenizer::from_llmc(v.llmc(), "f")}) {
+    EXPECT_EQ(t.size(), 267);
+    EXPECT_EQ(t.encode(" the hello"), (std::vector<int>{262, ' ', 265, 'o'}));
+    EXPECT_EQ(t.encode("on  the"), (std::vector<int>{261, ' ', 262})) << "of two spaces the second is the word's";
+    EXPECT_EQ(t.encode("he<|endoftext|>in"), (std::vector<int>{258, 266, 259}));
+    EXPECT_EQ(t.encode("ll'll"), (std::vector<int>{264, '\'', 264})) << "'ll is a word of its own";
+    EXPECT_EQ(t.encode("i1n"), (std::vector<int>{'i', '1', 'n'})) << "a number is no letter";
+    for (const std::string text : {"", " ", "\n\n a \t b ", "naïve 東京 2026年, it's 3½ €!", "\xff\xfe broken \xc3"})
+      EXPECT_EQ(t.decode(t.encode(text)), text);
+    EXPECT_NE(error_of([&] { t.decode(std::vector{267}); }).find("none of the tokenizer's"), std::string::npos);
+  }
+}
+
+TEST(Tokenizer, SaysWhatIsWrong) {
+  const vocabulary v;
+  EXPECT_NE(error_of([] { tokenizer("/nowhere"); }).find("vocab.json"), std::string::npos);
+  EXPECT_NE(error_of([&] { tokenizer::from_vocabulary("{", v.merges_txt(), "f"); }).find("JSON"), std::string::npos);
+  EXPECT_NE(error_of([&] { tokenizer::from_vocabulary("{}", "", "f"); }).find("byte 0"), std::string::npos);
+  EXPECT_NE(error_of([&] { tokenizer::from_vocabulary(v.vocab_json(), "x y\n", "f"); }).find("of one model"),
+            std::string::npos);
+  const auto file = v.llmc();
+  EXPECT_NE(error_of([&] { tokenizer::from_llmc(std::span(file).first(file.size() - 1), "f"); }).find("truncated"),
+            std::string::npos);
+  std::mt19937 random(7);  // NOLINT(cert-msc51-cpp): the same in each run
+  for (int trial = 0; trial < 500; ++trial) {
+    auto bad = file;
+    for (int k = 0; k < 3; ++k) bad[random() % (trial % 2 ? 16 : bad.size())] = static_cast<std::byte>(random());
+    try {
+      tokenizer::from_llmc(bad, "f");
+    } catch (const model_error&) {
+      continue;
+    }
+  }
+}
+
+TEST(Generate, TakesTheLikeliestOrDraws) {
+  const checkpoint model = random_checkpoint(config_named("tiny"), 11);
+  const auto pass = make_eigen_on_cpu(model);
+  const std::vector<int> greedy = generate(*pass, model.config, {5, 6}, 8, {});
+  ASSERT_EQ(greedy.size(), 10u);
+  for (std::size_t n = 2; n < greedy.size(); ++n) {  // as float64 has it, computed without what comes later
+    const std::vector<int> before(greedy.begin(), greedy.begin() + static_cast<std::ptrdiff_t>(n));
+    const auto all = reference_logits(model, before, 1, static_cast<int>(n));
+    const auto last = all.end() - model.config.vocabulary;
+    EXPECT_EQ(greedy[n], std::max_element(last, all.end()) - last);
+  }
+  const auto drawn = [&](sampling how) { return generate(*pass, model.config, {5, 6}, 20, how); };
+  EXPECT_EQ(drawn({.temperature = 1, .seed = 3}), drawn({.temperature = 1, .seed = 3}));
+  EXPECT_NE(drawn({.temperature = 1, .seed = 3}), drawn({.temperature = 1, .seed = 4}));
+  EXPECT_EQ(drawn({.temperature = 1, .top = 1}), drawn({}));
+  EXPECT_NE(error_of([&] { generate(*pass, model.config, {5}, 64, {}); }).find("context"), std::string::npos);
 }
 
 }  // namespace
