@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <optional>
@@ -67,7 +68,8 @@ void time_passes(const options& o, pass& with, const checkpoint& model) {
 void write_text(const options& o, pass& with, const checkpoint& model) {
   std::optional<tokenizer> words;
   if (!o.tokenizer.empty() || !o.prompt.empty())
-    words.emplace(!o.tokenizer.empty() ? o.tokenizer : std::filesystem::path(o.checkpoint).parent_path().string());
+    words.emplace(!o.tokenizer.empty() ? std::filesystem::path(o.tokenizer)
+                                       : std::filesystem::absolute(o.checkpoint).parent_path());
   std::vector<int> tokens = o.tokens;
   if (!o.prompt.empty()) tokens = words->encode(o.prompt);
   if (tokens.empty())

@@ -37,7 +37,7 @@ blocks = ["embedding", "LayerNorm 1", "attention", "residual 1", "LayerNorm 2", 
 
 
 def say(text):
-    print(f"[{time.monotonic() - began:5.0f} s] {text}", flush=True)
+    print(f"@ {time.monotonic() - began:4.0f} s  {text}", flush=True)
 
 
 def checked(failed):
@@ -87,7 +87,7 @@ def transformers_model(checkpoint):
     context, vocabulary, layers, heads, channels, padded = (int(header[i]) for i in (2, 3, 4, 5, 6, 7))
     model = transformers.GPT2LMHeadModel(transformers.GPT2Config(
         vocab_size=vocabulary, n_positions=context, n_embd=channels, n_layer=layers, n_head=heads,
-        resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, use_cache=False, attn_implementation="sdpa"))
+        resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, use_cache=False))
     weights = numpy.fromfile(checkpoint, dtype=numpy.float32, offset=1024)
     at = 0
 
@@ -116,8 +116,7 @@ def transformers_model(checkpoint):
 
 
 def allow_tf32(allowed):
-    torch.backends.cuda.matmul.allow_tf32 = allowed
-    torch.backends.cudnn.allow_tf32 = allowed
+    torch.set_float32_matmul_precision("high" if allowed else "highest")
 
 
 def logits_of(model, tokens):

@@ -2,7 +2,7 @@
 # Measures GPT-2 124M of lab 08 on this machine's GPU against PyTorch: gpt2.sh RESULTS_FOLDER
 #
 # Builds the passes, tests them against float64 on small models, and compares them with transformers (logits and times, in
-# one process, in turn: solution/08_gpt2/measure.py). Writes gpt2.json and gpt2.txt. BUILD names the build folder,
+# one process, in turn: solutions/08_gpt2/measure.py). Writes gpt2.json and gpt2.txt. BUILD names the build folder,
 # CMAKE_ARGS is passed on to cmake, PYTHON is one that has torch and transformers, LIMIT the seconds that the comparison may
 # take (260). Exits with 1 where something failed. The GPU's settings are left alone.
 set -u
@@ -32,5 +32,5 @@ step configure cmake -S "$root" -B "$build" -G Ninja ${CMAKE_ARGS:-} || exit 1
 step build cmake --build "$build" --target gpt2_module gpt2_test.solution.cuda || exit 1
 step test "$build/bin/gpt2_test.solution.cuda"
 step measure "${PYTHON:-python3}" "$root/solutions/08_gpt2/measure.py" "$build/bin/libgpt2_module.so" "$results/gpt2.json"
-grep '^\[' "$results/gpt2.txt" | grep -v '^\[ \|^\[=\|^\[-\|^\[[0-9]*/'
+sed -n 's/^@ //p' "$results/gpt2.txt"
 exit $failed
