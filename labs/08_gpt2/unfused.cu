@@ -24,7 +24,10 @@ __global__ void divide_by_deviation_kernel(float* x, int rows, int channels) {
   const int r = blockIdx.x * block_size + threadIdx.x;
   if (r >= rows) return;
   float squares = 0.0f;
-  for (int c = 0; c < channels; ++c) squares += x[r * channels + c] * x[r * channels + c];
+  for (int c = 0; c < channels; ++c) {
+    const float distance = x[r * channels + c];
+    squares += distance * distance;
+  }
   const float factor = rsqrtf(squares / channels + 1e-5f);
   for (int c = 0; c < channels; ++c) x[r * channels + c] *= factor;
 }
