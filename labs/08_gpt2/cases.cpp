@@ -349,9 +349,9 @@ test_case layer_norm(const std::string& entry, int64_t rows, int64_t channels) {
                                                           std::sqrt(variance + 1e-5) * static_cast<double>(weight[c]) +
                                                       static_cast<double>(bias[c]));
     }
-    // The mean of values near 100 is off by a few of their last places, 8e-6; that is divided by a deviation of 1.7,
-    // which takes 16 numbers to be sure of.
-    return lab::mismatch(outputs[0].as<float>(), want, {8e-5, 1e-5}, at(channels));
+    // One thread that adds up 4096 values near 100 is off by 1e-4 in their mean, which is divided by a deviation of 1.7
+    // and multiplied by weights of up to 2.5. For the deviation to be that it takes 16 numbers.
+    return lab::mismatch(outputs[0].as<float>(), want, {5e-4, 1e-5}, at(channels));
   };
   result.work.bytes = 8.0 * static_cast<double>(rows * channels);
   result.work.flops = 8.0 * static_cast<double>(rows * channels);
