@@ -106,7 +106,8 @@ box_builder::box_builder(const fs::path& recipe, fs::path cache, wall behind, bo
   }
   // What the staff calls and nobody else has is the contract.
   for (const std::string& name : wanted)
-    if (!there.contains(name) && !may_call(name) && !name.starts_with("_ZN3lab") && !is_library_symbol(name))
+    if (!there.contains(name) && !may_call(name) && !name.starts_with("_ZN3lab") && !name.starts_with("_ZN4gpt2") &&
+        !is_library_symbol(name))
       contract_.push_back(name);
   for (const char* key : {"cpp", "cu"}) tools_ += fmt::format("{} ", fmt::join(recipe_.at(key), " "));
   for (const std::string& path : recipe_.at("readable"))
