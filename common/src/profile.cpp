@@ -285,6 +285,13 @@ std::vector<profile::row> profile_contents::rows() const {
   return sorted;
 }
 
+profile_contents profile_contents::part(bool with_device) const {
+  profile_contents some = *this;
+  std::erase_if(some.recordings, [&](const recording& r) { return r.device.activities.empty() == with_device; });
+  if (!with_device) some.device.clear();
+  return some;
+}
+
 struct profile::state {
   std::vector<std::string> metrics;
   profile_contents contents;
@@ -371,11 +378,11 @@ void profile::report() const {
   for (const auto& [file, use] : {std::pair{"table.txt", "this table"},
                                   {"profile.json", "all of it, for scripts"},
                                   {"trace.json", "the timeline: open it at ui.perfetto.dev or chrome://tracing"},
-                                  {"roofline.svg", "the roofline"}})
-    std::cout << (std::filesystem::exists(directory / file)
-                      ? (directory / file).string() + "  " + use
-                      : std::string("no roofline: gnuplot is missing (package gnuplot-nox), or there is no roof"))
-              << '\n';
+                                  {"roofline.svg", "the roofline"},
+                                  {"roofline_host.svg", "the roofline of what ran on the processor"}})
+    if (std::filesystem::exists(directory / file)) std::cout << (directory / file).string() << "  " << use << '\n';
+  if (!std::filesystem::exists(directory / "roofline.svg"))
+    std::cout << "no roofline: gnuplot is missing (package gnuplot-nox), or no roof was measured\n";
   std::cout.flush();
 }
 
@@ -391,7 +398,10 @@ void write_profile(const profile_contents& what, const std::filesystem::path& di
   put("table.txt", table_of(what));
   put("profile.json", json_of(what));
   put("trace.json", trace_of(what));
-  if (const std::string svg = roofline_svg_of(what); !svg.empty()) put("roofline.svg", svg);
+  for (const char* old : {"roofline.svg", "roofline_host.svg"}) std::filesystem::remove(directory / old, failed);
+  const std::string of_device = roofline_svg_of(what.part(true)), of_host = roofline_svg_of(what.part(false));
+  if (!of_device.empty()) put("roofline.svg", of_device);
+  if (!of_host.empty()) put(of_device.empty() ? "roofline.svg" : "roofline_host.svg", of_host);
 }
 
 }  // namespace lab

@@ -147,6 +147,12 @@ int run_of(const recording& rec, const activity& a) {
   return a.segment < 0 ? -1 : rec.segments[static_cast<std::size_t>(a.segment)];
 }
 
+/// Ours where the call is in a range, else the system's.
+std::uint64_t thread_of(const recording& rec, const activity& call) {
+  const int run = run_of(rec, call);
+  return run < 0 ? call.lane : static_cast<std::uint64_t>(rec.runs[static_cast<std::size_t>(run)].thread);
+}
+
 /// Kernels, copies and fills by name and range, the longest first.
 std::vector<kernel_sum> kernels_of(const profile_contents& what) {
   std::map<std::pair<std::string, std::string>, kernel_sum> by;
@@ -180,9 +186,11 @@ std::string without_arguments(std::string name) {
 
 }  // namespace
 
-std::string table_of(const profile_contents& what) {
+namespace {
+
+std::string table_of_part(const profile_contents& what) {
   const std::vector<profile::row> rows = what.rows();
-  if (rows.empty()) return "nothing was profiled: call lab::profile::run\n";
+  if (rows.empty()) return "";
   const bool device = !what.device.empty();
   double whole = 0;
   for (const profile::row& r : rows)
@@ -298,6 +306,15 @@ std::string table_of(const profile_contents& what) {
     out += wrapped(
         fmt::format("roofs, {}: {}", what.modelled ? "modelled" : "measured in this run", rates_text(what.on_device)));
   if (undeclared) out += "* of what was counted: the range declares no work\n";
+  return out;
+}
+
+}  // namespace
+
+std::string table_of(const profile_contents& what) {
+  const std::string device = table_of_part(what.part(true)), host = table_of_part(what.part(false));
+  if (device.empty() && host.empty()) return "nothing was profiled: call lab::profile::run\n";
+  std::string out = device + (device.empty() || host.empty() ? "" : "\n") + host;
   for (const std::string& note : what.notes) out += wrapped("note: " + note);
   return out;
 }
@@ -341,7 +358,9 @@ std::string json_of(const profile_contents& what) {
 
 std::string trace_of(const profile_contents& what) {
   constexpr int host = 1, device = 2;
-  constexpr std::uint64_t ranges_lane = 0;  // streams are shown from 1 on
+  // Beside each stream its ranges: those of two streams may overlap as a stream's own never do.
+  const auto lane_of = [](std::uint64_t stream) { return 2 * stream + 1; };
+  const auto ranges_beside = [](std::uint64_t stream) { return 2 * stream; };
   json events = json::array();
   const auto name = [&](const char* what_for, int process, std::uint64_t thread, const std::string& text) {
     events.push_back({{"ph", "M"}, {"name", what_for}, {"pid", process}, {"tid", thread}, {"args", {{"name", text}}}});
@@ -367,8 +386,8 @@ std::string trace_of(const profile_contents& what) {
   };
   std::set<std::uint64_t> threads, streams;
   for (const recording& rec : what.recordings) {
-    // Where on the device a range was: from its first kernel's beginning to its last one's end.
-    std::map<int, std::pair<nanoseconds, nanoseconds>> spans;
+    // Where in a stream a range was: from its first kernel's beginning to its last one's end.
+    std::map<std::pair<int, std::uint64_t>, std::pair<nanoseconds, nanoseconds>> spans;
     std::map<std::uint32_t, const activity*> calls;
     for (const activity& a : rec.device.activities)
       if (a.what == activity::kind::call && a.correlation != 0) calls[a.correlation] = &a;
@@ -376,8 +395,8 @@ std::string trace_of(const profile_contents& what) {
       const int run = run_of(rec, a);
       json arguments = {{"range", path_of(rec, run)}};
       if (a.what == activity::kind::call) {
-        threads.insert(a.lane);
-        event(a.name, "call", host, a.lane, a.begin, a.end, std::move(arguments));
+        threads.insert(thread_of(rec, a));
+        event(a.name, "call", host, thread_of(rec, a), a.begin, a.end, std::move(arguments));
         continue;
       }
       if (a.what == activity::kind::kernel) {
@@ -390,7 +409,7 @@ std::string trace_of(const profile_contents& what) {
                              : a.what == activity::kind::copy ? "copy"
                                                               : "fill";
       streams.insert(a.lane);
-      event(without_arguments(a.name), category, device, a.lane + 1, a.begin, a.end, std::move(arguments));
+      event(without_arguments(a.name), category, device, lane_of(a.lane), a.begin, a.end, std::move(arguments));
       if (const auto call = calls.find(a.correlation); a.correlation != 0 && call != calls.end()) {
         const auto arrow = [&](const char* phase, int process, std::uint64_t thread, nanoseconds at) {
           json flow = {{"ph", phase},
@@ -403,11 +422,11 @@ std::string trace_of(const profile_contents& what) {
           if (*phase == 'f') flow["bp"] = "e";
           events.push_back(std::move(flow));
         };
-        arrow("s", host, call->second->lane, call->second->begin);
-        arrow("f", device, a.lane + 1, a.begin);
+        arrow("s", host, thread_of(rec, *call->second), call->second->begin);
+        arrow("f", device, lane_of(a.lane), a.begin);
       }
       for (int r = run; r >= 0; r = rec.runs[static_cast<std::size_t>(r)].parent) {
-        const auto [span, fresh] = spans.try_emplace(r, a.begin, a.end);
+        const auto [span, fresh] = spans.try_emplace({r, a.lane}, a.begin, a.end);
         if (!fresh) span->second = {std::min(span->second.first, a.begin), std::max(span->second.second, a.end)};
       }
     }
@@ -418,16 +437,18 @@ std::string trace_of(const profile_contents& what) {
       event(r.name, "range", host, thread, r.begin, r.end,
             {{"path", path_of(rec, static_cast<int>(i))}, {"flops", r.declared.flops}, {"bytes", r.declared.bytes}});
     }
-    for (const auto& [run, span] : spans)
-      event(rec.runs[static_cast<std::size_t>(run)].name, "range", device, ranges_lane, span.first, span.second,
-            {{"path", path_of(rec, run)}});
+    for (const auto& [where, span] : spans)
+      event(rec.runs[static_cast<std::size_t>(where.first)].name, "range", device, ranges_beside(where.second),
+            span.first, span.second, {{"path", path_of(rec, where.first)}});
   }
   name("process_name", host, 0, "host");
   for (const std::uint64_t t : threads) name("thread_name", host, t, fmt::format("thread {}", t));
   if (!what.device.empty()) {
     name("process_name", device, 0, what.device + (what.modelled ? " (modelled times)" : ""));
-    name("thread_name", device, ranges_lane, "ranges");
-    for (const std::uint64_t s : streams) name("thread_name", device, s + 1, fmt::format("stream {}", s));
+    for (const std::uint64_t s : streams) {
+      name("thread_name", device, ranges_beside(s), fmt::format("stream {}: ranges", s));
+      name("thread_name", device, lane_of(s), fmt::format("stream {}", s));
+    }
   }
   return json{{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}}.dump(-1, ' ', false,
                                                                                   json::error_handler_t::replace) +
@@ -463,7 +484,7 @@ std::string roofline_svg_of(const profile_contents& what) {
   constexpr double least = 0.03, most = 3000;  // FLOP per byte; what computes nothing is drawn at the left edge
   const bool device = !what.device.empty();
   const roofs& r = device ? what.on_device : what.processor;
-  if (r.bytes_per_second.empty() || r.flops_per_second.empty()) return "";
+  if (what.recordings.empty() || r.bytes_per_second.empty() || r.flops_per_second.empty()) return "";
   std::vector<point> cold, warm, measured;
   double lowest = 1e30, highest = 0, fastest = 0;
   for (const auto& [name, rate] : r.bytes_per_second) highest = std::max(highest, 1e-9 * rate);
