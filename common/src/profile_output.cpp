@@ -37,6 +37,7 @@ std::string short_number(double value) {
 }
 
 std::string percent(double fraction) { return fmt::format("{:.1f}%", 100 * fraction); }
+std::string share_of(double part, double whole) { return part > 0 && whole > 0 ? percent(part / whole) : "-"; }
 
 double value_of(const metric_values& metrics, std::initializer_list<const char*> names) {
   double sum = 0;
@@ -211,13 +212,13 @@ std::string table_of_part(const profile_contents& what) {
   for (const profile::row& r : rows) {
     const double seconds = device ? r.device_seconds : r.host_seconds;
     names.push_back(shown(r.path));
-    share.cells.push_back(whole > 0 && seconds > 0 ? percent(seconds / whole) : "-");
+    share.cells.push_back(share_of(seconds, whole));
     self.cells.push_back(time_text(device ? r.device_self_seconds : r.host_self_seconds));
     total.cells.push_back(time_text(seconds));
     mean.cells.push_back(time_text(seconds / r.calls));
     calls.cells.push_back(std::to_string(r.calls));
     launches.cells.push_back(std::to_string(r.launches));
-    const bool declared = r.bound_seconds > 0;
+    const bool declared = r.declared.flops > 0 || r.declared.bytes > 0;
     const double f = declared ? r.declared.flops : counted_flops(r.metrics);
     const double b = declared ? r.declared.bytes : dram_bytes(r.metrics);
     undeclared = undeclared || (!declared && seconds > 0 && f + b > 0);
@@ -226,7 +227,7 @@ std::string table_of_part(const profile_contents& what) {
     };
     flops.cells.push_back(rate(f));
     bytes.cells.push_back(rate(b));
-    roof.cells.push_back(declared && seconds > 0 ? percent(r.bound_seconds / seconds) : "-");
+    roof.cells.push_back(share_of(r.bound_seconds.cold, seconds));
   }
   std::vector<column> columns{share, self, total, mean, calls};
   if (device) columns.push_back(launches);
@@ -271,14 +272,41 @@ std::string table_of_part(const profile_contents& what) {
   });
   count("loads", 8, sum(loads));
   count("stores", 8, sum(stores));
-  count("ld sect", 8, sum({"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"}));
-  count("st sect", 8, sum({"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"}));
   count("instr", 8, sum({"instructions"}));
   count("cycles", 8, sum({"cycles"}));
   count("misses", 8, sum({"cache_misses"}));
   if (columns.size() > before) {
-    while (columns.size() > 10) columns.pop_back();  // the JSON has them all
-    out += "\n" + laid_out("counted", names, columns);
+    count("ld sect", 8, sum({"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"}));
+    count("st sect", 8, sum({"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"}));
+    column warps{"warps/SM", 9, {}};
+    bool any = false;
+    for (const profile::row& r : rows) {
+      const double cycles = value_of(r.metrics, {"sm__cycles_active.sum"});
+      any = any || cycles > 0;
+      warps.cells.push_back(cycles > 0 ? fmt::format("{:.1f}", value_of(r.metrics, {"sm__warps_active.sum"}) / cycles)
+                                       : "-");
+    }
+    if (any) columns.push_back(std::move(warps));
+  }
+  for (const auto& [title, which] : {std::pair{"if warm", &decltype(profile::row::bound_seconds)::warm},
+                                     {"measured", &decltype(profile::row::bound_seconds)::measured}}) {
+    column c{title, 9, {}};
+    bool any = false;
+    for (const profile::row& r : rows) {
+      c.cells.push_back(share_of(r.bound_seconds.*which, device ? r.device_seconds : r.host_seconds));
+      any = any || c.cells.back() != "-";
+    }
+    if (any) columns.push_back(std::move(c));
+  }
+  constexpr std::size_t widest = 74;  // what is left is for the name
+  for (std::size_t from = 0; from < columns.size();) {
+    std::size_t to = from;
+    for (std::size_t taken = 0; to < columns.size() && taken + columns[to].width <= widest; ++to)
+      taken += columns[to].width;
+    out += "\n" + laid_out(from == 0 ? "counted" : "and", names,
+                           {columns.begin() + static_cast<std::ptrdiff_t>(from),
+                            columns.begin() + static_cast<std::ptrdiff_t>(to)});
+    from = to;
   }
 
   if (device) {
@@ -305,6 +333,11 @@ std::string table_of_part(const profile_contents& what) {
   if (device && !what.on_device.bytes_per_second.empty())
     out += wrapped(
         fmt::format("roofs, {}: {}", what.modelled ? "modelled" : "measured in this run", rates_text(what.on_device)));
+  const bool roofs_known = !(device ? what.on_device : what.processor).bytes_per_second.empty();
+  if (roofs_known && std::any_of(rows.begin(), rows.end(), [](const auto& r) { return r.bound_seconds.cold > 0; }))
+    out += wrapped(fmt::format(
+        "of roof: the time that the declared work takes at best, of the time it took; each byte once through DRAM{}{}",
+        device ? " (if warm: through L2" : "", device ? "; measured: the bytes that were counted)" : ""));
   if (undeclared) out += "* of what was counted: the range declares no work\n";
   return out;
 }
@@ -335,17 +368,19 @@ std::string json_of(const profile_contents& what) {
   put_roofs("device", what.on_device);
   out["ranges"] = json::array();
   for (const profile::row& r : what.rows())
-    out["ranges"].push_back({{"path", r.path},
-                             {"calls", r.calls},
-                             {"host_seconds", r.host_seconds},
-                             {"host_self_seconds", r.host_self_seconds},
-                             {"device_seconds", r.device_seconds},
-                             {"device_self_seconds", r.device_self_seconds},
-                             {"launches", r.launches},
-                             {"launches_self", r.launches_self},
-                             {"declared", {{"flops", r.declared.flops}, {"bytes", r.declared.bytes}}},
-                             {"bound_seconds", r.bound_seconds},
-                             {"metrics", r.metrics}});
+    out["ranges"].push_back(
+        {{"path", r.path},
+         {"calls", r.calls},
+         {"host_seconds", r.host_seconds},
+         {"host_self_seconds", r.host_self_seconds},
+         {"device_seconds", r.device_seconds},
+         {"device_self_seconds", r.device_self_seconds},
+         {"launches", r.launches},
+         {"launches_self", r.launches_self},
+         {"declared", {{"flops", r.declared.flops}, {"bytes", r.declared.bytes}}},
+         {"bound_seconds",
+          {{"cold", r.bound_seconds.cold}, {"warm", r.bound_seconds.warm}, {"measured", r.bound_seconds.measured}}},
+         {"metrics", r.metrics}});
   out["kernels"] = json::array();
   for (const kernel_sum& k : kernels_of(what))
     out["kernels"].push_back({{"name", k.name}, {"range", k.path}, {"launches", k.launches}, {"seconds", k.seconds}});
