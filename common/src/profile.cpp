@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <iomanip>
 #include <iostream>
 #include <mutex>
 #include <numeric>
@@ -390,7 +391,10 @@ void profile::report() const {
                                   {"trace.json", "the timeline: open it at ui.perfetto.dev or chrome://tracing"},
                                   {"roofline.svg", "the roofline"},
                                   {"roofline_host.svg", "the roofline of what ran on the processor"}})
-    if (std::filesystem::exists(directory / file)) std::cout << (directory / file).string() << "  " << use << '\n';
+    if (std::filesystem::exists(directory / file)) {
+      std::cout << std::left << std::setw(static_cast<int>(directory.string().size()) + 20)
+                << (directory / file).string() << use << '\n';
+    }
   if (!std::filesystem::exists(directory / "roofline.svg"))
     std::cout << "no roofline: gnuplot is missing (package gnuplot-nox), or no roof was measured\n";
   std::cout.flush();
