@@ -287,6 +287,8 @@ std::string table_of_part(const profile_contents& what) {
                                        : "-");
     }
     if (any) columns.push_back(std::move(warps));
+  } else {
+    columns.clear();  // the times stand above
   }
   for (const auto& [title, which] : {std::pair{"if warm", &decltype(profile::row::bound_seconds)::warm},
                                      {"measured", &decltype(profile::row::bound_seconds)::measured}}) {
@@ -296,7 +298,7 @@ std::string table_of_part(const profile_contents& what) {
       c.cells.push_back(share_of(r.bound_seconds.*which, device ? r.device_seconds : r.host_seconds));
       any = any || c.cells.back() != "-";
     }
-    if (any) columns.push_back(std::move(c));
+    if (any && !columns.empty()) columns.push_back(std::move(c));
   }
   constexpr std::size_t widest = 74;  // what is left is for the name
   for (std::size_t from = 0; from < columns.size();) {
@@ -338,6 +340,13 @@ std::string table_of_part(const profile_contents& what) {
     out += wrapped(fmt::format(
         "of roof: the time that the declared work takes at best, of the time it took; each byte once through DRAM{}{}",
         device ? " (if warm: through L2" : "", device ? "; measured: the bytes that were counted)" : ""));
+  if (std::any_of(rows.begin(), rows.end(), [&](const auto& r) {
+        return r.bound_seconds.cold > 1.02 * (device ? r.device_seconds : r.host_seconds);
+      }))
+    out += wrapped(
+        "more than 100%: what the range works on was still in a cache, it does less than it declares, or something "
+        "else "
+        "ran while the roofs were measured");
   if (undeclared) out += "* of what was counted: the range declares no work\n";
   return out;
 }
