@@ -167,6 +167,7 @@ const std::vector<std::string>& profile_metrics() {
       "smsp__sass_data_bytes_mem_global_op_ld.sum",
       "smsp__sass_data_bytes_mem_global_op_st.sum",
       "smsp__sass_data_bytes_mem_global_op_ldgsts.sum",
+      "l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum",  // and what the copy engine of an SM brings
   };
   return names;
 }

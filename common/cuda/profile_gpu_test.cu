@@ -12,9 +12,16 @@
 
 namespace {
 
-__global__ void spin(long long cycles) {
-  const long long start = clock64();
-  while (clock64() - start < cycles) {
+__device__ unsigned long long nanoseconds_now() {
+  unsigned long long now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+/// As long at any clock: counters are read at others.
+__global__ void spin(unsigned long long nanoseconds) {
+  const unsigned long long start = nanoseconds_now();
+  while (nanoseconds_now() - start < nanoseconds) {
   }
 }
 
@@ -76,14 +83,14 @@ TEST_F(ProfileGpu, ACopyOf4GiBReadsAndWritesThemInDram) {
 }
 
 TEST_F(ProfileGpu, TimeIsThatOfEvents) {
-  constexpr long long cycles = 20'000'000;
+  constexpr unsigned long long duration = 10'000'000;
   const lab::stream where;
   lab::event start, stop;
   double seconds = 0;
   lab::profile p;
   p.run("spin", [&] {
     start.record(where);
-    spin<<<1, 32, 0, where.get()>>>(cycles);
+    spin<<<1, 32, 0, where.get()>>>(duration);
     stop.record(where);
     seconds = stop.seconds_since(start);
   });
@@ -92,13 +99,13 @@ TEST_F(ProfileGpu, TimeIsThatOfEvents) {
 }
 
 TEST_F(ProfileGpu, StreamsSideBySideAreCountedOnce) {
-  constexpr long long cycles = 20'000'000;
+  constexpr unsigned long long duration = 10'000'000;
   const lab::stream one, two;
   lab::profile p;
   p.run("both", [&] {
     for (const auto* s : {&one, &two}) {
       const lab::range here(s == &one ? "one" : "two");
-      spin<<<1, 32, 0, s->get()>>>(cycles);
+      spin<<<1, 32, 0, s->get()>>>(duration);
     }
     one.synchronize();
     two.synchronize();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <iomanip>
 #include <iostream>
 #include <mutex>
 #include <numeric>
@@ -201,13 +202,23 @@ double value_of(const metric_values& metrics, const std::string& name) {
   return found == metrics.end() ? 0.0 : found->second;
 }
 
-/// The roof that the range's own operations have: tensor cores where it uses them.
-double bound_of(const profile::row& r, const roofs& on) {
+void bound(profile::row& r, const roofs& on) {
+  if (on.flops_per_second.empty() || on.bytes_per_second.empty()) return;
+  // The roof of the operations that the range has: tensor cores where it uses them.
   std::string_view unit = "FP32";
   if (value_of(r.metrics, "sm__ops_path_tensor_src_tf32_dst_fp32.sum") > 0) unit = "TF32 tensor";
   if (value_of(r.metrics, "sm__ops_path_tensor_src_bf16_dst_fp32.sum") > 0) unit = "bf16 tensor";
-  const double flops = rate_named(on.flops_per_second, unit), bytes = rate_named(on.bytes_per_second, "");
-  return std::max(flops > 0 ? r.declared.flops / flops : 0.0, bytes > 0 ? r.declared.bytes / bytes : 0.0);
+  const double arithmetic = r.declared.flops / rate_named(on.flops_per_second, unit);
+  const double dram = on.bytes_per_second.front().second, cache = on.bytes_per_second.back().second;
+  if (r.declared.flops > 0 || r.declared.bytes > 0)
+    r.bound_seconds = {std::max(arithmetic, r.declared.bytes / dram), std::max(arithmetic, r.declared.bytes / cache),
+                       0};
+  const double through_dram =
+      value_of(r.metrics, "dram__bytes_read.sum") + value_of(r.metrics, "dram__bytes_write.sum");
+  const double through_l2 =
+      32 * (value_of(r.metrics, "lts__t_sectors_op_read.sum") + value_of(r.metrics, "lts__t_sectors_op_write.sum"));
+  if (through_dram > 0 || through_l2 > 0)
+    r.bound_seconds.measured = std::max({arithmetic, through_dram / dram, through_l2 / cache});
 }
 
 }  // namespace
@@ -275,7 +286,7 @@ std::vector<profile::row> profile_contents::rows() const {
   std::vector<profile::row> sorted;
   sorted.reserve(by_path.size());
   for (auto& [path, r] : by_path) {
-    r.bound_seconds = bound_of(r, r.device_seconds > 0 ? on_device : processor);
+    bound(r, r.device_seconds > 0 ? on_device : processor);
     sorted.push_back(std::move(r));
   }
   const bool by_device = std::any_of(sorted.begin(), sorted.end(), [](const auto& r) { return r.device_seconds > 0; });
@@ -283,6 +294,13 @@ std::vector<profile::row> profile_contents::rows() const {
     return by_device ? a.device_seconds > b.device_seconds : a.host_seconds > b.host_seconds;
   });
   return sorted;
+}
+
+profile_contents profile_contents::part(bool with_device) const {
+  profile_contents some = *this;
+  std::erase_if(some.recordings, [&](const recording& r) { return r.device.activities.empty() == with_device; });
+  if (!with_device) some.device.clear();
+  return some;
 }
 
 struct profile::state {
@@ -371,11 +389,14 @@ void profile::report() const {
   for (const auto& [file, use] : {std::pair{"table.txt", "this table"},
                                   {"profile.json", "all of it, for scripts"},
                                   {"trace.json", "the timeline: open it at ui.perfetto.dev or chrome://tracing"},
-                                  {"roofline.svg", "the roofline"}})
-    std::cout << (std::filesystem::exists(directory / file)
-                      ? (directory / file).string() + "  " + use
-                      : std::string("no roofline: gnuplot is missing (package gnuplot-nox), or there is no roof"))
-              << '\n';
+                                  {"roofline.svg", "the roofline"},
+                                  {"roofline_host.svg", "the roofline of what ran on the processor"}})
+    if (std::filesystem::exists(directory / file)) {
+      std::cout << std::left << std::setw(static_cast<int>(directory.string().size()) + 20)
+                << (directory / file).string() << use << '\n';
+    }
+  if (!std::filesystem::exists(directory / "roofline.svg"))
+    std::cout << "no roofline: gnuplot is missing (package gnuplot-nox), or no roof was measured\n";
   std::cout.flush();
 }
 
@@ -391,7 +412,10 @@ void write_profile(const profile_contents& what, const std::filesystem::path& di
   put("table.txt", table_of(what));
   put("profile.json", json_of(what));
   put("trace.json", trace_of(what));
-  if (const std::string svg = roofline_svg_of(what); !svg.empty()) put("roofline.svg", svg);
+  for (const char* old : {"roofline.svg", "roofline_host.svg"}) std::filesystem::remove(directory / old, failed);
+  const std::string of_device = roofline_svg_of(what.part(true)), of_host = roofline_svg_of(what.part(false));
+  if (!of_device.empty()) put("roofline.svg", of_device);
+  if (!of_host.empty()) put(of_device.empty() ? "roofline.svg" : "roofline_host.svg", of_host);
 }
 
 }  // namespace lab

@@ -37,6 +37,7 @@ std::string short_number(double value) {
 }
 
 std::string percent(double fraction) { return fmt::format("{:.1f}%", 100 * fraction); }
+std::string share_of(double part, double whole) { return part > 0 && whole > 0 ? percent(part / whole) : "-"; }
 
 double value_of(const metric_values& metrics, std::initializer_list<const char*> names) {
   double sum = 0;
@@ -147,6 +148,12 @@ int run_of(const recording& rec, const activity& a) {
   return a.segment < 0 ? -1 : rec.segments[static_cast<std::size_t>(a.segment)];
 }
 
+/// Ours where the call is in a range, else the system's.
+std::uint64_t thread_of(const recording& rec, const activity& call) {
+  const int run = run_of(rec, call);
+  return run < 0 ? call.lane : static_cast<std::uint64_t>(rec.runs[static_cast<std::size_t>(run)].thread);
+}
+
 /// Kernels, copies and fills by name and range, the longest first.
 std::vector<kernel_sum> kernels_of(const profile_contents& what) {
   std::map<std::pair<std::string, std::string>, kernel_sum> by;
@@ -180,9 +187,11 @@ std::string without_arguments(std::string name) {
 
 }  // namespace
 
-std::string table_of(const profile_contents& what) {
+namespace {
+
+std::string table_of_part(const profile_contents& what) {
   const std::vector<profile::row> rows = what.rows();
-  if (rows.empty()) return "nothing was profiled: call lab::profile::run\n";
+  if (rows.empty()) return "";
   const bool device = !what.device.empty();
   double whole = 0;
   for (const profile::row& r : rows)
@@ -203,13 +212,13 @@ std::string table_of(const profile_contents& what) {
   for (const profile::row& r : rows) {
     const double seconds = device ? r.device_seconds : r.host_seconds;
     names.push_back(shown(r.path));
-    share.cells.push_back(whole > 0 && seconds > 0 ? percent(seconds / whole) : "-");
+    share.cells.push_back(share_of(seconds, whole));
     self.cells.push_back(time_text(device ? r.device_self_seconds : r.host_self_seconds));
     total.cells.push_back(time_text(seconds));
     mean.cells.push_back(time_text(seconds / r.calls));
     calls.cells.push_back(std::to_string(r.calls));
     launches.cells.push_back(std::to_string(r.launches));
-    const bool declared = r.bound_seconds > 0;
+    const bool declared = r.declared.flops > 0 || r.declared.bytes > 0;
     const double f = declared ? r.declared.flops : counted_flops(r.metrics);
     const double b = declared ? r.declared.bytes : dram_bytes(r.metrics);
     undeclared = undeclared || (!declared && seconds > 0 && f + b > 0);
@@ -218,7 +227,7 @@ std::string table_of(const profile_contents& what) {
     };
     flops.cells.push_back(rate(f));
     bytes.cells.push_back(rate(b));
-    roof.cells.push_back(declared && seconds > 0 ? percent(r.bound_seconds / seconds) : "-");
+    roof.cells.push_back(share_of(r.bound_seconds.cold, seconds));
   }
   std::vector<column> columns{share, self, total, mean, calls};
   if (device) columns.push_back(launches);
@@ -263,14 +272,43 @@ std::string table_of(const profile_contents& what) {
   });
   count("loads", 8, sum(loads));
   count("stores", 8, sum(stores));
-  count("ld sect", 8, sum({"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"}));
-  count("st sect", 8, sum({"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"}));
   count("instr", 8, sum({"instructions"}));
   count("cycles", 8, sum({"cycles"}));
   count("misses", 8, sum({"cache_misses"}));
   if (columns.size() > before) {
-    while (columns.size() > 10) columns.pop_back();  // the JSON has them all
-    out += "\n" + laid_out("counted", names, columns);
+    count("ld sect", 8, sum({"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"}));
+    count("st sect", 8, sum({"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"}));
+    column warps{"warps/SM", 9, {}};
+    bool any = false;
+    for (const profile::row& r : rows) {
+      const double cycles = value_of(r.metrics, {"sm__cycles_active.sum"});
+      any = any || cycles > 0;
+      warps.cells.push_back(cycles > 0 ? fmt::format("{:.1f}", value_of(r.metrics, {"sm__warps_active.sum"}) / cycles)
+                                       : "-");
+    }
+    if (any) columns.push_back(std::move(warps));
+  } else {
+    columns.clear();  // the times stand above
+  }
+  for (const auto& [title, which] : {std::pair{"if warm", &decltype(profile::row::bound_seconds)::warm},
+                                     {"measured", &decltype(profile::row::bound_seconds)::measured}}) {
+    column c{title, 9, {}};
+    bool any = false;
+    for (const profile::row& r : rows) {
+      c.cells.push_back(share_of(r.bound_seconds.*which, device ? r.device_seconds : r.host_seconds));
+      any = any || c.cells.back() != "-";
+    }
+    if (any && !columns.empty()) columns.push_back(std::move(c));
+  }
+  constexpr std::size_t widest = 74;  // what is left is for the name
+  for (std::size_t from = 0; from < columns.size();) {
+    std::size_t to = from;
+    for (std::size_t taken = 0; to < columns.size() && taken + columns[to].width <= widest; ++to)
+      taken += columns[to].width;
+    out += "\n" + laid_out(from == 0 ? "counted" : "and", names,
+                           {columns.begin() + static_cast<std::ptrdiff_t>(from),
+                            columns.begin() + static_cast<std::ptrdiff_t>(to)});
+    from = to;
   }
 
   if (device) {
@@ -297,7 +335,28 @@ std::string table_of(const profile_contents& what) {
   if (device && !what.on_device.bytes_per_second.empty())
     out += wrapped(
         fmt::format("roofs, {}: {}", what.modelled ? "modelled" : "measured in this run", rates_text(what.on_device)));
+  const bool roofs_known = !(device ? what.on_device : what.processor).bytes_per_second.empty();
+  if (roofs_known && std::any_of(rows.begin(), rows.end(), [](const auto& r) { return r.bound_seconds.cold > 0; }))
+    out += wrapped(fmt::format(
+        "of roof: the time that the declared work takes at best, of the time it took; each byte once through DRAM{}{}",
+        device ? " (if warm: through L2" : "", device ? "; measured: the bytes that were counted)" : ""));
+  if (std::any_of(rows.begin(), rows.end(), [&](const auto& r) {
+        return r.bound_seconds.cold > 1.02 * (device ? r.device_seconds : r.host_seconds);
+      }))
+    out += wrapped(
+        "more than 100%: what the range works on was still in a cache, it does less than it declares, or something "
+        "else "
+        "ran while the roofs were measured");
   if (undeclared) out += "* of what was counted: the range declares no work\n";
+  return out;
+}
+
+}  // namespace
+
+std::string table_of(const profile_contents& what) {
+  const std::string device = table_of_part(what.part(true)), host = table_of_part(what.part(false));
+  if (device.empty() && host.empty()) return "nothing was profiled: call lab::profile::run\n";
+  std::string out = device + (device.empty() || host.empty() ? "" : "\n") + host;
   for (const std::string& note : what.notes) out += wrapped("note: " + note);
   return out;
 }
@@ -318,17 +377,19 @@ std::string json_of(const profile_contents& what) {
   put_roofs("device", what.on_device);
   out["ranges"] = json::array();
   for (const profile::row& r : what.rows())
-    out["ranges"].push_back({{"path", r.path},
-                             {"calls", r.calls},
-                             {"host_seconds", r.host_seconds},
-                             {"host_self_seconds", r.host_self_seconds},
-                             {"device_seconds", r.device_seconds},
-                             {"device_self_seconds", r.device_self_seconds},
-                             {"launches", r.launches},
-                             {"launches_self", r.launches_self},
-                             {"declared", {{"flops", r.declared.flops}, {"bytes", r.declared.bytes}}},
-                             {"bound_seconds", r.bound_seconds},
-                             {"metrics", r.metrics}});
+    out["ranges"].push_back(
+        {{"path", r.path},
+         {"calls", r.calls},
+         {"host_seconds", r.host_seconds},
+         {"host_self_seconds", r.host_self_seconds},
+         {"device_seconds", r.device_seconds},
+         {"device_self_seconds", r.device_self_seconds},
+         {"launches", r.launches},
+         {"launches_self", r.launches_self},
+         {"declared", {{"flops", r.declared.flops}, {"bytes", r.declared.bytes}}},
+         {"bound_seconds",
+          {{"cold", r.bound_seconds.cold}, {"warm", r.bound_seconds.warm}, {"measured", r.bound_seconds.measured}}},
+         {"metrics", r.metrics}});
   out["kernels"] = json::array();
   for (const kernel_sum& k : kernels_of(what))
     out["kernels"].push_back({{"name", k.name}, {"range", k.path}, {"launches", k.launches}, {"seconds", k.seconds}});
@@ -341,7 +402,9 @@ std::string json_of(const profile_contents& what) {
 
 std::string trace_of(const profile_contents& what) {
   constexpr int host = 1, device = 2;
-  constexpr std::uint64_t ranges_lane = 0;  // streams are shown from 1 on
+  // Beside each stream its ranges: those of two streams may overlap as a stream's own never do.
+  const auto lane_of = [](std::uint64_t stream) { return 2 * stream + 1; };
+  const auto ranges_beside = [](std::uint64_t stream) { return 2 * stream; };
   json events = json::array();
   const auto name = [&](const char* what_for, int process, std::uint64_t thread, const std::string& text) {
     events.push_back({{"ph", "M"}, {"name", what_for}, {"pid", process}, {"tid", thread}, {"args", {{"name", text}}}});
@@ -367,8 +430,8 @@ std::string trace_of(const profile_contents& what) {
   };
   std::set<std::uint64_t> threads, streams;
   for (const recording& rec : what.recordings) {
-    // Where on the device a range was: from its first kernel's beginning to its last one's end.
-    std::map<int, std::pair<nanoseconds, nanoseconds>> spans;
+    // Where in a stream a range was: from its first kernel's beginning to its last one's end.
+    std::map<std::pair<int, std::uint64_t>, std::pair<nanoseconds, nanoseconds>> spans;
     std::map<std::uint32_t, const activity*> calls;
     for (const activity& a : rec.device.activities)
       if (a.what == activity::kind::call && a.correlation != 0) calls[a.correlation] = &a;
@@ -376,8 +439,8 @@ std::string trace_of(const profile_contents& what) {
       const int run = run_of(rec, a);
       json arguments = {{"range", path_of(rec, run)}};
       if (a.what == activity::kind::call) {
-        threads.insert(a.lane);
-        event(a.name, "call", host, a.lane, a.begin, a.end, std::move(arguments));
+        threads.insert(thread_of(rec, a));
+        event(a.name, "call", host, thread_of(rec, a), a.begin, a.end, std::move(arguments));
         continue;
       }
       if (a.what == activity::kind::kernel) {
@@ -390,7 +453,7 @@ std::string trace_of(const profile_contents& what) {
                              : a.what == activity::kind::copy ? "copy"
                                                               : "fill";
       streams.insert(a.lane);
-      event(without_arguments(a.name), category, device, a.lane + 1, a.begin, a.end, std::move(arguments));
+      event(without_arguments(a.name), category, device, lane_of(a.lane), a.begin, a.end, std::move(arguments));
       if (const auto call = calls.find(a.correlation); a.correlation != 0 && call != calls.end()) {
         const auto arrow = [&](const char* phase, int process, std::uint64_t thread, nanoseconds at) {
           json flow = {{"ph", phase},
@@ -403,11 +466,11 @@ std::string trace_of(const profile_contents& what) {
           if (*phase == 'f') flow["bp"] = "e";
           events.push_back(std::move(flow));
         };
-        arrow("s", host, call->second->lane, call->second->begin);
-        arrow("f", device, a.lane + 1, a.begin);
+        arrow("s", host, thread_of(rec, *call->second), call->second->begin);
+        arrow("f", device, lane_of(a.lane), a.begin);
       }
       for (int r = run; r >= 0; r = rec.runs[static_cast<std::size_t>(r)].parent) {
-        const auto [span, fresh] = spans.try_emplace(r, a.begin, a.end);
+        const auto [span, fresh] = spans.try_emplace({r, a.lane}, a.begin, a.end);
         if (!fresh) span->second = {std::min(span->second.first, a.begin), std::max(span->second.second, a.end)};
       }
     }
@@ -418,16 +481,18 @@ std::string trace_of(const profile_contents& what) {
       event(r.name, "range", host, thread, r.begin, r.end,
             {{"path", path_of(rec, static_cast<int>(i))}, {"flops", r.declared.flops}, {"bytes", r.declared.bytes}});
     }
-    for (const auto& [run, span] : spans)
-      event(rec.runs[static_cast<std::size_t>(run)].name, "range", device, ranges_lane, span.first, span.second,
-            {{"path", path_of(rec, run)}});
+    for (const auto& [where, span] : spans)
+      event(rec.runs[static_cast<std::size_t>(where.first)].name, "range", device, ranges_beside(where.second),
+            span.first, span.second, {{"path", path_of(rec, where.first)}});
   }
   name("process_name", host, 0, "host");
   for (const std::uint64_t t : threads) name("thread_name", host, t, fmt::format("thread {}", t));
   if (!what.device.empty()) {
     name("process_name", device, 0, what.device + (what.modelled ? " (modelled times)" : ""));
-    name("thread_name", device, ranges_lane, "ranges");
-    for (const std::uint64_t s : streams) name("thread_name", device, s + 1, fmt::format("stream {}", s));
+    for (const std::uint64_t s : streams) {
+      name("thread_name", device, ranges_beside(s), fmt::format("stream {}: ranges", s));
+      name("thread_name", device, lane_of(s), fmt::format("stream {}", s));
+    }
   }
   return json{{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}}.dump(-1, ' ', false,
                                                                                   json::error_handler_t::replace) +
@@ -463,7 +528,7 @@ std::string roofline_svg_of(const profile_contents& what) {
   constexpr double least = 0.03, most = 3000;  // FLOP per byte; what computes nothing is drawn at the left edge
   const bool device = !what.device.empty();
   const roofs& r = device ? what.on_device : what.processor;
-  if (r.bytes_per_second.empty() || r.flops_per_second.empty()) return "";
+  if (what.recordings.empty() || r.bytes_per_second.empty() || r.flops_per_second.empty()) return "";
   std::vector<point> cold, warm, measured;
   double lowest = 1e30, highest = 0, fastest = 0;
   for (const auto& [name, rate] : r.bytes_per_second) highest = std::max(highest, 1e-9 * rate);

@@ -125,12 +125,14 @@ struct profile_contents {
   std::string when;
 
   std::vector<profile::row> rows() const;
+  /// Only what ran on the device, or only what did not: times of both do not compare.
+  profile_contents part(bool with_device) const;
 };
 
 std::string table_of(const profile_contents& what);
 std::string json_of(const profile_contents& what);
 std::string trace_of(const profile_contents& what);
-/// "" where there is no gnuplot.
+/// Of one part; "" where there is no gnuplot or nothing to draw.
 std::string roofline_svg_of(const profile_contents& what);
 /// All four into files of a directory.
 void write_profile(const profile_contents& what, const std::filesystem::path& directory);

@@ -70,7 +70,12 @@ class profile {
     work declared;                                       ///< of inner ranges where it declares none itself
     std::map<std::string, double> metrics;               ///< Nsight Compute's names, or perf_event's; sums
     double seconds() const { return device_seconds > 0 ? device_seconds : host_seconds; }
-    double bound_seconds = 0;  ///< what the declared work takes at the roof; 0: nothing declared
+    /// How long it takes at the roofs of arithmetic and of memory, at best. Cold: each declared byte once through DRAM;
+    /// warm: through L2, or the processor's cache; measured: what was counted through DRAM, and through L2 where that
+    /// was counted. 0 where nothing was declared, or counted.
+    struct {
+      double cold = 0, warm = 0, measured = 0;
+    } bound_seconds;
   };
   std::vector<row> rows() const;           ///< the longest first
   std::vector<std::string> notes() const;  ///< what could not be had, and why
