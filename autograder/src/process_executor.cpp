@@ -16,8 +16,8 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "ceilings.hpp"
 #include "channel.hpp"
+#include "lab/ceilings.hpp"
 
 namespace grading {
 namespace {
@@ -257,11 +257,11 @@ answer process_executor::run(const lab::request& what, const std::function<void(
   const std::span<std::byte> theirs = shared_.subspan(page, bytes);
   std::memcpy(theirs.data(), memory_.data(), bytes);
   if (settle) settle();
-  const double waited = waited_by(program_), start = raw_seconds();
+  const double waited = waited_by(program_), start = lab::raw_seconds();
   gate.go.store(1);
   thaw(program_);
   if (auto instead = wait_for([&] { return gate.done.load() != 0; }, true, deadline)) return *instead;
-  const double seconds = raw_seconds() - start;
+  const double seconds = lab::raw_seconds() - start;
   if (!freeze(program_)) return ended();
   const double waited_in_it = waited_by(program_) - waited;
   if (!allowed_.trusted) std::memcpy(memory_.data(), theirs.data(), bytes);

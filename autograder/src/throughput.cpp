@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "assess.hpp"
-#include "ceilings.hpp"
+#include "lab/ceilings.hpp"
 #include "paired.hpp"
 
 namespace grading {
@@ -29,7 +29,7 @@ sample sample_of(double seconds, double waited) { return {seconds, waited > most
 
 void read_inputs(const lab::request& of) {
   volatile std::uint64_t sink = 0;
-  for (const auto& input : of.inputs) sink = sink + read_all(input);
+  for (const auto& input : of.inputs) sink = sink + lab::read_all(input);
 }
 
 /// A host ceiling on the case's own inputs, in the staff's own runner: whatever a call has to suffer, its ceiling has
@@ -75,20 +75,20 @@ class host_ceiling {
   /// Without a staff runner: in this process, as the submission is too.
   sample here(const lab::request& ask) const {
     const auto floats = [](std::span<std::byte> bytes) { return reinterpret_cast<float*>(bytes.data()); };
-    const double start = raw_seconds();
+    const double start = lab::raw_seconds();
     if (name_ == "triad") {
-      triad(floats(ask.outputs.at(0)), floats(ask.inputs.at(0)), floats(ask.inputs.at(1)), *floats(ask.inputs.at(2)),
-            ask.inputs[0].size() / sizeof(float));
+      lab::triad(floats(ask.outputs.at(0)), floats(ask.inputs.at(0)), floats(ask.inputs.at(1)),
+                 *floats(ask.inputs.at(2)), ask.inputs[0].size() / sizeof(float));
     } else if (name_ == "fma") {
-      fma_chains(floats(ask.outputs.at(0)), floats(ask.inputs.at(0)), *floats(ask.inputs.at(1)),
-                 ask.inputs[0].size() / sizeof(float), ask.parameters.at(1));
+      lab::fma_chains(floats(ask.outputs.at(0)), floats(ask.inputs.at(0)), *floats(ask.inputs.at(1)),
+                      ask.inputs[0].size() / sizeof(float), ask.parameters.at(1));
     } else if (name_ == "eigen") {
-      eigen_product(floats(ask.outputs.at(0)), floats(ask.inputs.at(0)), floats(ask.inputs.at(1)), ask.parameters.at(0),
-                    ask.parameters.at(1), ask.parameters.at(2));
+      lab::eigen_product(floats(ask.outputs.at(0)), floats(ask.inputs.at(0)), floats(ask.inputs.at(1)),
+                         ask.parameters.at(0), ask.parameters.at(1), ask.parameters.at(2));
     } else {
       read_inputs(ask);
     }
-    return raw_seconds() - start;
+    return lab::raw_seconds() - start;
   }
 
   std::string name_;
