@@ -81,7 +81,8 @@ void time_passes(const options& o, pass& with, const checkpoint& model) {
 void write_text(const options& o, pass& with, const checkpoint& model) {
   std::optional<tokenizer> words;
   if (!o.tokenizer.empty() || !o.prompt.empty())
-    words.emplace(!o.tokenizer.empty() ? o.tokenizer : "." / std::filesystem::path(o.checkpoint).parent_path());
+    words.emplace(!o.tokenizer.empty() ? std::filesystem::path(o.tokenizer)
+                                       : "." / std::filesystem::path(o.checkpoint).parent_path());
   std::vector<int> tokens = o.tokens;
   if (!o.prompt.empty()) tokens = words->encode(o.prompt);
   if (tokens.empty())
