@@ -1,5 +1,6 @@
 #include "counter_session.hpp"
 
+#include "driver.hpp"
 #include "lab/device.hpp"
 
 namespace lab {
@@ -32,12 +33,8 @@ void deinitialize() {
 }  // namespace
 
 CUcontext current_context() {
-  LAB_CUDA_CHECK(cudaFree(nullptr));  // the runtime creates its context on first use
-  void* entry = nullptr;
-  LAB_CUDA_CHECK(cudaGetDriverEntryPointByVersion("cuCtxGetCurrent", &entry, 12000, cudaEnableDefault));
   CUcontext context = nullptr;
-  if (entry == nullptr || reinterpret_cast<decltype(&cuCtxGetCurrent)>(entry)(&context) != CUDA_SUCCESS)
-    throw std::runtime_error("the driver does not give its context away");
+  LAB_DRIVER(cuCtxGetCurrent)(&context);
   return context;
 }
 
