@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The study's table from two profiles: study.py EIGEN/profile.json CUDA/profile.json, of B = 4, T = 64 and 12 layers.
+"""Tables of the whole pass, as Markdown: study.py EIGEN/profile.json CUDA/profile.json gpt2.json
 
-Prints Markdown: what each block of a layer does in LLM-Eigen and in LLM-CUDA, and the study's four corrections with this
-machine's own numbers. Sums are added up; ratios are of sums.
+From two profiles of B = 4, T = 64 and 12 layers: what each block of a layer does in LLM-Eigen and in LLM-CUDA, and the study's
+four corrections with this machine's own numbers; sums are added up, and ratios are of sums. From measure.py's gpt2.json:
+times against PyTorch, and the logits' errors.
 """
 import json
 import sys
@@ -52,6 +53,28 @@ def ratio(a, b):
     return f"{a / b:.2f}" if b else "-"
 
 
+def against_pytorch(path):
+    with open(path) as file:
+        got = json.load(file)
+    print(f"\n{got['gpu']}, PyTorch {got['torch']}, transformers {got['transformers']}, {got['date']}; milliseconds a pass, median "
+          f"(10 to 90 %), in turn in one process; compiled: torch.compile(mode=\"{got['compile_mode']}\")\n")
+    print("| | PyTorch eager | PyTorch compiled | ours | ours, graph | compiled or eager over ours |")
+    print("|---|---|---|---|---|---|")
+    for name, row in got["times"].items():
+        names = ("PyTorch eager", "PyTorch compiled", "ours", "ours, graph")
+        cells = [f"{row[n]['median_ms']:.3f} ({row[n]['p10_ms']:.3f} to {row[n]['p90_ms']:.3f})" if n in row else "" for n in names]
+        theirs = min(row[n]["median_ms"] for n in names[:2] if n in row)
+        ours = min(row[n]["median_ms"] for n in names[2:] if n in row)
+        print(f"| {name} | " + " | ".join(cells) + f" | {theirs / ours:.2f} |")
+    print("\n| logits | ours: rms, largest error | PyTorch's, same precision | at most twice |")
+    print("|---|---|---|---|")
+    for shape, kinds in got["logits"].items():
+        for kind, e in kinds.items():
+            if isinstance(e, dict):
+                print(f"| {kind}, {shape} | {e['ours']['rms']:.1e}, {e['ours']['largest']:.1e} | {e['pytorch']['rms']:.1e}, "
+                      f"{e['pytorch']['largest']:.1e} | {'yes' if e['ok'] else '**no**'} |")
+
+
 def main():
     eigen, cuda = Profile(sys.argv[1]), Profile(sys.argv[2])
     print(f"{cuda.device}; per layer, LLM-Eigen / LLM-CUDA\n")
@@ -89,6 +112,8 @@ def main():
         print(f"5. residual 1: {name} is {got:.0f}, and must be {want}: {'ok' if got == want else 'WRONG'}.")
     print(f"\nA layer's GPU time, LLM-Eigen over LLM-CUDA: {ratio(eigen.layer(gpu), cuda.layer(gpu))}; DRAM read "
           f"{ratio(eigen.layer(dram_read), cuda.layer(dram_read))}.")
+    if len(sys.argv) > 3:
+        against_pytorch(sys.argv[3])
 
 
 if __name__ == "__main__":
