@@ -5,6 +5,7 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,8 +43,9 @@ class box_builder {
   wall behind_;
   bool check_;
   build_limits allowed_;
-  std::string tools_;  ///< fingerprint
-  words contract_;     ///< mangled names of the functions that the staff's code calls
+  std::string tools_;            ///< fingerprint
+  words contract_;               ///< mangled names of the functions that the staff's code calls
+  std::set<std::string> given_;  ///< and of those that the lab gives to be called
 };
 
 }  // namespace grading

@@ -107,6 +107,21 @@ TEST_F(Sandbox, DeviceCodeIsBuiltForAGpuAndCheckedAsForTheSimulatedDevice) {
   fs::remove_all(folder);
 }
 
+TEST_F(Sandbox, AHandInMayCallWhatTheLabGivesAndNoMoreOfTheStaffs) {
+  const fs::path folder = fs::temp_directory_path() / fmt::format("given-{}", getpid());
+  fs::create_directories(folder);
+  box_builder make(fs::path(LAB_BINARY_DIR) / "recipes" / "08_gpt2.sim.json", folder / "objects", wall::box, true,
+                   {120s, std::size_t{4} << 30});
+  std::map<std::string, std::string> sources;
+  for (const char* name : {"ranges.cpp", "analysis.cpp", "blocks.cu"})
+    sources[name] = text_of(fs::path(LAB_SOURCE_DIR) / "labs" / "08_gpt2" / name);
+  const build_outcome fine = make.build(sources, folder / "runner");  // blocks.cu calls unfused.cu
+  EXPECT_TRUE(fine.ok) << fine.message;
+  sources["analysis.cpp"] += "#include <gpt2/model.hpp>\nauto all() { return gpt2::parameters({}); }\n";
+  EXPECT_NE(make.build(sources, folder / "runner").message.find("calls gpt2::parameters"), std::string::npos);
+  fs::remove_all(folder);
+}
+
 TEST(Freeze, StopsEveryThread) {
   const fs::path program = fs::temp_directory_path() / ("freeze_" + std::to_string(getpid()));
   box what;
