@@ -2,6 +2,7 @@
 //   coursedocs page SOURCE FILE   FILE as Doxygen wants it, on stdout: an input filter for Markdown and headers
 //   coursedocs files SOURCE OUT   copies every file that a page links to and that is no page itself
 //   coursedocs deck SOURCE FILE   the deck with the code that it quotes, on stdout; fails where a marker is gone
+//   coursedocs data RESULTS OUT   measured JSON as tables for gnuplot: OUT/throughput.tsv, counters.tsv, ceilings.tsv
 //   coursedocs links SOURCE       every relative link of every Markdown file leads somewhere
 //   coursedocs site OUT           the same for built HTML, with its anchors
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -181,8 +183,7 @@ std::string unbroken(const std::string& text) {
   return out;
 }
 
-// ---- page
-// ---------------------------------------------------------------------------------------------------------------
+// ---- page ----------------------------------------------------------------------------------------------------------
 
 struct page_writer {
   fs::path source, file;
@@ -320,8 +321,7 @@ int copy_linked_files(const fs::path& source, const fs::path& out) {
   return 0;
 }
 
-// ---- deck
-// ---------------------------------------------------------------------------------------------------------------
+// ---- deck ----------------------------------------------------------------------------------------------------------
 
 /// What stands between the two lines "//! [marker]", without the indentation that all of it has.
 std::string marked_code(const fs::path& file, const std::string& marker) {
@@ -358,7 +358,11 @@ std::string deck(const fs::path& source, const fs::path& file) {
     std::string from, marker;
     words >> from >> marker;
     try {
-      out += "```cpp\n" + marked_code(source / from, marker) + "```\n";
+      const std::string code = marked_code(source / from, marker);
+      const auto lines = std::count(code.begin(), code.end(), '\n');
+      // The theme has a smaller print for longer code.
+      if (lines > 18) out += fmt::format("<!-- _class: {} -->\n", lines > 30 ? "longer" : "long");
+      out += "```cpp\n" + code + "```\n";
     } catch (const std::exception& error) {
       throw std::runtime_error(fmt::format("{}:{}: {}", file.string(), number, error.what()));
     }
@@ -366,8 +370,54 @@ std::string deck(const fs::path& source, const fs::path& file) {
   return out;
 }
 
-// ---- links
-// --------------------------------------------------------------------------------------------------------------
+// ---- data ----------------------------------------------------------------------------------------------------------
+
+int write_data(const fs::path& results, const fs::path& out) {
+  using nlohmann::json;
+  fs::create_directories(out);
+  std::ofstream throughput(out / "throughput.tsv"), counters(out / "counters.tsv"), ceilings(out / "ceilings.tsv");
+  throughput << "lab\tcase\tbytes\tflops\tseconds\tceiling_seconds\n";
+  counters << "lab\tcase\tloads\tload_sectors\tstores\tstore_sectors\tshared_load_conflicts\tshared_loads\n";
+  ceilings << "bytes\twhat\tbytes_per_second\n";
+  int rows = 0;
+  std::set<fs::path> files;  // in a fixed order
+  for (const auto& entry : fs::directory_iterator(results)) files.insert(entry.path());
+  for (const fs::path& file : files) {
+    const std::string name = file.stem().string();
+    if (file.extension() != ".json") continue;
+    const json document = json::parse(text_of(file));
+    if (name == "ceilings") {
+      for (const auto& [size, whats] : document.items()) {
+        if (std::isdigit(static_cast<unsigned char>(size[0])) == 0) continue;
+        for (const auto& [what, figure] : whats.items())
+          ceilings << fmt::format("{}\t{}\t{}\n", size, what, figure.at("median").get<double>());
+      }
+    }
+    if (!name.starts_with("lab")) continue;
+    const std::string lab = name.substr(3);
+    for (const json& t : document.at("throughput")) {
+      throughput << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", lab, t.at("case").get<std::string>(),
+                                t.at("bytes").get<double>(), t.at("flops").get<double>(),
+                                t.at("call_seconds").at("median").get<double>(),
+                                t.at("ceiling_seconds").at("median").get<double>());
+      ++rows;
+    }
+    for (const json& c : document.at("counters")) {
+      counters << lab << '\t' << c.at("case").get<std::string>();
+      for (const char* metric :
+           {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+            "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+            "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum", "smsp__inst_executed_op_shared_ld.sum"})
+        counters << fmt::format("\t{:.0f}", c.at("metrics").value(metric, 0.0));
+      counters << '\n';
+      ++rows;
+    }
+  }
+  if (rows == 0) throw std::runtime_error("no results in " + results.string());
+  return 0;
+}
+
+// ---- links ---------------------------------------------------------------------------------------------------------
 
 int check_links(const fs::path& source) {
   int links = 0, broken = 0, files = 0;
@@ -463,9 +513,11 @@ int main(int argc, char** argv) {
     if (is("page", 2)) return std::cout << page(source, fs::canonical(words[2])), 0;
     if (is("files", 2)) return copy_linked_files(source, words[2]);
     if (is("deck", 2)) return std::cout << deck(source, fs::canonical(words[2])), 0;
+    if (is("data", 2)) return write_data(source, words[2]);
     if (is("links", 1)) return check_links(source);
     if (is("site", 1)) return check_site(source);
-    fmt::print(stderr, "usage: coursedocs page|deck SOURCE FILE, files SOURCE OUT, links SOURCE, site OUT\n");
+    fmt::print(stderr,
+               "usage: coursedocs page|deck SOURCE FILE, files SOURCE OUT, data RESULTS OUT, links SOURCE, site OUT\n");
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
   }
