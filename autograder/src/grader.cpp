@@ -219,8 +219,8 @@ int next(const settings& s) {
       return all_well;
     }
     if (found->second.next.empty()) continue;
-    fmt::print("lab {}, {}\n  next: {} ({}); ./course watch {}, and ./course hint {} if you are stuck\n", number,
-               lab.title, found->second.next, found->second.items.at(found->second.next), number, number);
+    fmt::print("lab {}, {}\n  next: {}; ./course watch {}, and ./course hint {} if you are stuck\n", number, lab.title,
+               found->second.next, number, number);
     return all_well;
   }
   fmt::print("all labs are passed\n");

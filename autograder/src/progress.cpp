@@ -14,6 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* does_not_build = "what does not build";
+
 bool lost_points(const item_result& i) { return is_assessed(i.verdict) && i.points < i.max_points - 1e-6; }
 
 }  // namespace
@@ -70,11 +72,15 @@ void write_progress(const fs::path& file, const progress& all) {
 bool passed(const result& r) { return r.outcome == "graded" && r.score() >= r.out_of() - 1e-6 && r.out_of() > 0; }
 
 void note(lab_progress& p, const result& r) {
+  ++p.graded;
+  p.last = r.date;
+  if (r.outcome == "build_failed") {  // the points of the last grading stand
+    p.next = does_not_build;
+    return;
+  }
   p.points = r.score();
   p.out_of = r.out_of();
   p.best = std::max(p.best, p.points);
-  ++p.graded;
-  p.last = r.date;
   if (passed(r) && p.passed.empty()) p.passed = r.date;
   const item_result* next = next_item(r);
   p.next = next ? next->id : "";
@@ -108,7 +114,7 @@ std::string next_hint(lab_progress& p, const item_result& item) {
 }
 
 std::string progress_table(const progress& all, const std::vector<lab_title>& labs, int width, bool colours) {
-  constexpr int bar_width = 20;
+  constexpr int bar_width = 16;
   std::string out;
   for (const lab_title& lab : labs) {
     const auto found = all.find(lab.name);
@@ -121,9 +127,9 @@ std::string progress_table(const progress& all, const std::vector<lab_title>& la
                                                                                  : "next: " + p.next;
     const std::string points =
         p.graded == 0 ? "" : fmt::format("{} of {}", points_text(p.points), points_text(p.out_of));
-    const int title_width = std::max(width - bar_width - 14 - 34 - 6, 8);
+    const int title_width = std::max(width - bar_width - 13 - 28 - 7, 8);
     std::string line = fmt::format("{}  {} {} {} {}", lab.name.substr(0, 2), fitted(lab.title, title_width), bar,
-                                   fitted(points, 13), fitted(state, 34));
+                                   fitted(points, 13), fitted(state, 28));
     line.erase(line.find_last_not_of(' ') + 1);
     if (colours && !p.passed.empty()) line = "\033[32m" + line + "\033[0m";
     out += line + "\n";

@@ -74,6 +74,7 @@ class watcher {
     graded_texts_ = read();
     if (s_.first) {
       last_ = s_.first;
+      last_texts_ = graded_texts_;
       fmt::print("{}\n", total_line(*last_));
       show_next();
     } else {
@@ -113,10 +114,10 @@ class watcher {
     return names;
   }
 
-  /// The files that were graded last, as a submission: items that none of the changes touches are taken over from it.
+  /// The files that last_ is about, as a submission: items that no change since touches are taken over from it.
   submission remembered() const {
     submission then{"before", s_.store.file.parent_path() / "watch" / lab_.name, {}};
-    for (const auto& [name, text] : graded_texts_) replace_file(then.path / name, text);
+    for (const auto& [name, text] : last_texts_) replace_file(then.path / name, text);
     return then;
   }
 
@@ -145,18 +146,28 @@ class watcher {
     graded_texts_ = now;
     ++rounds_;
     enter(r);
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    std::time_t clock = std::time(nullptr);
-    char time[16];
-    std::strftime(time, sizeof time, "%H:%M:%S", std::localtime(&clock));
-    fmt::print("\n{}  {}graded in {:.1f} s\n", time, changed.empty() ? "" : changed + " saved, ", seconds);
-    fmt::print("{}", last_ ? changed_items(*last_, r, style_) : std::string{});
+    if (r.outcome == "build_failed" && last_) {
+      // What was graded last stays what the next grading is compared with, and takes its items from.
+      fmt::print("\n{}{}", heading_of(changed, start), one_item(*next_item(r), style_));
+      std::fflush(stdout);
+      return;
+    }
+    fmt::print("\n{}{}", heading_of(changed, start), last_ ? changed_items(*last_, r, style_) : std::string{});
     fmt::print("{}\n", total_line(r));
     const bool first_pass = passed(r) && !(last_ && passed(*last_));
     last_ = std::move(r);
+    last_texts_ = now;
     focus_.clear();
     show_next();
     if (first_pass) open_worklog();
+  }
+
+  static std::string heading_of(const std::string& changed, std::chrono::steady_clock::time_point start) {
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const std::time_t clock = std::time(nullptr);
+    char time[16];
+    std::strftime(time, sizeof time, "%H:%M:%S", std::localtime(&clock));
+    return fmt::format("{}  {}graded in {:.1f} s\n", time, changed.empty() ? "" : changed + " saved, ", seconds);
   }
 
   void enter(const result& r) {
@@ -247,8 +258,9 @@ class watcher {
   rubric rules_;
   terminal_style style_;
   keys keys_;
-  texts graded_texts_;
+  texts graded_texts_;  ///< whether they could be built or not
   std::optional<result> last_;
+  texts last_texts_;
   std::string focus_;
   int rounds_ = 0;
 };
