@@ -331,8 +331,9 @@ std::string marked_code(const fs::path& file, const std::string& marker) {
   for (const std::string& line : lines_of(text_of(file))) {
     if (line.find(mark) != std::string::npos)
       ++marks;
-    else if (marks == 1 && line.find("//! [") == std::string::npos)
-      code.push_back(line);
+    else if (marks == 1 && line.find("//! [") == std::string::npos &&
+             !(line.empty() && (code.empty() || code.back().empty())))
+      code.push_back(line);  // without the markers of other pieces, and what they leave empty
   }
   if (marks != 2)
     throw std::runtime_error(fmt::format("{}: the marker [{}] stands there {} times, and must twice: around the code",
@@ -361,7 +362,7 @@ std::string deck(const fs::path& source, const fs::path& file) {
       const std::string code = marked_code(source / from, marker);
       const auto lines = std::count(code.begin(), code.end(), '\n');
       // The theme has a smaller print for longer code.
-      if (lines > 18) out += fmt::format("<!-- _class: {} -->\n", lines > 30 ? "longer" : "long");
+      if (lines > 16) out += fmt::format("<!-- _class: {} -->\n", lines > 24 ? "longer" : "long");
       out += "```cpp\n" + code + "```\n";
     } catch (const std::exception& error) {
       throw std::runtime_error(fmt::format("{}:{}: {}", file.string(), number, error.what()));
