@@ -14,6 +14,7 @@
 #include "exporters.hpp"
 #include "grade.hpp"
 #include "handout.hpp"
+#include "hints.hpp"
 #include "official.hpp"
 #include "progress.hpp"
 #include "report.hpp"
@@ -37,7 +38,7 @@ struct settings {
   std::string lab, submission = "student", only;
   std::vector<std::string> labs;
   std::vector<fs::path> paths;
-  fs::path result_file, book;
+  fs::path result_file, book, report;
   fs::path gradebook, output = ".";
   std::string format, column, bridge;
   std::string round, executor = "local", slurm;
@@ -46,7 +47,8 @@ struct settings {
 
   fs::path book_or_usual() const { return book.empty() ? fs::path("grades.sqlite") : book; }
   fs::path progress_file() const { return source / "progress.toml"; }
-  result_store store() const { return {build / "report" / "results.json"}; }
+  fs::path report_folder() const { return report.empty() ? build / "report" : report; }
+  result_store store() const { return {report_folder() / "results.json"}; }
   grade_options options() const {
     grade_options result;
     result.seed = seed;
@@ -75,7 +77,7 @@ submission find_submission(const settings& s, const lab_folder& lab) {
 /// Keeps the results and renders the report; what cannot be written is said, and costs no result.
 void keep(const settings& s, const std::vector<result>& fresh) {
   s.store().merge(fresh);
-  fmt::print("report: {}\n", write_report(s.store(), s.source, s.build).string());
+  fmt::print("report: {}\n", write_report(s.store(), s.source, s.report_folder()).string());
 }
 
 /// Enters the student's own result into the progress file; what cannot be written is said, and costs no result.
@@ -174,7 +176,7 @@ result last_of_student(const settings& s, const lab_folder& lab) {
                   lab.number, lab.number));
 }
 
-int hint(const settings& s) {
+int give_hint(const settings& s) {
   const lab_folder lab = find_lab(s.source, s.lab);
   const result r = last_of_student(s, lab);
   const item_result* chosen = next_item(r);
@@ -260,6 +262,18 @@ int check(const settings& s) {
       const fs::path handout = lab.path / "README.md";
       keep_current(s, handout, with_grading_table(text_of(handout), rules),
                    "the grading table is not what the rubric says");
+      const std::vector<hint> hints = read_hints(lab.path / "hints.toml");
+      for (const item& i : rules.items)
+        if (std::none_of(hints.begin(), hints.end(), [&](const hint& h) { return h.item == i.id; }))
+          throw input_error(
+              fmt::format("hints.toml: no hint for {}; give it three levels, and never the solution", i.id));
+      for (const hint& h : hints)
+        if (h.text.size() != 3 ||
+            std::none_of(rules.items.begin(), rules.items.end(), [&](const item& i) { return i.id == h.item; }))
+          throw input_error(
+              fmt::format("hints.toml: the hint for '{}' has {} levels, and must have three, for an item "
+                          "of rubric.toml",
+                          h.item, h.text.size()));
       for (const submission& who : submissions_of(s.source, lab))
         if (who.id.starts_with("wrong-")) read_expectation(who.path / "expected.toml");
     } catch (const std::exception& error) {
@@ -435,7 +449,7 @@ int report(const settings& s) {
     keep(s, {});
   } else {
     if (!fs::exists(s.book)) throw input_error("there is no grade book " + s.book.string());
-    const fs::path folder = s.output == "." ? s.build / "report" / "class" : s.output;
+    const fs::path folder = s.output == "." ? s.report_folder() / "class" : s.output;
     fmt::print("report: {}\n", write_class_report(grade_book(s.book).that_count(), s.source, folder).string());
   }
   return all_well;
@@ -449,6 +463,7 @@ int run(int argc, char** argv) {
   app.fallthrough();
   app.add_option("--source", s.source, "source tree")->check(CLI::ExistingDirectory)->capture_default_str();
   app.add_option("--build", s.build, "build directory")->check(CLI::ExistingDirectory)->capture_default_str();
+  app.add_option("--report", s.report, "folder of results.json and the report's pages; report in the build directory");
   app.add_option("--seed", s.seed, "decides all inputs")->capture_default_str();
   app.add_option("--timeout", s.timeout, "seconds for one call, host part and simulated device")
       ->check(CLI::Range(1, 3600))
@@ -466,7 +481,7 @@ int run(int argc, char** argv) {
   CLI::App* watches = add("watch", "grade your own files of a lab again whenever you save one", watch_lab);
   watches->add_option("lab", s.lab, "number of the lab, 03")->required();
   watches->add_option("--rounds", s.rounds, "end after so many gradings");
-  CLI::App* hints = add("hint", "the next hint for what went wrong last", hint);
+  CLI::App* hints = add("hint", "the next hint for what went wrong last", give_hint);
   hints->add_option("lab", s.lab, "number of the lab, 03")->required();
   hints->add_option("item", s.only, "an item of the lab; the first that lost points where none is named");
   add("list", "all labs, and how far you are", list);

@@ -1,4 +1,5 @@
-# add_lab(03_coalescing) is the whole declaration of a lab: the folder says the rest.
+# add_lab(03_coalescing) is the whole declaration of a lab: the folder says the rest. Its labs/ and solutions/ lie in the
+# source tree, or in the folder given as a second argument.
 #
 # For each submission (the student's own files, the solution, and each folder of solutions/NN_topic/wrong/) and each
 # backend it makes
@@ -51,8 +52,10 @@ function(add_lab dir)
   endif()
   set(number ${CMAKE_MATCH_1})
   set(lab lab${number})
-  set(contract ${PROJECT_SOURCE_DIR}/labs/${dir})
-  set(answers ${PROJECT_SOURCE_DIR}/solutions/${dir})
+  set(root ${PROJECT_SOURCE_DIR} ${ARGN})
+  list(GET root -1 root)
+  set(contract ${root}/labs/${dir})
+  set(answers ${root}/solutions/${dir})
 
   file(STRINGS ${contract}/rubric.toml handin_line REGEX "^handin *=")
   string(REGEX MATCHALL "[A-Za-z0-9_]+\\.(cu|cpp)" handin "${handin_line}")
@@ -138,7 +141,7 @@ function(add_lab dir)
       endif()
     endforeach()
   endforeach()
-  _lab_tests(${lab} ${dir} "${backends}")
+  _lab_tests(${lab} ${dir} "${backends}" ${root})
 endfunction()
 
 # build/recipes/NN_topic.json: how the grader builds a submission that is no part of this tree: the same flags, the same
@@ -171,7 +174,7 @@ function(_lab_recipe lab dir contract staff)
 endfunction()
 
 # What `ctest -L lab03` runs: a build, then the student's programs, one test for each backend and kind.
-function(_lab_tests lab dir backends)
+function(_lab_tests lab dir backends root)
   add_test(NAME ${lab}.build COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target ${lab})
   set_tests_properties(${lab}.build PROPERTIES LABELS "${lab}" FIXTURES_SETUP ${lab}.built)
   foreach(kind IN ITEMS Correctness Counters Predictions Throughput)
@@ -188,8 +191,12 @@ function(_lab_tests lab dir backends)
                            SKIP_REGULAR_EXPRESSION "SKIPPED: " RUN_SERIAL TRUE)
     endforeach()
   endforeach()
-  if(EXISTS ${PROJECT_SOURCE_DIR}/solutions/${dir})
-    add_test(NAME ${lab}.expected COMMAND grader demo --lab ${dir})
+  if(EXISTS ${root}/solutions/${dir})
+    set(elsewhere "")
+    if(NOT root STREQUAL PROJECT_SOURCE_DIR)
+      set(elsewhere --source ${root} --report ${root}/report)
+    endif()
+    add_test(NAME ${lab}.expected COMMAND grader demo --lab ${dir} ${elsewhere})
     set_tests_properties(${lab}.expected PROPERTIES LABELS "course" TIMEOUT 1200 RUN_SERIAL TRUE)
     # The programs that ctest runs for a student, with the solution in them.
     add_custom_target(${lab}.front ALL DEPENDS ${lab}.solution.sim.test)
