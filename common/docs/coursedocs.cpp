@@ -212,6 +212,8 @@ struct page_writer {
       return fmt::format("[{}](@ref {})", l.text, other);
     }
     if (fs::is_directory(target)) return fmt::format("[{}](files.html)", l.text);
+    // A plot's script stands for the plot, which the build draws.
+    if (target.extension() == ".gnuplot") return fmt::format("![{}]({}.svg)", l.text, target.stem().string());
     if (target.extension() == ".hpp") return fmt::format("[{}](@ref {})", l.text, target.filename().string());
     return fmt::format("<a href=\"{}\">{}</a>", file_on_site(source, target), l.text);
   }
@@ -439,6 +441,9 @@ int check_links(const fs::path& source) {
         // The student's checkout has no solutions; what the build makes is there after it.
         const std::string top = fs::relative(target, source).begin()->string();
         if ((top == "solutions" || top == "slides") && !fs::exists(source / top)) continue;
+        const bool drawn =
+            l.image && fs::exists(target.parent_path() / "plots" / (target.stem().string() + ".gnuplot"));
+        if (drawn) continue;
         if (!fs::exists(target))
           complain("there is no such file");
         else if (hash != std::string::npos && target.extension() == ".md" &&
