@@ -13,6 +13,12 @@ cat >"$place/ask" <<'JS'
   const found = [];
   document.querySelectorAll('section').forEach((s, i) => {
     const box = s.getBoundingClientRect();
+    s.querySelectorAll('pre').forEach(e => {  // code may be scaled down, but not until nobody can read it
+      const text = document.createRange();
+      text.selectNodeContents(e);
+      const height = text.getBoundingClientRect().height / e.textContent.trimEnd().split('\n').length * 720 / box.height;
+      if (height < 14) found.push(`${i + 1}: lines of code ${height.toFixed(1)} px high`);
+    });
     if (s.scrollHeight > s.clientHeight + 1) found.push(`${i + 1}: too high by ${s.scrollHeight - s.clientHeight} px`);
     s.querySelectorAll('pre, table, img, p, li, h1, h2').forEach(e => {
       const b = e.getBoundingClientRect();

@@ -20,7 +20,10 @@ struct bench {
   std::string without_sim, without_cuda;           ///< why that backend is absent
   std::filesystem::path predictions;               ///< the submission's predictions.toml
   std::unique_ptr<executor> staff;                 ///< measures ceilings as a submission is; null: measured here
-  int pairs = 21;                                  ///< of call and ceiling, for one throughput figure
+  /// Times device code by the judge's clock, in its memory; null: the backend "cuda" times itself by events.
+  std::unique_ptr<subject> on_gpu;
+  std::unique_ptr<executor> staff_on_gpu;
+  int pairs = 21;  ///< of call and ceiling, for one throughput figure
 
   subject* on(const std::string& backend) const;  ///< null where absent
 };

@@ -6,8 +6,8 @@
 
 #include <memory>
 
-#include "ceilings.hpp"
 #include "in_process_executor.hpp"
+#include "lab/ceilings.hpp"
 #include "subject.hpp"
 
 namespace {
@@ -29,9 +29,9 @@ bool worth_timing(const lab::test_case& c, bool simulated) {
 /// Seconds of one call; negative where it failed, and `t` then says why.
 double seconds_of_call(const lab::test_case& c, subject& s, prepared_case& ready, trial& t) {
   if (c.where == lab::part::host) {
-    const double start = raw_seconds();
+    const double start = lab::raw_seconds();
     t = s.call(ready);
-    const double seconds = raw_seconds() - start;
+    const double seconds = lab::raw_seconds() - start;
     return t.ok() ? seconds : -1;
   }
   if (s.backend() != "sim") {

@@ -34,6 +34,7 @@ class box_builder {
  private:
   using words = std::vector<std::string>;
   build_outcome compile(const std::string& name, const std::string& text, std::filesystem::path& object);
+  bool by_nvcc() const;  ///< whether that compiles the .cu files
   build_outcome expect_clean(const std::map<std::string, std::filesystem::path>& objects) const;
 
   std::map<std::string, words> recipe_;

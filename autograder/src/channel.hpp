@@ -14,15 +14,17 @@ namespace grading {
 
 constexpr int runner_socket = 3;  ///< file descriptors that a runner inherits
 constexpr int runner_memory = 4;
-constexpr std::size_t page = 4096;  ///< every buffer starts on a page
+constexpr int runner_device_memory = 5;  ///< only where the judge shares memory of a GPU
+constexpr std::size_t page = 4096;       ///< every buffer starts on a page
 constexpr std::uint32_t longest_message = 64u << 20;
 
 /// The first page of the memory that both see; the buffers lie behind it. Nothing here decides anything: who sets
 /// `done` too early is stopped there and then, with the output that it has.
 struct control {
-  std::atomic<std::uint32_t> ready;  ///< runner: the next thing I do is the call
-  std::atomic<std::uint32_t> go;     ///< judge: the inputs are there, the clock runs
+  std::atomic<std::uint32_t> ready;  ///< runner: so many times of this request lab::call_gate::begin was reached
+  std::atomic<std::uint32_t> go;     ///< judge: so many of them may be passed
   std::atomic<std::uint32_t> done;   ///< runner: the outputs are there
+  std::uint64_t device_bytes;        ///< judge: of the memory on the device
 };
 static_assert(sizeof(control) <= page && std::atomic<std::uint32_t>::is_always_lock_free);
 

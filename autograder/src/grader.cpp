@@ -301,6 +301,9 @@ official_options official_of(const settings& s) {
   result.no_sandbox = s.no_sandbox;
   result.call_limit = std::chrono::seconds(s.timeout);
   result.progress = s.options().progress;
+#ifdef LAB_HAS_CUDA
+  result.device = this_gpu();
+#endif
   return result;
 }
 

@@ -6,8 +6,8 @@
 
 #include <stdexcept>
 
-#include "ceilings.hpp"
 #include "executor.hpp"
+#include "lab/ceilings.hpp"
 
 namespace grading {
 
@@ -29,9 +29,9 @@ class in_process_executor : public executor {
     struct stopwatch : lab::call_gate {
       void begin() override {
         if (*settle) (*settle)();
-        started = raw_seconds();
+        started = lab::raw_seconds();
       }
-      void end() override { seconds = raw_seconds() - started; }
+      void end() override { seconds = lab::raw_seconds() - started; }
       const std::function<void()>* settle = nullptr;
       double started = 0, seconds = 0;
     } watch;

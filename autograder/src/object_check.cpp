@@ -57,12 +57,38 @@ bool runs_before_main(const std::string& name) {
 /// The thread sanitizer pass adds one constructor of this priority to every object; it is cut out before linking.
 bool is_instrumentation(const std::string& name) { return name == ".init_array.00099"; }
 
+/// nvcc gives each object one constructor, which registers its kernels; no other may stand beside it.
+bool is_registration(std::string_view object, const std::vector<Elf64_Shdr>& sections, const Elf64_Shdr& constructors) {
+  if (constructors.sh_size != sizeof(std::uint64_t)) return false;
+  const auto index = static_cast<std::uint32_t>(&constructors - sections.data());
+  for (const Elf64_Shdr& relocations : sections) {
+    if (relocations.sh_type != SHT_RELA || relocations.sh_info != index) continue;
+    if (relocations.sh_size != sizeof(Elf64_Rela) || relocations.sh_link >= sections.size()) return false;
+    const auto to = at<Elf64_Rela>(object, relocations.sh_offset);
+    const Elf64_Shdr& symbols = sections[relocations.sh_link];
+    if (symbols.sh_link >= sections.size()) return false;
+    const auto target = at<Elf64_Sym>(object, symbols.sh_offset + ELF64_R_SYM(to.r_info) * sizeof(Elf64_Sym));
+    const std::uint64_t value = target.st_value + static_cast<std::uint64_t>(to.r_addend);
+    for (std::uint64_t i = 0; i < symbols.sh_size / sizeof(Elf64_Sym); ++i) {
+      const auto symbol = at<Elf64_Sym>(object, symbols.sh_offset + i * sizeof(Elf64_Sym));
+      if (symbol.st_shndx == target.st_shndx && symbol.st_value == value && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC)
+        return name_at(object, sections[symbols.sh_link], symbol.st_name) == "_ZL24__sti____cudaRegisterAllv";
+    }
+  }
+  return false;
+}
+
+/// Where nvcc keeps the device's code.
+bool is_device_code(const std::string& name) { return name == ".nv_fatbin" || name == ".nvFatBinSegment"; }
+
 void check_sections(std::string_view object, const std::vector<Elf64_Shdr>& sections, const Elf64_Shdr& names,
-                    std::vector<std::string>& refused) {
+                    bool by_nvcc, std::vector<std::string>& refused) {
   for (const Elf64_Shdr& section : sections) {
     std::string name = name_at(object, names, section.sh_name);
+    if (by_nvcc && name == ".init_array" && is_registration(object, sections, section)) continue;
+    if (by_nvcc && name == ".rela.init_array") continue;  // of the same, or the next is refused
     if (name.starts_with(".rela.")) name.erase(0, 5);
-    if (is_instrumentation(name)) continue;
+    if (is_instrumentation(name) || (by_nvcc && is_device_code(name))) continue;
     if (runs_before_main(name)) {
       refused.emplace_back(
           "runs code before main: no constructor functions, no global objects that need one, no <iostream>");
@@ -76,7 +102,7 @@ void check_sections(std::string_view object, const std::vector<Elf64_Shdr>& sect
 
 }  // namespace
 
-object_symbols read_object(std::string_view object, std::vector<std::string>& refused) try {
+object_symbols read_object(std::string_view object, std::vector<std::string>& refused, bool by_nvcc) try {
   object_symbols result;
   const auto header = at<Elf64_Ehdr>(object, 0);
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
@@ -86,7 +112,7 @@ object_symbols read_object(std::string_view object, std::vector<std::string>& re
   for (unsigned i = 0; i < header.e_shnum; ++i)
     sections.push_back(at<Elf64_Shdr>(object, header.e_shoff + i * sizeof(Elf64_Shdr)));
   if (header.e_shstrndx >= sections.size()) throw damaged();
-  check_sections(object, sections, sections[header.e_shstrndx], refused);
+  check_sections(object, sections, sections[header.e_shstrndx], by_nvcc, refused);
   for (const Elf64_Shdr& table : sections) {
     if (table.sh_type != SHT_SYMTAB) continue;
     if (table.sh_link >= sections.size()) throw damaged();
@@ -120,7 +146,7 @@ std::string demangled(const std::string& symbol) {
 
 bool is_library_symbol(const std::string& symbol) { return dlsym(RTLD_DEFAULT, symbol.c_str()) != nullptr; }
 
-callable::callable(const std::filesystem::path& device_headers) {
+callable::callable(const std::filesystem::path& device_headers, bool by_nvcc) : by_nvcc_(by_nvcc) {
   static const std::regex declared(R"(\b([A-Za-z_]\w*)\s*(\(|;|=|\[))");
   for (const auto& entry : std::filesystem::recursive_directory_iterator(device_headers)) {
     if (!entry.is_regular_file()) continue;
@@ -167,6 +193,9 @@ bool callable::operator()(const std::string& symbol) const {
       }
     return names;
   }();
+  // What nvcc's own code around kernels calls.
+  static const std::regex nvcc("__cuda(Register|Unregister|Push|Pop|Launch|Get|Init)\\w*|cudaLaunchKernel\\w*|atexit");
+  if (by_nvcc_ && std::regex_match(symbol, nvcc)) return true;
   if (c.contains(symbol)) return true;
   if (std::regex_match(symbol, forbidden)) return false;
   if (std::regex_match(symbol, library)) return true;

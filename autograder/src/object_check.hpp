@@ -17,18 +17,20 @@ struct object_symbols {
 };
 
 /// Reads an x86-64 ELF object's symbols and refuses, as a reason in `refused`, sections and symbols that compute
-/// nothing: code that runs before main, code hidden as data, resolvers. Never trusts a number in the file.
-object_symbols read_object(std::string_view object, std::vector<std::string>& refused);
+/// nothing: code that runs before main, code hidden as data, resolvers. Never trusts a number in the file. `by_nvcc`:
+/// with what nvcc adds to each object of a .cu file.
+object_symbols read_object(std::string_view object, std::vector<std::string>& refused, bool by_nvcc = false);
 
 /// Functions that a submission may call besides its own.
 class callable {
  public:
   /// `device_headers`: folder of the headers that declare what the device offers.
-  explicit callable(const std::filesystem::path& device_headers);
+  explicit callable(const std::filesystem::path& device_headers, bool by_nvcc = false);
   bool operator()(const std::string& symbol) const;
 
  private:
   std::set<std::string> device_;  ///< plain names
+  bool by_nvcc_;
 };
 
 /// "lab03::helper(int)" for a mangled name.

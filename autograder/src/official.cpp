@@ -7,6 +7,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 
@@ -101,6 +102,9 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
   out.official = true;
   out.sandboxed = boxed;
 
+  const bool gpu_items = options.device && std::any_of(rules.items.begin(), rules.items.end(), [&](const item& i) {
+                           return i.timed_on_gpu() && (options.items.empty() || options.items.contains(i.id));
+                         });
   options.progress("taking in");
   const taken in = take_in(from, rules.handin);
   out.taken = in.sha256;
@@ -109,7 +113,7 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
   on.rules = &rules;
   on.pairs = options.pairs;
   on.predictions = place.path / "predictions.toml";
-  on.without_cuda = "official grading of GPU throughput is not set up on this machine";
+  on.without_cuda = "no GPU on this machine, or no CUDA in this build: GPU throughput is not graded";
   std::string failure;
   if (!in.refused.empty()) {
     failure = "refused: " + in.refused.front();
@@ -127,16 +131,29 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
     }
     for (const std::string& name : in.missing)
       out.notes.push_back(name + " was not handed in; the skeleton was graded in its place");
-    box_builder make(options.build / "recipes" / (lab.name + ".json"), options.build / "official" / "objects", behind,
-                     options.check_objects, {options.build_limit, options.memory});
-    const build_outcome built = make.build(sources, place.path / "runner");
-    if (!built.ok) failure = built.message;
-    out.outcome = built.ok ? "graded" : "build_failed";
-    on.subjects.push_back(std::make_unique<subject>(
-        "sim",
-        std::make_unique<process_executor>(place.path / "runner", limits{options.call_limit, options.memory}, behind,
-                                           make.runtime()),
-        out.seed));
+    const auto built = [&](const std::string& backend, limits allowed) -> std::unique_ptr<subject> {
+      box_builder make(options.build / "recipes" / fmt::format("{}.{}.json", lab.name, backend),
+                       options.build / "official" / "objects", behind, options.check_objects,
+                       {options.build_limit, options.memory});
+      const fs::path runner = place.path / ("runner." + backend);
+      if (const build_outcome outcome = make.build(sources, runner); !outcome.ok) {
+        failure = outcome.message;
+        return {};
+      }
+      if (allowed.device) {
+        limits staff{options.call_limit, std::size_t{6} << 30, true};
+        staff.device = allowed.device;
+        on.staff_on_gpu = std::make_unique<process_executor>(options.build / "bin" / "staff_runner.cuda", staff, behind,
+                                                             make.runtime());
+      }
+      return std::make_unique<subject>(
+          backend, std::make_unique<process_executor>(runner, allowed, behind, make.runtime()), out.seed);
+    };
+    limits allowed{options.call_limit, options.memory};
+    if (auto sim = built("sim", allowed)) on.subjects.push_back(std::move(sim));
+    allowed.device = options.device;
+    if (failure.empty() && gpu_items) on.on_gpu = built("cuda", allowed);
+    out.outcome = failure.empty() ? "graded" : "build_failed";
   }
   on.staff = std::make_unique<process_executor>(options.build / "bin" / "staff_runner",
                                                 limits{options.call_limit, std::size_t{6} << 30, true}, behind);
@@ -146,16 +163,17 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
     std::optional<turn_to_measure> turn;
     if (i.kind == item_kind::throughput && failure.empty()) turn.emplace(options.build / "official" / "measuring.lock");
     // What nobody's submission could get here counts for nobody.
-    const bool beyond_this_machine = i.ceiling == "copy" && !on.on("cuda");
+    const bool beyond_this_machine = i.timed_on_gpu() && !options.device;
     out.items.push_back(failure.empty() || beyond_this_machine ? assess(i, on) : not_built(i, failure));
     if (out.items.back().verdict == verdict::inconclusive) out.outcome = "infra_error";
   }
-  if (!on.without_cuda.empty()) out.notes.push_back(on.without_cuda);
+  if (!options.device) out.notes.push_back(on.without_cuda);
   if (!boxed)
     out.notes.emplace_back(behind == wall::user ? "graded without a sandbox, as another user"
                                                 : "graded without a sandbox");
   add_hints(out.items, read_hints(lab.path / "hints.toml"));
   for (const auto& s : on.subjects) out.printed += s->output();
+  if (on.on_gpu) out.printed += on.on_gpu->output();
   out.flags = flags_of(out);
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return out;

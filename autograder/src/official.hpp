@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "gpu.hpp"
 #include "intake.hpp"
 #include "result.hpp"
 #include "submission.hpp"
@@ -22,6 +23,7 @@ struct official_options {
   std::chrono::seconds build_limit{120};      ///< of one file
   std::size_t memory = std::size_t{4} << 30;  ///< bytes in use, of a runner and of a compiler
   int pairs = 21;
+  gpu* device = nullptr;        ///< where null, GPU throughput is graded for nobody
   std::set<std::string> items;  ///< only these; all where empty
   std::uint64_t seed = 0;       ///< 0: from the operating system
   std::function<void(const std::string&)> progress = [](const std::string&) {};

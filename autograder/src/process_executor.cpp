@@ -16,8 +16,8 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "ceilings.hpp"
 #include "channel.hpp"
+#include "lab/ceilings.hpp"
 
 namespace grading {
 namespace {
@@ -72,9 +72,27 @@ void process_executor::share(std::size_t bytes) {
   void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, memory_fd_, 0);
   if (start == MAP_FAILED) fail("mmap of the shared buffers");
   shared_ = {static_cast<std::byte*>(start), bytes};
+  if (!allowed_.device) return;
+  device_memory_ = allowed_.device->share(memory_.size());
+  control_of(shared_).device_bytes = device_memory_->bytes();
+}
+
+void process_executor::put(std::size_t bytes) {
+  if (device_memory_)
+    device_memory_->write(memory_.first(bytes));
+  else
+    std::memcpy(shared_.data() + page, memory_.data(), bytes);
+}
+
+void process_executor::take(std::size_t bytes) {
+  if (device_memory_)
+    device_memory_->read(memory_.first(bytes));
+  else
+    std::memcpy(memory_.data(), shared_.data() + page, bytes);
 }
 
 void process_executor::unshare() {
+  device_memory_.reset();
   if (!shared_.empty()) munmap(shared_.data(), shared_.size());
   shared_ = {};
   close_if_open(memory_fd_);
@@ -89,8 +107,13 @@ void process_executor::start() {
   what.mounts = {{runner_, "/runner"}};
   for (const std::filesystem::path& path : readable_) what.mounts.push_back({path, path});
   what.cpu_seconds = 600;
+  std::vector<handed_down> descriptors{{ends[1], runner_socket}, {memory_fd_, runner_memory}};
+  if (device_memory_) {
+    allowed_.device->add_to(what);
+    descriptors.push_back({device_memory_->descriptor(), runner_device_memory});
+  }
   try {
-    child_ = grading::start(what, behind_, {{ends[1], runner_socket}, {memory_fd_, runner_memory}});
+    child_ = grading::start(what, behind_, descriptors);
   } catch (const std::exception&) {
     close(ends[1]);
     stop();
@@ -236,9 +259,10 @@ std::optional<answer> process_executor::receive(std::string& text, time_point de
 answer process_executor::run(const lab::request& what, const std::function<void()>& settle) {
   const std::size_t bytes = layout_of(what).bytes;
   memory(bytes);
-  if (shared_.size() < page + bytes) {
+  const bool on_device = allowed_.device != nullptr;
+  if (on_device ? !device_memory_ || device_memory_->bytes() < bytes : shared_.size() < page + bytes) {
     stop();
-    share(page + memory_.size());
+    share(page + (on_device ? 0 : memory_.size()));
   }
   if (child_.process < 0) start();
   control& gate = control_of(shared_);
@@ -248,23 +272,30 @@ answer process_executor::run(const lab::request& what, const std::function<void(
   const auto deadline = clock::now() + allowed_.per_request;
   waited_before_ = program_ > 0 ? waited_by(program_) : 0;
   if (program_ > 0) thaw(program_);
-  if (!send_message(socket_, lab::to_json(what))) return ended();
+  lab::request ask = what;
+  ask.resident = on_device;
+  if (!send_message(socket_, lab::to_json(ask))) return ended();
   if (auto instead = wait_for([&] { return gate.ready.load() != 0 || gate.done.load() != 0; }, false, deadline))
     return *instead;
   if (program_ < 0) program_ = program_in(child_.process);
   if (program_ < 0 || !freeze(program_)) return ended();
 
-  const std::span<std::byte> theirs = shared_.subspan(page, bytes);
-  std::memcpy(theirs.data(), memory_.data(), bytes);
+  put(bytes);
   if (settle) settle();
-  const double waited = waited_by(program_), start = raw_seconds();
-  gate.go.store(1);
+  if (on_device) {  // it empties the caches itself: only its own process has the GPU then
+    gate.go.store(1);
+    thaw(program_);
+    if (auto instead = wait_for([&] { return gate.ready.load() > 1 || gate.done.load() != 0; }, false, deadline))
+      return *instead;
+  }
+  const double waited = waited_by(program_), start = lab::raw_seconds();
+  gate.go.store(on_device ? 2 : 1);
   thaw(program_);
   if (auto instead = wait_for([&] { return gate.done.load() != 0; }, true, deadline)) return *instead;
-  const double seconds = raw_seconds() - start;
+  const double seconds = lab::raw_seconds() - start;
   if (!freeze(program_)) return ended();
   const double waited_in_it = waited_by(program_) - waited;
-  if (!allowed_.trusted) std::memcpy(memory_.data(), theirs.data(), bytes);
+  if (!allowed_.trusted) take(bytes);
 
   thaw(program_);
   std::string text;

@@ -6,9 +6,11 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 
 #include "executor.hpp"
+#include "gpu.hpp"
 #include "sandbox.hpp"
 
 namespace grading {
@@ -18,6 +20,7 @@ struct limits {
       10'000};  ///< from sending a request to its whole answer, less what it waits for a core
   std::size_t memory = std::size_t{6} << 30;  ///< bytes in use
   bool trusted = false;                       ///< staff's own: nothing that it wrote is read back
+  gpu* device = nullptr;                      ///< where not null, buffers lie in its memory
 };
 
 class process_executor : public executor {
@@ -38,6 +41,8 @@ class process_executor : public executor {
   void drain();
   void share(std::size_t bytes);
   void unshare();
+  void put(std::size_t bytes);   ///< the buffers, where the runner sees them
+  void take(std::size_t bytes);  ///< what it made of them
   answer ended();
   answer failed(answer::ending how, std::string why);
   /// Waits until `reached` says so; otherwise an answer that says what happened instead.
@@ -50,7 +55,8 @@ class process_executor : public executor {
   wall behind_;
   std::vector<std::filesystem::path> readable_;
   std::span<std::byte> memory_;  ///< ours alone
-  std::span<std::byte> shared_;  ///< control page, then the same buffers
+  std::span<std::byte> shared_;  ///< control page, then the same buffers unless they lie on the GPU
+  std::unique_ptr<gpu_memory> device_memory_;
   int memory_fd_ = -1;
   child child_;               ///< process -1: not running
   int program_ = -1;          ///< the runner itself, in its box

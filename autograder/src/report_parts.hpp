@@ -14,9 +14,6 @@ std::string items_part(const result& r);
 /// Lines that access memory, with what each asked for; modelled times.
 std::string profiles_part(const result& r, const std::filesystem::path& source);
 
-/// The <svg> element that gnuplot draws; "" where it cannot. The script is ours alone: gnuplot runs what it is told.
-std::string drawn_by_gnuplot(const std::string& script);
-
 /// Modelled time over blocks, for each case that launches one kernel with many sizes of grid.
 std::string sweeps_part(const result& r);
 

@@ -1,13 +1,11 @@
 // The report's roofline: bytes per second over arithmetic intensity, drawn by gnuplot. Seen this way a kernel that
 // computes nothing has a place too. The CPU's ceiling and points are measured, the device's are modelled.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 
-#include "command.hpp"
+#include "lab/plot.hpp"
 #include "lab/statistics.hpp"
 #include "report_parts.hpp"
 #include "toml_file.hpp"
@@ -135,20 +133,10 @@ set key outside top center horizontal textcolor rgb '#7d8590'
 
 }  // namespace
 
-std::string drawn_by_gnuplot(const std::string& script) {
-  const fs::path file = fs::temp_directory_path() / fmt::format("report_{}.gnuplot", getpid());
-  std::ofstream(file) << script;
-  std::string svg = output_of(fmt::format("gnuplot {} 2>/dev/null", quoted(file.string())));
-  std::error_code ignored;
-  fs::remove(file, ignored);
-  const std::size_t start = svg.find("<svg");
-  return start == std::string::npos ? std::string{} : svg.substr(start);
-}
-
 std::string roofline_part(const result& r, const fs::path& source) {
   const plot p = plot_of(r, source);
   if (p.host.empty() && p.device.empty()) return {};
-  const std::string svg = drawn_by_gnuplot(script_of(p));
+  const std::string svg = lab::drawn_by_gnuplot(script_of(p));
   std::string out = "<h3>Roofline</h3>";
   if (svg.empty()) return out + "<p class=\"soft\">Not drawn: gnuplot is missing (package gnuplot-nox).</p>";
   out += svg;

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "html.hpp"
+#include "lab/plot.hpp"
 #include "report_parts.hpp"
 
 namespace grading {
@@ -44,7 +45,7 @@ std::string sweeps_part(const result& r) {
   for (const profiled_case& p : r.profiles) {
     const std::map<double, double> sweep = sweep_of(p);
     if (sweep.size() < fewest) continue;
-    const std::string svg = drawn_by_gnuplot(script_of(sweep));
+    const std::string svg = lab::drawn_by_gnuplot(script_of(sweep));
     if (svg.empty()) continue;  // the roofline says that gnuplot is missing
     out += fmt::format("<h3>Sweep: {}</h3>", escaped(p.case_id)) + svg;
   }

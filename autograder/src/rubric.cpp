@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ceilings.hpp"
+#include "lab/ceilings.hpp"
 #include "toml_file.hpp"
 
 namespace grading {
@@ -110,8 +110,8 @@ void read_throughput(const toml_reader& in, const context& known, item& out) {
   in.allow({"id", "title", "kind", "points", "case", "ceiling", "rungs"});
   out.cases = {case_of(in, known)};
   out.ceiling = in.text("ceiling");
-  const std::string of_host = fmt::format("\"{}\"", fmt::join(host_ceilings(), "\", \""));
-  const bool for_host = host_ceilings().contains(out.ceiling);
+  const std::string of_host = fmt::format("\"{}\"", fmt::join(lab::host_ceilings(), "\", \""));
+  const bool for_host = lab::host_ceilings().contains(out.ceiling);
   const bool for_device = out.ceiling == "copy" || out.ceiling == "cublas" || out.ceiling == "cublas_aligned";
   if (!for_device && !for_host)
     in.fail_at(

@@ -51,6 +51,7 @@ struct item {
   std::vector<prediction> predict;           ///< predictions
   std::string ceiling;      ///< throughput: "copy", "cublas" or "cublas_aligned" (device), or one of host_ceilings()
   std::vector<rung> rungs;  ///< throughput
+  bool timed_on_gpu() const { return kind == item_kind::throughput && cases.front()->where == lab::part::device; }
 };
 
 struct rubric {

@@ -23,15 +23,16 @@ std::span<std::byte> shared_memory() {
   return {static_cast<std::byte*>(start), bytes};
 }
 
-/// Says that it is about to begin, and waits until the judge has written the inputs.
+/// Says that it is about to begin, and waits until the judge has written the inputs. One for each request.
 struct waiting_gate : lab::call_gate {
   explicit waiting_gate(grading::control& page) : shared(page) {}
   void begin() override {
-    shared.ready.store(1);
-    while (shared.go.load() == 0) __builtin_ia32_pause();
+    shared.ready.store(++begun);
+    while (shared.go.load() < begun) __builtin_ia32_pause();
   }
   void end() override { shared.done.store(1); }
   grading::control& shared;
+  std::uint32_t begun = 0;
 };
 
 }  // namespace
@@ -44,14 +45,19 @@ int main() {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // so that a crash does not swallow what was printed before it
 
   const std::span<std::byte> memory = shared_memory();
-  waiting_gate gate(*reinterpret_cast<grading::control*>(memory.data()));
+  auto& page = *reinterpret_cast<grading::control*>(memory.data());
+  std::span<std::byte> device_memory;
   for (std::string text; grading::receive_message(grading::runner_socket, text);) {
     lab::response response;
+    waiting_gate gate(page);
     try {
       lab::request request = lab::request_from_json(text);
       const grading::layout where = grading::layout_of(request);
-      if (where.bytes + grading::page > memory.size()) throw std::runtime_error("more buffers than there is memory");
-      grading::place(request, where, memory.subspan(grading::page));
+      if (request.resident && device_memory.empty())
+        device_memory = lab::map_device_memory(grading::runner_device_memory, page.device_bytes);
+      const std::span<std::byte> buffers = request.resident ? device_memory : memory.subspan(grading::page);
+      if (where.bytes > buffers.size()) throw std::runtime_error("more buffers than there is memory");
+      grading::place(request, where, buffers);
       response = lab::execute(request, gate);
     } catch (const std::exception& error) {
       response.error = error.what();

@@ -2,7 +2,7 @@
 // ceiling is "triad", "fma" or "eigen" has its inputs, outputs and parameters as written here.
 #include <lab/call.hpp>
 
-#include "ceilings.hpp"
+#include "lab/ceilings.hpp"
 
 namespace {
 
@@ -10,26 +10,26 @@ namespace {
 void read(const lab::call& c) {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < c.inputs.size(); ++i)
-    sum += grading::read_all({c.input<std::byte>(i), static_cast<std::size_t>(c.parameters.at(i))});
+    sum += lab::read_all({c.input<std::byte>(i), static_cast<std::size_t>(c.parameters.at(i))});
   *c.output<std::int64_t>(0) = static_cast<std::int64_t>(sum);
 }
 
 /// Inputs b and c, n floats each, and one float, the scale; parameter: n.
 void triad(const lab::call& c) {
-  grading::triad(c.output<float>(0), c.input<float>(0), c.input<float>(1), *c.input<float>(2),
-                 static_cast<std::size_t>(c.parameters.at(0)));
+  lab::triad(c.output<float>(0), c.input<float>(0), c.input<float>(1), *c.input<float>(2),
+             static_cast<std::size_t>(c.parameters.at(0)));
 }
 
 /// Inputs: n floats, and one, the constant; parameters: n, rounds.
 void fma(const lab::call& c) {
-  grading::fma_chains(c.output<float>(0), c.input<float>(0), *c.input<float>(1),
-                      static_cast<std::size_t>(c.parameters.at(0)), c.parameters.at(1));
+  lab::fma_chains(c.output<float>(0), c.input<float>(0), *c.input<float>(1),
+                  static_cast<std::size_t>(c.parameters.at(0)), c.parameters.at(1));
 }
 
 /// Inputs a and b; parameters: m, n, k.
 void eigen(const lab::call& c) {
-  grading::eigen_product(c.output<float>(0), c.input<float>(0), c.input<float>(1), c.parameters.at(0),
-                         c.parameters.at(1), c.parameters.at(2));
+  lab::eigen_product(c.output<float>(0), c.input<float>(0), c.input<float>(1), c.parameters.at(0), c.parameters.at(1),
+                     c.parameters.at(2));
 }
 
 constexpr lab::entry table[] = {{"read", lab::part::host, read},

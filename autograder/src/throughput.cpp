@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "assess.hpp"
-#include "ceilings.hpp"
+#include "lab/ceilings.hpp"
 #include "paired.hpp"
 
 namespace grading {
@@ -29,27 +29,52 @@ sample sample_of(double seconds, double waited) { return {seconds, waited > most
 
 void read_inputs(const lab::request& of) {
   volatile std::uint64_t sink = 0;
-  for (const auto& input : of.inputs) sink = sink + read_all(input);
+  for (const auto& input : of.inputs) sink = sink + lab::read_all(input);
 }
 
-/// A host ceiling on the case's own inputs, in the staff's own runner: whatever a call has to suffer, its ceiling has
-/// too. "read" reads the inputs; the others take the same arguments as the case and give the same outputs.
-class host_ceiling {
+/// What `name` asks of the staff's runner, beside a call of the case. The host's ceilings and cuBLAS's product take
+/// what the case takes; "read" takes its inputs, "copy" as many bytes as the case must move, read once and written
+/// once; "cublas_aligned" has m, n and k rounded up to multiples of 8, so that each row starts at a multiple of 16
+/// bytes.
+lab::request asked(const std::string& name, const prepared_case& ready) {
+  lab::request ask;
+  ask.entry = name;
+  ask.input_specs = ready.request.input_specs;
+  ask.output_specs = ready.request.output_specs;
+  ask.parameters = ready.request.parameters;
+  if (name == "nothing") {
+    ask.input_specs.clear();
+    ask.output_specs = {{lab::dtype::i64, 1}};
+  } else if (name == "read") {
+    ask.output_specs = {{lab::dtype::i64, 1}};
+    ask.parameters.clear();
+    for (const lab::buffer_spec& spec : ask.input_specs)
+      ask.parameters.push_back(static_cast<std::int64_t>(spec.bytes()));
+  } else if (name == "copy") {
+    ask.parameters = {static_cast<std::int64_t>(ready.what->work.bytes / 2)};
+    ask.input_specs = ask.output_specs = {{lab::dtype::u8, ask.parameters[0]}};
+  } else if (name == "cublas_aligned") {
+    for (std::int64_t& side : ask.parameters) side = (side + 7) / 8 * 8;
+    const std::int64_t m = ask.parameters.at(0), n = ask.parameters.at(1), k = ask.parameters.at(2);
+    ask.input_specs = {{lab::dtype::bf16, m * k}, {lab::dtype::bf16, k * n}};
+    ask.output_specs = {{lab::dtype::bf16, m * n}};
+  }
+  return ask;
+}
+
+/// The bytes of `from` again and again.
+void fill(std::span<std::byte> to, std::span<const std::byte> from) {
+  for (std::size_t at = 0; !from.empty() && at < to.size(); at += from.size())
+    std::copy_n(from.begin(), std::min(from.size(), to.size() - at), to.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
+/// A ceiling on the case's own inputs, in the staff's own runner: whatever a call has to suffer, its ceiling has too.
+class ceiling_call {
  public:
-  host_ceiling(std::string name, executor* staff) : name_(std::move(name)), staff_(staff) {}
+  ceiling_call(std::string name, executor* staff) : name_(std::move(name)), staff_(staff) {}
 
   sample operator()(const prepared_case& ready) {
-    lab::request ask;
-    ask.entry = name_;
-    ask.input_specs = ready.request.input_specs;
-    if (name_ == "read") {
-      ask.output_specs = {{lab::dtype::i64, 1}};
-      for (const lab::buffer_spec& spec : ask.input_specs)
-        ask.parameters.push_back(static_cast<std::int64_t>(spec.bytes()));
-    } else {
-      ask.output_specs = ready.request.output_specs;
-      ask.parameters = ready.request.parameters;
-    }
+    lab::request ask = asked(name_, ready);
     const layout where = layout_of(ask);
     if (!staff_) {
       own_memory_.resize(where.bytes + alignment);
@@ -58,9 +83,8 @@ class host_ceiling {
     } else {
       place(ask, where, staff_->memory(where.bytes));
     }
-    if (!loaded_)
-      for (std::size_t i = 0; i < ask.inputs.size(); ++i)
-        std::copy(ready.request.inputs[i].begin(), ready.request.inputs[i].end(), ask.inputs[i].begin());
+    for (std::size_t i = 0; !loaded_ && i < ask.inputs.size(); ++i)
+      fill(ask.inputs[i], ready.request.inputs[std::min(i, ready.request.inputs.size() - 1)]);
     loaded_ = true;
     if (!staff_) return here(ask);
     const answer got = staff_->run(ask, [&] { read_inputs(ready.request); });
@@ -75,20 +99,20 @@ class host_ceiling {
   /// Without a staff runner: in this process, as the submission is too.
   sample here(const lab::request& ask) const {
     const auto floats = [](std::span<std::byte> bytes) { return reinterpret_cast<float*>(bytes.data()); };
-    const double start = raw_seconds();
+    const double start = lab::raw_seconds();
     if (name_ == "triad") {
-      triad(floats(ask.outputs.at(0)), floats(ask.inputs.at(0)), floats(ask.inputs.at(1)), *floats(ask.inputs.at(2)),
-            ask.inputs[0].size() / sizeof(float));
+      lab::triad(floats(ask.outputs.at(0)), floats(ask.inputs.at(0)), floats(ask.inputs.at(1)),
+                 *floats(ask.inputs.at(2)), ask.inputs[0].size() / sizeof(float));
     } else if (name_ == "fma") {
-      fma_chains(floats(ask.outputs.at(0)), floats(ask.inputs.at(0)), *floats(ask.inputs.at(1)),
-                 ask.inputs[0].size() / sizeof(float), ask.parameters.at(1));
+      lab::fma_chains(floats(ask.outputs.at(0)), floats(ask.inputs.at(0)), *floats(ask.inputs.at(1)),
+                      ask.inputs[0].size() / sizeof(float), ask.parameters.at(1));
     } else if (name_ == "eigen") {
-      eigen_product(floats(ask.outputs.at(0)), floats(ask.inputs.at(0)), floats(ask.inputs.at(1)), ask.parameters.at(0),
-                    ask.parameters.at(1), ask.parameters.at(2));
+      lab::eigen_product(floats(ask.outputs.at(0)), floats(ask.inputs.at(0)), floats(ask.inputs.at(1)),
+                         ask.parameters.at(0), ask.parameters.at(1), ask.parameters.at(2));
     } else {
       read_inputs(ask);
     }
-    return raw_seconds() - start;
+    return lab::raw_seconds() - start;
   }
 
   std::string name_;
@@ -98,30 +122,43 @@ class host_ceiling {
 };
 
 /// Times the case against its ceiling: new inputs, poisoned outputs and a full check for every call, so that
-/// nothing can be left over, remembered or skipped. No value where a call fails; `failure` then says why.
-std::optional<paired_result> against_host_ceiling(const item& what, subject& s, bench& on, trial& failure) {
+/// nothing can be left over, remembered or skipped. On a GPU, what the handshake costs is taken off both. No value
+/// where a call fails; `failure` then says why.
+std::optional<paired_result> by_the_judge(const item& what, subject& s, executor* staff, int pairs, trial& failure) {
   const lab::test_case& c = *what.cases.front();
   std::uint64_t variation = 0;
   std::optional<prepared_case> ready;
-  host_ceiling measured(what.ceiling, on.staff.get());
+  ceiling_call measured(what.ceiling, staff);
+  double handshake = 0;
+  const auto less_handshake = [&](sample taken) {
+    taken.seconds = std::max(taken.seconds - handshake, 1e-7);
+    return taken;
+  };
   const auto call = [&]() -> std::optional<sample> {
     ready = s.prepare(c, variation++);
     // The caches hold what was just written; reading everything once writes it back.
     failure = s.call(*ready, [&] { read_inputs(ready->request); });
     s.check(*ready, failure);
-    return failure.ok() ? std::optional(sample_of(failure.seconds, failure.waited)) : std::nullopt;
+    return failure.ok() ? std::optional(less_handshake(sample_of(failure.seconds, failure.waited))) : std::nullopt;
   };
-  const auto ceiling = [&] { return measured(*ready); };
+  const auto ceiling = [&] { return less_handshake(measured(*ready)); };
   if (!call()) return {};  // warms up, too
   ceiling();
+  if (what.timed_on_gpu()) {
+    ceiling_call nothing("nothing", staff);
+    std::vector<double> seconds;
+    for (int i = 0; i < pairs; ++i) seconds.push_back(nothing(*ready).seconds);
+    handshake = lab::median(seconds);
+  }
   paired_options options;
-  options.pairs = options.most_disturbed = on.pairs;
+  options.pairs = options.most_disturbed = pairs;
   options.hopeless_ratio = what.rungs.front().ratio / 2;
   options.certain_ratio = what.rungs.back().ratio;
   return measure([&] { return run_pairs(call, ceiling, options); }, what.rungs);
 }
 
-std::optional<paired_result> against_device_ceiling(const item& what, subject& s, int pairs, trial& failure) {
+/// The runner's own times by the device's events: quick, and only as honest as the submission.
+std::optional<paired_result> by_its_events(const item& what, subject& s, int pairs, trial& failure) {
   const auto run = [&]() -> std::optional<paired_run> {
     failure = s.time(*what.cases.front(), pairs, what.ceiling);
     if (!failure.ok()) return {};
@@ -143,7 +180,7 @@ std::optional<paired_result> against_device_ceiling(const item& what, subject& s
 
 void assess_throughput(const item& what, bench& on, item_result& out) {
   const lab::test_case& c = *what.cases.front();
-  const bool host = c.where == lab::part::host;
+  const bool host = !what.timed_on_gpu();
   out.backend = host ? "host" : "cuda";
   static const std::map<std::string, std::string> computing{{"fma", "of the multiply-add peak"},
                                                             {"eigen", "of Eigen's speed"},
@@ -153,14 +190,17 @@ void assess_throughput(const item& what, bench& on, item_result& out) {
   out.what = computes ? computing.at(what.ceiling) : fmt::format("of {} bandwidth", what.ceiling);
   out.threshold = what.rungs.back().ratio;
   out.work = c.work;
-  subject* s = host ? (on.subjects.empty() ? nullptr : on.subjects.front().get()) : on.on("cuda");
+  subject* s = host        ? (on.subjects.empty() ? nullptr : on.subjects.front().get())
+               : on.on_gpu ? on.on_gpu.get()
+                           : on.on("cuda");
   if (!s) {
     out.message = host ? on.without_sim : on.without_cuda;
     return;
   }
   trial failure;
-  const auto measured =
-      host ? against_host_ceiling(what, *s, on, failure) : against_device_ceiling(what, *s, on.pairs, failure);
+  const auto measured = host        ? by_the_judge(what, *s, on.staff.get(), on.pairs, failure)
+                        : on.on_gpu ? by_the_judge(what, *s, on.staff_on_gpu.get(), on.pairs, failure)
+                                    : by_its_events(what, *s, on.pairs, failure);
   if (!measured) return refuse(failure, out);
   out.samples = measured->pairs;
   out.figure = measured->ratio;

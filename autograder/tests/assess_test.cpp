@@ -1,6 +1,6 @@
 // Items of each kind against a submission whose answers are written here.
 #include "assess.hpp"
-#include "ceilings.hpp"
+#include "lab/ceilings.hpp"
 
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ struct scripted : executor {
     return std::span(bytes).subspan(start ? page - start : 0, size);
   }
   answer run(const lab::request& what, const std::function<void()>&) override {
-    const double start = raw_seconds();
+    const double start = lab::raw_seconds();
     ++calls;
     asked = what.metrics;
     const auto* in = reinterpret_cast<const float*>(what.inputs[0].data());
@@ -43,7 +43,7 @@ struct scripted : executor {
     if (what.what == lab::action::profile) got.response.notes = notes;
     if (what.what == lab::action::time) got.response.call_seconds = call_seconds;
     if (what.what == lab::action::time) got.response.ceiling_seconds = ceiling_seconds;
-    got.seconds = raw_seconds() - start;
+    got.seconds = lab::raw_seconds() - start;
     return got;
   }
 };

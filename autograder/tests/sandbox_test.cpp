@@ -7,6 +7,7 @@
 #include <csignal>
 #include <fstream>
 
+#include "box_builder.hpp"
 #include "command.hpp"
 #include "object_check.hpp"
 #include "process_executor.hpp"
@@ -80,6 +81,30 @@ TEST_F(Sandbox, ARunnerAnswersFromItsBoxAndIsFrozenBetween) {
   ask.entry = "hang";
   process_executor slow(FAKE_RUNNER, {200ms}, wall::box);
   EXPECT_EQ(slow.run(ask).end, answer::ending::timed_out);
+}
+
+TEST_F(Sandbox, DeviceCodeIsBuiltForAGpuAndCheckedAsForTheSimulatedDevice) {
+  const fs::path recipe = fs::path(LAB_BINARY_DIR) / "recipes" / "03_coalescing.cuda.json";
+  if (!fs::exists(recipe)) GTEST_SKIP() << "no nvcc when this was configured";
+  const fs::path folder = fs::temp_directory_path() / fmt::format("gpu_build-{}", getpid());
+  fs::create_directories(folder);
+  box_builder make(recipe, folder / "objects", wall::box, true, {120s, std::size_t{4} << 30});
+  std::map<std::string, std::string> sources;
+  for (const char* name : {"layout.cu", "transpose.cu", "column_sums.cpp"})
+    sources[name] = text_of(fs::path(LAB_SOURCE_DIR) / "labs" / "03_coalescing" / name);
+  const build_outcome fine = make.build(sources, folder / "runner");
+  EXPECT_TRUE(fine.ok) << fine.message;
+  EXPECT_TRUE(fs::exists(folder / "runner"));
+  const std::string good = sources["layout.cu"];
+  const auto said_to = [&](const std::string& addition) {
+    sources["layout.cu"] = good + addition;
+    return make.build(sources, folder / "runner").message;
+  };
+  EXPECT_NE(said_to("int early = rand();\n").find("runs code before main"), std::string::npos);
+  EXPECT_NE(said_to("void door() { asm volatile(\"syscall\"); }\n").find("inline assembly"), std::string::npos);
+  EXPECT_NE(said_to("extern \"C\" int fork();\nint child() { return fork(); }\n").find("calls fork"),
+            std::string::npos);
+  fs::remove_all(folder);
 }
 
 TEST(Freeze, StopsEveryThread) {

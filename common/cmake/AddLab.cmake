@@ -1,5 +1,5 @@
-# add_lab(03_coalescing) is the whole declaration of a lab: the folder says the rest. Its labs/ and solutions/ lie in the
-# source tree, or in the folder given as a second argument.
+# add_lab(03_coalescing) is the whole declaration of a lab: the folder says the rest. With ROOT FOLDER its labs/ and
+# solutions/ lie there, and not in the source tree.
 #
 # For each submission (the student's own files, the solution, and each folder of solutions/NN_topic/wrong/) and each
 # backend it makes
@@ -7,6 +7,7 @@
 # and for the student and the solution also
 #   lab03.<submission>.<backend>.test      GoogleTest over the rubric, in one process
 #   lab03.<submission>.<backend>.bench     Google Benchmark over the cases
+# add_lab(08_gpt2 LIBRARY gpt2) links gpt2_model to the judge's side and gpt2_<backend> to the runner's.
 # `lab03` builds what ctest runs for the student. Tests carry the labels lab03, sim or cuda or cpu, and their kind.
 
 set(LABS_MEASURE OFF CACHE BOOL "Build labNN.solution.<backend>.measure, which writes the committed results")
@@ -47,13 +48,16 @@ function(_lab_program target objects)
 endfunction()
 
 function(add_lab dir)
+  cmake_parse_arguments(PARSE_ARGV 1 add "" "LIBRARY;ROOT" "")
   if(NOT dir MATCHES "^([0-9][0-9])_[a-z0-9_]+$")
     message(FATAL_ERROR "add_lab(${dir}): a lab's folder is named NN_topic, such as 03_coalescing")
   endif()
   set(number ${CMAKE_MATCH_1})
   set(lab lab${number})
-  set(root ${PROJECT_SOURCE_DIR} ${ARGN})
-  list(GET root -1 root)
+  set(root ${PROJECT_SOURCE_DIR})
+  if(add_ROOT)
+    set(root ${add_ROOT})
+  endif()
   set(contract ${root}/labs/${dir})
   set(answers ${root}/solutions/${dir})
 
@@ -74,6 +78,10 @@ function(add_lab dir)
   target_link_libraries(${lab}.cases PRIVATE lab_defaults tomlplusplus::tomlplusplus fmt::fmt)
   target_compile_definitions(${lab}.cases PRIVATE LAB_DEVICES="${PROJECT_SOURCE_DIR}/common/sim/devices")
   target_sources(grader PRIVATE $<TARGET_OBJECTS:${lab}.cases>)
+  if(add_LIBRARY)
+    target_link_libraries(${lab}.cases PRIVATE ${add_LIBRARY}_model)
+    target_link_libraries(grader PRIVATE ${add_LIBRARY}_model)
+  endif()
 
   # The runner's side that the staff wrote: calls, and device code that is given.
   file(GLOB given CONFIGURE_DEPENDS ${contract}/*.cu)
@@ -81,8 +89,12 @@ function(add_lab dir)
     list(REMOVE_ITEM given ${contract}/${file})
   endforeach()
   foreach(backend IN LISTS backends)
+    set(library_${backend} lab_${backend})
+    if(add_LIBRARY)
+      list(PREPEND library_${backend} ${add_LIBRARY}_${backend})
+    endif()
     add_library(${lab}.${backend}.calls OBJECT ${contract}/calls.cpp)
-    target_link_libraries(${lab}.${backend}.calls PRIVATE lab_${backend} lab_defaults Eigen3::Eigen)
+    target_link_libraries(${lab}.${backend}.calls PRIVATE ${library_${backend}} lab_defaults Eigen3::Eigen)
     set(staff_${backend} $<TARGET_OBJECTS:${lab}.${backend}.calls>)
     foreach(source IN LISTS given)
       _lab_objects(${source} ${contract} ${backend} objects)
@@ -90,7 +102,10 @@ function(add_lab dir)
     endforeach()
   endforeach()
 
-  _lab_recipe(${lab} ${dir} ${contract} "${staff_sim}")
+  add_custom_target(${lab}.staff ALL DEPENDS simcc sim runner_main)
+  foreach(backend IN LISTS backends)
+    _lab_recipe(${lab} ${dir} ${contract} ${backend} "${staff_${backend}}" "${add_LIBRARY}")
+  endforeach()
   set(submissions student)
   set(from_student ${contract})
   if(EXISTS ${answers})
@@ -117,12 +132,12 @@ function(add_lab dir)
         list(APPEND objects ${object})
       endforeach()
       set(name ${lab}.${submission}.${backend})
-      _lab_program(${name}.runner "${objects}" runner_main lab_${backend} lab_common)
+      _lab_program(${name}.runner "${objects}" runner_main ${library_${backend}} lab_common)
       if(submission MATCHES "^wrong-")
         continue()
       endif()
       foreach(kind IN ITEMS test bench)
-        _lab_program(${name}.${kind} "${objects};$<TARGET_OBJECTS:${lab}.cases>" grading lab_${backend} lab_common)
+        _lab_program(${name}.${kind} "${objects};$<TARGET_OBJECTS:${lab}.cases>" grading ${library_${backend}} lab_common)
       endforeach()
       target_link_libraries(${name}.test PRIVATE GTest::gtest)
       target_link_libraries(${name}.bench PRIVATE benchmark::benchmark)
@@ -134,7 +149,7 @@ function(add_lab dir)
       if(submission STREQUAL "student" AND (backend STREQUAL "sim" OR CUDA_GPU_HERE))
         add_dependencies(${lab} ${name}.test)
       elseif(submission STREQUAL "solution" AND LABS_MEASURE)
-        _lab_program(${name}.measure "${objects};$<TARGET_OBJECTS:${lab}.cases>" grading lab_${backend} lab_common)
+        _lab_program(${name}.measure "${objects};$<TARGET_OBJECTS:${lab}.cases>" grading ${library_${backend}} lab_common)
         target_sources(${name}.measure PRIVATE ${PROJECT_SOURCE_DIR}/autograder/src/measure_main.cpp)
         target_compile_definitions(${name}.measure PRIVATE LAB_NAME="${dir}" LAB_DIR="${contract}")
         target_link_libraries(${name}.measure PRIVATE CLI11::CLI11 nlohmann_json::nlohmann_json fmt::fmt)
@@ -144,10 +159,10 @@ function(add_lab dir)
   _lab_tests(${lab} ${dir} "${backends}" ${root})
 endfunction()
 
-# build/recipes/NN_topic.json: how the grader builds a submission that is no part of this tree: the same flags, the same
-# staff objects. What may be mounted where that happens is `readable`; `device` declares what the device offers;
-# `runtime` is what a runner reads.
-function(_lab_recipe lab dir contract staff)
+# build/recipes/NN_topic.BACKEND.json: how the grader builds a submission that is no part of this tree: the same flags, the
+# same staff objects. What may be mounted where that happens is `readable`; `device` declares what the device offers;
+# `runtime` is what a runner reads; `toolchain` is where compilers are installed that are not in /usr.
+function(_lab_recipe lab dir contract backend staff library)
   set(common ${PROJECT_SOURCE_DIR}/common)
   file(GLOB headers CONFIGURE_DEPENDS ${contract}/*.hpp ${contract}/*.h)
   set(include -I${contract} -I${common}/include)
@@ -155,22 +170,60 @@ function(_lab_recipe lab dir contract staff)
     list(APPEND include -fno-gnu-unique)  # such symbols could not be made local
   endif()
   separate_arguments(base NATIVE_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_RELEASE} -std=c++20")
-  set(cpp ${CMAKE_CXX_COMPILER} ${base} ${_lab_host_flags} ${include} -isystem ${common}/sim/include)
-  set(cu $<TARGET_FILE:simcc> ${_lab_sim_flags} ${include})
+  set(keep -save-temps=obj -ftemplate-depth=256)
+  set(cpp ${CMAKE_CXX_COMPILER} ${base} ${_lab_host_flags} ${include} -isystem ${common}/sim/include ${keep})
   set(objects ${staff} $<TARGET_OBJECTS:runner_main>)
-  set(libraries $<TARGET_FILE:lab_sim> $<TARGET_FILE:lab_common> $<TARGET_FILE:sim> -lfmt -lboost_context -ldw
-                -ltomlplusplus -lpthread)
-  set(readable ${headers} ${common}/include ${common}/sim/include $<TARGET_FILE:simcc>)
+  set(libraries)
+  if(library)
+    set(libraries $<TARGET_FILE:${library}_${backend}> $<TARGET_FILE:${library}_model>)
+  endif()
+  set(readable ${headers} ${common}/include ${common}/sim/include)
   set(device ${common}/sim/include)
-  set(runtime ${common}/sim/devices)
   set(link ${CMAKE_CXX_COMPILER})
-  set(text "{")
-  foreach(key IN ITEMS cpp cu link objects libraries readable device runtime)
-    string(APPEND text "\n\"${key}\": [\"$<JOIN:${${key}},\"$<COMMA> \">\"],")
+  if(backend STREQUAL "sim")
+    set(cu $<TARGET_FILE:simcc> ${_lab_sim_flags} ${include} ${keep})
+    list(APPEND readable $<TARGET_FILE:simcc>)
+    set(runtime ${common}/sim/devices)
+    list(APPEND libraries $<TARGET_FILE:lab_sim> $<TARGET_FILE:lab_common> $<TARGET_FILE:sim> -lfmt -lboost_context -ldw
+                  -ltomlplusplus -lpthread)
+  else()
+    # In a box the driver's library lies in /driver, and the toolkit's where they are.
+    get_filename_component(cupti ${CUPTI_LIBRARY} DIRECTORY)
+    list(TRANSFORM include REPLACE "^-fno-" "-Xcompiler=-fno-")
+    set(cu ${CMAKE_CUDA_COMPILER} -O3 -DNDEBUG -std=c++20 -arch=native -lineinfo -Xcompiler=-save-temps=obj
+           --ftemplate-depth=256 ${include})
+    if(NOT CUDA_GPU_HERE)
+      list(TRANSFORM cu REPLACE "-arch=native" "-arch=sm_90")
+    endif()
+    set(runtime ${CUDAToolkit_LIBRARY_DIR} ${cupti})
+    list(APPEND link -Xlinker --disable-new-dtags -Xlinker -rpath=/driver:${CUDAToolkit_LIBRARY_DIR}:${cupti})
+    list(APPEND libraries $<TARGET_FILE:lab_cuda> $<TARGET_FILE:lab_cuda_memory> $<TARGET_FILE:lab_common> -L${CUDAToolkit_LIBRARY_DIR} -lcublas -lcublasLt ${CUPTI_LIBRARY}
+                  -lcudart_static -lfmt -ldl -lrt -lpthread)
+  endif()
+  set(toolchain "")
+  foreach(compiler IN ITEMS ${CMAKE_CXX_COMPILER} ${CMAKE_CUDA_COMPILER})
+    get_filename_component(root ${compiler} DIRECTORY)
+    get_filename_component(root ${root} DIRECTORY)
+    if(NOT root MATCHES "^/usr")
+      list(APPEND toolchain ${root})
+    endif()
   endforeach()
-  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/recipes/${dir}.json
+  set(text "{")
+  foreach(key IN ITEMS cpp cu link objects libraries readable device runtime toolchain)
+    if(${key} STREQUAL "")
+      string(APPEND text "\n\"${key}\": [],")
+    else()
+      string(APPEND text "\n\"${key}\": [\"$<JOIN:${${key}},\"$<COMMA> \">\"],")
+    endif()
+  endforeach()
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/recipes/${dir}.${backend}.json
        CONTENT "${text}\n\"lab\": [\"${dir}\"]\n}\n")
-  add_custom_target(${lab}.staff ALL DEPENDS simcc lab_sim lab_common sim runner_main ${lab}.sim.calls ${staff})
+  add_dependencies(${lab}.staff lab_${backend} lab_common ${lab}.${backend}.calls)
+  add_custom_target(${lab}.${backend}.staff DEPENDS ${staff})
+  add_dependencies(${lab}.staff ${lab}.${backend}.staff)
+  if(library)
+    add_dependencies(${lab}.staff ${library}_${backend})
+  endif()
 endfunction()
 
 # What `ctest -L lab03` runs: a build, then the student's programs, one test for each backend and kind.

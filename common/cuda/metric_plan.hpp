@@ -61,4 +61,8 @@ class metric_plan {
   std::size_t passes_ = 0;
 };
 
+/// What lab::profile reads, in three passes on a GH100: memory traffic and what tensor cores do by hardware counters,
+/// the rest by patching the code ("sass"). Sums all: a range's ratio is made of its sums, never of its parts' ratios.
+const std::vector<std::string>& profile_metrics();
+
 }  // namespace lab

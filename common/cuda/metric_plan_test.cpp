@@ -40,6 +40,13 @@ TEST(MetricPlan, ReadsTimeAndDramTrafficInOnePass) {
       1u);
 }
 
+TEST(MetricPlan, ReadsWhatAProfileWantsInThreePasses) {
+  const lab::metric_plan plan("GH100", lab::profile_metrics());
+  EXPECT_EQ(plan.notes(), strings{});
+  EXPECT_EQ(plan.passes(), 3u);
+  for (const std::string& name : plan.metrics()) EXPECT_TRUE(name.ends_with(".sum")) << name << " does not add up";
+}
+
 TEST(MetricPlan, SplitsQuotientsAndAsksForEachNameOnce) {
   const lab::metric_plan plan("GH100", {"dram__bytes_read.sum / dram__bytes_write.sum", "dram__bytes_write.sum"});
   EXPECT_EQ(plan.metrics(), (strings{"dram__bytes_read.sum", "dram__bytes_write.sum"}));

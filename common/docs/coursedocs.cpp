@@ -283,20 +283,37 @@ struct page_writer {
   }
 };
 
+/// What a comment says is no HTML.
+std::string without_tags(const std::string& comment) {
+  std::string out;
+  bool code = false;
+  for (std::size_t i = 0; i < comment.size(); ++i) {
+    if (comment[i] == '`') code = !code;
+    const bool tag = comment[i] == '<' && i + 1 < comment.size() &&
+                     (std::isalpha(static_cast<unsigned char>(comment[i + 1])) || comment[i + 1] == '/');
+    out += tag && !code ? "@<" : comment.substr(i, 1);
+  }
+  return out;
+}
+
 /// Our headers speak plain comments: the story at the top, and shapes in the margin of parameters. Doxygen wants marks.
 std::string header_for_doxygen(const fs::path& file) {
   std::string out;
   bool top = true;
   for (std::string line : lines_of(text_of(file))) {
     if (top && line.starts_with("//")) {
-      out += (out.empty() ? "//! @file\n//!" : "//!") + line.substr(2) + "\n";
+      out += (out.empty() ? "//! @file\n//!" : "//!") + without_tags(line.substr(2)) + "\n";
       continue;
     }
     top = false;
     const std::size_t shape = line.find("// (");
     if (shape != std::string::npos && shape > 0 && line[shape - 1] == ' ' && line.find_first_not_of(" ") < shape)
       line.insert(shape + 2, "/<");
-    out += line + "\n";
+    const std::size_t comment = line.find("///");
+    out += comment == std::string::npos || line.compare(comment, 4, "///<") == 0
+               ? line
+               : line.substr(0, comment + 3) + without_tags(line.substr(comment + 3));
+    out += '\n';
   }
   return out;
 }

@@ -14,7 +14,11 @@
 
 #include "lab/call.hpp"
 #include "lab/device.hpp"
+#include "lab/product.hpp"
 #include "lab/profiler.hpp"
+#ifndef LAB_BACKEND_SIM
+#include "shared_memory.hpp"
+#endif
 
 namespace lab {
 namespace {
@@ -30,7 +34,7 @@ constexpr double warm_up_seconds = 0.0;
 #else
 constexpr bool simulated = false;
 constexpr std::size_t red_zone_bytes = bytes_on_device::default_red_zone_bytes;
-constexpr double warm_up_seconds = 0.2;  // an idle GPU needs that long to raise its clocks
+constexpr double warm_up_seconds = 0.2;               // an idle GPU needs that long to raise its clocks
 #endif
 
 /// A fault of the student's code, in words for the student.
@@ -103,7 +107,7 @@ void expect_written(const device_arguments& device, const request& what, std::mi
 /// The device's ceilings for a matrix product, row-major C (m, n) = A (m, k) B (k, n); parameters are m, n, k.
 /// "cublas": the case's own inputs, in FP32 without tensor cores. "cublas_aligned": bf16, with m, n and k rounded up to
 /// multiples of 8, so that each row starts at a multiple of 16 bytes, on matrices that hold the inputs' elements again
-/// and again. cuBLAS counts along columns, so it is asked for B^T A^T.
+/// and again.
 class cublas_product {
  public:
   cublas_product(const request& what, const device_arguments& device)
@@ -129,11 +133,7 @@ class cublas_product {
   cublas_product(const cublas_product&) = delete;  // owns the handle
 
   void operator()() const {
-    const float one = 1, zero = 0;
-    const auto type = aligned_ ? CUDA_R_16BF : CUDA_R_32F;
-    expect(cublasGemmEx(handle_, CUBLAS_OP_N, CUBLAS_OP_N, n_, m_, k_, &one, b_, type, n_, a_, type, k_, &zero,
-                        out_->data(), type, n_, aligned_ ? CUBLAS_COMPUTE_32F : CUBLAS_COMPUTE_32F_PEDANTIC,
-                        CUBLAS_GEMM_DEFAULT));
+    expect(row_major_product(handle_, aligned_ ? dtype::bf16 : dtype::f32, m_, n_, k_, a_, b_, out_->data()));
   }
 
  private:
@@ -160,16 +160,19 @@ class cublas_product {
   cublasHandle_t handle_ = nullptr;
 };
 
-/// Pairs of the call and of its ceiling, in the order ABBA, so that a drift of the clocks meets both
-/// alike. Outputs are poisoned and L2 is filled with other data before each; that work also hides the launch latency.
-void time_pairs(const entry& function, const request& what, device_arguments& device, response& result) {
+std::size_t l2_bytes() {
   int current = 0;
   cudaDeviceProp properties;
   LAB_CUDA_CHECK(cudaGetDevice(&current));
   LAB_CUDA_CHECK(cudaGetDeviceProperties(&properties, current));
-  const auto l2_bytes = static_cast<std::size_t>(std::max(properties.l2CacheSize, 0));
+  return static_cast<std::size_t>(std::max(properties.l2CacheSize, 0));
+}
+
+/// Pairs of the call and of its ceiling, in the order ABBA, so that a drift of the clocks meets both
+/// alike. Outputs are poisoned and L2 is filled with other data before each; that work also hides the launch latency.
+void time_pairs(const entry& function, const request& what, device_arguments& device, response& result) {
   std::optional<bytes_on_device> flush;
-  if (device.total_bytes() <= 8 * l2_bytes) flush.emplace(2 * l2_bytes, 0);
+  if (device.total_bytes() <= 8 * l2_bytes()) flush.emplace(2 * l2_bytes(), 0);
 
   std::optional<cublas_product> product;
   if (what.ceiling == "cublas" || what.ceiling == "cublas_aligned")
@@ -225,7 +228,28 @@ void time_pairs(const entry& function, const request& what, device_arguments& de
   seconds(call_once);
 }
 
+void run_resident(const entry& function, const request& what, call_gate& gate) {
+  if (simulated || what.what != action::run)
+    throw std::invalid_argument("resident buffers are for action::run on a GPU");
+  const stream where;
+  call arguments;
+  arguments.inputs.assign(what.inputs.size(), nullptr);
+  for (std::size_t i = 0; i < what.inputs.size(); ++i) arguments.inputs[i] = what.inputs[i].data();
+  for (const auto& output : what.outputs) arguments.outputs.push_back(output.data());
+  arguments.parameters = what.parameters;
+  arguments.stream = where.get();
+  bytes_on_device flush(2 * l2_bytes(), 0);
+  gate.begin();
+  flush.poison(where);  // a cold L2, and the GPU is this process's again
+  where.synchronize();
+  gate.begin();
+  function.run(arguments);
+  expect_success();
+  gate.end();
+}
+
 void run_on_device(const entry& function, const request& what, call_gate& gate, response& result) {
+  if (what.resident) return run_resident(function, what, gate);
   gate.begin();
   device_arguments device(what);
   if (what.what == action::time) {
@@ -264,6 +288,16 @@ void expect_sizes(const std::vector<buffer_spec>& specs, const std::vector<std::
 }
 
 }  // namespace
+
+std::span<std::byte> map_device_memory([[maybe_unused]] int descriptor, [[maybe_unused]] std::size_t bytes) {
+#ifdef LAB_BACKEND_SIM
+  throw std::runtime_error("the simulated device's memory is not shared with other processes");
+#else
+  static std::optional<shared_device_memory> mapped;  // of one judge, as long as this process lives
+  mapped.emplace(descriptor, bytes);
+  return mapped->bytes();
+#endif
+}
 
 std::string backend_name() { return simulated ? "sim" : "cuda"; }
 

@@ -123,7 +123,8 @@ std::string to_json(const request& what) {
                   {"metrics", what.metrics},
                   {"pairs", what.pairs},
                   {"ceiling", what.ceiling},
-                  {"copy_bytes", what.copy_bytes}});
+                  {"copy_bytes", what.copy_bytes},
+                  {"resident", what.resident}});
 }
 
 request request_from_json(const std::string& text) {
@@ -138,6 +139,7 @@ request request_from_json(const std::string& text) {
     result.pairs = object.at("pairs").get<int>();
     result.ceiling = object.at("ceiling").get<std::string>();
     result.copy_bytes = object.at("copy_bytes").get<double>();
+    result.resident = object.at("resident").get<bool>();
     return result;
   });
 }

@@ -24,9 +24,11 @@ struct request {
   action what = action::run;
   std::vector<std::int64_t> parameters;
   std::vector<buffer_spec> input_specs, output_specs;
-  std::vector<std::span<std::byte>> inputs, outputs;  ///< host memory, one span for each spec
-  std::vector<std::string> metrics;                   ///< Nsight Compute names; used by action::profile on a GPU
-  int pairs = 0;                                      ///< used by action::time
+  std::vector<std::span<std::byte>> inputs, outputs;  ///< one span for each spec, in host memory unless `resident`
+  bool resident =
+      false;  ///< action::run of a device entry: the spans lie on the device, the entry gets them as they are
+  std::vector<std::string> metrics;  ///< Nsight Compute names; used by action::profile on a GPU
+  int pairs = 0;                     ///< used by action::time
   std::string ceiling = "copy";  ///< action::time: "copy", device to device, or a product: "cublas", "cublas_aligned"
   double copy_bytes = 0;         ///< action::time: bytes that the copy reads, and again writes
 };
@@ -63,7 +65,9 @@ struct response {
 };
 
 /// Told when the inputs are needed and when the outputs are there, for whoever writes, reads and times from outside.
-/// On the host that is directly around the student's function; on a device, copies to and from it lie between.
+/// On the host, and where the buffers are resident, that is directly around the student's function; otherwise copies to
+/// and from the device lie between. Resident buffers have two begins: the inputs are needed; caches are cold and the
+/// clock may start.
 struct call_gate {
   virtual ~call_gate() = default;
   virtual void begin() {}
@@ -78,6 +82,9 @@ inline response execute(const request& what) {
   call_gate open;
   return execute(what, open);
 }
+
+/// Maps another process's shared_device_memory, for resident buffers. Throws std::runtime_error without a GPU.
+std::span<std::byte> map_device_memory(int descriptor, std::size_t bytes);
 
 /// "sim" or "cuda": what `execute` runs the device part on.
 std::string backend_name();

@@ -1,14 +1,24 @@
 // What a piece of device work did: the same question on both devices. On a GPU CUPTI's range profiler answers, on the
-// simulated device its own counters do.
+// simulated device its own counters do. `profiler` asks for chosen counters of one call, `profile` where the time of a
+// program goes, range by range:
+//
+//   lab::profile p;
+//   p.run("forward", [&] { forward(model); });   // forward() has lab::range in it
+//   p.report();   // prints the table, writes profile.json, trace.json and roofline.svg, says where they are
+//
+// Link lab_profile_sim or lab_profile_cuda, or lab_profile alone where all is done on the CPU.
 #pragma once
 
+#include <filesystem>
 #include <functional>
+#include <iosfwd>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "lab/execute.hpp"
+#include "lab/range.hpp"
 
 namespace lab {
 
@@ -31,6 +41,45 @@ class profiler {
   /// Runs `launch_once` and counts. On a GPU it is run once for each pass over the counters, so it must launch the
   /// same work each time; it must not synchronise.
   result collect(const std::function<void()>& launch_once);
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+class profile {
+ public:
+  /// `metrics`: more that shall be read on a GPU, by their Nsight Compute names, beside the usual ones.
+  explicit profile(std::vector<std::string> metrics = {});
+  ~profile();
+  profile(const profile&) = delete;  // listens to ranges
+  profile& operator=(const profile&) = delete;
+
+  /// Runs `work` in a range of this name. It runs more than once: to warm up, for times, and on a GPU once for each
+  /// pass over the counters; so it must do the same each time. May be called again, also with other names. What `work`
+  /// throws passes through.
+  void run(std::string_view name, const std::function<void()>& work);
+
+  /// All runs of the ranges with one path, inner ranges included unless it says self.
+  struct row {
+    std::string path;  ///< "forward/layer/attention"
+    int calls = 0;
+    double host_seconds = 0, host_self_seconds = 0;
+    double device_seconds = 0, device_self_seconds = 0;  ///< while at least one kernel, copy or fill of the range ran
+    int launches = 0, launches_self = 0;                 ///< kernels
+    work declared;                                       ///< of inner ranges where it declares none itself
+    std::map<std::string, double> metrics;               ///< Nsight Compute's names, or perf_event's; sums
+    double seconds() const { return device_seconds > 0 ? device_seconds : host_seconds; }
+    double bound_seconds = 0;  ///< what the declared work takes at the roof; 0: nothing declared
+  };
+  std::vector<row> rows() const;           ///< the longest first
+  std::vector<std::string> notes() const;  ///< what could not be had, and why
+
+  void table(std::ostream& out) const;
+  /// Makes the directory. Throws std::runtime_error where it cannot write.
+  void write(const std::filesystem::path& directory) const;
+  /// Both: the table to stdout, the files to where ./course profile --output says ($LAB_PROFILE), or else to profile/.
+  void report() const;
 
  private:
   struct state;

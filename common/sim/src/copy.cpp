@@ -106,9 +106,14 @@ cudaError_t copy(const pitched& to, const pitched& from, const shape& what, cuda
   const device_description& d = described_device();
   const auto on_device = [](const pitched& p, side where) { return where != side::host && !is_pinned(p.begin); };
   const auto amount = static_cast<double>(what.bytes());
-  advance_clock(stream, d.launch_seconds + (on_device(to, t.where) && on_device(from, f.where)
-                                                ? 2 * amount / d.copy_bytes_per_second
-                                                : amount / d.host_copy_bytes_per_second));
+  const bool reads = on_device(from, f.where), writes = on_device(to, t.where);
+  const double seconds = reads && writes ? 2 * amount / d.copy_bytes_per_second : amount / d.host_copy_bytes_per_second;
+  tell({stream_work::kind::copy,
+        reads && writes ? "copy on the device"
+        : writes        ? "copy to the device"
+        : reads         ? "copy to the host"
+                        : "copy on the host",
+        stream, advance_clock(stream, d.launch_seconds + seconds), seconds, amount});
   return cudaSuccess;
 }
 
@@ -132,7 +137,9 @@ cudaError_t fill(const pitched& to, int value, const shape& what, cudaStream_t s
       if (in_heap(to.begin)) mark_valid(address_of(to.row(y, z)), what.width);
     }
   const device_description& d = described_device();
-  advance_clock(stream, d.launch_seconds + static_cast<double>(what.bytes()) / d.copy_bytes_per_second);
+  const auto amount = static_cast<double>(what.bytes());
+  const double seconds = amount / d.copy_bytes_per_second;
+  tell({stream_work::kind::fill, "fill", stream, advance_clock(stream, d.launch_seconds + seconds), seconds, amount});
   return cudaSuccess;
 }
 

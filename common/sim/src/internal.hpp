@@ -319,7 +319,20 @@ cudaError_t sticky_error();
 
 // ---- streams on the modelled clock; the caller holds runtime_mutex
 
-void advance_clock(cudaStream_t stream, double seconds);
+/// Says when this begins.
+double advance_clock(cudaStream_t stream, double seconds);
+/// What a stream does from one moment of the modelled clock to another.
+struct stream_work {
+  enum class kind { kernel, copy, fill } what;
+  const char* name;
+  cudaStream_t stream;
+  double begin, seconds, bytes;
+};
+/// Told of it, in the thread that asked for it, where a profile is taken; null otherwise.
+extern void (*stream_listener)(const stream_work&);
+inline void tell(const stream_work& what) {
+  if (stream_listener) stream_listener(what);
+}
 /// The epochs of launches that nothing orders before one in this stream now; null where there are none.
 const std::bitset<65536>* concurrent_launches(cudaStream_t stream);
 void note_launch(cudaStream_t stream, std::uint16_t first_epoch, std::uint16_t last_epoch);

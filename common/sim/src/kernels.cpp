@@ -174,8 +174,9 @@ cudaError_t library_call(const char* name, cudaStream_t stream, double flops, do
   entry.config.stream = stream;
   entry.modelled_seconds =
       d.launch_seconds + std::max(flops / d.fp32_flops_per_second, bytes / d.copy_bytes_per_second);
-  advance_clock(stream, entry.modelled_seconds);
+  const double seconds = entry.modelled_seconds, begin = advance_clock(stream, seconds);
   launch_log().push_back(std::move(entry));
+  tell({stream_work::kind::kernel, name, stream, begin, seconds, 0});
   return cudaSuccess;
 }
 bool library_at_work() { return at_work; }

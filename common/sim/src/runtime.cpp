@@ -134,7 +134,8 @@ void launch(const char* kernel, const configuration& config, void (*thread_body)
   record.modelled_seconds = model_seconds(record);
   // Behind a kernel the next one does not begin at once.
   const device_description& d = described_device();
-  advance_clock(config.stream, record.modelled_seconds + d.launch_seconds - d.kernel_floor_seconds);
+  const double begin =
+      advance_clock(config.stream, record.modelled_seconds + d.launch_seconds - d.kernel_floor_seconds);
   if (record.aborted) {
     cudaError_t error = cudaErrorLaunchTimeout;
     for (const auto& [key, report] : record.counts.faults) {
@@ -145,7 +146,9 @@ void launch(const char* kernel, const configuration& config, void (*thread_body)
     }
     fail(error, true);
   }
+  const double seconds = record.modelled_seconds;
   state().log.push_back(std::move(record));
+  tell({stream_work::kind::kernel, kernel, config.stream, begin, seconds, 0});
 }
 
 }  // namespace sim

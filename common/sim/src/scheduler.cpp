@@ -39,6 +39,10 @@ struct fiber_stack {
   context::fcontext_t context = nullptr;  // where to go on; null: never started, or abandoned
 };
 
+// Looking whether a thread goes round in a circle takes time: where it meets others on its way, only so often. Odd, so
+// that each place of a circle comes up.
+constexpr unsigned look_every = 257;
+
 enum class state : std::uint8_t { fresh, ready, at_barrier, at_collective, at_grid_barrier, waiting, done };
 using combine_function = void (*)(const warp_call&);
 
@@ -51,9 +55,8 @@ struct thread_state {
   unsigned mask = 0;
   void* argument = nullptr;
   combine_function combine = nullptr;
-  std::array<std::uint64_t, 32> been_in{};  // what the thread looked like when it was last interrupted
-  bool as_before = false;                   // it looks now as it did at one of those times
-  std::uint64_t depth = 0;                  // of its last access
+  bool as_before = false;   // it looks as it did at one of the last times that it was looked at
+  std::uint64_t depth = 0;  // of its last access
   bool meets(const thread_state& other) const {
     return now == state::at_collective && mask == other.mask && combine == other.combine &&
            (mask != whoever_comes || waits_at == other.waits_at);
@@ -66,13 +69,18 @@ struct lane_records {
   bool full() const { return write == begin + record_capacity; }
 };
 
+/// What a thread looked like the last times that it was looked at.
+using past = std::array<std::uint64_t, 32>;
+
 /// A block that has begun.
 struct running_block {
   std::uint64_t number = 0;
   std::vector<thread_state> threads;
+  std::vector<past> pasts;  // of each thread, from when one is first looked at
   block_shadow shadow;
   std::vector<char> shared_image;  // while another block runs
   int counted = 0, released_count = 0;
+  bool waits = false;  // a thread of it was seen to go round in a circle
 };
 
 enum class outcome { finished, broken_off, waits_for_others, waits_for_grid };
@@ -243,6 +251,7 @@ class worker {
   unsigned current_number_ = 0;                    // linear index of current_ in its block
   bool broken_off_ = false, got_further_ = false;  // since the last round over the block's warps
   bool block_got_further_ = false;                 // since it was brought back
+  bool look_ = false;                              // for circles that lead through warp functions and barriers too
 };
 
 }  // namespace sim
@@ -316,10 +325,12 @@ void worker::resume(thread_state& thread) {
     current_->stack = nullptr;
     free_stacks_.push_back(stack);
   }
-  if (current_->now == state::ready || current_->now == state::waiting)
+  if (current_->now == state::ready || (look_ && current_->now != state::done)) {
     remember_state(*current_, records);
-  else
+  } else {
+    current_->as_before = false;
     got_further_ = true;
+  }
 }
 
 /// A thread that looks as it did before - its stack, its registers, and what it has just read - goes round in a circle:
@@ -335,8 +346,11 @@ void worker::remember_state(thread_state& thread, const lane_records& records) {
       mix(a->address);
       mix(__atomic_load_n(reinterpret_cast<const std::uint32_t*>(a->address), __ATOMIC_RELAXED));
     }
-  thread.as_before = std::find(thread.been_in.begin(), thread.been_in.end(), hash) != thread.been_in.end();
+  if (block_->pasts.empty()) block_->pasts.resize(threads().size());
+  past& been_in = block_->pasts[static_cast<std::size_t>(&thread - threads().data())];
+  thread.as_before = std::find(been_in.begin(), been_in.end(), hash) != been_in.end();
   if (thread.as_before) {
+    block_->waits = true;
     if (thread.now == state::ready) {
       thread.now = state::waiting;
       thread.waits_at = recent > 0 ? site_pc(records.write[-1].site) : 0;
@@ -344,8 +358,8 @@ void worker::remember_state(thread_state& thread, const lane_records& records) {
     return;
   }
   got_further_ = true;
-  std::rotate(thread.been_in.begin(), thread.been_in.begin() + 1, thread.been_in.end());
-  thread.been_in.back() = hash;
+  std::rotate(been_in.begin(), been_in.begin() + 1, been_in.end());
+  been_in.back() = hash;
 }
 
 void worker::fiber_main(context::transfer_t from) {
@@ -376,13 +390,15 @@ void worker::begin_block(running_block& block, std::uint64_t number) {
   const configuration& config = grid_->what->config;
   block.number = number;
   block.counted = 0;
+  block.waits = false;
+  block.pasts.clear();
   block.threads.resize(std::size_t{config.block.x} * config.block.y * config.block.z);
   unsigned x = 0, y = 0, z = 0;
   for (thread_state& t : block.threads) {
     t.index = {x, y, z};
     t.now = state::fresh;
     t.stack = nullptr;
-    t.been_in = {};
+    t.as_before = false;
     t.depth = 0;
     if (++x == config.block.x) {
       x = 0;
@@ -421,13 +437,17 @@ outcome worker::go_on_with(running_block& block) {
   observing = block.number % grid_->sample == 0;
   block_got_further_ = false;
   const auto count = static_cast<unsigned>(block.threads.size());
-  for (;;) {
+  for (unsigned round = 1;; ++round) {
     got_further_ = false;
+    look_ = block.waits || round % look_every == 0;
     for (unsigned first = 0; first < count; first += lanes_per_warp)
       run_warp(first, std::min<unsigned>(lanes_per_warp, count - first));
     if (broken_off_) break;
     block_got_further_ |= got_further_;
-    if (release_barrier()) continue;
+    if (release_barrier()) {
+      if (got_further_ || !block.waits) continue;
+      return outcome::waits_for_others;
+    }
     unsigned done = 0, waiting = 0, at_grid = 0;
     for (thread_state& t : block.threads) {
       done += t.now == state::done;
@@ -453,23 +473,32 @@ outcome worker::go_on_with(running_block& block) {
 
 /// Runs the warp until each lane waits at the block's barrier, waits in vain for others, or has returned.
 void worker::run_warp(unsigned first, unsigned count) {
+  const bool look = look_;
   bool meeting = false;  // a lane waits in a warp function
   for (unsigned lane = 0; lane < count; ++lane) meeting |= threads()[first + lane].now == state::at_collective;
   bool rest = false;  // accesses that wait for other lanes'
-  for (bool again = true; again && !broken_off_;) {
-    bool moved = false;
+  unsigned turn = 1;
+  for (bool again = true; again && !broken_off_; ++turn) {
+    bool moved = false, new_state = false;
+    look_ = look || turn % look_every == 0;
     for (unsigned lane = 0; lane < count && !broken_off_; ++lane) {
       thread_state& t = threads()[first + lane];
       if ((t.now != state::fresh && t.now != state::ready) || records_[lane].full()) continue;
       resume(t);
       moved = true;
+      new_state |= !current_->as_before;
       meeting |= current_->now == state::at_collective;  // a later lane, where fresh ones went on in its fiber
     }
     rest = put_together(first, count, false);
     if (meeting) moved |= settle_collectives(first, count);
     again = false;
-    for (unsigned lane = 0; moved && lane < count; ++lane) again |= threads()[first + lane].now == state::ready;
+    for (unsigned lane = 0; moved && lane < count; ++lane) {
+      state& now = threads()[first + lane].now;
+      if (now == state::ready && look_ && !new_state) now = state::waiting;
+      again |= now == state::ready;
+    }
   }
+  look_ = look;
   if (rest) put_together(first, count, true);
 }
 
@@ -726,6 +755,8 @@ void worker::meet(unsigned mask, void* argument, combine_function combine, std::
     *write++ = meeting;
     if (write == write_end) leave();
     sim_active_worker = sim_running_worker = nullptr;
+  } else {
+    turn();
   }
   self.mask = mask;
   self.argument = argument;
@@ -803,7 +834,6 @@ void worker::complete(unsigned first, unsigned participants) {
     call.pc = reinterpret_cast<const void*>(t.waits_at);
     t.now = state::ready;
   }
-  got_further_ = true;
   if (combine) combine(call);
 }
 
@@ -869,19 +899,22 @@ bool worker::put_together(unsigned first, unsigned count, bool all) {
       }
     }
     if (interrupted || n == 0) break;
+    const access* next[lanes_per_warp];
+    for (unsigned i = 0; i < n; ++i) next[i] = head[alive[i]];
     std::uint64_t site = 0, different = 0;
-    for (; steps > 0; --steps) {
-      site = head[alive[0]]->site;
+    std::ptrdiff_t step = 0;
+    for (; step < steps; ++step) {
+      site = next[0][step].site;
       different = static_cast<std::uint64_t>(site_operation(site) == operation::index);
       for (unsigned i = 0; i < n; ++i) {
-        const access* a = head[alive[i]];
-        different |= a->site ^ site;
-        addresses[i] = a->address;
+        const access& a = next[i][step];
+        different |= a.site ^ site;
+        addresses[i] = a.address;
       }
       if (different != 0) break;
-      for (unsigned i = 0; i < n; ++i) ++head[alive[i]];
       observer_.instruction(site, {addresses, n}, {alive, n}, where);
     }
+    for (unsigned i = 0; i < n; ++i) head[alive[i]] += step;
     if (different == 0) continue;
     unsigned syncing = 0, here = 0;  // lanes at a warp function, and all lanes that have more
     for (unsigned i = 0; i < n; ++i) {

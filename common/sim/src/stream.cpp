@@ -133,8 +133,13 @@ void record(cudaStream_t stream, cudaGraphNodeType type, std::function<void(cuda
   auto& nodes = find(stream)->captured->nodes;
   nodes.push_back(std::make_shared<sim_graph_node>(sim_graph_node{type, std::move(replay), {}}));
 }
-void advance_clock(cudaStream_t stream, double seconds) {
-  if (sim_stream* s = find(stream)) s->busy_until = ready(*s) + seconds;
+void (*stream_listener)(const stream_work&) = nullptr;
+double advance_clock(cudaStream_t stream, double seconds) {
+  sim_stream* s = find(stream);
+  if (!s) return 0;
+  const double begin = ready(*s);
+  s->busy_until = begin + seconds;
+  return begin;
 }
 const std::bitset<65536>* concurrent_launches(cudaStream_t stream) {
   static std::bitset<65536> epochs;

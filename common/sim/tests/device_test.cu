@@ -783,6 +783,39 @@ TEST_F(Checkers, InfiniteWaitIsOneReportALine) {
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchTimeout);
 }
 
+__global__ void wait_warp_by_warp(volatile int* flag) {
+  while (*flag == 0) __syncwarp();
+}
+
+__global__ void wait_block_by_block(volatile int* flag) {
+  while (*flag == 0) __syncthreads();
+}
+
+TEST_F(Checkers, InfiniteWaitAroundAWarpFunctionOrABarrier) {
+  for (const auto kernel : {wait_warp_by_warp, wait_block_by_block}) {
+    const on_device<int> flag(std::vector<int>{0});  // freed by the reset below
+    const std::string r = only_report(observe([&] { kernel<<<32, 64>>>(flag.data); }));
+    EXPECT_NE(r.find("infinite wait"), std::string::npos) << r;
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchTimeout);
+    EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
+  }
+}
+
+__global__ void wait_for_the_next_warp_by_warp(volatile int* flags) {
+  if (threadIdx.x < 32 && blockIdx.x + 1 < gridDim.x)
+    while (!__any_sync(0xffffffff, flags[blockIdx.x + 1])) {
+    }
+  __syncthreads();
+  if (threadIdx.x == 0) flags[blockIdx.x] = 1;
+}
+
+TEST_F(Blocks, WaitForTheNextAroundAWarpFunction) {
+  const on_device<int> flags(std::vector<int>(16, 0));
+  const counts c = observe([&] { wait_for_the_next_warp_by_warp<<<16, 64>>>(flags.data); });
+  EXPECT_TRUE(c.reports.empty()) << c.reports[0];
+  EXPECT_EQ(flags.host()[0], 1);
+}
+
 __global__ void grid_sums(float* out, float* partial) {
   partial[blockIdx.x * blockDim.x + threadIdx.x] = 1;
   sim::grid_barrier(SIM_CALLER);

@@ -1,5 +1,5 @@
-// How many accesses a second of one core the simulated device observes: a copy, the tiled transpose, a tiled matmul.
-// With SIM_SAMPLE=64: what blocks cost that are not observed.
+// How many accesses a second of one core the simulated device observes: a copy, a grid-stride triad, the tiled
+// transpose, a tiled matmul. With SIM_SAMPLE=64: what blocks cost that are not observed.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -10,6 +10,10 @@
 __global__ void copy(float* out, const float* in, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] = in[i];
+}
+
+__global__ void triad(float* out, const float* in, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) out[i] += 2 * in[i];
 }
 
 __global__ void transpose(float* out, const float* in, int n) {
@@ -68,6 +72,7 @@ int main(int argc, char** argv) {
   if (cudaMalloc(&in, bytes) != cudaSuccess || cudaMalloc(&out, bytes) != cudaSuccess) return 1;
   cudaMemset(in, 1, bytes);
   bool good = measure("copy", 2.0 * n * n, 8, [&] { copy<<<n * n / 256, 256>>>(out, in, n * n); });
+  good &= measure("triad", 3.0 * n * n, 8, [&] { triad<<<528, 256>>>(out, in, n * n); });
   good &= measure("transpose", 4.0 * n * n, 8, [&] { transpose<<<dim3(n / 32, n / 32), dim3(32, 8)>>>(out, in, n); });
   good &= measure("matmul", (2.0 * m * (2 + 2 * 16) / 16 + 1) * m * m, 8,
                   [&] { multiply<<<dim3(m / 16, m / 16), dim3(16, 16)>>>(out, in, in, m); });

@@ -1,4 +1,4 @@
-// NVTX ranges and marks: names for a timeline that the simulated device does not draw.
+// NVTX ranges and marks. Pushed ranges are heard by lab::profile; the rest has no effect.
 #pragma once
 
 #include <cstdint>
@@ -30,16 +30,16 @@ struct nvtxEventAttributes_t {
 };
 
 namespace sim {
-inline int& open_ranges() {
-  static int count = 0;
-  return count;
-}
+int push_range(const char* name);
+int pop_range();
 }  // namespace sim
 
-// As NVTX without a tool: pushing and popping return the depth.
-inline int nvtxRangePushA(const char*) { return sim::open_ranges()++; }
-inline int nvtxRangePushEx(const nvtxEventAttributes_t*) { return sim::open_ranges()++; }
-inline int nvtxRangePop() { return sim::open_ranges() > 0 ? --sim::open_ranges() : -1; }
+// Pushing and popping return the depth; popping without a push, -1.
+inline int nvtxRangePushA(const char* name) { return sim::push_range(name); }
+inline int nvtxRangePushEx(const nvtxEventAttributes_t* what) {
+  return sim::push_range(what && what->messageType == NVTX_MESSAGE_TYPE_ASCII ? what->message.ascii : "");
+}
+inline int nvtxRangePop() { return sim::pop_range(); }
 inline nvtxRangeId_t nvtxRangeStartA(const char*) { return 1; }
 inline nvtxRangeId_t nvtxRangeStartEx(const nvtxEventAttributes_t*) { return 1; }
 inline void nvtxRangeEnd(nvtxRangeId_t) {}

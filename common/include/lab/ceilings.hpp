@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-namespace grading {
+namespace lab {
 
 /// Reads every byte once, on one core, as fast as we know how; returns their sum as 64-bit words, so that nobody can
 /// leave the reading out. `memory` starts at a multiple of 32 bytes;
@@ -30,4 +30,4 @@ const std::set<std::string>& host_ceilings();
 /// Seconds of a clock that nobody adjusts (CLOCK_MONOTONIC_RAW).
 double raw_seconds();
 
-}  // namespace grading
+}  // namespace lab

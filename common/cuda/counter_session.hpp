@@ -1,0 +1,70 @@
+// Counters of this process's GPU, read by CUPTI's range profiler: user ranges, and the work runs once for each pass.
+#pragma once
+
+#include <cuda.h>
+#include <cupti_profiler_target.h>
+#include <cupti_range_profiler.h>
+#include <cupti_target.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "metric_plan.hpp"
+
+namespace lab {
+
+/// The runtime's context; makes it where there is none. Needs no link to the driver's library: programs must start
+/// where there is none.
+CUcontext current_context();
+
+/// Metrics to be read on the current device, while this lives.
+class counter_access {
+ public:
+  /// Throws where counters may not be read.
+  explicit counter_access(const std::vector<std::string>& metrics);
+  ~counter_access();
+  counter_access(const counter_access&) = delete;  // what CUPTI begins it ends once
+  counter_access& operator=(const counter_access&) = delete;
+  CUcontext context() const { return context_; }
+  const metric_plan& plan() const { return *plan_; }
+
+ private:
+  CUcontext context_ = nullptr;
+  std::optional<metric_plan> plan_;
+};
+
+/// CUPTI's hold on one context. Only one profiler can have it.
+class counter_session {
+ public:
+  /// Room for `ranges` ranges, one after the other: nesting would multiply the passes.
+  counter_session(const counter_access& counters, std::size_t ranges);
+  ~counter_session();
+  counter_session(const counter_session&) = delete;  // owns CUPTI's object
+  counter_session& operator=(const counter_session&) = delete;
+
+  /// One run of the work lies between these two.
+  void start();
+  /// False where more passes are needed.
+  bool stop();
+
+  void push(const std::string& name);
+  void pop();
+
+  /// The values of each range, by its name.
+  std::map<std::string, std::map<std::string, double>> decode();
+
+ private:
+  template <class T>
+  T with_object(std::size_t size) const {
+    T parameters = sized<T>(size);
+    parameters.pRangeProfilerObject = object_;
+    return parameters;
+  }
+  const metric_plan& plan_;
+  CUpti_RangeProfiler_Object* object_ = nullptr;
+  std::vector<std::uint8_t> counter_data_;  // CUPTI writes into it until the session ends
+};
+
+}  // namespace lab

@@ -1,0 +1,9 @@
+// Of a student: the two blocks of lab 08, and nothing else.
+#include "gpt2/handed_in.hpp"
+
+#include "forward.hpp"
+
+const gpt2::kernels& gpt2::handed_in() {
+  static constexpr kernels two{.layer_norm = lab08::layer_norm, .causal_softmax = lab08::causal_softmax};
+  return two;
+}

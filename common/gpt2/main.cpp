@@ -1,0 +1,135 @@
+// gpt2: one forward pass, or a text, by the pass that is asked for.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <optional>
+
+#include "gpt2/handed_in.hpp"
+#include "gpt2/text.hpp"
+
+namespace {
+
+using namespace gpt2;
+
+struct options {
+  std::string pass = "eigen", checkpoint, random = "d12", write, dtype = "fp32", prompt, tokenizer, logits;
+  std::vector<int> tokens;
+  int batch = 4, length = 64, generate = 0, repeat = 3;
+  bool graph = false;
+  sampling how;
+  std::uint64_t seed = 1;
+};
+
+std::unique_ptr<pass> make(const options& o, const checkpoint& model) {
+#ifdef GPT2_ON_GPU
+  if (o.pass == "eigen-gpu") return make_eigen_on_gpu(model);
+#endif
+  if (o.pass == "eigen") return make_eigen_on_cpu(model);
+  return make_cuda(model,
+                   o.dtype == "bf16"   ? precision::bf16
+                   : o.dtype == "tf32" ? precision::tf32
+                                       : precision::fp32,
+                   handed_in());
+}
+
+void time_passes(const options& o, pass& with, const checkpoint& model) {
+  std::vector<int> tokens = o.tokens;
+  std::uint64_t state = o.seed;
+  for (std::size_t i = tokens.size(); i < static_cast<std::size_t>(o.batch) * static_cast<std::size_t>(o.length); ++i)
+    tokens.push_back(static_cast<int>((state = state * 6364136223846793005ull + 1442695040888963407ull) >> 33) %
+                     model.config.vocabulary);
+  with.forward(tokens, o.batch, o.length);
+  with.synchronize();
+  double fastest = INFINITY, flops = 0;
+  for (int i = 0; i < o.repeat; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    o.graph ? with.replay() : with.run();
+    with.synchronize();
+    fastest = std::min(fastest, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  for (const block b : all_blocks) {
+    const bool once = b == block::embedding || b == block::final_norm || b == block::logits;
+    flops += work_of(b, model.config, o.batch, o.length, 4).flops * (once ? 1 : model.config.layers);
+  }
+  if (o.repeat > 0)
+    fmt::print("{} of {} sequences of {} tokens: {:.3f} ms, {:.1f} GFLOP/s (fastest of {})\n", o.pass, o.batch,
+               o.length, 1e3 * fastest, 1e-9 * flops / fastest, o.repeat);
+  if (o.logits.empty()) return;
+  const std::vector<float> logits = with.logits();
+  std::ofstream out(o.logits, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(logits.data()), static_cast<std::streamsize>(4 * logits.size()));
+  if (!out) throw model_error(o.logits + ": cannot be written; does its folder exist?");
+}
+
+void write_text(const options& o, pass& with, const checkpoint& model) {
+  std::optional<tokenizer> words;
+  if (!o.tokenizer.empty() || !o.prompt.empty())
+    words.emplace(!o.tokenizer.empty() ? o.tokenizer : "." / std::filesystem::path(o.checkpoint).parent_path());
+  std::vector<int> tokens = o.tokens;
+  if (!o.prompt.empty()) tokens = words->encode(o.prompt);
+  if (tokens.empty())
+    tokens = {words && words->end_of_text() >= 0 ? words->end_of_text() : model.config.vocabulary - 1};
+  const auto show = [&](int token) {
+    if (words)
+      fmt::print("{}", words->decode(std::span(&token, 1)));
+    else
+      fmt::print("{} ", token);
+    std::fflush(stdout);
+  };
+  if (words) fmt::print("{}", words->decode(tokens));
+  generate(with, model.config, tokens, o.generate, o.how, show);
+  fmt::print("\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  options o;
+  CLI::App app{"GPT-2's forward pass: times it, or generates text."};
+  app.option_defaults()->always_capture_default();
+  std::vector<std::string> passes{"eigen", "cuda"};
+#ifdef GPT2_ON_GPU
+  passes.emplace_back("eigen-gpu");
+#endif
+  app.add_option("--pass", o.pass, "eigen (CPU), cuda (the device; simulated without a GPU), eigen-gpu")
+      ->check(CLI::IsMember(passes));
+  app.add_option("--checkpoint", o.checkpoint, "llm.c's .bin (v3, v5) or .safetensors");
+  app.add_option("--random", o.random, "without a checkpoint: d12, d24, d36, d48, tiny, or six numbers");
+  app.add_option("--write", o.write, "write the model as an llm.c checkpoint (bf16 with --dtype bf16)");
+  app.add_option("--dtype", o.dtype, "of --pass cuda")->check(CLI::IsMember({"fp32", "tf32", "bf16"}));
+  app.add_option("--batch", o.batch, "sequences");
+  app.add_option("--time,--length", o.length, "tokens in each");
+  app.add_option("--repeat", o.repeat, "timed passes");
+  app.add_flag("--graph", o.graph, "launch the pass as a CUDA graph");
+  app.add_option("--logits", o.logits, "write the logits, floats, (batch, time, vocabulary), to this file");
+  app.add_option("--tokens", o.tokens, "token numbers to begin with, 1,2,3")->delimiter(',');
+  app.add_option("--prompt", o.prompt, "text to begin with; needs a tokenizer");
+  app.add_option("--tokenizer", o.tokenizer, "folder with vocab.json and merges.txt, or gpt2_tokenizer.bin");
+  app.add_option("--generate", o.generate, "tokens to make");
+  app.add_option("--temperature", o.how.temperature, "0: the likeliest token");
+  app.add_option("--top", o.how.top, "choose among so many tokens; 0: all");
+  app.add_option("--seed", o.seed, "of random weights, tokens and choices");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    o.how.seed = o.seed;
+    const checkpoint model =
+        o.checkpoint.empty() ? random_checkpoint(config_named(o.random), o.seed) : read_checkpoint(o.checkpoint);
+    if (!o.write.empty()) {
+      write_checkpoint(o.write, model, o.dtype == "bf16" ? stored_as::bf16 : stored_as::fp32);
+      return 0;
+    }
+    const auto with = make(o, model);
+    if (o.generate > 0 || !o.prompt.empty())
+      write_text(o, *with, model);
+    else
+      time_passes(o, *with, model);
+    return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "gpt2: {}\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,9 @@
+// For tests: the kernels that every checkout has, and nobody changes.
+#include "forward.hpp"
+#include "gpt2/handed_in.hpp"
+
+const gpt2::kernels& gpt2::handed_in() {
+  static constexpr kernels two{.layer_norm = lab08::layer_norm_unfused,
+                               .causal_softmax = lab08::causal_softmax_unfused};
+  return two;
+}

@@ -1,0 +1,42 @@
+// LLM-CUDA: matrix products by cuBLAS and cublasLt, everything else by kernels. The same source runs on a GPU and on
+// the simulated device.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+#include <memory>
+
+#include "gpt2/pass.hpp"
+
+namespace gpt2 {
+
+/// What the matrix products multiply. Sums are made in FP32, and so is the residual stream, by all three.
+enum class precision { fp32, tf32, bf16 };
+
+/// Kernels that a pass is given: the first two are lab 08's hand-in, and every pass needs them. Each launches on
+/// `stream` and returns without waiting. All matrices are row-major.
+struct kernels {
+  /// out(r, c) = (in(r, c) - mean(r)) / sqrt(variance(r) + 1e-5) * weight(c) + bias(c)
+  void (*layer_norm)(float* out, const float* in, const float* weight, const float* bias, int rows, int channels,
+                     cudaStream_t stream) = nullptr;
+  /// Of each of `matrices` (tokens, tokens): row t is the softmax of scale * scores(t, 0 ... t), and then zeros. What
+  /// stands to the right of the diagonal is anything.
+  void (*causal_softmax)(float* out, const float* scores, int matrices, int tokens, float scale,
+                         cudaStream_t stream) = nullptr;
+
+  // Where they are there, they take the place of several steps.
+
+  /// x += addend, unless that is null; out = layer_norm(x)
+  void (*add_and_norm)(float* x, float* out, const float* addend, const float* weight, const float* bias, int rows,
+                       int channels, cudaStream_t stream) = nullptr;
+  void (*add_and_norm_bf16)(float* x, __nv_bfloat16* out, const __nv_bfloat16* addend, const float* weight,
+                            const float* bias, int rows, int channels, cudaStream_t stream) = nullptr;
+  /// Causal attention: qkv (batch, tokens, 3, heads, 64) gives out (batch, tokens, heads, 64).
+  void (*attention_bf16)(__nv_bfloat16* out, const __nv_bfloat16* qkv, int batch, int tokens, int heads,
+                         cudaStream_t stream) = nullptr;
+};
+
+std::unique_ptr<pass> make_cuda(const checkpoint& model, precision how, const kernels& with);
+
+}  // namespace gpt2

@@ -1,0 +1,90 @@
+// GPT-2 as numbers: its sizes, where each weight stands, and files that hold them. The order of the weights is that of
+// llm.c's checkpoints (github.com/karpathy/llm.c): one float after the other, all layers of a kind together.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace gpt2 {
+
+struct config {
+  int context = 1024;             ///< tokens that it can look back on at most
+  int vocabulary = 50257;         ///< tokens that there are
+  int padded_vocabulary = 50304;  ///< rows of the token embedding, the last ones unused
+  int layers = 12;
+  int heads = 12;
+  int channels = 768;
+  int head_size() const { return channels / heads; }
+  bool operator==(const config&) const = default;
+};
+
+/// "d12" (GPT-2 124M), "d24", "d36", "d48", "tiny", or six numbers "context:vocabulary:padded:layers:heads:channels".
+/// Throws model_error for anything else.
+config config_named(const std::string& name);
+
+/// A file, a configuration or a token that makes no sense; what() says what to do.
+struct model_error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+enum class tensor {
+  token_embedding,     // (padded_vocabulary, channels), the logits' weights too
+  position_embedding,  // (context, channels)
+  norm1_weight,        // (layers, channels), as all of a layer
+  norm1_bias,
+  qkv_weight,  // (3 channels, channels): row r makes output r
+  qkv_bias,
+  projection_weight,  // (channels, channels)
+  projection_bias,
+  norm2_weight,
+  norm2_bias,
+  expand_weight,  // (4 channels, channels)
+  expand_bias,
+  contract_weight,  // (channels, 4 channels)
+  contract_bias,
+  final_norm_weight,  // (channels)
+  final_norm_bias,
+  count
+};
+
+/// Floats of this tensor, in one layer where it is one of a layer.
+std::size_t size_of(const config& of, tensor which);
+/// Where it begins.
+std::size_t offset_of(const config& of, tensor which, int layer = 0);
+/// Floats in all.
+std::size_t parameters(const config& of);
+
+/// Throws model_error where a size is not positive or does not fit the others.
+void expect_sane(const config& of, const std::string& where);
+
+/// Throws model_error where the tokens are none, not batch * length, too many for the context, or out of range.
+void expect_tokens(const config& of, std::span<const int> tokens, int batch, int length);
+
+struct checkpoint {
+  gpt2::config config;
+  std::vector<float> weights;
+  const float* at(tensor which, int layer = 0) const { return weights.data() + offset_of(config, which, layer); }
+};
+
+/// llm.c's format, version 3 (fp32) or 5 (bf16), or Hugging Face's safetensors (F32, F16 or BF16; the number of heads
+/// comes from a config.json beside it, else one for 64 channels). Throws model_error.
+checkpoint read_checkpoint(const std::filesystem::path& file);
+
+/// The same from memory; `name` is what messages call it, `config_json` the text of config.json or "".
+checkpoint checkpoint_from(std::span<const std::byte> file, const std::string& name,
+                           const std::string& config_json = "");
+
+enum class stored_as { fp32, bf16 };
+void write_checkpoint(const std::filesystem::path& file, const checkpoint& what, stored_as = stored_as::fp32);
+
+/// Initialised as GPT-2 was before its training, except that LayerNorms and biases are not left at 1 and 0, so that a
+/// pass that forgets one of them shows. The same for the same seed on every machine.
+checkpoint random_checkpoint(const config& of, std::uint64_t seed);
+
+}  // namespace gpt2

@@ -1,0 +1,62 @@
+// Forward passes: one interface, several ways to compute the same logits.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gpt2/model.hpp"
+#include "lab/roofline.hpp"
+
+namespace gpt2 {
+
+/// What a forward pass consists of; each pass puts a lab::range of this name around it.
+enum class block { embedding, norm1, attention, residual1, norm2, mlp, residual2, final_norm, logits };
+inline constexpr block all_blocks[] = {block::embedding, block::norm1,      block::attention,
+                                       block::residual1, block::norm2,      block::mlp,
+                                       block::residual2, block::final_norm, block::logits};
+
+/// "LayerNorm 1", "attention", ...
+const char* name_of(block which);
+
+/// What a block must do, by labs/08_gpt2's rules of counting.
+struct block_work {
+  double flops = 0;
+  double weight_bytes = 0;
+  double activation_bytes = 0;  ///< what its operations read from and write to one another, each operation apart
+  lab::work total() const { return {flops, weight_bytes + activation_bytes}; }
+};
+block_work work_of(block which, const config& of, int batch, int length, double bytes_each);
+
+class pass {
+ public:
+  virtual ~pass() = default;
+  /// Takes the tokens, without waiting for them to arrive. Throws model_error where they do not fit the model.
+  virtual void load(std::span<const int> tokens, int batch, int length) = 0;
+  /// Computes the logits of all positions of the tokens that were loaded last. On a device it does not wait.
+  virtual void run() = 0;
+  /// The same, recorded at the first call and then launched as a whole, where that is possible.
+  virtual void replay() = 0;
+  void forward(std::span<const int> tokens, int batch, int length) {
+    load(tokens, batch, length);
+    run();
+  }
+  /// Of the last run: (batch, length, vocabulary). Waits.
+  virtual std::vector<float> logits() = 0;
+  /// The same of one position: (vocabulary).
+  virtual std::vector<float> logits_at(int sequence, int position) = 0;
+  virtual void synchronize() {}
+};
+
+/// float64, plain loops: what the others are compared with. (batch, length, vocabulary). For small models.
+std::vector<double> reference_logits(const checkpoint& model, std::span<const int> tokens, int batch, int length);
+
+/// LLM-Eigen on one core of the CPU.
+std::unique_ptr<pass> make_eigen_on_cpu(const checkpoint& model);
+
+/// LLM-Eigen on the GPU: the same tensor expressions, each one or several small kernels. Only where nvcc built this.
+std::unique_ptr<pass> make_eigen_on_gpu(const checkpoint& model);
+
+}  // namespace gpt2

@@ -1,0 +1,58 @@
+// Text to tokens and back, and tokens from a pass: byte-level byte-pair encoding (Radford et al., 2019), greedy and
+// sampled generation.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gpt2/pass.hpp"
+
+namespace gpt2 {
+
+class tokenizer {
+ public:
+  /// From a folder with GPT-2's vocab.json and merges.txt, or from llm.c's gpt2_tokenizer.bin (or the folder that it
+  /// is in). Throws model_error.
+  explicit tokenizer(const std::filesystem::path& where);
+  /// The same from the files' contents.
+  static tokenizer from_vocabulary(const std::string& vocab_json, const std::string& merges, const std::string& name);
+  static tokenizer from_llmc(std::span<const std::byte> file, const std::string& name);
+
+  /// "<|endoftext|>" is one token. Letters, numbers and spaces are told apart exactly in ASCII, and by blocks of
+  /// code points beyond.
+  std::vector<int> encode(const std::string& text) const;
+  /// Throws model_error where a token is none of the vocabulary's.
+  std::string decode(std::span<const int> tokens) const;
+  int size() const { return static_cast<int>(bytes_.size()); }
+  int end_of_text() const { return end_of_text_; }
+
+ private:
+  tokenizer() = default;
+  void add(int id, std::string bytes, const std::string& name);
+  void expect_all_bytes(const std::string& name) const;
+  int rank(const std::string& left, const std::string& right) const;
+
+  std::vector<std::string> bytes_;                             // by token
+  std::map<std::string, int> ids_;                             // and back
+  std::map<std::pair<std::string, std::string>, int> merges_;  // which goes first; none: that with the lower token
+  int end_of_text_ = -1;
+};
+
+struct sampling {
+  double temperature = 0;  ///< 0: always the likeliest token, the first of equals
+  int top = 0;             ///< of so many likeliest ones; 0: of all
+  std::uint64_t seed = 1;
+};
+
+/// Appends `count` tokens to `tokens`, each told to `made`. The whole text is computed anew for each. Throws
+/// model_error where the text gets longer than the model's context.
+std::vector<int> generate(pass& with, const config& of, std::vector<int> tokens, int count, const sampling& how,
+                          const std::function<void(int)>& made = {});
+
+}  // namespace gpt2

@@ -1,0 +1,51 @@
+// A name for a stretch of the program. Host code only, and the same source for the CPU, the simulated device and a GPU:
+//
+//   {
+//     const lab::range here("layernorm", {.flops = 7.0 * n, .bytes = 8.0 * n});
+//     layernorm<<<...>>>(...);
+//   }
+//
+// Whoever listens gets the names: lab::profile (lab/profiler.hpp), or on a GPU the tool that a program runs under, as
+// NVTX ranges. Where nobody does, a range costs one relaxed load.
+#pragma once
+
+#include <atomic>
+#include <string_view>
+
+#include "lab/roofline.hpp"
+
+namespace lab {
+
+/// Told of every range, in the thread that the range is in. Must outlive the ranges that began while it listened.
+class range_listener {
+ public:
+  virtual void enter(std::string_view name, const work& declared) = 0;
+  virtual void leave() = 0;
+
+  inline static std::atomic<range_listener*> current{nullptr};
+
+ protected:
+  ~range_listener() = default;
+};
+
+/// What a stretch of the program is about: shows up in the profiler's table and, on a GPU build, as an NVTX range.
+class range {
+ public:
+  /// `declared`: floating-point operations and bytes that the algorithm must do here, inner ranges included.
+  explicit range(std::string_view name, work declared = {})
+      : listener_(range_listener::current.load(std::memory_order_relaxed)) {
+    if (listener_) [[unlikely]]
+      listener_->enter(name, declared);
+  }
+  ~range() {
+    if (listener_) [[unlikely]]
+      listener_->leave();
+  }
+  range(const range&) = delete;  // its end is its scope's
+  range& operator=(const range&) = delete;
+
+ private:
+  range_listener* listener_;
+};
+
+}  // namespace lab

@@ -1,0 +1,107 @@
+// What a profile asks of the simulated device: it counts all the time, so it has only to be told which segment a launch
+// was in.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "../../src/recording.hpp"
+#include "metrics.hpp"
+
+namespace sim {
+namespace {
+
+thread_local int segment_of_thread = -1;
+
+class simulated final : public lab::profiled_device {
+ public:
+  std::string name() override { return described_device().name + ", simulated"; }
+  bool modelled() const override { return true; }
+  lab::roofs measure_roofs(std::vector<std::string>&) override {
+    const device_description& d = described_device();
+    return {{{"FP32", d.fp32_flops_per_second}}, {{"DRAM", d.copy_bytes_per_second}, {"L2", d.l2_bytes_per_second}}};
+  }
+
+  void start() override {
+    const std::scoped_lock lock(runtime_mutex());
+    account_ = {};
+    segments_.clear();
+    first_ = launch_log().size();
+    stream_listener = [](const stream_work& what) { the_device().note(what); };
+  }
+  void segment(int number) override { segment_of_thread = number; }
+
+  lab::device_account stop() override {
+    const std::scoped_lock lock(runtime_mutex());
+    stream_listener = nullptr;
+    int unseen = 0;
+    std::size_t faults = 0;
+    std::string first_fault;
+    for (std::size_t i = 0; i < segments_.size(); ++i) {
+      const launched& l = launch_log()[first_ + i];
+      for (const auto& [key, fault] : l.counts.faults)
+        if (faults++ == 0) first_fault = describe(l, fault);
+      unseen += l.registers == 0;  // a library's
+      if (segments_[i] < 0) continue;
+      lab::metric_values& sums = account_.metrics[segments_[i]];
+      for (const auto& [name, value] : metrics_of(l))
+        if (name.ends_with(".sum")) sums[name] += value;
+    }
+    if (unseen > 0)
+      account_.notes.push_back(fmt::format(
+          "{} launches are a library's: their times are modelled, what they load and store is not counted", unseen));
+    if (faults > 0)
+      account_.notes.push_back(fmt::format("the checkers found {} faults; the first: {}", faults, first_fault));
+    if (sampling() > 1)
+      account_.notes.push_back(
+          fmt::format("one block in {} was observed (SIM_SAMPLE): counts are estimates", sampling()));
+    return std::exchange(account_, {});
+  }
+
+  /// All it can count it has counted.
+  lab::device_account count(const std::function<void()>&, const std::set<int>&,
+                            const std::vector<std::string>& metrics) override {
+    lab::device_account none;
+    const lab::metric_values known = metrics_of({});
+    for (const std::string& name : metrics)
+      if (!known.contains(name)) none.notes.push_back(name + " is not counted by the simulated device");
+    return none;
+  }
+
+  static simulated& the_device() {
+    static simulated device;
+    return device;
+  }
+
+ private:
+  void note(const stream_work& what) {
+    lab::activity a;
+    using kind = lab::activity::kind;
+    a.what = what.what == stream_work::kind::kernel ? kind::kernel
+             : what.what == stream_work::kind::copy ? kind::copy
+                                                    : kind::fill;
+    a.name = what.name;
+    a.segment = segment_of_thread;
+    a.lane = static_cast<std::uint64_t>(streams_.emplace(what.stream, 12 + streams_.size()).first->second);
+    const auto nanoseconds = [](double seconds) { return static_cast<lab::nanoseconds>(std::llround(1e9 * seconds)); };
+    a.begin = nanoseconds(what.begin);
+    a.end = nanoseconds(what.begin + what.seconds);
+    a.bytes = what.bytes;
+    if (a.what == kind::kernel) {
+      const configuration& c = launch_log().back().config;
+      a.grid = {c.grid.x, c.grid.y, c.grid.z};
+      a.block = {c.block.x, c.block.y, c.block.z};
+      segments_.push_back(a.segment);
+    }
+    account_.activities.push_back(std::move(a));
+  }
+
+  lab::device_account account_;
+  std::size_t first_ = 0;                                      // launch of the recording
+  std::vector<int> segments_;                                  // of its launches
+  std::map<cudaStream_t, std::size_t> streams_{{nullptr, 7}};  // as Nsight Compute numbers them
+};
+
+}  // namespace
+}  // namespace sim
+
+extern "C" lab::profiled_device* lab_profiled_device() { return &sim::simulated::the_device(); }

@@ -1,0 +1,30 @@
+// Ranges that begin with one call and end with another, as NVTX's do: told to whoever listens to lab::range.
+#pragma once
+
+#include <vector>
+
+#include "lab/range.hpp"
+
+namespace lab::open_ranges {
+
+/// Who heard of each range that has not ended, in this thread.
+inline std::vector<range_listener*>& stack() {
+  static thread_local std::vector<range_listener*> open;
+  return open;
+}
+
+/// Both return the depth, popping without a push -1.
+inline int push(const char* name) {
+  range_listener* const listener = range_listener::current;
+  if (listener) listener->enter(name ? name : "", {});
+  stack().push_back(listener);
+  return static_cast<int>(stack().size()) - 1;
+}
+inline int pop() {
+  if (stack().empty()) return -1;
+  if (range_listener* const listener = stack().back()) listener->leave();
+  stack().pop_back();
+  return static_cast<int>(stack().size());
+}
+
+}  // namespace lab::open_ranges

@@ -1,0 +1,489 @@
+// Lab 08's problems: sizes, seeded inputs, what must come out, and how much work that is.
+#include <lab/case.hpp>
+#include <lab/compare.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <sstream>
+#include <utility>
+
+#include "gpt2/pass.hpp"
+
+namespace {
+
+using lab::buffer;
+using lab::dtype;
+using lab::test_case;
+using std::int64_t;
+
+using floats = std::vector<float>;
+using doubles = std::vector<double>;
+using names = std::vector<std::string>;
+
+std::size_t at(int64_t i) { return static_cast<std::size_t>(i); }
+
+std::string sizes(std::initializer_list<int64_t> all) {
+  std::string text;
+  for (const int64_t n : all) text += (text.empty() ? "" : "x") + std::to_string(n);
+  return text;
+}
+
+// ---- ranges --------------------------------------------------------------------------------------------------------
+
+constexpr const char* operation_names[] = {"embed",
+                                           "normalize_before_attention",
+                                           "project_to_qkv",
+                                           "multiply_queries_by_keys",
+                                           "softmax",
+                                           "weigh_values",
+                                           "project_attention",
+                                           "add_attention",
+                                           "normalize_before_mlp",
+                                           "expand",
+                                           "gelu",
+                                           "contract",
+                                           "add_mlp",
+                                           "normalize_last",
+                                           "multiply_by_embedding"};
+/// Of each operation: an index of gpt2::all_blocks.
+constexpr int block_of[] = {0, 1, 2, 2, 2, 2, 2, 3, 4, 5, 5, 5, 6, 7, 8};
+constexpr int layer_range = 9, leave_event = 99, enter_event = 100, step_event = 1000;
+
+std::string range_name(int which) {
+  return which == layer_range  ? "layer"
+         : which < layer_range ? gpt2::name_of(gpt2::all_blocks[which])
+                               : "of another name";
+}
+
+/// What a pass of so many layers does, in order: (operation, layer).
+std::vector<std::pair<int, int>> operations_of(int layers) {
+  std::vector<std::pair<int, int>> all{{0, 0}};
+  for (int l = 0; l < layers; ++l)
+    for (int o = 1; o <= 12; ++o) all.emplace_back(o, l);
+  all.insert(all.end(), {{13, 0}, {14, 0}});
+  return all;
+}
+
+std::string nested(const std::vector<int>& ranges) {
+  if (ranges.empty()) return "no range";
+  std::string text;
+  for (const int r : ranges) text += (text.empty() ? "'" : "' > '") + range_name(r);
+  return text + "'";
+}
+
+/// "" where the events are those of a pass whose operation `fail_at` throws (-1: none does).
+std::string check_events(std::span<const double> out, int layers, int fail_at) {
+  const auto want = operations_of(layers);
+  const std::size_t expected = fail_at < 0 ? want.size() : at(fail_at) + 1;
+  if (!(out[0] >= 0 && out[0] <= static_cast<double>(out.size() - 2))) return "more ranges than there can be";
+  std::vector<int> open;
+  std::map<int, int> begun;
+  std::size_t done = 0;
+  for (std::size_t i = 2; i < 2 + static_cast<std::size_t>(out[0]); ++i) {
+    const int event = static_cast<int>(out[i]);
+    if (event == leave_event) {
+      if (open.empty()) return "a range ends that never began";
+      open.pop_back();
+    } else if (event < step_event) {
+      open.push_back(event - enter_event);
+      ++begun[event - enter_event];
+      if (event - enter_event > layer_range)
+        return "a range has a name that is none of the contract's; look for a typing error";
+    } else {
+      const int operation = (event - step_event) % 100, layer = (event - step_event) / 100;
+      const std::string what = std::string(operation_names[operation]) + " of layer " + std::to_string(layer);
+      if (done >= expected) return what + " runs after the last operation, or after one that failed";
+      if (std::pair(operation, layer) != want[done])
+        return what + " runs where " + operation_names[want[done].first] + " of layer " +
+               std::to_string(want[done].second) + " should";
+      std::vector<int> right{block_of[operation]};
+      if (operation >= 1 && operation <= 12) right.insert(right.begin(), layer_range);
+      if (open != right) return what + " runs in " + nested(open) + ", and should in " + nested(right);
+      ++done;
+    }
+  }
+  if (done < expected)
+    return std::string(operation_names[want[done].first]) + " of layer " + std::to_string(want[done].second) +
+           " never runs";
+  if (!open.empty()) return nested(open) + " never ends" + (fail_at < 0 ? "" : " where an operation throws");
+  if (out[1] != (fail_at < 0 ? 0 : 1)) return "the exception of an operation does not come out of forward";
+  // One range a block: as many as there are first operations.
+  std::map<int, int> right;
+  for (std::size_t i = 0; i < expected; ++i) {
+    const auto [operation, layer] = want[i];
+    if (i == 0 || block_of[operation] != block_of[want[i - 1].first]) ++right[block_of[operation]];
+    right[layer_range] += operation == 1;
+  }
+  for (const auto& [range, count] : begun)
+    if (count != right[range])
+      return "'" + range_name(range) + "' begins " + std::to_string(count) + " times, and should " +
+             std::to_string(right[range]) + " times: one range a block";
+  return {};
+}
+
+test_case ranges(int64_t layers, int64_t fail_at) {
+  test_case result;
+  result.id = "ranges/" + std::to_string(layers) + (fail_at < 0 ? "" : "_throws_at_" + std::to_string(fail_at));
+  result.entry = "ranges";
+  result.where = lab::part::host;
+  const int64_t room = 64 * (layers + 1);
+  result.parameters = {layers, fail_at, room};
+  result.outputs = {{dtype::f64, room + 2}};
+  result.inputs = [](std::uint64_t) { return std::vector{buffer::of(doubles{0})}; };
+  result.check = [=](std::span<const buffer>, std::span<const buffer> outputs) {
+    return check_events(outputs[0].as<double>(), static_cast<int>(layers), static_cast<int>(fail_at));
+  };
+  return result;
+}
+
+// ---- formulas ------------------------------------------------------------------------------------------------------
+
+std::string list(const names& what, const double* values) {
+  std::ostringstream text;
+  text.precision(9);
+  for (std::size_t i = 0; i < what.size(); ++i) text << (i ? ", " : "") << what[i] << " = " << values[i];
+  return text.str();
+}
+
+struct formula {
+  std::string entry;
+  names arguments, results;
+  std::function<doubles(const double* arguments)> want;
+};
+
+/// A case that calls the formula on each row of arguments.
+test_case rows_case(const formula& f, const std::string& label, std::function<doubles(std::uint64_t seed)> rows) {
+  const std::size_t width = f.arguments.size(), count = rows(0).size() / width;
+  test_case result;
+  result.id = f.entry + "/" + label;
+  result.entry = f.entry;
+  result.where = lab::part::host;
+  result.parameters = {static_cast<int64_t>(count)};
+  result.outputs = {{dtype::f64, static_cast<int64_t>(count * f.results.size())}};
+  result.inputs = [rows](std::uint64_t seed) { return std::vector{buffer::of(rows(seed))}; };
+  result.check = [f, width, count](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
+    const double* in = before[0].as<double>().data();
+    const double* got = outputs[0].as<double>().data();
+    for (std::size_t row = 0; row < count; ++row, in += width) {
+      const doubles want = f.want(in);
+      for (std::size_t i = 0; i < want.size(); ++i, ++got) {
+        if (*got == want[i] || std::abs(*got - want[i]) <= 1e-9 * std::abs(want[i])) continue;  // false for NaN
+        const double pair[] = {*got, want[i]};
+        const std::string block =
+            f.entry == "block_work" ? gpt2::name_of(gpt2::all_blocks[static_cast<int>(in[0])]) : "";
+        return f.results[i] + (block.empty() ? "" : " of " + block) + ", where " + list(f.arguments, in) + ": " +
+               list({"got", "expected"}, pair);
+      }
+    }
+    return {};
+  };
+  return result;
+}
+
+const names of_shape = {"B", "T", "C", "L", "NH", "V"};
+
+names with(names first, const names& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+formula block_work() {
+  return {"block_work",
+          with({"block"}, with(of_shape, {"bytes"})),
+          {"FLOPs", "weight bytes", "activation bytes"},
+          [](const double* in) {
+            gpt2::config c;
+            c.channels = static_cast<int>(in[3]);
+            c.layers = static_cast<int>(in[4]);
+            c.heads = static_cast<int>(in[5]);
+            c.padded_vocabulary = static_cast<int>(in[6]);
+            const auto w = gpt2::work_of(gpt2::all_blocks[static_cast<int>(in[0])], c, static_cast<int>(in[1]),
+                                         static_cast<int>(in[2]), in[7]);
+            return doubles{w.flops, w.weight_bytes, w.activation_bytes};
+          }};
+}
+
+formula bounds() {
+  return {"bounds",
+          {"FLOPs", "weight bytes", "activation bytes", "FLOP/s", "DRAM B/s", "L2 B/s"},
+          {"cold seconds", "warm seconds", "memory_bound_cold", "memory_bound_warm"},
+          [](const double* in) {
+            const double compute = in[0] / in[3], cold = (in[1] + in[2]) / in[4],
+                         warm = std::max(in[1] / in[4], (in[1] + in[2]) / in[5]);
+            return doubles{std::max(compute, cold), std::max(compute, warm), cold > compute ? 1.0 : 0.0,
+                           warm > compute ? 1.0 : 0.0};
+          }};
+}
+
+/// All blocks of a shape, as rows of block_work.
+doubles all_blocks(const doubles& shape, double bytes) {
+  doubles rows;
+  for (int b = 0; b < 9; ++b) {
+    rows.push_back(b);
+    rows.insert(rows.end(), shape.begin(), shape.end());
+    rows.push_back(bytes);
+  }
+  return rows;
+}
+
+std::function<doubles(std::uint64_t)> drawn(std::size_t count, std::vector<std::pair<int64_t, int64_t>> bounds) {
+  return [=](std::uint64_t seed) {
+    lab::random_sizes size(seed);
+    doubles rows;
+    for (std::size_t i = 0; i < count; ++i)
+      for (const auto& [least, most] : bounds) rows.push_back(static_cast<double>(size(least, most)));
+    return rows;
+  };
+}
+
+std::function<doubles(std::uint64_t)> fixed(doubles rows) {
+  return [rows = std::move(rows)](std::uint64_t) { return rows; };
+}
+
+constexpr double a100_tf32[] = {156e12, 1555e9, 5e12};  // FLOP/s, DRAM and L2 bytes/s
+
+void add_analysis(std::vector<test_case>& all) {
+  doubles study = all_blocks({4, 64, 768, 12, 12, 50304}, 4);
+  const doubles longer = all_blocks({4, 1024, 768, 12, 12, 50304}, 2);
+  study.insert(study.end(), longer.begin(), longer.end());
+  all.push_back(rows_case(block_work(), "study", fixed(study)));
+  all.push_back(rows_case(block_work(), "drawn", [](std::uint64_t seed) {
+    lab::random_sizes size(seed);
+    doubles rows;
+    for (int i = 0; i < 3; ++i) {
+      const auto draw = [&](int64_t least, int64_t most) { return static_cast<double>(size(least, most)); };
+      const double heads = draw(1, 20);
+      const doubles more = all_blocks(
+          {draw(1, 9), draw(1, 999), heads * draw(1, 99), draw(1, 48), heads, draw(2, 60'000)}, size(0, 1) ? 2 : 4);
+      rows.insert(rows.end(), more.begin(), more.end());
+    }
+    return rows;
+  }));
+  doubles worked;
+  for (const gpt2::block b : gpt2::all_blocks) {
+    const auto w = gpt2::work_of(b, {}, 4, 64, 4);
+    for (const double v : {w.flops, w.weight_bytes, w.activation_bytes, a100_tf32[0], a100_tf32[1], a100_tf32[2]})
+      worked.push_back(v);
+  }
+  all.push_back(rows_case(bounds(), "study", fixed(worked)));
+  all.push_back(
+      rows_case(bounds(), "drawn", drawn(12, {{0, 1000}, {0, 1000}, {1, 1000}, {1, 50}, {1, 50}, {50, 200}})));
+
+  const formula loads{
+      "load_ratio", {"a.global_ld", "a.ldgsts", "b.global_ld", "b.ldgsts"}, {"ratio"}, [](const double* in) {
+        return doubles{(in[0] + in[1]) / (in[2] + in[3])};
+      }};
+  all.push_back(rows_case(loads, "study", fixed({2'117'914, 0, 230'208, 339'456, 0, 1000, 0, 1000})));
+  all.push_back(rows_case(loads, "drawn", drawn(6, {{0, 9999}, {1, 9999}, {0, 9999}, {1, 9999}})));
+  const formula streams{"residual_stream_bytes", with(of_shape, {"bytes"}), {"bytes"}, [](const double* in) {
+                          return doubles{in[3] * in[0] * in[1] * in[2] * in[6]};
+                        }};
+  all.push_back(rows_case(streams, "study", fixed({4, 64, 768, 12, 12, 50304, 4})));
+  all.push_back(rows_case(streams, "drawn", drawn(4, {{1, 9}, {1, 999}, {1, 999}, {1, 99}, {1, 9}, {1, 999}, {2, 4}})));
+  const formula percent{
+      "percent_of_peak", {"s0", "s1", "s2", "s3", "p0", "p1", "p2", "p3"}, {"per cent"}, [](const double* in) {
+        double used = 0, time = 0;
+        for (int i = 0; i < 4; ++i) used += in[i] * in[4 + i], time += in[i];
+        return doubles{used / time};
+      }};
+  // Two matrix products, GELU, bias: each near the peak for itself, and never all of them above it together.
+  all.push_back(rows_case(percent, "study", fixed({20e-6, 4e-6, 20e-6, 2e-6, 45, 30, 41.8, 10})));
+  all.push_back(rows_case(percent, "drawn",
+                          drawn(6, {{1, 99}, {1, 99}, {1, 99}, {1, 99}, {0, 100}, {0, 100}, {0, 100}, {0, 100}})));
+  const formula waits{"seconds_without_waits", {"w0", "w1", "w2", "w3", "wait"}, {"seconds"}, [](const double* in) {
+                        double sum = 0;
+                        for (int i = 0; i < 4; ++i) sum += std::max(0.0, in[i] - in[4]);
+                        return doubles{sum};
+                      }};
+  // LayerNorm, attention, residual, MLP of a layer, in microseconds; waiting takes 13.
+  all.push_back(rows_case(waits, "study", fixed({30, 101, 17, 86, 13})));
+  all.push_back(rows_case(waits, "drawn", drawn(6, {{1, 99}, {1, 99}, {1, 99}, {1, 99}, {1, 60}})));
+}
+
+/// What the predictions ask; the answers are given code's.
+test_case study() {
+  test_case result;
+  result.id = "study/a100_tf32";
+  result.entry = "study";
+  result.where = lab::part::host;
+  result.outputs = {{dtype::f64, 6}};
+  result.inputs = [](std::uint64_t) { return std::vector{buffer::of(std::span<const double>(a100_tf32))}; };
+  result.check = [](std::span<const buffer>, std::span<const buffer>) { return std::string(); };
+  return result;
+}
+
+// ---- blocks --------------------------------------------------------------------------------------------------------
+
+/// Random in [-spread, spread) around one center a row, up to `far`.
+floats rows_around(int64_t rows, int64_t columns, float spread, float far, std::uint64_t seed) {
+  floats x = lab::random_floats(at(rows * columns), seed);
+  const floats centers = lab::random_floats(at(rows), seed + 1);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = spread * x[i] + far * centers[i / at(columns)];
+  return x;
+}
+
+test_case layer_norm(const std::string& entry, int64_t rows, int64_t channels) {
+  test_case result;
+  result.id = entry + "/" + sizes({rows, channels});
+  result.entry = entry;
+  result.parameters = {rows, channels};
+  result.outputs = {{dtype::f32, rows * channels}};
+  result.inputs = [=](std::uint64_t seed) {
+    floats weight = lab::random_floats(at(channels), seed + 2);
+    for (float& w : weight) w += 1.5f;
+    return std::vector{buffer::of(rows_around(rows, channels, 3.0f, channels < 16 ? 0.0f : 100.0f, seed)),
+                       buffer::of(weight), buffer::of(lab::random_floats(at(channels), seed + 3))};
+  };
+  result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
+    const auto in = before[0].as<float>(), weight = before[1].as<float>(), bias = before[2].as<float>();
+    floats want(in.size());
+    for (std::size_t r = 0; r < at(rows); ++r) {
+      const auto row = in.subspan(r * at(channels), at(channels));
+      double mean = 0, variance = 0;
+      for (const double v : row) mean += v / static_cast<double>(channels);
+      for (const double v : row) variance += (v - mean) * (v - mean) / static_cast<double>(channels);
+      for (std::size_t c = 0; c < row.size(); ++c)
+        want[r * row.size() + c] = static_cast<float>((static_cast<double>(row[c]) - mean) /
+                                                          std::sqrt(variance + 1e-5) * static_cast<double>(weight[c]) +
+                                                      static_cast<double>(bias[c]));
+    }
+    // One thread that adds up 4096 values near 100 is off by 1e-4 in their mean, which is divided by a deviation of 1.7
+    // and multiplied by weights of up to 2.5. For the deviation to be that it takes 16 numbers.
+    return lab::mismatch(outputs[0].as<float>(), want, {5e-4, 1e-5}, at(channels));
+  };
+  result.work.bytes = 8.0 * static_cast<double>(rows * channels);
+  result.work.flops = 8.0 * static_cast<double>(rows * channels);
+  return result;
+}
+
+test_case softmax(const std::string& entry, int64_t matrices, int64_t tokens) {
+  test_case result;
+  result.id = entry + "/" + sizes({matrices, tokens});
+  result.entry = entry;
+  result.parameters = {matrices, tokens};
+  const int64_t n = matrices * tokens * tokens;
+  result.outputs = {{dtype::f32, n}};
+  result.inputs = [=](std::uint64_t seed) {
+    floats scores = rows_around(matrices * tokens, tokens, 60.0f, 1000.0f, seed);
+    for (int64_t i = 0; i < n; ++i)
+      if (i % tokens > i / tokens % tokens) scores[at(i)] = std::numeric_limits<float>::quiet_NaN();
+    return std::vector{buffer::of(scores)};
+  };
+  result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
+    const auto in = before[0].as<float>();
+    floats want(in.size());
+    for (std::size_t r = 0; r < at(matrices * tokens); ++r) {
+      const std::size_t row = r * at(tokens), seen = r % at(tokens) + 1;
+      const double largest = *std::max_element(&in[row], &in[row] + seen);
+      double sum = 0;
+      for (std::size_t c = 0; c < seen; ++c) sum += std::exp(0.125 * (static_cast<double>(in[row + c]) - largest));
+      for (std::size_t c = 0; c < seen; ++c)
+        want[row + c] = static_cast<float>(std::exp(0.125 * (static_cast<double>(in[row + c]) - largest)) / sum);
+    }
+    // Arguments of the exponential near 130 are off by 8e-6 of 1 twice, and so are its values by that part.
+    return lab::mismatch(outputs[0].as<float>(), want, {1e-7, 1e-4}, at(tokens));
+  };
+  const double seen = static_cast<double>(matrices * tokens) * static_cast<double>(tokens + 1) / 2;
+  result.work.bytes = 4.0 * (seen + static_cast<double>(n));
+  result.work.flops = 6.0 * seen;
+  return result;
+}
+
+test_case residual_add(int64_t n) {
+  test_case result;
+  result.id = "residual_add/" + std::to_string(n);
+  result.entry = "residual_add";
+  result.parameters = {n};
+  result.outputs = {{dtype::f32, n}};
+  result.inputs = [n](std::uint64_t seed) {
+    return std::vector{buffer::of(lab::random_floats(at(n), seed)), buffer::of(lab::random_floats(at(n), seed + 1))};
+  };
+  result.check = [](std::span<const buffer> before, std::span<const buffer> outputs) {
+    floats want(before[0].as<float>().begin(), before[0].as<float>().end());
+    for (std::size_t i = 0; i < want.size(); ++i) want[i] += before[1].as<float>()[i];
+    return lab::mismatch(outputs[0].as<float>(), want, {});
+  };
+  result.work = {static_cast<double>(n), 12.0 * static_cast<double>(n)};
+  return result;
+}
+
+test_case forward(const gpt2::config& c, int64_t batch, int64_t length) {
+  test_case result;
+  result.id = "gpt2_forward/" + sizes({c.layers, c.heads, c.channels}) + "_" + sizes({batch, length});
+  result.entry = "gpt2_forward";
+  result.parameters = {c.context, c.vocabulary, c.padded_vocabulary, c.layers, c.heads, c.channels, batch, length};
+  result.outputs = {{dtype::f32, batch * length * c.vocabulary}};
+  const auto tokens = [=](std::uint64_t seed) {
+    lab::random_sizes draw(seed + 1);
+    std::vector<std::int32_t> ids;
+    for (int64_t i = 0; i < batch * length; ++i) ids.push_back(static_cast<std::int32_t>(draw(0, c.vocabulary - 1)));
+    return ids;
+  };
+  result.inputs = [=](std::uint64_t seed) {
+    return std::vector{buffer::of(gpt2::random_checkpoint(c, seed).weights), buffer::of(tokens(seed))};
+  };
+  result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
+    const auto weights = before[0].as<float>();
+    const auto ids = before[1].as<std::int32_t>();
+    const doubles want = gpt2::reference_logits({c, {weights.begin(), weights.end()}}, ids, static_cast<int>(batch),
+                                                static_cast<int>(length));
+    const auto got = outputs[0].as<float>();
+    // Logits are about 0.5 and off by 3e-7 at most with the solution's blocks.
+    return lab::mismatch(std::span<const double>(doubles(got.begin(), got.end())), want, {5e-6, 0}, at(c.vocabulary));
+  };
+  return result;
+}
+
+test_case timed(test_case base) {
+  base.timed = true;
+  return base;
+}
+
+std::vector<test_case> cases() {
+  std::vector<test_case> all;
+  for (const int64_t layers : {1, 2, 12}) all.push_back(ranges(layers, -1));
+  for (const int64_t fail_at : {0, 1, 4, 12, 14, 25, 26}) all.push_back(ranges(2, fail_at));
+  add_analysis(all);
+  all.push_back(study());
+  // 1, primes, one below and one above each multiple of a vector, a warp and a block; the study's own size.
+  const std::pair<int64_t, int64_t> shapes[] = {{1, 2},    {37, 3},   {5, 31},   {5, 32},   {3, 33},  {67, 65},
+                                                {7, 127},  {4, 128},  {3, 129},  {2, 767},  {9, 768}, {1, 1023},
+                                                {2, 1025}, {1, 4095}, {1, 4096}, {256, 768}};
+  for (const auto& [rows, channels] : shapes) all.push_back(layer_norm("layer_norm", rows, channels));
+  const std::pair<int64_t, int64_t> squares[] = {{1, 1},  {3, 2},   {2, 5},   {1, 31},  {2, 32},  {1, 33},  {3, 64},
+                                                 {1, 65}, {1, 127}, {1, 129}, {8, 256}, {1, 257}, {1, 1025}};
+  for (const auto& [matrices, tokens] : squares) all.push_back(softmax("causal_softmax", matrices, tokens));
+  all.push_back(layer_norm("layer_norm_unfused", 256, 768));
+  all.push_back(softmax("causal_softmax_unfused", 8, 64));
+  all.push_back(residual_add(196'608));
+  const gpt2::config tiny = gpt2::config_named("tiny");
+  for (const auto& [batch, length] : {std::pair<int64_t, int64_t>{1, 1}, {2, 17}})
+    all.push_back(forward(tiny, batch, length));
+  all.push_back(forward(
+      {.context = 40, .vocabulary = 13, .padded_vocabulary = 16, .layers = 3, .heads = 3, .channels = 36}, 1, 37));
+  all.push_back(timed(layer_norm("layer_norm", 1 << 16, 768)));
+  all.push_back(timed(softmax("causal_softmax", 192, 1024)));
+  all.push_back(timed(layer_norm("layer_norm_unfused", 1 << 16, 768)));  // what replacing them is worth
+  all.push_back(timed(softmax("causal_softmax_unfused", 192, 1024)));
+  return all;
+}
+
+/// Sizes that no one could have prepared for. (Formulas draw their rows from the seed as they are.)
+std::vector<test_case> drawn_cases(std::uint64_t seed) {
+  lab::random_sizes size(seed);
+  std::vector<test_case> all;
+  for (int i = 0; i < 2; ++i) {
+    const int64_t layers = size(1, 20);
+    all.push_back(ranges(layers, -1));
+    all.push_back(ranges(layers, size(0, 12 * layers + 2)));
+    all.push_back(layer_norm("layer_norm", size(2, 40), size(16, 2000)));
+    all.push_back(softmax("causal_softmax", size(1, 4), size(3, 200)));
+  }
+  return all;
+}
+
+const lab::case_registration registration{"08_gpt2", cases, drawn_cases};
+
+}  // namespace

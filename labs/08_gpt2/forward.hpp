@@ -1,0 +1,149 @@
+// Lab 08, GPT-2's forward pass: what your files must define.
+//
+// B sequences of T tokens, C channels, NH heads, L layers, a vocabulary of V (padded). Matrices are row-major. "FLOPs"
+// are multiplications, additions and functions of single numbers (exp, tanh, ...), one each.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+namespace lab08 {
+
+// ---- ranges.cpp: where the ranges go -------------------------------------------------------------------------------
+
+/// The operations of a forward pass, in no order; each is one or more kernels. What they do is not your concern here,
+/// what they belong to is. Any of them may throw.
+class operations {
+ public:
+  virtual void embed() = 0;
+  virtual void normalize_before_attention(int layer) = 0;
+  virtual void project_to_qkv(int layer) = 0;
+  virtual void multiply_queries_by_keys(int layer) = 0;
+  virtual void softmax(int layer) = 0;
+  virtual void weigh_values(int layer) = 0;
+  virtual void project_attention(int layer) = 0;
+  virtual void add_attention(int layer) = 0;
+  virtual void normalize_before_mlp(int layer) = 0;
+  virtual void expand(int layer) = 0;
+  virtual void gelu(int layer) = 0;
+  virtual void contract(int layer) = 0;
+  virtual void add_mlp(int layer) = 0;
+  virtual void normalize_last() = 0;
+  virtual void multiply_by_embedding() = 0;
+
+  virtual void enter(const char* range) = 0;
+  virtual void leave() = 0;
+
+ protected:
+  ~operations() = default;
+};
+
+/// A range from here to the end of the scope, as lab::range (lab/range.hpp) is.
+class range {
+ public:
+  range(operations& on, const char* name) : on_(on) { on_.enter(name); }
+  ~range() { on_.leave(); }
+  range(const range&) = delete;  // its end is its scope's
+  range& operator=(const range&) = delete;
+
+ private:
+  operations& on_;
+};
+
+/// Runs all operations of a pass with `layers` layers, in order, each once (those of a layer once a layer). Each is in
+/// a range of its block: "embedding", "LayerNorm 1", "attention", "residual 1", "LayerNorm 2", "MLP", "residual 2",
+/// "final LayerNorm", "logits". A block is one range, from its first operation to its last. The blocks of a layer are
+/// in a range "layer". Where an operation throws, all ranges end, and the exception goes on.
+void forward(operations& on, int layers);
+
+// ---- analysis.cpp: FLOPs, bytes, bound -----------------------------------------------------------------------------
+
+struct shape {
+  double batch = 0, tokens = 0, channels = 0, layers = 0, heads = 0, vocabulary = 0;  ///< B, T, C, L, NH, V
+};
+
+enum class block { embedding, norm1, attention, residual1, norm2, mlp, residual2, final_norm, logits };
+
+struct work {
+  double flops = 0;
+  double weight_bytes = 0;      ///< each parameter that the block needs, once
+  double activation_bytes = 0;  ///< what its operations read from one another and from other blocks, and write
+};
+
+/// Of one block, in one layer where it is a layer's. Its operations, and what each costs besides its inputs and outputs
+/// that cross memory once an operation (no operation is fused with another):
+///   embedding   one addition an element; its weights are a row of C for each token, and one for each of T positions
+///   LayerNorm   8 FLOPs an element, and a weight and a bias for each channel
+///   residual    one addition an element: two activations in, one out
+///   attention   QKV with bias; scores, of all T x T pairs, causal or not; softmax with scaling, 6 FLOPs a score;
+///               weighted values; projection with bias
+///   MLP         C to 4 C with bias; GELU, 9 FLOPs an element; 4 C to C with bias
+///   logits      of every position, without bias
+/// A bias is one addition an output, and part of the matrix product's operation. Activations and weights take
+/// `bytes_each`.
+work block_work(block which, const shape& of, double bytes_each);
+
+struct machine {
+  double flops_per_second = 0;
+  double dram_bytes_per_second = 0;
+  double l2_bytes_per_second = 0;
+};
+
+/// The roofline's least time. Cold: all bytes come from DRAM. L2-warm: weights come from DRAM, since those of all
+/// layers do not fit; all bytes, these too, go through L2.
+double cold_seconds(const work& w, const machine& on);
+double warm_seconds(const work& w, const machine& on);
+
+/// Whether bytes rather than FLOPs decide.
+bool memory_bound_cold(const work& w, const machine& on);
+bool memory_bound_warm(const work& w, const machine& on);
+
+// ---- analysis.cpp: the published study, audited; the handout tells what went wrong in each -------------------------
+
+/// Load instructions of a program, as counted.
+struct loads {
+  double global_ld = 0;  ///< smsp__sass_inst_executed_op_global_ld.sum
+  double ldgsts = 0;     ///< smsp__sass_inst_executed_op_ldgsts.sum: from global to shared memory directly (cp.async)
+};
+/// How many times as many global load instructions `a` executes as `b`.
+double load_ratio(const loads& a, const loads& b);
+
+/// Bytes of the residual streams that a training step keeps, one after each layer.
+double residual_stream_bytes(const shape& of, double bytes_each);
+
+/// `percent[i]` of the peak bandwidth was used for `seconds[i]`. Per cent over all n kernels.
+double percent_of_peak(const double* seconds, const double* percent, int n);
+
+/// Each of n regions was timed with a wait for the device behind it, which takes `wait`. Seconds that all take
+/// together, without the waits; no region takes less than nothing.
+double seconds_without_waits(const double* wall, int n, double wait);
+
+// ---- blocks.cu: the two worst blocks -------------------------------------------------------------------------------
+// Device pointers, 256-byte aligned, sizes at least 1; inputs and outputs do not overlap. Launch on `stream`, once, and
+// return without waiting. LLM-CUDA (common/gpt2/cuda.cu) calls both.
+
+/// out(r, c) = (in(r, c) - mean(r)) / sqrt(variance(r) + 1e-5) * weight(c) + bias(c); the variance is the mean of the
+/// squared distances from the mean. channels <= 4096.
+void layer_norm(float* out,           // (rows, channels)
+                const float* in,      // (rows, channels)
+                const float* weight,  // (channels)
+                const float* bias,    // (channels)
+                int rows, int channels, cudaStream_t stream);
+
+/// Of each matrix: row t is the softmax of scale * scores(t, 0 ... t), and zeros behind. What stands in `scores` behind
+/// the diagonal is anything, also NaN or never written: do not look. scale > 0, tokens <= 4096.
+void causal_softmax(float* out,           // (matrices, tokens, tokens)
+                    const float* scores,  // (matrices, tokens, tokens)
+                    int matrices, int tokens, float scale, cudaStream_t stream);
+
+// ---- unfused.cu: given, an expression a kernel, as LLM-Eigen runs them ----------------------------------------------
+
+void layer_norm_unfused(float* out, const float* in, const float* weight, const float* bias, int rows, int channels,
+                        cudaStream_t stream);
+void causal_softmax_unfused(float* out, const float* scores, int matrices, int tokens, float scale,
+                            cudaStream_t stream);
+/// out = a + b
+void residual_add(float* out, const float* a, const float* b, int n, cudaStream_t stream);
+
+}  // namespace lab08
