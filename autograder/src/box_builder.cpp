@@ -72,7 +72,7 @@ std::string joined(const std::vector<std::string>& reasons) {
 /// The compiler marks inline assembly, wherever it comes from. nvcc's own is the device's code, as numbers.
 bool has_inline_assembly(const std::string& assembly, bool by_nvcc) {
   static const std::regex numbers(
-      R"re(\s*(\.section \.nv_fatbin, "a"|\.align \d+|fatbinData:|\.quad [0-9a-fx,]+|\.text)?)re");
+      R"re(\s*(\.section \.nv_fatbin, "a"|\.align \d+|fatbinData:|\.(quad|long|byte) [0-9a-fx, ]+|\.text)?)re");
   std::istringstream lines(assembly);
   bool marked = false;
   for (std::string line; std::getline(lines, line);) {

@@ -1,6 +1,7 @@
 // The judge's command line. Links every lab's cases and no submission.
 #include <fmt/format.h>
 #include <malloc.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
@@ -433,18 +434,47 @@ int attacks(const settings& s) {
   options.build_limit = std::chrono::seconds(20);
   options.memory = std::size_t{1} << 30;
   options.pairs = 3;  // enough to see who is a hundred times too slow
-  int held = 0, all = 0;
-  for (const std::string& name : attacks_in(s.source / "autograder" / "attacks")) {
-    if (!s.only.empty() && !name.starts_with(s.only)) continue;
-    const attack_outcome got =
-        run_attack(s.source / "autograder" / "attacks" / name, lab, s.source / "solutions" / lab.name, options);
-    ++all;
-    held += got.surprises.empty();
-    fmt::print("{:5} {:40} {:5.1f} s\n{}", got.surprises.empty() ? "held" : "NOT", name, got.seconds, got.surprises);
-    std::fflush(stdout);
+  std::vector<std::string> chosen;
+  for (const std::string& name : attacks_in(s.source / "autograder" / "attacks"))
+    if (s.only.empty() || name.starts_with(s.only)) chosen.push_back(name);
+  // Most of the time goes into compiling: each job is a process with a share of them.
+  const auto jobs = static_cast<std::size_t>(std::max(s.jobs, 1));
+  std::vector<pid_t> children;
+  for (std::size_t job = 0; job < jobs; ++job) {
+    const pid_t child = fork();
+    if (child < 0) throw std::runtime_error("cannot start a process");
+    if (child > 0) {
+      children.push_back(child);
+      continue;
+    }
+    int fallen = 0;
+    try {
+      for (std::size_t i = job; i < chosen.size(); i += jobs) {
+        const attack_outcome got = run_attack(s.source / "autograder" / "attacks" / chosen[i], lab,
+                                              s.source / "solutions" / lab.name, options);
+        fallen += !got.surprises.empty();
+        fmt::print("{:5} {:40} {:5.1f} s\n{}", got.surprises.empty() ? "held" : "NOT", chosen[i], got.seconds,
+                   got.surprises);
+        std::fflush(stdout);
+      }
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "grader: {}\n", error.what());
+      fallen = 100;
+    }
+    std::_Exit(fallen);
   }
-  fmt::print("{} of {} attacks got the verdict that they must get\n", held, all);
-  return held == all && all > 0 ? all_well : not_full_marks;
+  bool all_held = !chosen.empty();
+  int fallen = 0;
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    const int theirs = WIFEXITED(status) ? WEXITSTATUS(status) : 100;
+    fallen += theirs;
+    all_held &= theirs == 0;
+  }
+  fmt::print("{} of {} attacks got the verdict that they must get\n",
+             chosen.size() - std::min<std::size_t>(fallen, chosen.size()), chosen.size());
+  return all_held ? all_well : not_full_marks;
 }
 
 int report(const settings& s) {
@@ -530,6 +560,7 @@ int run(int argc, char** argv) {
     command->add_flag("--unsafe", s.unsafe, "without a sandbox where there is none");
   CLI::App* hostile = add("attacks", "grade every attack on the grader, and say whether it was held", attacks);
   hostile->add_option("--only", s.only, "attacks whose name begins so, 60");
+  hostile->add_option("--jobs", s.jobs, "attacks at a time; one at a time is measured");
   CLI::App* reports = add("report", "render the report again from the results there are, or of a grade book", report);
   reports->add_option("--store", s.book, "grade book: a page for the class and one for each submission");
   reports->add_option("--output", s.output, "folder for the pages of a grade book; build/report/class");

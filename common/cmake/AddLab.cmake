@@ -190,11 +190,9 @@ function(_lab_recipe lab dir contract backend staff library)
     # In a box the driver's library lies in /driver, and the toolkit's where they are.
     get_filename_component(cupti ${CUPTI_LIBRARY} DIRECTORY)
     list(TRANSFORM include REPLACE "^-fno-" "-Xcompiler=-fno-")
-    set(cu ${CMAKE_CUDA_COMPILER} -O3 -DNDEBUG -std=c++20 -arch=native -lineinfo -Xcompiler=-save-temps=obj
+    string(REGEX MATCH "[0-9]+a?" architecture "${CMAKE_CUDA_ARCHITECTURES} ${CMAKE_CUDA_ARCHITECTURES_NATIVE}")
+    set(cu ${CMAKE_CUDA_COMPILER} -O3 -DNDEBUG -std=c++20 -arch=sm_${architecture} -lineinfo -Xcompiler=-save-temps=obj
            --ftemplate-depth=256 ${include})
-    if(NOT CUDA_GPU_HERE)
-      list(TRANSFORM cu REPLACE "-arch=native" "-arch=sm_90")
-    endif()
     set(runtime ${CUDAToolkit_LIBRARY_DIR} ${cupti})
     list(APPEND link -Xlinker --disable-new-dtags -Xlinker -rpath=/driver:${CUDAToolkit_LIBRARY_DIR}:${cupti})
     list(APPEND libraries $<TARGET_FILE:lab_cuda> $<TARGET_FILE:lab_cuda_memory> $<TARGET_FILE:lab_common> -L${CUDAToolkit_LIBRARY_DIR} -lcublas -lcublasLt ${CUPTI_LIBRARY}
