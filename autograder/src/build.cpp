@@ -32,7 +32,7 @@ build_outcome builder::build(const std::string& target) {
   const unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
   const std::string command =
       fmt::format("cmake --build {} --target {} --parallel {}", quoted(dir_.string()), quoted(target), jobs);
-  fmt::print("{}\n", command);
+  if (!quiet) fmt::print("{}\n", command);
   const int code = run_command(fmt::format("{} > {} 2>&1", command, quoted(log.string())));
   if (code == 0) return {true, {}};
   return {false, first_errors(text_of(log)) + "\nall of it: " + log.string()};

@@ -21,6 +21,8 @@ class builder {
   std::filesystem::path program(const std::string& target) const { return dir_ / "bin" / target; }
   bool has_target(const std::string& target);
 
+  bool quiet = false;  ///< does not say which commands it runs
+
   /// Prints the command, runs it, keeps its output in build/logs/TARGET.log.
   build_outcome build(const std::string& target);
 

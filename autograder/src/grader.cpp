@@ -15,12 +15,15 @@
 #include "exporters.hpp"
 #include "grade.hpp"
 #include "handout.hpp"
+#include "hints.hpp"
 #include "official.hpp"
+#include "progress.hpp"
 #include "report.hpp"
 #include "sandbox.hpp"
 #include "scoreboard.hpp"
 #include "terminal.hpp"
 #include "toml_file.hpp"
+#include "watch.hpp"
 
 namespace {
 
@@ -36,15 +39,17 @@ struct settings {
   std::string lab, submission = "student", only;
   std::vector<std::string> labs;
   std::vector<fs::path> paths;
-  fs::path result_file, book;
+  fs::path result_file, book, report;
   fs::path gradebook, output = ".";
   std::string format, column, bridge;
   std::string round, executor = "local", slurm;
-  int jobs = 1;
+  int jobs = 1, rounds = 0;
   bool write = false, again = false, unsafe = false, no_sandbox = false;
 
   fs::path book_or_usual() const { return book.empty() ? fs::path("grades.sqlite") : book; }
-  result_store store() const { return {build / "report" / "results.json"}; }
+  fs::path progress_file() const { return source / "progress.toml"; }
+  fs::path report_folder() const { return report.empty() ? build / "report" : report; }
+  result_store store() const { return {report_folder() / "results.json"}; }
   grade_options options() const {
     grade_options result;
     result.seed = seed;
@@ -73,7 +78,19 @@ submission find_submission(const settings& s, const lab_folder& lab) {
 /// Keeps the results and renders the report; what cannot be written is said, and costs no result.
 void keep(const settings& s, const std::vector<result>& fresh) {
   s.store().merge(fresh);
-  fmt::print("report: {}\n", write_report(s.store(), s.source, s.build).string());
+  fmt::print("report: {}\n", write_report(s.store(), s.source, s.report_folder()).string());
+}
+
+/// Enters the student's own result into the progress file; what cannot be written is said, and costs no result.
+void enter_progress(const settings& s, const result& r) {
+  if (r.submission != "student") return;
+  try {
+    progress all = read_progress(s.progress_file());
+    note(all[r.lab], r);
+    write_progress(s.progress_file(), all);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+  }
 }
 
 int grade_lab(const settings& s) {
@@ -82,6 +99,7 @@ int grade_lab(const settings& s) {
   const result r = grade(lab, find_submission(s, lab), make, s.options());
   fmt::print("{}", laid_out(r, style_of_stdout()));
   keep(s, {r});
+  enter_progress(s, r);
   return r.score() >= r.out_of() - 1e-6 ? all_well : not_full_marks;
 }
 
@@ -138,6 +156,96 @@ int demo(const settings& s) {
   return as_expected ? all_well : not_full_marks;
 }
 
+int watch_lab(const settings& s) {
+  const lab_folder lab = find_lab(s.source, s.lab);
+  builder make(s.build);
+  make.quiet = true;
+  fmt::print("watching the hand-in files in {}; save one, and it is graded again\n",
+             fs::relative(lab.path, s.source).string());
+  std::fflush(stdout);
+  watch_settings w{s.source, s.progress_file(), s.store(), s.options(), {}, s.rounds};
+  w.first = known_result(s.store().load(), lab, student_of(lab), make);
+  return watch(lab, make, std::move(w)) ? all_well : not_full_marks;
+}
+
+/// The last grading of the student's own files.
+result last_of_student(const settings& s, const lab_folder& lab) {
+  for (const result& r : s.store().load())
+    if (r.lab == lab.name && r.submission == "student") return r;
+  throw input_error(
+      fmt::format("lab {} has not been graded yet, so nobody knows where you are stuck; run ./course lab {}",
+                  lab.number, lab.number));
+}
+
+int give_hint(const settings& s) {
+  const lab_folder lab = find_lab(s.source, s.lab);
+  const result r = last_of_student(s, lab);
+  const item_result* chosen = next_item(r);
+  std::string ids;
+  for (const item_result& i : r.items) {
+    ids += " " + i.id;
+    if (i.id == s.only) chosen = &i;
+  }
+  if (!s.only.empty() && (!chosen || chosen->id != s.only))
+    throw input_error(fmt::format("lab {} has no item {}; there are:{}", lab.number, s.only, ids));
+  if (!chosen) {
+    fmt::print("lab {}: nothing lost points when it was graded last\n", lab.number);
+    return all_well;
+  }
+  const terminal_style style = style_of_stdout();
+  progress all = read_progress(s.progress_file());
+  fmt::print("{}{}", one_item(*chosen, style), wrapped(next_hint(all[lab.name], *chosen), 0, style.width));
+  write_progress(s.progress_file(), all);
+  return all_well;
+}
+
+std::vector<lab_title> titles(const settings& s) {
+  std::vector<lab_title> result;
+  for (const lab_folder& lab : labs_in(s.source)) result.push_back({lab.name, read_rubric(lab).title});
+  return result;
+}
+
+int list(const settings& s) {
+  const terminal_style style = style_of_stdout();
+  fmt::print("{}", progress_table(read_progress(s.progress_file()), titles(s), style.width, style.colours));
+  return all_well;
+}
+
+int next(const settings& s) {
+  const progress all = read_progress(s.progress_file());
+  for (const lab_title& lab : titles(s)) {
+    const std::string number = lab.name.substr(0, 2);
+    const auto found = all.find(lab.name);
+    if (found == all.end()) {
+      fmt::print("lab {}, {}\n  read labs/{}/README.md, fill in predictions.toml, then ./course watch {}\n", number,
+                 lab.title, lab.name, number);
+      return all_well;
+    }
+    if (found->second.next.empty()) continue;
+    fmt::print("lab {}, {}\n  next: {}; ./course watch {}, and ./course hint {} if you are stuck\n", number, lab.title,
+               found->second.next, number, number);
+    return all_well;
+  }
+  fmt::print("all labs are passed\n");
+  return all_well;
+}
+
+int reset(const settings& s) {
+  const lab_folder lab = find_lab(s.source, s.lab);
+  const std::vector<std::string> files = read_rubric(lab).handin;
+  // ./course keeps the commit that the student began with in refs/course/start.
+  std::map<std::string, std::string> skeleton;
+  for (const std::string& name : files)
+    skeleton[name] = output_of(fmt::format("git -C {} show refs/course/start:labs/{}/{} 2>/dev/null",
+                                           quoted(s.source.string()), lab.name, name));
+  std::string time = now_rfc3339().substr(0, 19);
+  std::replace(time.begin(), time.end(), ':', '-');
+  const fs::path backup = s.source / "backups" / (lab.name + "-" + time);
+  for (const std::string& line : reset_files(lab.path, files, skeleton, backup)) fmt::print("{}\n", line);
+  if (fs::exists(backup)) fmt::print("what you had is in {}\n", fs::relative(backup, s.source).string());
+  return all_well;
+}
+
 /// Brings a file up to date, or complains that it is not.
 void keep_current(const settings& s, const fs::path& file, const std::string& should_be, const char* what) {
   if (text_of(file) == should_be) return;
@@ -155,6 +263,18 @@ int check(const settings& s) {
       const fs::path handout = lab.path / "README.md";
       keep_current(s, handout, with_grading_table(text_of(handout), rules),
                    "the grading table is not what the rubric says");
+      const std::vector<hint> hints = read_hints(lab.path / "hints.toml");
+      for (const item& i : rules.items)
+        if (std::none_of(hints.begin(), hints.end(), [&](const hint& h) { return h.item == i.id; }))
+          throw input_error(
+              fmt::format("hints.toml: no hint for {}; give it three levels, and never the solution", i.id));
+      for (const hint& h : hints)
+        if (h.text.size() != 3 ||
+            std::none_of(rules.items.begin(), rules.items.end(), [&](const item& i) { return i.id == h.item; }))
+          throw input_error(
+              fmt::format("hints.toml: the hint for '{}' has {} levels, and must have three, for an item "
+                          "of rubric.toml",
+                          h.item, h.text.size()));
       for (const submission& who : submissions_of(s.source, lab))
         if (who.id.starts_with("wrong-")) read_expectation(who.path / "expected.toml");
     } catch (const std::exception& error) {
@@ -362,7 +482,7 @@ int report(const settings& s) {
     keep(s, {});
   } else {
     if (!fs::exists(s.book)) throw input_error("there is no grade book " + s.book.string());
-    const fs::path folder = s.output == "." ? s.build / "report" / "class" : s.output;
+    const fs::path folder = s.output == "." ? s.report_folder() / "class" : s.output;
     fmt::print("report: {}\n", write_class_report(grade_book(s.book).that_count(), s.source, folder).string());
   }
   return all_well;
@@ -376,6 +496,7 @@ int run(int argc, char** argv) {
   app.fallthrough();
   app.add_option("--source", s.source, "source tree")->check(CLI::ExistingDirectory)->capture_default_str();
   app.add_option("--build", s.build, "build directory")->check(CLI::ExistingDirectory)->capture_default_str();
+  app.add_option("--report", s.report, "folder of results.json and the report's pages; report in the build directory");
   app.add_option("--seed", s.seed, "decides all inputs")->capture_default_str();
   app.add_option("--timeout", s.timeout, "seconds for one call, host part and simulated device")
       ->check(CLI::Range(1, 3600))
@@ -390,6 +511,16 @@ int run(int argc, char** argv) {
   CLI::App* lab = add("lab", "build and grade one submission of a lab, by default your own files", grade_lab);
   lab->add_option("lab", s.lab, "number of the lab, 03")->required();
   lab->add_option("--submission", s.submission, "student, solution or wrong-<why>")->capture_default_str();
+  CLI::App* watches = add("watch", "grade your own files of a lab again whenever you save one", watch_lab);
+  watches->add_option("lab", s.lab, "number of the lab, 03")->required();
+  watches->add_option("--rounds", s.rounds, "end after so many gradings");
+  CLI::App* hints = add("hint", "the next hint for what went wrong last", give_hint);
+  hints->add_option("lab", s.lab, "number of the lab, 03")->required();
+  hints->add_option("item", s.only, "an item of the lab; the first that lost points where none is named");
+  add("list", "all labs, and how far you are", list);
+  add("next", "what to work on", next);
+  CLI::App* resets = add("reset", "put a lab's hand-in files back to the beginning, and keep yours in backups/", reset);
+  resets->add_option("lab", s.lab, "number of the lab, 03")->required();
   CLI::App* demos = add(
       "demo", "grade solution, skeleton and every wrong submission, and say whether each came out as expected", demo);
   demos->add_option("labs,--lab", s.labs, "numbers of labs; all where none is given");

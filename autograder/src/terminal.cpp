@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <sstream>
@@ -22,7 +23,8 @@ std::string printable(std::string text) {
   return text;
 }
 
-/// Exactly `width` columns: cut with an ellipsis, or filled with blanks.
+}  // namespace
+
 std::string fitted(const std::string& text, int width) {
   const auto length = std::count_if(text.begin(), text.end(), starts_code_point);
   if (length <= width) return text + std::string(static_cast<std::size_t>(width - length), ' ');
@@ -35,11 +37,6 @@ std::string fitted(const std::string& text, int width) {
   return cut + "…";
 }
 
-std::string right(const std::string& text, int width) {
-  return text.size() >= static_cast<std::size_t>(width) ? text : std::string(width - text.size(), ' ') + text;
-}
-
-/// Words in lines of at most `width` columns, each line indented; a word that is too long stands alone.
 std::string wrapped(const std::string& text, int indent, int width) {
   std::string out;
   std::istringstream lines(printable(text));
@@ -59,6 +56,12 @@ std::string wrapped(const std::string& text, int indent, int width) {
     out += '\n';
   }
   return out;
+}
+
+namespace {
+
+std::string right(const std::string& text, int width) {
+  return text.size() >= static_cast<std::size_t>(width) ? text : std::string(width - text.size(), ' ') + text;
 }
 
 std::string coloured(const std::string& text, const char* code, const terminal_style& style) {
@@ -84,6 +87,17 @@ std::string points_column(const item_result& item) {
   return right(got, 5) + " / " + right(points_text(item.max_points), 2);
 }
 
+/// What was predicted wrongly, one on a line.
+std::string wrong_predictions(const item_result& item, const terminal_style& style) {
+  std::string out;
+  for (const prediction_result& p : item.predictions)
+    if (p.predicted && !p.ok)
+      out += wrapped(fmt::format("{}: predicted {}, seen {}", p.key, figure_text(*p.predicted),
+                                 p.seen ? figure_text(*p.seen) : "nothing"),
+                     6, style.width);
+  return out;
+}
+
 std::string complaints(const result& r, const terminal_style& style) {
   std::string out, last;
   for (const item_result& item : r.items) {
@@ -91,11 +105,7 @@ std::string complaints(const result& r, const terminal_style& style) {
     out += fmt::format("\n{}  {}\n", coloured(name_of(item.verdict), colour_of(item.verdict), style), item.id);
     out += item.message == last ? "    the same\n" : wrapped(item.message, 4, style.width);
     last = item.message;
-    for (const prediction_result& p : item.predictions)
-      if (p.predicted && !p.ok)
-        out += wrapped(fmt::format("{}: predicted {}, seen {}", p.key, figure_text(*p.predicted),
-                                   p.seen ? figure_text(*p.seen) : "nothing"),
-                       6, style.width);
+    out += wrong_predictions(item, style);
     if (!item.hint.empty()) out += wrapped("hint: " + item.hint.front(), 4, style.width);
   }
   return out;
@@ -161,6 +171,35 @@ std::string laid_out(const result& r, const terminal_style& style) {
   out += complaints(r, style);
   if (!r.printed.empty()) out += "\nprinted by the submission:\n" + wrapped(r.printed.substr(0, 2000), 4, style.width);
   return out + "\n" + coloured(wrapped(total_line(r), 0, style.width), "1", style);
+}
+
+std::string changed_items(const result& before, const result& after, const terminal_style& style) {
+  const int id_width = std::min(style.width / 3, 28);
+  std::string out;
+  for (const item_result& now : after.items) {
+    const auto then =
+        std::find_if(before.items.begin(), before.items.end(), [&](const item_result& i) { return i.id == now.id; });
+    if (then == before.items.end()) continue;
+    const double gained = now.points - then->points;
+    if (then->verdict == now.verdict && std::abs(gained) < 0.005) continue;
+    std::string row =
+        fmt::format("  {} {} {}", coloured(fitted(name_of(now.verdict), 12), colour_of(now.verdict), style),
+                    fitted(now.id, id_width), fitted(fmt::format("{:+.4g} points", gained), 13));
+    if (then->verdict != now.verdict) row += " was " + name_of(then->verdict);
+    row.erase(row.find_last_not_of(' ') + 1);
+    out += row + "\n";
+  }
+  return out.empty() ? "  nothing changed\n" : out;
+}
+
+std::string one_item(const item_result& item, const terminal_style& style) {
+  const std::string figure = figure_column(item);
+  std::string out =
+      fmt::format("{}  {}, {} of {} points\n{}", coloured(name_of(item.verdict), colour_of(item.verdict), style),
+                  item.id, points_text(item.points), points_text(item.max_points),
+                  wrapped(item.title + (figure.empty() ? "" : ": " + figure), 4, style.width));
+  if (!item.message.empty()) out += wrapped(item.message, 4, style.width);
+  return out + wrong_predictions(item, style);
 }
 
 std::string summary_table(const std::vector<summary_row>& rows, const terminal_style& style) {

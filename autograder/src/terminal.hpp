@@ -19,6 +19,18 @@ terminal_style style_of_stdout();
 /// Items, then what went wrong with each, then the sum.
 std::string laid_out(const result& r, const terminal_style& style);
 
+/// Rows of the items whose verdict or points are other than before, with what they were.
+std::string changed_items(const result& before, const result& after, const terminal_style& style);
+
+/// One item with its message and what was predicted wrongly, for who works on it.
+std::string one_item(const item_result& item, const terminal_style& style);
+
+/// Exactly `width` columns: cut with an ellipsis, or filled with blanks.
+std::string fitted(const std::string& text, int width);
+
+/// Words in lines of at most `width` columns, each line indented; a word that is too long stands alone.
+std::string wrapped(const std::string& text, int indent, int width);
+
 /// "83.8 of 85 points (15 not assessed here: no GPU on this machine)"
 std::string total_line(const result& r);
 

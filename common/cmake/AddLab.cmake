@@ -1,4 +1,5 @@
-# add_lab(03_coalescing) is the whole declaration of a lab: the folder says the rest.
+# add_lab(03_coalescing) is the whole declaration of a lab: the folder says the rest. With ROOT FOLDER its labs/ and
+# solutions/ lie there, and not in the source tree.
 #
 # For each submission (the student's own files, the solution, and each folder of solutions/NN_topic/wrong/) and each
 # backend it makes
@@ -47,14 +48,18 @@ function(_lab_program target objects)
 endfunction()
 
 function(add_lab dir)
-  cmake_parse_arguments(PARSE_ARGV 1 add "" LIBRARY "")
+  cmake_parse_arguments(PARSE_ARGV 1 add "" "LIBRARY;ROOT" "")
   if(NOT dir MATCHES "^([0-9][0-9])_[a-z0-9_]+$")
     message(FATAL_ERROR "add_lab(${dir}): a lab's folder is named NN_topic, such as 03_coalescing")
   endif()
   set(number ${CMAKE_MATCH_1})
   set(lab lab${number})
-  set(contract ${PROJECT_SOURCE_DIR}/labs/${dir})
-  set(answers ${PROJECT_SOURCE_DIR}/solutions/${dir})
+  set(root ${PROJECT_SOURCE_DIR})
+  if(add_ROOT)
+    set(root ${add_ROOT})
+  endif()
+  set(contract ${root}/labs/${dir})
+  set(answers ${root}/solutions/${dir})
 
   file(STRINGS ${contract}/rubric.toml handin_line REGEX "^handin *=")
   string(REGEX MATCHALL "[A-Za-z0-9_]+\\.(cu|cpp)" handin "${handin_line}")
@@ -151,7 +156,7 @@ function(add_lab dir)
       endif()
     endforeach()
   endforeach()
-  _lab_tests(${lab} ${dir} "${backends}")
+  _lab_tests(${lab} ${dir} "${backends}" ${root})
 endfunction()
 
 # build/recipes/NN_topic.BACKEND.json: how the grader builds a submission that is no part of this tree: the same flags, the
@@ -220,7 +225,7 @@ function(_lab_recipe lab dir contract backend staff library)
 endfunction()
 
 # What `ctest -L lab03` runs: a build, then the student's programs, one test for each backend and kind.
-function(_lab_tests lab dir backends)
+function(_lab_tests lab dir backends root)
   add_test(NAME ${lab}.build COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target ${lab})
   set_tests_properties(${lab}.build PROPERTIES LABELS "${lab}" FIXTURES_SETUP ${lab}.built)
   foreach(kind IN ITEMS Correctness Counters Predictions Throughput)
@@ -237,8 +242,12 @@ function(_lab_tests lab dir backends)
                            SKIP_REGULAR_EXPRESSION "SKIPPED: " RUN_SERIAL TRUE)
     endforeach()
   endforeach()
-  if(EXISTS ${PROJECT_SOURCE_DIR}/solutions/${dir})
-    add_test(NAME ${lab}.expected COMMAND grader demo --lab ${dir})
+  if(EXISTS ${root}/solutions/${dir})
+    set(elsewhere "")
+    if(NOT root STREQUAL PROJECT_SOURCE_DIR)
+      set(elsewhere --source ${root} --report ${root}/report)
+    endif()
+    add_test(NAME ${lab}.expected COMMAND grader demo --lab ${dir} ${elsewhere})
     set_tests_properties(${lab}.expected PROPERTIES LABELS "course" TIMEOUT 1200 RUN_SERIAL TRUE)
     # The programs that ctest runs for a student, with the solution in them.
     add_custom_target(${lab}.front ALL DEPENDS ${lab}.solution.sim.test)

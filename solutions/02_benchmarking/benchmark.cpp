@@ -39,6 +39,7 @@ class bencher {
  private:
   double spent() { return m_.steady_seconds() - began_; }
 
+  //! [find_tick]
   /// The smallest step that the clock was seen to make.
   double find_tick() {
     double tick = 1;
@@ -50,7 +51,9 @@ class bencher {
     }
     return tick;
   }
+  //! [find_tick]
 
+  //! [find_overhead]
   /// A launch of nothing, waited for; less what reading the clock takes, which all samples have in common.
   double find_overhead() {
     double best = 1;
@@ -64,6 +67,7 @@ class bencher {
     }
     return std::max(best, 0.0);
   }
+  //! [find_overhead]
 
   //! [sample]
   /// New inputs, so that nothing can be remembered; their memory touched, so that nobody faults; the caches as wanted;
@@ -84,6 +88,7 @@ class bencher {
   }
   //! [sample]
 
+  //! [find_batch]
   /// So many calls that a tick of the clock is half a per cent of them. Only work that cannot be timed alone is
   /// repeated: two calls in one sample have one overhead, and only a mean.
   int find_batch() {
@@ -92,7 +97,9 @@ class bencher {
     while (calls < most && take(calls).seconds * calls < 200 * tick_ && spent() < 0.2 * how_.budget_seconds) calls *= 2;
     return calls;
   }
+  //! [find_batch]
 
+  //! [warm_up]
   /// Ten calls and more, until three in a row are no longer faster than the one before by a tenth. What settles later
   /// cannot be told from the function itself.
   void warm_up() {
@@ -103,6 +110,7 @@ class bencher {
       last = now;
     }
   }
+  //! [warm_up]
 
   /// Below the highest clock that was seen here, which need not be the highest that there is.
   bool throttled(const sample& s) const { return s.clock < 0.98 * best_clock_; }
@@ -116,12 +124,14 @@ class bencher {
     return seconds;
   }
 
+  //! [relative_error]
   /// Standard error of the median, from the middle half of the samples: 1.25 sigma / sqrt(n), and sigma is the
   /// interquartile range over 1.35 where the middle is normal.
   static double relative_error(const std::vector<double>& sorted) {
     const double middle = quantile(sorted, 0.5), spread = quantile(sorted, 0.75) - quantile(sorted, 0.25);
     return 1.25 * spread / 1.35 / std::sqrt(static_cast<double>(sorted.size())) / std::max(middle, 1e-300);
   }
+  //! [relative_error]
 
   void collect() {
     const auto least = static_cast<std::size_t>(std::max(how_.least_samples, 1));

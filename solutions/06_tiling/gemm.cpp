@@ -54,6 +54,7 @@ void pack_b(float* to, const float* b, std::size_t n, std::size_t width, std::si
 /// unrolled: a register cannot be indexed.
 WHOLE_VECTORS void multiply_panels(float* c, std::size_t n, const float* a, const float* b, std::size_t count,
                                    std::size_t height, std::size_t width, bool first) {
+  //! [sums_loop]
   floats sum[rows][vectors] = {};
   for (std::size_t i = 0; i < count; ++i) {
     floats right[vectors];
@@ -64,6 +65,7 @@ WHOLE_VECTORS void multiply_panels(float* c, std::size_t n, const float* a, cons
 #pragma GCC unroll 2
       for (std::size_t v = 0; v < vectors; ++v) sum[r][v] += a[i * rows + r] * right[v];
   }
+  //! [sums_loop]
   if (height == rows && width == columns) {
 #pragma GCC unroll 12
     for (std::size_t r = 0; r < rows; ++r)

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# new-lab puts the lab's own names everywhere, and refuses what would hurt. usage: new-lab_test.sh NEW-LAB
+set -euo pipefail
+new_lab=$1
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+"$new_lab" 42 low_precision "$place" >/dev/null
+[[ -f $place/labs/42_low_precision/low_precision.hpp && -f $place/solutions/42_low_precision/wrong/scalar/expected.toml ]]
+! grep -rnE 'lab00|00_topic|topic\.hpp|[Ll]ab 00' "$place"
+grep -q '"42_low_precision"' "$place/labs/42_low_precision/rubric.toml"
+refuses() {
+  local said
+  if said=$("$new_lab" "$@" 2>&1); then echo "accepted: $*"; exit 1; fi
+  echo "$said"
+}
+refuses 42 other "$place" | grep -q 'already'
+refuses 7 topic "$place" | grep -q 'two digits'
+refuses 43 'Low Precision' "$place" | grep -q 'lower-case'
+refuses 43 '../escape' "$place" | grep -q 'lower-case'
+refuses 43 | grep -q usage

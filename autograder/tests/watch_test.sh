@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# A lab walked through in a pipe: the skeleton, a save, a save that does not build, hints, the list, the passed lab, reset.
+# Works on the trial lab in the build folder. usage: watch_test.sh GRADER SOURCE BUILD
+set -euo pipefail
+grader=$1 source=$2 build=$3
+lab=$source/labs/00_trial solution=$source/solutions/00_trial
+common=(--source "$source" --build "$build" --report "$source/report")
+kept=$(mktemp -d)
+cp "$lab"/{scale.cu,scale.cpp,predictions.toml} "$kept"
+watch= log=$(mktemp)
+restore() {
+  [[ -z $watch ]] || kill $watch 2>/dev/null || true
+  wait
+  cp "$kept"/* "$lab"  # as new: what is built from the other files is older
+  rm -rf "$kept" "$log" "$source"/{progress.toml,backups,.git}
+}
+trap restore EXIT
+rm -f "$source/progress.toml" "$source/report/results.json"
+git -C "$source" init -q 2>/dev/null && git -C "$source" add labs && git -C "$source" -c user.name=test -c user.email=test@localhost commit -qm start &&
+  git -C "$source" update-ref refs/course/start HEAD
+
+"$grader" watch 00 "${common[@]}" --rounds 6 >>"$log" 2>&1 &
+watch=$!
+# expect SECONDS TEXT: it appears in the log within that time
+expect() {
+  local tries=$(($1 * 10))
+  until grep -qF -- "$2" "$log"; do
+    ((tries-- > 0)) && { kill -0 $watch 2>/dev/null || grep -qF -- "$2" "$log"; } || { echo "not within $1 s: $2"; cat "$log"; exit 1; }
+    sleep 0.1
+  done
+}
+expect 120 "next: NOT ANSWERED  predictions"   # the first build takes as long as it takes
+: >"$log"
+cp "$solution/predictions.toml" "$lab"
+expect 15 "predictions.toml saved"
+: >"$log"
+start=$(date +%s%N)
+cp "$solution/scale.cu" "$lab"
+expect 30 "PASS         scale_correct"
+echo "graded again $((($(date +%s%N) - start) / 1000000)) ms after the save"
+expect 1 "PASS         scale_wide"
+! grep -q scale_host_correct "$log" || { echo "shows what did not change"; cat "$log"; exit 1; }
+: >"$log"
+echo 'oops' >>"$lab/scale.cu"
+expect 30 "BUILD ERROR"
+grep -q "'oops'\|‘oops’" "$log" || { cat "$log"; exit 1; }
+"$grader" list "${common[@]}" | grep -q "next: what does not build"
+cp "$solution/scale.cu" "$lab"
+expect 30 "nothing changed"
+"$grader" hint 00 "${common[@]}" | grep -q "hint 1 of 3 for scale_host_throughput"
+"$grader" hint 00 scale_host_throughput "${common[@]}" | grep -q "hint 2 of 3"
+cp "$solution/scale.cpp" "$lab"
+expect 60 "lab 00 is passed"
+expect 1 "solutions/00_trial/WORKLOG.md"
+! grep -q $'\033' "$log" || { echo "escape sequences in a pipe"; exit 1; }
+wait $watch || { echo "a passed lab ends with 0"; exit 1; }
+watch=
+"$grader" next "${common[@]}" | grep -q "all labs are passed"
+"$grader" reset 00 "${common[@]}" | grep -q "scale.cu: reset"
+cmp "$lab/scale.cu" "$kept/scale.cu"
+cmp "$source"/backups/00_trial-*/scale.cu "$solution/scale.cu"

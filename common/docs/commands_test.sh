@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Every command that a Markdown file shows is there: each ./course command with each of its options, each target, label and
+# program. usage: commands_test.sh SOURCE BUILD
+set -euo pipefail
+source=$1 build=$2
+cd "$source"
+bad=0 shown=0
+complain() { echo "$*"; bad=1; }
+mapfile -t pages < <(find . \( -name 'build*' -o -name '.*' ! -name . -o -path ./autograder/template \) -prune -o -name '*.md' -print | sort)
+
+# What stands behind ./course, up to the end of the code or the remark.
+declare -A help
+while IFS=: read -r file words; do
+  read -r _ command rest <<<"$words"
+  command=${command%%[^a-z-]*}
+  [[ -n $command ]] || continue
+  shown=$((shown + 1))
+  [[ -n ${help[$command]:-} ]] || help[$command]=$(./course "$command" --help </dev/null 2>&1) ||
+    { complain "$file: ./course $command: there is no such command"; help[$command]=none; }
+  [[ ${help[$command]} == *"usage: ./course $command"* || ${help[$command]} == none ]] ||
+    complain "$file: ./course $command --help shows no usage"
+  for word in $rest; do
+    word=${word%%[^a-zA-Z0-9-]*}
+    [[ $word == --?* ]] || continue
+    [[ ${help[$command]} == *"$word"* ]] || complain "$file: ./course $command: its help does not know $word"
+  done
+done < <(grep -oE '\./course [a-z][^`|#]*' "${pages[@]}")
+
+targets=$(cmake --build "$build" --target help)
+while IFS=: read -r file words; do
+  target=${words##* }
+  shown=$((shown + 1))
+  grep -qE "^(\.\.\. )?$target(:|$)" <<<"$targets" || complain "$file: there is no target $target"
+done < <(grep -oE 'cmake --build build --target [a-z][A-Za-z0-9_.]*' "${pages[@]}"; grep -oE 'build/bin/[a-z][A-Za-z0-9_.]*' "${pages[@]}" | sed 's|build/bin/||')
+
+labels=$(ctest --test-dir "$build" --print-labels)
+while IFS=: read -r file words; do
+  label=${words##* }
+  shown=$((shown + 1))
+  [[ $label == lab09 ]] || grep -qw -- "$label" <<<"$labels" || complain "$file: there is no label $label"
+done < <(grep -oE 'ctest --test-dir build -L [a-z0-9]+' "${pages[@]}")
+
+echo "$shown commands shown in ${#pages[@]} files"
+((shown > 50)) || complain "that is too few: are they found at all?"
+exit $bad

@@ -1,0 +1,548 @@
+// What the site and the decks need beside Doxygen and Marp.
+//   coursedocs page SOURCE FILE   FILE as Doxygen wants it, on stdout: an input filter for Markdown and headers
+//   coursedocs files SOURCE OUT   copies every file that a page links to and that is no page itself
+//   coursedocs deck SOURCE FILE   the deck with the code that it quotes, on stdout; fails where a marker is gone
+//   coursedocs data RESULTS OUT   measured JSON as tables for gnuplot: OUT/throughput.tsv, counters.tsv, ceilings.tsv
+//   coursedocs links SOURCE       every relative link of every Markdown file leads somewhere
+//   coursedocs site OUT           the same for built HTML, with its anchors
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw std::runtime_error("cannot read " + file.string());
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+bool is_external(const std::string& target) {
+  return target.find("://") != std::string::npos || target.starts_with("mailto:") || target.starts_with("data:") ||
+         target.starts_with("javascript:");
+}
+
+/// Guides, handouts and worklogs are pages, by their names in capitals; every other file is shown as it is.
+bool is_page(const fs::path& file) {
+  const std::string stem = file.stem().string();
+  return file.extension() == ".md" &&
+         std::none_of(stem.begin(), stem.end(), [](unsigned char c) { return std::islower(c) != 0; });
+}
+
+/// All Markdown files of a checkout, without build folders and hidden ones.
+std::vector<fs::path> markdown_in(const fs::path& source) {
+  std::vector<fs::path> files;
+  for (auto it = fs::recursive_directory_iterator(source); it != fs::recursive_directory_iterator(); ++it) {
+    const std::string name = it->path().filename().string();
+    const bool skipped = name.starts_with(".") || name.starts_with("build") || name == "node_modules";
+    if (it->is_directory() && skipped) it.disable_recursion_pending();
+    if (it->is_regular_file() && it->path().extension() == ".md") files.push_back(it->path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+/// As GitHub makes an anchor of a heading.
+std::string slug_of(const std::string& heading) {
+  std::string slug;
+  for (const char c : heading) {
+    const auto u = static_cast<unsigned char>(c);
+    if (std::isalnum(u) || c == '-' || c == '_' || u >= 0x80)
+      slug += static_cast<char>(std::tolower(u));
+    else if (c == ' ')
+      slug += '-';
+  }
+  return slug;
+}
+
+/// A name for a page and its file on the site: labs/03_coalescing/README.md is labs_03_coalescing.
+std::string page_id(const fs::path& source, const fs::path& file) {
+  fs::path relative = fs::relative(file, source).replace_extension();
+  if (relative.filename() == "README") relative = relative.parent_path();
+  if (relative.empty()) return "index";
+  std::string id = relative.string();
+  for (char& c : id) c = std::isalnum(static_cast<unsigned char>(c)) ? static_cast<char>(std::tolower(c)) : '_';
+  return id;
+}
+
+std::string anchor_id(const std::string& page, const std::string& slug) {
+  std::string id = page + "-";
+  for (const char c : slug) id += static_cast<unsigned char>(c) < 0x80 ? c : '_';
+  return id;
+}
+
+/// Name on the site of a file that is no page.
+std::string file_on_site(const fs::path& source, const fs::path& file) {
+  return "files/" + fs::relative(file, source).generic_string() + ".txt";
+}
+
+struct heading {
+  int level = 0;
+  std::string text;
+};
+
+/// Level 0 where the line is none.
+heading heading_in(const std::string& line) {
+  const std::size_t level = line.find_first_not_of('#');
+  if (level == 0 || level > 4 || level == std::string::npos || line[level] != ' ') return {};
+  return {static_cast<int>(level), line.substr(level + 1)};
+}
+
+bool is_fence(const std::string& line) { return line.starts_with("```"); }
+
+/// Lines of a document, each with whether it is code.
+template <class Visit>
+void each_line(const std::string& text, Visit visit) {
+  bool code = false;
+  for (const std::string& line : lines_of(text)) {
+    const bool fence = is_fence(line);
+    visit(line, code || fence);
+    if (fence) code = !code;
+  }
+}
+
+std::set<std::string> anchors_of(const fs::path& file) {
+  std::set<std::string> anchors;
+  std::map<std::string, int> seen;
+  each_line(text_of(file), [&](const std::string& line, bool code) {
+    const heading h = heading_in(line);
+    if (code || h.level == 0) return;
+    const std::string slug = slug_of(h.text);
+    const int before = seen[slug]++;
+    anchors.insert(before == 0 ? slug : fmt::format("{}-{}", slug, before));
+  });
+  return anchors;
+}
+
+struct link {
+  std::size_t begin = 0, end = 0;  ///< of "[text](target)" in its line, with a "!" before it
+  bool image = false;
+  std::string text, target;
+};
+
+/// The links of one line; what stands between backticks is none.
+std::vector<link> links_in(const std::string& line) {
+  std::vector<link> result;
+  bool code = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '`') code = !code;
+    if (code || line[i] != '[') continue;
+    int depth = 0;
+    std::size_t close = i;
+    for (; close < line.size(); ++close) {
+      depth += line[close] == '[' ? 1 : line[close] == ']' ? -1 : 0;
+      if (depth == 0) break;
+    }
+    if (close + 1 >= line.size() || line[close + 1] != '(') continue;
+    const std::size_t end = line.find(')', close);
+    if (end == std::string::npos) continue;
+    const bool image = i > 0 && line[i - 1] == '!';
+    result.push_back({i - (image ? 1 : 0), end + 1, image, line.substr(i + 1, close - i - 1),
+                      line.substr(close + 2, end - close - 2)});
+    i = end;
+  }
+  return result;
+}
+
+/// A paragraph's lines put together: a link may be broken over two of them.
+std::string unbroken(const std::string& text) {
+  std::string out;
+  bool code = false, in_link = false;
+  for (const std::string& line : lines_of(text)) {
+    if (is_fence(line)) code = !code;
+    out += line;
+    if (!code) {
+      const std::size_t open = line.rfind("["), close = line.rfind("](");
+      in_link = open != std::string::npos && (close == std::string::npos || close < open) &&
+                line.find(']', open) == std::string::npos;
+    }
+    out += !code && in_link ? ' ' : '\n';
+    if (line.empty()) in_link = false;
+  }
+  return out;
+}
+
+// ---- page ----------------------------------------------------------------------------------------------------------
+
+struct page_writer {
+  fs::path source, file;
+  std::string id;
+  std::set<std::string> children;  ///< a page has one parent: the first that says so
+
+  /// Whether this page stands above the other in the site's tree.
+  bool adopts(const fs::path& other) const {
+    const fs::path mine = file.parent_path(), theirs = other.parent_path();
+    if (other.filename() == "WORKLOG.md") return mine == source / "solutions" && file.filename() == "README.md";
+    return mine == source / "labs" && file.filename() == "README.md" && theirs.parent_path() == mine;
+  }
+
+  std::string linked(const link& l) {
+    if (is_external(l.target)) return {};
+    const std::size_t hash = l.target.find('#');
+    const std::string path = l.target.substr(0, hash);
+    const std::string anchor = hash == std::string::npos ? "" : l.target.substr(hash + 1);
+    const fs::path target = path.empty() ? file : (file.parent_path() / path).lexically_normal();
+    if (!fs::exists(target)) return l.text;  // a student's checkout has no solutions
+    if (l.image) return fmt::format("![{}]({})", l.text, target.filename().string());
+    if (is_page(target)) {
+      const std::string other = page_id(source, target);
+      if (!anchor.empty()) return fmt::format("[{}](@ref {})", l.text, anchor_id(other, anchor));
+      if (adopts(target) && children.insert(other).second) return fmt::format("@subpage {} \"{}\"", other, l.text);
+      return fmt::format("[{}](@ref {})", l.text, other);
+    }
+    if (fs::is_directory(target)) return fmt::format("[{}](files.html)", l.text);
+    // A plot's script stands for the plot, which the build draws.
+    if (target.extension() == ".gnuplot") return fmt::format("![{}]({}.svg)", l.text, target.stem().string());
+    if (target.extension() == ".hpp") return fmt::format("[{}](@ref {})", l.text, target.filename().string());
+    return fmt::format("<a href=\"{}\">{}</a>", file_on_site(source, target), l.text);
+  }
+
+  /// $x$ and $$x$$, as GitHub has formulas, in Doxygen's words.
+  static std::string with_formulas(const std::string& line) {
+    std::string out;
+    bool code = false;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      if (line[i] == '`') code = !code;
+      const bool two = line.compare(i, 2, "$$") == 0;
+      const std::size_t start = i + (two ? 2 : 1);
+      const std::size_t end = line.find(two ? "$$" : "$", start);
+      if (code || line[i] != '$' || end == std::string::npos || start >= line.size() || line[start] == ' ') {
+        out += line[i];
+        continue;
+      }
+      out += two ? "@f[" : "@f$";
+      out += line.substr(start, end - start);
+      out += two ? "@f]" : "@f$";
+      i = end + (two ? 1 : 0);
+    }
+    return out;
+  }
+
+  std::string converted(std::string line) {
+    const std::vector<link> links = links_in(line);
+    for (auto l = links.rbegin(); l != links.rend(); ++l) {
+      const std::string replacement = linked(*l);
+      if (!replacement.empty()) line.replace(l->begin, l->end - l->begin, replacement);
+    }
+    line = with_formulas(line);
+    // Doxygen takes this for an address, also as code.
+    for (std::size_t at = line.find("`file:line`"); at != std::string::npos; at = line.find("`file:line`"))
+      line.replace(at, 11, "<code>file&#58;line</code>");
+    // Doxygen knows neither element.
+    const std::string open = "<details><summary>", close = "</summary>";
+    if (line.starts_with(open)) {
+      const std::size_t end = line.find(close);
+      const std::string title = line.substr(open.size(), end - open.size());
+      const std::string rest = end == std::string::npos ? "" : line.substr(end + close.size());
+      return fmt::format("@htmlonly<details><summary>{}</summary>@endhtmlonly{}", title, rest);
+    }
+    if (line == "</details>") return "@htmlonly</details>@endhtmlonly";
+    return line;
+  }
+
+  std::string markdown() {
+    std::string out;
+    std::map<std::string, int> seen;
+    each_line(unbroken(text_of(file)), [&](const std::string& line, bool code) {
+      const heading h = heading_in(line);
+      if (code || h.level == 0) {
+        out += (code ? line : converted(line)) + "\n";
+        return;
+      }
+      const std::string slug = slug_of(h.text);
+      const int before = seen[slug]++;
+      const std::string label = h.level == 1 ? (id == "index" ? "mainpage" : id)
+                                             : anchor_id(id, before ? fmt::format("{}-{}", slug, before) : slug);
+      std::string text = h.text;
+      std::erase(text, '`');
+      out += fmt::format("{} {} {{#{}}}\n", std::string(static_cast<std::size_t>(h.level), '#'), text, label);
+      if (h.level == 1 && id != "index") out += "\n[TOC]\n";
+    });
+    return out;
+  }
+};
+
+/// What a comment says is no HTML.
+std::string without_tags(const std::string& comment) {
+  std::string out;
+  bool code = false;
+  for (std::size_t i = 0; i < comment.size(); ++i) {
+    if (comment[i] == '`') code = !code;
+    const bool tag = comment[i] == '<' && i + 1 < comment.size() &&
+                     (std::isalpha(static_cast<unsigned char>(comment[i + 1])) || comment[i + 1] == '/');
+    out += tag && !code ? "@<" : comment.substr(i, 1);
+  }
+  return out;
+}
+
+/// Our headers speak plain comments: the story at the top, and shapes in the margin of parameters. Doxygen wants marks.
+std::string header_for_doxygen(const fs::path& file) {
+  std::string out;
+  bool top = true;
+  for (std::string line : lines_of(text_of(file))) {
+    if (top && line.starts_with("//")) {
+      out += (out.empty() ? "//! @file\n//!" : "//!") + without_tags(line.substr(2)) + "\n";
+      continue;
+    }
+    top = false;
+    const std::size_t shape = line.find("// (");
+    if (shape != std::string::npos && shape > 0 && line[shape - 1] == ' ' && line.find_first_not_of(" ") < shape)
+      line.insert(shape + 2, "/<");
+    const std::size_t comment = line.find("///");
+    out += comment == std::string::npos || line.compare(comment, 4, "///<") == 0
+               ? line
+               : line.substr(0, comment + 3) + without_tags(line.substr(comment + 3));
+    out += '\n';
+  }
+  return out;
+}
+
+std::string page(const fs::path& source, const fs::path& file) {
+  if (file.extension() != ".md") return header_for_doxygen(file);
+  return page_writer{source, file, page_id(source, file), {}}.markdown();
+}
+
+int copy_linked_files(const fs::path& source, const fs::path& out) {
+  for (const fs::path& file : markdown_in(source)) {
+    if (!is_page(file)) continue;
+    each_line(unbroken(text_of(file)), [&](const std::string& line, bool code) {
+      if (code) return;
+      for (const link& l : links_in(line)) {
+        const fs::path target = (file.parent_path() / l.target).lexically_normal();
+        if (is_external(l.target) || l.image || !fs::is_regular_file(target) || is_page(target)) continue;
+        const fs::path copy = out / file_on_site(source, target);
+        fs::create_directories(copy.parent_path());
+        fs::copy_file(target, copy, fs::copy_options::overwrite_existing);
+      }
+    });
+  }
+  return 0;
+}
+
+// ---- deck ----------------------------------------------------------------------------------------------------------
+
+/// What stands between the two lines "//! [marker]", without the indentation that all of it has.
+std::string marked_code(const fs::path& file, const std::string& marker) {
+  const std::string mark = "//! [" + marker + "]";
+  std::vector<std::string> code;
+  int marks = 0;
+  for (const std::string& line : lines_of(text_of(file))) {
+    if (line.find(mark) != std::string::npos)
+      ++marks;
+    else if (marks == 1 && line.find("//! [") == std::string::npos &&
+             !(line.empty() && (code.empty() || code.back().empty())))
+      code.push_back(line);  // without the markers of other pieces, and what they leave empty
+  }
+  if (marks != 2)
+    throw std::runtime_error(fmt::format("{}: the marker [{}] stands there {} times, and must twice: around the code",
+                                         file.string(), marker, marks));
+  std::size_t indent = std::string::npos;
+  for (const std::string& line : code) indent = std::min(indent, line.find_first_not_of(' '));
+  std::string out;
+  for (const std::string& line : code) out += (line.empty() ? line : line.substr(std::min(indent, line.size()))) + "\n";
+  return out;
+}
+
+std::string deck(const fs::path& source, const fs::path& file) {
+  std::string out;
+  int number = 0;
+  for (const std::string& line : lines_of(text_of(file))) {
+    ++number;
+    constexpr std::string_view mark = "<!-- code: ";
+    if (!line.starts_with(mark)) {
+      out += line + "\n";
+      continue;
+    }
+    std::istringstream words(line.substr(mark.size()));
+    std::string from, marker;
+    words >> from >> marker;
+    try {
+      const std::string code = marked_code(source / from, marker);
+      const auto lines = std::count(code.begin(), code.end(), '\n');
+      // The theme has a smaller print for longer code.
+      if (lines > 16) out += fmt::format("<!-- _class: {} -->\n", lines > 24 ? "longer" : "long");
+      out += "```cpp\n" + code + "```\n";
+    } catch (const std::exception& error) {
+      throw std::runtime_error(fmt::format("{}:{}: {}", file.string(), number, error.what()));
+    }
+  }
+  return out;
+}
+
+// ---- data ----------------------------------------------------------------------------------------------------------
+
+int write_data(const fs::path& results, const fs::path& out) {
+  using nlohmann::json;
+  fs::create_directories(out);
+  std::ofstream throughput(out / "throughput.tsv"), counters(out / "counters.tsv"), ceilings(out / "ceilings.tsv");
+  throughput << "lab\tcase\tbytes\tflops\tseconds\tceiling_seconds\n";
+  counters << "lab\tcase\tloads\tload_sectors\tstores\tstore_sectors\tshared_load_conflicts\tshared_loads\n";
+  ceilings << "bytes\twhat\tbytes_per_second\n";
+  int rows = 0;
+  std::set<fs::path> files;  // in a fixed order
+  for (const auto& entry : fs::directory_iterator(results)) files.insert(entry.path());
+  for (const fs::path& file : files) {
+    const std::string name = file.stem().string();
+    if (file.extension() != ".json") continue;
+    const json document = json::parse(text_of(file));
+    if (name == "ceilings") {
+      for (const auto& [size, whats] : document.items()) {
+        if (std::isdigit(static_cast<unsigned char>(size[0])) == 0) continue;
+        for (const auto& [what, figure] : whats.items())
+          ceilings << fmt::format("{}\t{}\t{}\n", size, what, figure.at("median").get<double>());
+      }
+    }
+    if (!name.starts_with("lab")) continue;
+    const std::string lab = name.substr(3);
+    for (const json& t : document.at("throughput")) {
+      throughput << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", lab, t.at("case").get<std::string>(),
+                                t.at("bytes").get<double>(), t.at("flops").get<double>(),
+                                t.at("call_seconds").at("median").get<double>(),
+                                t.at("ceiling_seconds").at("median").get<double>());
+      ++rows;
+    }
+    for (const json& c : document.at("counters")) {
+      counters << lab << '\t' << c.at("case").get<std::string>();
+      for (const char* metric :
+           {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+            "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+            "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum", "smsp__inst_executed_op_shared_ld.sum"})
+        counters << fmt::format("\t{:.0f}", c.at("metrics").value(metric, 0.0));
+      counters << '\n';
+      ++rows;
+    }
+  }
+  if (rows == 0) throw std::runtime_error("no results in " + results.string());
+  return 0;
+}
+
+// ---- links ---------------------------------------------------------------------------------------------------------
+
+int check_links(const fs::path& source) {
+  int links = 0, broken = 0, files = 0;
+  for (const fs::path& file : markdown_in(source)) {
+    ++files;
+    each_line(unbroken(text_of(file)), [&](const std::string& line, bool code) {
+      if (code) return;
+      for (const link& l : links_in(line)) {
+        if (is_external(l.target) || l.target.find(' ') != std::string::npos) continue;
+        ++links;
+        const std::size_t hash = l.target.find('#');
+        const std::string path = l.target.substr(0, hash);
+        const fs::path target = path.empty() ? file : (file.parent_path() / path).lexically_normal();
+        const auto complain = [&](const char* why) {
+          ++broken;
+          fmt::print("{}: [{}]({}): {}\n", fs::relative(file, source).string(), l.text, l.target, why);
+        };
+        // The student's checkout has no solutions; what the build makes is there after it.
+        const std::string top = fs::relative(target, source).begin()->string();
+        if ((top == "solutions" || top == "slides") && !fs::exists(source / top)) continue;
+        const bool drawn =
+            l.image && fs::exists(target.parent_path() / "plots" / (target.stem().string() + ".gnuplot"));
+        if (drawn) continue;
+        if (!fs::exists(target))
+          complain("there is no such file");
+        else if (hash != std::string::npos && target.extension() == ".md" &&
+                 !anchors_of(target).contains(l.target.substr(hash + 1)))
+          complain("there is no such heading");
+      }
+    });
+  }
+  fmt::print("{} relative links in {} files, {} broken\n", links, files, broken);
+  return broken == 0 && files > 0 ? 0 : 1;
+}
+
+/// The values of an attribute in HTML.
+std::vector<std::string> attributes(const std::string& html, const std::string& name) {
+  std::vector<std::string> values;
+  const std::string start = " " + name + "=\"";
+  for (std::size_t at = html.find(start); at != std::string::npos; at = html.find(start, at + 1)) {
+    const std::size_t from = at + start.size(), to = html.find('"', from);
+    if (to == std::string::npos) break;
+    values.push_back(html.substr(from, to - from));
+  }
+  return values;
+}
+
+std::string unescaped(std::string url) {
+  for (std::size_t at = url.find('%'); at != std::string::npos && at + 2 < url.size(); at = url.find('%', at + 1))
+    url.replace(at, 3, 1, static_cast<char>(std::stoi(url.substr(at + 1, 2), nullptr, 16)));
+  return url;
+}
+
+int check_site(const fs::path& out) {
+  std::map<std::string, std::set<std::string>> anchors;  // of each page
+  std::map<std::string, std::string> pages;
+  for (const auto& entry : fs::recursive_directory_iterator(out)) {
+    const std::string name = fs::relative(entry.path(), out).generic_string();
+    if (entry.path().extension() != ".html" || name.starts_with("mathjax/")) continue;
+    std::string& html = pages[name] = text_of(entry.path());
+    for (const char* attribute : {"id", "name"})
+      for (const std::string& value : attributes(html, attribute)) anchors[name].insert(value);
+  }
+  int links = 0;
+  std::set<std::string> broken;
+  for (const auto& [name, html] : pages)
+    for (const char* attribute : {"href", "src"})
+      for (const std::string& url : attributes(html, attribute)) {
+        // Doxygen's own summary names a section that it leaves out for nested classes of classes.
+        if (is_external(url) || url.empty() || url == "#" || url == "#nested-classes") continue;
+        ++links;
+        const std::size_t hash = url.find('#');
+        const std::string path = unescaped(url.substr(0, url.find_first_of("#?")));
+        const std::string target =
+            path.empty() ? name : (fs::path(name).parent_path() / path).lexically_normal().generic_string();
+        if (!fs::exists(out / target))
+          broken.insert(fmt::format("{}: {}: there is no such file", name, url));
+        else if (hash != std::string::npos && hash + 1 < url.size() && pages.contains(target) &&
+                 !anchors[target].contains(unescaped(url.substr(hash + 1))))
+          broken.insert(fmt::format("{}: {}: there is no such place on that page", name, url));
+      }
+  for (const std::string& line : broken) fmt::print("{}\n", line);
+  fmt::print("{} links in {} pages, {} broken\n", links, pages.size(), broken.size());
+  return broken.empty() && !pages.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  const auto is = [&](const char* command, std::size_t arguments) {
+    return words.size() == arguments + 1 && words[0] == command;
+  };
+  try {
+    const fs::path source = words.size() > 1 ? fs::canonical(words[1]) : fs::path{};
+    if (is("page", 2)) return std::cout << page(source, fs::canonical(words[2])), 0;
+    if (is("files", 2)) return copy_linked_files(source, words[2]);
+    if (is("deck", 2)) return std::cout << deck(source, fs::canonical(words[2])), 0;
+    if (is("data", 2)) return write_data(source, words[2]);
+    if (is("links", 1)) return check_links(source);
+    if (is("site", 1)) return check_site(source);
+    fmt::print(stderr,
+               "usage: coursedocs page|deck SOURCE FILE, files SOURCE OUT, data RESULTS OUT, links SOURCE, site OUT\n");
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+  }
+  return 2;
+}

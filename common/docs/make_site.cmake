@@ -1,0 +1,31 @@
+# Builds the site. Doxygen writes the page header of its own version; the theme's scripts are put into that.
+# cmake -D DOXYGEN=... -D DOXYFILE=... -D OUT=... -D COURSEDOCS=... -D SOURCE=... -D MATHJAX=... -P make_site.cmake
+file(REMOVE_RECURSE ${OUT}/html)
+file(MAKE_DIRECTORY ${OUT}/html)
+execute_process(COMMAND ${DOXYGEN} -w html header.html footer.html style.css WORKING_DIRECTORY ${OUT}
+                OUTPUT_QUIET ERROR_QUIET COMMAND_ERROR_IS_FATAL ANY)
+file(READ ${OUT}/header.html header)
+string(REPLACE "</head>" [[
+<meta name="viewport" content="width=device-width, initial-scale=1"/>
+<script type="text/javascript" src="$relpath^doxygen-awesome-darkmode-toggle.js"></script>
+<script type="text/javascript" src="$relpath^doxygen-awesome-fragment-copy-button.js"></script>
+<script type="text/javascript" src="$relpath^doxygen-awesome-interactive-toc.js"></script>
+<script type="text/javascript">
+DoxygenAwesomeDarkModeToggle.init(); DoxygenAwesomeFragmentCopyButton.init(); DoxygenAwesomeInteractiveToc.init();
+</script>
+</head>]] header "${header}")
+file(WRITE ${OUT}/header.html "${header}")
+
+execute_process(COMMAND ${DOXYGEN} ${DOXYFILE} RESULT_VARIABLE failed)
+file(READ ${OUT}/warnings.txt warnings)
+if(failed OR NOT warnings STREQUAL "")
+  message(FATAL_ERROR "Doxygen is not content:\n${warnings}")
+endif()
+# Of MathJax, what TeX in and SVG out need; its fonts are in the SVG's outlines.
+foreach(part IN ITEMS MathJax.js config/TeX-AMS_SVG.js config/TeX-AMS_SVG-full.js extensions jax/element jax/input/TeX jax/output/SVG)
+  get_filename_component(folder mathjax/${part} DIRECTORY)
+  file(REAL_PATH ${MATHJAX}/${part} from)
+  file(COPY ${from} DESTINATION ${OUT}/html/${folder})
+endforeach()
+execute_process(COMMAND ${COURSEDOCS} files ${SOURCE} ${OUT}/html COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${COURSEDOCS} site ${OUT}/html COMMAND_ERROR_IS_FATAL ANY)
