@@ -22,8 +22,11 @@ def short(kernel):
 
 def sums_by_kernel(path):
     with open(path, newline="") as file:
-        lines = [line for line in file if not line.startswith("==")]
-    rows = list(csv.DictReader(lines))
+        lines = file.readlines()
+    begin = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
+    if begin is None:
+        sys.exit(f"{path} is no table of ncu --csv --page raw; what it printed: {''.join(lines[:3])}")
+    rows = list(csv.DictReader(lines[begin:]))
     sums, launches = {}, {}
     for row in rows:
         if not row["ID"]:  # the row of units
