@@ -26,15 +26,12 @@ using kernel_record = CUpti_ActivityKernel9;
 using copy_record = CUpti_ActivityMemcpy6;  // CUPTI fills the newest of each
 using fill_record = CUpti_ActivityMemset4;
 
-constexpr CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, CUPTI_ACTIVITY_KIND_RUNTIME,
-                                        CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+constexpr CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
+                                        CUPTI_ACTIVITY_KIND_RUNTIME,
+                                        CUPTI_ACTIVITY_KIND_DRIVER,  // libraries launch past the runtime
+                                        CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                        CUPTI_ACTIVITY_KIND_MEMCPY,
                                         CUPTI_ACTIVITY_KIND_MEMSET};
-/// What libraries launch through the driver, past the runtime.
-constexpr CUpti_CallbackId driver_calls[] = {
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,      CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
-    CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async,     CUPTI_DRIVER_TRACE_CBID_cuMemsetD32Async};
-
 struct {
   std::mutex mutex;
   bool registered = false;
@@ -160,7 +157,6 @@ void CUPTIAPI take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t*
 }
 
 void disable_all() {
-  for (const CUpti_CallbackId call : driver_calls) (void)cuptiActivityEnableDriverApi(call, 0);
   for (const CUpti_ActivityKind kind : kinds) (void)cuptiActivityDisable(kind);
 }
 
@@ -186,7 +182,6 @@ void timeline::start(timeline_buffers buffers) {
   LAB_CUDA_CHECK(cudaDeviceSynchronize());
   try {
     for (const CUpti_ActivityKind kind : kinds) LAB_CUPTI_CHECK(cuptiActivityEnable(kind));
-    for (const CUpti_CallbackId call : driver_calls) LAB_CUPTI_CHECK(cuptiActivityEnableDriverApi(call, 1));
   } catch (...) {
     disable_all();
     throw;
