@@ -21,6 +21,7 @@ while IFS=: read -r file words; do
     complain "$file: ./course $command --help shows no usage"
   for word in $rest; do
     word=${word%%[^a-zA-Z0-9-]*}
+    [[ $word != -- ]] || break  # what follows is the program's
     [[ $word == --?* ]] || continue
     [[ ${help[$command]} == *"$word"* ]] || complain "$file: ./course $command: its help does not know $word"
   done
