@@ -25,7 +25,10 @@ void product(const lab::call& c, lab::dtype type) {
     if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cuBLAS error " + std::to_string(status));
   };
   if (!handle) expect(cublasCreate(&handle));
+  // Each request has a stream of its own, for which cuBLAS would allocate anew.
+  static const lab::device_buffer<std::byte> workspace(std::size_t{32} << 20, 0);
   expect(cublasSetStream(handle, c.stream));
+  expect(cublasSetWorkspace(handle, workspace.data(), workspace.bytes()));
   expect(lab::row_major_product(handle, type, c.parameter(0), c.parameter(1), c.parameter(2), c.input<void>(0),
                                 c.input<void>(1), c.output<void>(0)));
 }
