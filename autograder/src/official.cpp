@@ -63,8 +63,8 @@ class turn_to_measure {
   int fd_;
 };
 
-/// What the judge can time on a GPU. cuBLAS's FP32 product took three times as long in a runner on an H200 as by events;
-/// until it is known why, nobody is graded against it.
+/// What the judge can time on a GPU. cuBLAS's FP32 product took three times as long in a runner on an H200 as by
+/// events; until it is known why, nobody is graded against it.
 bool judged_on_gpu(const item& i) { return i.timed_on_gpu() && i.ceiling != "cublas"; }
 
 /// Oddities that a person should look at.
