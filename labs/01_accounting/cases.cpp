@@ -2,11 +2,11 @@
 // transformer.hpp is run with numbers that count their own operations. Only models too large to run have a formula.
 #include <lab/case.hpp>
 #include <lab/compare.hpp>
+#include <lab/formula.hpp>
 
 #include <array>
 #include <cmath>
 #include <limits>
-#include <sstream>
 #include <utility>
 
 #include "transformer.hpp"
@@ -15,6 +15,8 @@ namespace {
 
 using lab::buffer;
 using lab::dtype;
+using lab::formula;
+using lab::rows_case;
 using lab::test_case;
 using std::int64_t;
 
@@ -23,48 +25,6 @@ using doubles = std::vector<double>;
 using names = std::vector<std::string>;
 
 // ---- formulas ------------------------------------------------------------------------------------------------------
-
-std::string list(const names& what, const double* values) {
-  std::ostringstream text;
-  text.precision(12);
-  for (std::size_t i = 0; i < what.size(); ++i) text << (i ? ", " : "") << what[i] << " = " << values[i];
-  return text.str();
-}
-
-struct formula {
-  std::string entry;
-  names arguments, results;
-  std::function<doubles(const double* arguments)> want;
-  double tolerance = 1e-9;  ///< relative: the order of the factors is yours
-};
-
-/// A case that calls the formula on each row of arguments.
-test_case rows_case(const formula& f, const std::string& label, std::function<doubles(std::uint64_t seed)> rows) {
-  const std::size_t width = f.arguments.size(), count = rows(0).size() / width;
-  test_case result;
-  result.id = f.entry + "/" + label;
-  result.entry = f.entry;
-  result.where = lab::part::host;
-  result.parameters = {static_cast<int64_t>(count)};
-  result.outputs = {{dtype::f64, static_cast<int64_t>(count * f.results.size())}};
-  result.inputs = [rows](std::uint64_t seed) { return std::vector{buffer::of(rows(seed))}; };
-  result.check = [f, width, count](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
-    const double* in = before[0].as<double>().data();
-    const double* got = outputs[0].as<double>().data();
-    for (std::size_t row = 0; row < count; ++row, in += width) {
-      const doubles want = f.want(in);
-      for (std::size_t i = 0; i < want.size(); ++i, ++got) {
-        // Equal covers infinity; the comparison is false for NaN.
-        if (*got == want[i] || std::abs(*got - want[i]) <= f.tolerance * std::abs(want[i])) continue;
-        const double pair[] = {*got, want[i]};
-        return (f.results.size() > 1 ? f.results[i] + " " : "") + "of " + list(f.arguments, in) + ": " +
-               list({"got", "expected"}, pair);
-      }
-    }
-    return {};
-  };
-  return result;
-}
 
 std::function<doubles(std::uint64_t)> fixed(doubles rows) {
   return [rows = std::move(rows)](std::uint64_t) { return rows; };

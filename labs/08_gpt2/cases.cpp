@@ -1,12 +1,12 @@
 // Lab 08's problems: sizes, seeded inputs, what must come out, and how much work that is.
 #include <lab/case.hpp>
 #include <lab/compare.hpp>
+#include <lab/formula.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
-#include <sstream>
 #include <utility>
 
 #include "gpt2/pass.hpp"
@@ -15,6 +15,8 @@ namespace {
 
 using lab::buffer;
 using lab::dtype;
+using lab::formula;
+using lab::rows_case;
 using lab::test_case;
 using std::int64_t;
 
@@ -140,48 +142,6 @@ test_case ranges(int64_t layers, int64_t fail_at) {
 
 // ---- formulas ------------------------------------------------------------------------------------------------------
 
-std::string list(const names& what, const double* values) {
-  std::ostringstream text;
-  text.precision(9);
-  for (std::size_t i = 0; i < what.size(); ++i) text << (i ? ", " : "") << what[i] << " = " << values[i];
-  return text.str();
-}
-
-struct formula {
-  std::string entry;
-  names arguments, results;
-  std::function<doubles(const double* arguments)> want;
-};
-
-/// A case that calls the formula on each row of arguments.
-test_case rows_case(const formula& f, const std::string& label, std::function<doubles(std::uint64_t seed)> rows) {
-  const std::size_t width = f.arguments.size(), count = rows(0).size() / width;
-  test_case result;
-  result.id = f.entry + "/" + label;
-  result.entry = f.entry;
-  result.where = lab::part::host;
-  result.parameters = {static_cast<int64_t>(count)};
-  result.outputs = {{dtype::f64, static_cast<int64_t>(count * f.results.size())}};
-  result.inputs = [rows](std::uint64_t seed) { return std::vector{buffer::of(rows(seed))}; };
-  result.check = [f, width, count](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
-    const double* in = before[0].as<double>().data();
-    const double* got = outputs[0].as<double>().data();
-    for (std::size_t row = 0; row < count; ++row, in += width) {
-      const doubles want = f.want(in);
-      for (std::size_t i = 0; i < want.size(); ++i, ++got) {
-        if (*got == want[i] || std::abs(*got - want[i]) <= 1e-9 * std::abs(want[i])) continue;  // false for NaN
-        const double pair[] = {*got, want[i]};
-        const std::string block =
-            f.entry == "block_work" ? gpt2::name_of(gpt2::all_blocks[static_cast<int>(in[0])]) : "";
-        return f.results[i] + (block.empty() ? "" : " of " + block) + ", where " + list(f.arguments, in) + ": " +
-               list({"got", "expected"}, pair);
-      }
-    }
-    return {};
-  };
-  return result;
-}
-
 const names of_shape = {"B", "T", "C", "L", "NH", "V"};
 
 names with(names first, const names& second) {
@@ -202,7 +162,9 @@ formula block_work() {
             const auto w = gpt2::work_of(gpt2::all_blocks[static_cast<int>(in[0])], c, static_cast<int>(in[1]),
                                          static_cast<int>(in[2]), in[7]);
             return doubles{w.flops, w.weight_bytes, w.activation_bytes};
-          }};
+          },
+          1e-9,
+          [](const double* in) { return std::string(gpt2::name_of(gpt2::all_blocks[static_cast<int>(in[0])])); }};
 }
 
 formula bounds() {
