@@ -98,20 +98,12 @@ class ceiling_call {
 
   /// Without a staff runner: in this process, as the submission is too.
   sample here(const lab::request& ask) const {
-    const auto floats = [](std::span<std::byte> bytes) { return reinterpret_cast<float*>(bytes.data()); };
+    std::vector<const void*> inputs;
+    std::vector<void*> outputs;
+    for (const auto& input : ask.inputs) inputs.push_back(input.data());
+    for (const auto& output : ask.outputs) outputs.push_back(output.data());
     const double start = lab::raw_seconds();
-    if (name_ == "triad") {
-      lab::triad(floats(ask.outputs.at(0)), floats(ask.inputs.at(0)), floats(ask.inputs.at(1)),
-                 *floats(ask.inputs.at(2)), ask.inputs[0].size() / sizeof(float));
-    } else if (name_ == "fma") {
-      lab::fma_chains(floats(ask.outputs.at(0)), floats(ask.inputs.at(0)), *floats(ask.inputs.at(1)),
-                      ask.inputs[0].size() / sizeof(float), ask.parameters.at(1));
-    } else if (name_ == "eigen") {
-      lab::eigen_product(floats(ask.outputs.at(0)), floats(ask.inputs.at(0)), floats(ask.inputs.at(1)),
-                         ask.parameters.at(0), ask.parameters.at(1), ask.parameters.at(2));
-    } else {
-      read_inputs(ask);
-    }
+    lab::run_host_ceiling(name_, inputs, outputs, ask.parameters);
     return lab::raw_seconds() - start;
   }
 

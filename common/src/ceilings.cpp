@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include <Eigen/Core>
+#include <stdexcept>
 
 namespace lab {
 namespace {
@@ -87,6 +88,27 @@ void eigen_product(float* out, const float* a, const float* b, std::int64_t m, s
 const std::set<std::string>& host_ceilings() {
   static const std::set<std::string> names{"read", "triad", "fma", "eigen"};
   return names;
+}
+
+void run_host_ceiling(const std::string& name, const std::vector<const void*>& inputs,
+                      const std::vector<void*>& outputs, const std::vector<std::int64_t>& parameters) {
+  const auto in = [&](std::size_t i) { return static_cast<const float*>(inputs.at(i)); };
+  const auto out = [&] { return static_cast<float*>(outputs.at(0)); };
+  const auto size = [&](std::size_t i) { return static_cast<std::size_t>(parameters.at(i)); };
+  if (name == "read") {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      sum += read_all({static_cast<const std::byte*>(inputs[i]), size(i)});
+    *static_cast<std::int64_t*>(outputs.at(0)) = static_cast<std::int64_t>(sum);
+  } else if (name == "triad") {
+    triad(out(), in(0), in(1), *in(2), size(0));
+  } else if (name == "fma") {
+    fma_chains(out(), in(0), *in(1), size(0), parameters.at(1));
+  } else if (name == "eigen") {
+    eigen_product(out(), in(0), in(1), parameters.at(0), parameters.at(1), parameters.at(2));
+  } else {
+    throw std::out_of_range("there is no host ceiling '" + name + "'");
+  }
 }
 
 double raw_seconds() {

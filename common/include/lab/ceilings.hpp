@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace lab {
 
@@ -24,8 +25,17 @@ void fma_chains(float* out, const float* in, float c, std::size_t n, std::int64_
 /// out = a b, on one core, by Eigen; row-major (m, n) = (m, k) (k, n).
 void eigen_product(float* out, const float* a, const float* b, std::int64_t m, std::int64_t n, std::int64_t k);
 
-/// Names of the four, as rubrics and the staff's runner call them.
+/// Names of the four, as rubrics and the staff's runner call them: "read", "triad", "fma", "eigen".
 const std::set<std::string>& host_ceilings();
+
+/// One of the four, called as a student's function is. Inputs, outputs; parameters:
+///   read   anything; one i64, the sum of all words; the inputs' sizes in bytes
+///   triad  b and c, n floats each, and one float, the scale; a; n
+///   fma    n floats, and one, the constant; n floats; n, rounds
+///   eigen  a and b; their product; m, n, k
+/// Throws std::out_of_range for another name or for too few of anything.
+void run_host_ceiling(const std::string& name, const std::vector<const void*>& inputs,
+                      const std::vector<void*>& outputs, const std::vector<std::int64_t>& parameters);
 
 /// Seconds of a clock that nobody adjusts (CLOCK_MONOTONIC_RAW).
 double raw_seconds();
