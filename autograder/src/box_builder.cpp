@@ -69,6 +69,9 @@ std::string joined(const std::vector<std::string>& reasons) {
   return text;
 }
 
+/// lab08::...; what is in no lab's namespace is the libraries'.
+bool is_of_a_lab(const std::string& symbol) { return symbol.starts_with("_ZN5lab"); }
+
 /// The compiler marks inline assembly, wherever it comes from. nvcc's own is the device's code, as numbers.
 bool has_inline_assembly(const std::string& assembly, bool by_nvcc) {
   static const std::regex numbers(
@@ -93,7 +96,6 @@ box_builder::box_builder(const fs::path& recipe, fs::path cache, wall behind, bo
   for (const auto& [key, list] : document.items()) recipe_[key] = list.get<words>();
   fs::create_directories(cache_);
   std::vector<std::string> ignored;
-  const callable may_call(recipe_.at("device").front(), by_nvcc());
   std::set<std::string> wanted, there;
   for (const std::string& object : recipe_.at("objects")) {
     if (!fs::exists(object))
@@ -104,13 +106,11 @@ box_builder::box_builder(const fs::path& recipe, fs::path cache, wall behind, bo
     there.insert(symbols.defined.begin(), symbols.defined.end());
     there.insert(symbols.weak.begin(), symbols.weak.end());
     for (const std::string& name : symbols.defined)
-      if (name.starts_with("_ZN5lab")) given_.insert(name);  // lab08::...
+      if (is_of_a_lab(name)) given_.insert(name);
   }
-  // What the staff calls and nobody else has is the contract.
+  // What the staff calls of the lab and does not have is the contract.
   for (const std::string& name : wanted)
-    if (!there.contains(name) && !may_call(name) && !name.starts_with("_ZN3lab") && !name.starts_with("_ZN4gpt2") &&
-        !is_library_symbol(name))
-      contract_.push_back(name);
+    if (is_of_a_lab(name) && !there.contains(name)) contract_.push_back(name);
   for (const char* key : {"cpp", "cu"}) tools_ += fmt::format("{} ", fmt::join(recipe_.at(key), " "));
   for (const std::string& path : recipe_.at("readable"))
     for (const auto& entry : fs::is_directory(path) ? std::vector<fs::path>(fs::recursive_directory_iterator(path), {})
