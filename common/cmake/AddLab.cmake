@@ -187,14 +187,12 @@ function(_lab_recipe lab dir contract backend staff library)
     list(APPEND libraries $<TARGET_FILE:lab_sim> $<TARGET_FILE:lab_common> $<TARGET_FILE:sim> -lfmt -lboost_context -ldw
                   -ltomlplusplus -lpthread)
   else()
-    # In a box the driver's library lies in /driver, and the toolkit's where they are.
-    get_filename_component(cupti ${CUPTI_LIBRARY} DIRECTORY)
     list(TRANSFORM include REPLACE "^-fno-" "-Xcompiler=-fno-")
     string(REGEX MATCH "[0-9]+a?" architecture "${CMAKE_CUDA_ARCHITECTURES} ${CMAKE_CUDA_ARCHITECTURES_NATIVE}")
     set(cu ${CMAKE_CUDA_COMPILER} -O3 -DNDEBUG -std=c++20 -arch=sm_${architecture} -lineinfo -Xcompiler=-save-temps=obj
            --ftemplate-depth=256 ${include})
-    set(runtime ${CUDAToolkit_LIBRARY_DIR} ${cupti})
-    list(APPEND link -Xlinker --disable-new-dtags -Xlinker -rpath=/driver:${CUDAToolkit_LIBRARY_DIR}:${cupti})
+    set(runtime ${LAB_CUDA_RUNTIME})
+    list(APPEND link -Xlinker --disable-new-dtags -Xlinker -rpath=${LAB_CUDA_RPATH})
     list(APPEND libraries $<TARGET_FILE:lab_cuda> $<TARGET_FILE:lab_cuda_memory> $<TARGET_FILE:lab_common> -L${CUDAToolkit_LIBRARY_DIR} -lcublas -lcublasLt ${CUPTI_LIBRARY}
                   -lcudart_static -lfmt -ldl -lrt -lpthread)
   endif()
