@@ -302,9 +302,6 @@ official_options official_of(const settings& s) {
   result.no_sandbox = s.no_sandbox;
   result.call_limit = std::chrono::seconds(s.timeout);
   result.progress = s.options().progress;
-#ifdef LAB_HAS_CUDA
-  result.device = this_gpu();
-#endif
   return result;
 }
 
@@ -313,7 +310,11 @@ constexpr int again_elsewhere = 75;  // EX_TEMPFAIL: the machine failed, not the
 /// One submission; with --result for a batch, which reads that file and nothing else.
 int grade_one(const settings& s) {
   const lab_folder lab = find_lab(s.source, s.lab);
-  const result r = grade_official(lab, s.submission, s.paths.front(), official_of(s));
+  official_options options = official_of(s);
+#ifdef LAB_HAS_CUDA
+  options.device = this_gpu();
+#endif
+  const result r = grade_official(lab, s.submission, s.paths.front(), options);
   if (s.result_file.empty())
     fmt::print("{}", laid_out(r, style_of_stdout()));
   else

@@ -281,12 +281,13 @@ answer process_executor::run(const lab::request& what, const std::function<void(
   if (program_ < 0 || !freeze(program_)) return ended();
 
   put(bytes);
-  if (settle) settle();
   if (on_device) {  // it empties the caches itself: only its own process has the GPU then
     gate.go.store(1);
     thaw(program_);
     if (auto instead = wait_for([&] { return gate.ready.load() > 1 || gate.done.load() != 0; }, false, deadline))
       return *instead;
+  } else if (settle) {
+    settle();
   }
   const double waited = waited_by(program_), start = lab::raw_seconds();
   gate.go.store(on_device ? 2 : 1);
