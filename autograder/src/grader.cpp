@@ -578,7 +578,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   // Inputs are made anew for every timed call: their memory is kept, not given back and cleared again each time.
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   try {
     return run(argc, argv);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <functional>
 
@@ -14,6 +15,27 @@ constexpr std::byte poison_byte{0xFF};  // reads as NaN
 constexpr std::byte canary{0xC5};
 
 bool is_poison(std::byte b) { return b == poison_byte; }
+
+// Buffers of a GPU's cases have gigabytes: on all cores.
+void copy(std::span<const std::byte> from, std::span<std::byte> to) {
+  lab::in_parallel(from.size(), [&](std::size_t first, std::size_t last) {
+    std::memcpy(to.data() + first, from.data() + first, last - first);
+  });
+}
+
+void poison(std::span<std::byte> bytes) {
+  lab::in_parallel(bytes.size(), [&](std::size_t first, std::size_t last) {
+    std::memset(bytes.data() + first, std::to_integer<int>(poison_byte), last - first);
+  });
+}
+
+bool equal(std::span<const std::byte> one, std::span<const std::byte> other) {
+  std::atomic<bool> same = true;
+  lab::in_parallel(one.size(), [&](std::size_t first, std::size_t last) {
+    if (std::memcmp(one.data() + first, other.data() + first, last - first) != 0) same = false;
+  });
+  return same;
+}
 
 /// Calls visit(guard zone, name of the buffer before it) for each gap between the buffers.
 void for_each_guard(const prepared_case& ready, std::span<std::byte> memory,
@@ -75,9 +97,8 @@ prepared_case subject::prepare(const lab::test_case& what, std::uint64_t variati
 void subject::load(prepared_case& ready) {
   const std::span<std::byte> memory = runs_->memory(ready.where.bytes);
   place(ready.request, ready.where, memory);
-  for (std::size_t i = 0; i < ready.before.size(); ++i)
-    std::copy(ready.before[i].bytes().begin(), ready.before[i].bytes().end(), ready.request.inputs[i].begin());
-  for (const std::span<std::byte> output : ready.request.outputs) std::fill(output.begin(), output.end(), poison_byte);
+  for (std::size_t i = 0; i < ready.before.size(); ++i) copy(ready.before[i].bytes(), ready.request.inputs[i]);
+  for (const std::span<std::byte> output : ready.request.outputs) poison(output);
   for_each_guard(ready, memory,
                  [](std::span<std::byte> zone, const std::string&) { std::fill(zone.begin(), zone.end(), canary); });
 }
@@ -116,14 +137,13 @@ void subject::check(prepared_case& ready, trial& t) {
       wrong(fmt::format("wrote out of bounds, {} bytes into the memory {}", touched - zone.begin(), place));
   });
   for (std::size_t i = 0; t.ok() && i < ready.before.size(); ++i)
-    if (std::memcmp(ready.before[i].bytes().data(), ready.request.inputs[i].data(), ready.before[i].bytes().size()) !=
-        0)
+    if (!equal(ready.before[i].bytes(), ready.request.inputs[i]))
       wrong(fmt::format("changed its input {}, which it may only read", i));
   if (!t.ok()) return;
   std::vector<lab::buffer> outputs;
   for (std::size_t i = 0; i < ready.request.outputs.size(); ++i) {
     outputs.emplace_back(ready.request.output_specs[i]);
-    std::copy(ready.request.outputs[i].begin(), ready.request.outputs[i].end(), outputs[i].bytes().begin());
+    copy(ready.request.outputs[i], outputs[i].bytes());
   }
   if (ready.what->where == lab::part::host && !outputs.empty()) add_figures(outputs.front(), t.response.metrics);
   const std::string why = ready.what->check(ready.before, outputs);

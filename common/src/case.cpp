@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <stdexcept>
+#include <thread>
 
 namespace lab {
 namespace {
@@ -52,14 +54,26 @@ std::int64_t random_sizes::operator()(std::int64_t least, std::int64_t most) {
   return least + static_cast<std::int64_t>(mixed(state_) % static_cast<std::uint64_t>(most - least + 1));
 }
 
+void in_parallel(std::size_t count, const std::function<void(std::size_t, std::size_t)>& body, std::size_t each) {
+  constexpr std::size_t worth_a_thread = 1 << 18;
+  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t parts = std::clamp(count * each / worth_a_thread, std::size_t{1}, cores);
+  std::vector<std::jthread> others;
+  for (std::size_t i = 1; i < parts; ++i)
+    others.emplace_back([&body, i, parts, count] { body(count * i / parts, count * (i + 1) / parts); });
+  body(0, count / parts);
+}
+
 std::vector<float> random_floats(std::size_t count, std::uint64_t seed) {
   constexpr std::uint64_t golden = 0x9E3779B97F4A7C15u;
   const std::uint64_t start = mixed(seed + golden);
   std::vector<float> values(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint64_t bits = mixed(start + (i + 1) * golden) >> 40;  // 24 bits: every value is exact in a float
-    values[i] = static_cast<float>(static_cast<std::int64_t>(bits) - (1 << 23)) * 0x1p-23f;
-  }
+  in_parallel(count, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      const std::uint64_t bits = mixed(start + (i + 1) * golden) >> 40;  // 24 bits: every value is exact in a float
+      values[i] = static_cast<float>(static_cast<std::int64_t>(bits) - (1 << 23)) * 0x1p-23f;
+    }
+  });
   return values;
 }
 

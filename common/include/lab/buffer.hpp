@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -79,8 +78,10 @@ class buffer {
   explicit buffer(buffer_spec spec) : spec_(spec), data_(spec.bytes(), std::byte{0xFF}) {}
   template <class T>
   static buffer of(std::span<const T> values) {
-    buffer result(buffer_spec{dtype_of<T>::value, static_cast<std::int64_t>(values.size())});
-    if (!values.empty()) std::memcpy(result.data_.data(), values.data(), values.size_bytes());
+    buffer result;
+    result.spec_ = {dtype_of<T>::value, static_cast<std::int64_t>(values.size())};
+    const auto bytes = std::as_bytes(values);
+    result.data_.assign(bytes.begin(), bytes.end());
     return result;
   }
   template <class T>

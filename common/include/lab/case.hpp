@@ -42,6 +42,11 @@ const std::vector<test_case>& cases_of(const std::string& lab);
 /// The lab's cases of random sizes; none where it draws none.
 std::vector<test_case> drawn_cases_of(const std::string& lab, std::uint64_t seed);
 
+/// Calls body(first, last) for parts that make up [0, count), on all cores at once; returns when all are done. `body`
+/// must not throw. `each` is how many numbers one of the count is about: what is small is done without threads.
+void in_parallel(std::size_t count, const std::function<void(std::size_t first, std::size_t last)>& body,
+                 std::size_t each = 1);
+
 /// Uniform in [-1, 1), the same on every machine for the same seed and index (splitmix64).
 std::vector<float> random_floats(std::size_t count, std::uint64_t seed);
 
