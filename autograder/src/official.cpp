@@ -63,10 +63,6 @@ class turn_to_measure {
   int fd_;
 };
 
-/// What the judge can time on a GPU. cuBLAS's FP32 product took three times as long in a runner on an H200 as by
-/// events; until it is known why, nobody is graded against it.
-bool judged_on_gpu(const item& i) { return i.timed_on_gpu() && i.ceiling != "cublas"; }
-
 /// Oddities that a person should look at.
 std::vector<std::string> flags_of(const result& r) {
   std::vector<std::string> flags;
@@ -107,7 +103,7 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
   out.sandboxed = boxed;
 
   const bool gpu_items = options.device && std::any_of(rules.items.begin(), rules.items.end(), [&](const item& i) {
-                           return judged_on_gpu(i) && (options.items.empty() || options.items.contains(i.id));
+                           return i.timed_on_gpu() && (options.items.empty() || options.items.contains(i.id));
                          });
   options.progress("taking in");
   const taken in = take_in(from, rules.handin);
@@ -167,7 +163,7 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
     std::optional<turn_to_measure> turn;
     if (i.kind == item_kind::throughput && failure.empty()) turn.emplace(options.build / "official" / "measuring.lock");
     // What nobody's submission could get here counts for nobody.
-    const bool beyond_this_machine = i.timed_on_gpu() && !(options.device && judged_on_gpu(i));
+    const bool beyond_this_machine = i.timed_on_gpu() && !options.device;
     out.items.push_back(failure.empty() || beyond_this_machine ? assess(i, on) : not_built(i, failure));
     if (out.items.back().verdict == verdict::inconclusive) out.outcome = "infra_error";
   }

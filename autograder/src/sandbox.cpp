@@ -162,8 +162,10 @@ std::vector<std::string> words_of(const box& what, wall behind, int filter_fd) {
     if (what.memory) add({fmt::format("--as={}", what.memory)});
     add({"--"});
   }
-  if (behind == wall::user)
+  if (behind == wall::user) {
     add({"/usr/bin/env", "-i", "PATH=/usr/bin:/bin", "HOME=/tmp", "TMPDIR=/tmp", "LC_ALL=C.UTF-8"});
+    if (!what.driver.empty()) add({"LD_LIBRARY_PATH=" + what.driver.string()});
+  }
   if (behind == wall::box) {
     add({"/usr/bin/bwrap", "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts",
          "--unshare-cgroup-try", "--disable-userns", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
@@ -178,6 +180,8 @@ std::vector<std::string> words_of(const box& what, wall behind, int filter_fd) {
          "--size", std::to_string(64 << 20), "--tmpfs", "/tmp"});
     for (const box::mount& m : what.mounts) add({m.writable ? "--bind" : "--ro-bind", m.from.string(), m.to.string()});
     for (const std::filesystem::path& node : what.devices) add({"--dev-bind", node.string(), node.string()});
+    if (!what.driver.empty())
+      add({"--ro-bind", what.driver.string(), "/driver", "--setenv", "LD_LIBRARY_PATH", "/driver"});
     add({"--chdir", "/tmp", "--setenv", "PATH", "/usr/bin", "--setenv", "HOME", "/tmp", "--setenv", "TMPDIR", "/tmp",
          "--setenv", "LC_ALL", "C.UTF-8", "--seccomp", std::to_string(filter_fd), "--"});
   }

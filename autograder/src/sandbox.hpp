@@ -18,6 +18,7 @@ struct box {
   std::vector<std::string> command;
   std::vector<mount> mounts;
   std::vector<std::filesystem::path> devices;  ///< nodes that stay usable
+  std::filesystem::path driver;  ///< folder of libraries that are looked for first; in a box it is /driver
   bool tools = false;      ///< /usr/bin too, and child processes: to compile; otherwise libraries and threads only
   int cpu_seconds = 60;    ///< of one process
   int processes = 256;     ///< and threads
