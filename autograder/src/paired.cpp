@@ -47,7 +47,9 @@ std::optional<paired_run> run_pairs(const std::function<std::optional<sample>()>
     run.pairs.push_back(pair);
     best_ratio = std::max(best_ratio, pair.ceiling_seconds / pair.call_seconds);
     if (++i >= enough_to_give_up && best_ratio < options.hopeless_ratio) break;
-    if (i == options.least_pairs && lab::median_interval(ratios_of(run.pairs)).low >= options.certain_ratio) break;
+    if (i < options.least_pairs) continue;
+    const lab::interval likely = lab::median_interval(ratios_of(run.pairs));
+    if (likely.low >= options.certain_ratio || likely.high < (1 + options.narrow) * likely.low) break;
   }
   return run;
 }

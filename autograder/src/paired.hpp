@@ -31,7 +31,8 @@ struct paired_options {
   int most_disturbed = 21;     ///< pairs thrown away before a run takes what comes
   double budget_seconds = 10;  ///< for one run
   double hopeless_ratio = 0;   ///< a run ends after 6 pairs whose ratios are all below this
-  double certain_ratio = 1e9;  ///< a run ends with least_pairs where even the interval's low end reaches this
+  double certain_ratio = 1e9;  ///< a run ends after least_pairs where even the interval's low end reaches this
+  double narrow = 0;           ///< ... or where the interval is no wider than this part of its low end
 };
 
 /// Times both in the order ceiling, call, call, ceiling, ... No value from `call` ends the run without result. A pair

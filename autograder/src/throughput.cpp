@@ -144,8 +144,10 @@ std::optional<paired_result> by_the_judge(const item& what, subject& s, executor
   }
   paired_options options;
   options.pairs = options.most_disturbed = pairs;
-  options.hopeless_ratio = what.rungs.front().ratio / 2;
+  options.hopeless_ratio = 0.8 * what.rungs.front().ratio;
   options.certain_ratio = what.rungs.back().ratio;
+  options.narrow = 0.02;
+  if (what.timed_on_gpu()) options.least_pairs = 7;  // quieter than a host, and each call brings gigabytes to check
   return measure([&] { return run_pairs(call, ceiling, options); }, what.rungs);
 }
 

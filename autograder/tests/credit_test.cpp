@@ -97,7 +97,8 @@ double full_credit_rate(double sigma, double ratio, int rounds) {
     const auto result = measure(
         [&] {
           return run_pairs([&]() -> std::optional<sample> { return *m.call() * hiccup(); },
-                           [&]() -> sample { return m.ceiling() * hiccup(); }, {.certain_ratio = ladder.back().ratio});
+                           [&]() -> sample { return m.ceiling() * hiccup(); },
+                           {.certain_ratio = ladder.back().ratio, .narrow = 0.02});
         },
         ladder);
     decided += !result->noisy;
@@ -178,6 +179,10 @@ TEST(Pairs, AlternateAndEndWithTheBudget) {
   EXPECT_EQ(run_pairs(call, ceiling, {.budget_seconds = 1000})->self_ratios.size(), 10u);
   EXPECT_EQ(run_pairs(call, ceiling, {.budget_seconds = 1000, .hopeless_ratio = 2.0})->pairs.size(), 6u)
       << "all below a ratio of 2";
+  EXPECT_EQ(run_pairs(call, ceiling, {.budget_seconds = 1000, .narrow = 0.02})->pairs.size(), 11u);
+  double seconds = 1.0;
+  const auto unsteady = [&] { return seconds = 2.1 - seconds; };  // 1.0 and 1.1 by turns
+  EXPECT_EQ(run_pairs(call, unsteady, {.budget_seconds = 1000, .narrow = 0.02})->pairs.size(), 21u);
   EXPECT_FALSE(run_pairs([]() -> std::optional<double> { return {}; }, ceiling));
 }
 
