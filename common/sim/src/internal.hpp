@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -362,7 +363,7 @@ std::uintptr_t kernel_behind(const char* name, void (*body)(void*), void* frame)
 int registers_of(std::uintptr_t kernel);
 /// What cudaFuncSetAttribute allows; of a kernel that is not known (0), what it allows any.
 std::size_t dynamic_shared_limit(std::uintptr_t kernel);
-/// An error, noted for the report, where the types of the kernel's arguments are not known.
-cudaError_t bind_by_address(const void* kernel, void** arguments, bound_kernel* bound);
+/// Nothing, and an error noted for the report, where the types of the kernel's arguments are not known.
+std::shared_ptr<const bound_kernel> bind_by_address(const void* kernel, void** arguments);
 
 }  // namespace sim

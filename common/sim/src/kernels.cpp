@@ -23,7 +23,7 @@ void remember_kernel(const void* kernel, kernel_binder binder) {
   binders()[kernel] = binder;
 }
 
-cudaError_t bind_by_address(const void* kernel, void** arguments, bound_kernel* bound) {
+std::shared_ptr<const bound_kernel> bind_by_address(const void* kernel, void** arguments) {
   const std::scoped_lock lock(runtime_mutex());
   const auto found = binders().find(kernel);
   if (found == binders().end()) {
@@ -32,10 +32,13 @@ cudaError_t bind_by_address(const void* kernel, void** arguments, bound_kernel* 
                     "(void*)kernel in the "
                     "file that defines the kernel, or launch it by kernel<<<grid, block>>>(arguments)",
                     kernel_name(kernel)));
-    return fail(cudaErrorInvalidDeviceFunction);
+    fail(cudaErrorInvalidDeviceFunction);
+    return {};
   }
-  *bound = found->second(kernel, arguments);
-  return cudaSuccess;
+  return {new bound_kernel(found->second(kernel, arguments)), [](bound_kernel* bound) {
+            bound->destroy(bound->frame);
+            delete bound;
+          }};
 }
 
 /// Without what the linker adds: "void ns::sum<4>(float*, int)" is ns::sum<4>.
@@ -57,8 +60,8 @@ std::string kernel_name(const void* kernel) {
 }
 
 cudaError_t launch_by_address(const void* kernel, const configuration& config, void** arguments) {
-  bound_kernel bound;
-  if (const cudaError_t error = bind_by_address(kernel, arguments, &bound)) return error;
+  const auto bound = bind_by_address(kernel, arguments);
+  if (!bound) return cudaErrorInvalidDeviceFunction;
   if (config.cooperative) {
     int resident = 0;
     const int threads = static_cast<int>(config.block.x * config.block.y * config.block.z);
@@ -70,7 +73,7 @@ cudaError_t launch_by_address(const void* kernel, const configuration& config, v
     }
   }
   const cudaError_t before = cudaPeekAtLastError();
-  launch(kernel_name(kernel).c_str(), config, bound.thread_body, bound.frame.get(), bound.frame_bytes);
+  launch(kernel_name(kernel).c_str(), config, bound->thread_body, bound->frame, bound->frame_bytes);
   const cudaError_t after = cudaPeekAtLastError();
   return after == before ? cudaSuccess : after;
 }

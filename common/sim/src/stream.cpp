@@ -427,14 +427,14 @@ extern "C" {
 cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
                                    std::size_t count, const cudaKernelNodeParams* p) {
   if (!p || p->extra) return fail(p ? cudaErrorNotSupported : cudaErrorInvalidValue);
-  bound_kernel bound;
-  if (const cudaError_t error = bind_by_address(p->func, p->kernelParams, &bound)) return error;
-  return add(node, graph, dependencies, count, cudaGraphNodeTypeKernel,
-             [bound, name = kernel_name(p->func), grid = p->gridDim, block = p->blockDim,
-              bytes = p->sharedMemBytes](cudaStream_t stream) {
-               launch(name.c_str(), {grid, block, bytes, stream, false}, bound.thread_body, bound.frame.get(),
-                      bound.frame_bytes);
-             });
+  const auto bound = bind_by_address(p->func, p->kernelParams);
+  if (!bound) return cudaErrorInvalidDeviceFunction;
+  return add(
+      node, graph, dependencies, count, cudaGraphNodeTypeKernel,
+      [bound, name = kernel_name(p->func), grid = p->gridDim, block = p->blockDim,
+       bytes = p->sharedMemBytes](cudaStream_t stream) {
+        launch(name.c_str(), {grid, block, bytes, stream, false}, bound->thread_body, bound->frame, bound->frame_bytes);
+      });
 }
 cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
                                    std::size_t count, const cudaMemcpy3DParms* p) {

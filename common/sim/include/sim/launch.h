@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -72,11 +71,12 @@ class named_kernel {
 
 // ---- launches by address: cudaLaunchKernel gets a kernel as `const void*`, its arguments as pointers
 
-/// A kernel and its arguments, ready to run any number of times.
+/// A kernel and its arguments, ready to run any number of times; whoever asked for it destroys the frame.
 struct bound_kernel {
   void (*thread_body)(void*) = nullptr;
-  std::shared_ptr<void> frame;
+  void* frame = nullptr;
   std::size_t frame_bytes = 0;
+  void (*destroy)(void*) = nullptr;
 };
 using kernel_binder = bound_kernel (*)(const void* kernel, void** arguments);
 void remember_kernel(const void* kernel, kernel_binder binder);
@@ -88,9 +88,9 @@ bound_kernel bind_kernel(const void* kernel, void** arguments) {
   return [&]<std::size_t... I>(std::index_sequence<I...>)->bound_kernel {
     static_cast<void>(arguments);
     return {&frame_type::run,
-            std::make_shared<frame_type>(frame_type{reinterpret_cast<pointer>(const_cast<void*>(kernel)),
-                                                    {*static_cast<std::decay_t<Parameters>*>(arguments[I])...}}),
-            sizeof(frame_type)};
+            new frame_type{reinterpret_cast<pointer>(const_cast<void*>(kernel)),
+                           {*static_cast<std::decay_t<Parameters>*>(arguments[I])...}},
+            sizeof(frame_type), [](void* made) { delete static_cast<frame_type*>(made); }};
   }
   (std::index_sequence_for<Parameters...>());
 }

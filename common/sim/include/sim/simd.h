@@ -1,10 +1,10 @@
 // CUDA's functions over the bytes or 16-bit halves of a 32-bit word, and its dot products of them.
 #pragma once
 
-#include <algorithm>
 #include <limits>
 #include <type_traits>
 
+#include "sim/math.h"
 #include "sim/types.h"
 
 namespace sim {
@@ -21,7 +21,7 @@ unsigned lanewise(unsigned a, unsigned b, Op op) {
 }
 template <class Lane>
 int clamped(int x) {
-  return std::clamp<int>(x, std::numeric_limits<Lane>::min(), std::numeric_limits<Lane>::max());
+  return ::min(::max(x, int{std::numeric_limits<Lane>::min()}), int{std::numeric_limits<Lane>::max()});
 }
 inline int magnitude(int x) { return x < 0 ? -x : x; }
 
@@ -79,10 +79,10 @@ SIM_UNSIGNED(__vabsdiffu, sim::magnitude(x - y))
 SIM_SIGNED(__vavgs, (x + y + (x + y >= 0)) >> 1)
 SIM_UNSIGNED(__vavgu, (x + y + 1) >> 1)
 SIM_UNSIGNED(__vhaddu, (x + y) >> 1)
-SIM_SIGNED(__vmaxs, std::max(x, y))
-SIM_UNSIGNED(__vmaxu, std::max(x, y))
-SIM_SIGNED(__vmins, std::min(x, y))
-SIM_UNSIGNED(__vminu, std::min(x, y))
+SIM_SIGNED(__vmaxs, ::max(x, y))
+SIM_UNSIGNED(__vmaxu, ::max(x, y))
+SIM_SIGNED(__vmins, ::min(x, y))
+SIM_UNSIGNED(__vminu, ::min(x, y))
 SIM_UNSIGNED(__vcmpeq, x == y ? -1 : 0)
 SIM_UNSIGNED(__vcmpne, x != y ? -1 : 0)
 SIM_UNSIGNED(__vseteq, x == y)
@@ -129,15 +129,15 @@ SIM_DP2A(__dp2a_hi, 16)
 #undef SIM_DP2A
 
 // Of three numbers, or of a sum and a number; _relu: at least zero.
-#define SIM_CHOICE(choose, type, suffix)                                                                     \
-  inline type __vi##choose##3_##suffix(type a, type b, type c) { return std::choose(std::choose(a, b), c); } \
-  inline type __viadd##choose##_##suffix(type a, type b, type c) {                                           \
-    return std::choose(static_cast<type>(static_cast<unsigned>(a) + static_cast<unsigned>(b)), c);           \
+#define SIM_CHOICE(choose, type, suffix)                                                               \
+  inline type __vi##choose##3_##suffix(type a, type b, type c) { return ::choose(::choose(a, b), c); } \
+  inline type __viadd##choose##_##suffix(type a, type b, type c) {                                     \
+    return ::choose(static_cast<type>(static_cast<unsigned>(a) + static_cast<unsigned>(b)), c);        \
   }
-#define SIM_CHOICE_RELU(choose)                                                                                  \
-  inline int __vi##choose##_s32_relu(int a, int b) { return std::max(std::choose(a, b), 0); }                    \
-  inline int __vi##choose##3_s32_relu(int a, int b, int c) { return std::max(__vi##choose##3_s32(a, b, c), 0); } \
-  inline int __viadd##choose##_s32_relu(int a, int b, int c) { return std::max(__viadd##choose##_s32(a, b, c), 0); }
+#define SIM_CHOICE_RELU(choose)                                                                               \
+  inline int __vi##choose##_s32_relu(int a, int b) { return ::max(::choose(a, b), 0); }                       \
+  inline int __vi##choose##3_s32_relu(int a, int b, int c) { return ::max(__vi##choose##3_s32(a, b, c), 0); } \
+  inline int __viadd##choose##_s32_relu(int a, int b, int c) { return ::max(__viadd##choose##_s32(a, b, c), 0); }
 SIM_CHOICE(max, int, s32)
 SIM_CHOICE(max, unsigned, u32)
 SIM_CHOICE(min, int, s32)
