@@ -47,20 +47,32 @@ struct staged {
   fs::path path;
 };
 
-/// One grader at a time measures on this machine; the others go on with everything else.
-class turn_to_measure {
+/// On one machine a measurement has it alone; everything else that graders do goes on side by side. Who waits to
+/// measure holds the door, so that others cannot keep coming in before it.
+class turn {
  public:
-  explicit turn_to_measure(const fs::path& file) : fd_(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
-    if (fd_ < 0) throw std::runtime_error("cannot open " + file.string());
-    while (flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
-    }
+  enum class to { work, measure };
+  turn(const fs::path& folder, to what) : door_(folder / "measuring.door"), room_(folder / "measuring.lock") {
+    door_.lock(LOCK_EX);
+    room_.lock(what == to::measure ? LOCK_EX : LOCK_SH);
+    if (what == to::work) door_.lock(LOCK_UN);
   }
-  ~turn_to_measure() { close(fd_); }
-  turn_to_measure(const turn_to_measure&) = delete;  // owns the descriptor
-  turn_to_measure& operator=(const turn_to_measure&) = delete;
 
  private:
-  int fd_;
+  struct file {
+    explicit file(const fs::path& path) : fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
+      if (fd < 0) throw std::runtime_error("cannot open " + path.string());
+    }
+    ~file() { close(fd); }
+    file(const file&) = delete;  // owns the descriptor
+    file& operator=(const file&) = delete;
+    void lock(int how) const {
+      while (flock(fd, how) != 0 && errno == EINTR) {
+      }
+    }
+    int fd;
+  };
+  file door_, room_;
 };
 
 /// Oddities that a person should look at.
@@ -109,6 +121,8 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
   const taken in = take_in(from, rules.handin);
   out.taken = in.sha256;
   const staged place;
+  const fs::path common = options.build / "official";
+  fs::create_directories(common);
   bench on;
   on.rules = &rules;
   on.pairs = options.pairs;
@@ -120,6 +134,7 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
     out.outcome = "refused";
   } else {
     options.progress("building");
+    const turn mine(common, turn::to::work);
     std::map<std::string, std::string> sources;
     for (const std::string& name : rules.handin) {
       const auto handed = in.files.find(name);
@@ -132,9 +147,8 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
     for (const std::string& name : in.missing)
       out.notes.push_back(name + " was not handed in; the skeleton was graded in its place");
     const auto built = [&](const std::string& backend, limits allowed) -> std::unique_ptr<subject> {
-      box_builder make(options.build / "recipes" / fmt::format("{}.{}.json", lab.name, backend),
-                       options.build / "official" / "objects", behind, options.check_objects,
-                       {options.build_limit, options.memory});
+      box_builder make(options.build / "recipes" / fmt::format("{}.{}.json", lab.name, backend), common / "objects",
+                       behind, options.check_objects, {options.build_limit, options.memory});
       const fs::path runner = place.path / ("runner." + backend);
       if (const build_outcome outcome = make.build(sources, runner); !outcome.ok) {
         failure = outcome.message;
@@ -160,8 +174,8 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
   for (const item& i : rules.items) {
     if (!options.items.empty() && !options.items.contains(i.id)) continue;
     options.progress(i.id);
-    std::optional<turn_to_measure> turn;
-    if (i.kind == item_kind::throughput && failure.empty()) turn.emplace(options.build / "official" / "measuring.lock");
+    const bool timed = i.kind == item_kind::throughput && failure.empty();
+    const turn mine(common, timed ? turn::to::measure : turn::to::work);
     // What nobody's submission could get here counts for nobody.
     const bool beyond_this_machine = i.timed_on_gpu() && !options.device;
     out.items.push_back(failure.empty() || beyond_this_machine ? assess(i, on) : not_built(i, failure));
