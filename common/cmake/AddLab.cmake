@@ -7,6 +7,7 @@
 # and for the student and the solution also
 #   lab03.<submission>.<backend>.test      GoogleTest over the rubric, in one process
 #   lab03.<submission>.<backend>.bench     Google Benchmark over the cases
+#   lab03.<submission>.<backend>.experiment   where the lab's folder has an experiment.cpp
 # add_lab(08_gpt2 LIBRARY gpt2) links gpt2_model to the judge's side and gpt2_<backend> to the runner's.
 # `lab03` builds what ctest runs for the student. Tests carry the labels lab03, sim or cuda or cpu, and their kind.
 
@@ -139,6 +140,13 @@ function(add_lab dir)
       foreach(kind IN ITEMS test bench)
         _lab_program(${name}.${kind} "${objects};$<TARGET_OBJECTS:${lab}.cases>" grading ${library_${backend}} lab_common)
       endforeach()
+      if(EXISTS ${contract}/experiment.cpp)
+        _lab_program(${name}.experiment "${objects};${contract}/experiment.cpp" ${library_${backend}} lab_common lab_defaults
+                     Eigen3::Eigen nlohmann_json::nlohmann_json)
+        target_include_directories(${name}.experiment PRIVATE ${contract})
+        # g++ 12 warns of its own AVX-512 headers (bug 105593).
+        target_compile_options(${name}.experiment PRIVATE ${_lab_host_flags} $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+      endif()
       target_link_libraries(${name}.test PRIVATE GTest::gtest)
       target_link_libraries(${name}.bench PRIVATE benchmark::benchmark)
       foreach(kind IN ITEMS test bench)
@@ -251,5 +259,10 @@ function(_lab_tests lab dir backends root)
     add_custom_target(${lab}.front ALL DEPENDS ${lab}.solution.sim.test)
     add_test(NAME ${lab}.front COMMAND ${lab}.solution.sim.test --gtest_filter=-Throughput.*)
     set_tests_properties(${lab}.front PROPERTIES LABELS "course" TIMEOUT 300)
+    if(TARGET ${lab}.solution.sim.experiment)
+      add_dependencies(${lab}.front ${lab}.solution.sim.experiment)
+      add_test(NAME ${lab}.experiment COMMAND ${lab}.solution.sim.experiment)
+      set_tests_properties(${lab}.experiment PROPERTIES LABELS "course" TIMEOUT 300 PASS_REGULAR_EXPRESSION "width x5 +[0-9.]+ ms")
+    endif()
   endif()
 endfunction()

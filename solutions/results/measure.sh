@@ -1,13 +1,14 @@
 #!/bin/sh
 # Measures the reference solutions on this machine's GPU: measure.sh RESULTS_FOLDER [LAB...]
 #
-# For every lab, or for those named ("03 06"), writes labNN.json; for all of them together ceilings.json, ncu.csv (the
-# same counters by Nsight Compute, to compare), sanitizer.txt and log.txt. Runs every step, whatever the earlier ones
-# said, each within its own time limit; after LIMIT seconds in all (460) the rest is left out, and said so. Exits with 1
-# where a step failed. BUILD names the build folder, CMAKE_ARGS is passed on to cmake. The GPU's settings are left alone.
+# For every lab, or for those named ("03 06"), writes labNN.json, and for lab 02 its tables; for all of them together
+# ceilings.json, ncu.csv (the same counters by Nsight Compute, to compare), sanitizer.txt and log.txt. Runs every step,
+# whatever the earlier ones said, each within its own time limit; after LIMIT seconds in all (460) the rest is left out,
+# and said so. Exits with 1 where a step failed. BUILD names the build folder, CMAKE_ARGS is passed on to cmake. The GPU's
+# settings are left alone.
 set -u
 
-[ $# -ge 1 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 2; }
+[ $# -ge 1 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 2; }
 mkdir -p "$1"
 results=$(cd "$1" && pwd)
 shift
@@ -58,7 +59,7 @@ program() { echo "$build/bin/lab$1.solution.cuda.$2"; }
 
 # shellcheck disable=SC2086  # CMAKE_ARGS and targets are lists
 step configure 60 cmake -S "$root" -B "$build" -G Ninja -DLABS_MEASURE=ON ${CMAKE_ARGS:-}
-targets="device_ceilings metric_plan_test"
+targets="device_ceilings metric_plan_test lab02.solution.cuda.experiment"
 for lab in $labs; do  # one name that ninja does not know, and it builds nothing
   if grep -q "^build lab$lab.solution.cuda.measure:" "$build/build.ninja"; then
     targets="$targets lab$lab.solution.cuda.measure lab$lab.solution.cuda.test"
@@ -77,6 +78,11 @@ for lab in $labs; do
   grep 'GB/s' "$work/measure.$lab"
   [ ! -s "$work/lab.json" ] || mv "$work/lab.json" "$results/lab$lab.json"
 done
+case $labs in
+*02*)
+  step experiment.02 60 sh -c "'$(program 02 experiment)' --json > '$work/tables.json'" &&
+    mv "$work/tables.json" "$results/lab02_tables.json" ;;
+esac
 for lab in $labs; do step "test.$lab" 60 "$(program "$lab" test)" --gtest_filter=-Throughput.*; done
 step names 20 "$build/bin/metric_plan_test"
 
@@ -93,7 +99,7 @@ done
 # Last and side by side what is only right or wrong.
 for lab in $labs; do
   for tool in memcheck racecheck; do
-    step "$tool.$lab" 120 compute-sanitizer --tool $tool --error-exitcode 9 "$(program "$lab" measure)" \
+    step "$tool.$lab" 240 compute-sanitizer --tool $tool --error-exitcode 9 "$(program "$lab" measure)" \
       --correctness-only --output "$work/correctness.$tool.$lab.json" &
   done
 done
