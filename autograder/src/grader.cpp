@@ -44,6 +44,7 @@ struct settings {
   std::string format, column, bridge;
   std::string round, executor = "local", slurm;
   int jobs = 1, rounds = 0;
+  std::vector<std::string> items;
   bool write = false, again = false, unsafe = false, no_sandbox = false;
 
   fs::path book_or_usual() const { return book.empty() ? fs::path("grades.sqlite") : book; }
@@ -314,6 +315,11 @@ int grade_one(const settings& s) {
 #ifdef LAB_HAS_CUDA
   options.device = this_gpu();
 #endif
+  const rubric rules = read_rubric(lab);
+  for (const std::string& id : s.items)
+    if (std::none_of(rules.items.begin(), rules.items.end(), [&](const item& i) { return i.id == id; }))
+      throw input_error("lab " + lab.number + " has no item '" + id + "'; its ids are in rubric.toml");
+  options.items.insert(s.items.begin(), s.items.end());
   const result r = grade_official(lab, s.submission, s.paths.front(), options);
   if (s.result_file.empty())
     fmt::print("{}", laid_out(r, style_of_stdout()));
@@ -533,7 +539,9 @@ int run(int argc, char** argv) {
   one->add_option("lab", s.lab, "number of the lab, 03")->required();
   one->add_option("path", s.paths, "folder, .zip, .tar or .tar.gz")->required()->expected(1);
   one->add_option("--id", s.submission, "whose it is")->capture_default_str();
-  one->add_option("--result", s.result_file, "file for the result as JSON, instead of the table");
+  CLI::Option* to_file =
+      one->add_option("--result", s.result_file, "file for the result as JSON, instead of the table");
+  one->add_option("--item", s.items, "only this item, to look at it; may be repeated")->excludes(to_file);
   one->add_flag("--no-sandbox", s.no_sandbox, "as on a platform that has none, such as Gradescope's containers");
   CLI::App* grades = add("grade", "grade a class officially: every folder and archive in a folder", grade_class);
   grades->add_option("paths", s.paths, "folders of submissions, or submissions")->required()->check(CLI::ExistingPath);

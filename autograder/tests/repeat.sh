@@ -2,8 +2,9 @@
 # Does the same submission get the same grade every time? Grades each one again and again, with other inputs each time,
 # and prints how often it came to which points and verdicts; with --hog a loop keeps a core busy meanwhile. Exits
 # with 1 where a submission got more than one grade.
-# usage: repeat.sh [--hog] LAB TIMES SUBMISSION...      (build/bin/grader and simcc must be built)
-# A submission is a folder, graded officially, or one of the course's: solution, student, wrong-...
+# usage: repeat.sh [--hog] [--item ID]... LAB TIMES SUBMISSION...      (build/bin/grader and simcc must be built)
+# A submission is a folder, graded officially (with --item only these items), or one of the course's: solution, student,
+# wrong-...
 set -euo pipefail
 hog=
 trap '[[ -z $hog ]] || kill "$hog"' EXIT
@@ -11,7 +12,12 @@ if [[ ${1:-} == --hog ]]; then
   shift
   (while :; do :; done) & hog=$!
 fi
-(($# >= 3)) || { sed -n '2,6s/^# //p' "$0" >&2; exit 2; }
+items=()
+while [[ ${1:-} == --item ]]; do
+  items+=(--item "$2")
+  shift 2
+done
+(($# >= 3)) || { sed -n '2,7s/^# //p' "$0" >&2; exit 2; }
 lab=$1 times=$2
 shift 2
 grader=$(cd "$(dirname "$0")/../.." && pwd)/build/bin/grader
@@ -19,7 +25,7 @@ same=0
 for submission; do
   for ((i = 1; i <= times; ++i)); do
     if [[ -d $submission ]]; then
-      printed=$("$grader" one "$lab" "$submission" 2>&1) || true
+      printed=$("$grader" one "$lab" "$submission" "${items[@]}" 2>&1) || true
     else
       printed=$("$grader" --seed "$i" lab "$lab" --submission "$submission" 2>&1) || true
     fi
