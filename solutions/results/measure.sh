@@ -81,7 +81,7 @@ done
 case $labs in
 *02*)
   step experiment.02 60 sh -c "'$(program 02 experiment)' --json > '$work/tables.json'" &&
-    mv "$work/tables.json" "$results/lab02_tables.json" ;;
+    mv "$work/tables.json" "$results/tables02.json" ;;
 esac
 for lab in $labs; do step "test.$lab" 60 "$(program "$lab" test)" --gtest_filter=-Throughput.*; done
 step names 20 "$build/bin/metric_plan_test"
