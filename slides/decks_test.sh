@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every deck finds the code that it quotes, has 20 to 35 slides, and notes on each; a marker that is gone is an error.
+# Every deck finds the code and figures that it quotes, has 20 to 35 slides, and notes on each; one that is gone is an error.
 # usage: decks_test.sh COURSEDOCS SOURCE
 set -euo pipefail
 coursedocs=$1 source=$2
@@ -19,9 +19,17 @@ for deck in "$source"/slides/[0-9][0-9]_*.md; do
           printf "%-24s %d slides\n", name, slides
           exit bad }' "$place/deck.md" || bad=1
 done
-printf -- '---\n---\n<!-- code: solutions/03_coalescing/transpose.cu no_such_marker -->\n' >"$place/broken.md"
-if "$coursedocs" deck "$source" "$place/broken.md" >/dev/null 2>"$place/error"; then
-  echo "a marker that is gone was not noticed"; bad=1
-fi
-grep -q 'no_such_marker.*0 times' "$place/error" || { cat "$place/error"; bad=1; }
+# refuses LINE PATTERN: a deck with this line is none, and the error says so
+refuses() {
+  printf -- '---\n---\n%s\n' "$1" >"$place/broken.md"
+  if "$coursedocs" deck "$source" "$place/broken.md" >/dev/null 2>"$place/error"; then
+    echo "was not noticed: $1"; bad=1
+  fi
+  grep -q "broken.md:3: .*$2" "$place/error" || { cat "$place/error"; bad=1; }
+}
+refuses '<!-- code: solutions/03_coalescing/transpose.cu no_such_marker -->' 'no_such_marker.*0 times'
+refuses '{{solutions/08_gpt2/WORKLOG.md > no such block > launches}}' '0 tables.*no such block'
+refuses '{{solutions/results/nvidia-h200/gpt2.json > blocks > B4 T64 > no such pass : .1f}}' 'no "no such pass"'
+refuses '{{solutions/results/nvidia-h200/gpt2.json > blocks > B4 T64 : .1f}}' 'is no number'
+refuses '{{solutions/results/nvidia-h200/gpt2.json}}' 'wanted FILE.md'
 exit $bad

@@ -1,8 +1,9 @@
 // What the site and the decks need beside Doxygen and Marp.
 //   coursedocs page SOURCE FILE   FILE as Doxygen wants it, on stdout: an input filter for Markdown and headers
 //   coursedocs files SOURCE OUT   copies every file that a page links to and that is no page itself
-//   coursedocs deck SOURCE FILE   the deck with the code that it quotes, on stdout; fails where a marker is gone
-//   coursedocs data RESULTS OUT   measured JSON as tables for gnuplot: OUT/throughput.tsv, counters.tsv, ceilings.tsv
+//   coursedocs deck SOURCE FILE   the deck with the code and figures that it quotes, on stdout; fails where one is gone
+//   coursedocs data RESULTS OUT   measured JSON as tables for gnuplot: OUT/throughput.tsv, counters.tsv, ceilings.tsv,
+//                                 blocks.tsv
 //   coursedocs links SOURCE       every relative link of every Markdown file leads somewhere
 //   coursedocs site OUT           the same for built HTML, with its anchors
 #include <fmt/format.h>
@@ -364,20 +365,100 @@ std::string marked_code(const fs::path& file, const std::string& marker) {
   return out;
 }
 
+std::vector<std::string> split(const std::string& text, const std::string& separator) {
+  std::vector<std::string> parts;
+  std::size_t from = 0;
+  for (std::size_t at = 0; (at = text.find(separator, from)) != std::string::npos; from = at + separator.size())
+    parts.push_back(text.substr(from, at - from));
+  parts.push_back(text.substr(from));
+  return parts;
+}
+
+std::string trimmed(const std::string& text) {
+  const std::size_t from = text.find_first_not_of(' ');
+  return from == std::string::npos ? "" : text.substr(from, text.find_last_not_of(' ') + 1 - from);
+}
+
+/// The cell of the one table that has such a column, in the one row that has such a cell.
+std::string cell_of(const fs::path& file, const std::string& row, const std::string& column) {
+  std::vector<std::string> found;
+  std::size_t at = 0;  // of the column in the table around this line, 0 outside
+  for (const std::string& line : lines_of(text_of(file))) {
+    std::vector<std::string> cells;  // the first is what stands before the first |
+    if (line.starts_with("|"))
+      for (const std::string& cell : split(line, "|")) cells.push_back(trimmed(cell));
+    const auto has = [&](const std::string& text) { return std::find(cells.begin(), cells.end(), text); };
+    if (cells.empty())
+      at = 0;
+    else if (has(column) != cells.end())
+      at = static_cast<std::size_t>(has(column) - cells.begin());
+    else if (at > 0 && at < cells.size() && has(row) != cells.end())
+      found.push_back(cells[at]);
+  }
+  if (found.size() != 1)
+    throw std::runtime_error(fmt::format("{}: {} tables have a row with \"{}\" and a column \"{}\", and one must",
+                                         file.string(), found.size(), row, column));
+  return found[0];
+}
+
+/// The number behind these names; an element of an array is named by its "case".
+double number_in(const fs::path& file, const std::vector<std::string>& names) {
+  using nlohmann::json;
+  const json document = json::parse(text_of(file));
+  const json* at = &document;
+  for (const std::string& name : names) {
+    const json* next = nullptr;
+    if (at->is_object() && at->contains(name)) next = &at->at(name);
+    if (at->is_array())
+      for (const json& element : *at)
+        if (element.is_object() && element.value("case", "") == name) next = &element;
+    if (next == nullptr) throw std::runtime_error(fmt::format("{}: there is no \"{}\"", file.string(), name));
+    at = next;
+  }
+  if (!at->is_number()) throw std::runtime_error(fmt::format("{}: \"{}\" is no number", file.string(), names.back()));
+  return at->get<double>();
+}
+
+/// What stands between {{ and }}: "FILE.md > row > column", or "FILE.json > name > ... > name * 1e6 : .1f".
+std::string quoted_figure(const fs::path& source, const std::string& quote) {
+  const std::vector<std::string> form = split(quote, " : ");
+  const std::vector<std::string> factors = split(form[0], " * ");
+  std::vector<std::string> names = split(factors[0], " > ");
+  const fs::path file = source / names[0];
+  names.erase(names.begin());
+  if (file.extension() == ".md" && names.size() == 2) return cell_of(file, names[0], names[1]);
+  if (file.extension() != ".json" || names.empty() || form.size() != 2)
+    throw std::runtime_error("{{" + quote + "}}: wanted FILE.md > row > column, or FILE.json > name > ... : .1f");
+  double number = number_in(file, names);
+  for (std::size_t i = 1; i < factors.size(); ++i) number *= std::stod(factors[i]);
+  return fmt::format(fmt::runtime("{:" + form[1] + "}"), number);
+}
+
+std::string with_figures(const fs::path& source, std::string line) {
+  for (std::size_t begin = 0; (begin = line.find("{{", begin)) != std::string::npos;) {
+    const std::size_t end = line.find("}}", begin);
+    if (end == std::string::npos) throw std::runtime_error("{{ without }}");
+    const std::string figure = quoted_figure(source, line.substr(begin + 2, end - begin - 2));
+    line.replace(begin, end + 2 - begin, figure);
+    begin += figure.size();
+  }
+  return line;
+}
+
 std::string deck(const fs::path& source, const fs::path& file) {
   std::string out;
   int number = 0;
   for (const std::string& line : lines_of(text_of(file))) {
     ++number;
     constexpr std::string_view mark = "<!-- code: ";
-    if (!line.starts_with(mark)) {
-      out += line + "\n";
-      continue;
-    }
-    std::istringstream words(line.substr(mark.size()));
-    std::string from, marker;
-    words >> from >> marker;
     try {
+      if (!line.starts_with(mark)) {
+        out += with_figures(source, line) + "\n";
+        continue;
+      }
+      std::istringstream words(line.substr(mark.size()));
+      std::string from, marker;
+      words >> from >> marker;
       const std::string code = marked_code(source / from, marker);
       const auto lines = std::count(code.begin(), code.end(), '\n');
       // The theme has a smaller print for longer code.
@@ -395,10 +476,12 @@ std::string deck(const fs::path& source, const fs::path& file) {
 int write_data(const fs::path& results, const fs::path& out) {
   using nlohmann::json;
   fs::create_directories(out);
-  std::ofstream throughput(out / "throughput.tsv"), counters(out / "counters.tsv"), ceilings(out / "ceilings.tsv");
+  std::ofstream throughput(out / "throughput.tsv"), counters(out / "counters.tsv"), ceilings(out / "ceilings.tsv"),
+      blocks(out / "blocks.tsv");
   throughput << "lab\tcase\tbytes\tflops\tseconds\tceiling_seconds\n";
   counters << "lab\tcase\tloads\tload_sectors\tstores\tstore_sectors\tshared_load_conflicts\tshared_loads\n";
   ceilings << "bytes\twhat\tbytes_per_second\n";
+  blocks << "shape\tpass\tblock\tmicroseconds\n";
   int rows = 0;
   std::set<fs::path> files;  // in a fixed order
   for (const auto& entry : fs::directory_iterator(results)) files.insert(entry.path());
@@ -413,6 +496,11 @@ int write_data(const fs::path& results, const fs::path& out) {
           ceilings << fmt::format("{}\t{}\t{}\n", size, what, figure.at("median").get<double>());
       }
     }
+    if (name == "gpt2")
+      for (const auto& [shape, passes] : document.at("blocks").items())
+        for (const auto& [pass, of] : passes.items())
+          for (const auto& [block, microseconds] : of.items())
+            blocks << fmt::format("{}\t{}\t{}\t{}\n", shape, pass, block, microseconds.get<double>());
     if (!name.starts_with("lab")) continue;
     const std::string lab = name.substr(3);
     for (const json& t : document.at("throughput")) {

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# What people read has no misspelling that codespell knows: guides, handouts, decks, hints, contracts, skeletons. A name that it
+# takes for a word goes behind --ignore-words-list. usage: spelling_test.sh CODESPELL SOURCE
+set -euo pipefail
+codespell=$1 source=$2
+cd "$source"
+mapfile -t files < <(find . \( -name 'build*' -o -name '.*' ! -name . \) -prune -o -type f \( -name '*.md' -o -name '*.toml' -o \
+  -name '*.hpp' -o -path './labs/*' -o -path './slides/*' -o -path './solutions/*.c*' -o -name course \) ! -name '*.csv' -print | sort)
+"$codespell" "${files[@]}"
+if "$codespell" - <<<'Did you recieve it?' >/dev/null; then
+  echo "a misspelling was not noticed"; exit 1
+fi
+echo "${#files[@]} files"
+((${#files[@]} > 50)) || { echo "that is too few: are they found at all?"; exit 1; }
