@@ -98,15 +98,22 @@ std::string wrong_predictions(const item_result& item, const terminal_style& sty
   return out;
 }
 
+/// What went wrong with each item, once where several have nothing of their own to say.
 std::string complaints(const result& r, const terminal_style& style) {
-  std::string out, last;
+  std::string out;
+  std::map<std::pair<verdict, std::string>, std::vector<std::string>> alike;  // their ids
+  const auto is_own = [&](const item_result& item) { return !wrong_predictions(item, style).empty(); };
+  for (const item_result& item : r.items)
+    if (!is_own(item)) alike[{item.verdict, item.message}].push_back(item.id);
   for (const item_result& item : r.items) {
     if (item.verdict == verdict::pass || item.message.empty()) continue;
+    std::vector<std::string> others = is_own(item) ? std::vector{item.id} : alike[{item.verdict, item.message}];
+    if (others.front() != item.id) continue;
+    others.erase(others.begin());
     out += fmt::format("\n{}  {}\n", coloured(name_of(item.verdict), colour_of(item.verdict), style), item.id);
-    out += item.message == last ? "    the same\n" : wrapped(item.message, 4, style.width);
-    last = item.message;
-    out += wrong_predictions(item, style);
+    out += wrapped(item.message, 4, style.width) + wrong_predictions(item, style);
     if (!item.hint.empty()) out += wrapped("hint: " + item.hint.front(), 4, style.width);
+    if (!others.empty()) out += wrapped(fmt::format("the same: {}", fmt::join(others, ", ")), 4, style.width);
   }
   return out;
 }

@@ -106,6 +106,22 @@ TEST(Terminal, PassesNoEscapeSequenceOn) {
   EXPECT_NE(laid_out(nasty(), {80, true}).find("\033[33m"), std::string::npos);
 }
 
+TEST(Terminal, SaysOnceWhatManyItemsHaveInCommon) {
+  result r;
+  item_result i;
+  i.verdict = verdict::build_error;
+  i.message = "a semicolon is missing";
+  for (const char* id : {"first", "second", "third"}) i.id = id, r.items.push_back(i);
+  i.id = "other";
+  i.verdict = verdict::crash;
+  r.items.insert(r.items.begin() + 1, i);
+  const std::string text = laid_out(r, {80, false});
+  EXPECT_NE(text.find("BUILD ERROR  first\n    a semicolon is missing\n    the same: second, third\n"), text.npos)
+      << text;
+  EXPECT_NE(text.find("CRASH  other\n    a semicolon is missing\n"), text.npos) << text;
+  EXPECT_EQ(text.find("BUILD ERROR  second"), text.npos) << text;
+}
+
 TEST(Terminal, TotalSaysWhatIsMissingAndWhy) {
   result r = nasty();
   r.items[0].points = 3.75;

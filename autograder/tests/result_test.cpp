@@ -180,6 +180,14 @@ TEST_F(Store, HintsPreferTheVerdict) {
   EXPECT_TRUE(items[0].hint.empty());
 }
 
+TEST(Hints, NoneForAnyVerdictFitsABuildError) {
+  std::vector<item_result> items = {item("it", verdict::build_error, 0, 4)};
+  add_hints(items, {{"it", "", {"are your figures too small?"}}});
+  EXPECT_TRUE(items[0].hint.empty());
+  add_hints(items, {{"it", "BUILD ERROR", {"which header?"}}});
+  EXPECT_EQ(items[0].hint, (std::vector<std::string>{"which header?"}));
+}
+
 TEST_F(Store, LabsAreFoundByNumber) {
   fs::create_directories(folder / "labs" / "03_coalescing");
   std::ofstream(folder / "labs" / "03_coalescing" / "rubric.toml") << "\n";

@@ -65,7 +65,7 @@ struct format {
 };
 
 struct range {
-  double bytes = 0;
+  double bytes = 0;                                       ///< not rounded: 18 bits are 2.25
   double largest = 0, smallest_normal = 0, smallest = 0;  ///< finite and positive
   double epsilon = 0;                                     ///< from 1 to the next larger number
 };
@@ -114,7 +114,7 @@ void fma_chains(float* out,       // (n)
 // ---- peaks.cu: the two peaks of the device -------------------------------------------------------------------------
 // Device pointers, 256-byte aligned; launch on `stream` and return without waiting.
 
-/// out = in.
+/// out = in, by a kernel of yours: the counters see no cudaMemcpyAsync.
 void copy(float* out,       // (n)
           const float* in,  // (n)
           int n, cudaStream_t stream);

@@ -32,7 +32,7 @@ struct behaviour {
   double wall_rate = 1;       ///< how fast the wall clock goes
   double wall_jump = 0;       ///< every 10 ms it is set back by so much
   double throttle_after = 0;  ///< not 0: after so many busy seconds without a rest the clock falls...
-  double throttle_share = 1;  ///< ...to this share, until the machine rests for ten times as long
+  double throttle_share = 1;  ///< ...to this share, until it rests for ten times as long, in one go or many
   double best_share = 1;      ///< the clock when it does not
 };
 
@@ -65,7 +65,8 @@ class simulated_machine : public machine {
   }
   void rest(double seconds) override {
     now_ += seconds;
-    if (seconds >= 10 * how_.throttle_after) busy_ = 0;
+    rested_ += seconds;
+    if (rested_ >= 10 * how_.throttle_after) busy_ = 0;
   }
 
   result run(int i) override {
@@ -127,6 +128,7 @@ class simulated_machine : public machine {
     if (how_.memoises != 0 && in.seen) cost = 1e-3 * how_.seconds;
     if (!in.touched) cost += how_.fault_seconds;
     in.touched = in.seen = warm_ = true;
+    rested_ = 0;
     cost /= clock_share() / how_.best_share;
     busy_ += cost;
     return cost;
@@ -147,7 +149,7 @@ class simulated_machine : public machine {
   std::uint64_t state_;
   std::vector<input> inputs_;
   std::vector<double> pending_;
-  double now_ = 1, busy_ = 0, first_stream_ = 0, second_stream_ = 0;
+  double now_ = 1, busy_ = 0, rested_ = 0, first_stream_ = 0, second_stream_ = 0;
   bool warm_ = false;
 };
 

@@ -133,16 +133,17 @@ class bencher {
   }
   //! [relative_error]
 
+  /// Rests until the clock is back: nobody says beforehand how long that takes.
+  void cool_down() {
+    while (m_.clock_share() < 0.98 * best_clock_ && spent() < how_.budget_seconds) m_.rest(0.1);
+  }
+
   void collect() {
     const auto least = static_cast<std::size_t>(std::max(how_.least_samples, 1));
     std::size_t look = least;  // sorting after each sample would cost more than the samples
-    double pause = 0.1;
     for (double longest = 0, before = spent(); samples_.empty() || before + longest < how_.budget_seconds;) {
       samples_.push_back(take(calls_));
-      if (throttled(samples_.back())) {
-        m_.rest(pause);
-        pause = std::min(2 * pause, 0.1 * how_.budget_seconds);
-      }
+      if (throttled(samples_.back())) cool_down();
       const double now = spent();
       longest = std::max(longest, now - before);
       before = now;
