@@ -29,7 +29,9 @@ void add_hints(std::vector<item_result>& items, const std::vector<hint>& hints) 
     if (item.verdict == verdict::pass || !is_assessed(item.verdict)) continue;
     for (const hint& h : hints) {
       if (h.item != item.id) continue;
-      if (h.verdict == name_of(item.verdict) || (h.verdict.empty() && item.hint.empty())) item.hint = h.text;
+      // What does not compile cannot have gone wrong in the way that a hint for any verdict speaks of.
+      const bool any = h.verdict.empty() && item.hint.empty() && item.verdict != verdict::build_error;
+      if (h.verdict == name_of(item.verdict) || any) item.hint = h.text;
     }
   }
 }

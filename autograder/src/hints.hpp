@@ -11,7 +11,7 @@ namespace grading {
 
 struct hint {
   std::string item;
-  std::string verdict;            ///< "" for any that is not PASS
+  std::string verdict;            ///< "" for any but PASS and BUILD ERROR
   std::vector<std::string> text;  ///< levels, each more explicit
 };
 

@@ -178,6 +178,12 @@ TEST_F(Store, HintsPreferTheVerdict) {
   add_hints(items, read_hints(folder / "hints.toml"));
   EXPECT_EQ(items[1].hint, (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE(items[0].hint.empty());
+  // Of what does not compile, a hint about its results would lead astray: the compiler's errors are the hint.
+  items = graded("student").items;
+  for (item_result& i : items) i.verdict = verdict::build_error;
+  add_hints(items, read_hints(folder / "hints.toml"));
+  EXPECT_TRUE(items[0].hint.empty());
+  EXPECT_TRUE(items[1].hint.empty());
 }
 
 TEST_F(Store, LabsAreFoundByNumber) {
