@@ -106,6 +106,14 @@ TEST(Terminal, PassesNoEscapeSequenceOn) {
   EXPECT_NE(laid_out(nasty(), {80, true}).find("\033[33m"), std::string::npos);
 }
 
+TEST(Terminal, ShowsCountsOfSevenDigitsWhole) {
+  result r = nasty();
+  r.items[0].kind = "counters";
+  r.items[0].figure = 2097152;
+  r.items[0].threshold = 1048576;
+  EXPECT_NE(laid_out(r, {100, false}).find("2097152 (bar 1048576)"), std::string::npos);
+}
+
 TEST(Terminal, TotalSaysWhatIsMissingAndWhy) {
   result r = nasty();
   r.items[0].points = 3.75;
