@@ -168,7 +168,7 @@ std::string total_line(const result& r) {
 }
 
 std::string laid_out(const result& r, const terminal_style& style) {
-  const int verdict_width = 12, figure_width = 18, points_width = 10;
+  const int verdict_width = 12, figure_width = 21, points_width = 10;
   const int title_width = style.width - verdict_width - figure_width - points_width - 5;
   std::string out = heading(fmt::format("Lab {} - {} - {}", r.lab.substr(0, 2), r.lab_title, r.submission), style);
   for (const item_result& item : r.items)

@@ -36,7 +36,7 @@ std::string points_text(double points) {
 
 std::string figure_text(double figure) {
   if (!std::isfinite(figure)) return "none";
-  if (figure == std::round(figure) && std::abs(figure) < 1e6) return fmt::format("{:.0f}", figure);
+  if (figure == std::round(figure) && std::abs(figure) < 1e7) return fmt::format("{:.0f}", figure);
   return fmt::format("{:.3g}", figure);
 }
 

@@ -122,6 +122,14 @@ TEST(Terminal, SaysOnceWhatManyItemsHaveInCommon) {
   EXPECT_EQ(text.find("BUILD ERROR  second"), text.npos) << text;
 }
 
+TEST(Terminal, ShowsCountsOfSevenDigitsWhole) {
+  result r = nasty();
+  r.items[0].kind = "counters";
+  r.items[0].figure = 2097152;
+  r.items[0].threshold = 1048576;
+  EXPECT_NE(laid_out(r, {100, false}).find("2097152 (bar 1048576)"), std::string::npos);
+}
+
 TEST(Terminal, TotalSaysWhatIsMissingAndWhy) {
   result r = nasty();
   r.items[0].points = 3.75;

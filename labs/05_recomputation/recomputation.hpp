@@ -43,9 +43,9 @@ void backward(float* d_in,                          // (n)
 /// Layer i makes an activation of bytes[i] at a cost of flops[i] from that of layer i - 1; the chain's input is always
 /// there and costs nothing. keep[i] = 1 keeps it after the forward pass, keep[i] = 0 drops it. The backward pass walks
 /// from the end; where it meets a run of dropped activations, it makes all of that run again, once, from the kept one
-/// before it, and drops the run when it is through. So
-///   peak bytes  = sum of bytes[i] over the kept + the largest sum of bytes[i] over a run of neighbours that are
-///   dropped extra flops = sum of flops[i] over the dropped.
+/// before it, and drops the run when it is through. So a plan has
+/// - peak bytes: the sum of bytes[i] over the kept plus the largest sum of bytes[i] over a run of dropped neighbours;
+/// - extra FLOPs: the sum of flops[i] over the dropped.
 /// The peak must be at most `budget`, and no plan within it may have fewer extra flops. There is always such a plan.
 void choose_checkpoints(std::uint8_t* keep,         // (layers)
                         const std::int64_t* bytes,  // (layers), each at least 1

@@ -42,7 +42,7 @@ __global__ void kernel_2d(float* c, const float* a, const float* b, int m, int n
 
 __global__ void vectorized_kernel(float* c, const float* a, const float* b, int m, int n, int k) {
   // TODO(lab06.vectorized_correct): start from your 2-D kernel. Where may a float4 not be loaded?
-  // TODO(lab06.vectorized_loads): 16 bytes in every access to shared memory. What has to lie side by side for that?
+  // TODO(lab06.vectorized_loads): 16 bytes in every load from shared memory. What has to lie side by side for that?
   (void)c, (void)a, (void)b, (void)m, (void)n, (void)k;  // delete this line once they are used
 }
 

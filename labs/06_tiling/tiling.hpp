@@ -32,7 +32,8 @@ void sgemm_1d(float* c, const float* a, const float* b, int m, int n, int k, cud
 /// A block computes 128 x 128 elements, from tiles of 128 x 8 and 8 x 128; each thread 8 x 8.
 void sgemm_2d(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream);
 
-/// The same tiles, with 16 bytes in every access to shared memory, and to global memory where the sizes allow.
+/// The same tiles, with 16 bytes in every load from shared memory, and in every access to global memory where the sizes
+/// allow.
 void sgemm_vectorized(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream);
 
 /// As fast as you can make it: tiles for warps, copies under way while the arithmetic goes on.

@@ -62,8 +62,8 @@ void unpad(bf16* out,       // (rows, columns)
            const bf16* in,  // (., padded_columns)
            int rows, int columns, int padded_columns, cudaStream_t stream);
 
-/// c = a b for any sizes, at nearly the speed of aligned ones. Where the sizes are aligned already, one product and
-/// nothing else.
+/// c = a b for any sizes, at nearly the speed of aligned ones. What must be copied is copied by kernels, such as pad's,
+/// not by cudaMemcpy2DAsync. Where the sizes are aligned already, one product and nothing else.
 void padded_gemm(bf16* c,          // (m, n)
                  const bf16* a,    // (m, k)
                  const bf16* b,    // (k, n)

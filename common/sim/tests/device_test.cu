@@ -140,6 +140,31 @@ TEST_F(Sectors, VectorsMoveWhole) {
   EXPECT_EQ(loads(three), 12);
 }
 
+// Built in place, by name or by braces alone; from variables and from constants.
+__global__ void build_pairs(float2* out) {
+  const float x = threadIdx.x;
+  out[threadIdx.x] = float2{x, x + 1};
+}
+__global__ void build_fours(float4* out) {
+  const float x = threadIdx.x;
+  out[threadIdx.x] = {x, x + 1, x + 2, x + 3};
+}
+__global__ void build_zeros(int4* out) { out[threadIdx.x] = {}; }
+
+TEST_F(Sectors, VectorsBuiltInPlaceAreStoredWhole) {
+  static_assert(std::is_trivially_copyable_v<float4> && std::is_aggregate_v<float4>);
+#ifdef __clang__
+  GTEST_SKIP() << "clang stores a vector that is built of single values in parts";
+#endif
+  const char* const requests = "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum";
+  const on_device<float> out(128);
+  EXPECT_EQ(metric(observe([&] { build_pairs<<<1, 32>>>((float2*)out.data); }), requests), 1);
+  EXPECT_EQ(metric(observe([&] { build_fours<<<1, 32>>>((float4*)out.data); }), requests), 1);
+  EXPECT_EQ(out.host()[126], 33);
+  EXPECT_EQ(metric(observe([&] { build_zeros<<<1, 32>>>((int4*)out.data); }), requests), 1);
+  EXPECT_EQ(out.host()[126], 0);
+}
+
 __global__ void half_the_lanes(float* out) {
   if (threadIdx.x % 32 < 16)
     out[threadIdx.x] = 1;

@@ -7,6 +7,15 @@ template <class T>
 inline constexpr bool is_vector = false;
 }  // namespace sim
 
+// `p[i] = float4{a, b, c, d}` is one store. Assigned by the compiler's own operator it would be four; a template leaves
+// the type trivially copyable.
+#define SIM_STORED_WHOLE(name)                                          \
+  name& operator=(const name&) = default;                               \
+  template <int = 0>                                                    \
+  __attribute__((always_inline)) inline name& operator=(name&& other) { \
+    return *this = static_cast<const name&>(other);                     \
+  }
+
 #define SIM_VECTOR1(name, type) \
   struct name##1 {              \
     type x;                     \
@@ -15,6 +24,7 @@ inline constexpr bool is_vector = false;
 #define SIM_VECTOR2(name, type, alignment)              \
   struct __attribute__((aligned(alignment))) name##2 {  \
     type x, y;                                          \
+    SIM_STORED_WHOLE(name##2)                           \
   };                                                    \
   template <>                                           \
   inline constexpr bool sim::is_vector<name##2> = true; \
@@ -28,6 +38,7 @@ inline constexpr bool is_vector = false;
 #define SIM_VECTOR4(name, type, alignment)           \
   struct __attribute__((aligned(alignment))) name {  \
     type x, y, z, w;                                 \
+    SIM_STORED_WHOLE(name)                           \
   };                                                 \
   template <>                                        \
   inline constexpr bool sim::is_vector<name> = true; \
@@ -55,6 +66,7 @@ SIM_WIDE_VECTORS(ulonglong, unsigned long long)
 SIM_VECTORS(float, float, 8, 16)
 SIM_WIDE_VECTORS(double, double)
 
+#undef SIM_STORED_WHOLE
 #undef SIM_VECTOR1
 #undef SIM_VECTOR2
 #undef SIM_VECTOR3
