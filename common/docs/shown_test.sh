@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Every ./course command that a guide or handout shows is run by a test. The list below says by which; a command that is not in
+# it fails. `here` is this one, in a copy of what the command touches, with 03 for NN and the file named behind it; a command for
+# a GPU has the test of the same one on the simulated device. Where no sandbox is to be had, nothing is graded here.
+# usage: shown_test.sh SOURCE BUILD GRADER SIMCC
+set -euo pipefail
+source=$1 build=$2 grader=$3 simcc=$4
+list='
+doctor                                                  here
+setup                                                   here
+setup --packages                                        here
+list                                                    here
+next                                                    here
+reset NN                                                here
+run FILE.cu                                             here FILE.cu=program.cu
+grade submissions/ --lab NN --jobs 2                    here
+grade submissions/ --lab NN --jobs 4                    here
+grade submissions/ --lab NN --round deadline            here
+report --store grades.sqlite                            here
+export --format gradescope                              here
+export --format canvas --gradebook exported.csv --column "Lab 3"   here
+new-lab NN low_precision                                here
+lab                                                     help
+run                                                     help
+grade                                                   help
+new-lab                                                 help
+lab NN                                                  docs.watch
+watch NN                                                docs.watch
+hint NN                                                 docs.watch
+hint NN ITEM                                            docs.watch
+demo NN                                                 lab03.expected
+profile FILE.cu                                         profile.command.sim
+profile PROGRAM                                         profile.command.gpt2
+profile gpt2                                            profile.command.gpt2
+profile gpt2 --backend sim -- --pass cuda --random tiny --batch 2 --time 32   profile.command.gpt2
+profile common/tests/programs/profile_demo.cu --backend cuda --output build/profile/demo -- 512   profile.command.sim
+docs                                                    docs.site
+slides                                                  docs.slides
+test                                                    .ci/run
+'
+declare -A how
+while read -r line; do
+  [[ -z $line ]] || how[${line%%  *}]=${line##*  }
+done <<<"$list"
+
+# A checkout with what these commands read and write, and a build that is always up to date.
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+chmod 755 "$place"
+mkdir -p "$place"/{autograder,common/sim,solutions,slides,build/bin,submissions/ann}
+cp -r "$source"/{course,labs} "$place"
+cp -r "$source/autograder/template" "$place/autograder"
+cp -r "$source/common/sim/devices" "$place/common/sim"
+cp "$source/common/sim/tests/programs/vector_add.cu" "$place/program.cu"
+{
+  echo 'cmake_minimum_required(VERSION 3.25)'
+  echo 'project(shown NONE)'
+  (cd "$source/labs" && printf 'add_custom_target(%s)\n' grader simcc $(printf 'lab%.2s.staff ' [0-9][0-9]_*))
+} >"$place/CMakeLists.txt"
+cmake -S "$place" -B "$place/build" -G Ninja >/dev/null
+ln -s "$simcc" "$place/build/bin/simcc"
+printf '#!/bin/sh\nexec %q "$@" --source %q --build %q --report %q\n' "$grader" "$place" "$build" "$place/build/report" >"$place/build/bin/grader"
+chmod +x "$place/build/bin/grader"
+printf 'Student,ID,SIS Login ID,Section,Lab 3 (1)\nPoints Possible,,,,100\n"Ann",1,ann,1,\n' >"$place/exported.csv"
+cd "$place"
+git init -q . && git add labs && git -c user.name=test -c user.email=test@localhost commit -qm start
+
+bad=0 sandbox=yes whole=yes
+# A student's copy lacks the tests of solutions and decks, another build those that need build/.
+[[ -d $source/solutions && -d $source/slides && $build == "$source/build" ]] || whole=no
+complain() { echo "$*"; bad=1; }
+cd "$source"
+mapfile -t pages < <(find . \( -name 'build*' -o -name '.*' ! -name . -o -path ./autograder/template -o -path ./slides \) -prune -o -name '*.md' -print | sort)
+shown=$(grep -ohE '\./course [a-z][^`|#]*' "${pages[@]}" | sed -E 's|^\./course ||; s/ +$//; s/\b0[0-9]\b/NN/' | sort -u)
+tests=$(ctest --test-dir "$build" -N)
+cd "$place"
+# In the order of the list: what is graded first is reported then.
+while read -r line; do
+  command=${line%%  *}
+  [[ -n $command ]] && grep -qxF -- "$command" <<<"$shown" || { [[ -z $command ]] || complain "./course $command: no page shows it any longer"; continue; }
+  case ${how[$command]} in
+    here*)
+      if [[ $command =~ ^(grade|report|export) && $sandbox == no ]]; then echo "./course $command: left out, no sandbox here"; continue; fi
+      typed=${command/NN/03}
+      [[ $command != new-lab* ]] || typed=${command/NN/09}
+      [[ ${how[$command]} != *=* ]] || typed=${typed/FILE.cu/${how[$command]#*=}}
+      start=$(date +%s%N)
+      status=0
+      eval "./course $typed" >log 2>&1 </dev/null || status=$?
+      ((status == 0)) || { cat log; complain "./course $typed: ended with $status"; }
+      [[ $command != doctor ]] || grep -q '^ok *sandbox' log || sandbox=no
+      echo "./course $typed: $((($(date +%s%N) - start) / 1000000)) ms" ;;
+    help) ./course $command --help >log || complain "./course $command --help: ended with $?" ;;
+    .*) grep -qF "./course $command" "$source/${how[$command]}" || complain "./course $command: ${how[$command]} does not run it" ;;
+    *) [[ $whole == no ]] || grep -qE ": ${how[$command]//./\\.}$" <<<"$tests" || complain "./course $command: there is no test ${how[$command]}" ;;
+  esac
+done <<<"$list"
+while read -r command; do
+  [[ -n ${how[$command]:-} ]] || complain "./course $command: no test runs it; see the list in common/docs/shown_test.sh"
+done <<<"$shown"
+made=(build/run/program labs/09_low_precision/rubric.toml)
+[[ $sandbox == no ]] || made+=(grades.sqlite build/report/class/index.html results.json canvas.csv)
+for file in "${made[@]}"; do [[ -s $file ]] || complain "no command made $file"; done
+exit $bad
