@@ -72,6 +72,9 @@ std::string joined(const std::vector<std::string>& reasons) {
 /// lab08::...; what is in no lab's namespace is the libraries'.
 bool is_of_a_lab(const std::string& symbol) { return symbol.starts_with("_ZN5lab"); }
 
+/// Accesses are counted in what the device's compiler makes, and nowhere else: the two kinds of files stay apart.
+bool is_device_code(const std::string& name) { return name.ends_with(".cu"); }
+
 /// The compiler marks inline assembly, wherever it comes from. nvcc's own is the device's code, as numbers.
 bool has_inline_assembly(const std::string& assembly, bool by_nvcc) {
   static const std::regex numbers(
@@ -136,7 +139,7 @@ build_outcome box_builder::compile(const std::string& name, const std::string& t
   what.mounts = {{place.path / "in", "/in"}, {place.path / "out", "/out", true}};
   for (const char* list : {"readable", "toolchain"})
     for (const std::string& path : recipe_.at(list)) what.mounts.push_back({path, path});
-  what.command = recipe_.at(name.ends_with(".cu") ? "cu" : "cpp");
+  what.command = recipe_.at(is_device_code(name) ? "cu" : "cpp");
   const fs::path in = behind_ == wall::box ? fs::path("/in") : place.path / "in",
                  out = behind_ == wall::box ? fs::path("/out") : place.path / "out";
   for (const std::string& word :
@@ -167,13 +170,14 @@ build_outcome box_builder::compile(const std::string& name, const std::string& t
 build_outcome box_builder::expect_clean(const std::map<std::string, fs::path>& objects) const {
   const callable may_call(recipe_.at("device").front(), by_nvcc());
   std::map<std::string, object_symbols> symbols;
-  std::set<std::string> defined;
+  std::set<std::string> defined[2];  // by host and device code
   std::vector<std::string> complaints;
   for (const auto& [name, object] : objects) {
     std::vector<std::string> refused;
-    symbols[name] = read_object(text_of(object), refused, by_nvcc() && name.ends_with(".cu"));
+    symbols[name] = read_object(text_of(object), refused, by_nvcc() && is_device_code(name));
     for (const std::string& why : refused) complaints.push_back(name + ": " + why);
-    for (const auto* list : {&symbols[name].defined, &symbols[name].weak}) defined.insert(list->begin(), list->end());
+    for (const auto* list : {&symbols[name].defined, &symbols[name].weak})
+      defined[is_device_code(name)].insert(list->begin(), list->end());
   }
   for (const auto& [name, own] : symbols) {
     for (const std::string& symbol : own.defined)
@@ -181,14 +185,18 @@ build_outcome box_builder::expect_clean(const std::map<std::string, fs::path>& o
         complaints.push_back(
             fmt::format("{}: defines {}, which belongs to the system's libraries", name, demangled(symbol)));
     for (const std::string& symbol : own.undefined)
-      if (!defined.contains(symbol) && !may_call(symbol) && !given_.contains(symbol))
+      if (const bool here = is_device_code(name); defined[!here].contains(symbol) && !defined[here].contains(symbol))
+        complaints.push_back(fmt::format("{}: calls {}, which is in a {} file; .cu and .cpp files share no functions",
+                                         name, demangled(symbol), here ? ".cpp" : ".cu"));
+      else if (!defined[here].contains(symbol) && !may_call(symbol) && !given_.contains(symbol))
         complaints.push_back(
             fmt::format("{}: calls {}, which a submission may not; the lab's own header, the C and C++ "
                         "libraries' computing functions and the CUDA runtime are there",
                         name, demangled(symbol)));
   }
   for (const std::string& function : contract_)
-    if (!defined.contains(function)) complaints.push_back("undefined reference to " + demangled(function));
+    if (!defined[0].contains(function) && !defined[1].contains(function))
+      complaints.push_back("undefined reference to " + demangled(function));
   return {complaints.empty(), joined(complaints)};
 }
 
@@ -204,11 +212,12 @@ build_outcome box_builder::build(const std::map<std::string, std::string>& sourc
     if (const build_outcome clean = expect_clean(objects); !clean.ok) return clean;
 
   const scratch place;
-  std::string names, keep;
+  std::string names[2], keep;
   for (const auto& [name, object] : objects) {
     fs::copy_file(object, place.path / "in" / (name + ".o"));
-    names += " " + grading::quoted(behind_ == wall::box ? "/in/" + name + ".o"
-                                                        : (place.path / "in" / (name + ".o")).string());
+    names[is_device_code(name)] +=
+        " " +
+        grading::quoted(behind_ == wall::box ? "/in/" + name + ".o" : (place.path / "in" / (name + ".o")).string());
   }
   for (const std::string& function : contract_) keep += function + "\n";
   replace_file(place.path / "in" / "contract", keep);
@@ -224,13 +233,21 @@ build_outcome box_builder::build(const std::map<std::string, std::string>& sourc
       staff += " " + grading::quoted(word);
       if (word.starts_with("/") && !word.starts_with("/usr/")) what.mounts.push_back({word, word});  // tools have /usr
     }
-  // One object of which only the contract's functions are to be seen, without the code that would run before main.
+  // One object of each kind, of which only the contract's functions are to be seen, without the code that would run
+  // before main.
+  std::string script, sealed;
+  for (const bool device : {false, true}) {
+    if (names[device].empty()) continue;
+    const std::string kind = out + (device ? "/device" : "/host");
+    script += fmt::format(
+        "ld -r --force-group-allocation -o {0}.o{1}\n"
+        "objcopy --keep-global-symbols={2}/contract --remove-section=.init_array.00099 "
+        "--remove-section=.rela.init_array.00099 {0}.o {0}.sealed.o\n",
+        kind, names[device], in);
+    sealed += " " + kind + ".sealed.o";
+  }
   what.command = {"/usr/bin/sh", "-ec",
-                  fmt::format("ld -r --force-group-allocation -o {0}/all.o{1}\n"
-                              "objcopy --keep-global-symbols={2}/contract --remove-section=.init_array.00099 "
-                              "--remove-section=.rela.init_array.00099 {0}/all.o {0}/sealed.o\n"
-                              "{3} -o {0}/runner {0}/sealed.o{4}",
-                              out, names, in, fmt::join(recipe_.at("link"), " "), staff)};
+                  script + fmt::format("{} -o {}/runner{}{}", fmt::join(recipe_.at("link"), " "), out, sealed, staff)};
   const ran got = run_in(what, behind_, allowed_.wall, allowed_.memory);
   const std::string linked = got.exit_code == 0 ? from_box(place.path / "out" / "runner") : std::string{};
   if (linked.empty()) return {false, "linking failed: " + first_errors(plain(got.output))};
