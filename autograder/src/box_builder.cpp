@@ -129,7 +129,7 @@ std::vector<fs::path> box_builder::runtime() const {
 }
 
 build_outcome box_builder::compile(const std::string& name, const std::string& text, fs::path& object) {
-  const std::string key = sha256(tools_ + name + '\0' + text);
+  const std::string key = sha256(tools_ + (check_ ? "checked" : "") + name + '\0' + text);
   object = cache_ / (key + ".o");
   if (fs::exists(object)) return {true, {}};
   const scratch place;
