@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -89,6 +90,48 @@ bool has_inline_assembly(const std::string& assembly, bool by_nvcc) {
   return false;
 }
 
+/// Names of symbols and sections reach the assembler as they stand: one with a line break in it brings instructions
+/// along, which the compiler does not mark. It marks asm with operands, and asm that is a statement.
+bool has_assembly_in_a_name(std::string_view preprocessed) {
+  const auto skip_space = [&](std::size_t at) {
+    while (at < preprocessed.size() && (std::isspace(static_cast<unsigned char>(preprocessed[at])) ||
+                                        (preprocessed[at] == '#' && preprocessed[at - 1] == '\n')))
+      at = preprocessed[at] == '#' ? std::min(preprocessed.find('\n', at), preprocessed.size()) : at + 1;
+    return std::min(at, preprocessed.size() - 1);
+  };
+  const auto is_statement = [&](std::size_t at) {  // what is before it, but for lines of the preprocessor's?
+    while (at > 0) {
+      at = preprocessed.find_last_not_of(" \t\n", at - 1);
+      if (at == std::string_view::npos) return true;
+      const std::size_t line = preprocessed.find_last_of('\n', at) + 1;
+      if (preprocessed[line] != '#') return std::string_view(";{}").find(preprocessed[at]) != std::string_view::npos;
+      at = line;
+    }
+    return true;
+  };
+  const auto in_a_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; };
+  for (const std::string_view word : {"asm", "section", "alias", "weakref", "ifunc", "symver"})
+    for (std::size_t found = 0; (found = preprocessed.find(word, found)) != std::string_view::npos;) {
+      const std::size_t begin = preprocessed.find_last_not_of('_', found - 1) + 1;
+      std::size_t at = found += word.size();
+      while (at < preprocessed.size() && preprocessed[at] == '_') ++at;
+      if (at = skip_space(at); preprocessed[at] != '(') continue;
+      at = skip_space(at + 1);
+      const std::string_view literal = preprocessed.substr(at, preprocessed.substr(at, 4).find('"') + 1);
+      if (literal.ends_with("R\"")) return true;
+      bool odd = false;
+      while (preprocessed[at] == '"') {
+        for (++at; at < preprocessed.size() && preprocessed[at] != '"'; ++at) {
+          odd = odd || !in_a_name(preprocessed[at]);
+          at += preprocessed[at] == '\\';
+        }
+        at = skip_space(at + 1);
+      }
+      if (odd && preprocessed[at] == ')' && !(word == "asm" && is_statement(begin))) return true;
+    }
+  return false;
+}
+
 }  // namespace
 
 box_builder::box_builder(const fs::path& recipe, fs::path cache, wall behind, bool check, build_limits allowed)
@@ -157,11 +200,14 @@ build_outcome box_builder::compile(const std::string& name, const std::string& t
   }
   const std::string compiled = from_box(place.path / "out" / "hand-in.o");
   if (compiled.empty()) return {false, name + ": the compiler wrote no object of less than 32 MiB"};
-  std::string assembly;
-  for (const auto& file : fs::directory_iterator(place.path / "out"))
+  std::string assembly, preprocessed;
+  for (const auto& file : fs::directory_iterator(place.path / "out")) {
     if (file.path().extension() == ".s" && !file.path().filename().string().ends_with(".shared.s"))
       assembly += from_box(file.path());
-  if (check_ && (assembly.empty() || has_inline_assembly(assembly, by_nvcc() && name.ends_with(".cu"))))
+    if (file.path().extension() == ".ii") preprocessed += from_box(file.path());
+  }
+  if (check_ && (assembly.empty() || preprocessed.empty() || has_assembly_in_a_name(preprocessed) ||
+                 has_inline_assembly(assembly, by_nvcc() && is_device_code(name))))
     return {false, name + ": contains inline assembly, which nobody can check; write it in C++"};
   replace_file(object, compiled);
   return {true, {}};
