@@ -230,15 +230,15 @@ build_outcome box_builder::expect_clean(const std::map<std::string, fs::path>& o
       if (is_library_symbol(symbol) || may_call(symbol))
         complaints.push_back(
             fmt::format("{}: defines {}, which belongs to the system's libraries", name, demangled(symbol)));
-    for (const std::string& symbol : own.undefined)
-      if (const bool here = is_device_code(name); defined[!here].contains(symbol) && !defined[here].contains(symbol))
-        complaints.push_back(fmt::format("{}: calls {}, which is in a {} file; .cu and .cpp files share no functions",
-                                         name, demangled(symbol), here ? ".cpp" : ".cu"));
-      else if (!defined[here].contains(symbol) && !may_call(symbol) && !given_.contains(symbol))
-        complaints.push_back(
-            fmt::format("{}: calls {}, which a submission may not; the lab's own header, the C and C++ "
-                        "libraries' computing functions and the CUDA runtime are there",
-                        name, demangled(symbol)));
+    for (const std::string& symbol : own.undefined) {
+      const bool device = is_device_code(name);
+      if (defined[device].contains(symbol) || may_call(symbol) || given_.contains(symbol)) continue;
+      const char* why = defined[!device].contains(symbol)
+                            ? "which is in a file of the other kind; .cu and .cpp files share no functions of their own"
+                            : "which a submission may not; the lab's own header, the C and C++ libraries' computing "
+                              "functions and the CUDA runtime are there";
+      complaints.push_back(fmt::format("{}: calls {}, {}", name, demangled(symbol), why));
+    }
   }
   for (const std::string& function : contract_)
     if (!defined[0].contains(function) && !defined[1].contains(function))
