@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -72,6 +73,9 @@ std::string joined(const std::vector<std::string>& reasons) {
 /// lab08::...; what is in no lab's namespace is the libraries'.
 bool is_of_a_lab(const std::string& symbol) { return symbol.starts_with("_ZN5lab"); }
 
+/// Accesses are counted in what the device's compiler makes, and nowhere else: the two kinds of files stay apart.
+bool is_device_code(const std::string& name) { return name.ends_with(".cu"); }
+
 /// The compiler marks inline assembly, wherever it comes from. nvcc's own is the device's code, as numbers.
 bool has_inline_assembly(const std::string& assembly, bool by_nvcc) {
   static const std::regex numbers(
@@ -83,6 +87,48 @@ bool has_inline_assembly(const std::string& assembly, bool by_nvcc) {
     if (marked && !(by_nvcc && line.size() < 200 && std::regex_match(line, numbers))) return true;
     marked |= line == "#APP";
   }
+  return false;
+}
+
+/// Names of symbols and sections reach the assembler as they stand: one with a line break in it brings instructions
+/// along, which the compiler does not mark. It marks asm with operands, and asm that is a statement.
+bool has_assembly_in_a_name(std::string_view preprocessed) {
+  const auto skip_space = [&](std::size_t at) {
+    while (at < preprocessed.size() && (std::isspace(static_cast<unsigned char>(preprocessed[at])) ||
+                                        (preprocessed[at] == '#' && preprocessed[at - 1] == '\n')))
+      at = preprocessed[at] == '#' ? std::min(preprocessed.find('\n', at), preprocessed.size()) : at + 1;
+    return std::min(at, preprocessed.size() - 1);
+  };
+  const auto is_statement = [&](std::size_t at) {  // what is before it, but for lines of the preprocessor's?
+    while (at > 0) {
+      at = preprocessed.find_last_not_of(" \t\n", at - 1);
+      if (at == std::string_view::npos) return true;
+      const std::size_t line = preprocessed.find_last_of('\n', at) + 1;
+      if (preprocessed[line] != '#') return std::string_view(";{}").find(preprocessed[at]) != std::string_view::npos;
+      at = line;
+    }
+    return true;
+  };
+  const auto in_a_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; };
+  for (const std::string_view word : {"asm", "section", "alias", "weakref", "ifunc", "symver"})
+    for (std::size_t found = 0; (found = preprocessed.find(word, found)) != std::string_view::npos;) {
+      const std::size_t begin = preprocessed.find_last_not_of('_', found - 1) + 1;
+      std::size_t at = found += word.size();
+      while (at < preprocessed.size() && preprocessed[at] == '_') ++at;
+      if (at = skip_space(at); preprocessed[at] != '(') continue;
+      at = skip_space(at + 1);
+      const std::string_view literal = preprocessed.substr(at, preprocessed.substr(at, 4).find('"') + 1);
+      if (literal.ends_with("R\"")) return true;
+      bool odd = false;
+      while (preprocessed[at] == '"') {
+        for (++at; at < preprocessed.size() && preprocessed[at] != '"'; ++at) {
+          odd = odd || !in_a_name(preprocessed[at]);
+          at += preprocessed[at] == '\\';
+        }
+        at = skip_space(at + 1);
+      }
+      if (odd && preprocessed[at] == ')' && !(word == "asm" && is_statement(begin))) return true;
+    }
   return false;
 }
 
@@ -126,7 +172,7 @@ std::vector<fs::path> box_builder::runtime() const {
 }
 
 build_outcome box_builder::compile(const std::string& name, const std::string& text, fs::path& object) {
-  const std::string key = sha256(tools_ + name + '\0' + text);
+  const std::string key = sha256(tools_ + (check_ ? "checked" : "") + name + '\0' + text);
   object = cache_ / (key + ".o");
   if (fs::exists(object)) return {true, {}};
   const scratch place;
@@ -136,7 +182,7 @@ build_outcome box_builder::compile(const std::string& name, const std::string& t
   what.mounts = {{place.path / "in", "/in"}, {place.path / "out", "/out", true}};
   for (const char* list : {"readable", "toolchain"})
     for (const std::string& path : recipe_.at(list)) what.mounts.push_back({path, path});
-  what.command = recipe_.at(name.ends_with(".cu") ? "cu" : "cpp");
+  what.command = recipe_.at(is_device_code(name) ? "cu" : "cpp");
   const fs::path in = behind_ == wall::box ? fs::path("/in") : place.path / "in",
                  out = behind_ == wall::box ? fs::path("/out") : place.path / "out";
   for (const std::string& word :
@@ -154,11 +200,14 @@ build_outcome box_builder::compile(const std::string& name, const std::string& t
   }
   const std::string compiled = from_box(place.path / "out" / "hand-in.o");
   if (compiled.empty()) return {false, name + ": the compiler wrote no object of less than 32 MiB"};
-  std::string assembly;
-  for (const auto& file : fs::directory_iterator(place.path / "out"))
+  std::string assembly, preprocessed;
+  for (const auto& file : fs::directory_iterator(place.path / "out")) {
     if (file.path().extension() == ".s" && !file.path().filename().string().ends_with(".shared.s"))
       assembly += from_box(file.path());
-  if (check_ && (assembly.empty() || has_inline_assembly(assembly, by_nvcc() && name.ends_with(".cu"))))
+    if (file.path().extension() == ".ii") preprocessed += from_box(file.path());
+  }
+  if (check_ && (assembly.empty() || preprocessed.empty() || has_assembly_in_a_name(preprocessed) ||
+                 has_inline_assembly(assembly, by_nvcc() && is_device_code(name))))
     return {false, name + ": contains inline assembly, which nobody can check; write it in C++"};
   replace_file(object, compiled);
   return {true, {}};
@@ -167,28 +216,33 @@ build_outcome box_builder::compile(const std::string& name, const std::string& t
 build_outcome box_builder::expect_clean(const std::map<std::string, fs::path>& objects) const {
   const callable may_call(recipe_.at("device").front(), by_nvcc());
   std::map<std::string, object_symbols> symbols;
-  std::set<std::string> defined;
+  std::set<std::string> defined[2];  // by host and device code
   std::vector<std::string> complaints;
   for (const auto& [name, object] : objects) {
     std::vector<std::string> refused;
-    symbols[name] = read_object(text_of(object), refused, by_nvcc() && name.ends_with(".cu"));
+    symbols[name] = read_object(text_of(object), refused, by_nvcc() && is_device_code(name));
     for (const std::string& why : refused) complaints.push_back(name + ": " + why);
-    for (const auto* list : {&symbols[name].defined, &symbols[name].weak}) defined.insert(list->begin(), list->end());
+    for (const auto* list : {&symbols[name].defined, &symbols[name].weak})
+      defined[is_device_code(name)].insert(list->begin(), list->end());
   }
   for (const auto& [name, own] : symbols) {
     for (const std::string& symbol : own.defined)
       if (is_library_symbol(symbol) || may_call(symbol))
         complaints.push_back(
             fmt::format("{}: defines {}, which belongs to the system's libraries", name, demangled(symbol)));
-    for (const std::string& symbol : own.undefined)
-      if (!defined.contains(symbol) && !may_call(symbol) && !given_.contains(symbol))
-        complaints.push_back(
-            fmt::format("{}: calls {}, which a submission may not; the lab's own header, the C and C++ "
-                        "libraries' computing functions and the CUDA runtime are there",
-                        name, demangled(symbol)));
+    for (const std::string& symbol : own.undefined) {
+      const bool device = is_device_code(name);
+      if (defined[device].contains(symbol) || may_call(symbol) || given_.contains(symbol)) continue;
+      const char* why = defined[!device].contains(symbol)
+                            ? "which is in a file of the other kind; .cu and .cpp files share no functions of their own"
+                            : "which a submission may not; the lab's own header, the C and C++ libraries' computing "
+                              "functions and the CUDA runtime are there";
+      complaints.push_back(fmt::format("{}: calls {}, {}", name, demangled(symbol), why));
+    }
   }
   for (const std::string& function : contract_)
-    if (!defined.contains(function)) complaints.push_back("undefined reference to " + demangled(function));
+    if (!defined[0].contains(function) && !defined[1].contains(function))
+      complaints.push_back("undefined reference to " + demangled(function));
   return {complaints.empty(), joined(complaints)};
 }
 
@@ -204,11 +258,12 @@ build_outcome box_builder::build(const std::map<std::string, std::string>& sourc
     if (const build_outcome clean = expect_clean(objects); !clean.ok) return clean;
 
   const scratch place;
-  std::string names, keep;
+  std::string names[2], keep;
   for (const auto& [name, object] : objects) {
     fs::copy_file(object, place.path / "in" / (name + ".o"));
-    names += " " + grading::quoted(behind_ == wall::box ? "/in/" + name + ".o"
-                                                        : (place.path / "in" / (name + ".o")).string());
+    names[is_device_code(name)] +=
+        " " +
+        grading::quoted(behind_ == wall::box ? "/in/" + name + ".o" : (place.path / "in" / (name + ".o")).string());
   }
   for (const std::string& function : contract_) keep += function + "\n";
   replace_file(place.path / "in" / "contract", keep);
@@ -224,13 +279,21 @@ build_outcome box_builder::build(const std::map<std::string, std::string>& sourc
       staff += " " + grading::quoted(word);
       if (word.starts_with("/") && !word.starts_with("/usr/")) what.mounts.push_back({word, word});  // tools have /usr
     }
-  // One object of which only the contract's functions are to be seen, without the code that would run before main.
+  // One object of each kind, of which only the contract's functions are to be seen, without the code that would run
+  // before main.
+  std::string script, sealed;
+  for (const bool device : {false, true}) {
+    if (names[device].empty()) continue;
+    const std::string kind = out + (device ? "/device" : "/host");
+    script += fmt::format(
+        "ld -r --force-group-allocation -o {0}.o{1}\n"
+        "objcopy --keep-global-symbols={2}/contract --remove-section=.init_array.00099 "
+        "--remove-section=.rela.init_array.00099 {0}.o {0}.sealed.o\n",
+        kind, names[device], in);
+    sealed += " " + kind + ".sealed.o";
+  }
   what.command = {"/usr/bin/sh", "-ec",
-                  fmt::format("ld -r --force-group-allocation -o {0}/all.o{1}\n"
-                              "objcopy --keep-global-symbols={2}/contract --remove-section=.init_array.00099 "
-                              "--remove-section=.rela.init_array.00099 {0}/all.o {0}/sealed.o\n"
-                              "{3} -o {0}/runner {0}/sealed.o{4}",
-                              out, names, in, fmt::join(recipe_.at("link"), " "), staff)};
+                  script + fmt::format("{} -o {}/runner{}{}", fmt::join(recipe_.at("link"), " "), out, sealed, staff)};
   const ran got = run_in(what, behind_, allowed_.wall, allowed_.memory);
   const std::string linked = got.exit_code == 0 ? from_box(place.path / "out" / "runner") : std::string{};
   if (linked.empty()) return {false, "linking failed: " + first_errors(plain(got.output))};

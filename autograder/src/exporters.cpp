@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 
 #include "html.hpp"
@@ -24,7 +25,10 @@ std::string plain(const std::string& text) {
   for (const char c : text.substr(0, 4096))
     if (static_cast<unsigned char>(c) >= 32 || c == '\n' || c == '\t') out += c;
   // What is not UTF-8 becomes a replacement character, by way of JSON's writer.
-  return json::parse(json(out).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
+  out = json::parse(json(out).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
+  // Nor U+0080 to U+009F, which terminals obey too, nor U+FFFE and U+FFFF, with which no XML is well-formed.
+  static const std::regex unfit("\xC2[\x80-\x9F]|\xEF\xBF[\xBE\xBF]");
+  return std::regex_replace(out, unfit, "");
 }
 
 /// A name that is a file name everywhere.

@@ -20,6 +20,8 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "channel.hpp"
+
 namespace grading {
 namespace {
 
@@ -121,6 +123,9 @@ int filter(bool tools, bool gpu) {
     if (!gpu) deny("socket");  // CUDA looks for a daemon of its own by a local one, and fails where it may not
     seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
     seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1, SCMP_A2(SCMP_CMP_NE, 0, 0));
+    // The runner sends; a submission's printf, told to write there, does not.
+    seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(write), 1, SCMP_A0(SCMP_CMP_EQ, runner_socket, 0));
+    seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(writev), 1, SCMP_A0(SCMP_CMP_EQ, runner_socket, 0));
   }
   const int file = memfd_create("filter", MFD_CLOEXEC);
   const int error = seccomp_export_bpf(rules, file);

@@ -75,6 +75,15 @@ std::string joined(const std::vector<std::string>& reports) {
   return text;
 }
 
+/// What a submission says of itself goes into grade book and reports: it may not be as long as it likes.
+std::string shortened(std::string text) {
+  constexpr std::size_t most = 2000;
+  if (text.size() <= most) return text;
+  const std::size_t all = text.size();
+  text.resize(most);
+  return text + fmt::format(" [{} more bytes are not kept]", all - most);
+}
+
 }  // namespace
 
 subject::subject(std::string backend, std::unique_ptr<executor> runs, std::uint64_t seed)
@@ -120,7 +129,7 @@ trial subject::call(prepared_case& ready, const std::function<void()>& settle) {
   if (!response.error.empty() || !response.reports.empty()) {
     result.verdict = verdict::wrong;
     result.message =
-        fmt::format("{}: {}", what.id, response.reports.empty() ? response.error : joined(response.reports));
+        fmt::format("{}: {}", what.id, shortened(response.reports.empty() ? response.error : joined(response.reports)));
   }
   return result;
 }

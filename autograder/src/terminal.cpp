@@ -18,8 +18,12 @@ bool starts_code_point(char c) { return (static_cast<unsigned char>(c) & 0xC0) !
 
 /// Text of a submission may hold escape sequences; none reaches the terminal.
 std::string printable(std::string text) {
-  for (char& c : text)
-    if ((static_cast<unsigned char>(c) < 32 && c != '\n') || c == 127) c = ' ';
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const bool after_c2 = i > 0 && text[i - 1] == '\xC2';  // U+0080 to U+009F: \xC2\x9B is an escape with its bracket
+    if ((c < 32 && c != '\n') || c == 127 || (after_c2 && c < 0xA0)) text[i] = ' ';
+    if (after_c2 && c < 0xA0) text[i - 1] = ' ';
+  }
   return text;
 }
 

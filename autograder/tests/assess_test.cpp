@@ -221,6 +221,10 @@ TEST_F(Assess, PredictionsThatAreNotTomlCostOnlyThemselves) {
   const item_result r = assessed(predictions());
   EXPECT_EQ(r.verdict, verdict::wrong);
   EXPECT_EQ(r.message.rfind("predictions.toml:2:", 0), 0u) << r.message;
+  std::string tower = "\na";
+  for (int i = 0; i < 100'000; ++i) tower += ".a";
+  predict(tower + " = 1\n");
+  EXPECT_EQ(assessed(predictions()).message.rfind("predictions.toml:2: more than 64 points", 0), 0u);
 }
 
 TEST_F(Assess, HostThroughputIsARatioToReading) {

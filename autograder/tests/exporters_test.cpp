@@ -114,6 +114,15 @@ TEST(Exporters, CsvSurvivesARoundTrip) {
   EXPECT_EQ(csv_line({"=1", "@x", "-2", "+3"}), "'=1,'@x,'-2,'+3\n");
 }
 
+TEST(Exporters, NoTextBreaksAFormat) {  // no escape in 8 bits, and nothing without which XML is not well-formed
+  std::vector<result> all = class_of_three();
+  all[1].items[0].message =
+      "a\xC2\x9B"
+      "2J b\xEF\xBF\xBF c\xEF\xBF\xBE d\xC3\xA9";
+  const std::string text = exported("junit", all, {}).at("junit.xml");
+  EXPECT_NE(text.find("a2J b c d\xC3\xA9"), std::string::npos) << text;
+}
+
 TEST(Exporters, SayWhatIsMissing) {
   EXPECT_THROW(exported("excel", {}), input_error);
   EXPECT_THROW(exported("canvas", {}), input_error);

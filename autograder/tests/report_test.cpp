@@ -104,6 +104,10 @@ TEST(Terminal, TablesFit) {
 TEST(Terminal, PassesNoEscapeSequenceOn) {
   EXPECT_EQ(laid_out(nasty(), {80, false}).find('\033'), std::string::npos);
   EXPECT_NE(laid_out(nasty(), {80, true}).find("\033[33m"), std::string::npos);
+  EXPECT_EQ(wrapped("a\xC2\x9B"
+                    "b \xC3\x9B \xC2\xA0",
+                    0, 80),
+            "a b \xC3\x9B \xC2\xA0\n");
 }
 
 TEST(Terminal, SaysOnceWhatManyItemsHaveInCommon) {

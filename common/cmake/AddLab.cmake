@@ -189,7 +189,7 @@ function(_lab_recipe lab dir contract backend staff library)
   set(device ${common}/sim/include)
   set(link ${CMAKE_CXX_COMPILER})
   if(backend STREQUAL "sim")
-    set(cu $<TARGET_FILE:simcc> ${_lab_sim_flags} ${include} ${keep})
+    set(cu $<TARGET_FILE:simcc> ${_lab_sim_flags} ${include} ${keep} -include sim/all_observed.h)
     list(APPEND readable $<TARGET_FILE:simcc>)
     set(runtime ${common}/sim/devices)
     list(APPEND libraries $<TARGET_FILE:lab_sim> $<TARGET_FILE:lab_common> $<TARGET_FILE:sim> -lfmt -lboost_context -ldw

@@ -88,7 +88,15 @@ constexpr std::string_view clusters = "thread-block clusters are not simulated; 
                                "__pipeline_memcpy_async (cuda_pipeline.h) or plain loads",
                            textures = "textures and surfaces are not simulated; read the array through a pointer";
 
+constexpr std::string_view own_mark =
+    "this is for functions that tell the simulated device themselves what they access; leave it out";
+
 constexpr advice names[] = {
+    {"SIM_QUIET", own_mark},
+    {"SIM_UNHOOKED", own_mark},
+    {"SIM_UNCOUNTED", own_mark},
+    {"SIM_UNOBSERVED", own_mark},
+    {"SIM_CALLED_HERE", own_mark},
     {"__cluster_dims__", clusters},
     {"cluster_group", clusters},
     {"this_cluster", clusters},

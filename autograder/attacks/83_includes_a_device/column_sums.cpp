@@ -1,0 +1,3 @@
+// includes a file that never ends
+#include "/dev/zero"
+#include "coalescing.hpp"
