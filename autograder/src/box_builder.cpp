@@ -90,6 +90,14 @@ bool has_inline_assembly(const std::string& assembly, bool by_nvcc) {
   return false;
 }
 
+/// What immintrin.h offers. A pause is in <atomic>, too.
+bool has_host_instructions(std::string_view preprocessed) {
+  constexpr std::string_view begin = "__builtin_ia32_";
+  for (std::size_t at = 0; (at = preprocessed.find(begin, at)) != std::string_view::npos;)
+    if (!preprocessed.substr(at += begin.size()).starts_with("pause")) return true;
+  return false;
+}
+
 /// Names of symbols and sections reach the assembler as they stand: one with a line break in it brings instructions
 /// along, which the compiler does not mark. It marks asm with operands, and asm that is a statement.
 bool has_assembly_in_a_name(std::string_view preprocessed) {
@@ -209,6 +217,8 @@ build_outcome box_builder::compile(const std::string& name, const std::string& t
   if (check_ && (assembly.empty() || preprocessed.empty() || has_assembly_in_a_name(preprocessed) ||
                  has_inline_assembly(assembly, by_nvcc() && is_device_code(name))))
     return {false, name + ": contains inline assembly, which nobody can check; write it in C++"};
+  if (check_ && is_device_code(name) && !by_nvcc() && has_host_instructions(preprocessed))
+    return {false, name + ": uses instructions of the host's processor (immintrin.h), which no GPU has"};
   replace_file(object, compiled);
   return {true, {}};
 }

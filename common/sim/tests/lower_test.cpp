@@ -245,6 +245,15 @@ TEST(Refusals, NameWhatReplacesInlinePtx) {
   EXPECT_NE(all_refused("#define LANE(x) \\\n  asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(x))"), "");
 }
 
+TEST(Refusals, NobodyElseUsesTheDevicesOwnMarks) {
+  const std::string advice = "leave it out";
+  for (const char* text :
+       {"SIM_QUIET __global__ void k() {}", "#define F(a, b) a##b\nF(SIM_, QUIET) __global__ void k() {}",
+        "#define F(a, b) a %:%: b\nF(SIM, F(_QUI, ET)) __global__ void k() {}", "SIM_QU\\\nIET __global__ void k() {}"})
+    EXPECT_NE(all_refused(text).find(advice), std::string::npos) << text << "\n" << all_refused(text);
+  EXPECT_EQ(all_refused("#define F(a, b) a##b\nint F(SIM, x), QUIET;"), "");
+}
+
 TEST(Refusals, PassWhatIsNoPtx) {
   for (const char* text :
        {"__device__ void f() { asm volatile(\"\" ::: \"memory\"); }",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <optional>
+#include <set>
 #include <string_view>
 
 namespace sim {
@@ -157,6 +158,7 @@ class search {
       : source_(source), tokens_(tokens), places_(places_of(source, tokens)) {}
 
   std::vector<edit> run() {
+    refuse_pasted_marks();
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
       if (text(i) == "#" && tokens_[i].directive != (i == 0 ? 0 : tokens_[i - 1].directive)) {
         i = directive(i);
@@ -201,6 +203,21 @@ class search {
     if (is_one_of(text(i), {"texture", "surface"}) && text(i + 1) == "<" && !declares(text(i))) refuse(i, textures);
     if (text(i) == "cuda" && text(i + 1) == "::" && text(i + 2) == "ptx")
       refuse(i, "cuda::ptx is not simulated; use the functions of CUDA C++");
+  }
+  /// A mark whose pieces all stand in the file: ## glues them together, or a backslash at the end of a line.
+  void refuse_pasted_marks() {
+    std::set<std::string_view> pieces;
+    for (std::size_t i = 0; i < tokens_.size(); ++i)
+      if (tokens_[i].kind == 'i') pieces.insert(text(i));
+    for (const advice& n : names) {
+      if (n.instead != own_mark) continue;
+      std::vector<bool> reached(n.what.size() + 1);  // by pieces, one after the other
+      reached[0] = true;
+      for (std::size_t from = 0; from < n.what.size(); ++from)
+        for (std::size_t length = 1; reached[from] && from + length <= n.what.size(); ++length)
+          if (pieces.contains(n.what.substr(from, length))) reached[from + length] = true;
+      if (reached[n.what.size()] && !pieces.contains(n.what)) return refuse(0, own_mark);
+    }
   }
   void refuse(std::size_t i, std::string_view message) {
     edits_.push_back({tokens_[i].begin, 0, refusal(std::string(message)) + " "});
