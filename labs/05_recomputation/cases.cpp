@@ -389,7 +389,7 @@ std::vector<test_case> cases() {
   for (const int64_t layers : {1, 3, 8, 12})
     for (const double part : {0.0, 0.4}) all.push_back(train_step("random", layers, part));
   all.push_back(train_step("equal", 64, 0));
-  all.push_back(figures("cpu_chain/1048576", "cpu_chain", {1 << 20}, {0.0}, 1));
+  all.push_back(figures("cpu_chain/262144", "cpu_chain", {1 << 18}, {0.0}, 1));
   all.push_back(roofline());
   for (const char* way : {"", "_stored"}) {
     all.push_back(timed(forward(std::string("forward") + way, 1 << 28)));
