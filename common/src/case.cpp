@@ -68,11 +68,9 @@ std::vector<float> random_floats(std::size_t count, std::uint64_t seed) {
   constexpr std::uint64_t golden = 0x9E3779B97F4A7C15u;
   const std::uint64_t start = mixed(seed + golden);
   std::vector<float> values(count);
-  in_parallel(count, [&](std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) {
-      const std::uint64_t bits = mixed(start + (i + 1) * golden) >> 40;  // 24 bits: every value is exact in a float
-      values[i] = static_cast<float>(static_cast<std::int64_t>(bits) - (1 << 23)) * 0x1p-23f;
-    }
+  for_each_index(count, [&](std::size_t i) {
+    const std::uint64_t bits = mixed(start + (i + 1) * golden) >> 40;  // 24 bits: every value is exact in a float
+    values[i] = static_cast<float>(static_cast<std::int64_t>(bits) - (1 << 23)) * 0x1p-23f;
   });
   return values;
 }

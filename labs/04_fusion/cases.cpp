@@ -37,18 +37,11 @@ constexpr lab::tolerance layernorm_tolerance{2e-4, 0.0};
 /// Inputs of magnitude up to 110, so that exp2f(x * log2(e) - ...) is off by up to 1e-5; the rest is smaller.
 constexpr lab::tolerance softmax_tolerance{1e-9, 2e-5};
 
-/// Calls visit(start, row) for each row of `columns` numbers.
-void for_each_row(std::span<const float> in, std::size_t columns,
-                  const std::function<void(std::size_t, std::span<const float>)>& visit) {
-  const auto rows = [&](std::size_t first, std::size_t last) {
-    for (std::size_t r = first; r < last; ++r) visit(r * columns, in.subspan(r * columns, columns));
-  };
-  lab::in_parallel(in.size() / columns, rows, columns);
-}
-
 floats layernorm(std::span<const float> in, std::size_t columns) {
   floats out(in.size());
-  for_each_row(in, columns, [&](std::size_t start, std::span<const float> row) {
+  const auto of_row = [&](std::size_t r) {
+    const std::size_t start = r * columns;
+    const auto row = in.subspan(start, columns);
     double sum = 0, squares = 0;
     for (const float x : row) sum += static_cast<double>(x);
     const double mean = sum / static_cast<double>(columns);
@@ -56,20 +49,24 @@ floats layernorm(std::span<const float> in, std::size_t columns) {
     const double scale = 1.0 / std::sqrt(squares / static_cast<double>(columns) + 1e-5);
     for (std::size_t c = 0; c < columns; ++c)
       out[start + c] = static_cast<float>((static_cast<double>(row[c]) - mean) * scale);
-  });
+  };
+  lab::for_each_index(in.size() / columns, of_row, columns);
   return out;
 }
 
 floats softmax(std::span<const float> in, std::size_t columns) {
   floats out(in.size());
-  for_each_row(in, columns, [&](std::size_t start, std::span<const float> row) {
+  const auto of_row = [&](std::size_t r) {
+    const std::size_t start = r * columns;
+    const auto row = in.subspan(start, columns);
     std::vector<double> powers(columns);
     const float maximum = *std::max_element(row.begin(), row.end());
     double sum = 0;
     for (std::size_t c = 0; c < columns; ++c)
       sum += powers[c] = std::exp(static_cast<double>(row[c]) - static_cast<double>(maximum));
     for (std::size_t c = 0; c < columns; ++c) out[start + c] = static_cast<float>(powers[c] / sum);
-  });
+  };
+  lab::for_each_index(in.size() / columns, of_row, columns);
   return out;
 }
 
@@ -79,9 +76,7 @@ floats softmax(std::span<const float> in, std::size_t columns) {
 /// Mostly in [-6, 6), where GELU bends; some up to 120, where a careless exp is infinite.
 floats activations(int64_t n, std::uint64_t seed) {
   floats x = lab::random_floats(static_cast<std::size_t>(n), seed);
-  lab::in_parallel(x.size(), [&](std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) x[i] *= i % 97 == 41 ? 120.0f : 6.0f;
-  });
+  lab::for_each_index(x.size(), [&](std::size_t i) { x[i] *= i % 97 == 41 ? 120.0f : 6.0f; });
   return x;
 }
 
@@ -124,9 +119,8 @@ test_case gelu_of(const std::string& entry, int64_t n) {
       entry, std::to_string(n), {n}, {n}, [n](std::uint64_t seed) { return activations(n, seed); },
       [](std::span<const float> in) {
         floats out(in.size());
-        lab::in_parallel(in.size(), [&](std::size_t first, std::size_t last) {
-          for (std::size_t i = first; i < last; ++i) out[i] = static_cast<float>(gelu(static_cast<double>(in[i])));
-        });
+        lab::for_each_index(in.size(),
+                            [&](std::size_t i) { out[i] = static_cast<float>(gelu(static_cast<double>(in[i]))); });
         return out;
       },
       gelu_tolerance);

@@ -37,17 +37,13 @@ constexpr lab::tolerance derivative_tolerance{2e-8, 4e-6};
 /// Mostly in [-8, 8), where the sigmoid bends; some up to 120, where exp is infinite.
 floats inputs_of_chain(int64_t n, std::uint64_t seed) {
   floats x = lab::random_floats(static_cast<std::size_t>(n), seed);
-  lab::in_parallel(x.size(), [&](std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) x[i] *= i % 97 == 41 ? 120.0f : 8.0f;
-  });
+  lab::for_each_index(x.size(), [&](std::size_t i) { x[i] *= i % 97 == 41 ? 120.0f : 8.0f; });
   return x;
 }
 
 floats mapped(std::span<const float> in, double (*f)(double)) {
   floats out(in.size());
-  lab::in_parallel(in.size(), [&](std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) out[i] = static_cast<float>(f(in[i]));
-  });
+  lab::for_each_index(in.size(), [&](std::size_t i) { out[i] = static_cast<float>(f(in[i])); });
   return out;
 }
 
@@ -90,12 +86,10 @@ test_case backward(const std::string& entry, int64_t n) {
   result.check = [stored](std::span<const buffer> before, std::span<const buffer> got) {
     const auto in = before[0].as<float>(), d_out = before.back().as<float>();
     floats want(in.size());
-    lab::in_parallel(want.size(), [&](std::size_t from, std::size_t to) {
-      for (std::size_t i = from; i < to; ++i) {
-        const double first = stored ? static_cast<double>(in[i]) : sigmoid(static_cast<double>(in[i]));
-        const double second = stored ? static_cast<double>(before[1].as<float>()[i]) : sigmoid(first);
-        want[i] = static_cast<float>(static_cast<double>(d_out[i]) * derivative(first, second));
-      }
+    lab::for_each_index(want.size(), [&](std::size_t i) {
+      const double first = stored ? static_cast<double>(in[i]) : sigmoid(static_cast<double>(in[i]));
+      const double second = stored ? static_cast<double>(before[1].as<float>()[i]) : sigmoid(first);
+      want[i] = static_cast<float>(static_cast<double>(d_out[i]) * derivative(first, second));
     });
     return lab::mismatch(got[0].as<float>(), want, derivative_tolerance);
   };

@@ -286,13 +286,6 @@ floats rows_around(int64_t rows, int64_t columns, float spread, float far, std::
   return x;
 }
 
-void for_each_row(std::size_t rows, std::size_t columns, const std::function<void(std::size_t)>& compute) {
-  const auto some = [&](std::size_t first, std::size_t last) {
-    for (std::size_t r = first; r < last; ++r) compute(r);
-  };
-  lab::in_parallel(rows, some, columns);
-}
-
 test_case layer_norm(const std::string& entry, int64_t rows, int64_t channels) {
   test_case result;
   result.id = entry + "/" + sizes({rows, channels});
@@ -318,7 +311,7 @@ test_case layer_norm(const std::string& entry, int64_t rows, int64_t channels) {
                                                           std::sqrt(variance + 1e-5) * static_cast<double>(weight[c]) +
                                                       static_cast<double>(bias[c]));
     };
-    for_each_row(at(rows), at(channels), normalize);
+    lab::for_each_index(at(rows), normalize, at(channels));
     // One thread that adds up 4096 values near 100 is off by 1e-4 in their mean, which is divided by a deviation of 1.7
     // and multiplied by weights of up to 2.5. For the deviation to be that it takes 16 numbers.
     return lab::mismatch(outputs[0].as<float>(), want, {5e-4, 1e-5}, at(channels));
@@ -352,7 +345,7 @@ test_case softmax(const std::string& entry, int64_t matrices, int64_t tokens) {
       for (std::size_t c = 0; c < seen; ++c)
         want[row + c] = static_cast<float>(std::exp(0.125 * (static_cast<double>(in[row + c]) - largest)) / sum);
     };
-    for_each_row(at(matrices * tokens), at(tokens), exponentiate);
+    lab::for_each_index(at(matrices * tokens), exponentiate, at(tokens));
     // Arguments of the exponential near 130 are off by 8e-6 of 1 twice, and so are its values by that part.
     return lab::mismatch(outputs[0].as<float>(), want, {1e-7, 1e-4}, at(tokens));
   };

@@ -47,6 +47,15 @@ std::vector<test_case> drawn_cases_of(const std::string& lab, std::uint64_t seed
 void in_parallel(std::size_t count, const std::function<void(std::size_t first, std::size_t last)>& body,
                  std::size_t each = 1);
 
+/// The same for compute(i), for each i below `count`.
+template <class Compute>
+void for_each_index(std::size_t count, const Compute& compute, std::size_t each = 1) {
+  const auto part = [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) compute(i);
+  };
+  in_parallel(count, part, each);
+}
+
 /// Uniform in [-1, 1), the same on every machine for the same seed and index (splitmix64).
 std::vector<float> random_floats(std::size_t count, std::uint64_t seed);
 
