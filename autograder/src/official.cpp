@@ -104,6 +104,9 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
     if (!known) cases.push_back(std::move(drawn));
   }
   const rubric rules = parse_rubric(text_of(lab.path / "rubric.toml"), "rubric.toml", cases, lab.path);
+  for (const std::string& asked : options.items)
+    if (std::none_of(rules.items.begin(), rules.items.end(), [&](const item& i) { return i.id == asked; }))
+      throw input_error("lab " + lab.number + " has no item '" + asked + "'; its ids are in rubric.toml");
   out.lab = lab.name;
   out.lab_title = rules.title;
   out.lab_version = rules.version;
