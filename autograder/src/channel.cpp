@@ -1,7 +1,10 @@
 // Messages over a socket, buffers in shared memory.
 #include "channel.hpp"
 
+#include <linux/futex.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -24,6 +27,16 @@ bool receive_all(int socket, char* data, std::size_t bytes) {
 }
 
 }  // namespace
+
+void set_and_wake(std::atomic<std::uint32_t>& flag) {
+  flag.store(1);
+  syscall(SYS_futex, &flag, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
+
+void sleep_until_set(std::atomic<std::uint32_t>& flag, std::chrono::nanoseconds at_most) {
+  const timespec wait{at_most.count() / 1'000'000'000, at_most.count() % 1'000'000'000};
+  syscall(SYS_futex, &flag, FUTEX_WAIT, 0, &wait, nullptr, 0);
+}
 
 layout layout_of(const lab::request& what) {
   layout result;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -27,6 +28,11 @@ struct control {
   std::uint64_t device_bytes;        ///< judge: of the memory on the device
 };
 static_assert(sizeof(control) <= page && std::atomic<std::uint32_t>::is_always_lock_free);
+
+/// Sets `flag` to 1 and wakes the process that sleeps on it.
+void set_and_wake(std::atomic<std::uint32_t>& flag);
+/// Sleeps until another process, which shares the memory of `flag`, has set it, or this long.
+void sleep_until_set(std::atomic<std::uint32_t>& flag, std::chrono::nanoseconds at_most);
 
 /// Offsets of the buffers of a request. Each buffer has at least a page of guard zone before and behind it.
 struct layout {

@@ -45,8 +45,10 @@ class process_executor : public executor {
   void take(std::size_t bytes);  ///< what it made of them
   answer ended();
   answer failed(answer::ending how, std::string why);
-  /// Waits until `reached` says so; otherwise an answer that says what happened instead.
-  std::optional<answer> wait_for(const std::function<bool()>& reached, bool spin, time_point deadline);
+  /// Waits until `reached` says so, `how` being what it does meanwhile; otherwise an answer that says what happened
+  /// instead.
+  enum class wait { nap, spin, sleep_until_done };
+  std::optional<answer> wait_for(const std::function<bool()>& reached, wait how, time_point deadline);
   std::optional<answer> receive(std::string& text, time_point deadline);
   std::chrono::nanoseconds queued() const;
 
@@ -60,6 +62,7 @@ class process_executor : public executor {
   int memory_fd_ = -1;
   child child_;               ///< process -1: not running
   int program_ = -1;          ///< the runner itself, in its box
+  std::size_t core_ = 0;      ///< of those that the judge may use, the one that timed calls run on
   double waited_before_ = 0;  ///< seconds that it had waited for a core when the request began
   int socket_ = -1;
   std::string printed_;

@@ -30,7 +30,7 @@ struct waiting_gate : lab::call_gate {
     shared.ready.store(++begun);
     while (shared.go.load() < begun) __builtin_ia32_pause();
   }
-  void end() override { shared.done.store(1); }
+  void end() override { grading::set_and_wake(shared.done); }
   grading::control& shared;
   std::uint32_t begun = 0;
 };

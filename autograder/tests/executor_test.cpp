@@ -1,5 +1,6 @@
 // The judge against runners that crash, hang, lie, shout and scribble: always a verdict, never a hang.
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/resource.h>
 
 #include <atomic>
@@ -96,6 +97,17 @@ TEST(Executor, WaitingForACoreIsNotTheRunnersFault) {
   over = true;
   EXPECT_EQ(got.end, answer::ending::answered) << got.what;
   EXPECT_GT(took, 600ms) << "the machine was not busy enough to show anything";
+}
+
+TEST(Executor, ATimedCallSharesTheJudgesCore) {
+  const auto e = runner();
+  const std::string all = e->run(request("cores")).response.error;
+  int core = -1;
+  const std::string timed = e->run(request("cores"), [&] { core = sched_getcpu(); }).response.error;
+  EXPECT_EQ(timed, std::to_string(core) + " ");
+  EXPECT_EQ(e->run(request("cores")).response.error, all) << "afterwards it may use them all again";
+  e->run(request("exit"), [] {});
+  EXPECT_EQ(e->run(request("cores")).response.error, all) << "after a crash too";
 }
 
 TEST(Executor, KillsTheChildrenToo) {
