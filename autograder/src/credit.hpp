@@ -1,6 +1,7 @@
 // From a measured ratio to a share of the points, such that noise never costs any.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 namespace grading {
@@ -14,11 +15,11 @@ struct rung {
 /// A rung counts as reached from this fraction of its ratio on.
 constexpr double rung_allowance = 0.97;
 
-/// Share of the points: 0 below the first rung, all from the last one on, and between two rungs growing with the
-/// logarithm of the ratio. NaN earns nothing.
+/// Share of the points, in whole tenths so that a percent of noise seldom moves it: 0 below the first rung, all from
+/// the last one on, and between two rungs growing with the logarithm of the ratio. NaN earns nothing.
 double credit(double ratio, const std::vector<rung>& rungs);
 
-/// The first rung that is not reached; null where all are.
-const rung* next_rung(double ratio, const std::vector<rung>& rungs);
+/// The ratio that would earn more, and its share; none where there is no more to earn.
+std::optional<rung> next_step(double ratio, const std::vector<rung>& rungs);
 
 }  // namespace grading

@@ -209,13 +209,13 @@ void assess_throughput(const item& what, bench& on, item_result& out) {
     return;
   }
   out.points = std::round(100 * what.points * credit(measured->ratio, what.rungs)) / 100;
-  const rung* next = next_rung(measured->ratio, what.rungs);
+  const std::optional<rung> next = next_step(measured->ratio, what.rungs);
   out.verdict = next ? verdict::too_slow : verdict::pass;
   if (!next) return;
   std::vector<double> ceiling_seconds;
   for (const timed_pair& p : measured->pairs) ceiling_seconds.push_back(p.ceiling_seconds);
   out.message = fmt::format(
-      "{} {} (95 % interval {:.3f} to {:.3f}; the ceiling here is {:.1f} {}); the next rung, {}, "
+      "{} {} (95 % interval {:.3f} to {:.3f}; the ceiling here is {:.1f} {}); the next step, {}, "
       "earns {} of {} points",
       figure_text(measured->ratio), out.what, measured->ci95.low, measured->ci95.high,
       (computes ? c.work.flops : c.work.bytes) / lab::median(ceiling_seconds) * 1e-9, computes ? "GFLOP/s" : "GB/s",

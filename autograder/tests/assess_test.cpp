@@ -244,7 +244,7 @@ TEST_F(Assess, HostThroughputIsARatioToReading) {
   if (is_assessed(r.verdict)) {
     EXPECT_EQ(r.verdict, verdict::too_slow);
     EXPECT_EQ(r.points, 0);
-    EXPECT_NE(r.message.find("the next rung, 100, earns 0 of 12 points"), std::string::npos) << r.message;
+    EXPECT_NE(r.message.find("the next step, 126, earns 1.2 of 12 points"), std::string::npos) << r.message;
   }
   sim->right = false;
   EXPECT_EQ(assessed(i).verdict, verdict::wrong);

@@ -29,9 +29,12 @@ TEST(Credit, IsNothingBelowTheFirstRung) {
   EXPECT_EQ(credit(std::nan(""), ladder), 0.0);
 }
 
-TEST(Credit, GrowsWithTheLogarithm) {
-  EXPECT_NEAR(credit(0.97 * 0.20, ladder), 0.3, 1e-12);
-  EXPECT_NEAR(credit(0.97 * std::sqrt(0.2 * 0.4), ladder), (0.3 + 0.55) / 2, 1e-12);
+TEST(Credit, GrowsWithTheLogarithmInTenths) {
+  EXPECT_EQ(credit(0.97 * 0.20, ladder), 0.3);
+  const double half_way = 0.97 * std::sqrt(0.2 * 0.4);  // (0.3 + 0.55) / 2 on the curve
+  EXPECT_EQ(credit(half_way, ladder), 0.4);
+  EXPECT_EQ(credit(1.02 * half_way, ladder), 0.4);
+  EXPECT_EQ(credit(0.96 * half_way, ladder), 0.4);
 }
 
 TEST(Credit, IsMonotoneAndWithoutCliff) {
@@ -39,16 +42,24 @@ TEST(Credit, IsMonotoneAndWithoutCliff) {
   for (double ratio = 0.01; ratio < 1.0; ratio += 1e-4) {
     const double now = credit(ratio, ladder);
     EXPECT_GE(now, last);
-    EXPECT_LT(now - last, 0.01);
+    EXPECT_LT(now - last, 0.1001);
     last = now;
   }
 }
 
-TEST(Credit, KnowsTheNextRung) {
-  EXPECT_EQ(next_rung(0.3, ladder)->ratio, 0.40);
-  EXPECT_EQ(next_rung(0.01, ladder)->ratio, 0.05);
-  EXPECT_EQ(next_rung(0.39, ladder)->ratio, 0.60);
-  EXPECT_EQ(next_rung(0.78, ladder), nullptr);
+TEST(Credit, KnowsTheNextStep) {
+  for (double ratio = 0.01; ratio < 0.97 * 0.8; ratio *= 1.01) {
+    const auto next = next_step(ratio, ladder);
+    ASSERT_TRUE(next) << ratio;
+    EXPECT_GT(next->share, credit(ratio, ladder));
+    EXPECT_NEAR(credit(next->ratio, ladder), next->share, 1e-12) << ratio << ", who gets there gets it";
+    EXPECT_LT(credit(0.969 * next->ratio, ladder), next->share);
+  }
+  EXPECT_FALSE(next_step(0.78, ladder));
+  EXPECT_FALSE(next_step(2.0, ladder));
+  const std::vector<rung> begins_high = {{0.1, 0.2}, {1.0, 1.0}};
+  EXPECT_NEAR(next_step(0.01, begins_high)->share, 0.2, 1e-12);
+  EXPECT_NEAR(next_step(0.01, begins_high)->ratio, 0.1, 1e-12);
 }
 
 /// A machine on which every time is off by a factor of exp(sigma * normal), and drifts slowly besides.
