@@ -33,6 +33,7 @@ struct kernels {
   void (*add_and_norm_bf16)(float* x, __nv_bfloat16* out, const __nv_bfloat16* addend, const float* weight,
                             const float* bias, int rows, int channels, cudaStream_t stream) = nullptr;
   /// Causal attention: qkv (batch, tokens, 3, heads, 64) gives out (batch, tokens, heads, 64).
+  void (*attention)(float* out, const float* qkv, int batch, int tokens, int heads, cudaStream_t stream) = nullptr;
   void (*attention_bf16)(__nv_bfloat16* out, const __nv_bfloat16* qkv, int batch, int tokens, int heads,
                          cudaStream_t stream) = nullptr;
 };
