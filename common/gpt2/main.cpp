@@ -23,9 +23,9 @@ struct options {
 #else
   std::string pass = "eigen";
 #endif
-  std::string checkpoint, random = "d12", write, dtype = "fp32", prompt, tokenizer, logits;
+  std::string checkpoint, random, write, dtype = "fp32", prompt, tokenizer, logits;
   std::vector<int> tokens;
-  int batch = 4, length = 64, generate = 0, repeat = 3;
+  int batch = 4, length = 64, generate = -1, repeat = 3;
   bool graph = false, two_blocks = false;
   sampling how;
   std::uint64_t seed = 1;
@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
   app.add_option("--pass", o.pass, "eigen (CPU), cuda (the device; simulated without a GPU), eigen-gpu")
       ->check(CLI::IsMember(passes));
   app.add_option("--checkpoint", o.checkpoint, "llm.c's .bin (v3, v5) or .safetensors");
-  app.add_option("--random", o.random, "without a checkpoint: d12, d24, d36, d48, tiny, or six numbers");
+  app.add_option("--random", o.random, "without a checkpoint: d12 (the default), d24, d36, d48, tiny, or six numbers");
   app.add_option("--write", o.write, "write the model as an llm.c checkpoint (bf16 with --dtype bf16)");
   app.add_option("--dtype", o.dtype, "of --pass cuda")->check(CLI::IsMember({"fp32", "tf32", "bf16"}));
   app.add_option("--batch", o.batch, "sequences");
@@ -128,17 +128,21 @@ int main(int argc, char** argv) {
   app.add_flag("--two-blocks", o.two_blocks, "only LayerNorm and softmax as handed in, even where more is fused");
   app.add_option("--logits", o.logits, "write the logits, floats, (batch, time, vocabulary), to this file");
   app.add_option("--tokens", o.tokens, "token numbers to begin with, 1,2,3")->delimiter(',');
-  app.add_option("--prompt", o.prompt, "text to begin with; needs a tokenizer");
-  app.add_option("--tokenizer", o.tokenizer, "folder with vocab.json and merges.txt, or gpt2_tokenizer.bin");
-  app.add_option("--generate", o.generate, "tokens to make");
+  app.add_option("--prompt", o.prompt, "text to begin with; without --checkpoint the course's own small model goes on");
+  app.add_option("--tokenizer", o.tokenizer,
+                 "folder with vocab.json and merges.txt, or gpt2_tokenizer.bin; else beside the checkpoint");
+  app.add_option("--generate", o.generate, "tokens to make; with a prompt 64 if not said");
   app.add_option("--temperature", o.how.temperature, "0: the likeliest token");
   app.add_option("--top", o.how.top, "choose among so many tokens; 0: all");
   app.add_option("--seed", o.seed, "of random weights, tokens and choices");
   CLI11_PARSE(app, argc, argv);
   try {
     o.how.seed = o.seed;
-    const checkpoint model =
-        o.checkpoint.empty() ? random_checkpoint(config_named(o.random), o.seed) : read_checkpoint(o.checkpoint);
+    if (!o.prompt.empty() && o.checkpoint.empty() && o.random.empty()) o.checkpoint = TINY_GPT2 "/model.safetensors";
+    if (o.generate < 0) o.generate = o.prompt.empty() ? 0 : 64;
+    const checkpoint model = o.checkpoint.empty()
+                                 ? random_checkpoint(config_named(o.random.empty() ? "d12" : o.random), o.seed)
+                                 : read_checkpoint(o.checkpoint);
     if (!o.write.empty()) {
       write_checkpoint(o.write, model, o.dtype == "bf16" ? stored_as::bf16 : stored_as::fp32);
       return 0;

@@ -1,14 +1,14 @@
 #!/bin/sh
 # Measures GPT-2 124M of lab 08 on this machine's GPU against PyTorch: gpt2.sh RESULTS_FOLDER
 #
-# Builds the passes, tests them against float64 on small models, and compares them with transformers (logits and times, in
-# one process, in turn: solutions/08_gpt2/measure.py). Profiles LLM-Eigen and LLM-CUDA, and makes the study's table of both
-# (study.py). Writes gpt2.json, gpt2.txt, gpt2.md and the profiles. BUILD names the build folder,
-# CMAKE_ARGS is passed on to cmake, PYTHON is one that has torch and transformers, LIMIT the seconds that the comparison may
-# take (260). Exits with 1 where something failed. The GPU's settings are left alone.
+# Builds the passes, tests them against float64 on small models, the fused kernels also under compute-sanitizer, and compares
+# them with transformers (logits and times, in one process, in turn: solutions/08_gpt2/measure.py). Profiles LLM-Eigen and
+# LLM-CUDA, and makes the study's table of both (study.py). Writes gpt2.json, gpt2.txt, gpt2.md and the profiles. BUILD names
+# the build folder, CMAKE_ARGS is passed on to cmake, PYTHON is one that has torch and transformers, LIMIT the seconds that the
+# comparison may take (260). Exits with 1 where something failed. The GPU's settings are left alone.
 set -u
 
-[ $# -eq 1 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 2; }
+[ $# -eq 1 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 2; }
 mkdir -p "$1"
 results=$(cd "$1" && pwd)
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -32,6 +32,9 @@ step() {
 step configure cmake -S "$root" -B "$build" -G Ninja ${CMAKE_ARGS:-} || exit 1
 step build cmake --build "$build" --target gpt2_module gpt2_test.solution.cuda gpt2.solution.cuda || exit 1
 step test "$build/bin/gpt2_test.solution.cuda"
+for tool in memcheck racecheck; do
+  step $tool compute-sanitizer --tool $tool --error-exitcode 9 "$build/bin/gpt2_test.solution.cuda" --gtest_filter='Kernels.*'
+done
 step measure "${PYTHON:-python3}" "$root/solutions/08_gpt2/measure.py" "$build/bin/libgpt2_module.so" "$results/gpt2.json"
 gpt2() { LAB_PROFILE=$1 "$build/bin/gpt2.solution.cuda" --batch 4 --time 64 --pass "$2" --dtype tf32 --two-blocks; }
 step profile.eigen gpt2 "$results/gpt2-eigen" eigen-gpu

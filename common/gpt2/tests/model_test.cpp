@@ -318,4 +318,23 @@ TEST(Generate, TakesTheLikeliestOrDraws) {
   EXPECT_NE(error_of([&] { generate(*pass, model.config, {5}, 64, {}); }).find("context"), std::string::npos);
 }
 
+TEST(Generate, WritesWhatTransformersWrites) {
+  const std::filesystem::path folder = TINY_GPT2;
+  const checkpoint model = read_checkpoint(folder / "model.safetensors");
+  const tokenizer words(folder);
+  const auto pass = make_eigen_on_cpu(model);
+  std::ifstream in(folder / "expected.json");
+  const auto texts = nlohmann::json::parse(in);
+  ASSERT_FALSE(texts.empty());
+  for (const auto& text : texts) {
+    std::vector<int> tokens = words.encode(text["prompt"]);
+    EXPECT_EQ(tokens, text["prompt_tokens"].get<std::vector<int>>()) << text["prompt"];
+    const auto made = text["tokens"].get<std::vector<int>>();
+    tokens.insert(tokens.end(), made.begin(), made.end());
+    const std::vector<int> prompt = text["prompt_tokens"];
+    EXPECT_EQ(generate(*pass, model.config, prompt, static_cast<int>(made.size()), {}), tokens) << text["prompt"];
+    EXPECT_EQ(words.decode(tokens), text["text"]);
+  }
+}
+
 }  // namespace
