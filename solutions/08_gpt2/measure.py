@@ -2,7 +2,7 @@
 """Measures our GPT-2 124M against PyTorch in one process: measure.py MODULE RESULTS.json
 
 Random weights from our own checkpoint in both. Logits of transformers in float64 are the truth; ours may be off by at most
-twice as much as PyTorch's own in the same precision. Times are taken in turn, A B C ... A B C ..., each over several
+four times as much as PyTorch's own in the same precision. Times are taken in turn, A B C ... A B C ..., each over several
 passes launched one after the other and waited for once, with logits for every position.
 """
 import ctypes
