@@ -90,24 +90,29 @@ __global__ void bias_gelu_residual_kernel(float* out,             // (rows, colu
 // ---- rows
 // -------------------------------------------------------------------------------------------------------------
 
-struct plus {
-  __device__ float operator()(float a, float b) const { return a + b; }
-};
-struct larger {
-  __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
-};
-
 //! [reduced]
-/// `value` of all threads of the block, combined; in every thread. Each use needs a `partial` of its own.
+/// `value` of all lanes of the warp, combined; in every lane.
 template <class operation>
-__device__ float reduced(float value, float* partial, operation combine) {
+__device__ float reduced(float value, operation combine) {
   for (int distance = 16; distance > 0; distance /= 2) value = combine(value, __shfl_xor_sync(~0u, value, distance));
-  const int warps = blockDim.x / 32;
-  if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = value;
-  __syncthreads();
-  value = partial[0];
-  for (int warp = 1; warp < warps; ++warp) value = combine(value, partial[warp]);
   return value;
+}
+__device__ float sum_of(float value) {
+  return reduced(value, [](float a, float b) { return a + b; });
+}
+__device__ float largest_of(float value) {
+  return reduced(value, [](float a, float b) { return fmaxf(a, b); });
+}
+
+/// What each warp of the block found out about its part of the row: lane w gets warp w's, and lanes beyond the last
+/// warp get `nothing`. The only barrier of a row.
+template <class finding>
+__device__ finding from_all_warps(finding mine, finding nothing) {
+  __shared__ finding all[32];
+  const int lane = threadIdx.x % 32, warps = blockDim.x / 32;
+  if (lane == 0) all[threadIdx.x / 32] = mine;
+  __syncthreads();
+  return lane < warps ? all[lane] : nothing;
 }
 //! [reduced]
 
@@ -134,53 +139,72 @@ __device__ void store_row(float* row, const float (&x)[kept], int columns) {
   }
 }
 
-//! [layernorm]
+struct spread {
+  float count, sum, squares;  ///< elements, their sum, and the squared distances from their own mean
+};
+
 template <int width, int kept>
 __global__ void layernorm_kernel(float* out,       // (rows, columns)
                                  const float* in,  // (rows, columns)
                                  int columns) {
-  __shared__ float partial[2][32];
   const int start = blockIdx.x * columns;
   float x[kept];
   load_row<width, kept>(x, in + start, columns, 0.0f);
-  float sum = 0.0f;
-  for (const float value : x) sum += value;
-  const float mean = reduced(sum, partial[0], plus{}) / columns;
-  float squares = 0.0f;
+  //! [layernorm]
+  spread mine{};
+  for (const float value : x) mine.sum += value;
+  mine.sum = sum_of(mine.sum);
+  const int first_of_warp = width * static_cast<int>(threadIdx.x / 32 * 32), block = static_cast<int>(blockDim.x);
+#pragma unroll
+  for (int k = 0; k < kept; k += width) mine.count += min(max(columns - k * block - first_of_warp, 0), 32 * width);
+  const float own_mean = mine.sum / fmaxf(mine.count, 1.0f);
 #pragma unroll
   for (int k = 0; k < kept; ++k) {
-    x[k] -= mean;
     const int c = k / width * width * blockDim.x + width * threadIdx.x;
-    if (c < columns) squares += x[k] * x[k];
+    if (c < columns) mine.squares += (x[k] - own_mean) * (x[k] - own_mean);
   }
-  const float scale = rsqrtf(reduced(squares, partial[1], plus{}) / columns + 1e-5f);
-  for (float& value : x) value *= scale;
+  mine.squares = sum_of(mine.squares);
+  // Squared distances from the row's mean are those from the part's mean, and what the means lie apart (Chan, Golub and
+  // LeVeque, 1979): no cancellation, and the mean need not be known first.
+  const spread part = from_all_warps(mine, spread{});
+  const float mean = sum_of(part.sum) / columns;
+  const float apart = part.count > 0.0f ? part.sum / part.count - mean : 0.0f;
+  const float scale = rsqrtf(sum_of(part.squares + part.count * apart * apart) / columns + 1e-5f);
+  for (float& value : x) value = (value - mean) * scale;
+  //! [layernorm]
   store_row<width, kept>(out + start, x, columns);
 }
-//! [layernorm]
 
-//! [softmax]
+struct peak {
+  float largest, sum;  ///< the sum of exp(x - largest)
+};
+
 template <int width, int kept>
 __global__ void softmax_kernel(float* out,       // (rows, columns)
                                const float* in,  // (rows, columns)
                                int columns) {
-  __shared__ float partial[2][32];
   const int start = blockIdx.x * columns;
   float x[kept];
   load_row<width, kept>(x, in + start, columns, -INFINITY);
-  float maximum = -INFINITY, sum = 0.0f;
-  for (const float value : x) maximum = fmaxf(maximum, value);
-  maximum = reduced(maximum, partial[0], larger{});
-  for (float& value : x) sum += value = __expf(value - maximum);
-  const float scale = 1.0f / reduced(sum, partial[1], plus{});
+  //! [softmax]
+  peak mine{-INFINITY, 0.0f};
+  for (const float value : x) mine.largest = fmaxf(mine.largest, value);
+  mine.largest = largest_of(mine.largest);
+  const float shift = mine.largest == -INFINITY ? 0.0f : mine.largest;  // nothing of the row: exp gives zeros
+  for (float& value : x) mine.sum += value = __expf(value - shift);
+  mine.sum = sum_of(mine.sum);
+  // Each warp's sum is scaled to the row's maximum, which need not be known first.
+  const peak part = from_all_warps(mine, peak{-INFINITY, 0.0f});
+  const float maximum = largest_of(part.largest);
+  const float scale = __expf(mine.largest - maximum) / sum_of(part.sum * __expf(part.largest - maximum));
   for (float& value : x) value *= scale;
+  //! [softmax]
   store_row<width, kept>(out + start, x, columns);
 }
-//! [softmax]
 
-/// One block a row, in whole warps; a thread keeps 8 floats of it in registers, or 16 of a row of more than 4096, whose
-/// block would otherwise be so large that only two fit a multiprocessor. 1024 threads keep 16384.
-constexpr int longest_of_8 = 4096;
+/// One block a row, in whole warps; a thread keeps 8 floats of it in registers, or 16 of a row of more than 8192, which
+/// a block of 1024 threads could not keep otherwise.
+constexpr int longest_of_8 = 8192;
 int threads_for(int columns) { return 32 * ceil_div(ceil_div(columns, columns > longest_of_8 ? 16 : 8), 32); }
 
 }  // namespace
