@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "result.hpp"
 #include "toml_file.hpp"
@@ -11,7 +12,7 @@
 namespace grading {
 
 struct expected_item {
-  grading::verdict verdict = verdict::pass;
+  std::vector<verdict> verdicts;  ///< any of them: what races may be right by luck
   double least = 0, most = 0;  ///< points
 };
 

@@ -363,7 +363,10 @@ answer process_executor::run(const lab::request& what, const std::function<void(
   freeze(program_);
   drain();
   try {
-    return {answer::ending::answered, lab::response_from_json(text), {}, seconds, waited_in_it};
+    answer got{answer::ending::answered, lab::response_from_json(text), {}, seconds, waited_in_it};
+    // After some errors a GPU refuses everything else that the process asks of it: the next call gets a new one.
+    if (!got.response.error.empty()) stop();
+    return got;
   } catch (const std::runtime_error&) {
     return failed(answer::ending::crashed, "the program sent something else than an answer");
   }

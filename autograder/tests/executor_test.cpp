@@ -74,6 +74,12 @@ TEST(Executor, AnEarlyExitIsACrash) {
   EXPECT_EQ(got.what, "the program ended before it answered (exit code 7)");
 }
 
+TEST(Executor, AnErrorIsNotTheNextCallsToo) {
+  const auto e = runner();
+  EXPECT_EQ(e->run(request("fails")).response.error, "cudaErrorMisalignedAddress");
+  EXPECT_EQ(e->run(request("nothing")).response.error, "");
+}
+
 TEST(Executor, KillsWhatHangs) {
   const auto start = std::chrono::steady_clock::now();
   const answer got = runner(200ms)->run(request("hang"));
@@ -178,7 +184,7 @@ TEST(Subject, SeesWhatIsWrong) {
   EXPECT_EQ(tried("overrun").message, "overrun/1000: wrote out of bounds, 0 bytes into the memory behind output 0");
   EXPECT_EQ(tried("underrun").verdict, verdict::wrong);
   EXPECT_EQ(tried("scribble").message, "scribble/1000: changed its input 0, which it may only read");
-  EXPECT_EQ(tried("fails").message, "fails/1000: cudaErrorInvalidConfiguration");
+  EXPECT_EQ(tried("fails").message, "fails/1000: cudaErrorMisalignedAddress");
   EXPECT_EQ(tried("reports").message, "reports/1000: a.cu:3: race; a.cu:4: race; a.cu:5: race; and 1 more");
   EXPECT_EQ(tried("segfault").verdict, verdict::crash);
   EXPECT_EQ(tried("hang").verdict, verdict::timeout);

@@ -87,7 +87,9 @@ lab::response lab::execute(const lab::request& what, lab::call_gate& gate) {
   if (does == "garbage") send_raw(7, "garbage");
   if (does == "files") answer.error = open_files();
   if (does == "cores") answer.error = allowed_cores();
-  if (does == "fails") answer.error = "cudaErrorInvalidConfiguration";
+  static bool broken = false;  // as a GPU is for its process, once an address was misaligned
+  broken = broken || does == "fails";
+  if (broken) answer.error = "cudaErrorMisalignedAddress";
   if (does == "reports") answer.reports = {"a.cu:3: race", "a.cu:4: race", "a.cu:5: race", "a.cu:6: race"};
   gate.end();
   return answer;

@@ -135,6 +135,10 @@ TEST_F(Expected, MatchesVerdictAndPoints) {
             "slow: TOO SLOW, 7.5 points, expected WRONG, 7.5 points\n");
   EXPECT_EQ(surprise(story + "slow = { verdict = \"TOO SLOW\", points = [8, 10] }\n"),
             "slow: TOO SLOW, 7.5 points, expected TOO SLOW, 8 to 10 points\n");
+  EXPECT_EQ(surprise(story + "slow = { verdict = [\"WRONG\", \"TOO SLOW\"], points = [0, 10] }\n"), "");
+  EXPECT_EQ(surprise(story + "slow = { verdict = [\"WRONG\", \"PASS\"], points = [0, 10] }\n"),
+            "slow: TOO SLOW, 7.5 points, expected WRONG or PASS, 0 to 10 points\n");
+  EXPECT_NE(refused(story + "slow = { verdict = [], points = 0 }\n").find("at least one verdict"), std::string::npos);
 }
 
 TEST_F(Expected, ItemsNotNamedMustBeFull) {
