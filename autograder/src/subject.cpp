@@ -157,10 +157,12 @@ void subject::check(prepared_case& ready, trial& t) {
   if (ready.what->where == lab::part::host && !outputs.empty()) add_figures(outputs.front(), t.response.metrics);
   const std::string why = ready.what->check(ready.before, outputs);
   if (why.empty()) return;
-  wrong(why);
+  // Of several outputs one may be memory to work in: what is untouched is only added.
+  std::string untouched;
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (std::all_of(outputs[i].bytes().begin(), outputs[i].bytes().end(), is_poison))
-      return wrong(fmt::format("wrote nothing to its output {}", i));
+      untouched += fmt::format("{}wrote nothing to its output {}", untouched.empty() ? "" : ", ", i);
+  wrong(untouched.empty() ? why : outputs.size() == 1 ? untouched : why + "; " + untouched);
 }
 
 trial subject::attempt(const lab::test_case& what, lab::action action, const std::set<std::string>& metrics, int pairs,
