@@ -201,6 +201,14 @@ TEST(LowerLaunches, KeepsTheTypesOfKernelsCastToVoid) {
   for (const char* text :
        {"f((void*)other);", "void f(void*) const;", "(void)k;", "cudaLaunchKernel((void*)&other);", "k(1);"})
     EXPECT_EQ(lowered(text), text);
+  // No C++, but still there once, with its complaint.
+  for (const char* text :
+       {"cudaLaunchKernel((void*)s<<<cale<2>, a); rest", "cudaLaunchKernel((void*)<<<&other, a); rest"}) {
+    const std::string once = lowered(text);
+    EXPECT_EQ(once.find("cudaLaunchKernel"), once.rfind("cudaLaunchKernel")) << once;
+    EXPECT_EQ(once.find("rest"), once.rfind("rest")) << once;
+    EXPECT_EQ(lowered(once), once);
+  }
 }
 
 TEST(LowerLaunches, AlignsSharedMemory) {

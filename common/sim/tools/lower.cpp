@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 
 namespace sim {
 namespace {
@@ -279,7 +280,8 @@ class erased_kernels {
         at(1) == ")" && at(2) == "*" && at(3) == "void" && (at(4) == "(" || (at(4) == "const" && at(5) == "("));
     const bool cpp_cast = at(1) == "(" && at(2) == ">" && at(3) == "*" && at(4) == "void";
     const std::size_t name = i + (text(i) == "&");
-    if ((!c_cast && !cpp_cast) || name >= tokens_.size() || tokens_[name].kind != 'i') return i;
+    if ((!c_cast && !cpp_cast) || name >= tokens_.size() || tokens_[name].kind != 'i' || text(name) == "_Pragma")
+      return i;
     std::size_t end = name + 1;
     while (end + 1 < tokens_.size() && text(end) == "::" && tokens_[end + 1].kind == 'i') end += 2;
     // A kernel from a header is known by whom it is given to.
@@ -327,6 +329,10 @@ std::vector<edit> launch_edits(const std::string& source, const std::vector<toke
   std::vector<edit> edits = lowering(source, tokens).run();
   erased_kernels(source, tokens).add_to(edits);
   align_shared(source, tokens, edits);
+  // What is put before a place comes before what takes its place: `(void*)k<<<...` closes a bracket at the `<<<`.
+  std::stable_sort(edits.begin(), edits.end(), [](const edit& a, const edit& b) {
+    return std::pair(a.at, a.length > 0) < std::pair(b.at, b.length > 0);
+  });
   return edits;
 }
 
