@@ -13,7 +13,7 @@ namespace grading {
 
 struct expected_item {
   std::vector<verdict> verdicts;  ///< any of them: what races may be right by luck
-  double least = 0, most = 0;  ///< points
+  double least = 0, most = 0;     ///< points
 };
 
 struct expectation {

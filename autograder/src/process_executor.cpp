@@ -178,16 +178,18 @@ void process_executor::stop() {
   close_if_open(socket_);
 }
 
-void process_executor::drain() {
+bool process_executor::drain() {
   char piece[16 << 10];
   // Bounded: a submission that prints faster than we read must not keep us here.
-  for (int i = 0; i < 64; ++i) {
+  int pieces = 0;
+  for (; pieces < 64; ++pieces) {
     const ssize_t got = read(child_.output, piece, sizeof piece);
-    if (got <= 0) return;
+    if (got <= 0) break;
     const std::size_t keep = std::min(static_cast<std::size_t>(got), kept_output - printed_.size());
     printed_.append(piece, keep);
     discarded_ += static_cast<std::size_t>(got) - keep;
   }
+  return pieces > 0;
 }
 
 std::string process_executor::output() {
@@ -250,7 +252,7 @@ std::optional<answer> process_executor::wait_for(const std::function<bool()>& re
                     fmt::format("no answer after {:g} s", static_cast<double>(allowed_.per_request.count()) / 1000.0));
     if (now - looked > look_every) {
       looked = now;
-      drain();
+      if (drain() && how == wait::sleep_until_done) how = wait::nap;
       pollfd ends[] = {{child_.death, POLLIN, 0}, {socket_, 0, 0}};  // the second: it has closed the connection
       if (poll(ends, 2, 0) > 0) return ended();
       if (program_ > 0 && memory_of_tree(program_) > allowed_.memory)

@@ -38,7 +38,7 @@ class process_executor : public executor {
   using time_point = std::chrono::steady_clock::time_point;
   void start();
   void stop();  ///< kills the runner and whatever it started
-  void drain();
+  bool drain();  ///< false where nothing was printed
   void share(std::size_t bytes);
   void unshare();
   void put(std::size_t bytes);   ///< the buffers, where the runner sees them

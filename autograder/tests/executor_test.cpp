@@ -152,6 +152,12 @@ TEST(Executor, KeepsTheFirst64KiBOfWhatIsPrinted) {
   EXPECT_NE(printed.find("more bytes were printed and are not kept"), std::string::npos);
 }
 
+TEST(Executor, PrintingInATimedCallWaitsForNobody) {
+  const auto e = runner(5s);
+  const answer got = e->run(request("shout", 200), [] {});
+  EXPECT_EQ(got.end, answer::ending::answered) << got.what;
+}
+
 TEST(Executor, SurvivesARunnerThatClosesItsOutput) {
   const auto e = runner();
   EXPECT_EQ(e->run(request("silence")).end, answer::ending::answered);
