@@ -250,6 +250,21 @@ __device__ void load(float* to, const float* from) {
   to[0] = x.x, to[1] = x.y, to[2] = x.z, to[3] = x.w;
 }
 
+constexpr int own = 8;  // a lane's part of a tile is so many rows and columns
+
+/// sum (i, j) += over e of left (i, e) right (e, j), four times; row i of `left` is the lane's i-th, 4 i pitches down.
+template <int pitch, class element>
+__device__ void multiply_add(float (&sum)[own][own], const float* left, element right) {
+#pragma unroll
+  for (int i = 0; i < own; ++i) {
+    float mine[4];
+    load(mine, left + 4 * i * pitch);
+#pragma unroll
+    for (int e = 0; e < 4; ++e)
+      for (int j = 0; j < own; ++j) sum[i][j] += mine[e] * right(e, j);
+  }
+}
+
 // Pitches such that the lanes that read, or write, at a time meet different banks: 8 rows of 16 bytes in q and k, 4
 // rows of 8 words in the weights.
 constexpr int pitch_qk = size + 4, pitch_weights = keys + 8;
@@ -267,7 +282,7 @@ __global__ void __launch_bounds__(32 * warps)
     attention_fp32_kernel(float* out,        // (batch, tokens, heads, size)
                           const float* qkv,  // (batch, tokens, 3, heads, size)
                           int tokens, int heads) {
-  constexpr int threads = 32 * warps, own = 8;
+  constexpr int threads = 32 * warps;
   extern __shared__ float4 memory[];
   auto& s = *reinterpret_cast<shared_fp32<warps>*>(memory);
   const part<float> my(qkv, tokens, heads, 32 * warps);
@@ -296,14 +311,7 @@ __global__ void __launch_bounds__(32 * warps)
         float k[own][4];
 #pragma unroll
         for (int j = 0; j < own; ++j) load(k[j], s.k + (across + 8 * j) * pitch_qk + d);
-#pragma unroll
-        for (int i = 0; i < own; ++i) {
-          float mine[4];
-          load(mine, q + 4 * i * pitch_qk + d);
-#pragma unroll
-          for (int e = 0; e < 4; ++e)
-            for (int j = 0; j < own; ++j) scores[i][j] += mine[e] * k[j][e];
-        }
+        multiply_add<pitch_qk>(scores, q + d, [&](int e, int j) { return k[j][e]; });
       }
     __syncthreads();  // everybody has done with the keys
     if (t + 1 < my.tiles) fetch<keys, pitch_qk, threads>(s.k, my.k, (t + 1) * keys, tokens, my.stride);
@@ -344,14 +352,7 @@ __global__ void __launch_bounds__(32 * warps)
           load(v[e], s.v + (key + e) * size + 4 * across);
           load(v[e] + 4, s.v + (key + e) * size + 4 * across + 32);
         }
-#pragma unroll
-        for (int i = 0; i < own; ++i) {
-          float mine[4];
-          load(mine, weights + 4 * i * pitch_weights + key);
-#pragma unroll
-          for (int e = 0; e < 4; ++e)
-            for (int j = 0; j < own; ++j) result[i][j] += mine[e] * v[e][j];
-        }
+        multiply_add<pitch_weights>(result, weights + key, [&](int e, int j) { return v[e][j]; });
       }
     __syncthreads();  // everybody has done with the values
     if (t + 1 < my.tiles) fetch<keys, size, threads>(s.v, my.v, (t + 1) * keys, tokens, my.stride);
