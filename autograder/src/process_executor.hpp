@@ -37,7 +37,7 @@ class process_executor : public executor {
  private:
   using time_point = std::chrono::steady_clock::time_point;
   void start();
-  void stop();  ///< kills the runner and whatever it started
+  void stop();   ///< kills the runner and whatever it started
   bool drain();  ///< false where nothing was printed
   void share(std::size_t bytes);
   void unshare();
