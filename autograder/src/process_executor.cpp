@@ -16,7 +16,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <fstream>
 #include <stdexcept>
 
 #include "channel.hpp"
@@ -67,13 +66,6 @@ class on_one_core {
   pid_t program_;
   cpu_set_t allowed_{};
 };
-
-double waited_by_this_thread() {
-  std::ifstream in("/proc/thread-self/schedstat");
-  double ran = 0, waited = 0;
-  in >> ran >> waited;
-  return 1e-9 * waited;
-}
 
 control& control_of(std::span<std::byte> shared) { return *reinterpret_cast<control*>(shared.data()); }
 

@@ -223,6 +223,13 @@ std::vector<int> children_of(int process) {
   return result;
 }
 
+double waited_by_task(const std::filesystem::path& task) {
+  std::ifstream in(task / "schedstat");
+  double ran = 0, waited = 0;
+  in >> ran >> waited;
+  return 1e-9 * waited;
+}
+
 }  // namespace
 
 const std::string& sandbox_obstacle() {
@@ -298,14 +305,12 @@ std::size_t memory_of_tree(int process) {
 double waited_by(int process) {
   double longest = 0;
   std::error_code gone;
-  for (const auto& task : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), gone)) {
-    std::ifstream in(task.path() / "schedstat");
-    double ran = 0, waited = 0;
-    in >> ran >> waited;
-    longest = std::max(longest, waited);
-  }
-  return 1e-9 * longest;
+  for (const auto& task : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), gone))
+    longest = std::max(longest, waited_by_task(task.path()));
+  return longest;
 }
+
+double waited_by_this_thread() { return waited_by_task("/proc/thread-self"); }
 
 bool freeze(int process) {
   if (kill(process, SIGSTOP) != 0) return false;

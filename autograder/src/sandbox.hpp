@@ -60,6 +60,8 @@ std::size_t memory_of_tree(int process);
 
 /// Seconds that a thread of the process was ready to run and did not, by the kernel's account; of all, the longest.
 double waited_by(int process);
+/// The same of the thread that asks.
+double waited_by_this_thread();
 
 /// Stops every thread of the process, and waits until all have stopped. False where it is gone.
 bool freeze(int process);
