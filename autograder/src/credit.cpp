@@ -41,7 +41,7 @@ std::optional<rung> next_step(double ratio, const std::vector<rung>& rungs) {
   const double reached = credit(ratio, rungs);
   if (rungs.empty() || reached >= rungs.back().share) return {};
   // Below the first rung, what the first rung earns; there the curve may begin above a step or two.
-  const double share = std::max(reached, std::floor(steps * rungs.front().share) / steps - 1.0 / steps) + 1.0 / steps;
+  const double share = std::max(reached + 1.0 / steps, std::floor(steps * rungs.front().share) / steps);
   return rung{ratio_at(share, rungs), share};
 }
 
