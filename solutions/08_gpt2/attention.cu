@@ -5,8 +5,6 @@
 
 #include <cuda_pipeline_primitives.h>
 
-#include <cstdint>
-
 #include "lab/device.hpp"
 
 namespace lab08 {
@@ -117,12 +115,6 @@ __device__ void load_matrices(std::uint32_t (&out)[4], const bf16* row) {
                  : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
                  : "r"(address));
 #endif
-}
-
-/// The bits of two, the first in the lower half.
-__device__ std::uint32_t rounded(float low, float high) {
-  const __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
-  return static_cast<std::uint32_t>(__bfloat16_as_ushort(both.y)) << 16 | __bfloat16_as_ushort(both.x);
 }
 
 constexpr int warps_bf16 = 4;

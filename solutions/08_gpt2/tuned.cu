@@ -1,8 +1,6 @@
 // What makes the whole pass fast, beyond the two blocks that are handed in: residual and LayerNorm in one kernel here,
 // attention in one in attention.cu. The rest is in common/gpt2/cuda.cu: bias and GELU in cublasLt's epilogues, and the
 // CUDA graph.
-#include <cstdint>
-
 #include "attention.cuh"
 #include "forward.hpp"
 #include "gpt2/handed_in.hpp"
@@ -36,12 +34,6 @@ __device__ void load(float* values, const bf16* from) {
   } else {
     values[0] = __bfloat162float(*from);
   }
-}
-
-/// The bits of two, the first in the lower half.
-__device__ std::uint32_t rounded(float low, float high) {
-  const std::uint32_t l = __bfloat16_as_ushort(__float2bfloat16(low)), h = __bfloat16_as_ushort(__float2bfloat16(high));
-  return h << 16 | l;
 }
 
 template <int width>
