@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Does the same submission get the same grade every time? Grades each one again and again, with other inputs each time,
-# and prints how often it came to which points and verdicts; with --hog a loop keeps a core busy meanwhile. Exits
-# with 1 where a submission got more than one grade.
+# and prints how often it came to which points and verdicts; with --hog a loop keeps a core busy meanwhile, on and off,
+# as neighbours do: what is steady is easily divided out. Exits with 1 where a submission got more than one grade.
 # usage: repeat.sh [--hog] [--item ID]... LAB TIMES SUBMISSION...      (build/bin/grader and simcc must be built)
 # A submission is a folder, graded officially (with --item only these items), or one of the course's: solution, student,
 # wrong-...
@@ -10,14 +10,17 @@ hog=
 trap '[[ -z $hog ]] || kill "$hog"' EXIT
 if [[ ${1:-} == --hog ]]; then
   shift
-  (while :; do :; done) & hog=$!
+  (while :; do
+    timeout "0.$((RANDOM % 9 + 1))" bash -c 'while :; do :; done' || true
+    sleep "0.$((RANDOM % 9 + 1))"
+  done) & hog=$!
 fi
 items=()
 while [[ ${1:-} == --item ]]; do
   items+=(--item "$2")
   shift 2
 done
-(($# >= 3)) || { sed -n '2,7s/^# //p' "$0" >&2; exit 2; }
+(($# >= 3)) || { sed -n '2,8s/^# //p' "$0" >&2; exit 2; }
 lab=$1 times=$2
 shift 2
 grader=$(cd "$(dirname "$0")/../.." && pwd)/build/bin/grader
