@@ -1,4 +1,4 @@
-# Checks of the sources themselves: `ctest -R format`, and `cmake --build build --target tidy`.
+# Checks of the sources themselves: `ctest -R "format|without_nvcc"`, and `cmake --build build --target tidy`.
 
 file(GLOB_RECURSE own_sources CONFIGURE_DEPENDS autograder/*.[ch]pp common/*.[ch]pp common/*.h common/*.cu labs/*.[ch]pp
      labs/*.cu solutions/*.cpp solutions/*.cu)
@@ -19,3 +19,8 @@ if(RUN_CLANG_TIDY)
   add_custom_target(tidy COMMAND ${RUN_CLANG_TIDY} -quiet -p ${PROJECT_BINARY_DIR} "(autograder|common)/.*\\.cpp$"
                     COMMENT "clang-tidy; the settings are in .clang-tidy" VERBATIM)
 endif()
+
+# Most machines that students have; this one may be another.
+add_test(NAME without_nvcc COMMAND ${CMAKE_COMMAND} -S ${PROJECT_SOURCE_DIR} -B ${PROJECT_BINARY_DIR}/without_nvcc -G ${CMAKE_GENERATOR}
+                                   -DCMAKE_CUDA_COMPILER=CMAKE_CUDA_COMPILER-NOTFOUND)
+set_tests_properties(without_nvcc PROPERTIES LABELS course PASS_REGULAR_EXPRESSION "No nvcc.*Build files have been written")
