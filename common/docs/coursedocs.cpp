@@ -461,8 +461,11 @@ std::string deck(const fs::path& source, const fs::path& file) {
       words >> from >> marker;
       const std::string code = marked_code(source / from, marker);
       const auto lines = std::count(code.begin(), code.end(), '\n');
-      // The theme has a smaller print for longer code.
-      if (lines > 16) out += fmt::format("<!-- _class: {} -->\n", lines > 24 ? "longer" : "long");
+      if (lines > 24)
+        throw std::runtime_error(
+            fmt::format("{}: {} lines of code at [{}]; more than 24 are too small to read: mark two pieces",
+                        (source / from).string(), lines, marker));
+      if (lines > 16) out += "<!-- _class: long -->\n";  // the theme has a smaller print for it
       out += "```cpp\n" + code + "```\n";
     } catch (const std::exception& error) {
       throw std::runtime_error(fmt::format("{}:{}: {}", file.string(), number, error.what()));

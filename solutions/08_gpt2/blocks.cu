@@ -52,7 +52,7 @@ __device__ void store(float* to, const float* values) {
     *to = values[0];
 }
 
-//! [layer_norm]
+//! [layer_norm_sums]
 template <int width, int kept, int warps>
 __global__ void layer_norm_kernel(float* out,           // (rows, channels)
                                   const float* in,      // (rows, channels)
@@ -73,6 +73,8 @@ __global__ void layer_norm_kernel(float* out,           // (rows, channels)
     for (int i = 0; i < width; ++i) sum += x[k + i];
   }
   const float mean = reduced<warps>(sum, partial[0], plus{}) / channels;
+//! [layer_norm_sums]
+//! [layer_norm_stores]
 #pragma unroll
   for (int k = 0; k < kept; k += width) {
     if (k * lanes + width * lane >= channels) continue;
@@ -90,9 +92,8 @@ __global__ void layer_norm_kernel(float* out,           // (rows, channels)
     store<width>(out + start + c, x + k);
   }
 }
-//! [layer_norm]
+//! [layer_norm_stores]
 
-//! [causal_softmax]
 template <int width, int kept, int warps>
 __global__ void causal_softmax_kernel(float* out,           // (rows, tokens)
                                       const float* scores,  // (rows, tokens)
@@ -102,6 +103,7 @@ __global__ void causal_softmax_kernel(float* out,           // (rows, tokens)
   const int row = blockIdx.x * (warps_in_block / warps) + threadIdx.x / lanes;
   if (row >= rows) return;
   const std::size_t start = static_cast<std::size_t>(row) * tokens;
+  //! [softmax_loads]
   const int last = row % tokens;             // the last column that counts
   const float factor = scale * 1.44269504f;  // exp(x) = 2^(x log2(e))
   float x[kept], largest = -INFINITY, sum = 0.0f;
@@ -118,6 +120,8 @@ __global__ void causal_softmax_kernel(float* out,           // (rows, tokens)
     for (int i = 0; i < width; ++i) largest = fmaxf(largest, x[k + i]);
   }
   largest = reduced<warps>(largest, partial[0], larger{}) * factor;
+  //! [softmax_loads]
+  //! [softmax_stores]
   for (float& value : x) sum += value = exp2f(value * factor - largest);
   const float share = 1.0f / reduced<warps>(sum, partial[1], plus{});
 #pragma unroll
@@ -127,7 +131,7 @@ __global__ void causal_softmax_kernel(float* out,           // (rows, tokens)
     if (c < tokens) store<width>(out + start + c, x + k);
   }
 }
-//! [causal_softmax]
+//! [softmax_stores]
 
 }  // namespace
 
