@@ -18,6 +18,7 @@ using nlohmann::json;
 
 struct bar {
   std::string lab, what, ceiling;  ///< ceiling: "" where other cases or nothing is the rival
+  std::string pass;                ///< of GPT-2; then the ceiling is another program
   std::vector<std::string> cases, rivals, metrics;
   double bound = 0;
   bool at_least = true;
@@ -33,7 +34,7 @@ std::vector<std::string> one_or_more(const toml_reader& in, std::string_view key
 }
 
 bar bar_of(const toml_reader& in, const fs::path& source) {
-  in.allow({"lab", "what", "case", "of", "metric", "least", "most", "moonshot"});
+  in.allow({"lab", "what", "case", "of", "metric", "pass", "least", "most", "moonshot"});
   bar result;
   const lab_folder lab = find_lab(source, in.text("lab"));
   result.lab = lab.number;
@@ -44,10 +45,16 @@ bar bar_of(const toml_reader& in, const fs::path& source) {
   else if (in.has("of"))
     result.ceiling = in.text("of");
   result.metrics = one_or_more(in, "metric");
+  if (in.has("pass")) result.pass = in.text("pass");
   if (in.has("least") == in.has("most")) in.fail("a bar has either 'least' or 'most'");
   result.at_least = in.has("least");
   result.bound = in.number(result.at_least ? "least" : "most");
   result.moonshot = in.maybe_number("moonshot");
+  if (!result.pass.empty()) {
+    if (in.has("case") || in.has("metric") || !result.rivals.empty())
+      in.fail("the time of a pass stands alone, or against one other program's: no 'case', no 'metric'");
+    return result;
+  }
   if (result.cases.empty() || (!result.ceiling.empty() && (result.cases.size() != 1 || !result.metrics.empty())))
     in.fail_at(in.line_of("case"), "a ceiling is timed beside one case; name that");
   if (result.metrics.empty() && result.ceiling.empty() && result.rivals.empty())
@@ -130,6 +137,24 @@ std::optional<figure> against_peak(const json& result, const json& ceilings, con
                 fmt::format("{:.4g} TFLOP/s: {} × 128 lanes × 2 × {}", peak * 1e-12, multiprocessors, clock)};
 }
 
+/// A whole forward pass of GPT-2, against another program's in the same run, or in ms.
+std::optional<figure> of_pass(const json& gpt2, const bar& b) {
+  if (gpt2.is_null() || !gpt2.at("times").contains(b.pass)) return {};
+  const json& times = gpt2.at("times").at(b.pass);
+  if (!times.contains("ours, graph")) return {};
+  const auto ours = [&](const char* which) { return times.at("ours, graph").at(which).get<double>(); };
+  const double median = ours("median_ms"), p10 = ours("p10_ms"), p90 = ours("p90_ms");
+  if (b.ceiling.empty())
+    return figure{median, fmt::format("{} ms ({} to {})", three_digits(median), three_digits(p10), three_digits(p90)),
+                  ""};
+  if (!times.contains(b.ceiling)) return {};
+  const double other = times.at(b.ceiling).at("median_ms");
+  return figure{
+      other / median,
+      fmt::format("{} ({} to {})", three_digits(other / median), three_digits(other / p90), three_digits(other / p10)),
+      fmt::format("{}: {}", b.ceiling, seconds_text(1e-3 * other))};
+}
+
 std::optional<figure> figure_of(const json& result, const json& ceilings, const bar& b) {
   if (b.ceiling == "fp32_peak") return against_peak(result, ceilings, b);
   if (!b.ceiling.empty()) return against_ceiling(result, b);
@@ -176,7 +201,7 @@ std::string board_of(const fs::path& folder, const fs::path& source, const std::
     if (result.is_discarded()) throw input_error(file.string() + ": no JSON; measure it again or take it away");
     return result;
   };
-  const json ceilings = read("ceilings.json");
+  const json ceilings = read("ceilings.json"), gpt2 = read("gpt2.json");
   std::string runs, board;
   const auto lab_results = [&] {
     std::map<std::string, json> all;
@@ -198,8 +223,9 @@ std::string board_of(const fs::path& folder, const fs::path& source, const std::
   }();
   for (const bar& b : bars) {
     const auto result = lab_results.find(b.lab);
-    const std::optional<figure> got =
-        result == lab_results.end() ? std::nullopt : figure_of(result->second, ceilings, b);
+    const std::optional<figure> got = !b.pass.empty()               ? of_pass(gpt2, b)
+                                      : result == lab_results.end() ? std::nullopt
+                                                                    : figure_of(result->second, ceilings, b);
     board += fmt::format("| {} | {} | {} | {} | {} | {} |\n", b.lab, b.what, got ? got->text : "not measured",
                          got ? got->rival : "", bound_text(b, b.bound, got),
                          b.moonshot ? bound_text(b, *b.moonshot, got) : "");

@@ -46,6 +46,8 @@ class scoreboard_test : public testing::Test {
                       "ceiling_seconds": {"median": 1e-3}, "ratio_to_copy": {"median": 0.5, "p10": 0.4, "p90": 0.6}},
                      {"case": "g/2", "wrong": "", "bytes": 1, "flops": 1, "call_seconds": {"median": 6e-3},
                       "ceiling_seconds": {"median": 1e-3}, "ratio_to_copy": null}]})");
+    replace_file(source_ / "solutions/results/gpu/gpt2.json", R"({"times": {"fp32, B1 T2": {
+      "ours, graph": {"median_ms": 2, "p10_ms": 1.5, "p90_ms": 3}, "PyTorch": {"median_ms": 5}}}})");
     replace_file(source_ / "solutions/results/gpu/ceilings.json", R"({"device": {"multiprocessors": 2000}})");
   }
   void TearDown() override { fs::remove_all(source_); }
@@ -72,10 +74,19 @@ TEST_F(scoreboard_test, figures_bars_and_aims) {
             "| 91 | w | 0.5000 | 512 TFLOP/s: 2000 × 128 lanes × 2 × 1000 MHz | ≥ 0.4: met |  |");
 }
 
+TEST_F(scoreboard_test, passes_of_gpt2) {
+  EXPECT_EQ(row("pass = \"fp32, B1 T2\"\nof = \"PyTorch\"\nleast = 2"),
+            "| 91 | w | 2.500 (1.667 to 3.333) | PyTorch: 5.000 ms | ≥ 2: met |  |");
+  EXPECT_EQ(row("pass = \"fp32, B1 T2\"\nmost = 2\nmoonshot = 1"),
+            "| 91 | w | 2.000 ms (1.500 to 3.000) |  | ≤ 2: met | ≤ 1: **not met** |");
+}
+
 TEST_F(scoreboard_test, what_was_not_measured_or_was_wrong_has_no_figure) {
   const std::string nothing = "| 91 | w | not measured |  | ≥ 1 |  |";
   EXPECT_EQ(row("case = \"f/2\"\nof = \"copy\"\nleast = 1"), nothing);
   EXPECT_EQ(row("case = \"g/2\"\nof = \"copy\"\nleast = 1"), nothing);
+  EXPECT_EQ(row("pass = \"bf16, B1 T2\"\nof = \"PyTorch\"\nleast = 1"), nothing);
+  EXPECT_EQ(row("pass = \"fp32, B1 T2\"\nof = \"JAX\"\nleast = 1"), nothing);
   EXPECT_EQ(row("case = \"f/2\"\nmetric = \"b.sum\"\nleast = 1"), nothing);
 }
 
@@ -91,7 +102,9 @@ TEST_F(scoreboard_test, refuses_what_makes_no_sense) {
   for (const char* bar :
        {"case = \"f/3\"\nof = \"copy\"\nleast = 1", "case = \"f/1\"\nof = [\"f/3\"]\nleast = 1",
         "case = \"f/1\"\nof = \"copy\"", "case = \"f/1\"\nof = \"copy\"\nleast = 1\nmost = 1",
-        "case = \"f/1\"\nleast = 1", "case = [\"f/1\", \"f/2\"]\nof = \"copy\"\nleast = 1", "least = 1\nof = \"copy\""})
+        "case = \"f/1\"\nleast = 1", "case = [\"f/1\", \"f/2\"]\nof = \"copy\"\nleast = 1", "least = 1\nof = \"copy\"",
+        "pass = \"fp32, B1 T2\"\ncase = \"f/1\"\nof = \"copy\"\nleast = 1",
+        "pass = \"fp32, B1 T2\"\nmetric = \"m\"\nleast = 1", "pass = \"fp32, B1 T2\"\nof = [\"g/2\"]\nleast = 1"})
     EXPECT_THROW(row(bar), input_error) << bar;
   replace_file(source_ / "solutions/results/gpu/lab91.json", "{\"lab\": 3}");
   EXPECT_THROW(row("case = \"f/1\"\nof = \"copy\"\nleast = 1"), input_error);
