@@ -113,7 +113,7 @@ roofs processor_roofs() {
   constexpr std::size_t fma_floats = 12 * 16;
   constexpr std::int64_t fma_rounds = 200'000;
   constexpr std::size_t cached_bytes = 128 << 10;
-  constexpr int cached_rounds = 64;
+  constexpr int cached_rounds = 1024;  // a millisecond: meeting the other cores should cost nothing beside it
   const int cores = available_cores();
   const auto last_cache = static_cast<std::size_t>(std::max(0L, sysconf(_SC_LEVEL3_CACHE_SIZE)));
   const std::size_t bytes =
@@ -141,10 +141,11 @@ roofs processor_roofs() {
                                   }));
   r.bytes_per_second.emplace_back(
       "DRAM", rate_of_all_cores(cores, static_cast<double>(bytes), [&](int core) { read(core, bytes); }));
-  r.bytes_per_second.emplace_back("cache",
-                                  rate_of_all_cores(cores, double{cached_bytes} * cached_rounds, [&](int core) {
-                                    for (int i = 0; i < cached_rounds; ++i) read(core, cached_bytes);
-                                  }));
+  const double cache = rate_of_all_cores(cores, double{cached_bytes} * cached_rounds, [&](int core) {
+    for (int i = 0; i < cached_rounds; ++i) read(core, cached_bytes);
+  });
+  // No cache is slower than what it caches; others, on a busy machine, may have made it seem so.
+  r.bytes_per_second.emplace_back("cache", std::max(cache, r.bytes_per_second.back().second));
   return r;
 }
 
