@@ -10,6 +10,7 @@
 #include "hints.hpp"
 #include "process_executor.hpp"
 #include "toml_file.hpp"
+#include "turn.hpp"
 
 namespace grading {
 namespace {
@@ -141,10 +142,12 @@ result grade(const lab_folder& lab, const submission& who, builder& make, const 
   if (options.like && build_failure.empty()) known = taken_over(rules, who, *options.like, *options.like_whose);
   for (const item& i : rules.items) {
     options.progress(fmt::format("{} {}: {}", lab.number, who.id, i.id));
-    if (const auto found = known.find(i.id); found != known.end())
+    if (const auto found = known.find(i.id); found != known.end()) {
       out.items.push_back(found->second);
-    else
+    } else {
+      const turn mine(make.dir(), i.kind == item_kind::throughput ? turn::to::measure : turn::to::work);
       out.items.push_back(build_failure.empty() ? assess(i, on) : not_built(i, build_failure));
+    }
   }
   if (!known.empty())
     out.notes.push_back(fmt::format("{} of {} items are {}'s: their files are the same", known.size(),

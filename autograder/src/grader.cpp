@@ -1,11 +1,16 @@
 // The judge's command line. Links every lab's cases and no submission.
 #include <fmt/format.h>
 #include <malloc.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
+#include <functional>
+#include <thread>
 
 #include "attacks.hpp"
 #include "batch.hpp"
@@ -110,42 +115,95 @@ std::string surprises_of(const result& r, const submission& who) {
   return surprises(r, read_expectation(who.path / "expected.toml"));
 }
 
+/// Null where that submission is not among them.
+const result* result_of(const std::vector<result>& all, const std::string& lab, const std::string& submission) {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const result& r) { return r.lab == lab && r.submission == submission; });
+  return found == all.end() ? nullptr : &*found;
+}
+
 /// The stored result where nothing that decides it has changed since, and no noise decided it.
 std::optional<result> known_result(const std::vector<result>& stored, const lab_folder& lab, const submission& who,
                                    builder& make) {
-  const auto found = std::find_if(stored.begin(), stored.end(), [&](const result& r) {
-    return r.lab == lab.name && r.submission == who.id && !r.graded_from.empty();
-  });
-  if (found == stored.end() || found->graded_from != fingerprint_of(lab, who, make)) return {};
+  const result* found = result_of(stored, lab.name, who.id);
+  if (!found || found->graded_from.empty() || found->graded_from != fingerprint_of(lab, who, make)) return {};
   const bool noisy = std::any_of(found->items.begin(), found->items.end(),
                                  [](const item_result& i) { return i.verdict == verdict::inconclusive; });
   return noisy ? std::nullopt : std::optional(*found);
 }
 
+/// Calls f(0) to f(count - 1) in so many processes, each of which takes the next that nobody took; the results are the
+/// calls' own to leave somewhere. Returns how many said no, or ended with an error, which is printed.
+std::size_t side_by_side(std::size_t processes, std::size_t count, const std::function<bool(std::size_t)>& f) {
+  struct tally {
+    std::atomic<std::size_t> next = 0, fine = 0;
+  };
+  void* shared = mmap(nullptr, sizeof(tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) throw std::runtime_error("cannot get a page of memory");
+  auto& all = *new (shared) tally;
+  std::fflush(nullptr);  // or each process prints what waits here
+  std::vector<pid_t> children;
+  for (std::size_t p = 0; p < std::min(processes, count); ++p) {
+    const pid_t child = fork();
+    if (child < 0) throw std::runtime_error("cannot start a process");
+    if (child > 0) {
+      children.push_back(child);
+      continue;
+    }
+    for (std::size_t i; (i = all.next++) < count;) {
+      try {
+        all.fine += f(i);
+      } catch (const std::exception& error) {
+        fmt::print(stderr, "grader: {}\n", error.what());
+      }
+      std::fflush(nullptr);
+    }
+    std::_Exit(0);
+  }
+  for (const pid_t child : children) waitpid(child, nullptr, 0);
+  const std::size_t fine = all.fine;
+  munmap(shared, sizeof(tally));
+  return count - fine;
+}
+
 int demo(const settings& s) {
   builder make(s.build);
+  // What is counted and timed on a GPU needs it alone.
+  const std::size_t processes =
+      this_machine().contains("gpu") ? 1 : std::clamp(std::thread::hardware_concurrency(), 1u, 4u);
   const std::vector<result> stored = s.again ? std::vector<result>{} : s.store().load();
   std::vector<summary_row> rows;
   bool as_expected = true;
-  int unchanged = 0;
+  std::size_t unchanged = 0;
   for (const lab_folder& lab : s.chosen_labs()) {
     const std::vector<submission> all = submissions_of(s.source, lab);
     make.build_ahead(runners_of(lab, all, make));
-    std::optional<result> solution;  // comes first; the wrong ones share most of its files
-    for (const submission& who : all) {
-      std::optional<result> r = known_result(stored, lab, who, make);
-      if (r) {
-        ++unchanged;
-      } else {
-        grade_options options = s.options();
-        if (solution && who.id != "student") {
-          options.like = &*solution;
-          options.like_whose = &all.front();
-        }
-        r = grade(lab, who, make, options);
-        s.store().merge({*r});  // at once: an interrupted run keeps what it has
+    std::vector<std::size_t> fresh;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (!known_result(stored, lab, all[i], make)) fresh.push_back(i);
+    unchanged += all.size() - fresh.size();
+    std::vector<result> solved;  // by the solution, first of all: the wrong ones share most of its files
+    const auto grade_fresh = [&](std::size_t k) {
+      const submission& who = all[fresh[k]];
+      grade_options options = s.options();
+      if (!solved.empty() && who.id != "student") {
+        options.like = result_of(solved, lab.name, "solution");
+        options.like_whose = &all.front();
       }
-      if (who.id == "solution") solution = r;
+      s.store().merge({grade(lab, who, make, options)});  // at once: an interrupted run keeps what it has
+      return true;
+    };
+    const bool has_solution = all.front().id == "solution";
+    const std::size_t first = has_solution && !fresh.empty() && fresh.front() == 0 ? 1 : 0;
+    if (first == 1) grade_fresh(0);
+    if (has_solution) solved = s.store().load();
+    if (side_by_side(processes, fresh.size() - first, [&](std::size_t k) { return grade_fresh(first + k); }) != 0)
+      return cannot;
+    const std::vector<result> graded = s.store().load();
+    for (const submission& who : all) {
+      const result* r = result_of(graded, lab.name, who.id);
+      if (!r)
+        throw std::runtime_error(fmt::format("lab {}'s {} was graded, and its result is gone", lab.number, who.id));
       rows.push_back({*r, surprises_of(*r, who)});
       as_expected = as_expected && rows.back().surprises.empty();
     }
@@ -171,8 +229,8 @@ int watch_lab(const settings& s) {
 
 /// The last grading of the student's own files.
 result last_of_student(const settings& s, const lab_folder& lab) {
-  for (const result& r : s.store().load())
-    if (r.lab == lab.name && r.submission == "student") return r;
+  const std::vector<result> all = s.store().load();
+  if (const result* r = result_of(all, lab.name, "student")) return *r;
   throw input_error(
       fmt::format("lab {} has not been graded yet, so nobody knows where you are stuck; run ./course lab {}",
                   lab.number, lab.number));
@@ -440,44 +498,16 @@ int attacks(const settings& s) {
   std::vector<std::string> chosen;
   for (const std::string& name : attacks_in(s.source / "autograder" / "attacks"))
     if (s.only.empty() || name.starts_with(s.only)) chosen.push_back(name);
-  // Most of the time goes into compiling: each job is a process with a share of them.
-  const auto jobs = static_cast<std::size_t>(std::max(s.jobs, 1));
-  std::vector<pid_t> children;
-  for (std::size_t job = 0; job < jobs; ++job) {
-    const pid_t child = fork();
-    if (child < 0) throw std::runtime_error("cannot start a process");
-    if (child > 0) {
-      children.push_back(child);
-      continue;
-    }
-    int fallen = 0;
-    try {
-      for (std::size_t i = job; i < chosen.size(); i += jobs) {
-        const attack_outcome got = run_attack(s.source / "autograder" / "attacks" / chosen[i], lab,
-                                              s.source / "solutions" / lab.name, options);
-        fallen += !got.surprises.empty();
-        fmt::print("{:5} {:40} {:5.1f} s\n{}", got.surprises.empty() ? "held" : "NOT", chosen[i], got.seconds,
-                   got.surprises);
-        std::fflush(stdout);
-      }
-    } catch (const std::exception& error) {
-      fmt::print(stderr, "grader: {}\n", error.what());
-      fallen = 100;
-    }
-    std::_Exit(fallen);
-  }
-  bool all_held = !chosen.empty();
-  int fallen = 0;
-  for (const pid_t child : children) {
-    int status = 0;
-    waitpid(child, &status, 0);
-    const int theirs = WIFEXITED(status) ? WEXITSTATUS(status) : 100;
-    fallen += theirs;
-    all_held &= theirs == 0;
-  }
-  fmt::print("{} of {} attacks got the verdict that they must get\n",
-             chosen.size() - std::min<std::size_t>(fallen, chosen.size()), chosen.size());
-  return all_held ? all_well : not_full_marks;
+  // Most of the time goes into compiling.
+  const std::size_t fallen = side_by_side(std::max(s.jobs, 1), chosen.size(), [&](std::size_t i) {
+    const attack_outcome got =
+        run_attack(s.source / "autograder" / "attacks" / chosen[i], lab, s.source / "solutions" / lab.name, options);
+    fmt::print("{:5} {:40} {:5.1f} s\n{}", got.surprises.empty() ? "held" : "NOT", chosen[i], got.seconds,
+               got.surprises);
+    return got.surprises.empty();
+  });
+  fmt::print("{} of {} attacks got the verdict that they must get\n", chosen.size() - fallen, chosen.size());
+  return fallen == 0 && !chosen.empty() ? all_well : not_full_marks;
 }
 
 int report(const settings& s) {

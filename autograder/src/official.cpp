@@ -1,14 +1,11 @@
 // The judge of one submission, from what was handed in to a result.
 #include "official.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <optional>
 
 #include "assess.hpp"
@@ -17,6 +14,7 @@
 #include "process_executor.hpp"
 #include "sandbox.hpp"
 #include "toml_file.hpp"
+#include "turn.hpp"
 
 namespace grading {
 namespace fs = std::filesystem;
@@ -45,34 +43,6 @@ struct staged {
   staged(const staged&) = delete;
   staged& operator=(const staged&) = delete;
   fs::path path;
-};
-
-/// On one machine a measurement has it alone; everything else that graders do goes on side by side. Who waits to
-/// measure holds the door, so that others cannot keep coming in before it.
-class turn {
- public:
-  enum class to { work, measure };
-  turn(const fs::path& folder, to what) : door_(folder / "measuring.door"), room_(folder / "measuring.lock") {
-    door_.lock(LOCK_EX);
-    room_.lock(what == to::measure ? LOCK_EX : LOCK_SH);
-    if (what == to::work) door_.lock(LOCK_UN);
-  }
-
- private:
-  struct file {
-    explicit file(const fs::path& path) : fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
-      if (fd < 0) throw std::runtime_error("cannot open " + path.string());
-    }
-    ~file() { close(fd); }
-    file(const file&) = delete;  // owns the descriptor
-    file& operator=(const file&) = delete;
-    void lock(int how) const {
-      while (flock(fd, how) != 0 && errno == EINTR) {
-      }
-    }
-    int fd;
-  };
-  file door_, room_;
 };
 
 /// Oddities that a person should look at.
@@ -137,7 +107,7 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
     out.outcome = "refused";
   } else {
     options.progress("building");
-    const turn mine(common, turn::to::work);
+    const turn mine(options.build, turn::to::work);
     std::map<std::string, std::string> sources;
     for (const std::string& name : rules.handin) {
       const auto handed = in.files.find(name);
@@ -178,7 +148,7 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
     if (!options.items.empty() && !options.items.contains(i.id)) continue;
     options.progress(i.id);
     const bool timed = i.kind == item_kind::throughput && failure.empty();
-    const turn mine(common, timed ? turn::to::measure : turn::to::work);
+    const turn mine(options.build, timed ? turn::to::measure : turn::to::work);
     // What nobody's submission could get here counts for nobody.
     const bool beyond_this_machine = i.timed_on_gpu() && !options.device;
     out.items.push_back(failure.empty() || beyond_this_machine ? assess(i, on) : not_built(i, failure));

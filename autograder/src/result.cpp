@@ -12,6 +12,7 @@
 
 #include "lab/environment.hpp"
 #include "toml_file.hpp"
+#include "turn.hpp"
 
 namespace grading {
 namespace {
@@ -85,6 +86,8 @@ std::vector<result> result_store::load() const {
 }
 
 void result_store::merge(const std::vector<result>& fresh) const {
+  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path());
+  const file_lock alone(file.string() + ".lock", LOCK_EX);
   std::vector<json> all = stored(file);
   for (const result& r : fresh) {
     json added = json::parse(to_json(r));

@@ -101,7 +101,7 @@ struct result_store {
 
   std::vector<result> load() const;  ///< empty where there is no file; results that cannot be read are left out
   /// Replaces the results of the same lab and submission, keeps all others, and writes by rename: a killed run loses
-  /// nothing. Throws std::runtime_error where the file cannot be written.
+  /// nothing, nor do several at once. Throws std::runtime_error where the file cannot be written.
   void merge(const std::vector<result>& fresh) const;
 };
 

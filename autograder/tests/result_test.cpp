@@ -2,6 +2,8 @@
 #include "result.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -109,7 +111,8 @@ TEST_F(Store, KeepsWhatItCannotRead) {
   std::ofstream(store.file) << "not JSON";
   store.merge({graded("student")});
   EXPECT_EQ(store.load().size(), 1u);
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1) << "no temporary file is left";
+  for (const fs::directory_entry& left : fs::directory_iterator(folder))
+    EXPECT_NE(left.path().extension(), ".tmp") << "a temporary file is left";
 }
 
 struct Expected : Store {
@@ -215,6 +218,17 @@ TEST_F(Store, AWrongSubmissionStandsOnTheSolution) {
   EXPECT_EQ(all[2].id, "wrong-slow");
   EXPECT_EQ(all[2].file("predictions.toml"), solution / "predictions.toml");
   EXPECT_EQ(all[2].file("a.cu"), solution / "wrong" / "slow" / "a.cu");
+}
+
+TEST_F(Store, LosesNothingWhenSeveralWriteAtOnce) {
+  constexpr int processes = 4, each = 10;
+  for (int p = 0; p < processes; ++p)
+    if (fork() == 0) {
+      for (int i = 0; i < each; ++i) store.merge({graded("wrong-" + std::to_string(p) + "." + std::to_string(i))});
+      _exit(0);
+    }
+  for (int p = 0; p < processes; ++p) wait(nullptr);
+  EXPECT_EQ(store.load().size(), std::size_t{processes * each});
 }
 
 }  // namespace

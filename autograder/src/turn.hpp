@@ -1,0 +1,51 @@
+// Locks between processes: who may write a file, and who may measure on this machine.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <stdexcept>
+
+namespace grading {
+
+/// A lock by way of a file, which need not be there; it ends with the object, or with the process.
+class file_lock {
+ public:
+  /// Waits until it has the lock: LOCK_SH with others, LOCK_EX alone. Throws std::runtime_error where the file cannot
+  /// be opened.
+  file_lock(const std::filesystem::path& path, int how) : fd_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
+    if (fd_ < 0) throw std::runtime_error("cannot open " + path.string());
+    while (flock(fd_, how) != 0 && errno == EINTR) {
+    }
+  }
+  ~file_lock() {
+    if (fd_ >= 0) close(fd_);
+  }
+  file_lock(file_lock&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
+  file_lock& operator=(file_lock&&) = delete;  // owns the descriptor
+  void give_back() { flock(fd_, LOCK_UN); }
+
+ private:
+  int fd_;
+};
+
+/// On one machine a measurement has it alone; everything else that graders do goes on side by side. Who waits to
+/// measure holds the door, so that others cannot keep coming in before it.
+class turn {
+ public:
+  enum class to { work, measure };
+  /// `build` is the build directory, which all graders of a course share.
+  turn(const std::filesystem::path& build, to what)
+      : door_(build / "measuring.door", LOCK_EX),
+        room_(build / "measuring.lock", what == to::measure ? LOCK_EX : LOCK_SH) {
+    if (what == to::work) door_.give_back();
+  }
+
+ private:
+  file_lock door_, room_;
+};
+
+}  // namespace grading
