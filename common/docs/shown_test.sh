@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Every ./course command that a guide or handout shows is run by a test. The list below says by which; a command that is not in
-# it fails. `here` is this one, in a copy of what the command touches, with 03 for NN and the file named behind it; a command for
-# a GPU has the test of the same one on the simulated device. Where no sandbox is to be had, nothing is graded here.
+# Every command that a guide or handout shows is run by a test. The list below says by which; a command that is not in it fails.
+# `here` is this one, in a copy of what a ./course command touches, with 03 for NN and the file named behind it; `there` is this
+# one, too, in the build itself; `gpu` is run by nobody who has none. A ./course command for a GPU has the test of the same one
+# on the simulated device. Where no sandbox is to be had, nothing is graded here.
 # usage: shown_test.sh SOURCE BUILD GRADER SIMCC
 set -euo pipefail
 source=$1 build=$2 grader=$3 simcc=$4
@@ -38,6 +39,23 @@ profile common/tests/programs/profile_demo.cu --backend cuda --output build/prof
 docs                                                    docs.site
 slides                                                  docs.slides
 test                                                    .ci/run
+ctest --test-dir build -L labNN                         there
+ctest --test-dir build -L lab09                         lab00.expected
+ctest --test-dir build -R lab09                         lab00.expected
+ctest --test-dir build -L docs                          docs.links
+ctest --test-dir build -L profiler --output-on-failure  profile
+cmake --build build --target lab02.student.sim.experiment && build/bin/lab02.student.sim.experiment   there
+cmake --build build --target lab07.student.sim.bench    there
+build/bin/lab07.student.sim.bench --benchmark_filter=narrow_gemm/384   there
+build/bin/gpt2.sim --help                               there
+build/bin/grader check                                  rubrics
+build/bin/grader check --write                          rubrics
+build/bin/grader attacks                                attacks
+build/bin/grader gradescope-zip NN                      gradescope
+cmake --build build --target tidy                       .github/workflows/ci.yml
+cmake --build build --target gpt2.cuda                  gpu
+build/bin/gpt2.cuda                                     gpu
+cmake --preset default && cmake --build build --target profile_device_test.cuda profile_gpu_test nvtx_test   gpu
 '
 declare -A how
 while read -r line; do
@@ -72,13 +90,14 @@ bad=0 sandbox=yes whole=yes
 complain() { echo "$*"; bad=1; }
 cd "$source"
 mapfile -t pages < <(find . \( -name 'build*' -o -name '.*' ! -name . -o -path ./autograder/template -o -path ./slides \) -prune -o -name '*.md' -print | sort)
-shown=$(grep -ohE '\./course [a-z][^`|#]*' "${pages[@]}" | sed -E 's|^\./course ||; s/ +$//; s/\b0[0-9]\b/NN/' | sort -u)
+shown=$(grep -ohE '\./course [a-z][^`|#]*|(ctest|cmake) --?[a-z][^`|#]*|(^|[^& ] *)build/bin/[a-z][^`|#]*' "${pages[@]}" |
+  sed -E 's|^\./course ||; s/^[^a-z]+//; s/[ \\]+$//; s/\b0[0-9]\b/NN/; s/lab0[0-8]$/labNN/' | sort -u)
 tests=$(ctest --test-dir "$build" -N)
 cd "$place"
 # In the order of the list: what is graded first is reported then.
 while read -r line; do
   command=${line%%  *}
-  [[ -n $command ]] && grep -qxF -- "$command" <<<"$shown" || { [[ -z $command ]] || complain "./course $command: no page shows it any longer"; continue; }
+  [[ -n $command ]] && grep -qxF -- "$command" <<<"$shown" || { [[ -z $command ]] || complain "$command: no page shows it any longer"; continue; }
   case ${how[$command]} in
     here*)
       if [[ $command =~ ^(grade|report|export) && $sandbox == no ]]; then echo "./course $command: left out, no sandbox here"; continue; fi
@@ -91,13 +110,24 @@ while read -r line; do
       ((status == 0)) || { cat log; complain "./course $typed: ended with $status"; }
       [[ $command != doctor ]] || grep -q '^ok *sandbox' log || sandbox=no
       echo "./course $typed: $((($(date +%s%N) - start) / 1000000)) ms" ;;
+    there)
+      [[ $whole == yes ]] || continue
+      typed=${command/NN/03} status=0
+      (cd "$source" && eval "$typed") >log 2>&1 </dev/null || status=$?
+      # A lab that is not solved fails its tests; all of them have run, and nothing crashed.
+      if [[ $typed == ctest* && $status == 8 ]] && ! grep -qE 'Not Run|Exception|SEGFAULT|Timeout|No tests' log; then status=0; fi
+      ((status == 0)) || { tail -n 40 log; complain "$typed: ended with $status"; } ;;
+    gpu) ;;
     help) ./course $command --help >log || complain "./course $command --help: ended with $?" ;;
-    .*) grep -qF "./course $command" "$source/${how[$command]}" || complain "./course $command: ${how[$command]} does not run it" ;;
-    *) [[ $whole == no ]] || grep -qE ": ${how[$command]//./\\.}$" <<<"$tests" || complain "./course $command: there is no test ${how[$command]}" ;;
+    .*)
+      typed="./course $command"
+      [[ $command != cmake* ]] || typed=$command
+      grep -qF "$typed" "$source/${how[$command]}" || complain "$typed: ${how[$command]} does not run it" ;;
+    *) [[ $whole == no ]] || grep -qE ": ${how[$command]//./\\.}$" <<<"$tests" || complain "$command: there is no test ${how[$command]}" ;;
   esac
 done <<<"$list"
 while read -r command; do
-  [[ -n ${how[$command]:-} ]] || complain "./course $command: no test runs it; see the list in common/docs/shown_test.sh"
+  [[ -n ${how[$command]:-} ]] || complain "$command: no test runs it; see the list in common/docs/shown_test.sh"
 done <<<"$shown"
 made=(build/run/program labs/09_low_precision/rubric.toml)
 [[ $sandbox == no ]] || made+=(grades.sqlite build/report/class/index.html results.json canvas.csv)
