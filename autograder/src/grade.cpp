@@ -121,6 +121,13 @@ result grade(const lab_folder& lab, const submission& who, builder& make, const 
   bench on;
   on.rules = &rules;
   on.predictions = who.file("predictions.toml");
+  const auto handed_in = [&] {
+    std::map<std::filesystem::path, std::string> texts;
+    for (const std::string& name : rules.handin)
+      if (std::filesystem::exists(who.file(name))) texts[who.file(name)] = text_of(who.file(name));
+    return texts;
+  };
+  const auto before = handed_in();
   std::string build_failure;
   const auto add = [&](const std::string& backend, std::chrono::seconds limit) {
     const std::string target = target_of(lab, who, backend);
@@ -135,6 +142,13 @@ result grade(const lab_folder& lab, const submission& who, builder& make, const 
   add("sim", options.sim_limit);
   on.without_cuda = cuda_obstacle(target_of(lab, who, "cuda"), make);
   if (on.without_cuda.empty()) add("cuda", options.cuda_limit);
+  // A file that was saved while it was compiled is older than its object, which would never be made again.
+  for (const auto& [file, text] : handed_in())
+    if (const auto then = before.find(file); then == before.end() || then->second != text) {
+      std::filesystem::last_write_time(file, std::filesystem::file_time_type::clock::now());
+      out.outcome = "saved_again";
+    }
+  if (out.outcome == "saved_again") return grade(lab, who, make, options);
 
   on.staff = std::make_unique<process_executor>(make.program("staff_runner"),
                                                 limits{options.sim_limit, std::size_t{6} << 30, true});
