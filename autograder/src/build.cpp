@@ -10,6 +10,7 @@
 
 #include "command.hpp"
 #include "toml_file.hpp"
+#include "turn.hpp"
 
 namespace grading {
 
@@ -26,6 +27,11 @@ bool builder::has_target(const std::string& target) {
   return targets_.contains(target);
 }
 
+int builder::run_alone(const std::string& command) const {
+  const file_lock alone(dir_ / "building.lock", LOCK_EX);
+  return run_command(command);
+}
+
 build_outcome builder::build(const std::string& target) {
   const std::filesystem::path log = dir_ / "logs" / (target + ".log");
   std::filesystem::create_directories(log.parent_path());
@@ -33,7 +39,7 @@ build_outcome builder::build(const std::string& target) {
   const std::string command =
       fmt::format("cmake --build {} --target {} --parallel {}", quoted(dir_.string()), quoted(target), jobs);
   if (!quiet) fmt::print("{}\n", command);
-  const int code = run_command(fmt::format("{} > {} 2>&1", command, quoted(log.string())));
+  const int code = run_alone(fmt::format("{} > {} 2>&1", command, quoted(log.string())));
   if (code == 0) return {true, {}};
   return {false, first_errors(text_of(log)) + "\nall of it: " + log.string()};
 }
@@ -45,7 +51,7 @@ void builder::build_ahead(const std::vector<std::string>& targets) {
   std::filesystem::create_directories(log.parent_path());
   fmt::print("building {} programs\n", targets.size());
   std::fflush(stdout);
-  run_command(
+  run_alone(
       fmt::format("cmake --build {} --target{} -- -k 0 > {} 2>&1", quoted(dir_.string()), names, quoted(log.string())));
 }
 

@@ -30,6 +30,9 @@ class builder {
   void build_ahead(const std::vector<std::string>& targets);
 
  private:
+  /// Two builds of one folder at once get in each other's way. Returns the exit status.
+  int run_alone(const std::string& command) const;
+
   std::filesystem::path dir_;
   std::set<std::string> targets_;  ///< empty until first asked for
 };

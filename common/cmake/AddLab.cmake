@@ -230,7 +230,7 @@ endfunction()
 
 # What `ctest -L lab03` runs: a build, then the student's programs, one test for each backend and kind.
 function(_lab_tests lab dir backends root)
-  add_test(NAME ${lab}.build COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target ${lab})
+  add_test(NAME ${lab}.build COMMAND flock ${PROJECT_BINARY_DIR}/building.lock ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target ${lab})
   set_tests_properties(${lab}.build PROPERTIES LABELS "${lab}" FIXTURES_SETUP ${lab}.built)
   foreach(kind IN ITEMS Correctness Counters Predictions Throughput)
     string(TOLOWER ${kind} lower)
