@@ -8,6 +8,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "html.hpp"
@@ -204,7 +205,9 @@ files canvas(const std::vector<result>& results, const export_options& options) 
   std::vector<std::size_t> kept;
   for (const char* name : {"Student", "ID", "SIS User ID", "SIS Login ID", "Section"})
     if (column_of(name) < header.size()) kept.push_back(column_of(name));
-  std::string text;
+  std::string text, without;
+  std::set<std::string> left;  // graded, and not in the gradebook yet
+  for (const result& r : results) left.insert(r.submission);
   const auto row = [&](const std::vector<std::string>& fields, const std::string& value) {
     std::vector<std::string> out;
     for (const std::size_t i : kept) out.push_back(i < fields.size() ? fields[i] : "");
@@ -219,15 +222,22 @@ files canvas(const std::vector<result>& results, const export_options& options) 
       row(fields, std::to_string(options.total));
       continue;
     }
-    for (const result& r : results) {
-      const bool theirs = std::any_of(kept.begin() + 1, kept.end(), [&](std::size_t i) {
+    const auto theirs = std::find_if(results.begin(), results.end(), [&](const result& r) {
+      return std::any_of(kept.begin() + 1, kept.end(), [&](std::size_t i) {
         return i < fields.size() && header[i] != "Section" && !fields[i].empty() && fields[i] == r.submission;
       });
-      if (!theirs) continue;
-      row(fields, points_text(r.score()));
-      break;
+    });
+    if (theirs == results.end()) {
+      without += (without.empty() ? "" : "; ") + plain(fields[0]);
+      continue;
     }
+    row(fields, points_text(theirs->score()));
+    left.erase(theirs->submission);
   }
+  if (!without.empty()) options.remark("in the gradebook, without a result: " + without);
+  if (!left.empty())
+    options.remark(
+        fmt::format("graded, and not in the gradebook: {}", plain(fmt::format("{}", fmt::join(left, "; ")))));
   return {{"canvas.csv", text}};
 }
 
@@ -242,6 +252,19 @@ files exported(const std::string& format, const std::vector<result>& all, const 
   std::vector<result> results;
   for (const result& r : all)
     if (r.outcome != "infra_error") results.push_back(r);
+  std::set<std::string> labs;
+  double least = options.total;
+  for (const result& r : results) {
+    labs.insert(r.lab.substr(0, 2));
+    least = std::min(least, r.out_of());
+  }
+  const bool names_the_lab = format == "junit" || format == "csv" || format == "nbgrader";
+  if (labs.size() > 1 && !names_the_lab)
+    throw input_error(fmt::format("these are results of labs {}; say which with --lab", fmt::join(labs, ", ")));
+  if (least < options.total)
+    options.remark(
+        fmt::format("some items could not be assessed where this was graded: scores are of {} points, not {}",
+                    points_text(least), options.total));
   if (format == "gradescope") return gradescope(results);
   if (format == "classroom50") return classroom50(results);
   if (format == "junit") return junit(results);

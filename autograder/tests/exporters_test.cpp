@@ -74,6 +74,25 @@ TEST_P(Export, IsTheGoldenFile) {
 INSTANTIATE_TEST_SUITE_P(All, Export,
                          testing::Values("gradescope", "classroom50", "junit", "canvas", "csv", "nbgrader"));
 
+TEST(Exporters, OneLabAtATimeWhereAFormatHasAPlaceForOne) {
+  std::vector<result> two = class_of_three();
+  two[1].lab = "04_fusion";
+  for (const char* format : {"gradescope", "classroom50", "canvas"})
+    EXPECT_THROW(exported(format, two, canvas_options()), input_error) << format;
+  for (const char* format : {"junit", "csv", "nbgrader"}) EXPECT_NO_THROW(exported(format, two)) << format;
+}
+
+TEST(Exporters, SaysWhoIsMissingAndWhatCouldNotBeAssessed) {
+  export_options options = canvas_options();
+  std::string said;
+  options.remark = [&said](const std::string& what) { said += what + "\n"; };
+  exported("canvas", class_of_three(), options);
+  EXPECT_EQ(said,
+            "some items could not be assessed where this was graded: scores are of 85 points, not 100\n"
+            "in the gradebook, without a result: Doe, Dan\n"
+            "graded, and not in the gradebook: =HYPERLINK(\"x\")\n");
+}
+
 TEST(Exporters, AFailingMachineIsNoGrade) {
   for (const std::string& format : export_formats())
     for (const auto& [name, text] : exported(format, class_of_three(), canvas_options()))
