@@ -32,7 +32,7 @@ std::string head(const std::string& title) {
       "content=\"width=device-width, initial-scale=1\"><title>{}</title><style>{}"
       ".bars {{ display: grid; grid-template-columns: repeat(10, 1fr); gap: .25rem; align-items: end; height: 9rem; }}"
       ".bars div {{ background: var(--mark); min-height: 1px; }} .labels {{ display: grid; grid-template-columns: "
-      "repeat(10, 1fr); gap: .25rem; text-align: center; }} .hard .row {{ grid-template-columns: 1fr 12rem 6rem; }} "
+      "repeat(10, 1fr); gap: .25rem; text-align: center; }} .hard .row {{ grid-template-columns: 1fr 12rem 9rem; }} "
       "input {{ font: inherit; padding: .25rem .5rem; }}</style></head>",
       escaped(title), style_sheet());
 }
@@ -83,8 +83,8 @@ std::string hardest(const group& all) {
   for (const auto& [id, t] : sorted)
     rows += fmt::format(
         "<div class=\"row\"><span>{}<br><code class=\"soft\">{}</code></span><span class=\"bar\"><i "
-        "style=\"width:{:.1f}%\"></i></span><span class=\"num\">{} of {} full</span></div>",
-        escaped(t.title), escaped(id), 100 * t.points / t.of, t.full, t.count);
+        "style=\"width:{:.1f}%\"></i></span><span class=\"num\">{:.0f} % of points; {} of {} full</span></div>",
+        escaped(t.title), escaped(id), 100 * t.points / t.of, 100 * t.points / t.of, t.full, t.count);
   return "<div class=\"card hard\">" + rows + "</div>";
 }
 
@@ -138,8 +138,7 @@ std::string class_page(const std::vector<result>& results) {
       seconds += r->seconds;
     }
     out += fmt::format(
-        "<h2>Lab {}: {}</h2><p class=\"soft\">{} submissions; median {} points; {:.0f} minutes of machine "
-        "time</p>",
+        "<h2>Lab {}: {}</h2><p class=\"soft\">{} submissions; median {} points; machine time: {:.1f} minutes</p>",
         escaped(lab.substr(0, 2)), escaped(all.front()->lab_title), all.size(), points_text(lab::median(scores)),
         seconds / 60);
     out += distribution(all) + "<h3>Hardest first</h3>" + hardest(all) + "<h3>For a person to look at</h3>" +

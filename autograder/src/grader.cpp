@@ -199,6 +199,9 @@ int demo(const settings& s) {
     if (has_solution) solved = s.store().load();
     if (side_by_side(processes, fresh.size() - first, [&](std::size_t k) { return grade_fresh(first + k); }) != 0)
       return cannot;
+    std::vector<std::string> ids;
+    for (const submission& who : all) ids.push_back(who.id);
+    s.store().keep_only(lab.name, ids);
     const std::vector<result> graded = s.store().load();
     for (const submission& who : all) {
       const result* r = result_of(graded, lab.name, who.id);
@@ -211,6 +214,13 @@ int demo(const settings& s) {
   fmt::print("\n{}", summary_table(rows, style_of_stdout()));
   if (unchanged > 0)
     fmt::print("{} of {} are unchanged since they were graded; --again grades them all\n", unchanged, rows.size());
+  std::ptrdiff_t unclear = 0;
+  for (const summary_row& row : rows)
+    unclear += std::count_if(row.graded.items.begin(), row.graded.items.end(),
+                             [](const item_result& i) { return i.verdict == verdict::inconclusive; });
+  if (unclear > 0)
+    fmt::print("{} items are INCONCLUSIVE, this machine was too noisy for them: grade again when it is quiet\n",
+               unclear);
   keep(s, {});
   return as_expected ? all_well : not_full_marks;
 }
@@ -272,20 +282,27 @@ int list(const settings& s) {
 
 int next(const settings& s) {
   const progress all = read_progress(s.progress_file());
-  for (const lab_title& lab : titles(s)) {
-    const std::string number = lab.name.substr(0, 2);
+  const lab_title* first_untouched = nullptr;
+  const lab_title* latest = nullptr;  // of those that were begun and are not passed
+  const std::vector<lab_title> labs = titles(s);
+  for (const lab_title& lab : labs) {
     const auto found = all.find(lab.name);
-    if (found == all.end()) {
-      fmt::print("lab {}, {}\n  read labs/{}/README.md, fill in predictions.toml, then ./course watch {}\n", number,
-                 lab.title, lab.name, number);
-      return all_well;
-    }
-    if (found->second.next.empty()) continue;
-    fmt::print("lab {}, {}\n  next: {}; ./course watch {}, and ./course hint {} if you are stuck\n", number, lab.title,
-               found->second.next, number, number);
-    return all_well;
+    if (found == all.end())
+      first_untouched = first_untouched ? first_untouched : &lab;
+    else if (!found->second.next.empty() && (!latest || found->second.last > all.at(latest->name).last))
+      latest = &lab;
   }
-  fmt::print("all labs are passed\n");
+  if (const lab_title* lab = latest ? latest : first_untouched) {
+    const std::string number = lab->name.substr(0, 2);
+    fmt::print("lab {}, {}\n", number, lab->title);
+    if (latest)
+      fmt::print("  next: {}; ./course watch {}, and ./course hint {} if you are stuck\n", all.at(lab->name).next,
+                 number, number);
+    else
+      fmt::print("  read labs/{}/README.md, fill in predictions.toml, then ./course watch {}\n", lab->name, number);
+  } else {
+    fmt::print("all labs are passed\n");
+  }
   return all_well;
 }
 
@@ -335,7 +352,11 @@ int check(const settings& s) {
                           "of rubric.toml",
                           h.item, h.text.size()));
       for (const submission& who : submissions_of(s.source, lab))
-        if (who.id.starts_with("wrong-")) read_expectation(who.path / "expected.toml");
+        if (who.id.starts_with("wrong-"))
+          for (const auto& [id, ignored] : read_expectation(who.path / "expected.toml").items)
+            if (id != "all" &&
+                std::none_of(rules.items.begin(), rules.items.end(), [&id = id](const item& i) { return i.id == id; }))
+              throw input_error(fmt::format("{}/expected.toml: the rubric has no item '{}'", who.id, id));
     } catch (const std::exception& error) {
       fmt::print(stderr, "lab {}: {}\n", lab.number, error.what());
       fine = false;
@@ -449,6 +470,12 @@ int export_grades(const settings& s) {
   } else {
     results.push_back(result_from_json(text_of(s.result_file)));
   }
+  if (!s.lab.empty()) {
+    const lab_folder lab = find_lab(s.source, s.lab);
+    std::erase_if(results, [&](const result& r) { return r.lab != lab.name; });
+    if (results.empty()) throw input_error("there is no result of lab " + lab.number);
+  }
+  options.remark = [](const std::string& what) { fmt::print(stderr, "note: {}\n", what); };
   for (const auto& [name, text] : exported(s.format, results, options)) {
     replace_file(s.output / name, text);
     fmt::print("{}\n", (s.output / name).string());
@@ -582,6 +609,7 @@ int run(int argc, char** argv) {
   CLI::App* exports = add("export", "write the grades that count in the format of another system", export_grades);
   exports->add_option("--format", s.format, "which")->required()->check(CLI::IsMember(export_formats()));
   exports->add_option("--store", s.book, "grade book; grades.sqlite where none is named");
+  exports->add_option("--lab", s.lab, "only this lab's results, 03");
   exports->add_option("--result", s.result_file, "one result, instead of a grade book")->check(CLI::ExistingFile);
   exports->add_option("--output", s.output, "folder to write to")->capture_default_str();
   exports->add_option("--gradebook", s.gradebook, "canvas: the gradebook that it exported")->check(CLI::ExistingFile);

@@ -162,6 +162,7 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
   for (const auto& s : on.subjects) out.printed += s->output();
   if (on.on_gpu) out.printed += on.on_gpu->output();
   out.flags = flags_of(out);
+  for (const std::string& name : in.missing) out.flags.push_back(name + " was not handed in");
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return out;
 }

@@ -32,11 +32,16 @@ std::vector<json> stored(const std::filesystem::path& file) {
   return results.is_array() ? std::vector<json>(results.begin(), results.end()) : std::vector<json>{};
 }
 
-std::string identity(const json& r) {
+/// Lab and submission, as JSON; nothing where it has none.
+std::pair<std::string, std::string> identity(const json& r) {
   if (!r.is_object()) return {};
   const auto submission = r.find("submission");
   if (submission == r.end() || !submission->is_object()) return {};
-  return r.value("lab", json("")).dump() + submission->value("id", json("")).dump();
+  return {r.value("lab", json("")).dump(), submission->value("id", json("")).dump()};
+}
+
+std::string written(const std::vector<json>& all) {
+  return json{{"schema", "roofline-labs/results/v1"}, {"results", all}}.dump(1) + "\n";
 }
 
 }  // namespace
@@ -98,7 +103,19 @@ void result_store::merge(const std::vector<result>& fresh) const {
     else
       all.push_back(std::move(added));
   }
-  replace_file(file, json{{"schema", "roofline-labs/results/v1"}, {"results", all}}.dump(1) + "\n");
+  replace_file(file, written(all));
+}
+
+void result_store::keep_only(const std::string& lab, const std::vector<std::string>& submissions) const {
+  const file_lock alone(file.string() + ".lock", LOCK_EX);
+  std::vector<json> all = stored(file);
+  const std::size_t gone = std::erase_if(all, [&](const json& r) {
+    const auto [of, who] = identity(r);
+    return of == json(lab).dump() &&
+           std::none_of(submissions.begin(), submissions.end(),
+                        [&who = who](const std::string& id) { return json(id).dump() == who; });
+  });
+  if (gone > 0) replace_file(file, written(all));
 }
 
 }  // namespace grading

@@ -103,6 +103,8 @@ struct result_store {
   /// Replaces the results of the same lab and submission, keeps all others, and writes by rename: a killed run loses
   /// nothing, nor do several at once. Throws std::runtime_error where the file cannot be written.
   void merge(const std::vector<result>& fresh) const;
+  /// Forgets a lab's submissions that are not among these.
+  void keep_only(const std::string& lab, const std::vector<std::string>& submissions) const;
 };
 
 }  // namespace grading

@@ -220,8 +220,16 @@ TEST_F(Store, AWrongSubmissionStandsOnTheSolution) {
   EXPECT_EQ(all[2].file("a.cu"), solution / "wrong" / "slow" / "a.cu");
 }
 
+TEST_F(Store, ForgetsWhatIsGone) {
+  result other = graded("wrong-old");
+  other.lab = "04_fusion";
+  store.merge({graded("student"), graded("wrong-old"), graded("wrong-new"), other});
+  store.keep_only(graded("student").lab, {"student", "wrong-new"});
+  EXPECT_EQ(store.load().size(), 3u) << "of another lab nothing is forgotten";
+}
+
 TEST_F(Store, LosesNothingWhenSeveralWriteAtOnce) {
-  constexpr int processes = 4, each = 10;
+  constexpr int processes = 4, each = 5;
   for (int p = 0; p < processes; ++p)
     if (fork() == 0) {
       for (int i = 0; i < each; ++i) store.merge({graded("wrong-" + std::to_string(p) + "." + std::to_string(i))});

@@ -41,13 +41,14 @@ slides                                                  docs.slides
 test                                                    .ci/run
 ctest --test-dir build -L labNN                         there
 ctest --test-dir build -L lab09                         lab00.expected
-ctest --test-dir build -R lab09                         lab00.expected
+cmake --build build && ctest --test-dir build -R lab09  lab00.expected
 ctest --test-dir build -L docs                          docs.links
 ctest --test-dir build -L profiler --output-on-failure  profile
 cmake --build build --target lab02.student.sim.experiment && build/bin/lab02.student.sim.experiment   there
 cmake --build build --target lab07.student.sim.bench    there
 build/bin/lab07.student.sim.bench --benchmark_filter=narrow_gemm/384   there
 build/bin/gpt2.sim --help                               there
+build/bin/grader lab NN --submission wrong-hangs        lab03.expected
 build/bin/grader check                                  rubrics
 build/bin/grader check --write                          rubrics
 build/bin/grader attacks                                attacks
