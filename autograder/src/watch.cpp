@@ -145,7 +145,7 @@ class watcher {
     }
     graded_texts_ = now;
     ++rounds_;
-    enter(r);
+    const bool first_pass = enter(r);
     if (r.outcome == "build_failed" && last_) {
       // What was graded last stays what the next grading is compared with, and takes its items from.
       fmt::print("\n{}{}", heading_of(changed, start), one_item(*next_item(r), style_));
@@ -154,7 +154,6 @@ class watcher {
     }
     fmt::print("\n{}{}", heading_of(changed, start), last_ ? changed_items(*last_, r, style_) : std::string{});
     fmt::print("{}\n", total_line(r));
-    const bool first_pass = passed(r) && !(last_ && passed(*last_));
     last_ = std::move(r);
     last_texts_ = now;
     focus_.clear();
@@ -170,11 +169,14 @@ class watcher {
     return fmt::format("{}  {}graded in {:.1f} s\n", time, changed.empty() ? "" : changed + " saved, ", seconds);
   }
 
-  void enter(const result& r) {
+  /// Whether the lab is passed for the first time ever.
+  bool enter(const result& r) {
     progress all = read_progress(s_.progress_file);
+    const bool before = !all[lab_.name].passed.empty();
     note(all[lab_.name], r);
     write_progress(s_.progress_file, all);
     s_.store.merge({r});
+    return passed(r) && !before;
   }
 
   /// What the keys are about: the item that was moved to, or the first one to work on.
@@ -218,7 +220,8 @@ class watcher {
     } else if (!last_ || !passed(*last_)) {
       fmt::print("the worklog opens once the lab is passed\n");
     } else {
-      fmt::print("how the reference solution was found: {}\n", fs::relative(file, s_.source).string());
+      fmt::print("how the reference solution was found: {} (q closes it; until then nothing is graded)\n",
+                 fs::relative(file, s_.source).string());
       std::fflush(stdout);
       if (!keys_.are_there()) return;
       keys_.set(false);

@@ -108,6 +108,8 @@ std::vector<subject> subjects() {
   all.push_back({"outlier_in_fifty", {.noise = 0.2, .outlier_every = 50, .outlier_factor = 30}, false, 0.05});
   all.back().also = [](const outcome& o) {
     if (!(o.high <= 1.25e-3)) return text("high is ", o.high, " s: nine tenths of the calls are faster than 0.00125 s");
+    if (o.outliers_made == 0)
+      return text("met no outlier, of which there is one in fifty calls: too few samples for the error asked for");
     return o.outliers >= 1 && o.outliers <= o.outliers_made
                ? std::string()
                : text("reports ", o.outliers, " outliers; there were ", o.outliers_made);
@@ -119,7 +121,8 @@ std::vector<subject> subjects() {
   all.back().also = [](const outcome& o) {
     return o.high >= 1.3e-3 && o.low <= 0.7e-3
                ? std::string()
-               : text("low ", o.low, " s, high ", o.high, " s: the inputs that it was tried on are too much alike");
+               : text("low ", o.low, " s, high ", o.high,
+                      " s: it was tried on too few inputs, or on inputs too much alike");
   };
   all.push_back({"throttled", {.seconds = 1e-2, .throttle_after = 0.05, .throttle_share = 0.5}});
   all.push_back({"launch_overhead", {.seconds = 8e-6, .launch_seconds = 2e-5}, false, 0.02, overhead_is(2e-5)});

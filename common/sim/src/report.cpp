@@ -298,9 +298,11 @@ std::string describe(const launched& where, const fault_report& r) {
       what = fmt::format("warp function with lanes missing: {}; give it the mask of the lanes that call it", r.detail);
       break;
     case fault::shared_race:
-      what = fmt::format("race in shared memory: {} at byte {} of its array, and {} by thread {} at {}; put {} between",
-                         access, r.address, verb(site_operation(r.other_site)), coordinates(r.other_thread, block),
-                         line_text(r.other_site), r.detail.empty() ? "__syncthreads()" : "__syncwarp()");
+      what = fmt::format("race in shared memory: {} at byte {} of its array, and {} by thread {} at {}; put {}", access,
+                         r.address, verb(site_operation(r.other_site)), coordinates(r.other_thread, block),
+                         line_text(r.other_site),
+                         r.detail.empty() ? "__syncthreads() between"
+                                          : "__syncwarp() between (or __syncthreads(), where other warps share it)");
       break;
     case fault::global_race:
       what = fmt::format(
