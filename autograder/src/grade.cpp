@@ -163,6 +163,10 @@ result grade(const lab_folder& lab, const submission& who, builder& make, const 
       out.items.push_back(build_failure.empty() ? assess(i, on) : not_built(i, build_failure));
     }
   }
+  // Files are named from where the course lies, not from the root of this machine.
+  const std::string here = lab.path.parent_path().parent_path().string() + "/";
+  for (item_result& i : out.items)
+    for (std::size_t at = 0; (at = i.message.find(here, at)) != std::string::npos;) i.message.erase(at, here.size());
   if (!known.empty())
     out.notes.push_back(fmt::format("{} of {} items are {}'s: their files are the same", known.size(),
                                     rules.items.size(), options.like_whose->id));

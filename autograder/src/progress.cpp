@@ -69,7 +69,7 @@ void write_progress(const fs::path& file, const progress& all) {
   replace_file(file, text.str());
 }
 
-bool passed(const result& r) { return r.outcome == "graded" && r.score() >= r.out_of() - 1e-6 && r.out_of() > 0; }
+bool passed(const result& r) { return r.outcome == "graded" && r.out_of() > 0 && !next_item(r); }
 
 void note(lab_progress& p, const result& r) {
   ++p.graded;
@@ -99,7 +99,10 @@ const item_result* next_item(const result& r) {
   };
   for (const verdict urgent : {verdict::build_error, verdict::not_answered})
     if (const item_result* found = first([&](const item_result& i) { return i.verdict == urgent; })) return found;
-  return first([](const item_result&) { return true; });
+  if (const item_result* found = first([](const item_result&) { return true; })) return found;
+  const auto unclear = std::find_if(r.items.begin(), r.items.end(),
+                                    [](const item_result& i) { return i.verdict == verdict::inconclusive; });
+  return unclear == r.items.end() ? nullptr : &*unclear;
 }
 
 std::string next_hint(lab_progress& p, const item_result& item) {
@@ -122,9 +125,9 @@ std::string progress_table(const progress& all, const std::vector<lab_title>& la
     const int filled = p.out_of > 0 ? static_cast<int>(bar_width * p.points / p.out_of + 1e-9) : 0;
     const std::string bar = std::string(static_cast<std::size_t>(filled), '#') +
                             std::string(static_cast<std::size_t>(bar_width - filled), '.');
-    const std::string state = p.graded == 0                                      ? "not begun"
-                              : !p.passed.empty() && p.points >= p.out_of - 1e-6 ? "passed " + p.passed.substr(0, 10)
-                                                                                 : "next: " + p.next;
+    const std::string state = p.graded == 0                         ? "not begun"
+                              : !p.passed.empty() && p.next.empty() ? "passed " + p.passed.substr(0, 10)
+                                                                    : "next: " + p.next;
     const std::string points =
         p.graded == 0 ? "" : fmt::format("{} of {}", points_text(p.points), points_text(p.out_of));
     const int title_width = std::max(width - bar_width - 13 - 28 - 7, 8);

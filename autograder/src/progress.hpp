@@ -28,11 +28,11 @@ void write_progress(const std::filesystem::path& file, const progress& all);
 /// Enters a grading. A hint's count starts anew for an item that has passed.
 void note(lab_progress& p, const result& r);
 
-/// Whether every point that this machine can assess is there.
+/// Whether every point that this machine can assess is there, and noise hid none.
 bool passed(const result& r);
 
 /// The item to work on: what does not build, then the predictions while they are blank, then the first in the rubric's
-/// order that lost points. Null where there is none.
+/// order that lost points, then one that noise hid. Null where there is none.
 const item_result* next_item(const result& r);
 
 /// The next hint for an item, "hint 2 of 3: ...", or why there is none; counts it.

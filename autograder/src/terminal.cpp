@@ -96,8 +96,8 @@ std::string wrong_predictions(const item_result& item, const terminal_style& sty
   std::string out;
   for (const prediction_result& p : item.predictions)
     if (p.predicted && !p.ok)
-      out += wrapped(fmt::format("{}: predicted {}, seen {}", p.key, figure_text(*p.predicted),
-                                 p.seen ? figure_text(*p.seen) : "nothing"),
+      out += wrapped(fmt::format("{}: predicted {}, {}", p.key, figure_text(*p.predicted),
+                                 p.seen ? "seen " + figure_text(*p.seen) : "not seen: its case is not right yet"),
                      6, style.width);
   return out;
 }

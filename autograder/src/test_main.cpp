@@ -35,7 +35,7 @@ class item_test : public testing::Test {
     std::string text;
     for (const prediction_result& p : result.predictions)
       if (!p.ok && p.predicted)
-        text += fmt::format("\n  {}: predicted {}, seen {}", p.key, figure_text(*p.predicted),
+        text += fmt::format("\n  {}: predicted {}, {}", p.key, figure_text(*p.predicted),
                             p.seen ? figure_text(*p.seen) : "nothing");
     return text;
   }

@@ -146,9 +146,12 @@ class watcher {
     graded_texts_ = now;
     ++rounds_;
     const bool first_pass = enter(r);
+    const std::string touched = last_ ? first_changed(*last_, r) : "";
     if (r.outcome == "build_failed" && last_) {
       // What was graded last stays what the next grading is compared with, and takes its items from.
-      fmt::print("\n{}{}", heading_of(changed, start), one_item(*next_item(r), style_));
+      item_result all = *next_item(r);
+      all.id = "all items wait for it";
+      fmt::print("\n{}{}", heading_of(changed, start), one_item(all, style_));
       std::fflush(stdout);
       return;
     }
@@ -156,9 +159,19 @@ class watcher {
     fmt::print("{}\n", total_line(r));
     last_ = std::move(r);
     last_texts_ = now;
-    focus_.clear();
+    focus_ = touched;
     show_next();
     if (first_pass) open_worklog();
+  }
+
+  /// What was worked on: the first item that came out otherwise than before and still loses points; "" where none did.
+  static std::string first_changed(const result& before, const result& after) {
+    for (std::size_t k = 0; k < after.items.size() && k < before.items.size(); ++k) {
+      const item_result &was = before.items[k], &now = after.items[k];
+      const bool changed = was.verdict != now.verdict || was.points != now.points || was.message != now.message;
+      if (changed && is_assessed(now.verdict) && now.points < now.max_points - 1e-6) return now.id;
+    }
+    return {};
   }
 
   static std::string heading_of(const std::string& changed, std::chrono::steady_clock::time_point start) {

@@ -101,6 +101,24 @@ TEST(NextItem, IsTheBuildThenThePredictionsThenTheOrderOfTheRubric) {
   EXPECT_EQ(next_item(graded({item("half", verdict::too_slow, 2)}))->id, "half");
 }
 
+TEST_F(Progress, WhatNoiseHidIsNotPassed) {
+  const result r = graded({item("a", verdict::pass, 4), item("b", verdict::inconclusive, 0)});
+  EXPECT_FALSE(passed(r));
+  ASSERT_TRUE(next_item(r));
+  EXPECT_EQ(next_item(r)->id, "b");
+  EXPECT_TRUE(passed(graded({item("a", verdict::pass, 4), item("b", verdict::not_assessed, 0)})));
+}
+
+TEST_F(Progress, APassedLabThatDoesNotBuildIsNotShownAsPassed) {
+  progress all;
+  note(all["03_coalescing"], graded({item("a", verdict::pass, 4)}));
+  result broken = graded({item("a", verdict::build_error, 0)});
+  broken.outcome = "build_failed";
+  note(all["03_coalescing"], broken);
+  const std::string table = progress_table(all, {{"03_coalescing", "Coalescing"}}, 100, false);
+  EXPECT_NE(table.find("next: what does not build"), std::string::npos) << table;
+}
+
 TEST(Hints, ComeOneAtATimeAndStartAnewOnceTheItemPassed) {
   lab_progress p;
   const item_result wrong = item("b", verdict::wrong, 0);
