@@ -40,6 +40,8 @@ expect 120 "next: NOT ANSWERED  predictions"   # the first build takes as long a
 : >"$log"
 cp "$solution/predictions.toml" "$lab"
 expect 120 "predictions.toml saved"
+says "hint 1 of 3 for scale_correct" hint 00
+says "hint 2 of 3" hint 00 scale_correct
 : >"$log"
 start=$(date +%s%N)
 cp "$solution/scale.cu" "$lab"
@@ -52,10 +54,10 @@ echo 'oops' >>"$lab/scale.cu"
 expect 120 "BUILD ERROR"
 grep -q "'oops'\|‘oops’" "$log" || { cat "$log"; exit 1; }
 says "next: what does not build" list
+: >"$log"
 cp "$solution/scale.cu" "$lab"
-expect 120 "nothing changed"
-says "hint 1 of 3 for scale_host_throughput" hint 00
-says "hint 2 of 3" hint 00 scale_host_throughput
+expect 120 "scale.cu saved"
+! grep -q scale_correct "$log" || { echo "shows what did not change"; cat "$log"; exit 1; }
 cp "$solution/scale.cpp" "$lab"
 expect 120 "lab 00 is passed"
 expect 10 "solutions/00_trial/WORKLOG.md"
