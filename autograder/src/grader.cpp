@@ -48,7 +48,7 @@ struct settings {
   fs::path gradebook, output = ".";
   std::string format, column, bridge;
   std::string round, executor = "local", slurm;
-  int jobs = 1, rounds = 0;
+  int jobs = 1;
   std::vector<std::string> items;
   bool write = false, again = false, unsafe = false, no_sandbox = false;
 
@@ -232,7 +232,7 @@ int watch_lab(const settings& s) {
   fmt::print("watching the hand-in files in {}; save one, and it is graded again\n",
              fs::relative(lab.path, s.source).string());
   std::fflush(stdout);
-  watch_settings w{s.source, s.progress_file(), s.store(), s.options(), {}, s.rounds};
+  watch_settings w{s.source, s.progress_file(), s.store(), s.options(), {}};
   w.first = known_result(s.store().load(), lab, student_of(lab), make);
   return watch(lab, make, std::move(w)) ? all_well : not_full_marks;
 }
@@ -573,7 +573,6 @@ int run(int argc, char** argv) {
   lab->add_option("--submission", s.submission, "student, solution or wrong-<why>")->capture_default_str();
   CLI::App* watches = add("watch", "grade your own files of a lab again whenever you save one", watch_lab);
   watches->add_option("lab", s.lab, "number of the lab, 03")->required();
-  watches->add_option("--rounds", s.rounds, "end after so many gradings");
   CLI::App* hints = add("hint", "the next hint for what went wrong last", give_hint);
   hints->add_option("lab", s.lab, "number of the lab, 03")->required();
   hints->add_option("item", s.only, "an item of the lab; the first that lost points where none is named");

@@ -80,7 +80,7 @@ class watcher {
     } else {
       grade_now("");
     }
-    while (told_to_stop == 0 && !(s_.rounds > 0 && rounds_ >= s_.rounds)) {
+    while (told_to_stop == 0) {
       if (const texts now = read(); now != graded_texts_ && settled(now)) grade_now(changed_names(now));
       const char key = keys_.within(std::chrono::milliseconds(200));
       if (key == 'q') break;
@@ -144,7 +144,6 @@ class watcher {
       return;  // the loop sees the newer files
     }
     graded_texts_ = now;
-    ++rounds_;
     const bool first_pass = enter(r);
     const std::string touched = last_ ? first_changed(*last_, r) : "";
     if (r.outcome == "build_failed" && last_) {
@@ -278,7 +277,6 @@ class watcher {
   std::optional<result> last_;
   texts last_texts_;
   std::string focus_;
-  int rounds_ = 0;
 };
 
 }  // namespace

@@ -13,10 +13,9 @@ struct watch_settings {
   result_store store;
   grade_options options;
   std::optional<result> first;  ///< the last grading, where it still holds: then nothing is graded at the start
-  int rounds = 0;               ///< ends after so many gradings; 0: when it is told to
 };
 
-/// Until "q", Ctrl-C or, where standard input is no terminal, forever. Returns whether the lab is passed.
+/// Until "q", Ctrl-C or, where standard input is no terminal, SIGTERM. Returns whether the lab is passed.
 bool watch(const lab_folder& lab, builder& make, watch_settings s);
 
 }  // namespace grading
