@@ -21,8 +21,8 @@ struct export_options {
 const std::vector<std::string>& export_formats();
 
 /// Files by name. Results that say nothing about the submission (infra_error) are in none of them. Throws input_error
-/// where the format is unknown, the gradebook is none, or
-/// results of several labs would go to a format that has a place for one.
+/// where the format is unknown, the gradebook is none, or results of several labs would go to a format that has a
+/// place for one.
 std::map<std::string, std::string> exported(const std::string& format, const std::vector<result>& results,
                                             const export_options& options = {});
 

@@ -142,13 +142,14 @@ result grade(const lab_folder& lab, const submission& who, builder& make, const 
   add("sim", options.sim_limit);
   on.without_cuda = cuda_obstacle(target_of(lab, who, "cuda"), make);
   if (on.without_cuda.empty()) add("cuda", options.cuda_limit);
+  bool saved_again = false;
   // A file that was saved while it was compiled is older than its object, which would never be made again.
   for (const auto& [file, text] : handed_in())
     if (const auto then = before.find(file); then == before.end() || then->second != text) {
       std::filesystem::last_write_time(file, std::filesystem::file_time_type::clock::now());
-      out.outcome = "saved_again";
+      saved_again = true;
     }
-  if (out.outcome == "saved_again") return grade(lab, who, make, options);
+  if (saved_again) return grade(lab, who, make, options);
 
   on.staff = std::make_unique<process_executor>(make.program("staff_runner"),
                                                 limits{options.sim_limit, std::size_t{6} << 30, true});

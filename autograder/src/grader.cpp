@@ -345,8 +345,7 @@ int check(const settings& s) {
           throw input_error(
               fmt::format("hints.toml: no hint for {}; give it three levels, and never the solution", i.id));
       for (const hint& h : hints)
-        if (h.text.size() != 3 ||
-            std::none_of(rules.items.begin(), rules.items.end(), [&](const item& i) { return i.id == h.item; }))
+        if (h.text.size() != 3 || !rules.has(h.item))
           throw input_error(
               fmt::format("hints.toml: the hint for '{}' has {} levels, and must have three, for an item "
                           "of rubric.toml",
@@ -354,8 +353,7 @@ int check(const settings& s) {
       for (const submission& who : submissions_of(s.source, lab))
         if (who.id.starts_with("wrong-"))
           for (const auto& [id, ignored] : read_expectation(who.path / "expected.toml").items)
-            if (id != "all" &&
-                std::none_of(rules.items.begin(), rules.items.end(), [&id = id](const item& i) { return i.id == id; }))
+            if (id != "all" && !rules.has(id))
               throw input_error(fmt::format("{}/expected.toml: the rubric has no item '{}'", who.id, id));
     } catch (const std::exception& error) {
       fmt::print(stderr, "lab {}: {}\n", lab.number, error.what());

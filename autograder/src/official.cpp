@@ -75,7 +75,7 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
   }
   const rubric rules = parse_rubric(text_of(lab.path / "rubric.toml"), "rubric.toml", cases, lab.path);
   for (const std::string& asked : options.items)
-    if (std::none_of(rules.items.begin(), rules.items.end(), [&](const item& i) { return i.id == asked; }))
+    if (!rules.has(asked))
       throw input_error("lab " + lab.number + " has no item '" + asked + "'; its ids are in rubric.toml");
   out.lab = lab.name;
   out.lab_title = rules.title;

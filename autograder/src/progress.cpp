@@ -16,8 +16,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* does_not_build = "what does not build";
 
-bool lost_points(const item_result& i) { return is_assessed(i.verdict) && i.points < i.max_points - 1e-6; }
-
 }  // namespace
 
 progress read_progress(const fs::path& file) {
@@ -68,6 +66,8 @@ void write_progress(const fs::path& file, const progress& all) {
   text << "# Your progress, written by ./course lab, watch and hint. Delete it to start anew.\n\n" << document << "\n";
   replace_file(file, text.str());
 }
+
+bool lost_points(const item_result& i) { return is_assessed(i.verdict) && i.points < i.max_points - 1e-6; }
 
 bool passed(const result& r) { return r.outcome == "graded" && r.out_of() > 0 && !next_item(r); }
 

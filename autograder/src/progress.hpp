@@ -28,6 +28,9 @@ void write_progress(const std::filesystem::path& file, const progress& all);
 /// Enters a grading. A hint's count starts anew for an item that has passed.
 void note(lab_progress& p, const result& r);
 
+/// Whether an item could be assessed, and is not at its full points.
+bool lost_points(const item_result& i);
+
 /// Whether every point that this machine can assess is there, and noise hid none.
 bool passed(const result& r);
 

@@ -32,12 +32,16 @@ std::vector<json> stored(const std::filesystem::path& file) {
   return results.is_array() ? std::vector<json>(results.begin(), results.end()) : std::vector<json>{};
 }
 
-/// Lab and submission, as JSON; nothing where it has none.
+/// Lab and submission; nothing where it has none.
 std::pair<std::string, std::string> identity(const json& r) {
   if (!r.is_object()) return {};
   const auto submission = r.find("submission");
   if (submission == r.end() || !submission->is_object()) return {};
-  return {r.value("lab", json("")).dump(), submission->value("id", json("")).dump()};
+  const auto text = [](const json& of, const char* key) {
+    const auto found = of.find(key);
+    return found != of.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  return {text(r, "lab"), text(*submission, "id")};
 }
 
 std::string written(const std::vector<json>& all) {
@@ -111,9 +115,7 @@ void result_store::keep_only(const std::string& lab, const std::vector<std::stri
   std::vector<json> all = stored(file);
   const std::size_t gone = std::erase_if(all, [&](const json& r) {
     const auto [of, who] = identity(r);
-    return of == json(lab).dump() &&
-           std::none_of(submissions.begin(), submissions.end(),
-                        [&who = who](const std::string& id) { return json(id).dump() == who; });
+    return of == lab && std::find(submissions.begin(), submissions.end(), who) == submissions.end();
   });
   if (gone > 0) replace_file(file, written(all));
 }

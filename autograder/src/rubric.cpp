@@ -186,6 +186,10 @@ bool condition::holds(double value) const {
   return (!min || value >= *min - slack * std::abs(*min)) && (!max || value <= *max + slack * std::abs(*max));
 }
 
+bool rubric::has(const std::string& item_id) const {
+  return std::any_of(items.begin(), items.end(), [&](const item& i) { return i.id == item_id; });
+}
+
 std::set<std::string> rubric::metrics_of(const lab::test_case& about) const {
   std::set<std::string> names;
   const auto add = [&](const metric& m) {

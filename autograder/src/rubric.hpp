@@ -60,6 +60,8 @@ struct rubric {
   std::vector<item> items;
   std::string version;  ///< changes when the text changes
 
+  bool has(const std::string& item_id) const;
+
   /// Names of all counters that some item wants of a case.
   std::set<std::string> metrics_of(const lab::test_case& about) const;
 };

@@ -145,7 +145,6 @@ class watcher {
     }
     graded_texts_ = now;
     const bool first_pass = enter(r);
-    const std::string touched = last_ ? first_changed(*last_, r) : "";
     if (r.outcome == "build_failed" && last_) {
       // What was graded last stays what the next grading is compared with, and takes its items from.
       item_result all = *next_item(r);
@@ -156,9 +155,9 @@ class watcher {
     }
     fmt::print("\n{}{}", heading_of(changed, start), last_ ? changed_items(*last_, r, style_) : std::string{});
     fmt::print("{}\n", total_line(r));
+    focus_ = last_ ? first_changed(*last_, r) : "";
     last_ = std::move(r);
     last_texts_ = now;
-    focus_ = touched;
     show_next();
     if (first_pass) open_worklog();
   }
@@ -168,7 +167,7 @@ class watcher {
     for (std::size_t k = 0; k < after.items.size() && k < before.items.size(); ++k) {
       const item_result &was = before.items[k], &now = after.items[k];
       const bool changed = was.verdict != now.verdict || was.points != now.points || was.message != now.message;
-      if (changed && is_assessed(now.verdict) && now.points < now.max_points - 1e-6) return now.id;
+      if (changed && lost_points(now)) return now.id;
     }
     return {};
   }
@@ -218,7 +217,7 @@ class watcher {
     const auto at = static_cast<std::size_t>(now - last_->items.data());
     for (std::size_t k = 1; k <= count; ++k) {
       const item_result& i = last_->items[(at + k) % count];
-      if (is_assessed(i.verdict) && i.points < i.max_points - 1e-6) {
+      if (lost_points(i)) {
         focus_ = i.id;
         return;
       }
