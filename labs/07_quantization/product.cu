@@ -15,11 +15,13 @@ void expect(cublasStatus_t status) {
                              "; are the sizes positive, and no leading dimension smaller than its row?");
 }
 
-/// One for the whole process: making it takes longer than most products.
+/// One for the whole process: making it takes longer than most products. By itself the library may cut k into parts and
+/// add their sums in bf16, as it does for odd sizes on an H200; the mode keeps them in FP32.
 cublasHandle_t handle() {
   static const cublasHandle_t instance = [] {
     cublasHandle_t made = nullptr;
     expect(cublasCreate(&made));
+    expect(cublasSetMathMode(made, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
     return made;
   }();
   return instance;
