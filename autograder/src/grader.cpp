@@ -48,7 +48,7 @@ struct settings {
   fs::path gradebook, output = ".";
   std::string format, column, bridge;
   std::string round, executor = "local", slurm;
-  int jobs = 1;
+  std::optional<int> jobs;
   std::vector<std::string> items;
   bool write = false, again = false, unsafe = false, no_sandbox = false;
 
@@ -168,9 +168,10 @@ std::size_t side_by_side(std::size_t processes, std::size_t count, const std::fu
 
 int demo(const settings& s) {
   builder make(s.build);
-  // What is counted and timed on a GPU needs it alone.
-  const std::size_t processes =
-      this_machine().contains("gpu") ? 1 : std::clamp(std::thread::hardware_concurrency(), 1u, 4u);
+  // With a GPU each takes gigabytes of its memory and of the host's: more at a time must be asked for.
+  const int at_a_time =
+      this_machine().contains("gpu") ? 1 : static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 4u));
+  const auto processes = static_cast<std::size_t>(s.jobs.value_or(at_a_time));
   const std::vector<result> stored = s.again ? std::vector<result>{} : s.store().load();
   std::vector<summary_row> rows;
   bool as_expected = true;
@@ -428,7 +429,7 @@ int grade_class(const settings& s) {
                       "; or, for code that you trust, --unsafe");
   batch_options options;
   options.book = s.book_or_usual();
-  options.jobs = s.jobs;
+  options.jobs = s.jobs.value_or(1);
   options.round = s.round;
   options.slurm = s.executor == "slurm";
   options.slurm_options = s.slurm;
@@ -524,13 +525,14 @@ int attacks(const settings& s) {
   for (const std::string& name : attacks_in(s.source / "autograder" / "attacks"))
     if (s.only.empty() || name.starts_with(s.only)) chosen.push_back(name);
   // Most of the time goes into compiling.
-  const std::size_t fallen = side_by_side(std::max(s.jobs, 1), chosen.size(), [&](std::size_t i) {
-    const attack_outcome got =
-        run_attack(s.source / "autograder" / "attacks" / chosen[i], lab, s.source / "solutions" / lab.name, options);
-    fmt::print("{:5} {:40} {:5.1f} s\n{}", got.surprises.empty() ? "held" : "NOT", chosen[i], got.seconds,
-               got.surprises);
-    return got.surprises.empty();
-  });
+  const std::size_t fallen =
+      side_by_side(static_cast<std::size_t>(s.jobs.value_or(1)), chosen.size(), [&](std::size_t i) {
+        const attack_outcome got = run_attack(s.source / "autograder" / "attacks" / chosen[i], lab,
+                                              s.source / "solutions" / lab.name, options);
+        fmt::print("{:5} {:40} {:5.1f} s\n{}", got.surprises.empty() ? "held" : "NOT", chosen[i], got.seconds,
+                   got.surprises);
+        return got.surprises.empty();
+      });
   fmt::print("{} of {} attacks got the verdict that they must get\n", chosen.size() - fallen, chosen.size());
   return fallen == 0 && !chosen.empty() ? all_well : not_full_marks;
 }
@@ -566,6 +568,9 @@ int run(int argc, char** argv) {
     command->callback([&chosen, run] { chosen = run; });
     return command;
   };
+  const auto add_jobs = [&](CLI::App* command, const char* help) {
+    command->add_option("--jobs", s.jobs, help)->check(CLI::Range(1, 1000));
+  };
   CLI::App* lab = add("lab", "build and grade one submission of a lab, by default your own files", grade_lab);
   lab->add_option("lab", s.lab, "number of the lab, 03")->required();
   lab->add_option("--submission", s.submission, "student, solution or wrong-<why>")->capture_default_str();
@@ -582,6 +587,7 @@ int run(int argc, char** argv) {
       "demo", "grade solution, skeleton and every wrong submission, and say whether each came out as expected", demo);
   demos->add_option("labs,--lab", s.labs, "numbers of labs; all where none is given");
   demos->add_flag("--again", s.again, "grade also what has not changed since");
+  add_jobs(demos, "submissions at a time; one at a time is measured [one a core, up to 4; with a GPU 1]");
   CLI::App* checks = add("check", "look for mistakes in rubrics, handouts, expected results and the scoreboard", check);
   checks->add_option("labs,--lab", s.labs, "numbers of labs; all where none is given");
   checks->add_flag("--write", s.write, "bring the handouts' grading tables and the scoreboard up to date");
@@ -597,9 +603,7 @@ int run(int argc, char** argv) {
   grades->add_option("paths", s.paths, "folders of submissions, or submissions")->required()->check(CLI::ExistingPath);
   grades->add_option("--lab", s.lab, "number of the lab, 03")->required();
   grades->add_option("--store", s.book, "grade book; grades.sqlite where none is named");
-  grades->add_option("--jobs", s.jobs, "submissions at a time; one at a time is measured")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+  add_jobs(grades, "submissions at a time; one at a time is measured [1]");
   grades->add_option("--round", s.round, "name of a round that grades everything anew; 'deadline' decides the grade");
   grades->add_option("--executor", s.executor, "local or slurm")->check(CLI::IsMember({"local", "slurm"}));
   grades->add_option("--slurm", s.slurm, "further options for sbatch, such as \"--gpus=1 --constraint=h200\"");
@@ -620,7 +624,7 @@ int run(int argc, char** argv) {
     command->add_flag("--unsafe", s.unsafe, "without a sandbox where there is none");
   CLI::App* hostile = add("attacks", "grade every attack on the grader, and say whether it was held", attacks);
   hostile->add_option("--only", s.only, "attacks whose name begins so, 60");
-  hostile->add_option("--jobs", s.jobs, "attacks at a time; one at a time is measured");
+  add_jobs(hostile, "attacks at a time; one at a time is measured [1]");
   CLI::App* reports = add("report", "render the report again from the results there are, or of a grade book", report);
   reports->add_option("--store", s.book, "grade book: a page for the class and one for each submission");
   reports->add_option("--output", s.output, "folder for the pages of a grade book; build/report/class");
