@@ -19,6 +19,7 @@ using nlohmann::json;
 struct bar {
   std::string lab, what, ceiling;  ///< ceiling: "" where other cases or nothing is the rival
   std::string pass;                ///< of GPT-2; then the ceiling is another program
+  std::string pointer;             ///< a JSON pointer into the lab's tables
   std::vector<std::string> cases, rivals, metrics;
   double bound = 0;
   bool at_least = true;
@@ -34,7 +35,7 @@ std::vector<std::string> one_or_more(const toml_reader& in, std::string_view key
 }
 
 bar bar_of(const toml_reader& in, const fs::path& source) {
-  in.allow({"lab", "what", "case", "of", "metric", "pass", "least", "most", "moonshot"});
+  in.allow({"lab", "what", "case", "of", "metric", "pass", "figure", "least", "most", "moonshot"});
   bar result;
   const lab_folder lab = find_lab(source, in.text("lab"));
   result.lab = lab.number;
@@ -53,6 +54,13 @@ bar bar_of(const toml_reader& in, const fs::path& source) {
   if (!result.pass.empty()) {
     if (in.has("case") || in.has("metric") || !result.rivals.empty())
       in.fail("the time of a pass stands alone, or against one other program's: no 'case', no 'metric'");
+    return result;
+  }
+  if (in.has("figure")) {
+    result.pointer = in.text("figure");
+    if (in.has("case") || in.has("metric") || in.has("of"))
+      in.fail("a figure of a table stands alone: no 'case', no 'metric', no 'of'");
+    if (!result.pointer.starts_with('/')) in.fail_at(in.line_of("figure"), "a JSON pointer begins with '/'");
     return result;
   }
   if (result.cases.empty() || (!result.ceiling.empty() && (result.cases.size() != 1 || !result.metrics.empty())))
@@ -155,6 +163,13 @@ std::optional<figure> of_pass(const json& gpt2, const bar& b) {
       fmt::format("{}: {}", b.ceiling, seconds_text(1e-3 * other))};
 }
 
+std::optional<figure> of_tables(const json& tables, const bar& b) {
+  const json::json_pointer at(b.pointer);
+  if (!tables.contains(at)) return {};
+  const double value = tables.at(at);
+  return figure{value, three_digits(value), ""};
+}
+
 std::optional<figure> figure_of(const json& result, const json& ceilings, const bar& b) {
   if (b.ceiling == "fp32_peak") return against_peak(result, ceilings, b);
   if (!b.ceiling.empty()) return against_ceiling(result, b);
@@ -224,6 +239,7 @@ std::string board_of(const fs::path& folder, const fs::path& source, const std::
   for (const bar& b : bars) {
     const auto result = lab_results.find(b.lab);
     const std::optional<figure> got = !b.pass.empty()               ? of_pass(gpt2, b)
+                                      : !b.pointer.empty()          ? of_tables(read("tables" + b.lab + ".json"), b)
                                       : result == lab_results.end() ? std::nullopt
                                                                     : figure_of(result->second, ceilings, b);
     board += fmt::format("| {} | {} | {} | {} | {} | {} |\n", b.lab, b.what, got ? got->text : "not measured",

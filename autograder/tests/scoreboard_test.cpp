@@ -48,6 +48,7 @@ class scoreboard_test : public testing::Test {
                       "ceiling_seconds": {"median": 1e-3}, "ratio_to_copy": null}]})");
     replace_file(source_ / "solutions/results/gpu/gpt2.json", R"({"times": {"fp32, B1 T2": {
       "ours, graph": {"median_ms": 2, "p10_ms": 1.5, "p90_ms": 3}, "PyTorch": {"median_ms": 5}}}})");
+    replace_file(source_ / "solutions/results/gpu/tables91.json", R"({"model": {"2 x 3": {"mean": 0.03125}}})");
     replace_file(source_ / "solutions/results/gpu/ceilings.json", R"({"device": {"multiprocessors": 2000}})");
   }
   void TearDown() override { fs::remove_all(source_); }
@@ -81,6 +82,11 @@ TEST_F(scoreboard_test, passes_of_gpt2) {
             "| 91 | w | 2.000 ms (1.500 to 3.000) |  | ≤ 2: met | ≤ 1: **not met** |");
 }
 
+TEST_F(scoreboard_test, figures_of_an_experiment) {
+  EXPECT_EQ(row("figure = \"/model/2 x 3/mean\"\nmost = 0.05\nmoonshot = 0.03"),
+            "| 91 | w | 0.03125 |  | ≤ 0.05: met | ≤ 0.03: **not met** |");
+}
+
 TEST_F(scoreboard_test, what_was_not_measured_or_was_wrong_has_no_figure) {
   const std::string nothing = "| 91 | w | not measured |  | ≥ 1 |  |";
   EXPECT_EQ(row("case = \"f/2\"\nof = \"copy\"\nleast = 1"), nothing);
@@ -88,6 +94,7 @@ TEST_F(scoreboard_test, what_was_not_measured_or_was_wrong_has_no_figure) {
   EXPECT_EQ(row("pass = \"bf16, B1 T2\"\nof = \"PyTorch\"\nleast = 1"), nothing);
   EXPECT_EQ(row("pass = \"fp32, B1 T2\"\nof = \"JAX\"\nleast = 1"), nothing);
   EXPECT_EQ(row("case = \"f/2\"\nmetric = \"b.sum\"\nleast = 1"), nothing);
+  EXPECT_EQ(row("figure = \"/model/3 x 3\"\nleast = 1"), nothing);
 }
 
 TEST_F(scoreboard_test, says_which_machine_and_what_was_right) {
@@ -104,7 +111,8 @@ TEST_F(scoreboard_test, refuses_what_makes_no_sense) {
         "case = \"f/1\"\nof = \"copy\"", "case = \"f/1\"\nof = \"copy\"\nleast = 1\nmost = 1",
         "case = \"f/1\"\nleast = 1", "case = [\"f/1\", \"f/2\"]\nof = \"copy\"\nleast = 1", "least = 1\nof = \"copy\"",
         "pass = \"fp32, B1 T2\"\ncase = \"f/1\"\nof = \"copy\"\nleast = 1",
-        "pass = \"fp32, B1 T2\"\nmetric = \"m\"\nleast = 1", "pass = \"fp32, B1 T2\"\nof = [\"g/2\"]\nleast = 1"})
+        "pass = \"fp32, B1 T2\"\nmetric = \"m\"\nleast = 1", "pass = \"fp32, B1 T2\"\nof = [\"g/2\"]\nleast = 1",
+        "figure = \"model\"\nmost = 1", "figure = \"/model/2 x 3/mean\"\nof = \"copy\"\nmost = 1"})
     EXPECT_THROW(row(bar), input_error) << bar;
   replace_file(source_ / "solutions/results/gpu/lab91.json", "{\"lab\": 3}");
   EXPECT_THROW(row("case = \"f/1\"\nof = \"copy\"\nleast = 1"), input_error);

@@ -3,7 +3,7 @@
 //   coursedocs files SOURCE OUT   copies every file that a page links to and that is no page itself
 //   coursedocs deck SOURCE FILE   the deck with the code and figures that it quotes, on stdout; fails where one is gone
 //   coursedocs data RESULTS OUT   measured JSON as tables for gnuplot: OUT/throughput.tsv, counters.tsv, ceilings.tsv,
-//                                 blocks.tsv
+//                                 blocks.tsv, staircase.tsv
 //   coursedocs links SOURCE       every relative link of every Markdown file leads somewhere
 //   coursedocs site OUT           the same for built HTML, with its anchors
 #include <fmt/format.h>
@@ -480,11 +480,12 @@ int write_data(const fs::path& results, const fs::path& out) {
   using nlohmann::json;
   fs::create_directories(out);
   std::ofstream throughput(out / "throughput.tsv"), counters(out / "counters.tsv"), ceilings(out / "ceilings.tsv"),
-      blocks(out / "blocks.tsv");
+      blocks(out / "blocks.tsv"), staircase(out / "staircase.tsv");
   throughput << "lab\tcase\tbytes\tflops\tseconds\tceiling_seconds\n";
   counters << "lab\tcase\tloads\tload_sectors\tstores\tstore_sectors\tshared_load_conflicts\tshared_loads\n";
   ceilings << "bytes\twhat\tbytes_per_second\n";
   blocks << "shape\tpass\tblock\tmicroseconds\n";
+  staircase << "tile\tn\tseconds\tmodelled\n";
   int rows = 0;
   std::set<fs::path> files;  // in a fixed order
   for (const auto& entry : fs::directory_iterator(results)) files.insert(entry.path());
@@ -504,6 +505,11 @@ int write_data(const fs::path& results, const fs::path& out) {
         for (const auto& [pass, of] : passes.items())
           for (const auto& [block, microseconds] : of.items())
             blocks << fmt::format("{}\t{}\t{}\t{}\n", shape, pass, block, microseconds.get<double>());
+    if (document.contains("staircase"))
+      for (const auto& [tile, steps] : document.at("staircase").items())
+        for (const json& step : steps)
+          staircase << fmt::format("{}\t{}\t{}\t{}\n", tile, step.at("n").get<int>(), step.at("seconds").get<double>(),
+                                   step.at("modelled").get<double>());
     if (!name.starts_with("lab")) continue;
     const std::string lab = name.substr(3);
     for (const json& t : document.at("throughput")) {

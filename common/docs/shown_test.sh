@@ -45,6 +45,9 @@ cmake --build build && ctest --test-dir build -R lab09  lab00.expected
 ctest --test-dir build -L docs                          docs.links
 ctest --test-dir build -L profiler --output-on-failure  profile
 cmake --build build --target lab02.student.sim.experiment && build/bin/lab02.student.sim.experiment   there
+cmake --build build --target lab07.student.sim.experiment   there
+build/bin/lab07.student.sim.experiment                  there
+SIM_DEVICE=a100 build/bin/lab07.student.sim.experiment  there
 cmake --build build --target lab07.student.sim.bench    there
 build/bin/lab07.student.sim.bench --benchmark_filter=narrow_gemm/384   there
 build/bin/gpt2.sim --help                               there
@@ -91,8 +94,8 @@ bad=0 sandbox=yes whole=yes
 complain() { echo "$*"; bad=1; }
 cd "$source"
 mapfile -t pages < <(find . \( -name 'build*' -o -name '.*' ! -name . -o -path ./autograder/template -o -path ./slides \) -prune -o -name '*.md' -print | sort)
-shown=$(grep -ohE '\./course [a-z][^`|#]*|(ctest|cmake) --?[a-z][^`|#]*|(^|[^& ] *)build/bin/[a-z][^`|#]*' "${pages[@]}" |
-  sed -E 's|^\./course ||; s/^[^a-z]+//; s/[ \\]+$//; s/\b0[0-9]\b/NN/; s/lab0[0-8]$/labNN/' | sort -u)
+shown=$(grep -ohE '\./course [a-z][^`|#]*|(ctest|cmake) --?[a-z][^`|#]*|(^|[^& ] *)([A-Z_]+=[a-z0-9]+ )?build/bin/[a-z][^`|#]*' "${pages[@]}" |
+  sed -E 's|^\./course ||; s/^[^a-zA-Z]+//; s/[ \\]+$//; s/\b0[0-9]\b/NN/; s/lab0[0-8]$/labNN/' | sort -u)
 tests=$(ctest --test-dir "$build" -N)
 cd "$place"
 # In the order of the list: what is graded first is reported then.

@@ -70,11 +70,18 @@ void padded_gemm(bf16* c,          // (m, n)
                  bf16* workspace,  // (workspace_elements(m, n, k)), holds anything before
                  int m, int n, int k, cudaStream_t stream);
 
-// ---- staircase.cu: given, a kernel that has one tile and no choice ------------------------------------------------
+// ---- staircase.cu: given, kernels that have one tile and no choice ------------------------------------------------
 
 /// c = a b in FP32. Each block computes 16 x 16 elements of c, going along k 16 at a time, and does the same work
 /// where its tile hangs over an edge.
 void fixed_tile_gemm(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream);
+
+/// c = a b in FP32; each block computes tile_m x 128 elements of c, tile_m 128 or 256, and has a multiprocessor to
+/// itself. Throws lab::device_error where the launch is refused.
+void wide_tile_gemm(float* c,        // (n, n)
+                    const float* a,  // (n, k)
+                    const float* b,  // (k, n)
+                    int n, int k, int tile_m, cudaStream_t stream);
 
 // ---- narrow_gemm.cpp: the same on the CPU, where vector registers are the tiles -----------------------------------
 

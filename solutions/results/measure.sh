@@ -1,7 +1,7 @@
 #!/bin/sh
 # Measures the reference solutions on this machine's GPU: measure.sh RESULTS_FOLDER [LAB...]
 #
-# For every lab, or for those named ("03 06"), writes labNN.json, and for lab 02 its tables; for all of them together
+# For every lab, or for those named ("03 06"), writes labNN.json, and tablesNN.json where it has an experiment; for all of them together
 # ceilings.json, ncu.csv (the same counters by Nsight Compute, to compare), sanitizer.txt and log.txt. Runs every step,
 # whatever the earlier ones said, each within its own time limit; after LIMIT seconds in all (460) the rest is left out,
 # and said so. Exits with 1 where a step failed. BUILD names the build folder, CMAKE_ARGS is passed on to cmake. The GPU's
@@ -60,11 +60,11 @@ program() { echo "$build/bin/lab$1.solution.cuda.$2"; }
 # shellcheck disable=SC2086  # CMAKE_ARGS and targets are lists
 step configure 60 cmake -S "$root" -B "$build" -G Ninja -DLABS_MEASURE=ON ${CMAKE_ARGS:-}
 targets="device_ceilings metric_plan_test"
-case $labs in *02*) targets="$targets lab02.solution.cuda.experiment" ;; esac
-for lab in $labs; do  # one name that ninja does not know, and it builds nothing
-  if grep -q "^build lab$lab.solution.cuda.measure:" "$build/build.ninja"; then
-    targets="$targets lab$lab.solution.cuda.measure lab$lab.solution.cuda.test"
-  fi
+for lab in $labs; do
+  for kind in measure test experiment; do  # one name that ninja does not know, and it builds nothing
+    target=lab$lab.solution.cuda.$kind
+    if grep -q "^build $target:" "$build/build.ninja"; then targets="$targets $target"; fi
+  done
 done
 # shellcheck disable=SC2086
 step build 240 cmake --build "$build" --target $targets -- -k 0
@@ -79,11 +79,11 @@ for lab in $labs; do
   grep 'GB/s' "$work/measure.$lab"
   [ ! -s "$work/lab.json" ] || mv "$work/lab.json" "$results/lab$lab.json"
 done
-case $labs in
-*02*)
-  step experiment.02 60 sh -c "'$(program 02 experiment)' --json > '$work/tables.json'" &&
-    mv "$work/tables.json" "$results/tables02.json" ;;
-esac
+for lab in $labs; do
+  [ -x "$(program "$lab" experiment)" ] || continue
+  step "experiment.$lab" 60 sh -c "'$(program "$lab" experiment)' --json > '$work/tables.json'" &&
+    mv "$work/tables.json" "$results/tables$lab.json"
+done
 for lab in $labs; do step "test.$lab" 60 "$(program "$lab" test)" --gtest_filter=-Throughput.*; done
 step names 20 "$build/bin/metric_plan_test"
 
