@@ -20,7 +20,7 @@
 #include "exporters.hpp"
 #include "grade.hpp"
 #include "handout.hpp"
-#include "hints.hpp"
+#include "lab_check.hpp"
 #include "official.hpp"
 #include "progress.hpp"
 #include "report.hpp"
@@ -340,22 +340,7 @@ int check(const settings& s) {
       const fs::path handout = lab.path / "README.md";
       keep_current(s, handout, with_grading_table(text_of(handout), rules),
                    "the grading table is not what the rubric says");
-      const std::vector<hint> hints = read_hints(lab.path / "hints.toml");
-      for (const item& i : rules.items)
-        if (std::none_of(hints.begin(), hints.end(), [&](const hint& h) { return h.item == i.id; }))
-          throw input_error(
-              fmt::format("hints.toml: no hint for {}; give it three levels, and never the solution", i.id));
-      for (const hint& h : hints)
-        if (h.text.size() != 3 || !rules.has(h.item))
-          throw input_error(
-              fmt::format("hints.toml: the hint for '{}' has {} levels, and must have three, for an item "
-                          "of rubric.toml",
-                          h.item, h.text.size()));
-      for (const submission& who : submissions_of(s.source, lab))
-        if (who.id.starts_with("wrong-"))
-          for (const auto& [id, ignored] : read_expectation(who.path / "expected.toml").items)
-            if (id != "all" && !rules.has(id))
-              throw input_error(fmt::format("{}/expected.toml: the rubric has no item '{}'", who.id, id));
+      check_lab(lab, rules, submissions_of(s.source, lab));
     } catch (const std::exception& error) {
       fmt::print(stderr, "lab {}: {}\n", lab.number, error.what());
       fine = false;

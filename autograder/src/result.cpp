@@ -94,6 +94,11 @@ std::vector<result> result_store::load() const {
   return results;
 }
 
+std::string prediction_result::text() const {
+  return fmt::format("{}: predicted {}, {}", key, figure_text(*predicted),
+                     seen ? "seen " + figure_text(*seen) : "not seen: its case is not right yet");
+}
+
 void result_store::merge(const std::vector<result>& fresh) const {
   if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path());
   const file_lock alone(file.string() + ".lock", LOCK_EX);

@@ -27,6 +27,9 @@ struct prediction_result {
   std::optional<double> predicted, seen;
   std::optional<double> seen_on_gpu;  ///< shown, not graded
   bool ok = false;
+
+  /// "banks.pitch_33: predicted 2, seen 1", of one that was made.
+  std::string text() const;
 };
 
 /// One pair of timed calls, next to each other in time.

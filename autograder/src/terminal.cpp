@@ -95,10 +95,7 @@ std::string points_column(const item_result& item) {
 std::string wrong_predictions(const item_result& item, const terminal_style& style) {
   std::string out;
   for (const prediction_result& p : item.predictions)
-    if (p.predicted && !p.ok)
-      out += wrapped(fmt::format("{}: predicted {}, {}", p.key, figure_text(*p.predicted),
-                                 p.seen ? "seen " + figure_text(*p.seen) : "not seen: its case is not right yet"),
-                     6, style.width);
+    if (p.predicted && !p.ok) out += wrapped(p.text(), 6, style.width);
   return out;
 }
 

@@ -34,9 +34,7 @@ class item_test : public testing::Test {
   static std::string predictions_text(const item_result& result) {
     std::string text;
     for (const prediction_result& p : result.predictions)
-      if (!p.ok && p.predicted)
-        text += fmt::format("\n  {}: predicted {}, {}", p.key, figure_text(*p.predicted),
-                            p.seen ? figure_text(*p.seen) : "nothing");
+      if (!p.ok && p.predicted) text += "\n  " + p.text();
     return text;
   }
 

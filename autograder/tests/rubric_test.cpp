@@ -1,4 +1,5 @@
-// Every mistake in a rubric gets an address and an advice, and no text at all makes the parser crash.
+// Every mistake in a rubric gets an address and an advice, no text at all makes the parser crash, and a lab's other
+// files are checked against it.
 #include "rubric.hpp"
 
 #include <gtest/gtest.h>
@@ -6,6 +7,7 @@
 #include <fstream>
 #include <random>
 
+#include "lab_check.hpp"
 #include "toml_file.hpp"
 
 namespace {
@@ -204,6 +206,56 @@ TEST(Rubric, RandomMutationsAreReadOrRefusedButNeverCrash) {
     }
   }
   EXPECT_GT(refused, 1000);
+}
+
+/// A lab with that rubric, its hints and predictions, and a wrong submission; each mistake in one of them is told.
+class lab_check_test : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string hints;
+    for (const char* id : {"f_correct", "f_counters", "predicted", "g_fast"})
+      hints += std::string("[[hint]]\nitem = \"") + id + "\"\ntext = [\"a\", \"b\", \"c\"]\n";
+    replace_file(root_ / "hints.toml", hints);
+    replace_file(root_ / "predictions.toml", "[x]\ny = nan\n");
+    replace_file(root_ / "wrong/expected.toml", "story = \"s\"\n[items]\nall = { verdict = \"PASS\", points = 25 }\n");
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  std::string complaint() const {
+    try {
+      check_lab({"00", "00_test", root_}, parse_rubric(valid, "rubric.toml", cases(), folder()),
+                {{"wrong-one", root_ / "wrong", {}}});
+    } catch (const input_error& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  const fs::path root_ = fs::temp_directory_path() / ("lab_check_test_" + std::to_string(getpid()));
+};
+
+TEST_F(lab_check_test, nothing_to_complain_of) { EXPECT_EQ(complaint(), ""); }
+
+TEST_F(lab_check_test, an_item_without_a_hint_and_a_hint_without_an_item) {
+  const std::string hints = text_of(root_ / "hints.toml");
+  replace_file(root_ / "hints.toml", hints.substr(0, hints.rfind("[[hint]]")));
+  EXPECT_EQ(complaint(), "hints.toml: no hint for g_fast; give it three levels, and never the solution");
+  replace_file(root_ / "hints.toml", hints + "[[hint]]\nitem = \"h\"\ntext = [\"a\", \"b\", \"c\"]\n");
+  EXPECT_EQ(complaint(), "hints.toml: the hint for 'h' has 3 levels, and must have three, for an item of rubric.toml");
+}
+
+TEST_F(lab_check_test, predictions_that_cannot_be_made_or_are_never_asked_for) {
+  replace_file(root_ / "predictions.toml", "[x]\nz = nan\n");
+  EXPECT_EQ(complaint(), "predictions.toml: 'x.y' of rubric.toml is missing; write it as nan");
+  replace_file(root_ / "predictions.toml", "[x]\ny = nan\nz = nan\n");
+  EXPECT_EQ(complaint(), "predictions.toml: rubric.toml never asks for 'x.z'");
+  fs::remove(root_ / "predictions.toml");
+  EXPECT_NE(complaint(), "");
+}
+
+TEST_F(lab_check_test, a_wrong_submission_that_expects_what_there_is_not) {
+  replace_file(root_ / "wrong/expected.toml", "story = \"s\"\n[items]\nf = { verdict = \"WRONG\", points = 0 }\n");
+  EXPECT_EQ(complaint(), "wrong-one/expected.toml: the rubric has no item 'f'");
 }
 
 TEST(Metric, DividesAndKnowsWhenNothingWasCounted) {
