@@ -52,7 +52,7 @@ void time_case(benchmark::State& state, const lab::test_case& c, subject& s) {
   trial t = s.call(ready);
   s.check(ready, t);
   if (!t.ok()) return state.SkipWithError(t.message.c_str());
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     const double seconds = seconds_of_call(c, s, ready, t);
     if (seconds < 0) {
       state.SkipWithError(t.message.empty() ? "the call could not be timed" : t.message.c_str());

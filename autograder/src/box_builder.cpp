@@ -231,7 +231,7 @@ build_outcome box_builder::expect_clean(const std::map<std::string, fs::path>& o
   for (const auto& [name, object] : objects) {
     std::vector<std::string> refused;
     symbols[name] = read_object(text_of(object), refused, by_nvcc() && is_device_code(name));
-    for (const std::string& why : refused) complaints.push_back(name + ": " + why);
+    for (const std::string& why : refused) complaints.push_back(fmt::format("{}: {}", name, why));
     for (const auto* list : {&symbols[name].defined, &symbols[name].weak})
       defined[is_device_code(name)].insert(list->begin(), list->end());
   }
@@ -265,7 +265,7 @@ build_outcome box_builder::build(const std::map<std::string, std::string>& sourc
   }
   if (!failures.empty()) return {false, failures};
   if (check_)
-    if (const build_outcome clean = expect_clean(objects); !clean.ok) return clean;
+    if (build_outcome clean = expect_clean(objects); !clean.ok) return clean;
 
   const scratch place;
   std::string names[2], keep;

@@ -210,6 +210,7 @@ files canvas(const std::vector<result>& results, const export_options& options) 
   for (const result& r : results) left.insert(r.submission);
   const auto row = [&](const std::vector<std::string>& fields, const std::string& value) {
     std::vector<std::string> out;
+    out.reserve(kept.size() + 1);
     for (const std::size_t i : kept) out.push_back(i < fields.size() ? fields[i] : "");
     out.push_back(value);
     text += csv_line(out);

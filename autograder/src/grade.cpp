@@ -54,7 +54,7 @@ std::map<std::string, item_result> taken_over(const rubric& rules, const submiss
     if (name == "predictions.toml")
       other_predictions = mine != theirs;
     else
-      (mine == theirs ? same : different) += mine + "\n" + theirs + "\n";
+      (mine == theirs ? same : different).append(mine).append("\n").append(theirs).append("\n");
   }
   std::map<std::string, item_result> result;
   for (std::size_t k = 0; k < rules.items.size() && k < like.items.size(); ++k) {

@@ -202,6 +202,7 @@ int demo(const settings& s) {
     if (side_by_side(processes, fresh.size() - first, [&](std::size_t k) { return grade_fresh(first + k); }) != 0)
       return cannot;
     std::vector<std::string> ids;
+    ids.reserve(all.size());
     for (const submission& who : all) ids.push_back(who.id);
     s.store().keep_only(lab.name, ids);
     const std::vector<result> graded = s.store().load();

@@ -134,7 +134,7 @@ std::string progress_table(const progress& all, const std::vector<lab_title>& la
     std::string line = fmt::format("{}  {} {} {} {}", lab.name.substr(0, 2), fitted(lab.title, title_width), bar,
                                    fitted(points, 13), fitted(state, 28));
     line.erase(line.find_last_not_of(' ') + 1);
-    if (colours && !p.passed.empty()) line = "\033[32m" + line + "\033[0m";
+    if (colours && !p.passed.empty()) line = fmt::format("\033[32m{}\033[0m", line);
     out += line + "\n";
   }
   return out;

@@ -37,7 +37,7 @@ struct waiting_gate : lab::call_gate {
 
 }  // namespace
 
-int main() {
+int main() try {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // no orphan keeps a core busy
   std::signal(SIGPIPE, SIG_IGN);
   const rlimit no_core_file{0, 0};
@@ -67,4 +67,7 @@ int main() {
     if (!grading::send_message(grading::runner_socket, lab::to_json(response))) return 1;
   }
   return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "runner: %s\n", error.what());
+  return 1;
 }

@@ -269,6 +269,7 @@ child start(const box& what, wall behind, const std::vector<handed_down>& descri
   posix_spawnattr_setpgroup(&attributes, 0);
   std::vector<std::string> words = words_of(what, behind, filter_fd);
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   child result;

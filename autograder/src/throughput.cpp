@@ -139,6 +139,7 @@ std::optional<paired_result> by_the_judge(const item& what, subject& s, executor
   if (what.timed_on_gpu()) {
     ceiling_call nothing("nothing", staff);
     std::vector<double> seconds;
+    seconds.reserve(static_cast<std::size_t>(pairs));
     for (int i = 0; i < pairs; ++i) seconds.push_back(nothing(*ready).seconds);
     handshake = lab::median(seconds);
   }

@@ -39,7 +39,8 @@ TEST(Credit, GrowsWithTheLogarithmInTenths) {
 
 TEST(Credit, IsMonotoneAndWithoutCliff) {
   double last = 0;
-  for (double ratio = 0.01; ratio < 1.0; ratio += 1e-4) {
+  for (int i = 100; i < 10'000; ++i) {
+    const double ratio = 1e-4 * i;
     const double now = credit(ratio, ladder);
     EXPECT_GE(now, last);
     EXPECT_LT(now - last, 0.1001);
@@ -48,7 +49,8 @@ TEST(Credit, IsMonotoneAndWithoutCliff) {
 }
 
 TEST(Credit, KnowsTheNextStep) {
-  for (double ratio = 0.01; ratio < 0.97 * 0.8; ratio *= 1.01) {
+  for (int i = 0; i < 437; ++i) {
+    const double ratio = 0.01 * std::pow(1.01, i);  // up to 0.97 of the last rung
     const auto next = next_step(ratio, ladder);
     ASSERT_TRUE(next) << ratio;
     EXPECT_GT(next->share, credit(ratio, ladder));

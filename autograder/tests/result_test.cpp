@@ -236,7 +236,7 @@ TEST_F(Store, LosesNothingWhenSeveralWriteAtOnce) {
       _exit(0);
     }
   for (int p = 0; p < processes; ++p) wait(nullptr);
-  EXPECT_EQ(store.load().size(), std::size_t{processes * each});
+  EXPECT_EQ(store.load().size(), std::size_t{processes} * each);
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ const std::vector<lab::test_case>& cases() {
 
 const fs::path& folder() {
   static const fs::path path = [] {
-    const fs::path made = fs::temp_directory_path() / ("rubric_test_" + std::to_string(getpid()));
+    fs::path made = fs::temp_directory_path() / ("rubric_test_" + std::to_string(getpid()));
     fs::create_directories(made);
     std::ofstream(made / "a.cu") << "//\n";
     return made;
@@ -183,7 +183,7 @@ TEST(Rubric, SyntaxErrorsHaveALine) {
 
 TEST(Rubric, RandomMutationsAreReadOrRefusedButNeverCrash) {
   std::mt19937 engine(1);
-  const std::string alphabet = "[]{}=\"',.#/ \n-+0159einfax\\\0\xff";
+  const std::string alphabet = "[]{}=\"',.#/ \n-+0159einfax\\\xff" + std::string(1, '\0');
   const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(engine); };
   int refused = 0;
   for (int round = 0; round < 3000; ++round) {

@@ -174,7 +174,7 @@ std::string unbroken(const std::string& text) {
     if (is_fence(line)) code = !code;
     out += line;
     if (!code) {
-      const std::size_t open = line.rfind("["), close = line.rfind("](");
+      const std::size_t open = line.rfind('['), close = line.rfind("](");
       in_link = open != std::string::npos && (close == std::string::npos || close < open) &&
                 line.find(']', open) == std::string::npos;
     }
@@ -308,7 +308,7 @@ std::string header_for_doxygen(const fs::path& file) {
     }
     top = false;
     const std::size_t shape = line.find("// (");
-    if (shape != std::string::npos && shape > 0 && line[shape - 1] == ' ' && line.find_first_not_of(" ") < shape)
+    if (shape != std::string::npos && shape > 0 && line[shape - 1] == ' ' && line.find_first_not_of(' ') < shape)
       line.insert(shape + 2, "/<");
     const std::size_t comment = line.find("///");
     out += comment == std::string::npos || line.compare(comment, 4, "///<") == 0

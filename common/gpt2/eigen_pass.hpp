@@ -20,7 +20,8 @@ struct embed {
   const int* ids;
   int length, channels;
   EIGEN_DEVICE_FUNC float operator()(const Eigen::array<Eigen::Index, 2>& at) const {
-    return tokens[ids[at[0]] * channels + at[1]] + positions[at[0] % length * channels + at[1]];
+    return tokens[static_cast<Eigen::Index>(ids[at[0]]) * channels + at[1]] +
+           positions[at[0] % length * channels + at[1]];
   }
 };
 
@@ -37,7 +38,7 @@ class eigen_pass : public pass {
   eigen_pass(const checkpoint& model, Device& device)
       : device_(device), config_(model.config), weights_(device, model.weights.size()) {
     device_.memcpyHostToDevice(weights_.data(), model.weights.data(), model.weights.size() * sizeof(float));
-    synchronize();
+    eigen_pass::synchronize();  // no other: this is the constructor
   }
 
   void load(std::span<const int> tokens, int batch, int length) override {
