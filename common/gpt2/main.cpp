@@ -107,7 +107,7 @@ void write_text(const options& o, pass& with, const checkpoint& model) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   options o;
   CLI::App app{"GPT-2's forward pass: times it, or generates text."};
   app.option_defaults()->always_capture_default();
@@ -136,25 +136,23 @@ int main(int argc, char** argv) {
   app.add_option("--top", o.how.top, "choose among so many tokens; 0: all");
   app.add_option("--seed", o.seed, "of random weights, tokens and choices");
   CLI11_PARSE(app, argc, argv);
-  try {
-    o.how.seed = o.seed;
-    if (!o.prompt.empty() && o.checkpoint.empty() && o.random.empty()) o.checkpoint = TINY_GPT2 "/model.safetensors";
-    if (o.generate < 0) o.generate = o.prompt.empty() ? 0 : 64;
-    const checkpoint model = o.checkpoint.empty()
-                                 ? random_checkpoint(config_named(o.random.empty() ? "d12" : o.random), o.seed)
-                                 : read_checkpoint(o.checkpoint);
-    if (!o.write.empty()) {
-      write_checkpoint(o.write, model, o.dtype == "bf16" ? stored_as::bf16 : stored_as::fp32);
-      return 0;
-    }
-    const auto with = make(o, model);
-    if (o.generate > 0 || !o.prompt.empty())
-      write_text(o, *with, model);
-    else
-      time_passes(o, *with, model);
+  o.how.seed = o.seed;
+  if (!o.prompt.empty() && o.checkpoint.empty() && o.random.empty()) o.checkpoint = TINY_GPT2 "/model.safetensors";
+  if (o.generate < 0) o.generate = o.prompt.empty() ? 0 : 64;
+  const checkpoint model = o.checkpoint.empty()
+                               ? random_checkpoint(config_named(o.random.empty() ? "d12" : o.random), o.seed)
+                               : read_checkpoint(o.checkpoint);
+  if (!o.write.empty()) {
+    write_checkpoint(o.write, model, o.dtype == "bf16" ? stored_as::bf16 : stored_as::fp32);
     return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "gpt2: {}\n", error.what());
-    return 1;
   }
+  const auto with = make(o, model);
+  if (o.generate > 0 || !o.prompt.empty())
+    write_text(o, *with, model);
+  else
+    time_passes(o, *with, model);
+  return 0;
+} catch (const std::exception& error) {
+  fmt::print(stderr, "gpt2: {}\n", error.what());
+  return 1;
 }
