@@ -10,7 +10,6 @@
 #include <atomic>
 #include <cstdio>
 #include <functional>
-#include <optional>
 #include <thread>
 
 #include "attacks.hpp"

@@ -6,12 +6,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/context/detail/fcontext.hpp>
+#include <condition_variable>
+#include <csetjmp>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <exception>
+#include <memory>
 #include <thread>
 
-#include "worker.hpp"
+#include "observer.hpp"
 
 // The coordinates that kernels read; declared const in sim/device.h.
 __thread uint3 threadIdx;
@@ -19,24 +24,252 @@ __thread uint3 blockIdx;
 __thread uint3 blockDim;  // there sim::dimensions, of the same layout
 __thread uint3 gridDim;
 
-// Ours lie beside them: worker::run knows the two together.
+namespace sim {
+namespace {
+
+namespace context = boost::context::detail;
+
+constexpr std::size_t stack_bytes = std::size_t{64} * 1024, max_threads = 1024;
+constexpr std::size_t max_stacks = std::size_t{1} << 18;  // of one worker: threads of the blocks that it has begun
+constexpr std::size_t record_capacity = 512;  // accesses of a lane before its warp is put together: fits the L2 cache
+constexpr std::size_t record_stride = record_capacity + 4;  // lanes begin in different cache sets
+
+struct fiber_stack {
+  char* top = nullptr;
+  context::fcontext_t context = nullptr;  // where to go on; null: never started, or abandoned
+};
+
+// Looking whether a thread goes round in a circle takes time: where it meets others on its way, only so often. Odd, so
+// that each place of a circle comes up.
+constexpr unsigned look_every = 257;
+
+enum class state : std::uint8_t { fresh, ready, at_barrier, at_collective, at_grid_barrier, waiting, done };
+using combine_function = void (*)(const warp_call&);
+
+struct thread_state {
+  uint3 index{};
+  state now = state::fresh;
+  fiber_stack* stack = nullptr;
+  std::uintptr_t waits_at = 0;  // program counter of the barrier or warp function, or of a loop that waits
+  // a warp function that this lane waits in:
+  unsigned mask = 0;
+  void* argument = nullptr;
+  combine_function combine = nullptr;
+  bool as_before = false;   // it looks as it did at one of the last times that it was looked at
+  std::uint64_t depth = 0;  // of its last access
+  bool meets(const thread_state& other) const {
+    return now == state::at_collective && mask == other.mask && combine == other.combine &&
+           (mask != whoever_comes || waits_at == other.waits_at);
+  }
+};
+
+/// One lane's accesses since its warp was last put together.
+struct lane_records {
+  access *begin = nullptr, *read = nullptr, *write = nullptr;
+  bool full() const { return write == begin + record_capacity; }
+};
+
+/// What a thread looked like the last times that it was looked at.
+using past = std::array<std::uint64_t, 32>;
+
+/// A block that has begun.
+struct running_block {
+  std::uint64_t number = 0;
+  std::vector<thread_state> threads;
+  std::vector<past> pasts;  // of each thread, from when one is first looked at
+  block_shadow shadow;
+  std::vector<char> shared_image;  // while another block runs
+  int counted = 0, released_count = 0;
+  bool waits = false;  // a thread of it was seen to go round in a circle
+};
+
+enum class outcome { finished, broken_off, waits_for_others, waits_for_grid };
+
+}  // namespace
+
+/// Where the workers of a grid stand, as one word: how far the grid has got, and how many workers have no block left,
+/// wait at a barrier of the grid, or have found no block of theirs that can go on since it got that far.
+class standing {
+ public:
+  std::uint64_t progress() const { return word_.load() >> 24; }
+  void got_further() {
+    change([](std::uint64_t w) { return ((w >> 24) + 1) << 24 | (w & 0xffff00); });
+  }
+  void gone() { word_ += 0x10000; }
+  void at_grid_barrier() { word_ += 0x100; }
+  void pass_grid_barrier() {
+    change([](std::uint64_t w) { return ((w >> 24) + 1) << 24 | (w & 0xff0000); });
+  }
+  /// False where the grid has got further than `progress` meanwhile.
+  bool idle(std::uint64_t progress) {
+    std::uint64_t w = word_;
+    while (w >> 24 == progress)
+      if (word_.compare_exchange_weak(w, w + 1)) return true;
+    return false;
+  }
+  bool all_idle(unsigned workers) const {
+    const std::uint64_t w = word_;
+    return (w & 0xff) > 0 && (w & 0xff) + (w >> 8 & 0xff) + (w >> 16 & 0xff) == workers;
+  }
+  bool all_at_grid_barrier(unsigned workers) const {
+    const std::uint64_t w = word_;
+    return (w >> 8 & 0xff) + (w >> 16 & 0xff) == workers;
+  }
+
+ private:
+  template <class Change>
+  void change(Change to) {
+    std::uint64_t w = word_;
+    while (!word_.compare_exchange_weak(w, to(w))) {
+    }
+  }
+  std::atomic<std::uint64_t> word_{0};
+};
+
+struct grid_run {
+  launched* what = nullptr;
+  void (*body)(void*) = nullptr;
+  void* frame = nullptr;
+  std::size_t frame_bytes = 0;
+  std::atomic<std::uint16_t> epoch{0};
+  const std::bitset<65536>* concurrent = nullptr;
+  std::uint64_t blocks = 0;
+  std::uint64_t sample = 1;  // every so many blocks one is observed
+  std::atomic<std::uint64_t> next_block{0};
+  std::atomic<bool> abort{false};
+  // Blocks that wait for each other:
+  standing workers_stand;
+  unsigned workers = 0;
+  std::mutex mutex;
+  std::condition_variable grid_barrier;
+  std::uint64_t grid_barriers = 0;
+  std::atomic<std::uint64_t> finished_blocks{0};
+};
+
+class worker {
+ public:
+  worker() {
+    stack_memory_ = static_cast<char*>(mmap(nullptr, max_stacks * stack_bytes, PROT_READ | PROT_WRITE,
+                                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0));
+    if (stack_memory_ == MAP_FAILED) std::abort();
+    stacks_begin = reinterpret_cast<std::uintptr_t>(stack_memory_);
+    for (std::size_t i = 0; i < lanes_per_warp; ++i)
+      records_[i].begin = records_[i].read = records_[i].write = record_memory_.data() + i * record_stride;
+  }
+
+  void run(grid_run& grid);
+
+  // ---- called from fibers ----
+  void barrier(std::uintptr_t pc) {
+    current_->waits_at = pc;
+    current_->now = state::at_barrier;
+    leave();
+  }
+  int barrier_count(std::uintptr_t pc, int predicate) {
+    block_->counted += predicate != 0;
+    barrier(pc);
+    return block_->released_count;
+  }
+  void grid_barrier(std::uintptr_t pc);
+  void meet(unsigned mask, void* argument, combine_function combine, std::uintptr_t pc);
+  unsigned lane_number() const { return current_number_ % lanes_per_warp; }
+  void spin(std::uintptr_t pc) {
+    current_->waits_at = pc;
+    current_->now = state::waiting;
+    leave();
+  }
+  [[noreturn]] void break_off(fault what, std::uint64_t site, std::uintptr_t address, const std::string& detail = "");
+  void report_here(fault what, std::uint64_t site, space where, std::uintptr_t address,
+                   const std::string& detail = "") {
+    observer_.report(what, site, where, {block_->number, current_number_}, 0, address, detail);
+  }
+  void records_full() { leave(); }
+  launch_counts& counts() { return observer_.counts(); }
+  void turn() {  // of a loop in a block that is not observed
+    if (++turns_ % 4096 == 0) leave();
+  }
+  std::uint64_t depth_of(std::uintptr_t frame) const { return ((stack_top - frame) >> 4) & 0xffff; }
+  /// For functions that know their caller's program counter, but not its frame.
+  std::uint64_t last_depth() const {
+    return write != records_[lane_number()].begin ? site_depth(write[-1].site) : current_->depth;
+  }
+
+  // ---- read by the hooks ----
+  access* write = nullptr;
+  access* write_end = nullptr;
+  std::uintptr_t shared_begin = 0, shared_bytes = 0, stacks_begin = 0, stack_top = 0;
+  std::uintptr_t frame_begin = 0, frame_bytes = 0, coordinates_begin = 0, coordinates_bytes = 0;
+  bool observing = true;
+
+ private:
+  static void fiber_main(context::transfer_t from);
+  void enter();
+  fiber_stack* take_stack();
+  void begin_block(running_block& block, std::uint64_t number);
+  void set_aside(running_block& block);
+  void bring_back(running_block& block);
+  outcome go_on_with(running_block& block);
+  bool run_blocks();
+  bool stuck(std::uint64_t progress, const std::deque<running_block*>& waiting);
+  bool pass_grid_barrier(std::deque<running_block*>& waiting);
+  void run_warp(unsigned first, unsigned count);
+  void resume(thread_state& thread);
+  void activate(thread_state& thread);
+  void remember_state(thread_state& thread, const lane_records& records);
+  void leave() {
+    const context::transfer_t back = context::jump_fcontext(scheduler_, nullptr);
+    scheduler_ = back.fctx;
+  }
+  bool finish_and_take_next();
+  bool put_together(unsigned first, unsigned count, bool all);
+  void check_index(std::uint64_t site, unsigned lane, const access* next, const access* end, std::uint64_t index);
+  bool settle_collectives(unsigned first, unsigned count);
+  bool settle_whoever_came(unsigned first, unsigned count);
+  void complete(unsigned first, unsigned participants);
+  bool release_barrier();
+  void report_stuck();
+  void report_infinite_wait(const running_block& block);
+  void abandon(running_block& block);
+  std::vector<thread_state>& threads() { return block_->threads; }
+  unsigned warp_first() const { return (current_number_ / 32) * 32; }
+  static std::uint64_t waiting_site(const thread_state& t) { return make_site(t.waits_at, 0, operation::load); }
+
+  char* stack_memory_;
+  std::size_t stacks_made_ = 0;
+  std::deque<fiber_stack> stacks_;
+  std::vector<fiber_stack*> free_stacks_;
+  context::fcontext_t scheduler_ = nullptr;
+  grid_run* grid_ = nullptr;
+  observer observer_;
+  std::vector<access> record_memory_ = std::vector<access>(lanes_per_warp * record_stride);
+  std::array<lane_records, lanes_per_warp> records_;
+  running_block* block_ = nullptr;
+  std::deque<std::unique_ptr<running_block>> spare_blocks_;
+  thread_state* current_ = nullptr;
+  std::uint64_t turns_ = 0;
+  unsigned warp_first_ = 0;                        // of the warp that is put together
+  unsigned current_number_ = 0;                    // linear index of current_ in its block
+  bool broken_off_ = false, got_further_ = false;  // since the last round over the block's warps
+  bool block_got_further_ = false;                 // since it was brought back
+  bool look_ = false;                              // for circles that lead through warp functions and barriers too
+};
+
+}  // namespace sim
+
+// Not null while this OS thread runs a kernel's own code. Null in the scheduler and in our functions that kernels call:
+// the linker may have given us the instrumented copy of a library function such as std::string's, and that is no access
+// of the kernel. Outside the namespace: memory.cpp knows it by this name.
 __thread sim::worker* sim_active_worker = nullptr;
+// Likewise, but also in blocks that are not observed.
 __thread sim::worker* sim_running_worker = nullptr;
+// While the host only asks which function a launch would run.
 __thread std::jmp_buf* sim_asking = nullptr;
 __thread std::uintptr_t sim_answer = 0;
 
 namespace sim {
 
-// ---- fibers ---------------------------------------------------------------------------------------------------------
-
-worker::worker() {
-  stack_memory_ = static_cast<char*>(mmap(nullptr, max_stacks * stack_bytes, PROT_READ | PROT_WRITE,
-                                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0));
-  if (stack_memory_ == MAP_FAILED) std::abort();
-  stacks_begin = reinterpret_cast<std::uintptr_t>(stack_memory_);
-  for (std::size_t i = 0; i < lanes_per_warp; ++i)
-    records_[i].begin = records_[i].read = records_[i].write = record_memory_.data() + i * record_stride;
-}
+// ---- fibers
+// -----------------------------------------------------------------------------------------------------------
 
 void worker::enter() {
   sim_running_worker = this;
@@ -150,7 +383,8 @@ bool worker::finish_and_take_next() {
   return true;
 }
 
-// ---- one block ------------------------------------------------------------------------------------------------------
+// ---- one block
+// --------------------------------------------------------------------------------------------------------
 
 void worker::begin_block(running_block& block, std::uint64_t number) {
   const configuration& config = grid_->what->config;
@@ -349,7 +583,8 @@ void worker::break_off(fault what, std::uint64_t site, std::uintptr_t address, c
   __builtin_unreachable();
 }
 
-// ---- blocks ---------------------------------------------------------------------------------------------------------
+// ---- blocks
+// --------------------------------------------------------------------------------------------------------------
 
 void worker::run(grid_run& grid) {
   grid_ = &grid;
@@ -506,7 +741,224 @@ void worker::grid_barrier(std::uintptr_t pc) {
   leave();
 }
 
-// ---- the pool -------------------------------------------------------------------------------------------------------
+// ---- warp functions
+// ---------------------------------------------------------------------------------------------------
+
+void worker::meet(unsigned mask, void* argument, combine_function combine, std::uintptr_t pc) {
+  sim_active_worker = sim_running_worker = nullptr;
+  thread_state& self = *current_;
+  if (mask != whoever_comes && !((mask >> lane_number()) & 1))
+    observer_.report(fault::missing_lane, make_site(pc, 0, operation::load), space::shared,
+                     {block_->number, current_number_}, 0, 0, "the calling lane itself is not in the mask");
+  if (observing) {
+    const access meeting{make_site(pc, 0, operation::sync, last_depth()), mask};
+    *write++ = meeting;
+    if (write == write_end) leave();
+    sim_active_worker = sim_running_worker = nullptr;
+  } else {
+    turn();
+  }
+  self.mask = mask;
+  self.argument = argument;
+  self.combine = combine;
+  self.waits_at = pc;
+  self.now = state::at_collective;
+  // The last lane to come completes the call and need not wait.
+  const unsigned first = warp_first();
+  unsigned here = 0;
+  for (unsigned other = 0; other < lanes_per_warp && first + other < threads().size(); ++other)
+    here |= static_cast<unsigned>(threads()[first + other].meets(self)) << other;
+  if (mask != whoever_comes && (here & mask) == mask)
+    complete(first, here & mask);
+  else
+    leave();
+  enter();
+}
+
+/// Lanes that have returned will not come: completes what waits only for them. True where a lane can go on.
+bool worker::settle_collectives(unsigned first, unsigned count) {
+  bool any = false;
+  for (unsigned lane = 0; lane < count; ++lane) {
+    const thread_state& t = threads()[first + lane];
+    if (t.now != state::at_collective || t.mask == whoever_comes) continue;
+    unsigned here = 0, gone = 0;
+    for (unsigned other = 0; other < lanes_per_warp; ++other) {
+      const bool exists = first + other < threads().size();
+      const thread_state* o = exists ? &threads()[first + other] : nullptr;
+      if (!exists || o->now == state::done)
+        gone |= 1u << other;
+      else if (o->meets(t))
+        here |= 1u << other;
+    }
+    if ((t.mask & ~gone & ~here) != 0) continue;
+    if (const unsigned absent = t.mask & gone; absent != 0 && t.combine) {
+      // A full mask in a block whose last warp is not full is common and harmless; lanes that left early are not.
+      unsigned left = 0;
+      for (unsigned other = 0; other < count; ++other) left += (absent >> other) & 1;
+      if (left > 0)
+        observer_.report(fault::missing_lane, waiting_site(t), space::shared, {block_->number, first + lane}, 0, 0,
+                         std::to_string(left) + " lanes of its mask have already returned");
+    }
+    complete(first, here & t.mask ? here & t.mask : 1u << lane);
+    any = true;
+  }
+  return any || settle_whoever_came(first, count);
+}
+
+/// No lane can go on before those go on that wait for whoever comes: the ones at the lowest program counter do.
+bool worker::settle_whoever_came(unsigned first, unsigned count) {
+  const thread_state* lowest = nullptr;
+  for (unsigned lane = 0; lane < count; ++lane) {
+    const thread_state& t = threads()[first + lane];
+    if (t.now == state::ready || t.now == state::fresh) return false;
+    if (t.now == state::at_collective && t.mask == whoever_comes && (!lowest || t.waits_at < lowest->waits_at))
+      lowest = &t;
+  }
+  if (!lowest) return false;
+  unsigned here = 0;
+  for (unsigned lane = 0; lane < count; ++lane)
+    here |= static_cast<unsigned>(threads()[first + lane].meets(*lowest)) << lane;
+  complete(first, here);
+  return true;
+}
+
+void worker::complete(unsigned first, unsigned participants) {
+  warp_call call;
+  call.participants = participants;
+  combine_function combine = nullptr;
+  for (unsigned lane = 0; lane < lanes_per_warp; ++lane) {
+    if (!call.has(lane)) continue;
+    thread_state& t = threads()[first + lane];
+    call.argument[lane] = t.argument;
+    combine = t.combine;
+    call.pc = reinterpret_cast<const void*>(t.waits_at);
+    t.now = state::ready;
+  }
+  if (combine) combine(call);
+}
+
+// ---- from lanes to warp instructions
+// --------------------------------------------------------------------------------------
+
+/// An index beyond its array. Where that line's next access is to shared memory or a __device__ variable, its own
+/// bounds count: `tile[0][i]` may well mean the rows behind. Local arrays have no such second check.
+void worker::check_index(std::uint64_t site, unsigned lane, const access* next, const access* end,
+                         std::uint64_t index) {
+  const auto says_nothing = [this](const access& a) {
+    return site_operation(a.site) > operation::local ||
+           (site_operation(a.site) == operation::local && a.address - stacks_begin >= max_stacks * stack_bytes);
+  };
+  while (next != end && says_nothing(*next)) ++next;
+  if (next != end && (next->address - shared_begin < shared_bytes || is_program_variable(next->address))) {
+    const source_line line = line_of(site_pc(site)), there = line_of(site_pc(next->site));
+    if (there.file == line.file && there.line == line.line) return;
+  }
+  observer_.report(fault::local_bounds, site, space::none, {block_->number, warp_first_}, lane, 0,
+                   " at index " + std::to_string(static_cast<std::int64_t>(index)));
+}
+
+/// Lanes at the same instruction form one warp instruction. Where they differ, the deepest call goes first, then the
+/// lowest program counter, so that lanes meet again behind a branch; a warp function goes when all lanes of its mask
+/// are there. A lane that was only interrupted has more to come: then the rest waits, unless all of it is wanted.
+/// Returns whether something waits.
+bool worker::put_together(unsigned first, unsigned count, bool all) {
+  const access* head[lanes_per_warp];
+  const access* end[lanes_per_warp];
+  std::uint8_t alive[lanes_per_warp];
+  bool more_to_come[lanes_per_warp];
+  unsigned n = 0;
+  for (unsigned lane = 0; lane < count; ++lane) {
+    const state now = threads()[first + lane].now;
+    lane_records& r = records_[lane];
+    more_to_come[lane] = !all && (now == state::ready || now == state::fresh);
+    head[lane] = r.read;
+    end[lane] = r.write;
+    if (r.read != r.write || more_to_come[lane]) alive[n++] = static_cast<std::uint8_t>(lane);
+  }
+  if (n == 0) return false;
+  std::uintptr_t addresses[lanes_per_warp];
+  std::uint8_t lanes[lanes_per_warp];
+  const warp_position where{block_->number, first};
+  warp_first_ = first;
+  bool interrupted = false;
+  for (;;) {
+    std::ptrdiff_t steps = record_capacity;  // for which every lane has something
+    for (unsigned i = 0; i < n;) {           // drop lanes that have no more
+      const unsigned lane = alive[i];
+      steps = std::min(steps, end[lane] - head[lane]);
+      if (head[lane] != end[lane]) {
+        ++i;
+      } else if (more_to_come[lane]) {
+        interrupted = true;
+        break;
+      } else {
+        steps = record_capacity;
+        std::copy(alive + i + 1, alive + n, alive + i);
+        --n;
+        i = 0;
+      }
+    }
+    if (interrupted || n == 0) break;
+    const access* next[lanes_per_warp];
+    for (unsigned i = 0; i < n; ++i) next[i] = head[alive[i]];
+    std::uint64_t site = 0, different = 0;
+    std::ptrdiff_t step = 0;
+    for (; step < steps; ++step) {
+      site = next[0][step].site;
+      different = static_cast<std::uint64_t>(site_operation(site) == operation::index);
+      for (unsigned i = 0; i < n; ++i) {
+        const access& a = next[i][step];
+        different |= a.site ^ site;
+        addresses[i] = a.address;
+      }
+      if (different != 0) break;
+      observer_.instruction(site, {addresses, n}, {alive, n}, where);
+    }
+    for (unsigned i = 0; i < n; ++i) head[alive[i]] += step;
+    if (different == 0) continue;
+    unsigned syncing = 0, here = 0;  // lanes at a warp function, and all lanes that have more
+    for (unsigned i = 0; i < n; ++i) {
+      here |= 1u << alive[i];
+      syncing |= static_cast<unsigned>(site_operation(head[alive[i]]->site) == operation::sync) << alive[i];
+    }
+    const auto rank = [](std::uint64_t s) { return (~s & ~site_mask) | (s & 0xffff'ffff); };
+    std::uint64_t best = ~std::uint64_t{0};
+    for (unsigned i = 0; i < n; ++i) {
+      const access* a = head[alive[i]];
+      const auto mask = static_cast<unsigned>(a->address);
+      if (((syncing >> alive[i]) & 1) && (mask & here & ~syncing) != 0) continue;
+      if (rank(a->site) < best) {
+        best = rank(a->site);
+        site = a->site;
+      }
+    }
+    unsigned group = 0;
+    for (unsigned i = 0; i < n; ++i) {
+      const unsigned lane = alive[i];
+      if (head[lane]->site != site) continue;
+      addresses[group] = head[lane]->address;
+      lanes[group++] = static_cast<std::uint8_t>(lane);
+      ++head[lane];
+    }
+    if (site_operation(site) == operation::index)
+      for (unsigned i = 0; i < group; ++i) check_index(site, lanes[i], head[lanes[i]], end[lanes[i]], addresses[i]);
+    else
+      observer_.instruction(site, {addresses, group}, {lanes, group}, where);
+  }
+  bool left = false;
+  for (unsigned lane = 0; lane < count; ++lane) {
+    lane_records& r = records_[lane];
+    const auto rest = static_cast<std::size_t>(end[lane] - head[lane]);
+    if (rest > 0 && head[lane] != r.begin) std::memmove(r.begin, head[lane], rest * sizeof(access));
+    r.read = r.begin;
+    r.write = r.read + rest;
+    left |= rest > 0;
+  }
+  return left;
+}
+
+// ---- the pool
+// -------------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -601,4 +1053,292 @@ void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t fr
   what.last_epoch = grid.epoch;
 }
 
+// ---- what kernels call
+// --------------------------------------------------------------------------------------------------
+
+void meet(unsigned mask, void* argument, combine_function combine, const void* pc) {
+  sim_running_worker->meet(mask, argument, combine, reinterpret_cast<std::uintptr_t>(pc));
+}
+bool in_kernel() { return sim_running_worker != nullptr; }
+void stop_kernel(fault what, const void* pc, const std::string& detail) {
+  sim_running_worker->break_off(what, make_site(reinterpret_cast<std::uintptr_t>(pc), 0, operation::load), 0, detail);
+}
+unsigned lane_number() { return sim_running_worker->lane_number(); }
+void grid_barrier(const void* pc) { sim_running_worker->grid_barrier(reinterpret_cast<std::uintptr_t>(pc)); }
+void fence() {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  if (worker* self = sim_running_worker) self->counts().fenced = true;
+}
+void spin() {
+  if (worker* self = sim_running_worker) self->spin(reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)));
+}
+void block_barrier(const void* pc) { sim_running_worker->barrier(reinterpret_cast<std::uintptr_t>(pc)); }
+int block_barrier_count(int predicate, const void* pc) {
+  return sim_running_worker->barrier_count(reinterpret_cast<std::uintptr_t>(pc), predicate);
+}
+std::uint64_t modelled_cycles() {
+  static std::atomic<std::uint64_t> ticks{0};
+  return ticks += 32;
+}
+
+std::uintptr_t ask_for_kernel(void (*body)(void*), void* frame) {
+  std::jmp_buf here;
+  sim_answer = 0;
+  sim_asking = &here;
+  if (setjmp(here) == 0) body(frame);  // up to the kernel's first basic block
+  sim_asking = nullptr;
+  return sim_answer;
+}
+
+namespace {
+
+[[gnu::always_inline]] inline void note_access(worker& self, std::uint64_t site, std::uintptr_t address) {
+  *self.write++ = {site, address};
+  if (self.write == self.write_end) [[unlikely]]
+    self.records_full();
+}
+
+[[gnu::noinline, gnu::cold]] void observe_elsewhere(worker& self, std::uintptr_t address, std::uint64_t site) {
+  const std::uint64_t local =
+      (site & ~(std::uint64_t{0xff} << 40)) | (std::uint64_t{static_cast<unsigned>(operation::local)} << 40);
+  if (address - self.coordinates_begin < self.coordinates_bytes && site_operation(site) != operation::load)
+    self.break_off(fault::out_of_bounds, site, address);  // an index so far beyond its array
+  if (self.stack_top - address <= stack_bytes || address - self.frame_begin < self.frame_bytes ||
+      address - self.coordinates_begin < self.coordinates_bytes || is_program_constant(address))
+    return note_access(self, local, address);  // its stack, the launch's arguments, threadIdx (which clang reports)
+  if (address - self.stacks_begin < max_stacks * stack_bytes) {
+    sim_active_worker = sim_running_worker = nullptr;
+    self.report_here(fault::local_bounds, site, space::none, address);
+    sim_active_worker = sim_running_worker = &self;
+    return;
+  }
+  if (!is_program_variable(address)) self.break_off(fault::illegal_address, site, address);
+  note_access(self, site, address);
+}
+
+[[gnu::noinline, gnu::cold]] void observe_host(std::uintptr_t address, std::size_t bytes, operation op,
+                                               std::uintptr_t pc) {
+  if (!sim_running_worker) host_access(address, make_site(pc, bytes, op));
+}
+
+[[gnu::always_inline]] inline void observe(std::uintptr_t address, std::size_t bytes, operation op, const void* pc,
+                                           std::uint64_t depth) {
+  worker* self = sim_active_worker;
+  const auto at = reinterpret_cast<std::uintptr_t>(pc);
+  if (!self) {
+    if (address - heap_base < heap_bytes) [[unlikely]]
+      observe_host(address, bytes, op, at);
+    return;
+  }
+  const std::uint64_t site = make_site(at, bytes, op, depth);
+  if (address - heap_base < heap_bytes || (address - self->shared_begin < self->shared_bytes &&
+                                           address - self->coordinates_begin >= self->coordinates_bytes)) [[likely]] {
+    if (address & (bytes - 1)) [[unlikely]]
+      self->break_off(fault::misaligned, site, address);
+    note_access(*self, site, address);
+  } else {
+    observe_elsewhere(*self, address, site);
+  }
+}
+
+/// How deep in calls the function is that called a hook.
+[[gnu::always_inline]] inline std::uint64_t depth_here() {
+  const worker* self = sim_active_worker;
+  return self ? self->depth_of(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))) : 0;
+}
+
+/// A copy of several words goes word by word, as the device would do it.
+void observe_range(std::uintptr_t address, std::size_t bytes, operation op, const void* pc, std::uint64_t depth) {
+  while (bytes > 0) {
+    const std::size_t step = address % 4 == 0 && bytes >= 4 ? 4 : address % 2 == 0 && bytes >= 2 ? 2 : 1;
+    observe(address, step, op, pc, depth);
+    address += step;
+    bytes -= step;
+  }
+}
+
+/// Threads hand data over to each other by volatile variables and locks: that orders accesses in ways not followed
+/// here.
+void note_hand_over(std::uintptr_t address) {
+  if (worker* self = sim_running_worker) {
+    (address - self->shared_begin < self->shared_bytes ? self->counts().hands_over_shared
+                                                       : self->counts().hands_over_global) = true;
+    if (!self->observing) self->turn();
+  }
+}
+
+/// 16 bytes at a time where both sides lie so; what their type is, the call does not tell.
+void observe_copy(const void* to, const void* from, std::size_t bytes, const void* pc, std::uint64_t depth) {
+  auto t = reinterpret_cast<std::uintptr_t>(to), f = reinterpret_cast<std::uintptr_t>(from);
+  if (!sim_active_worker) {  // host code: the first byte tells
+    observe(f, 1, operation::load, pc, 0);
+    observe(t, 1, operation::store, pc, 0);
+    return;
+  }
+  for (; bytes >= 16 && t % 16 == 0 && f % 16 == 0; bytes -= 16, t += 16, f += 16) {
+    observe(f, 16, operation::load, pc, depth);
+    observe(t, 16, operation::store, pc, depth);
+  }
+  observe_range(f, bytes, operation::load, pc, depth);
+  observe_range(t, bytes, operation::store, pc, depth);
+}
+
+}  // namespace
+
+void observe_atomic(const volatile void* address, std::size_t bytes, const void* pc, bool in_warp) {
+  const worker* self = sim_active_worker;
+  observe(reinterpret_cast<std::uintptr_t>(address), bytes, in_warp ? atomic_in_warp : operation::atomic, pc,
+          self ? self->last_depth() : 0);
+}
+void observe_load(const volatile void* address, std::size_t bytes, const void* pc) {
+  const worker* self = sim_active_worker;
+  observe(reinterpret_cast<std::uintptr_t>(address), bytes, operation::load, pc, self ? self->last_depth() : 0);
+}
+void observe_store(const volatile void* address, std::size_t bytes, const void* pc) {
+  const worker* self = sim_active_worker;
+  observe(reinterpret_cast<std::uintptr_t>(address), bytes, operation::store, pc, self ? self->last_depth() : 0);
+}
+void hand_over(const volatile void* address) { note_hand_over(reinterpret_cast<std::uintptr_t>(address)); }
+
 }  // namespace sim
+
+// ---- what the compiler calls (-fsanitize=thread and -fsanitize-coverage=trace-pc; their libraries are not linked)
+// -------------------------------------------------------------------------------------------------------------------
+
+extern "C" void __sanitizer_cov_trace_pc() {
+  sim::worker* self = sim_active_worker;
+  const auto pc = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
+  if (self) [[likely]] {
+    sim::note_access(*self, sim::make_site(pc, 0, sim::operation::block, sim::depth_here()), 0);
+  } else if (sim_running_worker) {
+    sim_running_worker->turn();
+  } else if (sim_asking && sim::function_at(pc) != 0) [[unlikely]] {
+    sim_answer = pc;
+    std::longjmp(*sim_asking, 1);
+  }
+}
+
+// An index beyond its array (-fsanitize=bounds).
+extern "C" void __ubsan_handle_out_of_bounds(void*, void* index) {
+  if (sim::worker* self = sim_active_worker)
+    sim::note_access(*self,
+                     sim::make_site(reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)), 0,
+                                    sim::operation::index, sim::depth_here()),
+                     reinterpret_cast<std::uintptr_t>(index));
+}
+
+#define SIM_HOOK(name, bytes, op)                                                                                   \
+  extern "C" void name(void* address) {                                                                             \
+    sim::observe(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::op, __builtin_return_address(0), \
+                 sim::depth_here());                                                                                \
+  }
+#define SIM_VOLATILE_HOOK(name, bytes, op)                                                                          \
+  extern "C" void name(void* address) {                                                                             \
+    sim::hand_over(address);                                                                                        \
+    sim::observe(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::op, __builtin_return_address(0), \
+                 sim::depth_here());                                                                                \
+  }
+// The compiler knows of these that the type need not lie on a multiple of its size: the device takes it by words.
+#define SIM_UNALIGNED_HOOK(name, bytes, op)                                                  \
+  extern "C" void name(void* address) {                                                      \
+    sim::observe_range(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::op, \
+                       __builtin_return_address(0), sim::depth_here());                      \
+  }
+#define SIM_HOOKS(bytes)                                                 \
+  SIM_HOOK(__tsan_read##bytes, bytes, load)                              \
+  SIM_HOOK(__tsan_write##bytes, bytes, store)                            \
+  SIM_UNALIGNED_HOOK(__tsan_unaligned_read##bytes, bytes, load)          \
+  SIM_UNALIGNED_HOOK(__tsan_unaligned_write##bytes, bytes, store)        \
+  SIM_VOLATILE_HOOK(__tsan_volatile_read##bytes, bytes, load)            \
+  SIM_VOLATILE_HOOK(__tsan_volatile_write##bytes, bytes, store)          \
+  SIM_UNALIGNED_HOOK(__tsan_unaligned_volatile_read##bytes, bytes, load) \
+  SIM_UNALIGNED_HOOK(__tsan_unaligned_volatile_write##bytes, bytes, store)
+SIM_HOOKS(1)
+SIM_HOOKS(2)
+SIM_HOOKS(4)
+SIM_HOOKS(8)
+SIM_HOOKS(16)
+
+extern "C" {
+void __tsan_init() {}
+void __tsan_func_entry(void*) {}
+void __tsan_func_exit() {}
+void __tsan_vptr_update(void**, void*) {}
+void __tsan_vptr_read(void**) {}
+void __tsan_read_range(void* address, std::size_t bytes) {
+  sim::observe_range(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::load,
+                     __builtin_return_address(0), sim::depth_here());
+}
+void __tsan_write_range(void* address, std::size_t bytes) {
+  sim::observe_range(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::store,
+                     __builtin_return_address(0), sim::depth_here());
+}
+void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+void __tsan_atomic_signal_fence(int) {}
+}
+
+// simcc gives kernels these for memcpy and its kind, which compilers also make of copies in the source (clang: of each
+// struct over 8 bytes).
+#define SIM_COPY(name)                                                                                 \
+  extern "C" void* sim_##name(void* to, const void* from, std::size_t bytes) {                         \
+    if (bytes > 0) sim::observe_copy(to, from, bytes, __builtin_return_address(0), sim::depth_here()); \
+    return std::name(to, from, bytes);                                                                 \
+  }
+SIM_COPY(memcpy)
+SIM_COPY(memmove)
+extern "C" void* sim_memset(void* to, int value, std::size_t bytes) {
+  if (sim_active_worker)
+    sim::observe_range(reinterpret_cast<std::uintptr_t>(to), bytes, sim::operation::store, __builtin_return_address(0),
+                       sim::depth_here());
+  return std::memset(to, value, bytes);
+}
+
+// The runtime of an instrumented atomic has to do the operation itself.
+#define SIM_ATOMIC_RMW(bits, type, name)                                                  \
+  extern "C" type __tsan_atomic##bits##_##name(volatile type* address, type value, int) { \
+    sim::observe_atomic(address, sizeof(type), __builtin_return_address(0));              \
+    return __atomic_##name(address, value, __ATOMIC_SEQ_CST);                             \
+  }
+#define SIM_ATOMICS(bits, type)                                                                                       \
+  extern "C" type __tsan_atomic##bits##_load(const volatile type* address, int) {                                     \
+    sim::hand_over(address);                                                                                          \
+    sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(type), sim::operation::load,                       \
+                 __builtin_return_address(0), sim::depth_here());                                                     \
+    return __atomic_load_n(address, __ATOMIC_SEQ_CST);                                                                \
+  }                                                                                                                   \
+  extern "C" void __tsan_atomic##bits##_store(volatile type* address, type value, int) {                              \
+    sim::hand_over(address);                                                                                          \
+    sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(type), sim::operation::store,                      \
+                 __builtin_return_address(0), sim::depth_here());                                                     \
+    __atomic_store_n(address, value, __ATOMIC_SEQ_CST);                                                               \
+  }                                                                                                                   \
+  extern "C" type __tsan_atomic##bits##_exchange(volatile type* address, type value, int) {                           \
+    sim::observe_atomic(address, sizeof(type), __builtin_return_address(0));                                          \
+    return __atomic_exchange_n(address, value, __ATOMIC_SEQ_CST);                                                     \
+  }                                                                                                                   \
+  extern "C" int __tsan_atomic##bits##_compare_exchange_strong(volatile type* address, type* expected, type value,    \
+                                                               int, int) {                                            \
+    sim::observe_atomic(address, sizeof(type), __builtin_return_address(0));                                          \
+    return __atomic_compare_exchange_n(address, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);          \
+  }                                                                                                                   \
+  extern "C" int __tsan_atomic##bits##_compare_exchange_weak(volatile type* address, type* expected, type value, int, \
+                                                             int) {                                                   \
+    sim::observe_atomic(address, sizeof(type), __builtin_return_address(0));                                          \
+    return __atomic_compare_exchange_n(address, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);          \
+  }                                                                                                                   \
+  extern "C" type __tsan_atomic##bits##_compare_exchange_val(volatile type* address, type expected, type value, int,  \
+                                                             int) {                                                   \
+    sim::observe_atomic(address, sizeof(type), __builtin_return_address(0));                                          \
+    __atomic_compare_exchange_n(address, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                \
+    return expected;                                                                                                  \
+  }                                                                                                                   \
+  SIM_ATOMIC_RMW(bits, type, fetch_add)                                                                               \
+  SIM_ATOMIC_RMW(bits, type, fetch_sub)                                                                               \
+  SIM_ATOMIC_RMW(bits, type, fetch_and)                                                                               \
+  SIM_ATOMIC_RMW(bits, type, fetch_or)                                                                                \
+  SIM_ATOMIC_RMW(bits, type, fetch_xor)                                                                               \
+  SIM_ATOMIC_RMW(bits, type, fetch_nand)
+SIM_ATOMICS(8, std::uint8_t)
+SIM_ATOMICS(16, std::uint16_t)
+SIM_ATOMICS(32, std::uint32_t)
+SIM_ATOMICS(64, std::uint64_t)
