@@ -4,11 +4,11 @@
 
 #include <Eigen/Dense>
 #include <cstdio>
-#include <cstring>
 #include <functional>
 #include <lab/device.hpp>
 #include <lab/environment.hpp>
 #include <lab/execute.hpp>
+#include <lab/experiment.hpp>
 #include <lab/product.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -144,18 +144,11 @@ void print_json(const std::vector<row>& rows) {
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  const bool json = argc > 1 && std::strcmp(argv[1], "--json") == 0;
-  if (argc > 1 && !json) {
-    std::fprintf(stderr, "usage: %s [--json]\n", argv[0]);
-    return 2;
-  }
-  std::vector<row> rows = tables(false);
-  if (lab::backend_name() == "cuda")
-    for (row& r : tables(true)) rows.push_back(std::move(r));
-  json ? print_json(rows) : print(rows);
-  return 0;
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return 1;
+int main(int argc, char** argv) {
+  return lab::experiment(argc, argv, [](bool json) {
+    std::vector<row> rows = tables(false);
+    if (lab::backend_name() == "cuda")
+      for (row& r : tables(true)) rows.push_back(std::move(r));
+    json ? print_json(rows) : print(rows);
+  });
 }

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <lab/device.hpp>
 #include <lab/environment.hpp>
 #include <lab/execute.hpp>
+#include <lab/experiment.hpp>
 #include <lab/statistics.hpp>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -141,29 +141,22 @@ void print_json(const std::vector<sweep>& all) {
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  const bool json = argc > 1 && std::strcmp(argv[1], "--json") == 0;
-  if (argc > 1 && !json) {
-    std::fprintf(stderr, "usage: %s [--json]\n", argv[0]);
-    return 2;
-  }
-  const bool gpu = lab::backend_name() == "cuda";
-  const device on = this_device();
-  std::vector<sweep> all;
-  for (const int tile_m : {128, 256}) {
-    // What is left of shared memory is taken, too.
-    sweep s{{tile_m, 128, 256, 255, on.shared_bytes_of_sm - on.reserved_bytes, 4}, sizes(gpu)};
-    check(tile_m);
-    measure(s, gpu ? 7 : 1);
-    model(s, on);
-    all.push_back(std::move(s));
-  }
-  if (json)
-    print_json(all);
-  else
-    for (const sweep& s : all) print(s, on);
-  return 0;
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return 1;
+int main(int argc, char** argv) {
+  return lab::experiment(argc, argv, [](bool json) {
+    const bool gpu = lab::backend_name() == "cuda";
+    const device on = this_device();
+    std::vector<sweep> all;
+    for (const int tile_m : {128, 256}) {
+      // What is left of shared memory is taken, too.
+      sweep s{{tile_m, 128, 256, 255, on.shared_bytes_of_sm - on.reserved_bytes, 4}, sizes(gpu)};
+      check(tile_m);
+      measure(s, gpu ? 7 : 1);
+      model(s, on);
+      all.push_back(std::move(s));
+    }
+    if (json)
+      print_json(all);
+    else
+      for (const sweep& s : all) print(s, on);
+  });
 }

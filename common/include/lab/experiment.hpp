@@ -1,0 +1,27 @@
+// The main of a lab's experiment, a program that measures something real and shows it as a table or as JSON.
+#pragma once
+
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <functional>
+
+namespace lab {
+
+/// Calls `run`, with whether --json was asked for; the exit status: 1 where it throws, 2 for other arguments.
+inline int experiment(int argc, char** argv, const std::function<void(bool json)>& run) {
+  const bool json = argc == 2 && std::strcmp(argv[1], "--json") == 0;
+  if (argc > 1 && !json) {
+    std::fprintf(stderr, "usage: %s [--json]\n", argv[0]);
+    return 2;
+  }
+  try {
+    run(json);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}
+
+}  // namespace lab
