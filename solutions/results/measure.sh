@@ -1,11 +1,11 @@
 #!/bin/sh
 # Measures the reference solutions on this machine's GPU: measure.sh RESULTS_FOLDER [LAB...]
 #
-# For every lab, or for those named ("03 06"), writes labNN.json, and tablesNN.json where it has an experiment; for all of them together
-# ceilings.json, ncu.csv (the same counters by Nsight Compute, to compare), sanitizer.txt and log.txt. Runs every step,
-# whatever the earlier ones said, each within its own time limit; after LIMIT seconds in all (460) the rest is left out,
-# and said so. Exits with 1 where a step failed. BUILD names the build folder, CMAKE_ARGS is passed on to cmake. The GPU's
-# settings are left alone.
+# For every lab, or for those named ("03 06"), writes labNN.json, and tablesNN.json where it has an experiment; for all of
+# them together ceilings.json, ncu.csv (the same counters by Nsight Compute, to compare), sanitizer.txt and log.txt. Runs
+# every step, whatever the earlier ones said, each within its own time limit; after LIMIT seconds in all (460) the rest is
+# left out, and said so. Exits with 1 where a step failed. BUILD names the build folder, CMAKE_ARGS is passed on to cmake.
+# The GPU's settings are left alone.
 set -u
 
 [ $# -ge 1 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 2; }
