@@ -24,3 +24,15 @@ endif()
 add_test(NAME without_nvcc COMMAND ${CMAKE_COMMAND} -S ${PROJECT_SOURCE_DIR} -B ${PROJECT_BINARY_DIR}/without_nvcc -G ${CMAKE_GENERATOR}
                                    -DCMAKE_CUDA_COMPILER=CMAKE_CUDA_COMPILER-NOTFOUND)
 set_tests_properties(without_nvcc PROPERTIES LABELS course PASS_REGULAR_EXPRESSION "No nvcc.*Build files have been written")
+
+# A compiler that is not in /usr is what boxes for official grading must mount.
+set(elsewhere ${PROJECT_BINARY_DIR}/compiler_elsewhere)
+file(CONFIGURE OUTPUT ${elsewhere}/real/bin/c++ CONTENT "#!/bin/sh\nexec '${CMAKE_CXX_COMPILER}' \"$@\"\n" @ONLY)
+file(CHMOD ${elsewhere}/real/bin/c++ PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+file(MAKE_DIRECTORY ${elsewhere}/linked/bin)
+file(CREATE_LINK ${elsewhere}/real/bin/c++ ${elsewhere}/linked/bin/c++ SYMBOLIC)
+add_test(NAME compiler_elsewhere
+         COMMAND sh -c "'${CMAKE_COMMAND}' -S '${PROJECT_SOURCE_DIR}' -B build -G '${CMAKE_GENERATOR}' -DCMAKE_CXX_COMPILER=$PWD/linked/bin/c++ &&
+                        grep toolchain build/recipes/00*.sim.json"
+         WORKING_DIRECTORY ${elsewhere})
+set_tests_properties(compiler_elsewhere PROPERTIES LABELS course PASS_REGULAR_EXPRESSION "elsewhere/linked\".*elsewhere/real\"")
