@@ -71,19 +71,22 @@ lab::device_buffer<float> on_device(const matrix& from) {
 
 /// What is timed is right, also at edges of the matrix and of k.
 void check(int tile_m) {
-  const int n = 2 * tile_m + 1, k = 41;
-  const matrix a = matrix::Random(n, k), b = matrix::Random(k, n);
-  const auto from_a = on_device(a), from_b = on_device(b), to = on_device(matrix(n, n));
-  wide_tile_gemm(to.data(), from_a.data(), from_b.data(), n, k, tile_m, nullptr);
-  matrix c(n, n);
+  const int n = 2 * tile_m + 1, k = 41, ld = n + 3;
+  const matrix a = matrix::Random(n, ld), b = matrix::Random(k, ld);
+  matrix c(n, ld);
+  const auto from_a = on_device(a), from_b = on_device(b), to = on_device(c);
+  wide_tile_gemm(to.data(), from_a.data(), from_b.data(), n, k, ld, tile_m, nullptr);
   LAB_CUDA_CHECK(cudaMemcpy(c.data(), to.data(), to.bytes(), cudaMemcpyDeviceToHost));
-  if (!((c - a * b).cwiseAbs().maxCoeff() < 1e-4f)) throw std::runtime_error("the kernel of staircase.cu is wrong");
+  if (!((c.leftCols(n) - a.leftCols(k) * b.leftCols(n)).cwiseAbs().maxCoeff() < 1e-4f))
+    throw std::runtime_error("the kernel of staircase.cu is wrong");
 }
 
-/// Medians of some repetitions, in each of which every size has its turn.
+/// Medians of some repetitions, in each of which every size has its turn. All have the same ld, a multiple of 32: rows
+/// of an odd length, packed, would cost more sectors, and alignment is another story than the staircase.
 void measure(sweep& s, int repetitions) {
-  const auto most = static_cast<Eigen::Index>(s.steps.back().n);
-  const matrix values = matrix::Random(most, most);
+  const auto most = static_cast<int>(s.steps.back().n);
+  const int ld = (most + 31) / 32 * 32;
+  const matrix values = matrix::Random(most, ld);
   const auto a = on_device(values), b = on_device(values), c = on_device(values);
   const lab::stream stream;
   lab::event begin, end;
@@ -91,7 +94,7 @@ void measure(sweep& s, int repetitions) {
   for (int repetition = -1; repetition < repetitions; ++repetition)  // the first is for warming up
     for (std::size_t i = 0; i < s.steps.size(); ++i) {
       begin.record(stream);
-      wide_tile_gemm(c.data(), a.data(), b.data(), static_cast<int>(s.steps[i].n), static_cast<int>(s.steps[i].k),
+      wide_tile_gemm(c.data(), a.data(), b.data(), static_cast<int>(s.steps[i].n), static_cast<int>(s.steps[i].k), ld,
                      s.by.tile_m, stream.get());
       end.record(stream);
       const double took = end.seconds_since(begin);
@@ -100,13 +103,14 @@ void measure(sweep& s, int repetitions) {
   for (std::size_t i = 0; i < s.steps.size(); ++i) s.steps[i].measured = lab::median(seconds[i]);
 }
 
-/// One rate for all sizes, that of the size in the middle; what is left is your model's.
+/// One rate for all sizes, the median of what each asks for; what is left is your model's.
 void model(sweep& s, device on) {
   const auto modelled = [&](const step& at) { return seconds({at.n, at.n, at.k}, s.by, on); };
   const double launch = s.steps.front().measured;
   s.steps.erase(s.steps.begin());
-  const step& middle = s.steps[s.steps.size() / 2];
-  on.flops_per_second *= modelled(middle) / (middle.measured - launch);
+  std::vector<double> rates;
+  for (const step& at : s.steps) rates.push_back(on.flops_per_second * modelled(at) / (at.measured - launch));
+  on.flops_per_second = lab::median(rates);
   on.launch_seconds = launch;
   for (step& at : s.steps) {
     at.modelled = modelled(at);

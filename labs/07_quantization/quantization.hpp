@@ -77,11 +77,12 @@ void padded_gemm(bf16* c,          // (m, n)
 void fixed_tile_gemm(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream);
 
 /// c = a b in FP32; each block computes tile_m x 128 elements of c, tile_m 128 or 256, and has a multiprocessor to
-/// itself. Throws lab::device_error where the launch is refused.
+/// itself. Rows begin `ld` elements apart, ld >= n, k; those of a multiple of 32 are aligned at every n. Throws
+/// lab::device_error where the launch is refused.
 void wide_tile_gemm(float* c,        // (n, n)
                     const float* a,  // (n, k)
                     const float* b,  // (k, n)
-                    int n, int k, int tile_m, cudaStream_t stream);
+                    int n, int k, int ld, int tile_m, cudaStream_t stream);
 
 // ---- narrow_gemm.cpp: the same on the CPU, where vector registers are the tiles -----------------------------------
 

@@ -26,11 +26,12 @@ __global__ void fixed_tile_kernel(float* c, const float* a, const float* b, int 
 
 // The same with large tiles: a thread has rows_each x 8 elements of its block's 16 rows_each x 128. What the next step
 // needs is fetched while this one is computed, and beyond an edge the last row or column once more: so every step of
-// every block takes as long, wherever its tile lies.
+// every block takes as long, wherever its tile lies. Rows lie `ld` elements apart in all three matrices.
 constexpr int side = 16, columns_each = 8, depth = 16;
 
 template <int rows_each>
-__global__ void __launch_bounds__(side* side) wide_tile_kernel(float* c, const float* a, const float* b, int n, int k) {
+__global__ void __launch_bounds__(side* side)
+    wide_tile_kernel(float* c, const float* a, const float* b, int n, int k, int ld) {
   constexpr int tile_m = side * rows_each, tile_n = side * columns_each, rows_at_once = side * side / tile_n;
   __shared__ float tile_a[depth][tile_m + 1], tile_b[depth][tile_n];
   const int tx = threadIdx.x % side, ty = threadIdx.x / side;
@@ -40,10 +41,10 @@ __global__ void __launch_bounds__(side* side) wide_tile_kernel(float* c, const f
   float next_a[rows_each], next_b[columns_each];
   const auto fetch = [&](int from) {
     for (int r = 0; r < rows_each; ++r)
-      next_a[r] = from + tx < k ? a[static_cast<std::int64_t>(min(row + ty + r * side, n - 1)) * k + from + tx] : 0.0f;
+      next_a[r] = from + tx < k ? a[static_cast<std::int64_t>(min(row + ty + r * side, n - 1)) * ld + from + tx] : 0.0f;
     for (int j = 0; j < columns_each; ++j) {
       const int at = from + by + j * rows_at_once;
-      next_b[j] = at < k ? b[static_cast<std::int64_t>(at) * n + min(column + bx, n - 1)] : 0.0f;
+      next_b[j] = at < k ? b[static_cast<std::int64_t>(at) * ld + min(column + bx, n - 1)] : 0.0f;
     }
   };
   fetch(0);
@@ -64,7 +65,7 @@ __global__ void __launch_bounds__(side* side) wide_tile_kernel(float* c, const f
   for (int r = 0; r < rows_each; ++r)
     for (int q = 0; q < columns_each; ++q)
       if (row + ty + r * side < n && column + tx + q * side < n)
-        c[static_cast<std::int64_t>(row + ty + r * side) * n + column + tx + q * side] = sums[r][q];
+        c[static_cast<std::int64_t>(row + ty + r * side) * ld + column + tx + q * side] = sums[r][q];
 }
 
 /// Shared memory beside its own that leaves no room for a second block on a multiprocessor.
@@ -84,17 +85,17 @@ int padding() {
 }
 
 template <int rows_each>
-void launch_wide(float* c, const float* a, const float* b, int n, int k, cudaStream_t stream) {
+void launch_wide(float* c, const float* a, const float* b, int n, int k, int ld, cudaStream_t stream) {
   constexpr int tile_m = side * rows_each, tile_n = side * columns_each;
   const dim3 blocks((n - 1) / tile_n + 1, (n - 1) / tile_m + 1);
-  wide_tile_kernel<rows_each><<<blocks, side * side, padding<rows_each>(), stream>>>(c, a, b, n, k);
+  wide_tile_kernel<rows_each><<<blocks, side * side, padding<rows_each>(), stream>>>(c, a, b, n, k, ld);
   LAB_CUDA_CHECK(cudaGetLastError());
 }
 
 }  // namespace
 
-void wide_tile_gemm(float* c, const float* a, const float* b, int n, int k, int tile_m, cudaStream_t stream) {
-  tile_m == 256 ? launch_wide<16>(c, a, b, n, k, stream) : launch_wide<8>(c, a, b, n, k, stream);
+void wide_tile_gemm(float* c, const float* a, const float* b, int n, int k, int ld, int tile_m, cudaStream_t stream) {
+  tile_m == 256 ? launch_wide<16>(c, a, b, n, k, ld, stream) : launch_wide<8>(c, a, b, n, k, ld, stream);
 }
 
 void fixed_tile_gemm(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream) {
