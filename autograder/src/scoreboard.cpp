@@ -21,9 +21,8 @@ struct bar {
   std::string pass;                ///< of GPT-2; then the ceiling is another program
   std::string pointer;             ///< a JSON pointer into the lab's tables
   std::vector<std::string> cases, rivals, metrics;
-  double bound = 0;
+  std::optional<double> bound, moonshot;
   bool at_least = true;
-  std::optional<double> moonshot;
 
   bool met(double figure, double by) const { return at_least ? figure >= by : figure <= by; }
 };
@@ -47,10 +46,11 @@ bar bar_of(const toml_reader& in, const fs::path& source) {
     result.ceiling = in.text("of");
   result.metrics = one_or_more(in, "metric");
   if (in.has("pass")) result.pass = in.text("pass");
-  if (in.has("least") == in.has("most")) in.fail("a bar has either 'least' or 'most'");
-  result.at_least = in.has("least");
-  result.bound = in.number(result.at_least ? "least" : "most");
   result.moonshot = in.maybe_number("moonshot");
+  const bool aim_alone = in.has("pass") && !in.has("of") && result.moonshot && !in.has("least");
+  if (in.has("least") == in.has("most") && !aim_alone) in.fail("a bar has either 'least' or 'most'");
+  result.at_least = in.has("least");
+  result.bound = in.maybe_number(result.at_least ? "least" : "most");
   if (!result.pass.empty()) {
     if (in.has("case") || in.has("metric") || !result.rivals.empty())
       in.fail("the time of a pass stands alone, or against one other program's: no 'case', no 'metric'");
@@ -182,9 +182,10 @@ std::optional<figure> figure_of(const json& result, const json& ceilings, const 
   return figure{*other / *own, three_digits(*other / *own), seconds_text(*other)};
 }
 
-std::string bound_text(const bar& b, double by, const std::optional<figure>& got) {
-  const std::string text = fmt::format("{} {}", b.at_least ? "≥" : "≤", by);
-  return !got ? text : text + (b.met(got->value, by) ? ": met" : ": **not met**");
+std::string bound_text(const bar& b, std::optional<double> by, const std::optional<figure>& got) {
+  if (!by) return {};
+  const std::string text = fmt::format("{} {}", b.at_least ? "≥" : "≤", *by);
+  return !got ? text : text + (b.met(got->value, *by) ? ": met" : ": **not met**");
 }
 
 /// "118 of 118": cases that were right, and conditions of the rubric's counters that hold.
@@ -243,8 +244,7 @@ std::string board_of(const fs::path& folder, const fs::path& source, const std::
                                       : result == lab_results.end() ? std::nullopt
                                                                     : figure_of(result->second, ceilings, b);
     board += fmt::format("| {} | {} | {} | {} | {} | {} |\n", b.lab, b.what, got ? got->text : "not measured",
-                         got ? got->rival : "", bound_text(b, b.bound, got),
-                         b.moonshot ? bound_text(b, *b.moonshot, got) : "");
+                         got ? got->rival : "", bound_text(b, b.bound, got), bound_text(b, b.moonshot, got));
   }
   return fmt::format(
       "### {}\n\n| lab | bar | figure (10 to 90 %) | rival, same run | least or most | aim "

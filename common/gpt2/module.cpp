@@ -67,8 +67,11 @@ extern "C" {
 
 const char* gpt2_error() { return error.c_str(); }
 
-int gpt2_write_random(const char* file, const char* config, unsigned long long seed) {
-  return guarded([&] { gpt2::write_checkpoint(file, gpt2::random_checkpoint(gpt2::config_named(config), seed)); });
+int gpt2_write_random(const char* file, const char* config, unsigned long long seed, int as_bf16) {
+  return guarded([&] {
+    gpt2::write_checkpoint(file, gpt2::random_checkpoint(gpt2::config_named(config), seed),
+                           as_bf16 ? gpt2::stored_as::bf16 : gpt2::stored_as::fp32);
+  });
 }
 
 /// `kind`: "fp32", "tf32" or "bf16" of LLM-CUDA, or "eigen".

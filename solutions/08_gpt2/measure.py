@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Measures our GPT-2 124M against PyTorch in one process: measure.py MODULE RESULTS.json
+"""Measures our GPT-2 124M against PyTorch in one process: measure.py MODULE RESULTS.json [LLMC]
 
-Random weights from our own checkpoint in both. Logits of transformers in float64 are the truth; ours may be off by at most
+Random weights from our own checkpoint in all. Logits of transformers in float64 are the truth; ours may be off by at most
 four times as much as PyTorch's own in the same precision. Times are taken in turn, A B C ... A B C ..., each over several
-passes launched one after the other and waited for once, with logits for every position.
+passes launched one after the other and waited for once, with logits for every position. LLMC is a folder with
+libllmc_fp32.so and libllmc_bf16.so (llmc_module.cu): then llm.c takes part, too.
 """
 import ctypes
 import json
@@ -23,12 +24,14 @@ module.gpt2_error.restype = ctypes.c_char_p
 module.gpt2_open.restype = ctypes.c_void_p
 module.gpt2_open.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
 module.gpt2_close.argtypes = [ctypes.c_void_p]
-module.gpt2_write_random.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_ulonglong]
+module.gpt2_write_random.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_ulonglong, ctypes.c_int]
 module.gpt2_load.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int]
 module.gpt2_run.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_int]
 module.gpt2_synchronize.argtypes = [ctypes.c_void_p]
 module.gpt2_logits.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
 module.gpt2_blocks.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+llmc_modules = {kind: ctypes.CDLL(os.path.join(os.path.abspath(sys.argv[3]), f"libllmc_{kind}.so"))
+                for kind in ("fp32", "bf16")} if len(sys.argv) > 3 else {}
 
 began = time.monotonic()
 limit = float(os.environ.get("LIMIT", "260"))
@@ -80,6 +83,25 @@ class Ours:
 
     def close(self):
         module.gpt2_close(self.pass_)
+
+
+class Llmc:
+    """llm.c's pass; of each module one at a time."""
+
+    def __init__(self, checkpoint, kind, tokens):
+        self.module = llmc_modules["bf16" if kind == "bf16" else "fp32"]
+        ids = numpy.ascontiguousarray(tokens, dtype=numpy.int32)
+        self.shape = ids.shape
+        file = checkpoint + ".bf16" if kind == "bf16" else checkpoint
+        self.module.llmc_open(file.encode(), int(kind == "tf32"), ctypes.c_void_p(ids.ctypes.data), *ids.shape)
+        self.run, self.synchronize, self.close = self.module.llmc_run, self.module.llmc_synchronize, self.module.llmc_close
+        self.run(1)
+        self.synchronize()
+
+    def logits(self, vocabulary):
+        out = numpy.empty((*self.shape, vocabulary), dtype=numpy.float32)
+        self.module.llmc_logits(ctypes.c_void_p(out.ctypes.data))
+        return torch.from_numpy(out)
 
 
 def transformers_model(checkpoint):
@@ -149,6 +171,10 @@ def check(checkpoint, tokens, results):
             opened.synchronize()
             ours[kind + " graph"] = opened.logits(vocabulary)
         opened.close()
+        if llmc_modules and kind != "eigen":
+            opened = Llmc(checkpoint, kind, tokens)
+            ours[kind + " llm.c"] = opened.logits(vocabulary)
+            opened.close()
     model = model.double()
     truth = torch.cat([logits_of(model, row[None]) for row in ids])
     ok = True
@@ -157,7 +183,7 @@ def check(checkpoint, tokens, results):
         mine, yours = errors(got, truth), errors(theirs[same], truth)
         # Another order of the sums is another rounding: two bits worse than PyTorch's own error is as good.
         good = mine["rms"] <= 4 * yours["rms"] and mine["largest"] <= 4 * yours["largest"]
-        ok &= good
+        ok &= good or kind.endswith("llm.c")  # is said, and is not ours to mend
         results[kind] = {"ours": mine, "pytorch": yours, "ok": good}
         say(f"  logits, {kind:10s} rms {mine['rms']:.2e} largest {mine['largest']:.2e}; PyTorch {yours['rms']:.2e} "
             f"{yours['largest']:.2e}: {'ok' if good else 'WRONG'}")
@@ -220,6 +246,9 @@ def times(checkpoint, tokens, kind, results, compiled):
     ours = Ours(checkpoint, kind, tokens)
     contestants["ours"] = (ours.run, ours.synchronize)
     contestants["ours, graph"] = (ours.replay, ours.synchronize)
+    if llmc_modules:
+        llmc = Llmc(checkpoint, kind, tokens)
+        contestants["llm.c"] = (llmc.run, llmc.synchronize)
     long = tokens.shape[1] > 256
     results.update(race(contestants, rounds=15 if long else 41, passes=(3 if long and kind != "bf16" else 10)))
     best = min(results[n]["median_ms"] for n in ("ours", "ours, graph"))
@@ -227,6 +256,8 @@ def times(checkpoint, tokens, kind, results, compiled):
         say(f"  {kind} {name:16s} {results[name]['median_ms']:8.3f} ms  ({results[name]['p10_ms']:.3f} to "
             f"{results[name]['p90_ms']:.3f}), ours is {results[name]['median_ms'] / best:.2f} times as fast")
     ours.close()
+    if llmc_modules:
+        llmc.close()
     torch._dynamo.reset()
     torch.cuda.empty_cache()
 
@@ -260,7 +291,8 @@ def main():
 
     with tempfile.TemporaryDirectory() as folder:
         checkpoint = os.path.join(folder, "random.bin")
-        checked(module.gpt2_write_random(checkpoint.encode(), b"d12", 20261121))
+        for file, as_bf16 in ((checkpoint, 0), (checkpoint + ".bf16", 1)):
+            checked(module.gpt2_write_random(file.encode(), b"d12", 20261121, as_bf16))
         texts = {length: numpy.random.default_rng(length).integers(0, 50257, (4, length)).astype(numpy.int32)
                  for length in (64, 1024)}
         for length, tokens in texts.items():

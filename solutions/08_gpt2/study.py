@@ -3,7 +3,7 @@
 
 From two profiles of B = 4, T = 64 and 12 layers: what each block of a layer does in LLM-Eigen and in LLM-CUDA, and the study's
 four corrections with this machine's own numbers; sums are added up, and ratios are of sums. From measure.py's gpt2.json:
-times against PyTorch, and the logits' errors.
+times against PyTorch and llm.c, and the logits' errors.
 """
 import json
 import sys
@@ -53,19 +53,20 @@ def ratio(a, b):
     return f"{a / b:.2f}" if b else "-"
 
 
-def against_pytorch(path):
+def against_rivals(path):
     with open(path) as file:
         got = json.load(file)
     print(f"\n{got['gpu']}, PyTorch {got['torch']}, transformers {got['transformers']}, {got['date']}; milliseconds a pass, median "
           f"(10 to 90 %), in turn in one process; compiled: torch.compile(mode=\"{got['compile_mode']}\")\n")
-    print("| | PyTorch eager | PyTorch compiled | ours | ours, graph | compiled or eager over ours |")
-    print("|---|---|---|---|---|---|")
+    names = ("PyTorch eager", "PyTorch compiled", "llm.c", "ours", "ours, graph")
+    print("| | " + " | ".join(names) + " | PyTorch, llm.c over ours |")
+    print("|---" * (len(names) + 2) + "|")
     for name, row in got["times"].items():
-        names = ("PyTorch eager", "PyTorch compiled", "ours", "ours, graph")
         cells = [f"{row[n]['median_ms']:.3f} ({row[n]['p10_ms']:.3f} to {row[n]['p90_ms']:.3f})" if n in row else "" for n in names]
         theirs = min(row[n]["median_ms"] for n in names[:2] if n in row)
-        ours = min(row[n]["median_ms"] for n in names[2:] if n in row)
-        print(f"| {name} | " + " | ".join(cells) + f" | {theirs / ours:.2f} |")
+        ours = min(row[n]["median_ms"] for n in names[3:] if n in row)
+        llmc = f", {row['llm.c']['median_ms'] / ours:.2f}" if "llm.c" in row else ""
+        print(f"| {name} | " + " | ".join(cells) + f" | {theirs / ours:.2f}{llmc} |")
     print("\n| logits | ours: rms, largest error | PyTorch's, same precision | within a factor of 4 |")
     print("|---|---|---|---|")
     for shape, kinds in got["logits"].items():
@@ -113,7 +114,7 @@ def main():
     print(f"\nA layer's GPU time, LLM-Eigen over LLM-CUDA: {ratio(eigen.layer(gpu), cuda.layer(gpu))}; DRAM read "
           f"{ratio(eigen.layer(dram_read), cuda.layer(dram_read))}.")
     if len(sys.argv) > 3:
-        against_pytorch(sys.argv[3])
+        against_rivals(sys.argv[3])
 
 
 if __name__ == "__main__":

@@ -5,10 +5,11 @@
 # them with transformers (logits and times, in one process, in turn: solutions/08_gpt2/measure.py). Profiles LLM-Eigen and
 # LLM-CUDA, and makes the study's table of both (study.py). Writes gpt2.json, gpt2.txt, gpt2.md and the profiles. BUILD names
 # the build folder, CMAKE_ARGS is passed on to cmake, PYTHON is one that has torch and transformers, LIMIT the seconds that the
-# comparison may take (260). Exits with 1 where something failed. The GPU's settings are left alone.
+# comparison may take (260). LLMC, a clone of github.com/karpathy/llm.c: then its passes are compared, too. Exits with 1 where
+# something failed. The GPU's settings are left alone.
 set -u
 
-[ $# -eq 1 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 2; }
+[ $# -eq 1 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 2; }
 mkdir -p "$1"
 results=$(cd "$1" && pwd)
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -35,7 +36,19 @@ step test "$build/bin/gpt2_test.solution.cuda"
 for tool in memcheck racecheck; do
   step $tool compute-sanitizer --tool $tool --error-exitcode 9 "$build/bin/gpt2_test.solution.cuda" --gtest_filter='Kernels.*'
 done
-step measure "${PYTHON:-python3}" "$root/solutions/08_gpt2/measure.py" "$build/bin/libgpt2_module.so" "$results/gpt2.json"
+if [ -n "${LLMC:-}" ]; then
+  nvcc=$(sed -n 's/^CMAKE_CUDA_COMPILER:[^=]*=//p' "$build/CMakeCache.txt")
+  # llm.c asks NVML for the clock where there is its header.
+  nvml=$(echo '#include <nvml.h>' | "$nvcc" -E -x cu - > /dev/null 2>&1 && echo -lnvidia-ml)
+  for kind in fp32 bf16; do
+    # shellcheck disable=SC2046,SC2086  # a flag or none
+    step "llm.c.$kind" "$nvcc" -O3 -t=0 --use_fast_math -std=c++17 -arch=native -shared -Xcompiler -fPIC \
+      -I "$LLMC" $([ $kind = fp32 ] || echo -DENABLE_BF16) -o "$build/bin/libllmc_$kind.so" "$root/solutions/08_gpt2/llmc_module.cu" \
+      -lcublas -lcublasLt $nvml || LLMC=
+  done
+fi
+step measure "${PYTHON:-python3}" "$root/solutions/08_gpt2/measure.py" "$build/bin/libgpt2_module.so" "$results/gpt2.json" \
+  ${LLMC:+"$build/bin"}
 gpt2() { LAB_PROFILE=$1 "$build/bin/gpt2.solution.cuda" --batch 4 --time 64 --pass "$2" --dtype tf32 --two-blocks; }
 step profile.eigen gpt2 "$results/gpt2-eigen" eigen-gpu
 step profile.cuda gpt2 "$results/gpt2-cuda" cuda
