@@ -43,6 +43,12 @@ struct fiber_stack {
 // that each place of a circle comes up.
 constexpr unsigned look_every = 257;
 
+// A warp that has taken so many steps - accesses, and turns of loops where those are not seen - or a block that has
+// passed so many barriers gives way: it may wait for what another one has yet to do, and count how often it has looked,
+// so that it never looks as before.
+constexpr std::uint64_t steps_of_warp = std::uint64_t{1} << 22;
+constexpr unsigned rounds_of_block = 64 * look_every;
+
 enum class state : std::uint8_t { fresh, ready, at_barrier, at_collective, at_grid_barrier, waiting, done };
 using combine_function = void (*)(const warp_call&);
 
@@ -83,7 +89,7 @@ struct running_block {
   bool waits = false;  // a thread of it was seen to go round in a circle
 };
 
-enum class outcome { finished, broken_off, waits_for_others, waits_for_grid };
+enum class outcome { finished, broken_off, gave_way, waits_for_others, waits_for_grid };
 
 }  // namespace
 
@@ -230,6 +236,7 @@ class worker {
   void report_stuck();
   void report_infinite_wait(const running_block& block);
   void abandon(running_block& block);
+  bool may_give_way() const { return stacks_made_ - free_stacks_.size() < max_stacks / 2; }
   std::vector<thread_state>& threads() { return block_->threads; }
   unsigned warp_first() const { return (current_number_ / 32) * 32; }
   static std::uint64_t waiting_site(const thread_state& t) { return make_site(t.waits_at, 0, operation::load); }
@@ -251,6 +258,7 @@ class worker {
   unsigned current_number_ = 0;                    // linear index of current_ in its block
   bool broken_off_ = false, got_further_ = false;  // since the last round over the block's warps
   bool block_got_further_ = false;                 // since it was brought back
+  bool pausing_ = false;                           // the warp is to give way once its lanes are together
   bool look_ = false;                              // for circles that lead through warp functions and barriers too
 };
 
@@ -445,11 +453,13 @@ outcome worker::go_on_with(running_block& block) {
     if (broken_off_) break;
     block_got_further_ |= got_further_;
     if (release_barrier()) {
-      if (got_further_ || !block.waits) continue;
-      return outcome::waits_for_others;
+      if (!got_further_ && block.waits) return outcome::waits_for_others;
+      if (round >= rounds_of_block && may_give_way()) return outcome::gave_way;
+      continue;
     }
-    unsigned done = 0, waiting = 0, at_grid = 0;
+    unsigned ready = 0, done = 0, waiting = 0, at_grid = 0;
     for (thread_state& t : block.threads) {
+      ready += t.now == state::ready;
       done += t.now == state::done;
       at_grid += t.now == state::at_grid_barrier;
       waiting += t.now == state::waiting;
@@ -459,6 +469,7 @@ outcome worker::go_on_with(running_block& block) {
       return outcome::finished;
     }
     if (at_grid > 0 && at_grid + done == count) return outcome::waits_for_grid;
+    if (ready > 0) return outcome::gave_way;
     if (waiting == 0) {
       report_stuck();
       break;
@@ -471,9 +482,11 @@ outcome worker::go_on_with(running_block& block) {
   return outcome::broken_off;
 }
 
-/// Runs the warp until each lane waits at the block's barrier, waits in vain for others, or has returned.
+/// Runs the warp until each lane waits at the block's barrier, waits in vain for others, or has returned; or until it
+/// has taken long, and nothing that its lanes did would be counted otherwise for that.
 void worker::run_warp(unsigned first, unsigned count) {
   const bool look = look_;
+  std::uint64_t steps = 0;
   bool meeting = false;  // a lane waits in a warp function
   for (unsigned lane = 0; lane < count; ++lane) meeting |= threads()[first + lane].now == state::at_collective;
   bool rest = false;  // accesses that wait for other lanes'
@@ -481,10 +494,16 @@ void worker::run_warp(unsigned first, unsigned count) {
   for (bool again = true; again && !broken_off_; ++turn) {
     bool moved = false, new_state = false;
     look_ = look || turn % look_every == 0;
+    unsigned waiting = 0;  // lanes that this turn is not for
+    for (unsigned lane = 0; pausing_ && lane < count; ++lane)
+      waiting |= static_cast<unsigned>(threads()[first + lane].now == state::at_collective) << lane;
     for (unsigned lane = 0; lane < count && !broken_off_; ++lane) {
       thread_state& t = threads()[first + lane];
-      if ((t.now != state::fresh && t.now != state::ready) || records_[lane].full()) continue;
+      if ((t.now != state::fresh && t.now != state::ready) || records_[lane].full() || (waiting >> lane & 1)) continue;
+      const access* const written = records_[lane].write;
+      const std::uint64_t turns = turns_;
       resume(t);
+      steps += static_cast<std::uint64_t>(records_[lane].write - written) + turns_ - turns;
       moved = true;
       new_state |= !current_->as_before;
       meeting |= current_->now == state::at_collective;  // a later lane, where fresh ones went on in its fiber
@@ -497,7 +516,10 @@ void worker::run_warp(unsigned first, unsigned count) {
       if (now == state::ready && look_ && !new_state) now = state::waiting;
       again |= now == state::ready;
     }
+    pausing_ = steps >= steps_of_warp && may_give_way();
+    if (pausing_ && !rest) break;
   }
+  pausing_ = false;
   look_ = look;
   if (rest) put_together(first, count, true);
 }
@@ -674,7 +696,7 @@ bool worker::run_blocks() {
       }
       if (end == outcome::broken_off || grid_->abort) return give_up();
       waiting.pop_front();
-      all_at_grid_barrier &= end != outcome::waits_for_others;
+      all_at_grid_barrier &= end != outcome::waits_for_others && end != outcome::gave_way;
       if (end == outcome::finished) {
         ++grid_->finished_blocks;
         give_back(block);
@@ -768,10 +790,8 @@ void worker::meet(unsigned mask, void* argument, combine_function combine, std::
   unsigned here = 0;
   for (unsigned other = 0; other < lanes_per_warp && first + other < threads().size(); ++other)
     here |= static_cast<unsigned>(threads()[first + other].meets(self)) << other;
-  if (mask != whoever_comes && (here & mask) == mask)
-    complete(first, here & mask);
-  else
-    leave();
+  if (mask != whoever_comes && (here & mask) == mask) complete(first, here & mask);
+  if (self.now == state::at_collective || pausing_) leave();  // pausing: no lane gets ahead of the others
   enter();
 }
 

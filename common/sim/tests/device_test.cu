@@ -841,6 +841,57 @@ TEST_F(Blocks, WaitForTheNextAroundAWarpFunction) {
   EXPECT_EQ(flags.host()[0], 1);
 }
 
+// They never look as before: each turn is counted.
+__global__ void count_until_the_next(volatile int* flags, int* turns) {
+  int n = 0;
+  if (blockIdx.x + 1 < gridDim.x)
+    while (!flags[blockIdx.x + 1]) ++n;
+  turns[blockIdx.x * blockDim.x + threadIdx.x] = n;
+  __syncthreads();
+  if (threadIdx.x == 0) flags[blockIdx.x] = 1;
+}
+
+__global__ void count_until_the_next_warp_by_warp(volatile int* flags, int* turns) {
+  int n = 0;
+  if (threadIdx.x < 32 && blockIdx.x + 1 < gridDim.x)
+    while (!__any_sync(0xffffffff, flags[blockIdx.x + 1])) ++n;
+  turns[blockIdx.x * blockDim.x + threadIdx.x] = n;
+  __syncthreads();
+  if (threadIdx.x == 0) flags[blockIdx.x] = 1;
+}
+
+__global__ void count_until_the_next_block_by_block(volatile int* flags, int* turns) {
+  int n = 0;
+  if (blockIdx.x + 1 < gridDim.x)
+    while (!__syncthreads_or(flags[blockIdx.x + 1])) ++n;
+  turns[blockIdx.x * blockDim.x + threadIdx.x] = n;
+  if (threadIdx.x == 0) flags[blockIdx.x] = 1;
+}
+
+// The warps of one block wait for each other, the first for the last.
+__global__ void count_until_the_next_warp(volatile int* flags, int* turns) {
+  const unsigned warp = threadIdx.x / 32, warps = blockDim.x / 32;
+  int n = 0;
+  if (warp + 1 < warps)
+    while (!flags[warp + 1]) ++n;
+  turns[blockIdx.x * blockDim.x + threadIdx.x] = n;
+  flags[warp] = 1;
+}
+
+TEST_F(Blocks, WaitAndCount) {
+  for (const auto kernel :
+       {count_until_the_next, count_until_the_next_warp_by_warp, count_until_the_next_block_by_block}) {
+    const on_device<int> flags(std::vector<int>(5, 0)), turns(std::vector<int>(5 * 64, 0));
+    const counts c = observe([&] { kernel<<<5, 64>>>(flags.data, turns.data); });
+    EXPECT_TRUE(c.reports.empty()) << c.reports[0];
+    EXPECT_EQ(flags.host()[0], 1);
+    EXPECT_GT(turns.host()[0], 0);
+  }
+  const on_device<int> flags(std::vector<int>(4, 0)), turns(std::vector<int>(128, 0));
+  observe([&] { count_until_the_next_warp<<<1, 128>>>(flags.data, turns.data); });  // in shared memory it would be a race
+  EXPECT_EQ(flags.host()[0], 1);
+}
+
 __global__ void grid_sums(float* out, float* partial) {
   partial[blockIdx.x * blockDim.x + threadIdx.x] = 1;
   sim::grid_barrier(SIM_CALLER);
