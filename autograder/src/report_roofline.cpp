@@ -26,7 +26,7 @@ struct point {
 
 struct plot {
   std::vector<point> host, device;
-  double host_ceiling = 0;  // GB/s, 0: not measured
+  double host_bytes = 0, host_flops = 0;  // per second, 0: not measured
   std::string device_name;
   double device_bytes = 0, device_flops = 0;  // per second, 0: unknown
 };
@@ -58,8 +58,11 @@ plot plot_of(const result& r, const fs::path& source) {
       calls.push_back(p.call_seconds);
       ceilings.push_back(p.ceiling_seconds);
     }
-    out.host_ceiling = std::max(out.host_ceiling, item.work.bytes / lab::median(ceilings) * 1e-9);
-    out.host.push_back({item.id, drawn(item.work), item.work.bytes / lab::median(calls) * 1e-9});
+    out.host_bytes = std::max(out.host_bytes, item.ceiling_work.bytes / lab::median(ceilings));
+    out.host_flops = std::max(out.host_flops, item.ceiling_work.flops / lab::median(ceilings));
+    // What lies beyond the right edge is drawn at it, with its FLOP/s.
+    const double bytes = std::max(item.work.bytes, item.work.flops / right_edge);
+    out.host.push_back({item.id, drawn(item.work), bytes / lab::median(calls) * 1e-9});
   }
   for (const profiled_case& p : r.profiles) {
     double seconds = 0;
@@ -106,17 +109,16 @@ set border 3 linecolor rgb '#7d8590'
 set tics nomirror
 set key outside top center horizontal textcolor rgb '#7d8590'
 )",
-                                no_flops, right_edge, no_flops);
+                                no_flops, 3 * right_edge, no_flops);  // with room for the last point's name
   std::vector<std::string> curves, data;
-  if (p.host_ceiling > 0)
-    curves.push_back(
-        fmt::format("{} with lines linewidth 2 linecolor rgb '#2f7fd6' title 'this CPU, one core reads: measured'",
-                    p.host_ceiling));
-  if (p.device_bytes > 0)
-    curves.push_back(
-        fmt::format("(x * {0} < {1} ? {0} : {1} / x) * 1e-9 with lines linewidth 2 dashtype 2 linecolor rgb "
-                    "'#d9822b' title 'the device: modelled'",
-                    p.device_bytes, p.device_flops));
+  const auto roof = [&](double bytes, double flops, const char* look, const char* title) {
+    constexpr double none = 1e30;
+    if (bytes > 0 || flops > 0)
+      curves.push_back(fmt::format("(x * {0} < {1} ? {0} : {1} / x) * 1e-9 with lines linewidth 2 {2} title '{3}'",
+                                   bytes > 0 ? bytes : none, flops > 0 ? flops : none, look, title));
+  };
+  roof(p.host_bytes, p.host_flops, "linecolor rgb '#2f7fd6'", "one core of this CPU: measured");
+  roof(p.device_bytes, p.device_flops, "dashtype 2 linecolor rgb '#d9822b'", "the device: modelled");
   const auto add = [&](const std::vector<point>& points, const char* colour, const char* title, double label_y) {
     if (points.empty()) return;
     curves.push_back(fmt::format("'-' using 1:2 with points pointtype 7 pointsize 0.7 linecolor rgb '{}' title '{}'",

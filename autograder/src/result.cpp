@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "lab/environment.hpp"
+#include "lab/statistics.hpp"
 #include "toml_file.hpp"
 #include "turn.hpp"
 
@@ -53,6 +54,15 @@ std::string written(const std::vector<json>& all) {
 std::optional<double> item_result::margin() const {
   if (!figure || !threshold || *threshold == 0.0) return {};
   return *figure / *threshold - 1.0;
+}
+
+std::string item_result::ceiling_text() const {
+  std::vector<double> seconds;
+  for (const timed_pair& p : samples) seconds.push_back(p.ceiling_seconds);
+  if (seconds.empty() || (ceiling_work.flops == 0 && ceiling_work.bytes == 0)) return {};
+  const bool computes = ceiling_work.flops > 0;
+  return fmt::format("{:.1f} {}", (computes ? ceiling_work.flops : ceiling_work.bytes) * 1e-9 / lab::median(seconds),
+                     computes ? "GFLOP/s" : "GB/s");
 }
 
 double result::score() const {

@@ -53,6 +53,10 @@ struct item_result {
   std::optional<lab::interval> ci95;  ///< of the median ratio
   std::optional<double> noise;        ///< spread of the ceiling against itself, without unit
   lab::work work;                     ///< throughput: of one call
+  lab::work ceiling_work;  ///< of one call of the ceiling: FLOPs where it computes, bytes otherwise, the other is 0
+
+  /// "28.1 GB/s": the ceiling's rate, by the median of its samples; "" without any.
+  std::string ceiling_text() const;
 
   /// How far the figure is from its threshold, as a fraction of the threshold.
   std::optional<double> margin() const;

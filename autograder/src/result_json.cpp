@@ -56,7 +56,10 @@ json of(const item_result& item) {
     out["samples"].push_back({{"call_seconds", pair.call_seconds}, {"ceiling_seconds", pair.ceiling_seconds}});
   if (item.ci95) out["ci95"] = {item.ci95->low, item.ci95->high};
   if (item.noise) out["noise"] = *item.noise;
-  if (item.work.bytes > 0) out["work"] = {{"flops", item.work.flops}, {"bytes", item.work.bytes}};
+  if (item.work.bytes > 0) {
+    out["work"] = {{"flops", item.work.flops}, {"bytes", item.work.bytes}};
+    out["ceiling_work"] = {{"flops", item.ceiling_work.flops}, {"bytes", item.ceiling_work.bytes}};
+  }
   return out;
 }
 
@@ -95,7 +98,8 @@ item_result item_from(const json& in) {
     item.samples.push_back({s.at("call_seconds").get<double>(), s.at("ceiling_seconds").get<double>()});
   if (in.contains("ci95")) item.ci95 = lab::interval{in["ci95"].at(0).get<double>(), in["ci95"].at(1).get<double>()};
   if (in.contains("noise")) item.noise = maybe(in["noise"]);
-  if (in.contains("work")) item.work = {in["work"].at("flops").get<double>(), in["work"].at("bytes").get<double>()};
+  for (const auto& [name, to] : {std::pair{"work", &item.work}, {"ceiling_work", &item.ceiling_work}})
+    if (in.contains(name)) *to = {in[name].at("flops").get<double>(), in[name].at("bytes").get<double>()};
   return item;
 }
 

@@ -142,6 +142,9 @@ std::string figure_column(const item_result& item) {
   if (!item.threshold) return figure_text(*item.figure);
   if (item.kind == "correctness" || item.kind == "predictions")
     return fmt::format("{:g} of {:g} {}", *item.figure, *item.threshold, item.what);
+  // Where points are lost, the message has the ceiling; the column is narrow.
+  if (const std::string ceiling = item.ceiling_text(); item.verdict == verdict::pass && !ceiling.empty())
+    return fmt::format("{} of {}", figure_text(*item.figure), ceiling);
   return fmt::format("{} (bar {})", figure_text(*item.figure), figure_text(*item.threshold));
 }
 

@@ -116,7 +116,8 @@ class ceiling_call {
 /// Times the case against its ceiling: new inputs, poisoned outputs and a full check for every call, so that
 /// nothing can be left over, remembered or skipped. On a GPU, what the handshake costs is taken off both. No value
 /// where a call fails; `failure` then says why.
-std::optional<paired_result> by_the_judge(const item& what, subject& s, executor* staff, int pairs, trial& failure) {
+std::optional<paired_result> by_the_judge(const item& what, subject& s, executor* staff, int pairs, trial& failure,
+                                          lab::work& ceiling_work) {
   const lab::test_case& c = *what.cases.front();
   std::uint64_t variation = 0;
   std::optional<prepared_case> ready;
@@ -136,6 +137,11 @@ std::optional<paired_result> by_the_judge(const item& what, subject& s, executor
   const auto ceiling = [&] { return less_handshake(measured(*ready)); };
   if (!call()) return {};  // warms up, too
   ceiling();
+  if (what.ceiling == "read") {
+    ceiling_work.bytes = 0;
+    for (const lab::buffer_spec& spec : ready->request.input_specs)
+      ceiling_work.bytes += static_cast<double>(spec.bytes());
+  }
   if (what.timed_on_gpu()) {
     ceiling_call nothing("nothing", staff);
     std::vector<double> seconds;
@@ -185,6 +191,7 @@ void assess_throughput(const item& what, bench& on, item_result& out) {
   out.what = computes ? computing.at(what.ceiling) : fmt::format("of {} bandwidth", what.ceiling);
   out.threshold = what.rungs.back().ratio;
   out.work = c.work;
+  out.ceiling_work = computes ? lab::work{c.work.flops, 0} : lab::work{0, c.work.bytes};
   subject* s = host        ? (on.subjects.empty() ? nullptr : on.subjects.front().get())
                : on.on_gpu ? on.on_gpu.get()
                            : on.on("cuda");
@@ -193,8 +200,8 @@ void assess_throughput(const item& what, bench& on, item_result& out) {
     return;
   }
   trial failure;
-  const auto measured = host        ? by_the_judge(what, *s, on.staff.get(), on.pairs, failure)
-                        : on.on_gpu ? by_the_judge(what, *s, on.staff_on_gpu.get(), on.pairs, failure)
+  const auto measured = host        ? by_the_judge(what, *s, on.staff.get(), on.pairs, failure, out.ceiling_work)
+                        : on.on_gpu ? by_the_judge(what, *s, on.staff_on_gpu.get(), on.pairs, failure, out.ceiling_work)
                                     : by_its_events(what, *s, on.pairs, failure);
   if (!measured) return refuse(failure, out);
   out.samples = measured->pairs;
@@ -213,13 +220,9 @@ void assess_throughput(const item& what, bench& on, item_result& out) {
   const std::optional<rung> next = next_step(measured->ratio, what.rungs);
   out.verdict = next ? verdict::too_slow : verdict::pass;
   if (!next) return;
-  std::vector<double> ceiling_seconds;
-  for (const timed_pair& p : measured->pairs) ceiling_seconds.push_back(p.ceiling_seconds);
   out.message = fmt::format(
-      "{} {} (95 % interval {:.3f} to {:.3f}; the ceiling here is {:.1f} {}); the next step, {}, "
-      "earns {} of {} points",
-      figure_text(measured->ratio), out.what, measured->ci95.low, measured->ci95.high,
-      (computes ? c.work.flops : c.work.bytes) / lab::median(ceiling_seconds) * 1e-9, computes ? "GFLOP/s" : "GB/s",
+      "{} {} (95 % interval {:.3f} to {:.3f}; the ceiling here is {}); the next step, {}, earns {} of {} points",
+      figure_text(measured->ratio), out.what, measured->ci95.low, measured->ci95.high, out.ceiling_text(),
       figure_text(next->ratio), points_text(what.points * next->share), points_text(what.points));
 }
 

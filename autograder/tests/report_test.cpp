@@ -134,6 +134,21 @@ TEST(Terminal, ShowsCountsOfSevenDigitsWhole) {
   EXPECT_NE(laid_out(r, {100, false}).find("2097152 (bar 1048576)"), std::string::npos);
 }
 
+TEST(Terminal, SaysWhatTheCeilingIs) {
+  result r = nasty();
+  item_result& i = r.items[0];
+  i.kind = "throughput";
+  i.verdict = verdict::pass;
+  i.figure = 0.989;
+  i.threshold = 0.9;
+  i.work = i.ceiling_work = {0, 3e9};
+  EXPECT_NE(laid_out(r, {100, false}).find("0.989 (bar 0.9)"), std::string::npos);  // nothing was timed
+  i.samples = {{0.2, 0.25}, {0.2, 0.2}, {0.2, 0.1}};
+  EXPECT_NE(laid_out(r, {100, false}).find("0.989 of 15.0 GB/s"), std::string::npos);
+  i.ceiling_work = {6e9, 0};
+  EXPECT_NE(laid_out(r, {100, false}).find("0.989 of 30.0 GFLOP/s"), std::string::npos);
+}
+
 TEST(Terminal, TotalSaysWhatIsMissingAndWhy) {
   result r = nasty();
   r.items[0].points = 3.75;
