@@ -1,5 +1,6 @@
-// Lab 01's problems. FLOPs, parameters and kept activations are not compared with another formula but with a count:
-// transformer.hpp is run with numbers that count their own operations. Only models too large to run have a formula.
+// Lab 01's problems. A model's FLOPs, parameters and kept activations are not compared with another formula but with a
+// count: transformer.hpp is run with numbers that count their own operations. Single products, and models too large to
+// run, have a formula.
 #include <lab/case.hpp>
 #include <lab/compare.hpp>
 #include <lab/formula.hpp>
