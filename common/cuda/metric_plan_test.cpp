@@ -68,7 +68,25 @@ TEST(MetricPlan, SurvivesAListOfNothingKnown) {
 }
 
 TEST(MetricPlan, RefusesAnUnknownChip) {
-  EXPECT_THROW(lab::metric_plan("GX999", {"dram__bytes_read.sum"}), lab::cupti_error);
+  try {
+    const lab::metric_plan plan("GX999", {"dram__bytes_read.sum"});
+    FAIL() << "the chip is known";
+  } catch (const lab::cupti_error& error) {
+    EXPECT_NE(std::string(error.what()).find("does not know the chip"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Cupti, SaysWhatToDo) {
+  for (const auto& [status, says] :
+       {std::pair{CUPTI_ERROR_INSUFFICIENT_PRIVILEGES, "NVreg_RestrictProfilingToAdminUsers=0"},
+        {CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES, "does not let guests read counters"},
+        {CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, "another profiler is attached"},
+        {CUPTI_ERROR_NOT_INITIALIZED, "no NVIDIA driver"},
+        {CUPTI_ERROR_INVALID_PARAMETER, "CUPTI_ERROR_INVALID_PARAMETER"}}) {
+    const std::string text = lab::cupti_error("cuptiX", status).what();
+    EXPECT_NE(text.find(says), std::string::npos) << text;
+    EXPECT_NE(text.find("cuptiX"), std::string::npos) << text;
+  }
 }
 
 }  // namespace
