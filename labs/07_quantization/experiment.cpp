@@ -55,7 +55,7 @@ device this_device() {
 std::vector<step> sizes(bool gpu) {
   std::vector<step> all{{1, 0}};
   if (!gpu)
-    for (const int n : {1280, 1281, 1408, 1409, 1792, 1793, 2048, 2049}) all.push_back({n, 16});
+    for (const int n : {640, 641, 1280, 1281, 1408, 1409, 1792, 1793, 2048, 2049}) all.push_back({n, 16});
   for (std::int64_t n = 256; gpu && n <= 4352; n += 64)
     for (const std::int64_t one : {n, n + 1}) all.push_back({one, one});
   return all;
