@@ -47,7 +47,7 @@ ctest --test-dir build -L profiler --output-on-failure  profile
 cmake --build build --target lab02.student.sim.experiment && build/bin/lab02.student.sim.experiment   there
 cmake --build build --target lab07.student.sim.experiment   there
 build/bin/lab07.student.sim.experiment                  there
-SIM_DEVICE=a100 build/bin/lab07.student.sim.experiment  there
+SIM_DEVICE=rtx3060 build/bin/lab07.student.sim.experiment   there
 cmake --build build --target lab07.student.sim.bench    there
 build/bin/lab07.student.sim.bench --benchmark_filter=narrow_gemm/384   there
 build/bin/gpt2.sim --help                               there

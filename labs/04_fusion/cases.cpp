@@ -18,8 +18,7 @@ using floats = std::vector<float>;
 
 std::string by(int64_t rows, int64_t columns) { return std::to_string(rows) + "x" + std::to_string(columns); }
 
-// ---- what must come out, in double
-// ------------------------------------------------------------------------------------
+// ---- what must come out, in double ---------------------------------------------------------------------------------
 
 /// The same as the tanh form, with one exponential: (1 + tanh u) / 2 = 1 / (1 + exp(-2 u)).
 double gelu(double x) { return x / (1.0 + std::exp(-2.0 * 0.79788456 * (x + 0.044715 * x * x * x))); }
@@ -70,8 +69,7 @@ floats softmax(std::span<const float> in, std::size_t columns) {
   return out;
 }
 
-// ---- inputs
-// -----------------------------------------------------------------------------------------------------------
+// ---- inputs --------------------------------------------------------------------------------------------------------
 
 /// Mostly in [-6, 6), where GELU bends; some up to 120, where a careless exp is infinite.
 floats activations(int64_t n, std::uint64_t seed) {
@@ -94,8 +92,7 @@ floats rows_around(int64_t rows, int64_t columns, float spread, float level, std
   return x;
 }
 
-// ---- cases
-// ------------------------------------------------------------------------------------------------------------
+// ---- cases ---------------------------------------------------------------------------------------------------------
 
 /// A case with `outputs` of which the first must be want(first input); the others are scratch.
 test_case problem(std::string entry, std::string sizes, std::vector<int64_t> parameters, std::vector<int64_t> outputs,

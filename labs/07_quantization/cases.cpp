@@ -494,7 +494,8 @@ std::vector<test_case> cases() {
   all.push_back(timed(narrow_gemm({4096, 31, 500})));
 
   all.push_back(fixed_tile_gemm("177", 40, {177}));
-  // One wave of the H200's 132 multiprocessors, two from 177 on, three from 257, four from 305.
+  // The busiest of the H200's 132 multiprocessors has one block, two from 177 on, three from 257, four from 305. By
+  // waves() all are one wave: eight such blocks fit on a multiprocessor.
   all.push_back(fixed_tile_gemm("sweep", 16, {161, 176, 177, 256, 257, 304, 305}));
   return all;
 }

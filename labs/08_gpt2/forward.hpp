@@ -91,7 +91,8 @@ struct machine {
 };
 
 /// The roofline's least time. Cold: all bytes come from DRAM. L2-warm: weights come from DRAM, since those of all
-/// layers do not fit; all bytes, these too, go through L2.
+/// layers do not fit; all bytes, these too, go through L2. The profiler's "if warm" has all bytes come through L2 and
+/// none from DRAM: it is less where there are weights.
 double cold_seconds(const work& w, const machine& on);
 double warm_seconds(const work& w, const machine& on);
 

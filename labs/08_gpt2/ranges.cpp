@@ -1,4 +1,5 @@
-// Where the ranges go. As it stands a profile has one line: everything.
+// Where the ranges go. A recorder judges them (calls.cpp): it writes down operations and ranges as they come. The
+// passes that ./course profile gpt2 runs have the course's own ranges, at the same places but for the layer's: compare.
 #include "forward.hpp"
 
 namespace lab08 {

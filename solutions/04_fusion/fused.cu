@@ -30,8 +30,7 @@ __device__ void store(float* to, const float* values) {
     __stcs(to, values[0]);
 }
 
-// ---- elements alone
-// ---------------------------------------------------------------------------------------------------
+// ---- elements alone ------------------------------------------------------------------------------------------------
 
 __device__ float sin2_plus_cos2_of(float x) {
   float s, c;
@@ -87,8 +86,7 @@ __global__ void bias_gelu_residual_kernel(float* out,             // (rows, colu
 }
 //! [bias_gelu_residual]
 
-// ---- rows
-// -------------------------------------------------------------------------------------------------------------
+// ---- rows ----------------------------------------------------------------------------------------------------------
 
 //! [reduced]
 /// `value` of all lanes of the warp, combined; in every lane.

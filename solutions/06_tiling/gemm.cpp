@@ -1,7 +1,7 @@
-// The matrix product on one core. Tiles again, one for each level: a strip of B that stays in L2, one of A that stays
-// in L1 while it passes by, and 12 x 32 sums (6 x 16 without AVX-512) in registers. Both strips are first copied into
-// the order in which they will be read, padded with zeros, so that the innermost loop walks straight on and has no
-// edges. How the sizes were found: WORKLOG.md.
+// The matrix product on one core. Tiles again, one for each level: a strip of B and one of A that stay in L2, a panel
+// of B's (384 x 32) about as large as L1, and 12 x 32 sums (6 x 16 without AVX-512) in registers. Both strips are first
+// copied into the order in which they will be read, padded with zeros, so that the innermost loop walks straight on and
+// has no edges. The sizes, and what the rungs below reach: WORKLOG.md.
 #include <algorithm>
 #include <vector>
 
@@ -27,7 +27,7 @@ typedef float floats __attribute__((vector_size(lanes * sizeof(float)), aligned(
 
 constexpr std::size_t depth = 384;          // of a strip, along k
 constexpr std::size_t strip_columns = 512;  // of B: 768 KiB
-constexpr std::size_t strip_rows = 96;      // of A
+constexpr std::size_t strip_rows = 96;      // of A: 144 KiB
 
 //! [pack]
 /// Element (i, r) of panel p of A's strip: a(r0 + p * rows + r, i). Rows beyond the last are zero.

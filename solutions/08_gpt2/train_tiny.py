@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains the small GPT-2 of labs/08_gpt2/tiny on the course's own texts: train_tiny.py FOLDER
 
-Four layers of 64 channels with one head of 64, 512 tokens, a context of 256: 0.24 million parameters, learnt by heart
+Four layers of 64 channels with one head of 64, 512 tokens, a context of 256: 0.25 million parameters, learnt by heart
 from the handouts and worklogs in a minute on a GPU. Writes what Hugging Face's GPT2LMHeadModel and this course's gpt2
 read (model.safetensors in FP16, config.json, vocab.json, merges.txt), and expected.json: the tokens that transformers
 takes greedily in FP32, with the same weights, after a few prompts. Of each, the likeliest token leads by a margin that

@@ -888,7 +888,8 @@ TEST_F(Blocks, WaitAndCount) {
     EXPECT_GT(turns.host()[0], 0);
   }
   const on_device<int> flags(std::vector<int>(4, 0)), turns(std::vector<int>(128, 0));
-  observe([&] { count_until_the_next_warp<<<1, 128>>>(flags.data, turns.data); });  // in shared memory it would be a race
+  observe(
+      [&] { count_until_the_next_warp<<<1, 128>>>(flags.data, turns.data); });  // in shared memory it would be a race
   EXPECT_EQ(flags.host()[0], 1);
 }
 
