@@ -14,24 +14,24 @@ namespace lab05 {
 
 // ---- stored.cu: given, what a framework does that keeps what the backward pass needs -------------------------------
 
-/// first = sigmoid(in), second = sigmoid(first), out = sigmoid(second): one read, three writes.
+/// first = sigmoid(in), second = sigmoid(first), out = sigmoid(second).
 void forward_stored(float* out, float* first, float* second,  // (n) each
                     const float* in,                          // (n)
                     int n, cudaStream_t stream);
 
-/// d_in = d_out times the derivative of the chain, from what was stored: three reads, one write.
+/// d_in = d_out times the derivative of the chain, from what was stored.
 void backward_stored(float* d_in,                                                  // (n)
                      const float* first, const float* second, const float* d_out,  // (n) each
                      int n, cudaStream_t stream);
 
 // ---- sigmoid_chain.cu ---------------------------------------------------------------------------------------------
 
-/// The chain, with nothing stored but its result: one read, one write, one launch.
+/// The chain, with nothing stored but its result, in one launch that moves no byte twice.
 void forward(float* out,       // (n)
              const float* in,  // (n)
              int n, cudaStream_t stream);
 
-/// d_in = d_out times the derivative of the chain, from its input alone: two reads, one write, one launch.
+/// d_in = d_out times the derivative of the chain, from its input alone, in one launch that moves no byte twice.
 void backward(float* d_in,                          // (n)
               const float* in, const float* d_out,  // (n) each
               int n, cudaStream_t stream);
