@@ -32,8 +32,7 @@ void check_cublas(cublasStatus_t status, const char* call) {
 constexpr int block_size = 256;
 int blocks_for(std::size_t threads) { return static_cast<int>((threads + block_size - 1) / block_size); }
 
-// ---- kernels that are no lab's subject
-// --------------------------------------------------------------------------------
+// ---- kernels that are no lab's subject ------------------------------------------------------------------------------
 
 template <class T>
 __global__ void embed_kernel(float* x,            // (rows, channels)
@@ -69,8 +68,7 @@ __global__ void bias_kernel(T* x, const T* bias, std::size_t count, int columns,
   x[i] = static_cast<T>(v);
 }
 
-// ---- matrix products
-// ----------------------------------------------------------------------------------------------------
+// ---- matrix products ------------------------------------------------------------------------------------------------
 
 class blas_handles {
  public:
@@ -217,8 +215,7 @@ class linear_plan {
 constexpr tensor norm_tensors[] = {tensor::norm1_weight, tensor::norm1_bias,        tensor::norm2_weight,
                                    tensor::norm2_bias,   tensor::final_norm_weight, tensor::final_norm_bias};
 
-// ---- the pass
-// -------------------------------------------------------------------------------------------------------------
+// ---- the pass -------------------------------------------------------------------------------------------------------
 
 template <class T>
 class cuda_pass final : public pass {

@@ -65,8 +65,7 @@ __device__ void fetch(T* tile, const T* from, int first, int tokens, std::size_t
   }
 }
 
-// ---- bf16
-// ------------------------------------------------------------------------------------------------------------
+// ---- bf16 -----------------------------------------------------------------------------------------------------------
 
 // Two instructions of the tensor cores that CUDA C++ has no name for. On the simulated device lanes ask one another for
 // what the hardware takes from them (PTX ISA, "mma.m16n8k16" and "ldmatrix": which lane holds which element).
@@ -234,8 +233,7 @@ __global__ void __launch_bounds__(32 * warps_bf16)
 }
 //! [attention]
 
-// ---- FP32
-// ------------------------------------------------------------------------------------------------------------
+// ---- FP32 -----------------------------------------------------------------------------------------------------------
 
 __device__ void load(float* to, const float* from) {
   const float4 x = *reinterpret_cast<const float4*>(from);

@@ -13,8 +13,7 @@ using bf16 = __nv_bfloat16;
 
 int ceil_div(int a, int b) { return (a - 1) / b + 1; }
 
-// ---- residual and LayerNorm
-// -------------------------------------------------------------------------------------------
+// ---- residual and LayerNorm -----------------------------------------------------------------------------------------
 
 template <int width>
 __device__ void load(float* values, const float* from) {

@@ -23,8 +23,7 @@ namespace sim {
 
 class worker;
 
-// ---- address space
-// ----------------------------------------------------------------------------------------------------
+// ---- address space --------------------------------------------------------------------------------------------------
 
 constexpr std::uintptr_t heap_base =
     0x2000'0000'0000;  ///< all of cudaMalloc lies in [heap_base, heap_base + heap_bytes)
@@ -91,8 +90,7 @@ std::size_t thread_storage_bytes();
 bool is_program_variable(std::uintptr_t address);
 bool is_program_constant(std::uintptr_t address);
 
-// ---- observation
-// ------------------------------------------------------------------------------------------------------
+// ---- observation ----------------------------------------------------------------------------------------------------
 
 enum class operation : std::uint8_t {
   load,
@@ -262,8 +260,7 @@ void report_at_exit();
 /// The source line of a program counter; {"?", 0} without debug information.
 source_line line_of(std::uintptr_t pc);
 
-// ---- scheduling, model, errors
-// -------------------------------------------------------------------------------------------
+// ---- scheduling, model, errors --------------------------------------------------------------------------------------
 
 /// Whether the caller is a thread of a kernel.
 bool in_kernel();

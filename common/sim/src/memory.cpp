@@ -169,8 +169,7 @@ void mark_valid(std::uintptr_t begin, std::size_t bytes) {
     valid[b / word_bytes] |= static_cast<std::uint8_t>(1u << (b % word_bytes));
 }
 
-// ---- the program's own storage
-// ------------------------------------------------------------------------------------------
+// ---- the program's own storage --------------------------------------------------------------------------------------
 
 namespace {
 

@@ -279,8 +279,7 @@ void observer::instruction(std::uint64_t site, std::span<const std::uintptr_t> a
   }
 }
 
-// ---- global memory
-// ------------------------------------------------------------------------------------------------------
+// ---- global memory --------------------------------------------------------------------------------------------------
 
 /// Adds this block's use of the words; returns what was there before.
 sector_use observer::note(std::atomic<sector_use>& cell, std::uint8_t words, std::uint32_t block) const {
@@ -553,8 +552,7 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
   for (std::size_t i = 0; i < a.size(); ++i) global_lane(site, a[i], lanes[i], where);
 }
 
-// ---- shared memory
-// ------------------------------------------------------------------------------------------------------
+// ---- shared memory --------------------------------------------------------------------------------------------------
 
 /// Makes `entry` that of the array which holds the access; false where none does.
 bool observer::enter_array(cached_site& entry, std::uintptr_t address, std::size_t bytes) {

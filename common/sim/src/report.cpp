@@ -16,8 +16,7 @@
 
 namespace sim {
 
-// ---- source lines
-// ---------------------------------------------------------------------------------------------------------
+// ---- source lines ---------------------------------------------------------------------------------------------------
 
 source_line line_of(std::uintptr_t pc) {
   static std::mutex mutex;
@@ -41,8 +40,7 @@ source_line line_of(std::uintptr_t pc) {
   return known[pc] = line;
 }
 
-// ---- basic blocks
-// ----------------------------------------------------------------------------------------------------------
+// ---- basic blocks ---------------------------------------------------------------------------------------------------
 
 extern "C" const block_info __start_sim_blocks[] __attribute__((weak));
 extern "C" const block_info __stop_sim_blocks[] __attribute__((weak));
@@ -77,8 +75,7 @@ executed executed_by(const launched& what) {
   return sum;
 }
 
-// ---- one launch in Nsight Compute's words
-// ---------------------------------------------------------------------------------
+// ---- one launch in Nsight Compute's words ---------------------------------------------------------------------------
 
 std::map<std::string, double> metrics_of(const launched& what) {
   struct sums {
@@ -354,8 +351,7 @@ void host_access(std::uintptr_t address, std::uint64_t site) {
   std::raise(SIGSEGV);
 }
 
-// ---- the account at the end of a program (./course run)
-// --------------------------------------------------------------------
+// ---- the account at the end of a program (./course run) -------------------------------------------------------------
 
 namespace {
 

@@ -40,8 +40,7 @@ cudaError_t fail(cudaError_t error, bool sticky) {
   return error;
 }
 
-// ---- launches
-// -----------------------------------------------------------------------------------------------------------
+// ---- launches -------------------------------------------------------------------------------------------------------
 
 cudaError_t set_kernel_attribute(const void* kernel, cudaFuncAttribute attribute, int value) {
   const std::scoped_lock lock(runtime_mutex());
@@ -153,8 +152,7 @@ void launch(const char* kernel, const configuration& config, void (*thread_body)
 
 }  // namespace sim
 
-// ---- the calls
-// ------------------------------------------------------------------------------------------------------------
+// ---- the calls ------------------------------------------------------------------------------------------------------
 
 using namespace sim;
 

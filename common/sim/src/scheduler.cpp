@@ -276,8 +276,7 @@ __thread std::uintptr_t sim_answer = 0;
 
 namespace sim {
 
-// ---- fibers
-// -----------------------------------------------------------------------------------------------------------
+// ---- fibers ---------------------------------------------------------------------------------------------------------
 
 void worker::enter() {
   sim_running_worker = this;
@@ -391,8 +390,7 @@ bool worker::finish_and_take_next() {
   return true;
 }
 
-// ---- one block
-// --------------------------------------------------------------------------------------------------------
+// ---- one block ------------------------------------------------------------------------------------------------------
 
 void worker::begin_block(running_block& block, std::uint64_t number) {
   const configuration& config = grid_->what->config;
@@ -605,8 +603,7 @@ void worker::break_off(fault what, std::uint64_t site, std::uintptr_t address, c
   __builtin_unreachable();
 }
 
-// ---- blocks
-// --------------------------------------------------------------------------------------------------------------
+// ---- blocks ---------------------------------------------------------------------------------------------------------
 
 void worker::run(grid_run& grid) {
   grid_ = &grid;
@@ -763,8 +760,7 @@ void worker::grid_barrier(std::uintptr_t pc) {
   leave();
 }
 
-// ---- warp functions
-// ---------------------------------------------------------------------------------------------------
+// ---- warp functions -------------------------------------------------------------------------------------------------
 
 void worker::meet(unsigned mask, void* argument, combine_function combine, std::uintptr_t pc) {
   sim_active_worker = sim_running_worker = nullptr;
@@ -857,8 +853,7 @@ void worker::complete(unsigned first, unsigned participants) {
   if (combine) combine(call);
 }
 
-// ---- from lanes to warp instructions
-// --------------------------------------------------------------------------------------
+// ---- from lanes to warp instructions --------------------------------------------------------------------------------
 
 /// An index beyond its array. Where that line's next access is to shared memory or a __device__ variable, its own
 /// bounds count: `tile[0][i]` may well mean the rows behind. Local arrays have no such second check.
@@ -977,8 +972,7 @@ bool worker::put_together(unsigned first, unsigned count, bool all) {
   return left;
 }
 
-// ---- the pool
-// -------------------------------------------------------------------------------------------------------------
+// ---- the pool -------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -1073,8 +1067,7 @@ void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t fr
   what.last_epoch = grid.epoch;
 }
 
-// ---- what kernels call
-// --------------------------------------------------------------------------------------------------
+// ---- what kernels call ----------------------------------------------------------------------------------------------
 
 void meet(unsigned mask, void* argument, combine_function combine, const void* pc) {
   sim_running_worker->meet(mask, argument, combine, reinterpret_cast<std::uintptr_t>(pc));
@@ -1222,8 +1215,7 @@ void hand_over(const volatile void* address) { note_hand_over(reinterpret_cast<s
 
 }  // namespace sim
 
-// ---- what the compiler calls (-fsanitize=thread and -fsanitize-coverage=trace-pc; their libraries are not linked)
-// -------------------------------------------------------------------------------------------------------------------
+// ---- what the compiler calls (-fsanitize=thread and -fsanitize-coverage=trace-pc; their libraries are not linked) ---
 
 extern "C" void __sanitizer_cov_trace_pc() {
   sim::worker* self = sim_active_worker;

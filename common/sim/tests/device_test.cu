@@ -66,8 +66,7 @@ using Blocks = DeviceTest;
 using Checkers = DeviceTest;
 using Runtime = DeviceTest;
 
-// ---- sectors
-// ------------------------------------------------------------------------------------------------------------
+// ---- sectors --------------------------------------------------------------------------------------------------------
 
 __global__ void copy(float* out, const float* in, int n, int stride, int offset) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -256,8 +255,7 @@ TEST_F(Sectors, MoreAccessesThanARecordHolds) {
   EXPECT_EQ(metric(c, "dram__bytes_read.sum"), 3100 * 128);
 }
 
-// ---- transposes
-// ---------------------------------------------------------------------------------------------------------
+// ---- transposes -----------------------------------------------------------------------------------------------------
 
 __global__ void transpose_naive(float* out, const float* in, int rows, int columns) {
   const int c = blockIdx.x * 32 + threadIdx.x;
@@ -380,8 +378,7 @@ TEST_F(Blocks, DynamicSharedMemory) {
   EXPECT_TRUE(found);
 }
 
-// ---- warps and blocks
-// -----------------------------------------------------------------------------------------------------
+// ---- warps and blocks -----------------------------------------------------------------------------------------------
 
 __global__ void warp_functions(int* out) {
   const int lane = threadIdx.x;
@@ -510,8 +507,7 @@ TEST_F(Blocks, Coordinates) {
   EXPECT_EQ(b[24 * 23].x * 100 + b[24 * 23].y * 10 + b[24 * 23].z, 123u);
 }
 
-// ---- checkers
-// -----------------------------------------------------------------------------------------------------------
+// ---- checkers -------------------------------------------------------------------------------------------------------
 
 TEST_F(Checkers, OutOfBoundsNamesThreadAndLine) {
   const on_device<float> in(ramp(100)), out(128);
@@ -616,8 +612,7 @@ TEST_F(Checkers, LanesThatNeverCome) {
   EXPECT_NE(cudaDeviceSynchronize(), cudaSuccess);
 }
 
-// ---- races and waits
-// ------------------------------------------------------------------------------------------------------
+// ---- races and waits ------------------------------------------------------------------------------------------------
 
 __global__ void two_arrays(float* out) {
   __shared__ float first[32], second[32];
@@ -952,8 +947,7 @@ TEST_F(Checkers, HostAccessToDeviceMemory) {
   EXPECT_EXIT(in.data[2] = 1, testing::KilledBySignal(SIGSEGV), "host code: store of 4 bytes in device memory");
 }
 
-// ---- the runtime API
-// ------------------------------------------------------------------------------------------------------
+// ---- the runtime API ------------------------------------------------------------------------------------------------
 
 TEST_F(Runtime, RefusesLaunchesOverTheLimits) {
   const on_device<float> out(1);

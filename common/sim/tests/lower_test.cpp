@@ -217,8 +217,7 @@ TEST(LowerLaunches, AlignsSharedMemory) {
   EXPECT_EQ(lower_launches("alignas(16) __shared__ float x[4];"), "alignas(16) __shared__ float x[4];");
 }
 
-// ---- what is not simulated
-// ----------------------------------------------------------------------------------------------
+// ---- what is not simulated ------------------------------------------------------------------------------------------
 
 /// All that is refused, a line each.
 std::string all_refused(const std::string& source) {
