@@ -53,13 +53,11 @@ plot plot_of(const result& r, const fs::path& source) {
   plot out;
   for (const item_result& item : r.items) {
     if (item.samples.empty() || item.backend != "host") continue;
-    std::vector<double> calls, ceilings;
-    for (const timed_pair& p : item.samples) {
-      calls.push_back(p.call_seconds);
-      ceilings.push_back(p.ceiling_seconds);
-    }
-    out.host_bytes = std::max(out.host_bytes, item.ceiling_work.bytes / lab::median(ceilings));
-    out.host_flops = std::max(out.host_flops, item.ceiling_work.flops / lab::median(ceilings));
+    std::vector<double> calls;
+    for (const timed_pair& p : item.samples) calls.push_back(p.call_seconds);
+    const lab::work ceiling = item.ceiling_rate();
+    out.host_bytes = std::max(out.host_bytes, ceiling.bytes);
+    out.host_flops = std::max(out.host_flops, ceiling.flops);
     // What lies beyond the right edge is drawn at it, with its FLOP/s.
     const double bytes = std::max(item.work.bytes, item.work.flops / right_edge);
     out.host.push_back({item.id, drawn(item.work), bytes / lab::median(calls) * 1e-9});

@@ -56,13 +56,18 @@ std::optional<double> item_result::margin() const {
   return *figure / *threshold - 1.0;
 }
 
-std::string item_result::ceiling_text() const {
+lab::work item_result::ceiling_rate() const {
+  if (samples.empty()) return {};
   std::vector<double> seconds;
   for (const timed_pair& p : samples) seconds.push_back(p.ceiling_seconds);
-  if (seconds.empty() || (ceiling_work.flops == 0 && ceiling_work.bytes == 0)) return {};
-  const bool computes = ceiling_work.flops > 0;
-  return fmt::format("{:.1f} {}", (computes ? ceiling_work.flops : ceiling_work.bytes) * 1e-9 / lab::median(seconds),
-                     computes ? "GFLOP/s" : "GB/s");
+  const double median = lab::median(seconds);
+  return {ceiling_work.flops / median, ceiling_work.bytes / median};
+}
+
+std::string item_result::ceiling_text() const {
+  const lab::work rate = ceiling_rate();
+  if (rate.flops > 0) return fmt::format("{:.1f} GFLOP/s", rate.flops * 1e-9);
+  return rate.bytes > 0 ? fmt::format("{:.1f} GB/s", rate.bytes * 1e-9) : "";
 }
 
 double result::score() const {

@@ -55,7 +55,9 @@ struct item_result {
   lab::work work;                     ///< throughput: of one call
   lab::work ceiling_work;  ///< of one call of the ceiling: FLOPs where it computes, bytes otherwise, the other is 0
 
-  /// "28.1 GB/s": the ceiling's rate, by the median of its samples; "" without any.
+  /// What the ceiling does in a second, by the median of its samples; nothing without any.
+  lab::work ceiling_rate() const;
+  /// The same as "28.1 GB/s"; "" without any.
   std::string ceiling_text() const;
 
   /// How far the figure is from its threshold, as a fraction of the threshold.
