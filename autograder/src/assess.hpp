@@ -2,10 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "advice.hpp"
 #include "executor.hpp"
+#include "predictions.hpp"
 #include "result.hpp"
 #include "rubric.hpp"
 #include "subject.hpp"
@@ -19,11 +22,14 @@ struct bench {
   std::vector<std::unique_ptr<subject>> subjects;  ///< at most one for each backend; host cases run on the first
   std::string without_sim, without_cuda;           ///< why that backend is absent
   std::filesystem::path predictions;               ///< the submission's predictions.toml
+  locked_predictions locked;                       ///< where none is, the file's, as soon as they are complete
   std::unique_ptr<executor> staff;                 ///< measures ceilings as a submission is; null: measured here
   /// Times device code by the judge's clock, in its memory; null: the backend "cuda" times itself by events.
   std::unique_ptr<subject> on_gpu;
   std::unique_ptr<executor> staff_on_gpu;
-  int pairs = 21;  ///< of call and ceiling, for one throughput figure
+  modelled_device device;         ///< whose counters the backend "sim" gives
+  std::set<std::string> advised;  ///< cases that somebody has been given advice on
+  int pairs = 21;                 ///< of call and ceiling, for one throughput figure
 
   subject* on(const std::string& backend) const;  ///< null where absent
 };

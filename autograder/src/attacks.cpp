@@ -16,6 +16,7 @@ namespace fs = std::filesystem;
 namespace {
 
 struct attack_text {
+  std::string lab = "03";
   std::string says;  ///< part of a message that the student must read
   std::map<std::string, expected_item> items, unchecked;
 };
@@ -24,10 +25,11 @@ attack_text read_attack(const fs::path& file) {
   const std::string name = (file.parent_path().filename() / file.filename()).string();
   const toml::table document = toml_from(text_of(file), name);
   const toml_reader in(document, name);
-  in.allow({"story", "threat", "seen", "says", "items", "unchecked"});
+  in.allow({"story", "lab", "threat", "seen", "says", "items", "unchecked"});
   in.text("story");
   in.number("threat");
   attack_text result;
+  if (in.has("lab")) result.lab = in.text("lab");
   if (in.has("says")) result.says = in.text("says");
   result.items = expected_items(in.table("items"));
   if (in.has("unchecked")) result.unchecked = expected_items(in.table("unchecked").table("items"));
@@ -62,16 +64,16 @@ std::vector<std::string> attacks_in(const fs::path& attacks) {
   return names;
 }
 
-attack_outcome run_attack(const fs::path& attack, const lab_folder& lab, const fs::path& solution,
-                          official_options options) {
+attack_outcome run_attack(const fs::path& attack, const fs::path& source, official_options options) {
   const auto start = std::chrono::steady_clock::now();
   attack_outcome out;
   out.name = attack.filename().string();
   const attack_text want = read_attack(attack / "attack.toml");
+  const lab_folder lab = find_lab(source, want.lab);
   const fs::path folder = fs::temp_directory_path() / fmt::format("attack-{}-{}", getpid(), out.name);
   fs::remove_all(folder);
   fs::create_directories(folder);
-  for (const auto& file : fs::directory_iterator(solution))
+  for (const auto& file : fs::directory_iterator(source / "solutions" / lab.name))
     if (file.is_regular_file()) fs::copy_file(file.path(), folder / file.path().filename());
   for (const auto& file : fs::directory_iterator(attack)) {
     const std::string name = file.path().filename().string();

@@ -15,11 +15,11 @@ struct attack_outcome {
   double seconds = 0;
 };
 
-/// Folders of `attacks`, each a submission on top of the lab's solution: hand-in files, or a make.sh that is called
+/// Folders of `attacks`, each a submission on top of its lab's solution: hand-in files, or a make.sh that is called
 /// with the folder of the submission; and attack.toml, which says what must come of it. Where it says so the attack is
 /// graded once more without the check of objects, for the walls behind it.
 std::vector<std::string> attacks_in(const std::filesystem::path& attacks);
-attack_outcome run_attack(const std::filesystem::path& attack, const lab_folder& lab,
-                          const std::filesystem::path& solution, official_options options);
+attack_outcome run_attack(const std::filesystem::path& attack, const std::filesystem::path& source,
+                          official_options options);
 
 }  // namespace grading

@@ -15,8 +15,11 @@
 #include <deque>
 #include <map>
 #include <stdexcept>
+#include <tuple>
 
 #include "command.hpp"
+#include "intake.hpp"
+#include "names.hpp"
 #include "sha256.hpp"
 #include "toml_file.hpp"
 
@@ -175,29 +178,72 @@ void run_on_slurm(queue& q, const batch_options& options) {
   if (q.summary().failed.empty()) fs::remove_all(folder);
 }
 
+/// Why an entry of a class's folder is no submission; "" where it is one.
+std::string why_skipped(const fs::directory_entry& entry) {
+  const std::string name = entry.path().filename().string();
+  if (name.starts_with(".")) return "its name begins with a dot";
+  if (name == "__MACOSX") return "a Mac's notes on an archive";
+  if (entry.is_symlink()) return "a symbolic link; put the submission itself there";
+  if (entry.is_directory()) {
+    const fs::path book = entry.path().parent_path() / entry.path().stem();
+    return entry.path().extension() == ".spool" && fs::exists(book) ? "belongs to the grade book" : "";
+  }
+  return entry.is_regular_file() && stem_of_archive(name) ? "" : "neither a folder nor an archive";
+}
+
+/// A folder with hand-in files may be one submission, or a class in which they got lost.
+void expect_no_class(const fs::path& folder, const std::function<bool(const fs::path&)>& has_handin) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(".") && (entry.is_directory() ? has_handin(entry.path()) : stem_of_archive(name).has_value()))
+      throw input_error(fmt::format(
+          "{} has hand-in files, so it is one submission, and {} in it could be another. Take out the files if it is "
+          "a class; if it is one submission, give the folder in which it lies",
+          as_text(folder.string()), as_text(name)));
+  }
+}
+
 }  // namespace
 
 fs::path spool_of(const fs::path& book, const std::string& round) {
+  // Lower case: a 'Deadline' would decide nothing, and some file systems do not tell it from the other.
+  if (round.size() > 40 || round.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") != std::string::npos)
+    throw input_error(
+        fmt::format("--round '{}': a round's name has at most 40 lower-case letters, digits, - and _", as_text(round)));
   return fs::path(book.string() + ".spool") / ("round-" + round);
 }
 
-std::vector<batch_job> jobs_in(const fs::path& folder) {
-  std::vector<batch_job> jobs;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    std::string id = entry.path().filename().string();
-    if (id.starts_with(".")) continue;
-    for (const char* ending : {".zip", ".tar", ".tar.gz", ".tgz"})
-      if (id.ends_with(ending) && id.size() > std::strlen(ending)) {
-        id.erase(id.size() - std::strlen(ending));
-        break;
-      }
-    jobs.push_back({id, fs::absolute(entry.path()), {}});
+submissions_found submissions_at(const std::vector<fs::path>& paths, const std::vector<std::string>& handin) {
+  submissions_found found;
+  const auto has_handin = [&](const fs::path& folder) {
+    return std::any_of(handin.begin(), handin.end(), [&](const auto& file) { return fs::exists(folder / file); });
+  };
+  for (const fs::path& given : paths) {
+    fs::path path = fs::absolute(given).lexically_normal();
+    if (!path.has_filename()) path = path.parent_path();  // "ann/"
+    if (!fs::is_directory(path) || has_handin(path)) {
+      if (fs::is_directory(path)) expect_no_class(path, has_handin);
+      const std::string name = path.filename().string();
+      found.jobs.push_back({as_text(stem_of_archive(name).value_or(name)), path, {}});
+      continue;
+    }
+    for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+      const std::string name = entry.path().filename().string();
+      const std::string why = why_skipped(entry);
+      if (why.empty())
+        found.jobs.push_back({as_text(entry.is_directory() ? name : *stem_of_archive(name)), entry.path(), {}});
+      else
+        found.skipped.push_back(as_text(name) + ": " + why);
+    }
   }
-  std::sort(jobs.begin(), jobs.end(), [](const batch_job& a, const batch_job& b) { return a.id < b.id; });
-  for (std::size_t i = 1; i < jobs.size(); ++i)
-    if (jobs[i].id == jobs[i - 1].id)
-      throw input_error(fmt::format("there are two submissions of '{}' in {}; keep one", jobs[i].id, folder.string()));
-  return jobs;
+  std::sort(found.skipped.begin(), found.skipped.end());
+  std::sort(found.jobs.begin(), found.jobs.end(),
+            [](const batch_job& a, const batch_job& b) { return std::tie(a.id, a.from) < std::tie(b.id, b.from); });
+  for (std::size_t i = 1; i < found.jobs.size(); ++i)
+    if (const batch_job& a = found.jobs[i - 1], &b = found.jobs[i]; a.id == b.id)
+      throw input_error(fmt::format("there are two submissions of '{}', {} and {}; keep one", a.id,
+                                    as_text(a.from.string()), as_text(b.from.string())));
+  return found;
 }
 
 int collect(grade_book& book, const fs::path& spool, const std::string& round) {

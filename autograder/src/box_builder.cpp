@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <fstream>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
@@ -52,12 +53,13 @@ std::string from_box(const fs::path& file) {
   return text_of(file);
 }
 
-/// Diagnostics without colours and control characters, and without the box's paths.
-std::string plain(const std::string& text) {
+/// Diagnostics without colours and control characters, with the files of the folder `in` as in `shown`.
+std::string plain(const std::string& text, const std::string& in, const std::string& shown) {
   std::string out;
   for (const char c : text)
     if (c == '\n' || c == '\t' || static_cast<unsigned char>(c) >= 32) out += c;
-  for (std::size_t at; (at = out.find("/in/")) != std::string::npos;) out.erase(at, 4);
+  for (std::size_t at = 0; (at = out.find(in, at)) != std::string::npos; at += shown.size())
+    out.replace(at, in.size(), shown);
   constexpr std::size_t enough = 2000;
   return out.substr(0, enough);
 }
@@ -140,6 +142,40 @@ bool has_assembly_in_a_name(std::string_view preprocessed) {
   return false;
 }
 
+constexpr const char* rules = "see \"What your files may use\" in labs/README.md";
+
+std::string header_refused(const std::string& name, const std::string& header) {
+  return fmt::format("{}: includes {}, which is not there in official grading: {}", name, header, rules);
+}
+
+/// Headers that the compiler asked for and did not find.
+std::string missing_header(const std::string& diagnostics) {
+  static const std::regex not_found("fatal error: '?([^'\n]+?)'?(: No such file or directory| file not found)");
+  std::smatch found;
+  return std::regex_search(diagnostics, found, not_found) ? found[1].str() : "";
+}
+
+/// Files that went into the compiler, by the lines that its preprocessor leaves: # 12 "/usr/include/math.h" 1 3 4
+std::set<std::string> included(std::string_view preprocessed) {
+  std::set<std::string> files;
+  for (std::size_t at = 0; at < preprocessed.size(); at = preprocessed.find('\n', at), at += at != preprocessed.npos) {
+    if (!preprocessed.substr(at).starts_with("# ")) continue;
+    const std::string_view line = preprocessed.substr(at, preprocessed.find('\n', at) - at);
+    const std::size_t open = line.find('"'), close = line.find('"', open + 1);
+    if (close != line.npos && line[open + 1] == '/' && line[close - 1] != '/')  // and not where the compiler ran
+      files.insert(fs::path(line.substr(open + 1, close - open - 1)).lexically_normal().string());
+  }
+  return files;
+}
+
+/// As the source spells it, where it does so itself.
+std::string as_written(const std::string& header, const std::string& source) {
+  static const std::regex include(R"(#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"])");
+  for (std::sregex_iterator match(source.begin(), source.end(), include), end; match != end; ++match)
+    if (header.ends_with("/" + (*match)[1].str()) || header == (*match)[1]) return (*match)[1];
+  return header;
+}
+
 }  // namespace
 
 box_builder::box_builder(const fs::path& recipe, fs::path cache, wall behind, bool check, build_limits allowed)
@@ -149,6 +185,11 @@ box_builder::box_builder(const fs::path& recipe, fs::path cache, wall behind, bo
   const auto document = nlohmann::json::parse(text_of(recipe));
   for (const auto& [key, list] : document.items()) recipe_[key] = list.get<words>();
   fs::create_directories(cache_);
+  constexpr auto kept = std::chrono::hours(72);
+  std::error_code taken_by_another;
+  for (const auto& object : fs::directory_iterator(cache_))
+    if (fs::file_time_type::clock::now() - object.last_write_time(taken_by_another) > kept)
+      fs::remove(object, taken_by_another);
   std::vector<std::string> ignored;
   std::set<std::string> wanted, there;
   for (const std::string& object : recipe_.at("objects")) {
@@ -165,12 +206,22 @@ box_builder::box_builder(const fs::path& recipe, fs::path cache, wall behind, bo
   // What the staff calls of the lab and does not have is the contract.
   for (const std::string& name : wanted)
     if (is_of_a_lab(name) && !there.contains(name)) contract_.push_back(name);
-  for (const char* key : {"cpp", "cu"}) tools_ += fmt::format("{} ", fmt::join(recipe_.at(key), " "));
+  for (const char* key : {"cpp", "cu", "headers"}) tools_ += fmt::format("{} ", fmt::join(recipe_.at(key), " "));
   for (const std::string& path : recipe_.at("readable"))
     for (const auto& entry : fs::is_directory(path) ? std::vector<fs::path>(fs::recursive_directory_iterator(path), {})
                                                     : std::vector<fs::path>{path})
       if (fs::is_regular_file(entry)) tools_ += sha256(text_of(entry));
   tools_ += output_of(grading::quoted(recipe_.at("link").front()) + " --version 2>/dev/null");
+}
+
+std::string box_builder::fingerprint() const {
+  std::string parts = tools_;
+  for (const char* list : {"objects", "libraries"})
+    for (const std::string& word : recipe_.at(list))
+      if (fs::exists(word))
+        parts +=
+            fmt::format("{} {} {}\n", word, fs::file_size(word), fs::last_write_time(word).time_since_epoch().count());
+  return sha256(parts);
 }
 
 bool box_builder::by_nvcc() const { return recipe_.at("cu").front().ends_with("nvcc"); }
@@ -179,30 +230,42 @@ std::vector<fs::path> box_builder::runtime() const {
   return {recipe_.at("runtime").begin(), recipe_.at("runtime").end()};
 }
 
-build_outcome box_builder::compile(const std::string& name, const std::string& text, fs::path& object) {
-  const std::string key = sha256(tools_ + (check_ ? "checked" : "") + name + '\0' + text);
+build_outcome box_builder::compile(const std::string& name, const hand_in& source, fs::path& object) const {
+  const std::string key =
+      sha256(tools_ + (check_ ? "checked" : "") + source.folder.string() + name + '\0' + source.text);
   object = cache_ / (key + ".o");
-  if (fs::exists(object)) return {true, {}};
+  if (fs::exists(object)) {
+    std::error_code ignored;
+    fs::last_write_time(object, fs::file_time_type::clock::now(), ignored);
+    return {true, {}};
+  }
   const scratch place;
-  replace_file(place.path / "in" / name, text);
+  replace_file(place.path / "in" / name, source.text);
   box what;
   what.tools = true;
   what.mounts = {{place.path / "in", "/in"}, {place.path / "out", "/out", true}};
-  for (const char* list : {"readable", "toolchain"})
+  for (const char* list : {"readable", "headers", "toolchain"})
     for (const std::string& path : recipe_.at(list)) what.mounts.push_back({path, path});
-  what.command = recipe_.at(is_device_code(name) ? "cu" : "cpp");
+  const bool device = is_device_code(name);
+  what.command = recipe_.at(device ? "cu" : "cpp");
   const fs::path in = behind_ == wall::box ? fs::path("/in") : place.path / "in",
                  out = behind_ == wall::box ? fs::path("/out") : place.path / "out";
   for (const std::string& word :
        {(in / name).string(), std::string("-c"), std::string("-o"), (out / "hand-in.o").string()})
     what.command.push_back(word);
+  const std::string shown = source.folder.empty() ? "" : source.folder.string() + "/";
+  if (!shown.empty())  // so that reports name the file where it is edited
+    what.command.push_back(
+        fmt::format("{}-ffile-prefix-map={}/={}", by_nvcc() && device ? "-Xcompiler=" : "", in.string(), shown));
   what.cpu_seconds = static_cast<int>(allowed_.wall.count());
   const ran got = run_in(what, behind_, allowed_.wall, allowed_.memory);
   if (got.timed_out) return {false, fmt::format("{}: the compiler took more than {} s", name, allowed_.wall.count())};
   if (got.out_of_memory)
     return {false, fmt::format("{}: the compiler took more than {} MiB of memory", name, allowed_.memory >> 20)};
   if (got.exit_code != 0) {
-    const std::string why = first_errors(plain(got.output));
+    const std::string why = first_errors(plain(got.output, in.string() + "/", shown));
+    if (const std::string header = missing_header(got.output); !header.empty())
+      return {false, header_refused(shown + name, header)};
     return {false,
             why.empty() ? fmt::format("{}: the compiler was stopped: it wrote or used more than it may", name) : why};
   }
@@ -214,17 +277,36 @@ build_outcome box_builder::compile(const std::string& name, const std::string& t
       assembly += from_box(file.path());
     if (file.path().extension() == ".ii") preprocessed += from_box(file.path());
   }
-  if (check_ && (assembly.empty() || preprocessed.empty() || has_assembly_in_a_name(preprocessed) ||
-                 has_inline_assembly(assembly, by_nvcc() && is_device_code(name))))
-    return {false, name + ": contains inline assembly, which nobody can check; write it in C++"};
-  if (check_ && is_device_code(name) && !by_nvcc() && has_host_instructions(preprocessed))
-    return {false, name + ": uses instructions of the host's processor (immintrin.h), which no GPU has"};
+  if (check_)
+    if (const std::string why = refusal(name, source, preprocessed, assembly, {in, out}); !why.empty())
+      return {false, why};
   replace_file(object, compiled);
   return {true, {}};
 }
 
+std::string box_builder::refusal(const std::string& name, const hand_in& source, const std::string& preprocessed,
+                                 const std::string& assembly, const std::set<fs::path>& own) const {
+  const bool device = is_device_code(name);
+  const auto is_offered = [&](const std::string& file) {
+    for (const char* list : {"readable", "headers", "toolchain"})
+      for (const std::string& path : recipe_.at(list))
+        if (file == path || file.starts_with(path + "/")) return true;
+    const std::string temporary = fs::temp_directory_path() / "";
+    return file.starts_with("/usr/lib/") || own.contains(fs::path(file).parent_path()) ||
+           file.starts_with(temporary);  // the compiler's, and what it made
+  };
+  if (assembly.empty() || preprocessed.empty() || has_assembly_in_a_name(preprocessed) ||
+      has_inline_assembly(assembly, by_nvcc() && device))
+    return fmt::format("{}: contains inline assembly, which cannot be checked; write it in C++: {}", name, rules);
+  if (device && !by_nvcc() && has_host_instructions(preprocessed))
+    return fmt::format("{}: uses instructions of the host's processor (immintrin.h), which no GPU has", name);
+  for (const std::string& file : included(preprocessed))
+    if (!is_offered(file)) return header_refused(name, as_written(file, source.text));
+  return {};
+}
+
 build_outcome box_builder::expect_clean(const std::map<std::string, fs::path>& objects) const {
-  const callable may_call(recipe_.at("device").front(), by_nvcc());
+  const callable may_call(recipe_.at("device").at(0), recipe_.at("device").at(1), by_nvcc());
   std::map<std::string, object_symbols> symbols;
   std::set<std::string> defined[2];  // by host and device code
   std::vector<std::string> complaints;
@@ -236,18 +318,31 @@ build_outcome box_builder::expect_clean(const std::map<std::string, fs::path>& o
       defined[is_device_code(name)].insert(list->begin(), list->end());
   }
   for (const auto& [name, own] : symbols) {
-    for (const std::string& symbol : own.defined)
-      if (is_library_symbol(symbol) || may_call(symbol))
-        complaints.push_back(
-            fmt::format("{}: defines {}, which belongs to the system's libraries", name, demangled(symbol)));
+    const bool device = is_device_code(name);
+    for (const auto* list : {&own.defined, &own.weak, &own.local, &own.undefined})
+      for (const std::string& symbol : *list)
+        if (const std::string rival = rival_of(symbol); !rival.empty()) {
+          complaints.push_back(
+              fmt::format("{}: uses {} ({}), which your code is measured against; write it yourself: {}", name, rival,
+                          demangled(symbol).substr(0, 60), rules));
+          break;
+        }
+    for (const auto* list : {&own.defined, &own.weak})
+      for (const std::string& symbol : *list)
+        if (device && may_call.is_the_devices(symbol))
+          complaints.push_back(fmt::format("{}: defines {}, which is the simulated device's own; take another name",
+                                           name, demangled(symbol)));
     for (const std::string& symbol : own.undefined) {
-      const bool device = is_device_code(name);
-      if (defined[device].contains(symbol) || may_call(symbol) || given_.contains(symbol)) continue;
-      const char* why = defined[!device].contains(symbol)
-                            ? "which is in a file of the other kind; .cu and .cpp files share no functions of their own"
-                            : "which a submission may not; the lab's own header, the C and C++ libraries' computing "
-                              "functions and the CUDA runtime are there";
-      complaints.push_back(fmt::format("{}: calls {}, {}", name, demangled(symbol), why));
+      if (defined[device].contains(symbol) || may_call(symbol, device) || given_.contains(symbol) ||
+          !rival_of(symbol).empty())
+        continue;
+      const std::string what = fmt::format("{}: calls {}", name, demangled(symbol));
+      if (defined[!device].contains(symbol))
+        complaints.push_back(what + fmt::format(", which is in a {} file; .cu and .cpp files cannot call each other's "
+                                                "functions: {}",
+                                                device ? ".cpp" : ".cu", rules));
+      else
+        complaints.push_back(what + fmt::format(", which a submission may not call: {}", rules));
     }
   }
   for (const std::string& function : contract_)
@@ -256,13 +351,16 @@ build_outcome box_builder::expect_clean(const std::map<std::string, fs::path>& o
   return {complaints.empty(), joined(complaints)};
 }
 
-build_outcome box_builder::build(const std::map<std::string, std::string>& sources, const fs::path& program) {
+build_outcome box_builder::build(const std::map<std::string, hand_in>& sources, const fs::path& program) const {
   std::map<std::string, fs::path> objects;
+  std::map<std::string, std::future<build_outcome>> compiling;
+  for (const auto& [name, source] : sources)
+    compiling[name] = std::async(std::launch::async, [&, &name = name, &source = source, &object = objects[name]] {
+      return compile(name, source, object);
+    });
   std::string failures;
-  for (const auto& [name, text] : sources) {
-    const build_outcome one = compile(name, text, objects[name]);
-    if (!one.ok) failures += (failures.empty() ? "" : "\n") + one.message;
-  }
+  for (auto& [name, outcome] : compiling)
+    if (const build_outcome one = outcome.get(); !one.ok) failures += (failures.empty() ? "" : "\n") + one.message;
   if (!failures.empty()) return {false, failures};
   if (check_)
     if (build_outcome clean = expect_clean(objects); !clean.ok) return clean;
@@ -287,26 +385,32 @@ build_outcome box_builder::build(const std::map<std::string, std::string>& sourc
   for (const char* key : {"objects", "libraries"})
     for (const std::string& word : recipe_.at(key)) {
       staff += " " + grading::quoted(word);
-      if (word.starts_with("/") && !word.starts_with("/usr/")) what.mounts.push_back({word, word});  // tools have /usr
+      if (word.starts_with("/") && !word.starts_with("/usr/lib"))
+        what.mounts.push_back({word, word});  // tools have that
     }
-  // One object of each kind, of which only the contract's functions are to be seen, without the code that would run
-  // before main.
+  // One object of each kind, of which only the contract's functions are to be seen. Constructors are not to run before
+  // main: the runner finds them in a section of their own (runner.cpp). The thread sanitizer's, one in each object of
+  // device code, is left out.
+  const std::string constructors =
+      "hand_in_constructors : { KEEP(*(SORT_BY_INIT_PRIORITY(.init_array.*))) KEEP(*(.init_array)) }";
+  replace_file(place.path / "in" / "host.ld", "SECTIONS { " + constructors + " }\n");
+  replace_file(place.path / "in" / "device.ld",
+               "SECTIONS { /DISCARD/ : { *(.init_array.00099) } " + constructors + " }\n");
   std::string script, sealed;
   for (const bool device : {false, true}) {
     if (names[device].empty()) continue;
-    const std::string kind = out + (device ? "/device" : "/host");
+    const std::string kind = device ? "device" : "host";
     script += fmt::format(
-        "ld -r --force-group-allocation -o {0}.o{1}\n"
-        "objcopy --keep-global-symbols={2}/contract --remove-section=.init_array.00099 "
-        "--remove-section=.rela.init_array.00099 {0}.o {0}.sealed.o\n",
-        kind, names[device], in);
-    sealed += " " + kind + ".sealed.o";
+        "ld -r -d --force-group-allocation -T {2}/{0}.ld -o {1}/{0}.o{3}\n"
+        "objcopy --keep-global-symbols={2}/contract {1}/{0}.o {1}/{0}.sealed.o\n",
+        kind, out, in, names[device]);
+    sealed += fmt::format(" {}/{}.sealed.o", out, kind);
   }
   what.command = {"/usr/bin/sh", "-ec",
                   script + fmt::format("{} -o {}/runner{}{}", fmt::join(recipe_.at("link"), " "), out, sealed, staff)};
   const ran got = run_in(what, behind_, allowed_.wall, allowed_.memory);
   const std::string linked = got.exit_code == 0 ? from_box(place.path / "out" / "runner") : std::string{};
-  if (linked.empty()) return {false, "linking failed: " + first_errors(plain(got.output))};
+  if (linked.empty()) return {false, "linking failed: " + first_errors(plain(got.output, in + "/", ""))};
   replace_file(program, linked);
   fs::permissions(program, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
                                fs::perms::others_read | fs::perms::others_exec);

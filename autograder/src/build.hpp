@@ -1,4 +1,4 @@
-// Building a submission's runners, by the same cmake command that a person would type.
+// Building the staff's part, by the same cmake command that a person would type.
 #pragma once
 
 #include <filesystem>
@@ -21,21 +21,22 @@ class builder {
   std::filesystem::path program(const std::string& target) const { return dir_ / "bin" / target; }
   bool has_target(const std::string& target);
 
-  bool quiet = false;  ///< does not say which commands it runs
+  bool quiet = false;  ///< does not say which commands it runs; how far they are it says all the same
 
   /// Prints the command, runs it, keeps its output in build/logs/TARGET.log.
   build_outcome build(const std::string& target);
 
-  /// Builds many targets at once, on all cores. Failures are left to the build of each.
-  void build_ahead(const std::vector<std::string>& targets);
-
  private:
-  /// Two builds of one folder at once get in each other's way. Returns the exit status.
-  int run_alone(const std::string& command) const;
+  /// Two builds of one folder at once get in each other's way. Keeps the command's output in `log` and says meanwhile
+  /// how far it is, on stderr. Returns the exit status.
+  int run_alone(const std::string& command, const std::filesystem::path& log) const;
 
   std::filesystem::path dir_;
   std::set<std::string> targets_;  ///< empty until first asked for
 };
+
+/// "[12/240]" of a line that a build prints; "" for all others.
+std::string step_of(const std::string& line);
 
 /// The first lines of a build's output that name an error, at most three, or its last lines.
 std::string first_errors(const std::string& log);

@@ -33,9 +33,11 @@ void set_and_wake(std::atomic<std::uint32_t>& flag) {
   syscall(SYS_futex, &flag, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
-void sleep_until_set(std::atomic<std::uint32_t>& flag, std::chrono::nanoseconds at_most) {
-  const timespec wait{at_most.count() / 1'000'000'000, at_most.count() % 1'000'000'000};
-  syscall(SYS_futex, &flag, FUTEX_WAIT, 0, &wait, nullptr, 0);
+void sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value,
+                 std::optional<std::chrono::nanoseconds> at_most) {
+  const auto nanoseconds = at_most.value_or(std::chrono::nanoseconds{}).count();
+  const timespec wait{nanoseconds / 1'000'000'000, nanoseconds % 1'000'000'000};
+  syscall(SYS_futex, &word, FUTEX_WAIT, value, at_most ? &wait : nullptr, nullptr, 0);
 }
 
 layout layout_of(const lab::request& what) {

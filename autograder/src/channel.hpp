@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,24 +16,29 @@ namespace grading {
 
 constexpr int runner_socket = 3;  ///< file descriptors that a runner inherits
 constexpr int runner_memory = 4;
-constexpr int runner_device_memory = 5;  ///< only where the judge shares memory of a GPU
-constexpr std::size_t page = 4096;       ///< every buffer starts on a page
+constexpr int runner_device_memory = 5;           ///< only where the judge shares memory of a GPU
+constexpr const char* runner_host_only = "host";  ///< argument of a runner: calls of the host part only, one thread
+constexpr std::size_t page = 4096;                ///< every buffer starts on a page
 constexpr std::uint32_t longest_message = 64u << 20;
 
-/// The first page of the memory that both see; the buffers lie behind it. Nothing here decides anything: who sets
-/// `done` too early is stopped there and then, with the output that it has.
+/// The first page of the memory that both see; the buffers lie behind it. Nothing here decides anything: a submission
+/// that sets `done` too early is stopped there and then, with the output that it has.
 struct control {
-  std::atomic<std::uint32_t> ready;  ///< runner: so many times of this request lab::call_gate::begin was reached
-  std::atomic<std::uint32_t> go;     ///< judge: so many of them may be passed
-  std::atomic<std::uint32_t> done;   ///< runner: the outputs are there
-  std::uint64_t device_bytes;        ///< judge: of the memory on the device
+  static constexpr std::uint32_t taken = ~std::uint32_t{0};
+  std::atomic<std::uint32_t> ready;     ///< runner: so many times of this request lab::call_gate::begin was reached
+  std::atomic<std::uint32_t> go;        ///< judge: so many of them may be passed; `taken`: it has the outputs
+  std::atomic<std::uint32_t> done;      ///< runner: the outputs are there
+  std::atomic<std::uint32_t> asked;     ///< runner: the last output holds a question; the judge sets it back
+  std::atomic<std::uint32_t> answered;  ///< judge: it holds the answer
+  std::uint64_t device_bytes;           ///< judge: of the memory on the device
 };
 static_assert(sizeof(control) <= page && std::atomic<std::uint32_t>::is_always_lock_free);
 
 /// Sets `flag` to 1 and wakes the process that sleeps on it.
 void set_and_wake(std::atomic<std::uint32_t>& flag);
-/// Sleeps until another process, which shares the memory of `flag`, has set it, or this long.
-void sleep_until_set(std::atomic<std::uint32_t>& flag, std::chrono::nanoseconds at_most);
+/// Sleeps as long as the word, whose memory another process shares, has this value, or this long. May wake early.
+void sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value,
+                 std::optional<std::chrono::nanoseconds> at_most = {});
 
 /// Offsets of the buffers of a request. Each buffer has at least a page of guard zone before and behind it.
 struct layout {

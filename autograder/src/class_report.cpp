@@ -9,8 +9,8 @@
 
 #include "html.hpp"
 #include "lab/statistics.hpp"
+#include "names.hpp"
 #include "report.hpp"
-#include "sha256.hpp"
 #include "terminal.hpp"
 #include "toml_file.hpp"
 
@@ -96,6 +96,9 @@ std::string flags(const group& all) {
     if (r->official && !r->sandboxed)
       rows +=
           fmt::format("<li><a href=\"{}\">{}</a>: graded without a sandbox</li>", page_of(*r), escaped(r->submission));
+    if (r->outcome == "infra_error")
+      rows += fmt::format("<li><a href=\"{}\">{}</a>: no grade yet, the machine failed; grade again</li>", page_of(*r),
+                          escaped(r->submission));
     if (r->outcome == "refused")
       rows += fmt::format("<li><a href=\"{}\">{}</a>: {}</li>", page_of(*r), escaped(r->submission),
                           escaped(r->items.empty() ? "refused" : r->items.front().message));
@@ -118,9 +121,7 @@ std::string everybody(const group& all) {
 
 }  // namespace
 
-std::string page_of(const result& r) {
-  return "submission-" + sha256(r.lab + "\n" + r.submission).substr(0, 16) + ".html";
-}
+std::string page_of(const result& r) { return r.lab + "-" + file_name_of(r.submission) + ".html"; }
 
 std::string class_page(const std::vector<result>& results) {
   std::map<std::string, group> labs;
@@ -131,17 +132,20 @@ std::string class_page(const std::vector<result>& results) {
   else
     out += "<p><label>Show only <input id=\"only\" type=\"search\" placeholder=\"name or verdict\"></label></p>";
   for (const auto& [lab, all] : labs) {
+    group graded;
     std::vector<double> scores;
     double seconds = 0;
     for (const result* r : all) {
-      scores.push_back(r->score());
       seconds += r->seconds;
+      if (r->outcome == "infra_error") continue;
+      graded.push_back(r);
+      scores.push_back(r->score());
     }
     out += fmt::format(
         "<h2>Lab {}: {}</h2><p class=\"soft\">{} submissions; median {} points; machine time: {:.1f} minutes</p>",
-        escaped(lab.substr(0, 2)), escaped(all.front()->lab_title), all.size(), points_text(lab::median(scores)),
-        seconds / 60);
-    out += distribution(all) + "<h3>Hardest first</h3>" + hardest(all) + "<h3>For a person to look at</h3>" +
+        escaped(lab.substr(0, 2)), escaped(all.front()->lab_title), all.size(),
+        points_text(scores.empty() ? 0 : lab::median(scores)), seconds / 60);
+    out += distribution(graded) + "<h3>Hardest first</h3>" + hardest(graded) + "<h3>For a person to look at</h3>" +
            flags(all) + "<h3>Everybody</h3>" + everybody(all);
   }
   return out + "<script>" + filter_script() + "</script></body></html>\n";

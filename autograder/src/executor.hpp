@@ -32,8 +32,9 @@ class executor {
   virtual std::span<std::byte> memory(std::size_t bytes) = 0;
 
   /// Runs one request whose buffers lie in memory() as layout_of says. `settle` is called when the submission has its
-  /// inputs and has not begun: to empty the caches.
-  virtual answer run(const lab::request& what, const std::function<void()>& settle = {}) = 0;
+  /// inputs and has not begun: to empty the caches. `reply` answers, in the last output, what the submission asks.
+  virtual answer run(const lab::request& what, const std::function<void()>& settle = {},
+                     const std::function<void(std::span<std::byte>)>& reply = {}) = 0;
 
   /// What the submission printed so far, the first 64 KiB of it.
   virtual std::string output() { return {}; }

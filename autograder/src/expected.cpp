@@ -46,8 +46,13 @@ std::string got_text(const item_result& item) {
   return fmt::format("{}: {}, {} points", item.id, name_of(item.verdict), points_text(item.points));
 }
 
+/// This machine, or this noise.
+bool cannot_tell(const item_result& item) {
+  return !is_assessed(item.verdict) || item.verdict == verdict::inconclusive;
+}
+
 std::string compared_with_full(const item_result& item) {
-  if (!is_assessed(item.verdict) || item.points >= item.max_points - slack) return {};
+  if (cannot_tell(item) || item.points >= item.max_points - slack) return {};
   return fmt::format("{}, expected all {}\n", got_text(item), points_text(item.max_points));
 }
 
@@ -61,7 +66,7 @@ std::map<std::string, expected_item> expected_items(const toml_reader& items) {
 }
 
 std::string surprise(const item_result& item, const expected_item& want) {
-  if (!is_assessed(item.verdict)) return {};  // this machine, or this noise, cannot tell
+  if (cannot_tell(item)) return {};
   const bool points_fit = item.points >= want.least - slack && item.points <= want.most + slack;
   const bool verdict_fits = std::count(want.verdicts.begin(), want.verdicts.end(), item.verdict) > 0;
   if (verdict_fits && points_fit) return {};
@@ -104,7 +109,23 @@ std::string surprises(const result& got, const expectation& want) {
 
 std::string surprises_of_solution(const result& got) {
   std::string text;
-  for (const item_result& item : got.items) text += compared_with_full(item);
+  for (const item_result& item : got.items) {
+    text += compared_with_full(item);
+    for (const std::string& advice : item.advice)
+      text += fmt::format("{}: gets the advice \"{}\"; mend it, or say by_design in rubric.toml\n", item.id, advice);
+  }
+  return text;
+}
+
+std::string stale_answers(const result& of_solution, const rubric& rules) {
+  std::string text;
+  for (std::size_t k = 0; k < of_solution.items.size(); ++k)
+    for (std::size_t j = 0; j < of_solution.items[k].predictions.size(); ++j) {
+      const prediction_result& r = of_solution.items[k].predictions[j];
+      if (r.right && !(r.seen && rules.items[k].predict[j].allows(*r.right, *r.seen)))
+        text += fmt::format("{}: answers.toml says {}, the solution's counters say {}; run grader check --write\n",
+                            r.key, figure_text(*r.right), r.seen ? figure_text(*r.seen) : "nothing");
+    }
   return text;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "result.hpp"
+#include "rubric.hpp"
 #include "toml_file.hpp"
 
 namespace grading {
@@ -36,5 +37,9 @@ std::string surprises(const result& got, const expectation& want);
 /// The same for the reference solution (full points) and for the student's skeleton (no crash, at most 25 points).
 std::string surprises_of_solution(const result& got);
 std::string surprises_of_skeleton(const result& got);
+
+/// "" where the right values of all predictions are what the solution's counters say, each within what the prediction
+/// allows; `rules` are those that it was graded by.
+std::string stale_answers(const result& of_solution, const rubric& rules);
 
 }  // namespace grading

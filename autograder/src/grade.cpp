@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <random>
 
+#include "box_builder.hpp"
+#include "crash_place.hpp"
 #include "hints.hpp"
 #include "process_executor.hpp"
 #include "toml_file.hpp"
@@ -15,15 +18,38 @@
 namespace grading {
 namespace {
 
-std::string target_of(const lab_folder& lab, const submission& who, const std::string& backend) {
-  return fmt::format("lab{}.{}.{}.runner", lab.number, who.id, backend);
+std::string staff_of(const lab_folder& lab) { return fmt::format("lab{}.staff", lab.number); }
+
+std::filesystem::path program_of(const lab_folder& lab, const submission& who, const std::string& backend,
+                                 const builder& make) {
+  return make.program(fmt::format("lab{}.{}.{}.runner", lab.number, who.id, backend));
+}
+
+std::filesystem::path recipe_of(const lab_folder& lab, const std::string& backend, const builder& make) {
+  return make.dir() / "recipes" / fmt::format("{}.{}.json", lab.name, backend);
 }
 
 /// "" where there is a GPU and a build for it.
-std::string cuda_obstacle(const std::string& target, builder& make) {
+std::string cuda_obstacle(const lab_folder& lab, const builder& make) {
   if (!this_machine().contains("gpu")) return "no GPU on this machine";
-  if (!make.has_target(target)) return "this build has no CUDA; install nvcc and configure again";
+  if (!std::filesystem::exists(recipe_of(lab, "cuda", make)))
+    return "this build has no CUDA; install nvcc and configure again";
   return {};
+}
+
+/// As official grading builds, without its box: so the same is refused, in the same words.
+box_builder builder_of(const lab_folder& lab, const std::string& backend, const builder& make) {
+  return {recipe_of(lab, backend, make), make.dir() / "official" / "objects", wall::none, true, {}};
+}
+
+/// Reports name files where they are edited, as long as that is in the course.
+std::filesystem::path folder_shown(const lab_folder& lab, const std::filesystem::path& file) {
+  const std::string course = lab.path.parent_path().parent_path().string() + "/";
+  return file.string().starts_with(course) ? file.parent_path() : std::filesystem::path{};
+}
+
+std::vector<std::string> backends_of(const lab_folder& lab, const builder& make) {
+  return cuda_obstacle(lab, make).empty() ? std::vector<std::string>{"sim", "cuda"} : std::vector<std::string>{"sim"};
 }
 
 /// What the counters saw, one entry a case, as far as any item asked.
@@ -34,14 +60,6 @@ std::vector<profiled_case> profiles_of(const bench& on, const std::vector<lab::t
   for (const lab::test_case& c : cases)
     if (const trial* t = sim->profiled(c); t && t->ok()) result.push_back({c.id, "sim", c.work, t->response.launches});
   return result;
-}
-
-bool names(const std::string& text, const std::string& word) {
-  const auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
-    if ((at == 0 || !in_word(text[at - 1])) && (at + word.size() == text.size() || !in_word(text[at + word.size()])))
-      return true;
-  return false;
 }
 
 /// The items of `like` that come to the same for `who`, by id.
@@ -73,18 +91,15 @@ std::map<std::string, item_result> taken_over(const rubric& rules, const submiss
 
 }  // namespace
 
-std::vector<std::string> runners_of(const lab_folder& lab, const std::vector<submission>& all, builder& make) {
-  std::vector<std::string> targets;
-  for (const submission& who : all)
-    for (const char* backend : {"sim", "cuda"}) {
-      const std::string target = target_of(lab, who, backend);
-      if (backend == std::string("cuda") ? cuda_obstacle(target, make).empty() : make.has_target(target))
-        targets.push_back(target);
-    }
-  return targets;
+bool names(const std::string& text, const std::string& word) {
+  const auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
+    if ((at == 0 || !in_word(text[at - 1])) && (at + word.size() == text.size() || !in_word(text[at + word.size()])))
+      return true;
+  return false;
 }
 
-std::string fingerprint_of(const lab_folder& lab, const submission& who, builder& make) {
+std::string fingerprint_of(const lab_folder& lab, const submission& who, const builder& make) try {
   std::string parts = hash_of(text_of("/proc/self/exe"));
   for (const char* key : {"cpu", "cores", "compiler", "gpu", "driver"})  // not its clocks and temperature
     if (const auto found = this_machine().find(key); found != this_machine().end()) parts += found->second + "\n";
@@ -92,22 +107,42 @@ std::string fingerprint_of(const lab_folder& lab, const submission& who, builder
     parts += std::filesystem::exists(file) ? hash_of(text_of(file)) : "none";
   };
   add(lab.path / "rubric.toml");
+  add(lab.path / "answers.toml");
   add(lab.path / "hints.toml");
+  add(lab.path.parent_path() / "hints.toml");
   for (const std::string& file : read_rubric(lab).handin) add(who.file(file));
-  for (const std::string& target : runners_of(lab, {who}, make)) {
-    if (!std::filesystem::exists(make.program(target))) return {};
-    add(make.program(target));
-  }
+  for (const std::string& backend : backends_of(lab, make)) parts += builder_of(lab, backend, make).fingerprint();
   return hash_of(parts);
+} catch (const input_error&) {
+  return {};  // the staff's part is not built
 }
 
-rubric read_rubric(const lab_folder& lab) {
-  return parse_rubric(text_of(lab.path / "rubric.toml"), "rubric.toml", lab::cases_of(lab.name), lab.path);
+void build_staff(const lab_folder& lab, builder& make) {
+  if (!make.has_target(staff_of(lab)))
+    throw input_error(fmt::format("no build target {}; configure again: cmake {}", staff_of(lab), make.dir().string()));
+  if (const build_outcome built = make.build(staff_of(lab)); !built.ok) throw std::runtime_error(built.message);
 }
+
+std::vector<lab::test_case> all_cases_of(const std::string& lab, std::uint64_t seed) {
+  std::vector<lab::test_case> cases = lab::cases_of(lab);
+  for (lab::test_case& drawn : lab::drawn_cases_of(lab, seed)) {
+    const bool known = std::any_of(cases.begin(), cases.end(), [&](const auto& c) { return c.id == drawn.id; });
+    if (!known) cases.push_back(std::move(drawn));
+  }
+  return cases;
+}
+
+rubric read_rubric(const lab_folder& lab, const std::vector<lab::test_case>& cases) {
+  return parse_rubric(text_of(lab.path / "rubric.toml"), "rubric.toml", cases, lab.path);
+}
+
+rubric read_rubric(const lab_folder& lab) { return read_rubric(lab, lab::cases_of(lab.name)); }
 
 result grade(const lab_folder& lab, const submission& who, builder& make, const grade_options& options) {
   const auto start = std::chrono::steady_clock::now();
-  const rubric rules = read_rubric(lab);
+  const std::vector<lab::test_case> cases =
+      options.drawn ? all_cases_of(lab.name, options.seed) : lab::cases_of(lab.name);
+  const rubric rules = read_rubric(lab, cases);
   result out;
   out.lab = lab.name;
   out.lab_title = rules.title;
@@ -120,42 +155,54 @@ result grade(const lab_folder& lab, const submission& who, builder& make, const 
 
   bench on;
   on.rules = &rules;
+  on.device = read_modelled_device(lab.path.parent_path().parent_path());
   on.predictions = who.file("predictions.toml");
+  on.locked = options.locked;
   const auto handed_in = [&] {
-    std::map<std::filesystem::path, std::string> texts;
+    std::string texts;
     for (const std::string& name : rules.handin)
-      if (std::filesystem::exists(who.file(name))) texts[who.file(name)] = text_of(who.file(name));
+      if (std::filesystem::exists(who.file(name))) texts += text_of(who.file(name)) + '\0';
     return texts;
   };
-  const auto before = handed_in();
+  build_staff(lab, make);
+  const std::string before = handed_in();
+  out.graded_from = fingerprint_of(lab, who, make);
+  std::map<std::string, hand_in> sources;
+  for (const std::string& name : rules.handin)
+    if (!name.ends_with(".toml")) sources[name] = {text_of(who.file(name)), folder_shown(lab, who.file(name))};
   std::string build_failure;
-  const auto add = [&](const std::string& backend, std::chrono::seconds limit) {
-    const std::string target = target_of(lab, who, backend);
-    const build_outcome built = make.build(target);
-    if (!built.ok) build_failure += (build_failure.empty() ? "" : "\n") + built.message;
-    on.subjects.push_back(std::make_unique<subject>(
-        backend, std::make_unique<process_executor>(make.program(target), limits{limit}), options.seed));
+  const auto started = [&](const std::string& backend, std::uint64_t seed) {
+    const std::chrono::seconds limit = backend == "sim" ? options.sim_limit : options.cuda_limit;
+    const auto program = program_of(lab, who, backend, make);
+    auto made = std::make_unique<subject>(backend, std::make_unique<process_executor>(program, limits{limit}), seed);
+    made->use_names(rules.names);
+    made->on_crash = [&rules, program, reporter = make.program("crash_reporter"),
+                      limit](const std::function<void(executor&)>& call_again) {
+      process_executor again(program, limits{limit});
+      return place_of_crash(again, program, reporter, rules.handin, call_again);
+    };
+    return made;
   };
-  if (!make.has_target(target_of(lab, who, "sim")))
-    throw input_error(
-        fmt::format("no build target {}; configure again: cmake {}", target_of(lab, who, "sim"), make.dir().string()));
-  add("sim", options.sim_limit);
-  on.without_cuda = cuda_obstacle(target_of(lab, who, "cuda"), make);
-  if (on.without_cuda.empty()) add("cuda", options.cuda_limit);
-  bool saved_again = false;
-  // A file that was saved while it was compiled is older than its object, which would never be made again.
-  for (const auto& [file, text] : handed_in())
-    if (const auto then = before.find(file); then == before.end() || then->second != text) {
-      std::filesystem::last_write_time(file, std::filesystem::file_time_type::clock::now());
-      saved_again = true;
-    }
-  if (saved_again) return grade(lab, who, make, options);
+  const auto add = [&](const std::string& backend) {
+    const build_outcome built = builder_of(lab, backend, make).build(sources, program_of(lab, who, backend, make));
+    if (!built.ok) build_failure += (build_failure.empty() ? "" : "\n") + built.message;
+    on.subjects.push_back(started(backend, options.seed));
+  };
+  on.without_cuda = cuda_obstacle(lab, make);
+  {
+    options.progress(fmt::format("{} {}: building", lab.number, who.id));
+    const turn mine(make.dir(), turn::to::work);
+    add("sim");
+    if (on.without_cuda.empty()) add("cuda");
+  }
+  if (handed_in() != before) return grade(lab, who, make, options);  // saved while it was compiled
 
   on.staff = std::make_unique<process_executor>(make.program("staff_runner"),
                                                 limits{options.sim_limit, std::size_t{6} << 30, true});
   std::map<std::string, item_result> known;
   if (options.like && build_failure.empty()) known = taken_over(rules, who, *options.like, *options.like_whose);
   for (const item& i : rules.items) {
+    if (!options.items.empty() && !options.items.contains(i.id)) continue;
     options.progress(fmt::format("{} {}: {}", lab.number, who.id, i.id));
     if (const auto found = known.find(i.id); found != known.end()) {
       out.items.push_back(found->second);
@@ -167,6 +214,33 @@ result grade(const lab_folder& lab, const submission& who, builder& make, const 
       out.items.push_back(build_failure.empty() ? assess(i, on) : not_built(i, build_failure));
     }
   }
+  bool fresh = false, all_right = build_failure.empty();
+  for (const item_result& i : out.items)
+    if (i.kind == name_of(item_kind::correctness)) {
+      fresh = fresh || !known.contains(i.id);
+      all_right = all_right && i.verdict == verdict::pass;
+    }
+  if (options.second_seed && options.items.empty() && fresh && all_right) {
+    options.progress(fmt::format("{} {}: with a second seed", lab.number, who.id));
+    const turn mine(make.dir(), turn::to::work);
+    const std::uint64_t seed = std::random_device{}() % 999'999 + 2;
+    const std::vector<lab::test_case> other_cases = all_cases_of(lab.name, seed);
+    const rubric other = read_rubric(lab, other_cases);
+    bench again;
+    again.rules = &other;
+    for (const auto& s : on.subjects) again.subjects.push_back(started(s->backend(), seed));
+    for (std::size_t k = 0; k < other.items.size(); ++k) {
+      if (other.items[k].kind != item_kind::correctness) continue;
+      item_result got = assess(other.items[k], again);
+      if (got.verdict == verdict::pass) continue;
+      got.message = fmt::format(
+          "right with the usual sizes and inputs, not with others: {} (once more: ./course lab {} "
+          "--seed {})",
+          got.message, lab.number, seed);
+      out.items[k] = std::move(got);
+    }
+    out.notes.push_back(fmt::format("correctness was tried with a second seed, {}", seed));
+  }
   // Files are named from where the course lies, not from the root of this machine.
   const std::string here = lab.path.parent_path().parent_path().string() + "/";
   for (item_result& i : out.items)
@@ -175,13 +249,11 @@ result grade(const lab_folder& lab, const submission& who, builder& make, const 
     out.notes.push_back(fmt::format("{} of {} items are {}'s: their files are the same", known.size(),
                                     rules.items.size(), options.like_whose->id));
   options.progress("");
-  if (build_failure.empty())
-    out.graded_from = fingerprint_of(lab, who, make);
-  else
-    out.outcome = "build_failed";
+  if (!build_failure.empty()) out.outcome = "build_failed";
+  if (!build_failure.empty() || handed_in() != before) out.graded_from.clear();
   if (!on.without_cuda.empty()) out.notes.push_back(on.without_cuda);
-  add_hints(out.items, read_hints(lab.path / "hints.toml"));
-  out.profiles = profiles_of(on, lab::cases_of(lab.name));
+  add_hints(out.items, read_hints(lab.path));
+  out.profiles = profiles_of(on, cases);
   for (const auto& s : on.subjects) out.printed += s->output();
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return out;

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdio>
 #include <functional>
+#include <sstream>
 #include <thread>
 
 #include "attacks.hpp"
@@ -20,7 +21,10 @@
 #include "exporters.hpp"
 #include "grade.hpp"
 #include "handout.hpp"
+#include "honest.hpp"
 #include "lab_check.hpp"
+#include "mutants.hpp"
+#include "names.hpp"
 #include "official.hpp"
 #include "progress.hpp"
 #include "report.hpp"
@@ -39,16 +43,17 @@ constexpr int all_well = 0, not_full_marks = 1, cannot = 2, skipped = 77;
 
 struct settings {
   fs::path source = LAB_SOURCE_DIR, build = LAB_BINARY_DIR;
-  std::uint64_t seed = 1;
+  std::optional<std::uint64_t> seed;
   int timeout = 10;
+  std::int64_t budget = official_options{}.budget.count();
   std::string lab, submission = "student", only;
   std::vector<std::string> labs;
   std::vector<fs::path> paths;
-  fs::path result_file, book, report;
+  fs::path result_file, book, report, first;
   fs::path gradebook, output = ".";
-  std::string format, column, bridge;
+  std::string format, column, key, bridge;
   std::string round, executor = "local", slurm;
-  std::optional<int> jobs;
+  std::optional<int> jobs, sample;
   std::vector<std::string> items;
   bool write = false, again = false, unsafe = false, no_sandbox = false;
 
@@ -58,7 +63,8 @@ struct settings {
   result_store store() const { return {report_folder() / "results.json"}; }
   grade_options options() const {
     grade_options result;
-    result.seed = seed;
+    result.seed = seed.value_or(1);
+    result.drawn = seed.has_value();
     result.sim_limit = std::chrono::seconds(timeout);
     if (isatty(STDERR_FILENO))
       result.progress = [](const std::string& what) { fmt::print(stderr, "\r\033[K{}", what); };
@@ -99,20 +105,13 @@ void enter_progress(const settings& s, const result& r) {
   }
 }
 
-int grade_lab(const settings& s) {
-  const lab_folder lab = find_lab(s.source, s.lab);
-  builder make(s.build);
-  const result r = grade(lab, find_submission(s, lab), make, s.options());
-  fmt::print("{}", laid_out(r, style_of_stdout()));
-  keep(s, {r});
-  enter_progress(s, r);
-  return r.score() >= r.out_of() - 1e-6 ? all_well : not_full_marks;
-}
-
-std::string surprises_of(const result& r, const submission& who) {
-  if (who.id == "solution") return surprises_of_solution(r);
-  if (who.id == "student") return surprises_of_skeleton(r);
-  return surprises(r, read_expectation(who.path / "expected.toml"));
+/// A student's own predictions are locked before they are graded for the first time; those of the course's submissions
+/// never are.
+grade_options options_for(const settings& s, const lab_folder& lab, const submission& who) {
+  grade_options options = s.options();
+  if (who.id == "student")
+    options.locked = lock_predictions(s.progress_file(), lab.name, read_rubric(lab), who.file("predictions.toml"));
+  return options;
 }
 
 /// Null where that submission is not among them.
@@ -120,6 +119,28 @@ const result* result_of(const std::vector<result>& all, const std::string& lab, 
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const result& r) { return r.lab == lab && r.submission == submission; });
   return found == all.end() ? nullptr : &*found;
+}
+
+int grade_lab(const settings& s) {
+  const lab_folder lab = find_lab(s.source, s.lab);
+  const submission who = find_submission(s, lab);
+  builder make(s.build);
+  grade_options options = options_for(s, lab, who);
+  options.second_seed = true;
+  const std::vector<result> stored = s.store().load();
+  const result r = grade(lab, who, make, options);
+  const terminal_style style = style_of_stdout();
+  fmt::print("{}", laid_out(r, style, result_of(stored, lab.name, who.id)));
+  if (who.id == "student") fmt::print("{}", wrapped(after_the_lock(r, lab.path), 0, style.width));
+  keep(s, {r});
+  enter_progress(s, r);
+  return r.score() >= r.out_of() - 1e-6 ? all_well : not_full_marks;
+}
+
+std::string surprises_of(const result& r, const lab_folder& lab, const submission& who) {
+  if (who.id == "solution") return surprises_of_solution(r) + stale_answers(r, read_rubric(lab));
+  if (who.id == "student") return surprises_of_skeleton(r);
+  return surprises(r, read_expectation(who.path / "expected.toml"));
 }
 
 /// The stored result where nothing that decides it has changed since, and no noise decided it.
@@ -178,7 +199,7 @@ int demo(const settings& s) {
   std::size_t unchanged = 0;
   for (const lab_folder& lab : s.chosen_labs()) {
     const std::vector<submission> all = submissions_of(s.source, lab);
-    make.build_ahead(runners_of(lab, all, make));
+    build_staff(lab, make);
     std::vector<std::size_t> fresh;
     for (std::size_t i = 0; i < all.size(); ++i)
       if (!known_result(stored, lab, all[i], make)) fresh.push_back(i);
@@ -186,7 +207,7 @@ int demo(const settings& s) {
     std::vector<result> solved;  // by the solution, first of all: the wrong ones share most of its files
     const auto grade_fresh = [&](std::size_t k) {
       const submission& who = all[fresh[k]];
-      grade_options options = s.options();
+      grade_options options = options_for(s, lab, who);
       if (!solved.empty() && who.id != "student") {
         options.like = result_of(solved, lab.name, "solution");
         options.like_whose = &all.front();
@@ -209,7 +230,7 @@ int demo(const settings& s) {
       const result* r = result_of(graded, lab.name, who.id);
       if (!r)
         throw std::runtime_error(fmt::format("lab {}'s {} was graded, and its result is gone", lab.number, who.id));
-      rows.push_back({*r, surprises_of(*r, who)});
+      rows.push_back({*r, surprises_of(*r, lab, who)});
       as_expected = as_expected && rows.back().surprises.empty();
     }
   }
@@ -332,16 +353,44 @@ void keep_current(const settings& s, const fs::path& file, const std::string& sh
   replace_file(file, should_be);
 }
 
+/// What the lab's solution does where the rubric asks for a prediction.
+std::map<std::string, double> answers_of_solution(const settings& s, const lab_folder& lab, const rubric& rules,
+                                                  const submission& solution) {
+  grade_options options = s.options();
+  for (const item& i : rules.items)
+    if (i.kind == item_kind::predictions) options.items.insert(i.id);
+  if (options.items.empty()) return {};
+  builder make(s.build);
+  const result r = grade(lab, solution, make, options);
+  std::map<std::string, double> answers;
+  for (const item& i : rules.items)
+    for (const prediction& p : i.predict) {
+      if (p.measured) continue;
+      for (const item_result& got : r.items)
+        for (const prediction_result& one : got.predictions)
+          // The model's times differ in their last bits.
+          if (one.key == p.key && one.seen) answers[p.key] = std::stod(fmt::format("{:.9g}", *one.seen));
+      if (!answers.contains(p.key)) throw input_error(p.key + ": the solution does not say");
+    }
+  return answers;
+}
+
 int check(const settings& s) {
   bool fine = true;
   for (const lab_folder& lab : s.chosen_labs()) {
     try {
-      const rubric rules = read_rubric(lab);
+      rubric rules = read_rubric(lab);
       fmt::print("lab {}: {} items, 100 points\n", lab.number, rules.items.size());
+      const std::vector<submission> all = submissions_of(s.source, lab);
+      if (s.write && all.front().id == "solution") {
+        const std::map<std::string, double> answers = answers_of_solution(s, lab, rules, all.front());
+        if (!answers.empty()) replace_file(lab.path / "answers.toml", answers_text(answers));
+        rules = read_rubric(lab);
+      }
       const fs::path handout = lab.path / "README.md";
       keep_current(s, handout, with_grading_table(text_of(handout), rules),
                    "the grading table is not what the rubric says");
-      check_lab(lab, rules, submissions_of(s.source, lab));
+      check_lab(lab, rules, all);
     } catch (const std::exception& error) {
       fmt::print(stderr, "lab {}: {}\n", lab.number, error.what());
       fine = false;
@@ -366,6 +415,7 @@ official_options official_of(const settings& s) {
   result.unsafe = s.unsafe || s.no_sandbox;
   result.no_sandbox = s.no_sandbox;
   result.call_limit = std::chrono::seconds(s.timeout);
+  result.budget = std::chrono::seconds(s.budget);
   result.progress = s.options().progress;
   return result;
 }
@@ -374,12 +424,17 @@ constexpr int again_elsewhere = 75;  // EX_TEMPFAIL: the machine failed, not the
 
 /// One submission; with --result for a batch, which reads that file and nothing else.
 int grade_one(const settings& s) {
+  if (first_not_utf8(s.submission) != std::string::npos) throw input_error("--id is not UTF-8: no result can hold it");
   const lab_folder lab = find_lab(s.source, s.lab);
   official_options options = official_of(s);
 #ifdef LAB_HAS_CUDA
   options.device = this_gpu();
 #endif
   options.items.insert(s.items.begin(), s.items.end());
+  if (!s.first.empty()) {
+    const toml::table all = toml_from(text_of(s.first), s.first.filename().string());
+    if (const toml::table* own = all[s.submission].as_table()) options.locked = locked_in(*own);
+  }
   const result r = grade_official(lab, s.submission, s.paths.front(), options);
   if (s.result_file.empty())
     fmt::print("{}", laid_out(r, style_of_stdout()));
@@ -388,24 +443,28 @@ int grade_one(const settings& s) {
   return r.outcome == "infra_error" ? again_elsewhere : all_well;
 }
 
-/// A folder of submissions, or one submission: a folder with a hand-in file in it, or an archive.
 std::vector<batch_job> jobs_of(const settings& s, const lab_folder& lab) {
   const rubric rules = read_rubric(lab);
-  std::vector<batch_job> jobs;
-  for (const fs::path& path : s.paths) {
-    const bool one = !fs::is_directory(path) || std::any_of(rules.handin.begin(), rules.handin.end(),
-                                                            [&](const auto& file) { return fs::exists(path / file); });
-    std::vector<batch_job> found =
-        one ? std::vector<batch_job>{{fs::absolute(path).lexically_normal().filename().string(),
-                                      fs::absolute(path),
-                                      {}}}
-            : jobs_in(path);
-    jobs.insert(jobs.end(), found.begin(), found.end());
-  }
-  if (jobs.empty()) throw input_error("there is no submission in " + s.paths.front().string());
-  for (batch_job& job : jobs)
+  submissions_found found = submissions_at(s.paths, rules.handin);
+  for (const std::string& what : found.skipped) fmt::print("skipped: {}\n", what);
+  if (found.jobs.empty()) throw input_error("there is no submission in " + s.paths.front().string());
+  for (batch_job& job : found.jobs)
     job.key = {lab.name, job.id, take_in(job.from, rules.handin).sha256, rules.version, s.round};
-  return jobs;
+  return found.jobs;
+}
+
+/// For the workers: of each student the first complete set of predictions that any official grading saw.
+void write_first_predictions(const settings& s, const lab_folder& lab, const fs::path& file) {
+  const auto first = first_complete(grade_book(s.book_or_usual()).history(lab.name), read_rubric(lab));
+  toml::table document;
+  for (const auto& [id, locked] : first) {
+    toml::table student;
+    add_to(student, locked);
+    document.insert(id, student);
+  }
+  std::ostringstream text;
+  text << document << "\n";
+  replace_file(file, text.str());
 }
 
 int grade_class(const settings& s) {
@@ -420,13 +479,18 @@ int grade_class(const settings& s) {
   options.slurm = s.executor == "slurm";
   options.slurm_options = s.slurm;
   const std::string self = fs::read_symlink("/proc/self/exe").string();
+  const fs::path first = fs::absolute(spool_of(options.book, options.round)) / "first_predictions.toml";
+  write_first_predictions(s, lab, first);
   options.worker = [&](const batch_job& job, const fs::path& result) {
-    std::vector<std::string> words{self,       "one",
-                                   lab.number, job.from.string(),
-                                   "--id",     job.id,
-                                   "--result", fs::absolute(result).string(),
-                                   "--source", s.source.string(),
-                                   "--build",  s.build.string()};
+    std::vector<std::string> words{self,        "one",
+                                   lab.number,  job.from.string(),
+                                   "--id",      job.id,
+                                   "--result",  fs::absolute(result).string(),
+                                   "--first",   first.string(),
+                                   "--source",  s.source.string(),
+                                   "--build",   s.build.string(),
+                                   "--budget",  std::to_string(s.budget),
+                                   "--timeout", std::to_string(s.timeout)};
     if (s.unsafe) words.emplace_back("--unsafe");
     return words;
   };
@@ -447,6 +511,7 @@ int export_grades(const settings& s) {
   export_options options;
   if (!s.gradebook.empty()) options.canvas_gradebook = text_of(s.gradebook);
   options.canvas_column = s.column;
+  options.canvas_key = s.key;
   std::vector<result> results;
   if (s.result_file.empty()) {
     const fs::path book = s.book_or_usual();
@@ -475,7 +540,7 @@ int gradescope_zip(const settings& s) {
   fs::create_directories(staging);
   for (const char* part : {"autograder", "common", "labs", "course", "CMakeLists.txt", "CMakePresets.json", "LICENSE"})
     fs::copy(s.source / part, staging / part, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
-  fs::remove_all(staging / "autograder" / "attacks");
+  for (const char* part : {"attacks", "honest"}) fs::remove_all(staging / "autograder" / part);
   for (const char* script : {"setup.sh", "run_autograder"})
     fs::copy_file(s.source / "autograder" / "gradescope" / script, staging / script);
   replace_file(staging / "lab", lab.number + "\n");
@@ -501,9 +566,9 @@ int attacks(const settings& s) {
     fmt::print("SKIPPED: {}\n", sandbox_obstacle());
     return skipped;
   }
-  const lab_folder lab = find_lab(s.source, "03");
   official_options options = official_of(s);
   options.call_limit = std::chrono::seconds(5);
+  options.budget = std::chrono::seconds(20);
   options.build_limit = std::chrono::seconds(20);
   options.memory = std::size_t{1} << 30;
   options.pairs = 3;  // enough to see who is a hundred times too slow
@@ -513,14 +578,75 @@ int attacks(const settings& s) {
   // Most of the time goes into compiling.
   const std::size_t fallen =
       side_by_side(static_cast<std::size_t>(s.jobs.value_or(1)), chosen.size(), [&](std::size_t i) {
-        const attack_outcome got = run_attack(s.source / "autograder" / "attacks" / chosen[i], lab,
-                                              s.source / "solutions" / lab.name, options);
+        const attack_outcome got = run_attack(s.source / "autograder" / "attacks" / chosen[i], s.source, options);
         fmt::print("{:5} {:40} {:5.1f} s\n{}", got.surprises.empty() ? "held" : "NOT", chosen[i], got.seconds,
                    got.surprises);
         return got.surprises.empty();
       });
   fmt::print("{} of {} attacks got the verdict that they must get\n", chosen.size() - fallen, chosen.size());
   return fallen == 0 && !chosen.empty() ? all_well : not_full_marks;
+}
+
+int honest(const settings& s) {
+  if (!sandbox_obstacle().empty()) {
+    fmt::print("SKIPPED: {}\n", sandbox_obstacle());
+    return skipped;
+  }
+  builder make(s.build);
+  make.quiet = true;
+  std::vector<honest_submission> chosen;
+  for (honest_submission& who : honest_in(s.source, s.source / "autograder" / "honest"))
+    if (std::any_of(who.files.begin(), who.files.end(),
+                    [&](const fs::path& file) { return file.filename().string().starts_with(s.only); }))
+      chosen.push_back(std::move(who));
+  std::size_t files = 0;
+  for (const honest_submission& who : chosen) files += who.files.size();
+  const std::size_t refused =
+      side_by_side(static_cast<std::size_t>(s.jobs.value_or(1)), chosen.size(), [&](std::size_t i) {
+        std::string names;
+        for (const fs::path& file : chosen[i].files)
+          names += " " + fs::relative(file, s.source / "autograder" / "honest").string();
+        const std::string wrong = surprises_of(chosen[i], s.source, make, official_of(s));
+        fmt::print("{:5}{}\n{}", wrong.empty() ? "fine" : "NOT", names, wrong);
+        return wrong.empty();
+      });
+  fmt::print("{} files in {} submissions; {} submissions did not pass both gradings\n", files, chosen.size(), refused);
+  return refused == 0 && !chosen.empty() ? all_well : not_full_marks;
+}
+
+/// Tries mutants of the solution, and lists those that nothing noticed.
+int mutants(const settings& s) {
+  const lab_folder lab = find_lab(s.source, s.lab);
+  const fs::path solution = s.source / "solutions" / lab.name;
+  const std::uint64_t seed = s.options().seed;
+  std::vector<mutant> all = mutants_of_lab(lab, solution);
+  const std::size_t known = all.size();
+  if (!s.only.empty()) std::erase_if(all, [&](const mutant& m) { return m.file != s.only; });
+  if (s.sample) {  // a shuffle's beginning
+    lab::random_sizes draw(seed);
+    const std::size_t count = std::min(static_cast<std::size_t>(*s.sample), all.size());
+    for (std::size_t i = 0; i < count; ++i)
+      std::swap(all[i], all[static_cast<std::size_t>(draw(static_cast<std::int64_t>(i), std::ssize(all) - 1))]);
+    all.resize(count);
+  }
+  official_options options = official_of(s);
+  options.progress = [](const std::string&) {};
+  const mutant none{read_rubric(lab).handin.front(), 0, 0, {}, 0, {}, {}};
+  if (const mutant_outcome whole = try_mutant(lab, solution, none, {seed}, options); whole.survived.empty())
+    throw std::runtime_error(
+        fmt::format("the solution itself loses {}: is {}.staff built?", whole.lost, "lab" + lab.number));
+  const std::size_t survivors =
+      side_by_side(static_cast<std::size_t>(s.jobs.value_or(1)), all.size(), [&](std::size_t i) {
+        const mutant_outcome got = try_mutant(lab, solution, all[i], {seed, seed + 1, seed + 2}, options);
+        const std::string verdict = !got.compiles              ? "not built"
+                                    : got.survived.empty()     ? "lost " + got.lost
+                                    : got.survived.size() == 3 ? "SURVIVED"
+                                                               : fmt::format("SURVIVED seed {}", got.survived.front());
+        fmt::print("{}  {}:{}  {}  |  {}\n", verdict, all[i].file, all[i].line, all[i].what, all[i].line_text);
+        return !got.compiles || got.survived.empty();
+      });
+  fmt::print("{} of {} mutants tried, {} survived\n", all.size(), known, survivors);
+  return survivors == 0 ? all_well : not_full_marks;
 }
 
 int report(const settings& s) {
@@ -543,7 +669,7 @@ int run(int argc, char** argv) {
   app.add_option("--source", s.source, "source tree")->check(CLI::ExistingDirectory)->capture_default_str();
   app.add_option("--build", s.build, "build directory")->check(CLI::ExistingDirectory)->capture_default_str();
   app.add_option("--report", s.report, "folder of results.json and the report's pages; report in the build directory");
-  app.add_option("--seed", s.seed, "decides all inputs")->capture_default_str();
+  app.add_option("--seed", s.seed, "decides all inputs, and draws sizes besides the usual ones [the usual ones, 1]");
   app.add_option("--timeout", s.timeout, "seconds for one call, host part and simulated device")
       ->check(CLI::Range(1, 3600))
       ->capture_default_str();
@@ -576,13 +702,16 @@ int run(int argc, char** argv) {
   add_jobs(demos, "submissions at a time; one at a time is measured [one a core, up to 4; with a GPU 1]");
   CLI::App* checks = add("check", "look for mistakes in rubrics, handouts, expected results and the scoreboard", check);
   checks->add_option("labs,--lab", s.labs, "numbers of labs; all where none is given");
-  checks->add_flag("--write", s.write, "bring the handouts' grading tables and the scoreboard up to date");
+  checks->add_flag("--write", s.write,
+                   "bring the handouts' grading tables, the answers to predictions and the scoreboard up to date");
   CLI::App* one = add("one", "grade one submission officially, from a folder or an archive", grade_one);
   one->add_option("lab", s.lab, "number of the lab, 03")->required();
   one->add_option("path", s.paths, "folder, .zip, .tar or .tar.gz")->required()->expected(1);
   one->add_option("--id", s.submission, "whose it is")->capture_default_str();
   CLI::Option* to_file =
       one->add_option("--result", s.result_file, "file for the result as JSON, instead of the table");
+  one->add_option("--first", s.first, "file of `grade`: the first predictions of each student")
+      ->check(CLI::ExistingFile);
   one->add_option("--item", s.items, "only this item, to look at it; may be repeated")->excludes(to_file);
   one->add_flag("--no-sandbox", s.no_sandbox, "as on a platform that has none, such as Gradescope's containers");
   CLI::App* grades = add("grade", "grade a class officially: every folder and archive in a folder", grade_class);
@@ -601,16 +730,34 @@ int run(int argc, char** argv) {
   exports->add_option("--output", s.output, "folder to write to")->capture_default_str();
   exports->add_option("--gradebook", s.gradebook, "canvas: the gradebook that it exported")->check(CLI::ExistingFile);
   exports->add_option("--column", s.column, "canvas: beginning of the assignment's column");
+  exports->add_option("--key", s.key, "canvas: column that names the submissions; the one that matches most");
   CLI::App* scope = add("gradescope-zip", "make the autograder that is uploaded to Gradescope", gradescope_zip);
   scope->add_option("lab", s.lab, "number of the lab, 03")->required();
   scope->add_option("--output", s.output, "folder to write to")->capture_default_str();
   scope->add_option("--bridge", s.bridge,
                     "GPU labs: command that grades elsewhere; called with lab, submission and the result's file");
-  for (CLI::App* command : {one, grades})
+  for (CLI::App* command : {one, grades}) {
     command->add_flag("--unsafe", s.unsafe, "without a sandbox where there is none");
+    command
+        ->add_option("--budget", s.budget,
+                     "seconds that all calls of one submission may take together; items after that are TIMEOUT")
+        ->check(CLI::Range(1, 86400))
+        ->capture_default_str();
+  }
   CLI::App* hostile = add("attacks", "grade every attack on the grader, and say whether it was held", attacks);
   hostile->add_option("--only", s.only, "attacks whose name begins so, 60");
   add_jobs(hostile, "attacks at a time; one at a time is measured [1]");
+  CLI::App* ordinary = add(
+      "honest", "grade ordinary submissions in many styles, officially and locally, and say whether all pass", honest);
+  ordinary->add_option("--only", s.only, "submissions with a file whose name begins so");
+  add_jobs(ordinary, "submissions at a time [1]");
+  CLI::App* slips =
+      add("mutants", "try a solution with one slip in it, again and again, and list those that cost nothing", mutants);
+  slips->add_option("lab", s.lab, "number of the lab, 03")->required();
+  slips->add_option("--file", s.only, "only mutants of this file");
+  slips->add_option("--sample", s.sample, "so many, drawn by --seed")->check(CLI::PositiveNumber);
+  slips->add_flag("--no-sandbox", s.no_sandbox, "the solution is trusted");
+  add_jobs(slips, "mutants at a time [1]");
   CLI::App* reports = add("report", "render the report again from the results there are, or of a grade book", report);
   reports->add_option("--store", s.book, "grade book: a page for the class and one for each submission");
   reports->add_option("--output", s.output, "folder for the pages of a grade book; build/report/class");

@@ -48,7 +48,7 @@ summary { cursor: pointer; } summary:focus-visible { outline: 2px solid var(--ma
   border: 1px solid currentColor; white-space: nowrap; }
 .good { color: var(--good); } .bad { color: var(--bad); } .slow { color: var(--slow); } .none { color: var(--none); }
 .message { white-space: pre-wrap; overflow-wrap: anywhere; }
-.hint { border-left: 3px solid var(--mark); padding-left: .6rem; }
+.hint, .advice { border-left: 3px solid var(--mark); padding-left: .6rem; } .advice { border-color: var(--none); }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .875rem; width: 100%; }
 th { text-align: left; font-weight: 600; color: var(--soft); } th.num { text-align: right; }
 td, th { padding: .2rem .6rem .2rem 0; border-bottom: 1px solid var(--line); white-space: nowrap; vertical-align: top; }

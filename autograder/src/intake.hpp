@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,8 @@ namespace grading {
 struct intake_limits {
   std::size_t file_bytes = 256u << 10;
   std::size_t archive_bytes = 8u << 20;    ///< as it comes
-  std::size_t unpacked_bytes = 64u << 20;  ///< of a compressed tar
-  std::size_t entries = 2000;              ///< files in a folder or an archive
+  std::size_t unpacked_bytes = 64u << 20;  ///< of a tar
+  std::size_t entries = 10'000;            ///< files in a folder or an archive
 };
 
 struct taken {
@@ -23,8 +24,11 @@ struct taken {
   std::string sha256;                        ///< of all that was taken
 };
 
-/// `from` is a folder, .zip, .tar, .tar.gz or .tgz. Throws only where the machine fails.
+/// `from` is a folder, a zip, or a tar, which gzip may have packed. Throws only where the machine fails.
 taken take_in(const std::filesystem::path& from, const std::vector<std::string>& wanted,
               const intake_limits& limits = {});
+
+/// "bob" of "bob.zip"; nothing where the name is not that of an archive.
+std::optional<std::string> stem_of_archive(const std::string& name);
 
 }  // namespace grading

@@ -1,5 +1,6 @@
-// What a compiled hand-in file may contain: functions and data, and calls of the contract, the C and C++ libraries and
-// the CUDA runtime. It is checked after compiling, when no macro or comment can hide anything any more.
+// What a compiled hand-in file may contain and call. It is checked after compiling, when no macro or comment can hide
+// anything any more. What a submission calls its own things does not matter: of its objects only the contract's
+// functions can be seen from outside.
 #pragma once
 
 #include <filesystem>
@@ -13,30 +14,38 @@ namespace grading {
 struct object_symbols {
   std::set<std::string> defined;    ///< strong and global
   std::set<std::string> weak;       ///< global, and any object may bring the same: inline functions, templates
+  std::set<std::string> local;      ///< of this object alone
   std::set<std::string> undefined;  ///< to be found elsewhere
 };
 
 /// Reads an x86-64 ELF object's symbols and refuses, as a reason in `refused`, sections and symbols that compute
-/// nothing: code that runs before main, code hidden as data, resolvers. Never trusts a number in the file. `by_nvcc`:
-/// with what nvcc adds to each object of a .cu file.
+/// nothing: sections of its own, code hidden as data, resolvers. Never trusts a number in the file. `by_nvcc`: with
+/// what nvcc adds to each object of a .cu file.
 object_symbols read_object(std::string_view object, std::vector<std::string>& refused, bool by_nvcc = false);
 
-/// Functions that a submission may call besides its own.
+/// Functions that a submission may call besides its own and the lab's.
 class callable {
  public:
-  /// `device_headers`: folder of the headers that declare what the device offers.
-  explicit callable(const std::filesystem::path& device_headers, bool by_nvcc = false);
-  bool operator()(const std::string& symbol) const;
+  /// `headers`: folder of the headers that declare what the simulated device offers; `library`: libsim.a, which
+  /// defines it.
+  callable(const std::filesystem::path& headers, const std::filesystem::path& library, bool by_nvcc = false);
+
+  /// `by_device_code`: from a .cu file.
+  bool operator()(const std::string& symbol, bool by_device_code) const;
+
+  /// Whether the simulated device defines it: a .cu file that did so would be counted by its own rules.
+  bool is_the_devices(const std::string& symbol) const { return device_.contains(symbol); }
 
  private:
-  std::set<std::string> device_;  ///< plain names
+  std::set<std::string> declared_, for_kernels_;  ///< plain names in the headers; those of launches and kernels
+  std::set<std::string> device_;                  ///< what libsim defines
   bool by_nvcc_;
 };
 
 /// "lab03::helper(int)" for a mangled name.
 std::string demangled(const std::string& symbol);
 
-/// Whether a library of this machine has a function of that name, which nobody else should define.
-bool is_library_symbol(const std::string& symbol);
+/// The library that a symbol belongs to and that submissions are measured against, such as "Eigen"; "" for others.
+std::string rival_of(const std::string& symbol);
 
 }  // namespace grading

@@ -2,7 +2,6 @@
 #include "official.hpp"
 
 #include <fmt/format.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "assess.hpp"
 #include "box_builder.hpp"
+#include "grade.hpp"
 #include "hints.hpp"
 #include "process_executor.hpp"
 #include "sandbox.hpp"
@@ -20,12 +20,6 @@ namespace grading {
 namespace fs = std::filesystem;
 
 namespace {
-
-std::uint64_t secret_seed() {
-  std::uint64_t seed = 0;
-  if (getrandom(&seed, sizeof seed, 0) != sizeof seed) throw std::runtime_error("the system gives no random numbers");
-  return seed >> 1;  // any JSON reader can hold it
-}
 
 /// The taken files in a folder of their own, gone with the judge.
 struct staged {
@@ -44,6 +38,14 @@ struct staged {
   staged& operator=(const staged&) = delete;
   fs::path path;
 };
+
+/// What was predicted beside code that does not build counts as the first set all the same.
+void keep_predictions(const item& what, const bench& on, item_result& out) {
+  try {
+    out.predictions = not_compared(what, read_predictions(on.predictions, *on.rules));
+  } catch (const input_error&) {  // not TOML: nothing was predicted
+  }
+}
 
 /// Oddities that a person should look at.
 std::vector<std::string> flags_of(const result& r) {
@@ -67,13 +69,9 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
   const wall behind = boxed ? wall::box : geteuid() == 0 ? wall::user : wall::none;
   const auto start = std::chrono::steady_clock::now();
   result out;
-  out.seed = options.seed ? options.seed : secret_seed();
-  std::vector<lab::test_case> cases = lab::cases_of(lab.name);
-  for (lab::test_case& drawn : lab::drawn_cases_of(lab.name, out.seed)) {
-    const bool known = std::any_of(cases.begin(), cases.end(), [&](const auto& c) { return c.id == drawn.id; });
-    if (!known) cases.push_back(std::move(drawn));
-  }
-  const rubric rules = parse_rubric(text_of(lab.path / "rubric.toml"), "rubric.toml", cases, lab.path);
+  out.seed = options.seed ? options.seed : lab::secret_seed();
+  const std::vector<lab::test_case> cases = all_cases_of(lab.name, out.seed);
+  const rubric rules = read_rubric(lab, cases);
   for (const std::string& asked : options.items)
     if (!rules.has(asked))
       throw input_error("lab " + lab.number + " has no item '" + asked + "'; its ids are in rubric.toml");
@@ -96,10 +94,14 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
   const staged place;
   const fs::path common = options.build / "official";
   fs::create_directories(common);
+  time_budget budget{options.budget};
+  const process_executor* on_gpu = nullptr;
   bench on;
   on.rules = &rules;
+  on.device = read_modelled_device(lab.path.parent_path().parent_path());
   on.pairs = options.pairs;
   on.predictions = place.path / "predictions.toml";
+  on.locked = options.locked;
   on.without_cuda = "no GPU on this machine, or no CUDA in this build: GPU throughput is not graded";
   std::string failure;
   if (!in.refused.empty()) {
@@ -108,14 +110,14 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
   } else {
     options.progress("building");
     const turn mine(options.build, turn::to::work);
-    std::map<std::string, std::string> sources;
+    std::map<std::string, hand_in> sources;
     for (const std::string& name : rules.handin) {
       const auto handed = in.files.find(name);
       const std::string text = handed != in.files.end() ? handed->second : text_of(lab.path / name);
       if (name.ends_with(".toml"))
         replace_file(place.path / name, text);
       else
-        sources[name] = text;
+        sources[name] = {text, {}};
     }
     for (const std::string& name : in.missing)
       out.notes.push_back(name + " was not handed in; the skeleton was graded in its place");
@@ -133,11 +135,16 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
         on.staff_on_gpu = std::make_unique<process_executor>(options.build / "bin" / "staff_runner.cuda", staff, behind,
                                                              make.runtime());
       }
-      return std::make_unique<subject>(
-          backend, std::make_unique<process_executor>(runner, allowed, behind, make.runtime()), out.seed);
+      auto runs = std::make_unique<process_executor>(runner, allowed, behind, make.runtime());
+      if (allowed.device) on_gpu = runs.get();
+      return std::make_unique<subject>(backend, std::move(runs), out.seed);
     };
     limits allowed{options.call_limit, options.memory};
-    if (auto sim = built("sim", allowed)) on.subjects.push_back(std::move(sim));
+    allowed.budget = &budget;
+    if (auto sim = built("sim", allowed)) {
+      sim->use_names(rules.names);
+      on.subjects.push_back(std::move(sim));
+    }
     allowed.device = options.device;
     if (failure.empty() && gpu_items) on.on_gpu = built("cuda", allowed);
     out.outcome = failure.empty() ? "graded" : "build_failed";
@@ -152,13 +159,20 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
     // What nobody's submission could get here counts for nobody.
     const bool beyond_this_machine = i.timed_on_gpu() && !options.device;
     out.items.push_back(failure.empty() || beyond_this_machine ? assess(i, on) : not_built(i, failure));
-    if (out.items.back().verdict == verdict::inconclusive) out.outcome = "infra_error";
+    if (!failure.empty() && in.refused.empty()) keep_predictions(i, on, out.items.back());
+    // Noise is the machine's fault, and another try may tell; a ratio that cannot be needs a person.
+    const item_result& got = out.items.back();
+    if (got.verdict == verdict::inconclusive && *got.figure <= i.most) out.outcome = "infra_error";
+    if (options.until_lost && got.points < i.points) break;
   }
   if (!options.device) out.notes.push_back(on.without_cuda);
+  if (on_gpu)
+    out.notes.push_back(
+        fmt::format("on the GPU its runner had up to {} threads, CUDA's own among them", on_gpu->most_threads()));
   if (!boxed)
     out.notes.emplace_back(behind == wall::user ? "graded without a sandbox, as another user"
                                                 : "graded without a sandbox");
-  add_hints(out.items, read_hints(lab.path / "hints.toml"));
+  add_hints(out.items, read_hints(lab.path));
   for (const auto& s : on.subjects) out.printed += s->output();
   if (on.on_gpu) out.printed += on.on_gpu->output();
   out.flags = flags_of(out);

@@ -9,6 +9,7 @@
 
 #include "gpu.hpp"
 #include "intake.hpp"
+#include "predictions.hpp"
 #include "result.hpp"
 #include "submission.hpp"
 
@@ -20,11 +21,14 @@ struct official_options {
   bool no_sandbox = false;                    ///< as if there were none: to test what platforms without one get
   bool check_objects = true;                  ///< off in tests of the walls behind it
   std::chrono::seconds call_limit{10};        ///< wall-clock time of one call
+  std::chrono::seconds budget{600};           ///< of all calls of a submission together
   std::chrono::seconds build_limit{120};      ///< of one file
   std::size_t memory = std::size_t{4} << 30;  ///< bytes in use, of a runner and of a compiler
   int pairs = 21;
+  locked_predictions locked;    ///< the first complete set that any official grading saw
   gpu* device = nullptr;        ///< where null, GPU throughput is graded for nobody
   std::set<std::string> items;  ///< only these; all where empty
+  bool until_lost = false;      ///< ends with the first item that loses points
   std::uint64_t seed = 0;       ///< 0: from the operating system
   std::function<void(const std::string&)> progress = [](const std::string&) {};
 };

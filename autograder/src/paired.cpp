@@ -15,14 +15,19 @@ std::vector<double> ratios_of(const std::vector<timed_pair>& pairs) {
 
 paired_result summary(std::vector<timed_pair> pairs, double noise, const std::vector<rung>& rungs) {
   const std::vector<double> ratios = ratios_of(pairs);
-  paired_result result{std::move(pairs), lab::median(ratios), lab::median_interval(ratios), noise, false};
-  result.noisy = noise > most_noise && credit(result.ci95.low, rungs) != credit(result.ci95.high, rungs);
+  paired_result result{std::move(pairs), lab::median(ratios), lab::median_interval(ratios), noise, {}};
+  result.share = share_of(result.ratio, result.ci95, noise, rungs);
   return result;
 }
 
 double noise_of(const paired_run& run) { return run.self_ratios.empty() ? 0.0 : lab::relative_spread(run.self_ratios); }
 
 }  // namespace
+
+lab::interval share_of(double ratio, const lab::interval& ci95, double noise, const std::vector<rung>& rungs) {
+  if (noise <= most_noise) return {credit(ratio, rungs), credit(ratio, rungs)};
+  return {noise > hopeless_noise ? 0.0 : credit(ci95.low, rungs), credit(ci95.high, rungs)};
+}
 
 std::optional<paired_run> run_pairs(const std::function<std::optional<sample>()>& call,
                                     const std::function<sample()>& ceiling, const paired_options& options) {
@@ -58,14 +63,14 @@ std::optional<paired_result> measure(const std::function<std::optional<paired_ru
                                      const std::vector<rung>& rungs) {
   constexpr int most_grey_runs = 2;
   std::optional<paired_result> result;
-  for (int attempt = 0; attempt < 2 && (!result || result->noisy); ++attempt) {
+  for (int attempt = 0; attempt < 2 && (!result || !result->decided()); ++attempt) {
     std::optional<paired_run> got = run();
     if (!got) return {};
     const double noise = noise_of(*got);
     result = summary(std::move(got->pairs), noise, rungs);
   }
   const double bar = rung_allowance * rungs.back().ratio;
-  for (int i = 0; i < most_grey_runs && !result->noisy && result->ratio < bar && result->ci95.high >= bar; ++i) {
+  for (int i = 0; i < most_grey_runs && result->decided() && result->ratio < bar && result->ci95.high >= bar; ++i) {
     const std::optional<paired_run> more = run();
     if (!more) return {};
     if (noise_of(*more) > most_noise) continue;

@@ -42,17 +42,24 @@ std::optional<paired_run> run_pairs(const std::function<std::optional<sample>()>
 
 struct paired_result {
   std::vector<timed_pair> pairs;
-  double ratio = 0;    ///< median over the pairs of ceiling time over call time
-  lab::interval ci95;  ///< of that median
-  double noise = 0;    ///< interquartile range over median of the self ratios
-  bool noisy = false;  ///< too noisy to say, twice
+  double ratio = 0;     ///< median over the pairs of ceiling time over call time
+  lab::interval ci95;   ///< of that median
+  double noise = 0;     ///< interquartile range over median of the self ratios
+  lab::interval share;  ///< of the points, the least and the most that it can be; the same where that is decided
+  bool decided() const { return share.low == share.high; }
 };
 
+/// Up to here the median decides, above it the interval.
 constexpr double most_noise = 0.10;
 
-/// Runs once; again where that was too noisy to say; and up to twice more, pooling, where full credit is just missed
-/// but within the confidence interval. Noise matters only where it decides: not where both ends of the interval earn
-/// the same. No value where a run had none.
+/// Above it the interval does not mean anything either: such a run can fail a call, and never pass it.
+constexpr double hopeless_noise = 0.50;
+
+/// The share of the points for a ratio with its interval, at such noise.
+lab::interval share_of(double ratio, const lab::interval& ci95, double noise, const std::vector<rung>& rungs);
+
+/// Runs once; again where that did not decide; and up to twice more, pooling, where full credit is just missed but
+/// within the confidence interval. No value where a run had none.
 std::optional<paired_result> measure(const std::function<std::optional<paired_run>()>& run,
                                      const std::vector<rung>& rungs);
 

@@ -26,6 +26,7 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 constexpr std::size_t kept_output = 64 << 10;
+constexpr const char* one_thread = "a submission runs on one core, in the thread that calls it";
 
 [[noreturn]] void fail(const char* what) {
   throw std::runtime_error(fmt::format("{} failed: {}", what, std::strerror(errno)));
@@ -36,8 +37,8 @@ void close_if_open(int& fd) {
   fd = -1;
 }
 
-/// The judge and a runner on one core, until this ends. While one works the other sleeps, so that they do not disturb
-/// each other, and whoever else is busy gets the other cores.
+/// The judge and all threads of a runner on one core, until this ends. While one works the others sleep, so that they
+/// do not disturb each other, and whoever else is busy gets the other cores.
 class on_one_core {
  public:
   explicit on_one_core(pid_t program) : program_(program) {
@@ -61,7 +62,7 @@ class on_one_core {
  private:
   void restrict_to(const cpu_set_t& cores) const {
     sched_setaffinity(0, sizeof cores, &cores);
-    sched_setaffinity(program_, sizeof cores, &cores);
+    for (const int task : tasks_of(program_)) sched_setaffinity(task, sizeof cores, &cores);
   }
   pid_t program_;
   cpu_set_t allowed_{};
@@ -137,6 +138,7 @@ void process_executor::start() {
   socket_ = ends[0];
   box what;
   what.command = {behind_ == wall::box ? std::string("/runner") : runner_.string()};
+  if (host_only_) what.command.emplace_back(runner_host_only);
   what.mounts = {{runner_, "/runner"}};
   for (const std::filesystem::path& path : readable_) what.mounts.push_back({path, path});
   what.cpu_seconds = 600;
@@ -165,6 +167,7 @@ void process_executor::stop() {
     drain();
   }
   child_.process = program_ = -1;
+  threads_ = 0;
   close_if_open(child_.death);
   close_if_open(child_.output);
   close_if_open(socket_);
@@ -194,6 +197,17 @@ answer process_executor::failed(answer::ending how, std::string why) {
   return {how, {}, std::move(why)};
 }
 
+std::optional<answer> process_executor::hold() {
+  const std::size_t threads = freeze(program_);
+  if (threads == 0) return ended();
+  if (threads_ == 0) threads_ = threads;
+  most_threads_ = std::max(most_threads_, threads);
+  // A GPU's driver starts threads when it likes.
+  if (threads <= threads_ || allowed_.device) return {};
+  return failed(answer::ending::crashed,
+                fmt::format("has {} threads, and began with {}; {}", threads, threads_, one_thread));
+}
+
 /// The socket is closed, or the runner said something that is no answer: how did it end?
 answer process_executor::ended() {
   if (program_ > 0) thaw(program_);  // or it cannot end
@@ -211,6 +225,8 @@ answer process_executor::ended() {
   child_.process = program_ = -1;
   // A box ends as its program did, and says the signal as a shell does.
   const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  if (code == 128 + SIGSYS)  // the runner's own filter
+    return failed(answer::ending::crashed, fmt::format("starts a thread or a process; {}", one_thread));
   if (const int number = code - 128; number > 0)
     return failed(answer::ending::crashed,
                   fmt::format("the program was ended by SIG{} ({})", sigabbrev_np(number) ? sigabbrev_np(number) : "?",
@@ -251,7 +267,7 @@ std::optional<answer> process_executor::wait_for(const std::function<bool()>& re
         return failed(answer::ending::crashed, fmt::format("used more than {} MiB of memory", allowed_.memory >> 20));
     }
     if (how == wait::sleep_until_done) {
-      sleep_until_set(control_of(shared_).done, look_every);
+      sleep_while(control_of(shared_).done, 0, look_every);
       continue;
     }
     if (now - begun > worth_spinning) how = wait::nap;
@@ -296,7 +312,24 @@ std::optional<answer> process_executor::receive(std::string& text, time_point de
   return {};
 }
 
-answer process_executor::run(const lab::request& what, const std::function<void()>& settle) {
+answer process_executor::run(const lab::request& what, const std::function<void()>& settle,
+                             const std::function<void(std::span<std::byte>)>& reply) {
+  if (!allowed_.budget) return run_within(allowed_.per_request, what, settle, reply);
+  time_budget& budget = *allowed_.budget;
+  const auto used_up = [&] {
+    return failed(answer::ending::timed_out,
+                  fmt::format("used up its {} s; the remaining items were not called", budget.all.count()));
+  };
+  if (budget.left().count() <= 0) return used_up();
+  const auto begun = clock::now();
+  answer got = run_within(std::min<std::chrono::nanoseconds>(allowed_.per_request, budget.left()), what, settle, reply);
+  budget.spent += std::max(clock::now() - begun - queued(), std::chrono::nanoseconds{});
+  return got.end == answer::ending::timed_out && budget.left().count() <= 0 ? used_up() : got;
+}
+
+answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::request& what,
+                                    const std::function<void()>& settle,
+                                    const std::function<void(std::span<std::byte>)>& reply) {
   const std::size_t bytes = layout_of(what).bytes;
   memory(bytes);
   const bool on_device = allowed_.device != nullptr;
@@ -304,12 +337,17 @@ answer process_executor::run(const lab::request& what, const std::function<void(
     stop();
     share(page + (on_device ? 0 : memory_.size()));
   }
+  // Stopping and waking the device's threads would take time on the one core of a timed call.
+  const bool timed_on_host = settle && !on_device;
+  if (child_.process >= 0 && timed_on_host != host_only_) stop();
+  host_only_ = timed_on_host;
   if (child_.process < 0) start();
   control& gate = control_of(shared_);
   gate.ready.store(0);
   gate.go.store(0);
   gate.done.store(0);
-  const auto deadline = clock::now() + allowed_.per_request;
+  gate.asked.store(0);
+  const auto deadline = clock::now() + limit;
   waited_before_ = program_ > 0 ? waited_by(program_) : 0;
   if (program_ > 0) thaw(program_);
   lab::request ask = what;
@@ -318,7 +356,8 @@ answer process_executor::run(const lab::request& what, const std::function<void(
   if (auto instead = wait_for([&] { return gate.ready.load() != 0 || gate.done.load() != 0; }, wait::nap, deadline))
     return *instead;
   if (program_ < 0) program_ = program_in(child_.process);
-  if (program_ < 0 || !freeze(program_)) return ended();
+  if (program_ < 0) return ended();
+  if (auto instead = hold()) return *instead;
 
   put(bytes);
   if (on_device) {  // it empties the caches itself: only its own process has the GPU then
@@ -328,33 +367,47 @@ answer process_executor::run(const lab::request& what, const std::function<void(
       return *instead;
   }
   std::optional<on_one_core> together;
-  if (settle && !on_device) {
+  if (timed_on_host) {
     together.emplace(program_);
     // Who has to wait for a core here would have to in the call, too: another one then.
     for (std::size_t tries = 0; tries < std::min<std::size_t>(together->cores(), 4); ++tries) {
       together->use(core_);
-      const double waited = waited_by_this_thread(), start = lab::raw_seconds();
+      const double waited = waited_by_task(gettid()), start = lab::raw_seconds();
       settle();
-      if (waited_by_this_thread() - waited < 0.01 * (lab::raw_seconds() - start)) break;
+      if (waited_by_task(gettid()) - waited < 0.01 * (lab::raw_seconds() - start)) break;
       core_ = (core_ + 1) % together->cores();
     }
   }
-  const double waited = waited_by(program_), start = lab::raw_seconds();
+  const auto finished = [&] {
+    if (reply && !what.outputs.empty() && gate.asked.exchange(0) != 0) {
+      // In our own memory: the submission can write while we read.
+      const std::span<std::byte> mailbox = what.outputs.back();
+      std::byte* const theirs = shared_.data() + page + (mailbox.data() - memory_.data());
+      std::memcpy(mailbox.data(), theirs, mailbox.size());
+      reply(mailbox);
+      std::memcpy(theirs, mailbox.data(), mailbox.size());
+      set_and_wake(gate.answered);
+    }
+    return gate.done.load() != 0;
+  };
+  const double ran = ran_by(program_), waited = waited_by_task(program_), start = lab::raw_seconds();
   gate.go.store(on_device ? 2 : 1);
   thaw(program_);
-  if (auto instead =
-          wait_for([&] { return gate.done.load() != 0; }, together ? wait::sleep_until_done : wait::spin, deadline))
-    return *instead;
-  const double seconds = lab::raw_seconds() - start;
-  const double waited_in_it = waited_by(program_) - waited;
-  if (!freeze(program_)) return ended();
+  if (auto instead = wait_for(finished, together ? wait::sleep_until_done : wait::spin, deadline)) return *instead;
+  double seconds = lab::raw_seconds() - start;
+  const double waited_in_it = waited_by_task(program_) - waited;  // later, it also waited for us to stop it
+  if (auto instead = hold()) return *instead;
+  // Whatever ran after it said "done", or beside it, was part of the call. Not on a GPU, whose driver's threads run,
+  // too.
+  if (!on_device) seconds = std::max(seconds, ran_by(program_) - ran);
   together.reset();
   if (!allowed_.trusted) take(bytes);
 
+  gate.go.store(control::taken);
   thaw(program_);
   std::string text;
   if (auto instead = receive(text, deadline)) return *instead;
-  freeze(program_);
+  if (auto instead = hold()) return *instead;
   drain();
   try {
     answer got{answer::ending::answered, lab::response_from_json(text), {}, seconds, waited_in_it};

@@ -1,6 +1,6 @@
 // Runs requests in a runner process: started when first needed, killed when it takes too long, started again after.
-// It runs only while a request is under way: while inputs are written and outputs are read, every thread of it stands
-// still. What it sees is a copy.
+// It runs only while a request is under way: while inputs are written and outputs are read, all its threads are
+// stopped. What it sees is a copy. A timed call and the judge share one core.
 #pragma once
 
 #include <chrono>
@@ -15,12 +15,20 @@
 
 namespace grading {
 
+/// How long the calls of one submission may take together, in all its runners.
+struct time_budget {
+  std::chrono::seconds all;
+  std::chrono::nanoseconds spent{};
+  std::chrono::nanoseconds left() const { return all - spent; }
+};
+
 struct limits {
   std::chrono::milliseconds per_request{
       10'000};  ///< from sending a request to its whole answer, less what it waits for a core
   std::size_t memory = std::size_t{6} << 30;  ///< bytes in use
   bool trusted = false;                       ///< staff's own: nothing that it wrote is read back
   gpu* device = nullptr;                      ///< where not null, buffers lie in its memory
+  time_budget* budget = nullptr;              ///< null: no limit to all calls together
 };
 
 class process_executor : public executor {
@@ -31,11 +39,15 @@ class process_executor : public executor {
   ~process_executor() override;
 
   std::span<std::byte> memory(std::size_t bytes) override;
-  answer run(const lab::request& what, const std::function<void()>& settle = {}) override;
+  answer run(const lab::request& what, const std::function<void()>& settle = {},
+             const std::function<void(std::span<std::byte>)>& reply = {}) override;
   std::string output() override;
+  std::size_t most_threads() const { return most_threads_; }  ///< that a runner had when it was stopped
 
  private:
   using time_point = std::chrono::steady_clock::time_point;
+  answer run_within(std::chrono::nanoseconds limit, const lab::request& what, const std::function<void()>& settle,
+                    const std::function<void(std::span<std::byte>)>& reply);
   void start();
   void stop();   ///< kills the runner and whatever it started
   bool drain();  ///< false where nothing was printed
@@ -43,6 +55,8 @@ class process_executor : public executor {
   void unshare();
   void put(std::size_t bytes);   ///< the buffers, where the runner sees them
   void take(std::size_t bytes);  ///< what it made of them
+  /// Stops the runner where it stands; otherwise an answer that says why that could not be.
+  std::optional<answer> hold();
   answer ended();
   answer failed(answer::ending how, std::string why);
   /// Waits until `reached` says so, `how` being what it does meanwhile; otherwise an answer that says what happened
@@ -60,8 +74,11 @@ class process_executor : public executor {
   std::span<std::byte> shared_;  ///< control page, then the same buffers unless they lie on the GPU
   std::unique_ptr<gpu_memory> device_memory_;
   int memory_fd_ = -1;
-  child child_;               ///< process -1: not running
-  int program_ = -1;          ///< the runner itself, in its box
+  child child_;              ///< process -1: not running
+  int program_ = -1;         ///< the runner itself, in its box
+  bool host_only_ = false;   ///< it was started without the device's threads
+  std::size_t threads_ = 0;  ///< that it had when it was first stopped
+  std::size_t most_threads_ = 0;
   std::size_t core_ = 0;      ///< of those that the judge may use, the one that timed calls run on
   double waited_before_ = 0;  ///< seconds that it had waited for a core when the request began
   int socket_ = -1;

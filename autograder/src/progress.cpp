@@ -27,18 +27,26 @@ progress read_progress(const fs::path& file) {
     for (const auto& [key, node] : document) {
       const toml::table* t = node.as_table();
       if (!t) throw input_error(fmt::format("{}: {} is no table", name, std::string(key.str())));
-      lab_progress& p = all[std::string(key.str())];
-      p.points = (*t)["points"].value_or(0.0);
-      p.out_of = (*t)["out_of"].value_or(0.0);
-      p.best = (*t)["best"].value_or(0.0);
+      const std::string lab(key.str());
+      const auto points = [&](const char* what) {
+        const double value = (*t)[what].value_or(0.0);
+        if (!(value >= 0 && value <= 1000))
+          throw input_error(fmt::format("{}: '{}' of {} is {}, which no points are", name, what, lab, value));
+        return value;
+      };
+      lab_progress& p = all[lab];
+      p.points = points("points");
+      p.out_of = points("out_of");
+      p.best = points("best");
       p.graded = (*t)["graded"].value_or(0);
       p.last = (*t)["last"].value_or(std::string{});
       p.passed = (*t)["passed"].value_or(std::string{});
       p.next = (*t)["next"].value_or(std::string{});
       if (const toml::table* items = (*t)["items"].as_table())
         for (const auto& [id, verdict] : *items) p.items[std::string(id.str())] = verdict.value_or(std::string{});
+      p.locked = locked_in(*t);
       if (const toml::table* hints = (*t)["hints"].as_table())
-        for (const auto& [id, level] : *hints) p.hints[std::string(id.str())] = level.value_or(0);
+        for (const auto& [id, level] : *hints) p.hints[std::string(id.str())] = std::clamp(level.value_or(0), 0, 3);
     }
   } catch (const input_error& error) {
     throw input_error(std::string(error.what()) + "; mend it, or delete it to start anew");
@@ -52,22 +60,35 @@ void write_progress(const fs::path& file, const progress& all) {
     toml::table items, hints;
     for (const auto& [id, verdict] : p.items) items.insert(id, verdict);
     for (const auto& [id, level] : p.hints) hints.insert(id, level);
-    document.insert(name, toml::table{{"points", p.points},
-                                      {"out_of", p.out_of},
-                                      {"best", p.best},
-                                      {"graded", p.graded},
-                                      {"last", p.last},
-                                      {"passed", p.passed},
-                                      {"next", p.next},
-                                      {"items", items},
-                                      {"hints", hints}});
+    toml::table lab{{"points", p.points}, {"out_of", p.out_of}, {"best", p.best},
+                    {"graded", p.graded}, {"last", p.last},     {"passed", p.passed},
+                    {"next", p.next},     {"items", items},     {"hints", hints}};
+    add_to(lab, p.locked);
+    document.insert(name, lab);
   }
   std::ostringstream text;
-  text << "# Your progress, written by ./course lab, watch and hint. Delete it to start anew.\n\n" << document << "\n";
+  text << "# Your progress, and the predictions that you made first. Written by ./course lab, watch and hint.\n\n"
+       << document << "\n";
   replace_file(file, text.str());
 }
 
-bool lost_points(const item_result& i) { return is_assessed(i.verdict) && i.points < i.max_points - 1e-6; }
+locked_predictions lock_predictions(const fs::path& progress_file, const std::string& lab, const rubric& rules,
+                                    const fs::path& predictions) {
+  progress all = read_progress(progress_file);
+  locked_predictions& locked = all[lab].locked;
+  if (!locked.date.empty() && is_complete(locked.values, rules)) return locked;
+  prediction_set now;
+  try {
+    now = read_predictions(predictions, rules);
+  } catch (const input_error&) {  // the item's own verdict says what is wrong with the file
+  }
+  if (now.empty() || !is_complete(now, rules)) return {};
+  locked = {now_rfc3339(), now};
+  write_progress(progress_file, all);
+  return locked;
+}
+
+bool is_open(const item_result& i) { return is_assessed(i.verdict) && i.verdict != verdict::pass; }
 
 bool passed(const result& r) { return r.outcome == "graded" && r.out_of() > 0 && !next_item(r); }
 
@@ -87,26 +108,32 @@ void note(lab_progress& p, const result& r) {
   p.items.clear();
   for (const item_result& i : r.items) {
     p.items[i.id] = name_of(i.verdict);
-    if (is_assessed(i.verdict) && !lost_points(i)) p.hints.erase(i.id);
+    if (is_assessed(i.verdict) && !is_open(i)) p.hints.erase(i.id);
   }
 }
 
 const item_result* next_item(const result& r) {
   const auto first = [&](auto which) {
     const auto found =
-        std::find_if(r.items.begin(), r.items.end(), [&](const item_result& i) { return lost_points(i) && which(i); });
+        std::find_if(r.items.begin(), r.items.end(), [&](const item_result& i) { return is_open(i) && which(i); });
     return found == r.items.end() ? nullptr : &*found;
   };
   for (const verdict urgent : {verdict::build_error, verdict::not_answered})
     if (const item_result* found = first([&](const item_result& i) { return i.verdict == urgent; })) return found;
-  if (const item_result* found = first([](const item_result&) { return true; })) return found;
-  const auto unclear = std::find_if(r.items.begin(), r.items.end(),
-                                    [](const item_result& i) { return i.verdict == verdict::inconclusive; });
-  return unclear == r.items.end() ? nullptr : &*unclear;
+  const item_result* found = first([](const item_result& i) { return i.verdict != verdict::inconclusive; });
+  return found ? found : first([](const item_result&) { return true; });
+}
+
+std::string after_the_lock(const result& r, const fs::path& lab) {
+  bool compared = false;
+  for (const item_result& i : r.items)
+    for (const prediction_result& p : i.predictions) compared = compared || p.state != prediction_state::not_compared;
+  if (!compared || !fs::exists(lab / "SEEN.md")) return {};
+  return fmt::format("your predictions are locked; what is seen, and why: labs/{}/SEEN.md\n", lab.filename().string());
 }
 
 std::string next_hint(lab_progress& p, const item_result& item) {
-  if (!lost_points(item)) return item.id + " lost no points";
+  if (item.verdict == verdict::pass) return item.id + " has passed";
   if (item.hint.empty()) return "there is no hint for " + item.id + "; the message above says what went wrong";
   const int levels = static_cast<int>(item.hint.size());
   int& shown = p.hints[item.id];
@@ -122,7 +149,7 @@ std::string progress_table(const progress& all, const std::vector<lab_title>& la
   for (const lab_title& lab : labs) {
     const auto found = all.find(lab.name);
     const lab_progress p = found == all.end() ? lab_progress{} : found->second;
-    const int filled = p.out_of > 0 ? static_cast<int>(bar_width * p.points / p.out_of + 1e-9) : 0;
+    const int filled = p.out_of > 0 ? static_cast<int>(bar_width * std::min(p.points / p.out_of, 1.0) + 1e-9) : 0;
     const std::string bar = std::string(static_cast<std::size_t>(filled), '#') +
                             std::string(static_cast<std::size_t>(bar_width - filled), '.');
     const std::string state = p.graded == 0                         ? "not begun"

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "predictions.hpp"
 #include "result.hpp"
 
 namespace grading {
@@ -17,6 +18,7 @@ struct lab_progress {
   std::string next;                          ///< the item to work on
   std::map<std::string, std::string> items;  ///< verdicts at the last grading
   std::map<std::string, int> hints;          ///< levels shown, by item
+  locked_predictions locked;                 ///< the first complete set that was graded
 };
 
 using progress = std::map<std::string, lab_progress>;  ///< by the lab's name, "03_coalescing"
@@ -28,15 +30,24 @@ void write_progress(const std::filesystem::path& file, const progress& all);
 /// Enters a grading. A hint's count starts anew for an item that has passed.
 void note(lab_progress& p, const result& r);
 
-/// Whether an item could be assessed, and is not at its full points.
-bool lost_points(const item_result& i);
+/// The lab's locked predictions. Where none are and those in the file are complete, these are locked now, and written
+/// down before anything is compared.
+locked_predictions lock_predictions(const std::filesystem::path& progress_file, const std::string& lab,
+                                    const rubric& rules, const std::filesystem::path& predictions);
 
-/// Whether every point that this machine can assess is there, and noise hid none.
+/// Whether there is work left in an item that this machine can assess. Predictions that were corrected are done,
+/// though points are lost.
+bool is_open(const item_result& i);
+
+/// Whether nothing is open, and noise hid nothing.
 bool passed(const result& r);
 
 /// The item to work on: what does not build, then the predictions while they are blank, then the first in the rubric's
-/// order that lost points, then one that noise hid. Null where there is none.
+/// order that is open, one that noise hid last. Null where there is none.
 const item_result* next_item(const result& r);
+
+/// That the lab's page of what is seen is open, as its predictions are compared; "" before.
+std::string after_the_lock(const result& r, const std::filesystem::path& lab);
 
 /// The next hint for an item, "hint 2 of 3: ...", or why there is none; counts it.
 std::string next_hint(lab_progress& p, const item_result& item);

@@ -21,7 +21,9 @@ std::string overall_row(const result& r, std::size_t index) {
       R"(<span class="bar" title="{}"><i class="lost" style="width:{:.2f}%"></i><i style="width:{:.2f}%"></i></span>)"
       R"(<span class="num">{} of {}</span></div>)",
       index, escaped(r.lab.substr(0, 2)), escaped(r.submission), escaped(verdict_summary(r)), escaped(total_line(r)),
-      r.out_of(), r.score(), points_text(r.score()), points_text(r.out_of()));
+      r.out_of(), r.score(),
+      points_text(r.score()) + (r.most_score() > r.score() ? " to " + points_text(r.most_score()) : ""),
+      points_text(r.out_of()));
 }
 
 std::string machine_line(const result& r) {

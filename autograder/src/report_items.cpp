@@ -15,8 +15,9 @@ const char* class_of(verdict v) {
     case verdict::pass: return "good";
     case verdict::too_slow:
     case verdict::wasteful:
-    case verdict::not_answered: return "slow";
+    case verdict::pending:
     case verdict::inconclusive:
+    case verdict::not_answered: return "slow";
     case verdict::not_assessed: return "none";
     default: return "bad";
   }
@@ -47,20 +48,35 @@ std::string conditions_table(const item_result& item) {
   return item.conditions.empty() ? "" : out + "</table></div>";
 }
 
+const char* note_of(prediction_state state) {
+  switch (state) {
+    case prediction_state::not_compared: return "not compared";
+    case prediction_state::pending: return "pending";
+    case prediction_state::wrong: return "wrong";
+    case prediction_state::corrected: return "corrected";
+    case prediction_state::first_try: return "right";
+  }
+  return "";
+}
+
 std::string predictions_table(const item_result& item) {
   if (item.predictions.empty()) return {};
   const bool gpu = std::any_of(item.predictions.begin(), item.predictions.end(),
                                [](const prediction_result& p) { return p.seen_on_gpu.has_value(); });
-  std::string out =
-      fmt::format(R"(<details><summary>{} predictions</summary><div class="scroll"><table><tr><th>prediction</th>)"
-                  R"(<th class="num">predicted</th><th class="num">seen</th>{}<th></th></tr>)",
-                  item.predictions.size(), gpu ? R"(<th class="num">on the GPU</th>)" : "");
-  for (const prediction_result& p : item.predictions)
+  std::string out = fmt::format(
+      R"(<details><summary>{} predictions</summary><div class="scroll"><table><tr><th>prediction</th>)"
+      R"(<th class="num">first</th><th class="num">now</th><th class="num">right</th><th class="num">your code</th>{})"
+      R"(<th></th></tr>)",
+      item.predictions.size(), gpu ? R"(<th class="num">on the GPU</th>)" : "");
+  for (const prediction_result& p : item.predictions) {
+    const bool fine = p.state == prediction_state::first_try || p.state == prediction_state::corrected;
     out += fmt::format(
-        R"(<tr{}><td class="code">{}</td><td class="num">{}</td><td class="num">{}</td>{}<td>{}</td></tr>)",
-        p.ok ? "" : R"( class="waste")", escaped(p.key), shown(p.predicted, "not made"),
-        shown(p.seen, p.predicted ? "nothing" : ""),
-        gpu ? fmt::format(R"(<td class="num">{}</td>)", shown(p.seen_on_gpu, "")) : "", p.ok ? "right" : "");
+        R"(<tr{}><td class="code">{}</td><td class="num">{}</td><td class="num">{}</td><td class="num">{}</td>)"
+        R"(<td class="num">{}</td>{}<td>{}</td></tr>)",
+        fine ? "" : R"( class="waste")", escaped(p.key), shown(p.first, ""), shown(p.predicted, "not made"),
+        shown(p.right, ""), shown(p.seen, ""),
+        gpu ? fmt::format(R"(<td class="num">{}</td>)", shown(p.seen_on_gpu, "")) : "", note_of(p.state));
+  }
   return out + "</table></div></details>";
 }
 
@@ -77,10 +93,12 @@ std::string row(const item_result& item) {
                                 R"(<span><span class="chip {}">{}</span></span><span class="figure">{}{}</span>)"
                                 R"(<span class="num">{} / {}</span><div class="why">)",
                                 escaped(item.title), escaped(item.id), class_of(item.verdict), name_of(item.verdict),
-                                escaped(figure_column(item)), margin_bar(item),
-                                assessed ? points_text(item.points) : "-", points_text(item.max_points));
+                                escaped(figure_column(item)), margin_bar(item), assessed ? item.earned_text() : "-",
+                                points_text(item.max_points));
   if (!item.message.empty()) out += fmt::format(R"(<p class="message">{}</p>)", escaped(item.message));
-  if (!item.hint.empty()) out += fmt::format(R"(<p class="hint">Hint: {}</p>)", escaped(item.hint.front()));
+  if (!item.hint.empty() && assessed) out += fmt::format(R"(<p class="hint">Hint: {}</p>)", escaped(item.hint.front()));
+  for (const std::string& text : item.advice)
+    out += fmt::format(R"(<p class="advice">Advice, costs no points: {}</p>)", escaped(text));
   return out + statistics_line(item) + conditions_table(item) + predictions_table(item) + "</div></div>";
 }
 

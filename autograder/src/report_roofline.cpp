@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "advice.hpp"
 #include "lab/plot.hpp"
 #include "lab/statistics.hpp"
 #include "report_parts.hpp"
@@ -27,26 +28,11 @@ struct point {
 struct plot {
   std::vector<point> host, device;
   double host_bytes = 0, host_flops = 0;  // per second, 0: not measured
-  std::string device_name;
-  double device_bytes = 0, device_flops = 0;  // per second, 0: unknown
+  modelled_device roof;
 };
 
 double drawn(const lab::work& w) {
   return std::clamp(w.flops > 0 ? w.arithmetic_intensity() : 0.0, no_flops, right_edge);
-}
-
-/// The default device of the model, as its description has it.
-void describe_device(plot& out, const fs::path& source) {
-  const fs::path file = source / "common" / "sim" / "devices" / "h200.toml";
-  try {
-    const toml::table description = toml_from(text_of(file), file.filename().string());
-    const toml_reader in(description, file.filename().string());
-    out.device_name = in.text("name");
-    out.device_bytes = in.number("copy_bytes_per_second");
-    out.device_flops = in.number("fp32_flops_per_second");
-  } catch (const input_error&) {
-    out.device_bytes = 0;  // the points stand without their roof
-  }
 }
 
 plot plot_of(const result& r, const fs::path& source) {
@@ -68,7 +54,7 @@ plot plot_of(const result& r, const fs::path& source) {
     if (seconds > 0 && p.work.bytes >= smallest_case)
       out.device.push_back({p.case_id, drawn(p.work), p.work.bytes / seconds * 1e-9});
   }
-  if (!out.device.empty()) describe_device(out, source);
+  if (!out.device.empty()) out.roof = read_modelled_device(source);
   return out;
 }
 
@@ -116,7 +102,7 @@ set key outside top center horizontal textcolor rgb '#7d8590'
                                    bytes > 0 ? bytes : none, flops > 0 ? flops : none, look, title));
   };
   roof(p.host_bytes, p.host_flops, "linecolor rgb '#2f7fd6'", "one core of this CPU: measured");
-  roof(p.device_bytes, p.device_flops, "dashtype 2 linecolor rgb '#d9822b'", "the device: modelled");
+  roof(p.roof.bytes_per_second, p.roof.flops_per_second, "dashtype 2 linecolor rgb '#d9822b'", "the device: modelled");
   const auto add = [&](const std::vector<point>& points, const char* colour, const char* title, double label_y) {
     if (points.empty()) return;
     curves.push_back(fmt::format("'-' using 1:2 with points pointtype 7 pointsize 0.7 linecolor rgb '{}' title '{}'",
@@ -140,9 +126,9 @@ std::string roofline_part(const result& r, const fs::path& source) {
   std::string out = "<h3>Roofline</h3>";
   if (svg.empty()) return out + "<p class=\"soft\">Not drawn: gnuplot is missing (package gnuplot-nox).</p>";
   out += svg;
-  if (p.device_bytes > 0)
+  if (p.roof.bytes_per_second > 0)
     out += fmt::format("<p class=\"soft\">The device is the model's {}; its times are modelled, not measured.</p>",
-                       p.device_name);
+                       p.roof.name);
   return out;
 }
 

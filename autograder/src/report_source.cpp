@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "advice.hpp"
 #include "html.hpp"
 #include "report_parts.hpp"
 #include "submission.hpp"
@@ -83,13 +84,19 @@ std::string lines_table(const profiled_case& p, sources& texts) {
   return out + "</table></div>";
 }
 
-std::string launches_line(const profiled_case& p) {
+std::string launches_line(const profiled_case& p, const modelled_device& device) {
   std::string out;
-  for (const lab::launch_record& l : p.launches)
+  for (const lab::launch_record& l : p.launches) {
+    const double blocks = static_cast<double>(l.grid[0]) * l.grid[1] * l.grid[2];
+    const std::string idle = blocks < device.multiprocessors
+                                 ? fmt::format("; {:.0f} block{} on {} multiprocessors", blocks, blocks == 1 ? "" : "s",
+                                               device.multiprocessors)
+                                 : "";
     out += fmt::format(
-        R"(<p class="soft"><code>{}&lt;&lt;&lt;({}, {}, {}), ({}, {}, {})&gt;&gt;&gt;</code> modelled {:.3g} us</p>)",
+        R"(<p class="soft"><code>{}&lt;&lt;&lt;({}, {}, {}), ({}, {}, {})&gt;&gt;&gt;</code> modelled {:.3g} us{}</p>)",
         escaped(l.kernel), l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2],
-        l.modelled_seconds * 1e6);
+        l.modelled_seconds * 1e6, idle);
+  }
   return out;
 }
 
@@ -98,13 +105,14 @@ std::string launches_line(const profiled_case& p) {
 std::string profiles_part(const result& r, const fs::path& source) {
   if (r.profiles.empty()) return {};
   sources texts(r, source);
+  const modelled_device device = read_modelled_device(source);
   std::string out =
       R"(<details><summary>What each line asked of memory</summary><p class="soft">Sectors, wavefronts and ideal are )"
       "per request of a warp; red asks for more than the same lanes need at best.</p>";
   for (const profiled_case& p : r.profiles)
     out += fmt::format("<h4>{} <span class=\"soft\">on {}</span></h4>", escaped(p.case_id),
                        p.backend == "sim" ? "the simulated device" : escaped(p.backend)) +
-           launches_line(p) + lines_table(p, texts);
+           launches_line(p, device) + lines_table(p, texts);
   return out + "</details>";
 }
 

@@ -70,10 +70,26 @@ std::string item_result::ceiling_text() const {
   return rate.bytes > 0 ? fmt::format("{:.1f} GB/s", rate.bytes * 1e-9) : "";
 }
 
+std::string item_result::earned_text() const {
+  return points_text(points) + (most_points ? " to " + points_text(*most_points) : "");
+}
+
 double result::score() const {
   double sum = 0;
   for (const item_result& item : items) sum += item.points;
   return sum;
+}
+
+double result::most_score() const {
+  double sum = 0;
+  for (const item_result& item : items) sum += item.most_points.value_or(item.points);
+  return sum;
+}
+
+std::string score_text(const result& r) {
+  const std::string least = points_text(r.score()), most = points_text(r.most_score());
+  return fmt::format("{} of {} points", least == most ? least : fmt::format("between {} and {}", least, most),
+                     points_text(r.out_of()));
 }
 
 double result::out_of() const {
@@ -110,8 +126,10 @@ std::vector<result> result_store::load() const {
 }
 
 std::string prediction_result::text() const {
-  return fmt::format("{}: predicted {}, {}", key, figure_text(*predicted),
-                     seen ? "seen " + figure_text(*seen) : "not seen: its case is not right yet");
+  std::string text = key + ": predicted ";
+  text += first ? figure_text(*first) : "nothing";
+  if (predicted && predicted != first) text += fmt::format(", now {}", figure_text(*predicted));
+  return right ? text + fmt::format(", right is {}", figure_text(*right)) : text;
 }
 
 void result_store::merge(const std::vector<result>& fresh) const {

@@ -22,13 +22,24 @@ struct condition_result {
   bool ok = false;
 };
 
+enum class prediction_state {
+  not_compared,  ///< not all of the lab's predictions are made yet
+  pending,       ///< waits for a function of the student's that does not pass yet
+  wrong,
+  corrected,  ///< wrong in the first complete set, right now
+  first_try
+};
+
 struct prediction_result {
   std::string key;
-  std::optional<double> predicted, seen;
-  std::optional<double> seen_on_gpu;  ///< shown, not graded
-  bool ok = false;
+  std::optional<double> predicted;          ///< now
+  std::optional<double> first;              ///< in the first complete set
+  std::optional<double> right;              ///< only where it was compared: nobody is told before
+  std::optional<double> seen, seen_on_gpu;  ///< in the submission's own code; shown, not graded
+  prediction_state state = prediction_state::not_compared;
+  std::string waits_for;  ///< the function, where pending
 
-  /// "banks.pitch_33: predicted 2, seen 1", of one that was made.
+  /// "banks.pitch_33: predicted 2, right is 1", of one that was compared.
   std::string text() const;
 };
 
@@ -41,12 +52,14 @@ struct timed_pair {
 struct item_result {
   std::string id, title, kind;
   grading::verdict verdict = verdict::not_assessed;
-  double points = 0, max_points = 0;
+  double points = 0, max_points = 0;  ///< where INCONCLUSIVE, `points` are the least that it can be
+  std::optional<double> most_points;  ///< the most that it can be, where INCONCLUSIVE
   std::optional<double> figure, threshold;
   std::string what;     ///< what the figure counts: "cases", "sectors per load request", "of the read ceiling"
   std::string message;  ///< "" where there is nothing to say
   std::string backend;  ///< "sim", "cuda" or "host"
-  std::vector<std::string> hint;  ///< levels, each more explicit
+  std::vector<std::string> advice;  ///< waste that costs no points
+  std::vector<std::string> hint;    ///< levels, each more explicit
   std::vector<condition_result> conditions;
   std::vector<prediction_result> predictions;
   std::vector<timed_pair> samples;
@@ -59,6 +72,9 @@ struct item_result {
   lab::work ceiling_rate() const;
   /// The same as "28.1 GB/s"; "" without any.
   std::string ceiling_text() const;
+
+  /// "4.1", and "4.1 to 10.5" where INCONCLUSIVE.
+  std::string earned_text() const;
 
   /// How far the figure is from its threshold, as a fraction of the threshold.
   std::optional<double> margin() const;
@@ -92,9 +108,13 @@ struct result {
   std::vector<std::string> notes;  ///< about the machine: what could not be assessed and why
   std::string printed;             ///< what the submission printed
 
-  double score() const;
-  double out_of() const;  ///< points of all items that this machine could assess
+  double score() const;       ///< the least that it can be
+  double most_score() const;  ///< the most that it can be; the same where no item is INCONCLUSIVE
+  double out_of() const;      ///< points of all items that this machine could assess
 };
+
+/// "83.8 of 85 points", or "between 41.5 and 47.9 of 85 points".
+std::string score_text(const result& r);
 
 std::string to_json(const result& r);  ///< one result, schema roofline-labs/result/v1
 struct not_a_result : std::runtime_error {

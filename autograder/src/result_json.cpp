@@ -28,12 +28,17 @@ json of(const condition_result& c) {
           {"ok", c.ok}};
 }
 
+constexpr const char* states[] = {"not compared", "pending", "wrong", "corrected", "first try"};
+
 json of(const prediction_result& p) {
   return {{"key", p.key},
           {"predicted", maybe(p.predicted)},
+          {"first", maybe(p.first)},
+          {"right", maybe(p.right)},
           {"seen", maybe(p.seen)},
           {"seen_on_gpu", maybe(p.seen_on_gpu)},
-          {"ok", p.ok}};
+          {"state", states[static_cast<std::size_t>(p.state)]},
+          {"waits_for", p.waits_for}};
 }
 
 json of(const item_result& item) {
@@ -42,6 +47,7 @@ json of(const item_result& item) {
               {"kind", item.kind},
               {"verdict", name_of(item.verdict)},
               {"points", item.points},
+              {"most_points", maybe(item.most_points)},
               {"max_points", item.max_points},
               {"figure", maybe(item.figure)},
               {"threshold", maybe(item.threshold)},
@@ -50,6 +56,7 @@ json of(const item_result& item) {
               {"message", item.message},
               {"backend", item.backend}};
   if (!item.hint.empty()) out["hint"] = item.hint;
+  if (!item.advice.empty()) out["advice"] = item.advice;
   for (const condition_result& c : item.conditions) out["conditions"].push_back(of(c));
   for (const prediction_result& p : item.predictions) out["predictions"].push_back(of(p));
   for (const timed_pair& pair : item.samples)
@@ -73,6 +80,21 @@ json of(const profiled_case& p) {
           {"launches", json::parse(lab::to_json(carrier)).at("launches")}};
 }
 
+/// Also of a result from before there was a first set.
+prediction_result prediction_from(const json& in) {
+  prediction_result p;
+  p.key = in.at("key").get<std::string>();
+  p.predicted = maybe(in.at("predicted"));
+  p.first = maybe(in.value("first", json()));
+  p.right = maybe(in.value("right", json()));
+  p.seen = maybe(in.at("seen"));
+  p.seen_on_gpu = maybe(in.at("seen_on_gpu"));
+  const auto state = std::find(std::begin(states), std::end(states), in.value("state", std::string{}));
+  if (state != std::end(states)) p.state = static_cast<prediction_state>(state - std::begin(states));
+  p.waits_for = in.value("waits_for", std::string{});
+  return p;
+}
+
 item_result item_from(const json& in) {
   item_result item;
   item.id = in.at("id").get<std::string>();
@@ -80,6 +102,7 @@ item_result item_from(const json& in) {
   item.kind = in.at("kind").get<std::string>();
   item.verdict = verdict_named(in.at("verdict").get<std::string>());
   item.points = in.at("points").get<double>();
+  item.most_points = maybe(in.value("most_points", json()));
   item.max_points = in.at("max_points").get<double>();
   item.figure = maybe(in.at("figure"));
   item.threshold = maybe(in.at("threshold"));
@@ -87,13 +110,12 @@ item_result item_from(const json& in) {
   item.message = in.at("message").get<std::string>();
   item.backend = in.at("backend").get<std::string>();
   item.hint = in.value("hint", std::vector<std::string>{});
+  item.advice = in.value("advice", std::vector<std::string>{});
   for (const json& c : in.value("conditions", json::array()))
     item.conditions.push_back({c.at("what").get<std::string>(), c.at("metric").get<std::string>(),
                                c.at("backend").get<std::string>(), maybe(c.at("value")), maybe(c.at("min")),
                                maybe(c.at("max")), c.at("ok").get<bool>()});
-  for (const json& p : in.value("predictions", json::array()))
-    item.predictions.push_back({p.at("key").get<std::string>(), maybe(p.at("predicted")), maybe(p.at("seen")),
-                                maybe(p.at("seen_on_gpu")), p.at("ok").get<bool>()});
+  for (const json& p : in.value("predictions", json::array())) item.predictions.push_back(prediction_from(p));
   for (const json& s : in.value("samples", json::array()))
     item.samples.push_back({s.at("call_seconds").get<double>(), s.at("ceiling_seconds").get<double>()});
   if (in.contains("ci95")) item.ci95 = lab::interval{in["ci95"].at(0).get<double>(), in["ci95"].at(1).get<double>()};
@@ -136,6 +158,7 @@ std::string to_json(const result& r) {
       {"flags", r.flags},
       {"seconds", r.seconds},
       {"score", r.score()},
+      {"most_score", r.most_score()},
       {"out_of", r.out_of()},
       {"max_score", 100},
       {"notes", r.notes},

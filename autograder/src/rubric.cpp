@@ -4,9 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 #include "lab/ceilings.hpp"
+#include "lab/device_metrics.hpp"
 #include "toml_file.hpp"
 
 namespace grading {
@@ -17,6 +21,7 @@ constexpr double most_points = 25;
 
 struct context {
   const std::vector<lab::test_case>& cases;
+  std::map<std::string, double> answers;
   std::set<std::string> ids, keys;  ///< seen so far
 };
 
@@ -50,7 +55,43 @@ std::vector<const lab::test_case*> matching(const toml_reader& in, const context
   return result;
 }
 
-metric metric_of(const toml_reader& in) {
+/// Insertions, deletions and changes from one name to another.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t corner = std::exchange(row[0], i + 1);
+    for (std::size_t k = 0; k < b.size(); ++k)
+      corner = std::exchange(row[k + 1], std::min({row[k + 1] + 1, row[k] + 1, corner + (a[i] != b[k])}));
+  }
+  return row.back();
+}
+
+bool is_output(std::string_view name) {
+  return name.starts_with("output[") && name.ends_with("]") && name.size() > 8 &&
+         name.find_first_not_of("0123456789", 7) == name.size() - 1;
+}
+
+/// A device case counts what the simulated device counts; a host case has its outputs.
+void expect_known(const toml_reader& in, const std::string& name, lab::part where) {
+  if (where == lab::part::host) {
+    if (!is_output(name))
+      in.fail_at(in.line_of("metric"),
+                 fmt::format("a host case has no counter '{}'; ask for its output, \"output[0]\"", name));
+    return;
+  }
+  const auto& known = lab::device_metrics;
+  if (std::find(std::begin(known), std::end(known), name) != std::end(known)) return;
+  const auto nearest = *std::min_element(std::begin(known), std::end(known), [&](const auto& a, const auto& b) {
+    return distance(a, name) < distance(b, name);
+  });
+  in.fail_at(in.line_of("metric"),
+             fmt::format("the simulated device has no counter '{}'; the nearest is '{}', and all are in "
+                         "common/include/lab/device_metrics.hpp",
+                         name, nearest));
+}
+
+metric metric_of(const toml_reader& in, lab::part where) {
   const std::string text = in.text("metric");
   const std::size_t slash = text.find(" / ");
   metric result{text.substr(0, slash), slash == std::string::npos ? std::string{} : text.substr(slash + 3)};
@@ -59,27 +100,34 @@ metric metric_of(const toml_reader& in) {
       in.fail_at(in.line_of("metric"), "a metric is a counter 'A' or a quotient 'A / B'");
   if (result.numerator.empty() || (slash != std::string::npos && result.denominator.empty()))
     in.fail_at(in.line_of("metric"), "a counter has no name; write 'A' or 'A / B'");
+  expect_known(in, result.numerator, where);
+  if (!result.denominator.empty()) expect_known(in, result.denominator, where);
   return result;
 }
 
 condition condition_of(const toml_reader& in) {
   in.allow({"what", "metric", "min", "max"});
-  condition result{in.text("what"), metric_of(in), in.maybe_number("min"), in.maybe_number("max")};
+  condition result{in.text("what"), metric_of(in, lab::part::device), in.maybe_number("min"), in.maybe_number("max")};
   if (!result.min && !result.max) in.fail("a condition needs 'min', 'max' or both");
   if (result.min && result.max && *result.min > *result.max) in.fail("'min' is larger than 'max'; exchange them");
   return result;
 }
 
 prediction prediction_of(const toml_reader& in, context& known) {
-  in.allow({"key", "case", "metric", "tolerance", "factor"});
-  prediction result{in.text("key"), case_of(in, known), metric_of(in), in.maybe_number("tolerance").value_or(0.01),
-                    in.maybe_number("factor").value_or(0)};
+  in.allow({"key", "case", "metric", "tolerance", "factor", "measured"});
+  prediction result;
+  result.key = in.text("key");
+  result.about = case_of(in, known);
+  result.metric = metric_of(in, result.about->where);
+  result.tolerance = in.maybe_number("tolerance").value_or(result.tolerance);
+  result.factor = in.maybe_number("factor").value_or(result.factor);
+  result.measured = in.raw()["measured"].value_or(false);
+  if (const auto found = known.answers.find(result.key); found != known.answers.end() && !result.measured)
+    result.right = found->second;
   if (result.tolerance < 0) in.fail_at(in.line_of("tolerance"), "'tolerance' must not be negative");
   if (in.has("factor") && result.factor <= 1) in.fail_at(in.line_of("factor"), "'factor' must be more than 1");
   if (in.has("factor") && in.has("tolerance"))
     in.fail_at(in.line_of("factor"), "give 'tolerance' or 'factor', not both");
-  if (result.about->where != lab::part::device && !result.metric.numerator.starts_with("output["))
-    in.fail_at(in.line_of("case"), "only device cases have counters; of a host case ask for \"output[0]\"");
   if (!known.keys.insert(result.key).second)
     in.fail_at(in.line_of("key"), fmt::format("'{}' is asked for twice; rename one of them", result.key));
   return result;
@@ -107,7 +155,7 @@ std::vector<rung> rungs_of(const toml_reader& in) {
 }
 
 void read_throughput(const toml_reader& in, const context& known, item& out) {
-  in.allow({"id", "title", "kind", "points", "case", "ceiling", "rungs"});
+  in.allow({"id", "title", "kind", "points", "case", "ceiling", "rungs", "most"});
   out.cases = {case_of(in, known)};
   out.ceiling = in.text("ceiling");
   const std::string of_host = fmt::format("\"{}\"", fmt::join(lab::host_ceilings(), "\", \""));
@@ -124,6 +172,22 @@ void read_throughput(const toml_reader& in, const context& known, item& out) {
                                           ? fmt::format("a host case has one of the ceilings {}", of_host)
                                           : "a device case has the ceiling \"copy\", \"cublas\" or \"cublas_aligned\"");
   out.rungs = rungs_of(in);
+  out.most = in.maybe_number("most").value_or(out.most);
+  if (out.most <= out.rungs.back().ratio)
+    in.fail_at(in.line_of(in.has("most") ? "most" : "rungs"),
+               "the last rung lies above 'most', from which on a ratio is an error of the measurement");
+}
+
+/// By key; see answers_text.
+std::map<std::string, double> answers_in(const std::string& text) {
+  std::map<std::string, double> result;
+  for (const auto& [key, value] : toml_from(text, "answers.toml"))
+    if (const auto bits = value.value<std::int64_t>())
+      result[std::string(key.str())] = std::bit_cast<double>(*bits);
+    else
+      throw input_error(fmt::format("answers.toml:{}: not the bits of a double; run grader check --write",
+                                    value.source().begin.line));
+  return result;
 }
 
 item item_of(const toml_reader& in, context& known) {
@@ -145,7 +209,8 @@ item item_of(const toml_reader& in, context& known) {
       out.cases = matching(in, known);
       break;
     case item_kind::counters:
-      in.allow({"id", "title", "kind", "points", "case", "require"});
+      in.allow({"id", "title", "kind", "points", "case", "require", "by_design"});
+      if (in.has("by_design")) out.by_design = in.texts("by_design");
       out.cases = {case_of(in, known)};
       if (out.cases[0]->where != lab::part::device) in.fail_at(in.line_of("case"), "only device cases have counters");
       for (const toml_reader& c : in.tables("require")) out.require.push_back(condition_of(c));
@@ -175,9 +240,9 @@ std::optional<double> metric::of(const std::map<std::string, double>& counted) c
   return *top / *bottom;
 }
 
-bool prediction::allows(double predicted, double seen) const {
-  if (factor == 0) return std::abs(predicted - seen) <= tolerance;
-  return predicted <= factor * seen && seen <= factor * predicted;
+bool prediction::allows(double predicted, double truth) const {
+  if (factor == 0) return std::abs(predicted - truth) <= tolerance;
+  return predicted <= factor * truth && truth <= factor * predicted;
 }
 
 bool condition::holds(double value) const {
@@ -191,10 +256,10 @@ bool rubric::has(const std::string& item_id) const {
 }
 
 std::set<std::string> rubric::metrics_of(const lab::test_case& about) const {
-  std::set<std::string> names;
+  std::set<std::string> metrics;
   const auto add = [&](const metric& m) {
-    names.insert(m.numerator);
-    if (!m.denominator.empty()) names.insert(m.denominator);
+    metrics.insert(m.numerator);
+    if (!m.denominator.empty()) metrics.insert(m.denominator);
   };
   for (const item& i : items) {
     for (const condition& c : i.require)
@@ -202,7 +267,18 @@ std::set<std::string> rubric::metrics_of(const lab::test_case& about) const {
     for (const prediction& p : i.predict)
       if (p.about == &about) add(p.metric);
   }
-  return names;
+  return metrics;
+}
+
+std::string answers_text(const std::map<std::string, double>& answers) {
+  std::string text =
+      "# The right predictions of this lab, worked out from its solution by `grader check --write`. They are not for\n"
+      "# reading: each is the bits of a double. A student who decodes them learns what `./course lab` says anyway, "
+      "once\n"
+      "# all predictions are made.\n\n";
+  for (const auto& [key, value] : answers)
+    text += fmt::format("\"{}\" = 0x{:016x}\n", key, std::bit_cast<std::uint64_t>(value));
+  return text;
 }
 
 rubric parse_rubric(const std::string& text, const std::string& name, const std::vector<lab::test_case>& cases,
@@ -214,20 +290,32 @@ rubric parse_rubric(const std::string& text, const std::string& name, const std:
   lab.allow({"id", "title", "handin"});
   rubric result;
   result.id = lab.text("id");
+  if (const std::string folder = lab_dir.filename().string(); result.id != folder)
+    lab.fail_at(lab.line_of("id"), fmt::format("id is '{}', and this is the folder of lab {}; write id = \"{}\"",
+                                               result.id, folder, folder));
   result.title = lab.text("title");
   result.handin = lab.texts("handin");
-  result.version = hash_of(text);
+  if (std::filesystem::is_directory(lab_dir)) result.names = contract_in(lab_dir);
   for (const std::string& file : result.handin)
     if (!std::filesystem::exists(lab_dir / file))
       lab.fail_at(lab.line_of("handin"),
                   fmt::format("missing file '{}'; write its skeleton in {} or take it out of 'handin'", file,
                               lab_dir.filename().string()));
-  context known{cases, {}, {}};
+  const std::string answers =
+      std::filesystem::exists(lab_dir / "answers.toml") ? text_of(lab_dir / "answers.toml") : "";
+  context known{cases, answers_in(answers), {}, {}};
   double sum = 0;
   for (const toml_reader& i : in.tables("item")) {
     result.items.push_back(item_of(i, known));
     sum += result.items.back().points;
   }
+  result.version = hash_of(text + answers);
+  std::set<std::string> written;  // entries that the student writes are those that some item wants right
+  for (const item& i : result.items)
+    if (i.kind == item_kind::correctness)
+      for (const lab::test_case* c : i.cases) written.insert(c->entry);
+  for (item& i : result.items)
+    for (prediction& p : i.predict) p.own = written.contains(p.about->entry);
   if (std::abs(sum - 100.0) > 1e-9)
     lab.fail(fmt::format("the points of all items sum to {}; they must sum to 100", sum));
   return result;

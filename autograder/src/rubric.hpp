@@ -8,13 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "contract.hpp"
 #include "credit.hpp"
 #include "lab/case.hpp"
 
 namespace grading {
 
-/// A counter, or the quotient of two: "A" or "A / B". A host case has no counters; "output[3]" is element 3 of its
-/// first output, if that is f64 and short.
+/// A counter of lab::device_metrics, or the quotient of two: "A" or "A / B". A host case has no counters; "output[3]"
+/// is element 3 of its first output, if that is f64 and short.
 struct metric {
   std::string numerator;
   std::string denominator;  ///< "" for none
@@ -36,7 +37,10 @@ struct prediction {
   grading::metric metric;
   double tolerance = 0.01;  ///< absolute
   double factor = 0;        ///< where not 0, in place of the tolerance: at most so many times too large or too small
-  bool allows(double predicted, double seen) const;
+  bool measured = false;    ///< of the machine at hand: what the case says each time is right
+  std::optional<double> right;  ///< else: what a right solution does, from answers.toml
+  bool own = false;             ///< about a function that the student writes, which has to pass first
+  bool allows(double predicted, double truth) const;
 };
 
 enum class item_kind { correctness, counters, predictions, throughput };
@@ -48,9 +52,11 @@ struct item {
   double points = 0;
   std::vector<const lab::test_case*> cases;  ///< correctness: all of them; counters, throughput: the one
   std::vector<condition> require;            ///< counters
-  std::vector<prediction> predict;           ///< predictions
+  std::vector<std::string> by_design;  ///< counters: words of advice that is not given, since the task is that waste
+  std::vector<prediction> predict;     ///< predictions
   std::string ceiling;      ///< throughput: "copy", "cublas" or "cublas_aligned" (device), or one of host_ceilings()
   std::vector<rung> rungs;  ///< throughput
+  double most = 1.3;        ///< throughput: a ratio above it is an error of the measurement
   bool timed_on_gpu() const { return kind == item_kind::throughput && cases.front()->where == lab::part::device; }
 };
 
@@ -59,6 +65,7 @@ struct rubric {
   std::vector<std::string> handin;
   std::vector<item> items;
   std::string version;  ///< changes when the text changes
+  contract names;       ///< of the parameters, for messages
 
   bool has(const std::string& item_id) const;
 
@@ -66,8 +73,12 @@ struct rubric {
   std::set<std::string> metrics_of(const lab::test_case& about) const;
 };
 
-/// Reads a rubric. `name` is what messages call it; hand-in files must exist in `lab_dir`. The cases must outlive the
-/// rubric. Throws input_error with file, line and what to do.
+/// The answers to a rubric's predictions as text of answers.toml. A number is written as the bits of a double, so that
+/// nobody reads it by accident.
+std::string answers_text(const std::map<std::string, double>& answers);
+
+/// Reads a rubric, and the answers in `lab_dir`. `name` is what messages call it; hand-in files must exist there. The
+/// cases must outlive the rubric. Throws input_error with file, line and what to do.
 rubric parse_rubric(const std::string& text, const std::string& name, const std::vector<lab::test_case>& cases,
                     const std::filesystem::path& lab_dir);
 

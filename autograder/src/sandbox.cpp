@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -144,7 +145,7 @@ int out_of_the_way(int fd) {
 /// A user that nothing else runs as, so that the limit on processes counts this box alone. Only root can give one.
 uid_t own_user() {
   constexpr unsigned first_user = 1'000'000, of_one_grader = 64;
-  static unsigned serial = 0;
+  static std::atomic<unsigned> serial = 0;
   return first_user + static_cast<unsigned>(getpid()) * of_one_grader + serial++ % of_one_grader;
 }
 
@@ -176,8 +177,10 @@ std::vector<std::string> words_of(const box& what, wall behind, int filter_fd) {
          "--unshare-cgroup-try", "--disable-userns", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
          "--clearenv", "--uid", "65534", "--gid", "65534", "--hostname", "box"});
     if (what.tools) {
-      add({"--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin", "--symlink", "usr/sbin", "/sbin"});
-      for (const char* place : {"/etc/alternatives", "/etc/ld.so.cache"}) add({"--ro-bind-try", place, place});
+      for (const char* place : {"/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec",
+                                "/etc/alternatives", "/etc/ld.so.cache"})
+        add({"--ro-bind-try", place, place});
+      add({"--symlink", "usr/bin", "/bin", "--symlink", "usr/sbin", "/sbin"});
     } else {
       for (const char* place : {"/usr/lib", "/usr/lib64", "/etc/ld.so.cache"}) add({"--ro-bind-try", place, place});
     }
@@ -215,19 +218,11 @@ std::string try_box() {
 
 std::vector<int> children_of(int process) {
   std::vector<int> result;
-  std::error_code gone;
-  for (const auto& task : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), gone)) {
-    std::ifstream in(task.path() / "children");
+  for (const int task : tasks_of(process)) {
+    std::ifstream in(fmt::format("/proc/{}/task/{}/children", process, task));
     for (int pid; in >> pid;) result.push_back(pid);
   }
   return result;
-}
-
-double waited_by_task(const std::filesystem::path& task) {
-  std::ifstream in(task / "schedstat");
-  double ran = 0, waited = 0;
-  in >> ran >> waited;
-  return 1e-9 * waited;
 }
 
 }  // namespace
@@ -303,22 +298,39 @@ std::size_t memory_of_tree(int process) {
   return bytes;
 }
 
-double waited_by(int process) {
-  double longest = 0;
+std::vector<int> tasks_of(int process) {
+  std::vector<int> tasks;
   std::error_code gone;
   for (const auto& task : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), gone))
-    longest = std::max(longest, waited_by_task(task.path()));
+    tasks.push_back(std::stoi(task.path().filename().string()));
+  return tasks;
+}
+
+double ran_by(int process) {
+  clockid_t of_process{};
+  timespec ran{};
+  if (clock_getcpuclockid(process, &of_process) != 0 || clock_gettime(of_process, &ran) != 0) return 0;
+  return static_cast<double>(ran.tv_sec) + 1e-9 * static_cast<double>(ran.tv_nsec);
+}
+
+double waited_by_task(int task) {
+  std::ifstream in(fmt::format("/proc/{}/schedstat", task));
+  double ran = 0, waited = 0;
+  in >> ran >> waited;
+  return 1e-9 * waited;
+}
+
+double waited_by(int process) {
+  double longest = 0;
+  for (const int task : tasks_of(process)) longest = std::max(longest, waited_by_task(task));
   return longest;
 }
 
-double waited_by_this_thread() { return waited_by_task("/proc/thread-self"); }
-
-bool freeze(int process) {
-  if (kill(process, SIGSTOP) != 0) return false;
-  const auto all_stopped = [&] {
-    std::error_code gone;
-    for (const auto& task : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), gone)) {
-      std::ifstream in(task.path() / "stat");
+std::size_t freeze(int process) {
+  if (kill(process, SIGSTOP) != 0) return 0;
+  const auto all_stopped = [&](const std::vector<int>& tasks) {
+    for (const int task : tasks) {
+      std::ifstream in(fmt::format("/proc/{}/task/{}/stat", process, task));
       std::string stat;
       std::getline(in, stat);
       const std::size_t name_end = stat.rfind(") ");
@@ -329,11 +341,13 @@ bool freeze(int process) {
   };
   // A thread in the middle of a system call that nobody can interrupt stops after it; not even that takes for ever.
   const auto deadline = clock::now() + std::chrono::seconds(10);
-  while (!all_stopped()) {
-    if (clock::now() > deadline) return false;
-    sched_yield();
-  }
-  return true;
+  std::vector<int> tasks;
+  do {
+    if (clock::now() > deadline) return 0;
+    sched_yield();  // at once: it may share our core
+    tasks = tasks_of(process);
+  } while (!all_stopped(tasks));
+  return tasks.size();
 }
 
 void thaw(int process) { kill(process, SIGCONT); }

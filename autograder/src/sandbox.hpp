@@ -1,6 +1,6 @@
 // A box for programs that nobody trusts: bubblewrap's namespaces, a system call filter, resource limits, and a user of
-// its own. Nothing of the machine is in it but /usr and what is mounted by name; no network; no descriptors but those
-// that are handed in.
+// its own. Nothing of the machine is in it but libraries, programs where it is to compile, and what is mounted by name;
+// no network; no descriptors but those that are handed in.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@ struct box {
   std::vector<mount> mounts;
   std::vector<std::filesystem::path> devices;  ///< nodes that stay usable
   std::filesystem::path driver;  ///< folder of libraries that are looked for first; in a box it is /driver
-  bool tools = false;      ///< /usr/bin too, and child processes: to compile; otherwise libraries and threads only
+  bool tools = false;      ///< programs and child processes, too: to compile; otherwise libraries and threads only
   int cpu_seconds = 60;    ///< of one process
   int processes = 256;     ///< and threads
   std::size_t memory = 0;  ///< bytes of address space of one process; 0: not limited here
@@ -58,13 +58,20 @@ int program_in(int box_process);
 /// Bytes of memory that the process and everything below it have in use.
 std::size_t memory_of_tree(int process);
 
-/// Seconds that a thread of the process was ready to run and did not, by the kernel's account; of all, the longest.
-double waited_by(int process);
-/// The same of the thread that asks.
-double waited_by_this_thread();
+/// Its threads, as the kernel sees them.
+std::vector<int> tasks_of(int process);
 
-/// Stops every thread of the process, and waits until all have stopped. False where it is gone.
-bool freeze(int process);
+/// Seconds that all threads of the process ran, those that have ended too; exact while they are stopped.
+double ran_by(int process);
+
+/// Seconds that a thread was ready to run and did not, by the kernel's account. A process's own number is that of its
+/// first thread.
+double waited_by_task(int task);
+/// The longest of all threads.
+double waited_by(int process);
+
+/// Stops every thread of the process, and waits until all have stopped. How many they are; 0 where it is gone.
+std::size_t freeze(int process);
 void thaw(int process);
 
 struct ran {

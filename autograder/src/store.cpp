@@ -147,8 +147,8 @@ std::vector<result> grade_book::history(const std::string& lab) const {
 std::vector<result> grade_book::that_count() const {
   return select(
       "SELECT json FROM (SELECT json, lab, submission, row_number() OVER (PARTITION BY lab, submission ORDER BY "
-      "round = 'deadline' DESC, score DESC, id) AS rank FROM results WHERE outcome <> 'infra_error') WHERE rank = 1 "
-      "ORDER BY lab, submission",
+      "outcome = 'infra_error', round = 'deadline' DESC, out_of DESC, score DESC, id) AS rank FROM results) "
+      "WHERE rank = 1 ORDER BY lab, submission",
       {});
 }
 

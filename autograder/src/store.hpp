@@ -33,8 +33,9 @@ class grade_book {
   /// Everything there ever was, oldest first.
   std::vector<result> history(const std::string& lab = "") const;
 
-  /// The result that counts for each lab and submission: that of the deadline round where there is one, otherwise the
-  /// one with most points, the older of two equal ones: handing in again never lowers a grade.
+  /// The result that counts for each lab and submission: that of the deadline round where there is one, otherwise, of
+  /// those for which most could be assessed, the one with most points, the older of two equal ones: handing in again
+  /// never lowers a grade. Everybody is there: where the machine failed each time, with that infra_error.
   std::vector<result> that_count() const;
 
  private:

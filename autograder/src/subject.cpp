@@ -43,7 +43,7 @@ void for_each_guard(const prepared_case& ready, std::span<std::byte> memory,
   std::size_t from = 0;
   std::string before = "the first buffer";
   const auto pass = [&](std::size_t start, std::size_t bytes, const std::string& name) {
-    visit(memory.subspan(from, start - from), from == 0 ? "before " + name : "behind " + before);
+    visit(memory.subspan(from, start - from), from == 0 ? "before " + name : "after " + before);
     from = start + bytes;
     before = name;
   };
@@ -51,13 +51,7 @@ void for_each_guard(const prepared_case& ready, std::span<std::byte> memory,
     pass(ready.where.inputs[i], ready.request.input_specs[i].bytes(), fmt::format("input {}", i));
   for (std::size_t i = 0; i < ready.where.outputs.size(); ++i)
     pass(ready.where.outputs[i], ready.request.output_specs[i].bytes(), fmt::format("output {}", i));
-  visit(memory.subspan(from, ready.where.bytes - from), "behind " + before);
-}
-
-/// A seed of its own for each case, so that no case can answer another.
-std::uint64_t seed_of(std::uint64_t seed, const std::string& case_id) {
-  for (const char c : case_id) seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001B3u;  // FNV-1a
-  return seed;
+  visit(memory.subspan(from, ready.where.bytes - from), "after " + before);
 }
 
 /// A few numbers that a host case computes can be asked for like counters: "output[0]", "output[1]", ...
@@ -89,10 +83,12 @@ std::string shortened(std::string text) {
 subject::subject(std::string backend, std::unique_ptr<executor> runs, std::uint64_t seed)
     : backend_(std::move(backend)), runs_(std::move(runs)), seed_(seed) {}
 
-prepared_case subject::prepare(const lab::test_case& what, std::uint64_t variation) {
+prepared_case subject::prepare(const lab::test_case& what) {
   prepared_case ready;
   ready.what = &what;
-  ready.before = what.inputs(seed_of(seed_ + variation, what.id));
+  const std::uint64_t seed = lab::derived_seed(seed_, what.id, prepared_[what.id]++);
+  ready.before = what.inputs(seed);
+  if (what.oracle) ready.oracle = what.oracle(seed);
   lab::request& request = ready.request;
   request.entry = what.entry;
   request.parameters = what.parameters;
@@ -103,8 +99,17 @@ prepared_case subject::prepare(const lab::test_case& what, std::uint64_t variati
   return ready;
 }
 
-void subject::load(prepared_case& ready) {
-  const std::span<std::byte> memory = runs_->memory(ready.where.bytes);
+std::string subject::named(std::string message, const prepared_case& ready) const {
+  const auto found = names_.find(ready.request.entry);
+  return found == names_.end() ? message
+                               : with_names(std::move(message), found->second, ready.request.input_specs.size(),
+                                            ready.request.output_specs.size());
+}
+
+void subject::load(prepared_case& ready) { load(ready, *runs_); }
+
+void subject::load(prepared_case& ready, executor& into) {
+  const std::span<std::byte> memory = into.memory(ready.where.bytes);
   place(ready.request, ready.where, memory);
   for (std::size_t i = 0; i < ready.before.size(); ++i) copy(ready.before[i].bytes(), ready.request.inputs[i]);
   for (const std::span<std::byte> output : ready.request.outputs) poison(output);
@@ -115,9 +120,17 @@ void subject::load(prepared_case& ready) {
 trial subject::call(prepared_case& ready, const std::function<void()>& settle) {
   const lab::test_case& what = *ready.what;
   if (const auto fallen = fallen_.find(what.entry); fallen != fallen_.end()) return fallen->second;
-  answer got = runs_->run(ready.request, settle);
+  if (what.entry.empty()) return {};
+  std::function<void(std::span<std::byte>)> reply;
+  if (ready.oracle) reply = [&](std::span<std::byte> question) { ready.oracle->answer(question); };
+  answer got = runs_->run(ready.request, settle, reply);
   if (got.end != answer::ending::answered) {
     const verdict v = got.end == answer::ending::crashed ? verdict::crash : verdict::timeout;
+    if (v == verdict::crash && on_crash)
+      got.what += on_crash([&](executor& other) {
+        load(ready, other);
+        other.run(ready.request);
+      });
     fallen_[what.entry] = {v, fmt::format("not called again after {}: {}", what.id, got.what), {}};
     return {v, fmt::format("{}: {}", what.id, got.what), {}};
   }
@@ -129,7 +142,8 @@ trial subject::call(prepared_case& ready, const std::function<void()>& settle) {
   if (!response.error.empty() || !response.reports.empty()) {
     result.verdict = verdict::wrong;
     result.message =
-        fmt::format("{}: {}", what.id, shortened(response.reports.empty() ? response.error : joined(response.reports)));
+        fmt::format("{}: {}", what.id,
+                    named(shortened(response.reports.empty() ? response.error : joined(response.reports)), ready));
   }
   return result;
 }
@@ -138,7 +152,7 @@ void subject::check(prepared_case& ready, trial& t) {
   if (!t.ok()) return;
   const auto wrong = [&](const std::string& why) {
     t.verdict = verdict::wrong;
-    t.message = fmt::format("{}: {}", ready.what->id, why);
+    t.message = fmt::format("{}: {}", ready.what->id, named(why, ready));
   };
   for_each_guard(ready, runs_->memory(ready.where.bytes), [&](std::span<std::byte> zone, const std::string& place) {
     const auto touched = std::find_if(zone.begin(), zone.end(), [](std::byte b) { return b != canary; });
@@ -154,15 +168,17 @@ void subject::check(prepared_case& ready, trial& t) {
     outputs.emplace_back(ready.request.output_specs[i]);
     copy(ready.request.outputs[i], outputs[i].bytes());
   }
+  const std::size_t results = outputs.size() - (ready.oracle && !outputs.empty() ? 1 : 0);  // the last is for questions
+  if (ready.oracle) outputs.push_back(ready.oracle->account());
   if (ready.what->where == lab::part::host && !outputs.empty()) add_figures(outputs.front(), t.response.metrics);
   const std::string why = ready.what->check(ready.before, outputs);
   if (why.empty()) return;
   // Of several outputs one may be memory to work in: what is untouched is only added.
   std::string untouched;
-  for (std::size_t i = 0; i < outputs.size(); ++i)
+  for (std::size_t i = 0; i < results; ++i)
     if (std::all_of(outputs[i].bytes().begin(), outputs[i].bytes().end(), is_poison))
       untouched += fmt::format("{}wrote nothing to its output {}", untouched.empty() ? "" : ", ", i);
-  wrong(untouched.empty() ? why : outputs.size() == 1 ? untouched : why + "; " + untouched);
+  wrong(untouched.empty() ? why : results == 1 ? untouched : why + "; " + untouched);
 }
 
 trial subject::attempt(const lab::test_case& what, lab::action action, const std::set<std::string>& metrics, int pairs,
@@ -176,6 +192,8 @@ trial subject::attempt(const lab::test_case& what, lab::action action, const std
   if (action == lab::action::time) ready.request.copy_bytes = what.work.bytes / 2;  // read once and written once
   trial result = call(ready);
   check(ready, result);
+  for (const auto* specs : {&ready.request.input_specs, &ready.request.output_specs})
+    for (const lab::buffer_spec& spec : *specs) result.bytes += spec.bytes();
   return result;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "channel.hpp"
+#include "contract.hpp"
 #include "executor.hpp"
 #include "lab/case.hpp"
 #include "verdict.hpp"
@@ -21,6 +22,7 @@ struct trial {
   std::string message;                       ///< "" for pass
   lab::response response;
   double seconds = 0, waited = 0;  ///< of the call, see answer
+  std::size_t bytes = 0;           ///< of the case's buffers; 0 where it was not called
   bool ok() const { return verdict == verdict::pass; }
 };
 
@@ -28,6 +30,7 @@ struct trial {
 struct prepared_case {
   const lab::test_case* what = nullptr;
   std::vector<lab::buffer> before;  ///< the inputs as the judge made them
+  std::unique_ptr<lab::oracle> oracle;
   layout where;
   lab::request request;
 };
@@ -40,6 +43,11 @@ class subject {
   const std::string& backend() const { return backend_; }
   std::string output() { return runs_->output(); }
   executor& runs() { return *runs_; }
+
+  /// What messages call the buffers; their numbers where this does not say.
+  void use_names(const contract& names) { names_ = names; }
+  /// Asked after a crash for what else can be found out, by making the same call again in an executor of its own.
+  std::function<std::string(const std::function<void(executor&)>& call_again)> on_crash;
 
   /// Calls the case once and checks everything.
   trial run(const lab::test_case& what);
@@ -55,8 +63,8 @@ class subject {
   trial time(const lab::test_case& what, int pairs, const std::string& ceiling);
 
   // The steps of run(), for whoever calls a case many times. Several may be prepared; the memory is that of the last
-  // one loaded. `variation` asks for other numbers for the same case.
-  prepared_case prepare(const lab::test_case& what, std::uint64_t variation = 0);
+  // one loaded. Each time a case is prepared it has other numbers.
+  prepared_case prepare(const lab::test_case& what);
   void load(prepared_case& ready);  ///< inputs in place, outputs poisoned, guard zones as they must stay
   /// Only crash, timeout and error are looked at. `settle` as in executor::run.
   trial call(prepared_case& ready, const std::function<void()>& settle = {});
@@ -66,10 +74,15 @@ class subject {
   trial attempt(const lab::test_case& what, lab::action action, const std::set<std::string>& metrics, int pairs = 0,
                 const std::string& ceiling = "copy");
 
+  void load(prepared_case& ready, executor& into);
+  std::string named(std::string message, const prepared_case& ready) const;
+
+  contract names_;
   std::string backend_;
   std::unique_ptr<executor> runs_;
   std::uint64_t seed_;
-  std::map<std::string, trial> fallen_;  ///< entries that crashed or hung: not called again
+  std::map<std::string, std::uint64_t> prepared_;  ///< how often, by case
+  std::map<std::string, trial> fallen_;            ///< entries that crashed or hung: not called again
   std::map<std::string, trial> profiles_;
 };
 

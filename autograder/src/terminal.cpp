@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <sstream>
 
 namespace grading {
@@ -75,8 +76,9 @@ std::string coloured(const std::string& text, const char* code, const terminal_s
 const char* colour_of(verdict v) {
   switch (v) {
     case verdict::pass: return "32";
-    case verdict::not_assessed:
-    case verdict::inconclusive: return "36";
+    case verdict::not_assessed: return "36";
+    case verdict::inconclusive:
+    case verdict::pending:
     case verdict::too_slow:
     case verdict::wasteful:
     case verdict::not_answered: return "33";
@@ -87,22 +89,42 @@ const char* colour_of(verdict v) {
 std::string heading(const std::string& text, const terminal_style& style) { return coloured(text, "1", style) + "\n"; }
 
 std::string points_column(const item_result& item) {
-  const std::string got = is_assessed(item.verdict) ? points_text(item.points) : "-";
+  const std::string got = !is_assessed(item.verdict) ? "-" : points_text(item.points) + (item.most_points ? "+" : "");
   return right(got, 5) + " / " + right(points_text(item.max_points), 2);
+}
+
+const item_result* item_of(const result* r, const std::string& id) {
+  if (!r) return nullptr;
+  const auto found = std::find_if(r->items.begin(), r->items.end(), [&](const item_result& i) { return i.id == id; });
+  return found == r->items.end() ? nullptr : &*found;
+}
+
+/// ", was 3" where another number of cases passed then.
+std::string was(const item_result* then, const item_result& now) {
+  const bool counted = then && now.kind == "correctness" && then->figure && now.figure && *then->figure != *now.figure;
+  return counted ? fmt::format(", was {:g}", *then->figure) : std::string{};
 }
 
 /// What was predicted wrongly, one on a line.
 std::string wrong_predictions(const item_result& item, const terminal_style& style) {
   std::string out;
   for (const prediction_result& p : item.predictions)
-    if (p.predicted && !p.ok) out += wrapped(p.text(), 6, style.width);
+    if (p.state == prediction_state::wrong) out += wrapped(p.text(), 6, style.width);
   return out;
+}
+
+/// Waste that costs no points, a remark on a line of its own.
+std::string advice_of(const item_result& item, const terminal_style& style) {
+  std::string out;
+  for (const std::string& text : item.advice) out += wrapped(text, 4, style.width);
+  return out.empty() ? out : fmt::format("\n{}  {}, costs no points\n", coloured("ADVICE", "36", style), item.id) + out;
 }
 
 /// What went wrong with each item, once where several have nothing of their own to say.
 std::string complaints(const result& r, const terminal_style& style) {
   std::string out;
   std::map<std::pair<verdict, std::string>, std::vector<std::string>> alike;  // their ids
+  std::set<std::string> hinted;  // one hint for what went wrong several times
   const auto is_own = [&](const item_result& item) { return !wrong_predictions(item, style).empty(); };
   for (const item_result& item : r.items)
     if (!is_own(item)) alike[{item.verdict, item.message}].push_back(item.id);
@@ -113,9 +135,11 @@ std::string complaints(const result& r, const terminal_style& style) {
     others.erase(others.begin());
     out += fmt::format("\n{}  {}\n", coloured(name_of(item.verdict), colour_of(item.verdict), style), item.id);
     out += wrapped(item.message, 4, style.width) + wrong_predictions(item, style);
-    if (!item.hint.empty()) out += wrapped("hint: " + item.hint.front(), 4, style.width);
+    if (!item.hint.empty() && is_assessed(item.verdict) && hinted.insert(item.hint.front()).second)
+      out += wrapped("hint: " + item.hint.front(), 4, style.width);
     if (!others.empty()) out += wrapped(fmt::format("the same: {}", fmt::join(others, ", ")), 4, style.width);
   }
+  for (const item_result& item : r.items) out += advice_of(item, style);
   return out;
 }
 
@@ -140,8 +164,8 @@ std::string figure_column(const item_result& item) {
                ? "none (bar " + figure_text(*item.threshold) + ")"
                : "";
   if (!item.threshold) return figure_text(*item.figure);
-  if (item.kind == "correctness" || item.kind == "predictions")
-    return fmt::format("{:g} of {:g} {}", *item.figure, *item.threshold, item.what);
+  if (item.kind == "correctness") return fmt::format("{:g} of {:g} {}", *item.figure, *item.threshold, item.what);
+  if (item.kind == "predictions") return fmt::format("{} {:g} of {:g}", item.what, *item.figure, *item.threshold);
   // Where points are lost, the message has the ceiling; the column is narrow.
   if (const std::string ceiling = item.ceiling_text(); item.verdict == verdict::pass && !ceiling.empty())
     return fmt::format("{} of {}", figure_text(*item.figure), ceiling);
@@ -162,23 +186,24 @@ std::string verdict_summary(const result& r) {
 
 std::string total_line(const result& r) {
   std::map<std::string, double> missing;  // reason -> points
-  for (const item_result& item : r.items)
-    if (!is_assessed(item.verdict))
-      missing[item.verdict == verdict::inconclusive ? "inconclusive: the machine was too noisy, run again"
-                                                    : "not assessed here: " + item.message] += item.max_points;
-  std::string text = fmt::format("{} of {} points", points_text(r.score()), points_text(r.out_of()));
+  for (const item_result& item : r.items) {
+    if (!is_assessed(item.verdict)) missing["not assessed here: " + item.message] += item.max_points;
+    if (item.verdict == verdict::inconclusive) missing["inconclusive; run again"] += item.max_points;
+  }
+  std::string text = score_text(r);
   for (const auto& [reason, points] : missing) text += fmt::format(" ({} {})", points_text(points), reason);
   return text;
 }
 
-std::string laid_out(const result& r, const terminal_style& style) {
+std::string laid_out(const result& r, const terminal_style& style, const result* before) {
   const int verdict_width = 12, figure_width = 21, points_width = 10;
   const int title_width = style.width - verdict_width - figure_width - points_width - 5;
   std::string out = heading(fmt::format("Lab {} - {} - {}", r.lab.substr(0, 2), r.lab_title, r.submission), style);
   for (const item_result& item : r.items)
     out += fmt::format("  {} {} {} {}\n", fitted(item.title, title_width),
                        coloured(fitted(name_of(item.verdict), verdict_width), colour_of(item.verdict), style),
-                       fitted(figure_column(item), figure_width), points_column(item));
+                       fitted(figure_column(item) + was(item_of(before, item.id), item), figure_width),
+                       points_column(item));
   out += complaints(r, style);
   if (!r.printed.empty()) out += "\nprinted by the submission:\n" + wrapped(r.printed.substr(0, 2000), 4, style.width);
   return out + "\n" + coloured(wrapped(total_line(r), 0, style.width), "1", style);
@@ -188,15 +213,16 @@ std::string changed_items(const result& before, const result& after, const termi
   const int id_width = std::min(style.width / 3, 28);
   std::string out;
   for (const item_result& now : after.items) {
-    const auto then =
-        std::find_if(before.items.begin(), before.items.end(), [&](const item_result& i) { return i.id == now.id; });
-    if (then == before.items.end()) continue;
+    const item_result* then = item_of(&before, now.id);
+    if (!then) continue;
     const double gained = now.points - then->points;
-    if (then->verdict == now.verdict && std::abs(gained) < 0.005) continue;
+    const std::string cases = was(then, now);
+    if (then->verdict == now.verdict && std::abs(gained) < 0.005 && cases.empty()) continue;
     std::string row =
         fmt::format("  {} {} {}", coloured(fitted(name_of(now.verdict), 12), colour_of(now.verdict), style),
                     fitted(now.id, id_width), fitted(fmt::format("{:+.4g} points", gained), 13));
     if (then->verdict != now.verdict) row += " was " + name_of(then->verdict);
+    if (!cases.empty() && now.verdict != verdict::pass) row += "  " + figure_column(now) + cases;
     row.erase(row.find_last_not_of(' ') + 1);
     out += row + "\n";
   }
@@ -207,10 +233,10 @@ std::string one_item(const item_result& item, const terminal_style& style) {
   const std::string figure = figure_column(item);
   std::string out =
       fmt::format("{}  {}, {} of {} points\n{}", coloured(name_of(item.verdict), colour_of(item.verdict), style),
-                  item.id, points_text(item.points), points_text(item.max_points),
+                  item.id, item.earned_text(), points_text(item.max_points),
                   wrapped(item.title + (figure.empty() ? "" : ": " + figure), 4, style.width));
   if (!item.message.empty()) out += wrapped(item.message, 4, style.width);
-  return out + wrong_predictions(item, style);
+  return out + wrong_predictions(item, style) + advice_of(item, style);
 }
 
 std::string summary_table(const std::vector<summary_row>& rows, const terminal_style& style) {
@@ -229,9 +255,10 @@ std::string summary_table(const std::vector<summary_row>& rows, const terminal_s
   for (const summary_row& row : rows) {
     const result& r = row.graded;
     const bool as_expected = row.surprises.empty();
-    std::string text = line(r.lab.substr(0, 2) + " " + r.submission, verdict_summary(r),
-                            points_text(r.score()) + " of " + points_text(r.out_of()), as_expected ? "yes" : "NO",
-                            fmt::format("{:.1f}", r.seconds));
+    std::string text =
+        line(r.lab.substr(0, 2) + " " + r.submission, verdict_summary(r),
+             points_text(r.score()) + (r.most_score() > r.score() ? "+" : "") + " of " + points_text(r.out_of()),
+             as_expected ? "yes" : "NO", fmt::format("{:.1f}", r.seconds));
     if (!as_expected) {
       text.pop_back();
       text = coloured(text, "31", style) + "\n";

@@ -16,10 +16,10 @@ struct terminal_style {
 /// Of standard output: its width, and colours only on a terminal and where NO_COLOR is not set.
 terminal_style style_of_stdout();
 
-/// Items, then what went wrong with each, then the sum.
-std::string laid_out(const result& r, const terminal_style& style);
+/// Items, then what went wrong with each, then the sum. With the grading before: how many cases an item kept then.
+std::string laid_out(const result& r, const terminal_style& style, const result* before = nullptr);
 
-/// Rows of the items whose verdict or points are other than before, with what they were.
+/// Rows of the items whose verdict, points or number of cases are other than before, with what they were.
 std::string changed_items(const result& before, const result& after, const terminal_style& style);
 
 /// One item with its message and what was predicted wrongly, for who works on it.

@@ -119,7 +119,6 @@ class ceiling_call {
 std::optional<paired_result> by_the_judge(const item& what, subject& s, executor* staff, int pairs, trial& failure,
                                           lab::work& ceiling_work) {
   const lab::test_case& c = *what.cases.front();
-  std::uint64_t variation = 0;
   std::optional<prepared_case> ready;
   ceiling_call measured(what.ceiling, staff);
   double handshake = 0;
@@ -128,7 +127,7 @@ std::optional<paired_result> by_the_judge(const item& what, subject& s, executor
     return taken;
   };
   const auto call = [&]() -> std::optional<sample> {
-    ready = s.prepare(c, variation++);
+    ready = s.prepare(c);
     // The caches hold what was just written; reading everything once writes it back.
     failure = s.call(*ready, [&] { read_inputs(ready->request); });
     s.check(*ready, failure);
@@ -208,16 +207,31 @@ void assess_throughput(const item& what, bench& on, item_result& out) {
   out.figure = measured->ratio;
   out.ci95 = measured->ci95;
   out.noise = measured->noise;
-  if (measured->noisy) {
+  const auto points_of = [&](double share) { return std::round(100 * what.points * share) / 100; };
+  out.points = points_of(measured->share.low);
+  if (measured->ratio > what.most) {
     out.verdict = verdict::inconclusive;
+    out.points = 0;
+    out.most_points = what.points;
     out.message = fmt::format(
-        "the machine is too noisy to say: the ceiling measured against itself spreads by {:.0f} %, "
-        "at most {:.0f} % is allowed; run again when nothing else runs",
-        100 * measured->noise, 100 * most_noise);
+        "{} {}: nothing can be that fast here (the ceiling is {}), so the measurement says nothing. Is the work done, "
+        "all of it, each time?",
+        figure_text(measured->ratio), out.what, out.ceiling_text());
     return;
   }
-  out.points = std::round(100 * what.points * credit(measured->ratio, what.rungs)) / 100;
-  const std::optional<rung> next = next_step(measured->ratio, what.rungs);
+  if (!measured->decided()) {
+    out.verdict = verdict::inconclusive;
+    out.most_points = points_of(measured->share.high);
+    out.message = fmt::format(
+        "between {} and {} of {} points: {} {}, 95 % interval {:.3f} to {:.3f}; the ceiling measured against itself "
+        "spreads by {:.0f} %{}. Run again when nothing else runs",
+        points_text(out.points), points_text(*out.most_points), points_text(what.points), figure_text(measured->ratio),
+        out.what, measured->ci95.low, measured->ci95.high, 100 * measured->noise,
+        measured->noise > hopeless_noise ? ", too much for any interval to mean anything" : "");
+    return;
+  }
+  const std::optional<rung> next =
+      next_step(measured->noise > most_noise ? measured->ci95.low : measured->ratio, what.rungs);
   out.verdict = next ? verdict::too_slow : verdict::pass;
   if (!next) return;
   out.message = fmt::format(

@@ -9,8 +9,8 @@
 namespace grading {
 namespace {
 
-constexpr const char* names[] = {"PASS",  "TOO SLOW", "WRONG",        "WASTEFUL",     "BUILD ERROR",
-                                 "CRASH", "TIMEOUT",  "INCONCLUSIVE", "NOT ASSESSED", "NOT ANSWERED"};
+constexpr const char* names[] = {"PASS",    "TOO SLOW",     "WRONG",        "WASTEFUL",     "BUILD ERROR", "CRASH",
+                                 "TIMEOUT", "INCONCLUSIVE", "NOT ASSESSED", "NOT ANSWERED", "PENDING"};
 
 }  // namespace
 
@@ -25,7 +25,7 @@ verdict verdict_named(const std::string& name) {
   throw std::invalid_argument(fmt::format("no verdict '{}'; there are {}", name, all));
 }
 
-bool is_assessed(verdict v) { return v != verdict::inconclusive && v != verdict::not_assessed; }
+bool is_assessed(verdict v) { return v != verdict::not_assessed; }
 
 std::string points_text(double points) {
   std::string text = fmt::format("{:.2f}", points);

@@ -13,9 +13,10 @@ enum class verdict {
   build_error,
   crash,
   timeout,
-  inconclusive,  ///< the machine was too noisy to say
+  inconclusive,  ///< the machine was too noisy to say which points; the result has the least and the most
   not_assessed,  ///< this machine cannot say
-  not_answered,  ///< a prediction that was not made
+  not_answered,  ///< not all predictions are made
+  pending,       ///< what is right so far is, and the rest waits for a function that does not pass yet
 };
 
 std::string name_of(verdict v);                  ///< "TOO SLOW"

@@ -14,6 +14,7 @@
 #include "command.hpp"
 #include "hints.hpp"
 #include "progress.hpp"
+#include "report.hpp"
 #include "terminal.hpp"
 #include "toml_file.hpp"
 
@@ -75,7 +76,7 @@ class watcher {
     if (s_.first) {
       last_ = s_.first;
       last_texts_ = graded_texts_;
-      fmt::print("{}\n", total_line(*last_));
+      fmt::print("{}\n{}", total_line(*last_), wrapped(after_the_lock(*last_, lab_.path), 0, style_.width));
       show_next();
     } else {
       grade_now("");
@@ -124,6 +125,8 @@ class watcher {
   void grade_now(const std::string& changed) {
     const auto start = std::chrono::steady_clock::now();
     grade_options options = s_.options;
+    options.second_seed = true;
+    options.locked = lock_predictions(s_.progress_file, lab_.name, rules_, student_of(lab_).file("predictions.toml"));
     submission then;
     if (last_ && last_->outcome == "graded") {
       then = remembered();
@@ -155,6 +158,8 @@ class watcher {
     }
     fmt::print("\n{}{}", heading_of(changed, start), last_ ? changed_items(*last_, r, style_) : std::string{});
     fmt::print("{}\n", total_line(r));
+    if (!last_ || after_the_lock(*last_, lab_.path).empty())
+      fmt::print("{}", wrapped(after_the_lock(r, lab_.path), 0, style_.width));
     focus_ = last_ ? first_changed(*last_, r) : "";
     last_ = std::move(r);
     last_texts_ = now;
@@ -167,7 +172,7 @@ class watcher {
     for (std::size_t k = 0; k < after.items.size() && k < before.items.size(); ++k) {
       const item_result &was = before.items[k], &now = after.items[k];
       const bool changed = was.verdict != now.verdict || was.points != now.points || was.message != now.message;
-      if (changed && lost_points(now)) return now.id;
+      if (changed && is_open(now)) return now.id;
     }
     return {};
   }
@@ -187,6 +192,11 @@ class watcher {
     note(all[lab_.name], r);
     write_progress(s_.progress_file, all);
     s_.store.merge({r});
+    try {
+      write_report(s_.store, s_.source, s_.store.file.parent_path());
+    } catch (const std::exception& error) {  // it costs no result
+      fmt::print("the report's page was not written: {}\n", error.what());
+    }
     return passed(r) && !before;
   }
 
@@ -217,7 +227,7 @@ class watcher {
     const auto at = static_cast<std::size_t>(now - last_->items.data());
     for (std::size_t k = 1; k <= count; ++k) {
       const item_result& i = last_->items[(at + k) % count];
-      if (lost_points(i)) {
+      if (is_open(i)) {
         focus_ = i.id;
         return;
       }

@@ -30,7 +30,8 @@ struct scripted : executor {
     const auto start = reinterpret_cast<std::uintptr_t>(bytes.data()) % page;
     return std::span(bytes).subspan(start ? page - start : 0, size);
   }
-  answer run(const lab::request& what, const std::function<void()>&) override {
+  answer run(const lab::request& what, const std::function<void()>&,
+             const std::function<void(std::span<std::byte>)>&) override {
     const double start = lab::raw_seconds();
     ++calls;
     asked = what.metrics;
@@ -99,9 +100,17 @@ struct Assess : testing::Test {
     i.require = {{"sectors", {"a", "b"}, 4.0, 4.0}, {"conflicts", {"c", ""}, {}, 0.0}};
     return i;
   }
+  prediction asked(const char* key, const lab::test_case& about, grading::metric m, double right) {
+    prediction p;
+    p.key = key;
+    p.about = &about;
+    p.metric = std::move(m);
+    p.right = right;
+    return p;
+  }
   item predictions() {
     item i = base(item_kind::predictions);
-    i.predict = {{"s.one", &device_case, {"a", "b"}, 0.01}, {"s.two", &other_case, {"c", ""}, 0.01}};
+    i.predict = {asked("s.one", device_case, {"a", "b"}, 4), asked("s.two", other_case, {"c", ""}, 3)};
     return i;
   }
   item_result assessed(const item& i) {
@@ -121,7 +130,29 @@ TEST_F(Assess, CorrectnessIsAllOrNothing) {
   r = assessed(i);
   EXPECT_EQ(r.verdict, verdict::wrong);
   EXPECT_EQ(r.points, 0);
-  EXPECT_EQ(r.message, "2 of 2 cases failed; first f/1: wrote nothing to its output 0");
+  EXPECT_EQ(r.message, "2 of 2 cases fail; the smallest: f/1: wrote nothing to its output 0");
+}
+
+TEST_F(Assess, ShowsTheSmallestFailureAndWhatAllHaveInCommon) {
+  rules.names = contract_of("void f(float* out, const float* in, int n, cudaStream_t stream);");
+  std::vector<lab::test_case> all;
+  for (const std::int64_t n : {33, 5, 8, 64, 7}) {
+    all.push_back(doubling("f/" + std::to_string(n), lab::part::device, n));
+    all.back().parameters = {n};
+    all.back().check = [n](auto, auto) { return n % 4 ? std::string("wrong") : std::string(); };
+  }
+  item i = base(item_kind::correctness);
+  i.cases.clear();
+  for (const lab::test_case& c : all) i.cases.push_back(&c);
+  EXPECT_EQ(assessed(i).message,
+            "3 of 5 cases fail; the smallest: f/5 (n = 5): wrong\n"
+            "Only ragged sizes fail: every `n` that is no multiple of 4.");
+  for (lab::test_case& c : all)
+    c.check = [n = c.parameters[0]](auto, auto) { return n > 7 ? std::string("wrong") : std::string(); };
+  EXPECT_EQ(assessed(i).message,
+            "3 of 5 cases fail; the smallest: f/8 (n = 8): wrong\nOnly large sizes fail: every `n` above 7.");
+  all[0].check = [](auto, auto) { return std::string(); };
+  EXPECT_EQ(assessed(i).message, "2 of 5 cases fail; the smallest: f/8 (n = 8): wrong") << "nothing in common";
 }
 
 TEST_F(Assess, CorrectnessCountsOnEveryDevice) {
@@ -129,7 +160,7 @@ TEST_F(Assess, CorrectnessCountsOnEveryDevice) {
   cuda->right = false;
   const item_result r = assessed(base(item_kind::correctness));
   EXPECT_EQ(r.verdict, verdict::wrong);
-  EXPECT_EQ(r.message, "1 of 2 cases failed; first on cuda, f/1: wrote nothing to its output 0");
+  EXPECT_EQ(r.message, "1 of 2 cases fails: on cuda, f/1: wrote nothing to its output 0");
 }
 
 TEST_F(Assess, HostCasesRunOnceOnly) {
@@ -154,9 +185,20 @@ TEST_F(Assess, CountersShareThePoints) {
   r = assessed(counters());
   EXPECT_EQ(r.verdict, verdict::wasteful);
   EXPECT_EQ(r.points, 6);
-  EXPECT_EQ(r.message, "f/1: sectors: 32, must be 4");
+  EXPECT_EQ(r.message, "f/1: 32 sectors, must be 4");
   EXPECT_EQ(r.figure, 32);
   EXPECT_EQ(r.threshold, 4);
+}
+
+TEST_F(Assess, BoundsAreSentences) {
+  item i = base(item_kind::counters);
+  sim->metrics = {{"a", 4194304}, {"b", 3}, {"c", 12.5}};
+  i.require = {{"bytes loaded", {"a", ""}, 1048576.0, 1069547.0},
+               {"launches; 1 is enough", {"b", ""}, {}, 1.0},
+               {"bytes used of each sector, %", {"c", ""}, 100.0, {}}};
+  EXPECT_EQ(assessed(i).message,
+            "f/1: 4,194,304 bytes loaded, at most 1,069,547 (3.9 times as many); 3 launches, at most 1 (1 is enough); "
+            "bytes used of each sector: 12.5 %, at least 100 %");
 }
 
 TEST_F(Assess, NothingDividedByNothingIsNoPass) {
@@ -185,35 +227,111 @@ TEST_F(Assess, CountersThatMayNotBeReadOnTheGpuAreLeftToTheSimulatedDevice) {
   EXPECT_EQ(r.message, "no permission to read counters");
 }
 
+TEST_F(Assess, ACounterThatTheGpuLacksIsLeftToTheSimulatedDevice) {
+  sim->metrics = {{"a", 8}, {"b", 2}, {"c", 0}};
+  cuda = add("cuda");
+  cuda->metrics = {{"a", 8}, {"b", 2}};
+  EXPECT_EQ(assessed(counters()).verdict, verdict::pass);
+  on.subjects.clear();
+  sim = add("sim");
+  cuda = add("cuda");
+  sim->metrics = {{"a", 8}, {"b", 2}};
+  cuda->metrics = {{"a", 64}, {"b", 2}};
+  const item_result r = assessed(counters());
+  EXPECT_EQ(r.points, 0);
+  EXPECT_EQ(r.message, "f/1: on sim, conflicts: no such access was made; on cuda, 32 sectors, must be 4");
+}
+
 TEST_F(Assess, ACaseIsProfiledOnce) {
   sim->metrics = {{"a", 8}, {"b", 2}, {"c", 0}};
   rules.items = {counters(), counters(), predictions()};
+  predict("s = { one = 4, two = 3 }\n");
   for (const item& i : rules.items) assess(i, on);
   EXPECT_EQ(sim->calls, 2) << "f/1 and f/2, once each";
 }
 
 TEST_F(Assess, PredictionsShareThePoints) {
-  sim->metrics = {{"a", 8}, {"b", 2}, {"c", 3}};
   predict("[s]\none = 4.005\ntwo = 7\n");
-  item_result r = assessed(predictions());
+  const item_result r = assessed(predictions());
   EXPECT_EQ(r.verdict, verdict::wrong);
   EXPECT_EQ(r.points, 6);
-  EXPECT_TRUE(r.predictions[0].ok);
-  EXPECT_EQ(r.predictions[1].predicted, 7);
-  EXPECT_EQ(r.predictions[1].seen, 3);
+  EXPECT_EQ(r.predictions[0].state, prediction_state::first_try);
+  EXPECT_EQ(r.predictions[1].state, prediction_state::wrong);
+  EXPECT_EQ(r.predictions[1].text(), "s.two: predicted 7, right is 3");
+  EXPECT_EQ(r.message, "first try 1 of 2, 1 wrong");
   predict("s = { one = 4, two = 3 }\n");
   EXPECT_EQ(assessed(predictions()).points, 12);
+  EXPECT_EQ(assessed(predictions()).verdict, verdict::pass);
 }
 
-TEST_F(Assess, PredictionsNotMadeAreNotAnswered) {
+TEST_F(Assess, PredictionsAreComparedWithARightSolutionNotWithTheStudentsOwnCode) {
+  sim->metrics = {{"a", 100}, {"b", 1}, {"c", 100}};  // wasteful
+  predict("s = { one = 4, two = 3 }\n");
+  item_result r = assessed(predictions());
+  EXPECT_EQ(r.points, 12);
+  EXPECT_EQ(r.predictions[1].seen, 100) << "shown, not graded";
+  predict("s = { one = 100, two = 100 }\n");
+  r = assessed(predictions());
+  EXPECT_EQ(r.points, 0) << "what one's own kernel does cannot be made right by changing the kernel";
+  EXPECT_EQ(r.verdict, verdict::wrong);
+}
+
+TEST_F(Assess, ALaterCorrectionEarnsHalf) {
+  on.locked = {"2026-11-22T10:00:00Z", {{"s.one", 4}, {"s.two", 7}}};
+  predict("s = { one = 9, two = 3 }\n");  // the first was right, and stays so
+  const item_result r = assessed(predictions());
+  EXPECT_EQ(r.points, 9);
+  EXPECT_EQ(r.verdict, verdict::pass) << "nothing is left to do";
+  EXPECT_EQ(r.predictions[0].state, prediction_state::first_try);
+  EXPECT_EQ(r.predictions[1].state, prediction_state::corrected);
+  EXPECT_EQ(r.figure, 1);
+  EXPECT_EQ(r.message, "first try 1 of 2, 1 corrected (half the points) (locked 2026-11-22)");
+}
+
+TEST_F(Assess, AnUnlockedSetThatIsNotCompleteIsNotCompared) {
   sim->metrics = {{"a", 8}, {"b", 2}, {"c", 3}};
-  for (const char* text : {"", "s = 3\n", "[s]\none = nan\ntwo = \"3\"\n"}) {
+  for (const char* text : {"", "s = 3\n", "[s]\none = nan\ntwo = \"3\"\n", "[s]\none = 4\n"}) {
     predict(text);
     const item_result r = assessed(predictions());
     EXPECT_EQ(r.verdict, verdict::not_answered) << text;
-    EXPECT_FALSE(r.predictions[0].seen) << "what was not predicted is not given away";
+    for (const prediction_result& p : r.predictions) {
+      EXPECT_FALSE(p.right || p.seen) << "nothing is given away";
+      EXPECT_EQ(p.state, prediction_state::not_compared);
+    }
     EXPECT_EQ(r.points, 0);
   }
+  EXPECT_EQ(assessed(predictions()).message,
+            "1 of 2 predictions are not made yet (s.two); nothing is compared until they are");
+  on.locked = {"2026-11-22T10:00:00Z", {{"s.one", 4}}};  // from before s.two was asked for
+  EXPECT_EQ(assessed(predictions()).verdict, verdict::not_answered);
+  EXPECT_EQ(sim->calls, 0) << "nothing need run";
+}
+
+TEST_F(Assess, APredictionAboutOnesOwnFunctionWaitsForIt) {
+  item i = predictions();
+  i.predict[1].own = true;
+  predict("s = { one = 4, two = 3 }\n");
+  sim->right = false;
+  item_result r = assessed(i);
+  EXPECT_EQ(r.verdict, verdict::pending);
+  EXPECT_EQ(r.points, 6);
+  EXPECT_EQ(r.predictions[1].state, prediction_state::pending);
+  EXPECT_FALSE(r.predictions[1].right);
+  EXPECT_EQ(r.message, "first try 1 of 2; 1 pending: f does not pass yet");
+  on.subjects.clear();
+  sim = add("sim");
+  r = assessed(i);
+  EXPECT_EQ(r.verdict, verdict::pass);
+  EXPECT_EQ(r.points, 12);
+}
+
+TEST_F(Assess, WhatThisMachineDoesIsMeasured) {
+  item i = predictions();
+  i.predict[1].measured = true;
+  i.predict[1].right.reset();
+  sim->metrics = {{"c", 5}};
+  predict("s = { one = 4, two = 5 }\n");
+  EXPECT_EQ(assessed(i).points, 12);
 }
 
 TEST_F(Assess, PredictionsThatAreNotTomlCostOnlyThemselves) {
@@ -248,6 +366,41 @@ TEST_F(Assess, HostThroughputIsARatioToReading) {
   }
   sim->right = false;
   EXPECT_EQ(assessed(i).verdict, verdict::wrong);
+}
+
+TEST_F(Assess, ARatioThatCannotBeIsAnErrorOfTheMeasurement) {
+  item i = base(item_kind::throughput);
+  i.ceiling = "copy";
+  i.rungs = {{0.1, 0.0}, {0.5, 0.5}, {0.9, 1.0}};
+  cuda = add("cuda");
+  cuda->call_seconds.assign(21, 1e-3);
+  cuda->ceiling_seconds.assign(21, 1.4e-3);
+  item_result r = assessed(i);
+  EXPECT_EQ(r.verdict, verdict::inconclusive);
+  EXPECT_EQ(r.points, 0);
+  EXPECT_EQ(r.most_points, 12);
+  EXPECT_EQ(r.message.rfind("1.4 of copy bandwidth: nothing can be that fast here", 0), 0u) << r.message;
+  cuda->ceiling_seconds.assign(21, 1.25e-3);
+  EXPECT_EQ(assessed(i).verdict, verdict::pass);
+  i.most = 2;  // where the ceiling is a rival, and no roof
+  cuda->ceiling_seconds.assign(21, 1.4e-3);
+  EXPECT_EQ(assessed(i).verdict, verdict::pass);
+}
+
+TEST_F(Assess, NoiseLeavesTheLeastAndTheMostThatItCanBe) {
+  item i = base(item_kind::throughput);
+  i.ceiling = "copy";
+  i.rungs = {{0.1, 0.0}, {0.5, 0.5}, {0.9, 1.0}};
+  cuda = add("cuda");
+  for (int k = 0; k < 21; ++k) {
+    cuda->call_seconds.push_back(2e-3);
+    cuda->ceiling_seconds.push_back(k % 2 ? 0.7e-3 : 1.4e-3);
+  }
+  const item_result r = assessed(i);
+  EXPECT_EQ(r.verdict, verdict::inconclusive);
+  EXPECT_LT(r.points, *r.most_points);
+  EXPECT_LT(*r.most_points, 12) << "the interval ends at 0.7 of a copy";
+  EXPECT_EQ(r.message.rfind("between ", 0), 0u) << r.message;
 }
 
 TEST_F(Assess, DeviceThroughputNeedsAGpu) {

@@ -93,6 +93,16 @@ TEST_F(Book, TheBestCountsUntilTheDeadlineRoundDecides) {
   EXPECT_EQ(book.that_count()[0].score(), 78);
 }
 
+TEST_F(Book, WhatWasAssessedInFullCountsBeforeWhatWasNot) {
+  grade_book book(file);
+  result partly = graded("ann", 82, "1");
+  partly.items.front().max_points = 85;
+  book.add(partly, "");
+  book.add(graded("ann", 80, "2"), "");
+  ASSERT_EQ(book.that_count().size(), 1u);
+  EXPECT_EQ(book.that_count()[0].score(), 80);
+}
+
 TEST_F(Book, AnInfraErrorIsNotedAndDecidesNothing) {
   grade_book book(file);
   result r = graded("ann", 0);
@@ -102,9 +112,12 @@ TEST_F(Book, AnInfraErrorIsNotedAndDecidesNothing) {
   book.add(r, "");
   EXPECT_FALSE(book.has(key));
   EXPECT_EQ(book.infra_errors(key), 2);
-  EXPECT_TRUE(book.that_count().empty());
+  ASSERT_EQ(book.that_count().size(), 1u);
+  EXPECT_EQ(book.that_count()[0].outcome, "infra_error") << "exports and reports must know that somebody is missing";
   book.add(graded("ann", 30), "");
   EXPECT_TRUE(book.has(key));
+  ASSERT_EQ(book.that_count().size(), 1u);
+  EXPECT_EQ(book.that_count()[0].outcome, "graded");
 }
 
 TEST_F(Book, SaysThatItIsDamaged) {
@@ -226,13 +239,85 @@ TEST_F(Book, TwoGradersShareABook) {
   EXPECT_EQ(everybody().size(), jobs.size());
 }
 
-TEST_F(Book, FindsTheSubmissionsOfAFolder) {
-  for (const char* name : {"ann", "bob.zip", "cat.tar.gz", ".hidden"}) replace_file(folder / "class" / name, "x");
-  std::vector<std::string> ids;
-  for (const batch_job& j : jobs_in(folder / "class")) ids.push_back(j.id);
-  EXPECT_EQ(ids, (std::vector<std::string>{"ann", "bob", "cat"}));
-  replace_file(folder / "class" / "ann.zip", "x");
-  EXPECT_THROW(jobs_in(folder / "class"), input_error);
+struct Class : Book {
+  fs::path of = folder / "class";
+  submissions_found found() const { return submissions_at({of}, {"a.cpp"}); }
+  std::string error(const std::vector<fs::path>& paths) const {
+    try {
+      submissions_at(paths, {"a.cpp"});
+    } catch (const input_error& why) {
+      return why.what();
+    }
+    return "";
+  }
+  static std::vector<std::string> ids(const submissions_found& all) {
+    std::vector<std::string> names;
+    for (const batch_job& j : all.jobs) names.push_back(j.id);
+    return names;
+  }
+};
+
+TEST_F(Class, IsItsFoldersAndArchives) {
+  for (const char* name : {"ann/a.cpp", "bob.zip", "cat.tar.gz", "dan.TGZ", "eve.rar", "f.lee/a.cpp", "\xE9/a.cpp"})
+    replace_file(of / name, "x");
+  fs::create_directory(of / "gus");  // handed in nothing
+  EXPECT_EQ(ids(found()), (std::vector<std::string>{"\\xE9", "ann", "bob", "cat", "dan", "eve", "f.lee", "gus"}));
+  EXPECT_TRUE(found().skipped.empty());
+}
+
+TEST_F(Class, NamesWhatItSkips) {
+  for (const char* name : {"ann/a.cpp", "README.md", "roster.csv", ".git/config", ".DS_Store", "__MACOSX/x",
+                           "grades.sqlite", "grades.sqlite.spool/round-/x.json"})
+    replace_file(of / name, "x");
+  fs::create_directory_symlink(of / "ann", of / "zoe");
+  EXPECT_EQ(ids(found()), std::vector<std::string>{"ann"});
+  EXPECT_EQ(
+      found().skipped,
+      (std::vector<std::string>{
+          ".DS_Store: its name begins with a dot", ".git: its name begins with a dot",
+          "README.md: neither a folder nor an archive", "__MACOSX: a Mac's notes on an archive",
+          "grades.sqlite.spool: belongs to the grade book", "grades.sqlite: neither a folder nor an archive",
+          "roster.csv: neither a folder nor an archive", "zoe: a symbolic link; put the submission itself there"}));
+}
+
+TEST_F(Class, GivesOneIdToOneSubmission) {
+  replace_file(of / "ann" / "a.cpp", "x");
+  replace_file(of / "bob.zip", "x");
+  // The same name, however the path is written.
+  for (const fs::path& path : {of / "ann", of / "ann/", of / "ann/.", of / "../class/ann"})
+    EXPECT_EQ(ids(submissions_at({path}, {"a.cpp"})), std::vector<std::string>{"ann"}) << path;
+  EXPECT_EQ(ids(submissions_at({of / "bob.zip"}, {"a.cpp"})), std::vector<std::string>{"bob"});
+  replace_file(of / "ann.zip", "x");
+  const std::string both =
+      fmt::format("there are two submissions of 'ann', {0}/ann and {0}/ann.zip; keep one", of.string());
+  EXPECT_EQ(error({of}), both);
+  EXPECT_EQ(error({of / "ann", of / "ann.zip"}), both);
+  fs::remove(of / "ann.zip");
+  replace_file(folder / "late" / "ann" / "a.cpp", "x");
+  EXPECT_EQ(
+      error({of, folder / "late"}),
+      fmt::format("there are two submissions of 'ann', {0}/class/ann and {0}/late/ann; keep one", folder.string()));
+}
+
+TEST_F(Class, IsNotTakenForOneSubmission) {
+  replace_file(of / "ann" / "a.cpp", "x");
+  replace_file(of / "a.cpp", "a stray file");
+  EXPECT_NE(error({of}).find("has hand-in files, so it is one submission, and ann in it could be another"),
+            std::string::npos)
+      << error({of});
+}
+
+TEST(Rounds, CannotLeaveTheSpool) {
+  EXPECT_EQ(spool_of("g.sqlite", "deadline-2"), "g.sqlite.spool/round-deadline-2");
+  EXPECT_EQ(spool_of("g.sqlite", ""), "g.sqlite.spool/round-");
+  for (const char* round : {"../../x", "..", "a/b", "Deadline", "a b", "\n", "\xE9"}) {
+    try {
+      spool_of("g.sqlite", round);
+      ADD_FAILURE() << round;
+    } catch (const input_error& error) {
+      EXPECT_NE(std::string(error.what()).find("at most 40 lower-case letters, digits, - and _"), std::string::npos);
+    }
+  }
 }
 
 }  // namespace

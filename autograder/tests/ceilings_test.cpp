@@ -33,12 +33,15 @@ TEST(Triad, WritesAllOfItAndNothingElse) {
 
 TEST(FmaChains, IterateEveryElement) {
   for (const std::size_t n : {0, 1, 16, 191, 192, 193, 1000}) {
-    std::vector<float> in(n), out(n);
-    for (std::size_t i = 0; i < n; ++i) in[i] = 0.5f * static_cast<float>(i) / static_cast<float>(n);
-    lab::fma_chains(out.data(), in.data(), -0.25f, n, 3);
+    std::vector<float> in(n), c(n), out(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      in[i] = 0.5f * static_cast<float>(i) / static_cast<float>(n);
+      c[i] = in[i] - 1.9f;
+    }
+    lab::fma_chains(out.data(), in.data(), c.data(), n, 3);
     for (std::size_t i = 0; i < n; ++i) {
       double x = static_cast<double>(in[i]);
-      for (int k = 0; k < 3; ++k) x = x * x - 0.25;
+      for (int k = 0; k < 3; ++k) x = x * x + static_cast<double>(c[i]);
       EXPECT_NEAR(out[i], x, 1e-6) << n << " " << i;
     }
   }

@@ -86,7 +86,7 @@ int full_credit(double sigma, double ratio, int rounds) {
   for (int seed = 0; seed < rounds; ++seed) {
     simulated_machine m{std::mt19937(static_cast<unsigned>(seed)), sigma, ratio};
     const auto result = m.measured();
-    count += result && !result->noisy && credit(result->ratio, ladder) == 1.0;
+    count += result && result->decided() && credit(result->ratio, ladder) == 1.0;
   }
   return count;
 }
@@ -114,8 +114,8 @@ double full_credit_rate(double sigma, double ratio, int rounds) {
                            {.certain_ratio = ladder.back().ratio, .narrow = 0.02});
         },
         ladder);
-    decided += !result->noisy;
-    full += !result->noisy && credit(result->ratio, ladder) == 1.0;
+    decided += result->decided();
+    full += result->decided() && credit(result->ratio, ladder) == 1.0;
   }
   return decided ? static_cast<double>(full) / decided : 0.0;
 }
@@ -157,7 +157,7 @@ int runs_on_a_noisy_machine(double slower, bool& noisy) {
         return run_pairs(call, ceiling);
       },
       ladder);
-  noisy = result->noisy;
+  noisy = !result->decided();
   return runs;
 }
 
@@ -171,8 +171,28 @@ TEST(Decision, NoiseThatCannotChangeThePointsIsNoMatter) {
   bool noisy = true;
   EXPECT_EQ(runs_on_a_noisy_machine(1000.0, noisy), 1);
   EXPECT_FALSE(noisy);
-  EXPECT_EQ(runs_on_a_noisy_machine(0.1, noisy), 1);
-  EXPECT_FALSE(noisy);
+}
+
+TEST(Decision, IsMadeByTheInterval) {
+  const lab::interval below{0.02, 0.04}, across{0.3, 0.5}, above{0.81, 0.9};
+  const auto shares = [](double ratio, const lab::interval& ci, double noise) {
+    const lab::interval share = share_of(ratio, ci, noise, ladder);
+    return std::pair(share.low, share.high);
+  };
+  EXPECT_EQ(shares(0.03, below, 0.3), std::pair(0.0, 0.0)) << "wholly below the first rung, however noisy";
+  EXPECT_EQ(shares(0.85, above, 0.3), std::pair(1.0, 1.0)) << "wholly above the last";
+  EXPECT_EQ(shares(0.4, across, 0.3), std::pair(credit(0.3, ladder), credit(0.5, ladder)));
+  EXPECT_EQ(shares(0.4, across, 0.05), std::pair(credit(0.4, ladder), credit(0.4, ladder))) << "a quiet machine";
+}
+
+TEST(Decision, NoNoiseHoweverLargeGivesAPass) {
+  const lab::interval above{0.81, 0.9}, below{0.02, 0.04};
+  EXPECT_EQ(share_of(0.85, above, 0.6, ladder).low, 0.0);
+  EXPECT_EQ(share_of(0.85, above, 0.6, ladder).high, 1.0);
+  EXPECT_EQ(share_of(0.03, below, 0.6, ladder).high, 0.0) << "it can fail one";
+  bool noisy = false;
+  runs_on_a_noisy_machine(0.1, noisy);
+  EXPECT_TRUE(noisy);
 }
 
 TEST(Pairs, AlternateAndEndWithTheBudget) {

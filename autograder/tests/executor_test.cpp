@@ -5,9 +5,11 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstring>
 #include <fstream>
 #include <thread>
 
+#include "crash_place.hpp"
 #include "process_executor.hpp"
 #include "subject.hpp"
 
@@ -57,6 +59,65 @@ TEST(Executor, AnswersAndStaysUp) {
     EXPECT_EQ(got.end, answer::ending::answered);
     EXPECT_EQ(got.response.error, "");
   }
+}
+
+/// Answers a number with the sum of all numbers so far.
+class adding : public lab::oracle {
+ public:
+  void answer(std::span<std::byte> question) override {
+    double number = 0;
+    std::memcpy(&number, question.data(), sizeof number);
+    sum_ += number;
+    std::memcpy(question.data(), &sum_, sizeof sum_);
+  }
+  lab::buffer account() const override { return lab::buffer::of(std::vector{sum_}); }
+
+ private:
+  double sum_ = 0;
+};
+
+lab::test_case asking(std::string entry, std::int64_t questions) {
+  lab::test_case c;
+  c.id = entry + "/" + std::to_string(questions);
+  c.entry = std::move(entry);
+  c.where = lab::part::host;
+  c.parameters = {questions};
+  c.outputs = {{lab::dtype::f64, 1}, {lab::dtype::f64, 1}};
+  c.inputs = [](std::uint64_t) { return std::vector<lab::buffer>(); };
+  c.oracle = [](std::uint64_t) { return std::make_unique<adding>(); };
+  c.check = [](std::span<const lab::buffer>, std::span<const lab::buffer> outputs) {
+    const double said = outputs[0].as<double>()[0], known = outputs[2].as<double>()[0];
+    return said == known ? "" : "says " + std::to_string(said) + ", the judge knows " + std::to_string(known);
+  };
+  return c;
+}
+
+TEST(Executor, ASubmissionAsksAndTheJudgeAnswers) {
+  subject s("sim", runner(), 1);
+  const trial t = s.run(asking("asks", 1000));
+  EXPECT_TRUE(t.ok()) << t.message;
+  EXPECT_EQ(t.response.metrics.at("output[0]"), 500500);
+  EXPECT_TRUE(s.run(asking("asks", 3)).ok()) << "each call has an oracle of its own";
+}
+
+TEST(Executor, TheMailboxIsNoResult) {
+  subject s("sim", runner(), 1);
+  EXPECT_EQ(s.run(asking("nothing", 0)).message, "nothing/0: wrote nothing to its output 0");
+}
+
+TEST(Executor, WithoutAnOracleAQuestionWaitsForEver) {
+  lab::test_case mute = asking("asks", 1);
+  mute.oracle = {};
+  subject s("sim", runner(300ms), 1);
+  EXPECT_EQ(s.run(mute).verdict, verdict::timeout);
+}
+
+TEST(Executor, WhereNothingIsCalledTheOracleTellsTheFigures) {
+  lab::test_case told = asking("", 0);
+  told.outputs = {};
+  told.check = [](auto, auto) { return std::string(); };
+  subject s("sim", runner(), 1);
+  EXPECT_EQ(s.run(told).response.metrics.at("output[0]"), 0);
 }
 
 TEST(Executor, NamesTheSignal) {
@@ -116,7 +177,69 @@ TEST(Executor, ATimedCallSharesTheJudgesCore) {
   EXPECT_EQ(e->run(request("cores")).response.error, all) << "after a crash too";
 }
 
-TEST(Executor, KillsTheChildrenToo) {
+constexpr const char* one_thread = "a submission runs on one core, in the thread that calls it";
+
+TEST(Executor, RefusesNewThreadsAndProcesses) {
+  const auto expect_refused = [](const answer& got, const std::string& door) {
+    EXPECT_EQ(got.end, answer::ending::crashed) << door;
+    EXPECT_EQ(got.what, std::string("starts a thread or a process; ") + one_thread) << door;
+  };
+  for (const char* door : {"thread", "thread_of_the_helper", "fork"})
+    expect_refused(runner()->run(request(door)), door);
+  for (const char* door : {"thread", "fork"}) expect_refused(runner()->run(request(door), [] {}), door);
+}
+
+/// A runner whose system calls are not limited, as on a GPU.
+struct OpenRunner : testing::Test {
+  OpenRunner() { setenv("FAKE_RUNNER_IS_OPEN", "1", 1); }
+  ~OpenRunner() override { unsetenv("FAKE_RUNNER_IS_OPEN"); }
+};
+
+TEST_F(OpenRunner, RefusesThreadsThatItDidNotBeginWith) {
+  const answer got = runner()->run(request("thread_that_stays"));
+  EXPECT_EQ(got.end, answer::ending::crashed);
+  EXPECT_EQ(got.what, std::string("has 3 threads, and began with 2; ") + one_thread);
+}
+
+TEST_F(OpenRunner, FindsTheDoorsOpenThatOthersFindClosed) {
+  EXPECT_NE(runner()->run(request("doors")).response.error, "") << "or the test below shows nothing";
+}
+
+TEST(Executor, HasNoSystemCallsThatWorkBetweenCalls) {
+  const auto e = runner();
+  for (const answer& got : {e->run(request("doors")), e->run(request("doors"), [] {})}) {
+    EXPECT_EQ(got.end, answer::ending::answered) << got.what;
+    EXPECT_EQ(got.response.error, "");
+  }
+}
+
+TEST(Executor, WorkOnSeveralCoresTakesAsLongAsOnOne) {
+  EXPECT_GT(runner()->run(request("compute_with_help", 100)).seconds, 0.19);
+}
+
+TEST(Executor, ATimedCallHasTheProcessForItself) {
+  const auto e = runner();
+  EXPECT_EQ(e->run(request("threads")).response.error, "2");
+  EXPECT_EQ(e->run(request("threads"), [] {}).response.error, "1");
+  EXPECT_EQ(e->run(request("threads")).response.error, "2");
+}
+
+TEST(Executor, EndsWhenItsTimeIsUsedUp) {
+  time_budget budget{1s};
+  limits allowed;
+  allowed.budget = &budget;
+  process_executor e(FAKE_RUNNER, allowed);
+  EXPECT_EQ(e.run(request("nothing")).end, answer::ending::answered);
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 2; ++i) {
+    const answer got = e.run(request("hang"));
+    EXPECT_EQ(got.end, answer::ending::timed_out);
+    EXPECT_EQ(got.what, "used up its 1 s; the remaining items were not called");
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 5s);
+}
+
+TEST_F(OpenRunner, KillsTheChildrenToo) {
   const auto e = runner();
   EXPECT_EQ(e->run(request("fork")).end, answer::ending::answered);
   while (e->output().find('\n') == std::string::npos) e->run(request("nothing"));
@@ -187,13 +310,57 @@ TEST(Subject, PassesWhatIsRight) {
 TEST(Subject, SeesWhatIsWrong) {
   EXPECT_EQ(tried("off_by_one").message, "off_by_one/1000: not twice the input");
   EXPECT_EQ(tried("nothing").message, "nothing/1000: wrote nothing to its output 0");
-  EXPECT_EQ(tried("overrun").message, "overrun/1000: wrote out of bounds, 0 bytes into the memory behind output 0");
+  EXPECT_EQ(tried("overrun").message, "overrun/1000: wrote out of bounds, 0 bytes into the memory after output 0");
   EXPECT_EQ(tried("underrun").verdict, verdict::wrong);
   EXPECT_EQ(tried("scribble").message, "scribble/1000: changed its input 0, which it may only read");
   EXPECT_EQ(tried("fails").message, "fails/1000: cudaErrorMisalignedAddress");
   EXPECT_EQ(tried("reports").message, "reports/1000: a.cu:3: race; a.cu:4: race; a.cu:5: race; and 1 more");
   EXPECT_EQ(tried("segfault").verdict, verdict::crash);
   EXPECT_EQ(tried("hang").verdict, verdict::timeout);
+}
+
+/// The line of fake_runner.cpp that does what the entry says.
+std::string place_of(const std::string& entry) {
+  std::ifstream in(LAB_SOURCE_DIR "/autograder/tests/fake_runner.cpp");
+  int number = 0;
+  for (std::string line; std::getline(in, line);)
+    if (++number; line.find("does == \"" + entry + "\"") != std::string::npos) break;
+  return " at fake_runner.cpp:" + std::to_string(number);
+}
+
+TEST(Subject, SaysWhereItCrashed) {
+  const auto crashed = [](const std::string& entry, std::int64_t parameter) {
+    subject s("sim", runner(), 1);
+    s.on_crash = [](const std::function<void(executor&)>& call_again) {
+      return place_of_crash(*runner(), FAKE_RUNNER, CRASH_REPORTER, {"fake_runner.cpp"}, call_again);
+    };
+    lab::test_case c = doubling(entry, 8);
+    c.parameters = {parameter};
+    return s.run(c).message;
+  };
+  const std::string divided = crashed("divide", 0);
+  EXPECT_TRUE(divided.starts_with("divide/8: the program was ended by SIGFPE")) << divided;
+  EXPECT_TRUE(divided.ends_with(place_of("divide"))) << divided;
+  EXPECT_TRUE(crashed("abort", 0).ends_with(place_of("abort"))) << crashed("abort", 0);
+  EXPECT_EQ(crashed("exit", 0).find(" at "), std::string::npos) << "no signal, no line";
+  EXPECT_EQ(std::getenv("LD_PRELOAD"), nullptr);
+}
+
+TEST(Subject, CallsBuffersByTheirNames) {
+  const contract names = contract_of(
+      "/// Doubles.\nvoid nothing(float* twice,    // (n)\n             const float* once, int n, cudaStream_t "
+      "stream);\n"
+      "void scribble(double* twice, const double* once, int n);\nvoid overrun(float* a, float* b, const float* in);\n");
+  const auto said = [&](const std::string& entry) {
+    subject s("sim", runner(), 1);
+    s.use_names(names);
+    return s.run(doubling(entry, 8)).message;
+  };
+  EXPECT_EQ(said("nothing"), "nothing/8: wrote nothing to its output `twice`");
+  EXPECT_EQ(said("scribble"), "scribble/8: changed its input `once`, which it may only read");
+  EXPECT_EQ(said("overrun"), "overrun/8: wrote out of bounds, 0 bytes into the memory after output 0")
+      << "the contract has another number of outputs";
+  EXPECT_EQ(names.at("nothing").sizes, std::vector<std::string>{"n"});
 }
 
 TEST(Subject, CallsAFallenEntryNoMore) {

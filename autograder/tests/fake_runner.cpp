@@ -1,15 +1,27 @@
 // A runner whose submission does everything that submissions do to graders. The entry says what.
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "channel.hpp"
 
@@ -27,13 +39,92 @@ std::string open_files() {
   return numbers;
 }
 
+std::vector<int> threads() {
+  std::vector<int> ids;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task"))
+    ids.push_back(std::stoi(task.path().filename()));
+  return ids;
+}
+
+/// Of all threads together.
 std::string allowed_cores() {
-  cpu_set_t cores;
-  sched_getaffinity(0, sizeof cores, &cores);
+  cpu_set_t all, cores;
+  CPU_ZERO(&all);
+  for (const int id : threads()) {
+    sched_getaffinity(id, sizeof cores, &cores);
+    CPU_OR(&all, &all, &cores);
+  }
   std::string numbers;
   for (int i = 0; i < CPU_SETSIZE; ++i)
-    if (CPU_ISSET(i, &cores)) numbers += std::to_string(i) + " ";
+    if (CPU_ISSET(i, &all)) numbers += std::to_string(i) + " ";
   return numbers;
+}
+
+/// So many milliseconds of the calling thread.
+void compute(std::int64_t milliseconds) {
+  const auto ran = [] {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
+  };
+  for (const auto start = ran(); ran() < start + milliseconds;) {
+  }
+}
+
+/// A thread that was there before the submission, as the simulated device has them. It does what it is told.
+std::atomic<std::int64_t> helper_computes{0};
+std::atomic<bool> helper_starts_a_thread{false};
+
+void help() {
+  for (;;) {
+    if (const std::int64_t milliseconds = helper_computes) {
+      compute(milliseconds);
+      helper_computes = 0;
+    }
+    if (helper_starts_a_thread) std::thread([] {}).join();
+    usleep(1000);
+  }
+}
+
+void at_work(int) {}
+
+/// Names of the system calls that work while the runner should be stopped, or undo what the judge does to it, as far as
+/// they can be made.
+std::string open_doors() {
+  std::string open;
+  const auto door = [&](const char* name, long result) {
+    if (result != -1 || errno != ENOSYS) open += std::string(name) + " ";
+  };
+  timer_t timer{};
+  itimerval soon{{0, 0}, {1000, 0}};
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  CPU_SET(0, &cores);
+  static std::byte memory[4 << 20];
+  auto* page = reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(memory) + (2 << 20) - 1) >> 21 << 21);
+  struct sigaction handler {};
+  handler.sa_handler = at_work;
+  char* const none[] = {nullptr};
+  door("sigaction", sigaction(SIGUSR1, &handler, nullptr));
+  door("setitimer", setitimer(ITIMER_REAL, &soon, nullptr));
+  door("alarm", syscall(SYS_alarm, 1000));
+  door("timer_create", timer_create(CLOCK_MONOTONIC, nullptr, &timer));
+  door("timerfd_create", timerfd_create(CLOCK_MONOTONIC, 0));
+  door("eventfd", eventfd(0, 0));
+  door("epoll_create", epoll_create1(0));
+  door("io_setup", syscall(SYS_io_setup, 0, nullptr));
+  door("io_uring_setup", syscall(SYS_io_uring_setup, 0, nullptr));
+  door("userfaultfd", syscall(SYS_userfaultfd, 0));
+  door("memfd_create", memfd_create("", 0));
+  door("execve", execve("/no/such/program", none, none));
+  door("kill", kill(getpid(), 0));
+  door("SIGCONT", syscall(SYS_tgkill, getpid(), gettid(), SIGCONT));
+  door("sched_setaffinity", sched_setaffinity(0, sizeof cores, &cores));
+  door("setpriority", syscall(SYS_setpriority, 0, 0, 0));
+  door("sync", syscall(SYS_sync));
+  door("prctl", prctl(PR_GET_DUMPABLE));
+  door("huge pages", madvise(page, 2 << 20, MADV_HUGEPAGE));
+  return open;
 }
 
 void twice(const lab::request& what) {
@@ -53,13 +144,35 @@ lab::response lab::execute(const lab::request& what, lab::call_gate& gate) {
   if (does == "underrun") what.outputs[0].data()[-1] = std::byte{0};
   if (does == "scribble") what.inputs[0][0] ^= std::byte{1};
   if (does == "off_by_one") reinterpret_cast<float*>(what.outputs[0].data())[0] += 1.0f;
+  if (does == "asks") {  // so many questions: 1, 2, ...
+    const auto number = [&](std::size_t output) -> double& {
+      return *reinterpret_cast<double*>(what.outputs[output].data());
+    };
+    for (std::int64_t i = 0; i < what.parameters[0]; ++i) {
+      number(1) = static_cast<double>(i + 1);
+      gate.ask();
+      number(0) = number(1);
+    }
+  }
   if (does == "segfault") std::raise(SIGSEGV);
+  if (does == "divide") std::printf("%ld", 1000 / what.parameters[0]);
   if (does == "abort") std::abort();
   if (does == "exit") std::exit(7);
   if (does == "hang") sleep(1000);
-  if (does == "compute")  // so many milliseconds of a core
-    while (std::clock() < what.parameters[0] * (CLOCKS_PER_SEC / 1000)) {
-    }
+  if (does == "compute") compute(what.parameters[0]);
+  if (does == "compute_with_help") {
+    helper_computes = what.parameters[0];
+    compute(what.parameters[0]);
+    while (helper_computes != 0) usleep(100);
+  }
+  if (does == "thread") std::thread([] {}).join();
+  if (does == "thread_that_stays") std::thread([] { sleep(1000); }).detach();
+  if (does == "thread_of_the_helper") {
+    helper_starts_a_thread = true;
+    sleep(1000);
+  }
+  if (does == "threads") answer.error = std::to_string(threads().size());
+  if (does == "doors") answer.error = open_doors();
   if (does == "close") {
     close(grading::runner_socket);
     sleep(1000);
@@ -96,4 +209,8 @@ lab::response lab::execute(const lab::request& what, lab::call_gate& gate) {
 }
 
 std::string lab::backend_name() { return "sim"; }
+bool lab::start_threads() {
+  std::thread(help).detach();
+  return !std::getenv("FAKE_RUNNER_IS_OPEN");
+}
 std::span<std::byte> lab::map_device_memory(int, std::size_t) { return {}; }

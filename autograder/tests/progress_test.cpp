@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <random>
 
+#include "hints.hpp"
 #include "terminal.hpp"
 #include "toml_file.hpp"
 
@@ -65,6 +67,44 @@ TEST_F(Progress, SaysWhatIsWrongWithItsFileAndWhatToDo) {
   }
 }
 
+/// Whatever an editor or a merge did to the file: it is read, and can be shown, hinted from and written, or it is told.
+TEST_F(Progress, RandomMutationsAreReadOrToldButNeverCrash) {
+  const fs::path file = place / "progress.toml";
+  progress all;
+  note(all["03_coalescing"], graded({item("a", verdict::pass, 4), item("b", verdict::wrong, 1.5)}));
+  all["03_coalescing"].hints["b"] = 2;
+  write_progress(file, all);
+  const std::string valid = text_of(file);
+  const item_result lost = item("b", verdict::wrong, 0);
+  std::mt19937 engine(1);
+  const std::string alphabet = "[]{}=\"',.#/ \n-+0159einfax\\\xff" + std::string(1, '\0');
+  const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(engine); };
+  int told = 0;
+  for (int round = 0; round < 1000; ++round) {
+    std::string text = valid;
+    for (std::size_t edits = 1 + below(3); edits > 0 && !text.empty(); --edits) {
+      const std::size_t at = below(text.size()), length = std::min(text.size() - at, 1 + below(20));
+      switch (below(4)) {
+        case 0: text[at] = alphabet[below(alphabet.size())]; break;
+        case 1: text.erase(at, length); break;
+        case 2: text.insert(at, text.substr(below(text.size()), 1 + below(30))); break;
+        default: text.insert(at, below(2) ? "99999999999" : "-");
+      }
+    }
+    std::ofstream(file, std::ios::binary) << text;
+    try {
+      progress got = read_progress(file);
+      progress_table(got, {{"03_coalescing", "Coalescing"}}, 80, false);
+      EXPECT_EQ(next_hint(got["03_coalescing"], lost).substr(0, 5), "hint ");
+    } catch (const input_error& error) {
+      ++told;
+      EXPECT_EQ(std::string(error.what()).rfind("progress.toml:", 0), 0u) << error.what();
+    }
+  }
+  EXPECT_GT(told, 200);
+  EXPECT_LT(told, 950);
+}
+
 TEST_F(Progress, KeepsTheBestAndTheFirstPass) {
   lab_progress p;
   note(p, graded({item("a", verdict::pass, 4)}));
@@ -102,10 +142,14 @@ TEST(NextItem, IsTheBuildThenThePredictionsThenTheOrderOfTheRubric) {
 }
 
 TEST_F(Progress, WhatNoiseHidIsNotPassed) {
-  const result r = graded({item("a", verdict::pass, 4), item("b", verdict::inconclusive, 0)});
+  item_result unclear = item("b", verdict::inconclusive, 1);
+  unclear.most_points = 3;
+  const result r = graded({item("a", verdict::pass, 4), unclear});
   EXPECT_FALSE(passed(r));
   ASSERT_TRUE(next_item(r));
   EXPECT_EQ(next_item(r)->id, "b");
+  EXPECT_EQ(score_text(r), "between 5 and 7 of 8 points");
+  EXPECT_EQ(next_item(graded({unclear, item("c", verdict::wrong, 0)}))->id, "c") << "what noise hid comes last";
   EXPECT_TRUE(passed(graded({item("a", verdict::pass, 4), item("b", verdict::not_assessed, 0)})));
 }
 
@@ -128,7 +172,101 @@ TEST(Hints, ComeOneAtATimeAndStartAnewOnceTheItemPassed) {
   EXPECT_EQ(next_hint(p, wrong), "hint 3 of 3 for b, the last: three");
   note(p, graded({item("b", verdict::pass, 4)}));
   EXPECT_EQ(next_hint(p, wrong), "hint 1 of 3 for b: one");
-  EXPECT_EQ(next_hint(p, item("a", verdict::pass, 4)), "a lost no points");
+  EXPECT_EQ(next_hint(p, item("a", verdict::pass, 4)), "a has passed");
+}
+
+TEST(Hints, ThereAreForWhatCouldNotBeDecidedToo) {
+  for (const verdict v : {verdict::inconclusive, verdict::not_assessed}) {
+    std::vector<item_result> items{item("b", v, 0)};
+    items[0].hint.clear();
+    add_hints(items, {{"b", "TOO SLOW", {}, {"one", "two", "three"}}});
+    lab_progress p;
+    EXPECT_EQ(next_hint(p, items[0]), "hint 1 of 3 for b: one");
+  }
+}
+
+struct Locked : Progress {
+  lab::test_case about;
+  rubric rules;
+  fs::path file = place / "predictions.toml", kept = place / "progress.toml";
+  void SetUp() override {
+    Progress::SetUp();
+    grading::item what;
+    what.kind = item_kind::predictions;
+    what.predict.resize(2);
+    what.predict[0].key = "a.one";
+    what.predict[1].key = "a.two";
+    rules.items = {what};
+  }
+  locked_predictions lock() { return lock_predictions(kept, "03_coalescing", rules, file); }
+};
+
+TEST_F(Locked, TheFirstCompleteSetIsKeptWithItsTime) {
+  EXPECT_TRUE(lock().date.empty()) << "no file";
+  replace_file(file, "[a]\none = 1\ntwo = nan\n");
+  EXPECT_TRUE(lock().date.empty());
+  EXPECT_FALSE(fs::exists(kept));
+  replace_file(file, "[a]\none = 1\ntwo = 2.5\n");
+  const locked_predictions first = lock();
+  EXPECT_EQ(first.date.size(), 20u) << first.date;
+  EXPECT_EQ(first.values, (prediction_set{{"a.one", 1}, {"a.two", 2.5}}));
+  replace_file(file, "[a]\none = 8\ntwo = 9\n");
+  EXPECT_EQ(lock().values, first.values);
+  EXPECT_EQ(lock().date, first.date);
+  progress all = read_progress(kept);
+  note(all["03_coalescing"], graded({item("b", verdict::wrong, 0)}));
+  write_progress(kept, all);
+  EXPECT_EQ(lock().values, first.values) << "a grading keeps it";
+  rules.items[0].predict.resize(3);
+  rules.items[0].predict[2].key = "a.three";
+  EXPECT_TRUE(lock().date.empty()) << "the rubric asks for more than was locked";
+  replace_file(file, "[a]\none = 8\ntwo = 9\nthree = 3\n");
+  EXPECT_EQ(lock().values.at("a.three"), 3);
+}
+
+TEST_F(Locked, TheFirstCompleteSetInAHistoryIsEachStudents) {
+  const auto graded_with = [](const char* who, const char* date, const prediction_set& made) {
+    result r = graded({item("p", verdict::not_answered, 0)});
+    r.submission = who;
+    r.date = date;
+    for (const auto& [key, value] : made) {
+      r.items[0].predictions.emplace_back().key = key;
+      r.items[0].predictions.back().predicted = value;
+    }
+    return r;
+  };
+  const auto first = first_complete(
+      {graded_with("ann", "1", {{"a.one", 1}}),  // one is missing
+       graded_with("bob", "1", {{"a.one", 3}, {"a.two", 4}}), graded_with("ann", "2", {{"a.one", 5}, {"a.two", 6}}),
+       graded_with("ann", "3", {{"a.one", 7}, {"a.two", 8}}), graded_with("cat", "3", {})},
+      rules);
+  ASSERT_EQ(first.size(), 2u);
+  EXPECT_EQ(first.at("ann").date, "2");
+  EXPECT_EQ(first.at("ann").values.at("a.two"), 6);
+  EXPECT_EQ(first.at("bob").values.at("a.one"), 3);
+}
+
+TEST_F(Locked, AFileThatIsNotTomlLocksNothing) {
+  replace_file(file, "[a\n");
+  EXPECT_TRUE(lock().date.empty());
+}
+
+TEST_F(Progress, CorrectedPredictionsAreDoneThoughPointsAreLost) {
+  item_result corrected = item("p", verdict::pass, 3);
+  EXPECT_TRUE(passed(graded({item("a", verdict::pass, 4), corrected})));
+  EXPECT_EQ(next_item(graded({corrected})), nullptr);
+  EXPECT_FALSE(passed(graded({item("p", verdict::pending, 3)})));
+}
+
+TEST_F(Progress, WhatIsSeenIsShownOnlyAfterTheLock) {
+  result r = graded({item("p", verdict::not_answered, 0)});
+  r.items[0].predictions.resize(1);
+  replace_file(place / "03_coalescing" / "SEEN.md", "seen");
+  EXPECT_EQ(after_the_lock(r, place / "03_coalescing"), "");
+  r.items[0].predictions[0].state = prediction_state::wrong;
+  EXPECT_EQ(after_the_lock(r, place / "03_coalescing"),
+            "your predictions are locked; what is seen, and why: labs/03_coalescing/SEEN.md\n");
+  EXPECT_EQ(after_the_lock(r, place / "nowhere"), "");
 }
 
 TEST(ChangedItems, AreThoseWithAnotherVerdictOrOtherPoints) {

@@ -33,7 +33,8 @@ result nasty() {
   i.threshold = 4;
   i.message = "<img src=x onerror=alert(3)> \033[2J " + std::string(300, 'x') + " and more words";
   i.hint = {"<b>hint</b>"};
-  i.predictions = {{"<i>key</i>", 1.0, 2.0, std::nullopt, false}};
+  i.predictions.resize(1);
+  i.predictions[0].key = "<i>key</i>";
   r.items = {i};
   lab::launch_record launch;
   launch.kernel = "<u>kernel</u>";
@@ -110,6 +111,33 @@ TEST(Terminal, PassesNoEscapeSequenceOn) {
             "a b \xC3\x9B \xC2\xA0\n");
 }
 
+TEST(Terminal, SaysHowManyCasesPassedBefore) {
+  result before = nasty(), after;
+  before.items[0].kind = "correctness";
+  before.items[0].verdict = verdict::wrong;
+  before.items[0].what = "cases";
+  before.items[0].figure = 0;
+  before.items[0].threshold = 15;
+  after = before;
+  EXPECT_EQ(changed_items(before, after, {80, false}), "  nothing changed\n");
+  after.items[0].figure = 12;
+  const std::string changed = changed_items(before, after, {80, false});
+  EXPECT_NE(changed.find("12 of 15 cases, was 0"), std::string::npos) << changed;
+  EXPECT_LE(widest_line(changed), 80);
+  EXPECT_NE(laid_out(after, {80, false}, &before).find("12 of 15 cases, was 0"), std::string::npos);
+  EXPECT_EQ(laid_out(after, {80, false}, &after).find("was 0"), std::string::npos);
+}
+
+TEST(Terminal, ShowsAdviceUnderItsItem) {
+  result r = nasty();
+  r.items[0].advice = {"the grid is <b>too small</b>: 4 blocks on 132 multiprocessors (launch__grid_size)"};
+  const std::string text = laid_out(r, {60, false});
+  EXPECT_NE(text.find("ADVICE  a<b, costs no points\n    the grid is"), std::string::npos) << text;
+  const std::string html = rendered({r}, "/nowhere");
+  EXPECT_NE(html.find("&lt;b&gt;too small"), std::string::npos);
+  EXPECT_EQ(result_from_json(to_json(r)).items[0].advice, r.items[0].advice);
+}
+
 TEST(Terminal, SaysOnceWhatManyItemsHaveInCommon) {
   result r;
   item_result i;
@@ -177,6 +205,13 @@ TEST(Build, PicksTheFirstErrors) {
       "a.cu:3:4: error: one\nb.cu:5: error: two");
   EXPECT_EQ(first_errors("1\n2\n3\n4\n"), "2\n3\n4");
   EXPECT_EQ(first_errors(""), "");
+}
+
+TEST(Build, ReadsHowFarABuildIs) {
+  EXPECT_EQ(step_of("[12/240] Building CXX object x.o"), "[12/240]");
+  EXPECT_EQ(step_of("[ 12%] Building CXX object x.o"), "[ 12%]");
+  EXPECT_EQ(step_of("[-Wunused] is a warning"), "");
+  EXPECT_EQ(step_of("x.cpp:1: error"), "");
 }
 
 TEST(Build, RunsCmakeAndReportsFailures) {

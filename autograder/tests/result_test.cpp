@@ -63,7 +63,13 @@ TEST(Result, SurvivesJson) {
   i.message = "too slow";
   i.hint = {"one", "two"};
   i.conditions = {{"sectors", "a / b", "sim", std::nullopt, 4.0, std::nullopt, false}};
-  i.predictions = {{"k", 1.0, std::nullopt, 2.0, false}};
+  i.most_points = 20;
+  i.predictions.resize(1);
+  i.predictions[0].key = "k";
+  i.predictions[0].predicted = 1.0;
+  i.predictions[0].seen_on_gpu = 2.0;
+  i.predictions[0].state = prediction_state::corrected;
+  i.predictions[0].waits_for = "f";
   i.samples = {{1e-3, 2e-3}};
   i.ci95 = lab::interval{0.2, 0.3};
   i.noise = 0.01;
@@ -81,6 +87,8 @@ TEST(Result, SurvivesJson) {
   const std::string text = to_json(r);
   const result back = result_from_json(text);
   EXPECT_EQ(to_json(back), text);
+  EXPECT_EQ(back.items[1].predictions[0].state, prediction_state::corrected);
+  EXPECT_EQ(back.items[1].most_points, 20);
   EXPECT_EQ(back.items[1].margin(), -0.5);
   EXPECT_EQ(back.items[1].conditions[0].value, std::nullopt);
   EXPECT_EQ(back.profiles[0].launches[0].lines[0].sectors, 2u);
@@ -176,22 +184,59 @@ TEST(Skeleton, MustRunAndScoreLittle) {
   EXPECT_NE(surprises_of_solution(r), "");
 }
 
+TEST(Answers, MustBeWhatTheSolutionsCountersSay) {
+  rubric rules;
+  rules.items.resize(1);
+  rules.items[0].predict.resize(1);
+  rules.items[0].predict[0].factor = 2;
+  result r = graded("solution");
+  r.items.resize(1);
+  r.items[0].predictions.resize(1);
+  prediction_result& p = r.items[0].predictions[0];
+  p.key = "k";
+  p.right = 4;
+  p.seen = 7;
+  EXPECT_EQ(stale_answers(r, rules), "");
+  p.seen = 9;
+  EXPECT_EQ(stale_answers(r, rules),
+            "k: answers.toml says 4, the solution's counters say 9; run grader check --write\n");
+}
+
 TEST_F(Store, HintsPreferTheVerdict) {
-  EXPECT_TRUE(read_hints(folder / "hints.toml").empty());
+  EXPECT_TRUE(read_hints(folder).empty());
   std::ofstream(folder / "hints.toml") << "[[hint]]\nitem = \"slow\"\ntext = [\"any\"]\n"
                                           "[[hint]]\nitem = \"slow\"\nverdict = \"TOO SLOW\"\ntext = [\"a\", \"b\"]\n"
                                           "[[hint]]\nitem = \"right\"\ntext = [\"never\"]\n";
   std::vector<item_result> items = graded("student").items;
-  add_hints(items, read_hints(folder / "hints.toml"));
+  add_hints(items, read_hints(folder));
   EXPECT_EQ(items[1].hint, (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE(items[0].hint.empty());
 }
 
+TEST(Hints, GoByWhatWasFoundBeforeTheItem) {
+  const std::vector<hint> hints = {{"it", "", {}, {"the item's ladder"}},
+                                   {"it", "WRONG", {}, {"its ladder for WRONG"}},
+                                   {"it", "", {"is NaN"}, {"the item's own for a NaN"}},
+                                   {"", "", {"is nan"}, {"NaN"}},
+                                   {"", "", {"race in shared memory", "race between blocks"}, {"a race"}}};
+  const auto given = [&](const std::string& id, const std::string& message) {
+    std::vector<item_result> items = {item(id, verdict::wrong, 0, 4)};
+    items[0].message = message;
+    add_hints(items, hints);
+    return items[0].hint.empty() ? "" : items[0].hint.front();
+  };
+  EXPECT_EQ(given("it", "tiled/33x65: x.cu:9: race in shared memory: load of 4 bytes"), "a race");
+  EXPECT_EQ(given("it", "[3] is nan, should be 1"), "the item's own for a NaN");
+  EXPECT_EQ(given("other", "[3] is nan, should be 1"), "NaN");
+  EXPECT_EQ(given("it", "[3] is 2, should be 1"), "its ladder for WRONG");
+  EXPECT_EQ(given("other", "[3] is 2, should be 1"), "");
+}
+
 TEST(Hints, NoneForAnyVerdictFitsABuildError) {
   std::vector<item_result> items = {item("it", verdict::build_error, 0, 4)};
-  add_hints(items, {{"it", "", {"are your figures too small?"}}});
+  add_hints(items, {{"it", "", {}, {"are your figures too small?"}}});
   EXPECT_TRUE(items[0].hint.empty());
-  add_hints(items, {{"it", "BUILD ERROR", {"which header?"}}});
+  add_hints(items, {{"it", "BUILD ERROR", {}, {"which header?"}}});
   EXPECT_EQ(items[0].hint, (std::vector<std::string>{"which header?"}));
 }
 

@@ -32,9 +32,10 @@ const std::vector<lab::test_case>& cases() {
 
 const fs::path& folder() {
   static const fs::path path = [] {
-    fs::path made = fs::temp_directory_path() / ("rubric_test_" + std::to_string(getpid()));
+    fs::path made = fs::temp_directory_path() / ("rubric_test_" + std::to_string(getpid())) / "00_test";
     fs::create_directories(made);
     std::ofstream(made / "a.cu") << "//\n";
+    std::ofstream(made / "answers.toml") << answers_text({{"x.y", 2.5}});
     return made;
   }();
   return path;
@@ -59,8 +60,8 @@ kind = "counters"
 points = 25
 case = "f/2"
 require = [
-  { what = "sectors", metric = "a.sum / b.sum", min = 4, max = 4 },
-  { what = "conflicts", metric = "c.sum", max = 0 },
+  { what = "sectors", metric = "dram__bytes_read.sum / dram__bytes_write.sum", min = 4, max = 4 },
+  { what = "conflicts", metric = "smsp__inst_executed.sum", max = 0 },
 ]
 
 [[item]]
@@ -68,7 +69,7 @@ id = "predicted"
 title = "predicted"
 kind = "predictions"
 points = 25
-predict = [ { key = "x.y", case = "f/1", metric = "a.sum / b.sum", tolerance = 0.5 } ]
+predict = [ { key = "x.y", case = "f/1", metric = "dram__bytes_read.sum / dram__bytes_write.sum", tolerance = 0.5 } ]
 
 [[item]]
 id = "g_fast"
@@ -100,19 +101,21 @@ TEST(Rubric, ReadsAValidOne) {
   const rubric r = parse_rubric(valid, "rubric.toml", cases(), folder());
   ASSERT_EQ(r.items.size(), 4u);
   EXPECT_EQ(r.items[0].cases.size(), 3u) << "f/* leaves the timed case out";
-  EXPECT_EQ(r.items[1].require[0].metric.text(), "a.sum / b.sum");
+  EXPECT_EQ(r.items[1].require[0].metric.text(), "dram__bytes_read.sum / dram__bytes_write.sum");
   EXPECT_FALSE(r.items[1].require[1].min);
   EXPECT_EQ(r.items[2].predict[0].tolerance, 0.5);
   EXPECT_EQ(r.items[3].rungs.size(), 3u);
-  EXPECT_EQ(r.metrics_of(cases()[1]), (std::set<std::string>{"a.sum", "b.sum", "c.sum"}));
-  EXPECT_EQ(r.metrics_of(cases()[0]), (std::set<std::string>{"a.sum", "b.sum"}));
+  EXPECT_EQ(r.metrics_of(cases()[1]),
+            (std::set<std::string>{"dram__bytes_read.sum", "dram__bytes_write.sum", "smsp__inst_executed.sum"}));
+  EXPECT_EQ(r.metrics_of(cases()[0]), (std::set<std::string>{"dram__bytes_read.sum", "dram__bytes_write.sum"}));
   EXPECT_NE(r.version, parse_rubric(valid + "\n", "rubric.toml", cases(), folder()).version);
 }
 
 TEST(Rubric, APredictionMayBeAskedOfAHostCaseAndWithinAFactor) {
   const std::string asked = "case = \"g/1\", metric = \"output[2]\", factor = 2";
-  const rubric r = parse_rubric(with("case = \"f/1\", metric = \"a.sum / b.sum\", tolerance = 0.5", asked),
-                                "rubric.toml", cases(), folder());
+  const rubric r = parse_rubric(
+      with("case = \"f/1\", metric = \"dram__bytes_read.sum / dram__bytes_write.sum\", tolerance = 0.5", asked),
+      "rubric.toml", cases(), folder());
   const prediction& p = r.items[2].predict[0];
   EXPECT_EQ(p.metric.text(), "output[2]");
   EXPECT_TRUE(p.allows(1.0, 2.0) && p.allows(2.0, 1.0));
@@ -164,14 +167,29 @@ INSTANTIATE_TEST_SUITE_P(
                 "one of \"eigen\", \"fma\", \"read\", \"triad\" (host)"},
         mistake{", max = 0 }", " }", "rubric.toml:21: a condition needs 'min', 'max' or both"},
         mistake{"min = 4, max = 4", "min = 5, max = 4", "rubric.toml:20: 'min' is larger than 'max'; exchange them"},
-        mistake{"c.sum", "c.sum / ", "rubric.toml:21: a counter has no name; write 'A' or 'A / B'"},
-        mistake{"a.sum / b.sum", "a.sum/b.sum", "rubric.toml:20: a metric is a counter 'A' or a quotient 'A / B'"},
+        mistake{"smsp__inst_executed.sum", "smsp__inst_executed.sum / ",
+                "rubric.toml:21: a counter has no name; write 'A' or 'A / B'"},
+        mistake{"dram__bytes_read.sum / dram__bytes_write.sum", "dram__bytes_read.sum/dram__bytes_write.sum",
+                "rubric.toml:20: a metric is a counter 'A' or a quotient 'A / B'"},
         mistake{"title = \"A test\"", "", "rubric.toml:1: 'title' is missing; add it to this table"},
         mistake{"tolerance = 0.5", "factor = 1", "rubric.toml:29: 'factor' must be more than 1"},
         mistake{"tolerance = 0.5", "tolerance = 0.5, factor = 2",
                 "rubric.toml:29: give 'tolerance' or 'factor', not both"},
         mistake{"case = \"f/1\", metric", "case = \"g/1\", metric",
-                "rubric.toml:29: only device cases have counters; of a host case ask for \"output[0]\""},
+                "rubric.toml:29: a host case has no counter 'dram__bytes_read.sum'; ask for its output, \"output[0]\""},
+        mistake{"case = \"f/1\", metric = \"dram__bytes_read.sum / dram__bytes_write.sum\"",
+                "case = \"g/1\", metric = \"output[0] / output[x]\"",
+                "rubric.toml:29: a host case has no counter 'output[x]'; ask for its output, \"output[0]\""},
+        mistake{"dram__bytes_read.sum / dram__bytes_write.sum\", min",
+                "dram__bytes_read.sum / dram__byte_write.sum\", min",
+                "rubric.toml:20: the simulated device has no counter 'dram__byte_write.sum'; the nearest is "
+                "'dram__bytes_write.sum', and all are in common/include/lab/device_metrics.hpp"},
+        mistake{
+            "smsp__inst_executed.sum", "launch",
+            "rubric.toml:21: the simulated device has no counter 'launch'; the nearest is 'launches', and all are in "
+            "common/include/lab/device_metrics.hpp"},
+        mistake{"id = \"00_test\"", "id = \"01_other\"",
+                "rubric.toml:2: id is '01_other', and this is the folder of lab 00_test; write id = \"00_test\""},
         mistake{"case = \"f/2\"", "case = \"g/1\"", "rubric.toml:18: only device cases have counters"}),
     [](const auto& which) { return "n" + std::to_string(which.index); });
 
@@ -251,6 +269,52 @@ TEST_F(lab_check_test, predictions_that_cannot_be_made_or_are_never_asked_for) {
   EXPECT_EQ(complaint(), "predictions.toml: rubric.toml never asks for 'x.z'");
   fs::remove(root_ / "predictions.toml");
   EXPECT_NE(complaint(), "");
+}
+
+TEST_F(lab_check_test, an_answer_that_is_missing_and_one_that_cannot_be_read_by_accident) {
+  const fs::path answers = folder() / "answers.toml";
+  const std::string kept = text_of(answers);
+  EXPECT_EQ(kept.find("2.5"), std::string::npos) << kept;
+  EXPECT_EQ(parse_rubric(valid, "rubric.toml", cases(), folder()).items[2].predict[0].right, 2.5);
+  fs::remove(answers);
+  EXPECT_EQ(complaint(),
+            "answers.toml: no right value for 'x.y'; run grader check --write, which needs the lab's solution");
+  replace_file(answers, "\"x.y\" = 2.5\n");
+  EXPECT_EQ(complaint(), "answers.toml:1: not the bits of a double; run grader check --write");
+  replace_file(answers, kept);
+}
+
+TEST_F(lab_check_test, a_text_that_gives_an_answer_away) {
+  const auto says = [&](const char* file, const std::string& line, const std::string& key, double answer) {
+    rubric rules;
+    rules.items.resize(1);
+    rules.items[0].id = "g_fast";
+    rules.items[0].predict.resize(1);
+    rules.items[0].predict[0].key = key;
+    rules.items[0].predict[0].right = answer;
+    fs::remove_all(root_);
+    replace_file(root_ / "hints.toml", "[[hint]]\nitem = \"g_fast\"\ntext = [\"a\", \"b\", \"c\"]\n");
+    const std::size_t dot = key.find('.');
+    replace_file(root_ / "predictions.toml",
+                 "[" + key.substr(0, dot) + "]\n" + key.substr(dot + 1) + " = nan\n# nothing here\n");
+    replace_file(root_ / file, "first line\n" + line + "\n");
+    try {
+      check_lab({"00", "00_test", root_}, rules, {});
+    } catch (const input_error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(says("README.md", "It asks for 2,621,440 sectors.", "sectors.coalesced", 2621440),
+            "README.md:2: gives 'sectors.coalesced' away, which is to be predicted; say it in SEEN.md, or another way");
+  EXPECT_NE(says("README.md", "GELU, gelu_unfused, is nine kernels", "launches.gelu_unfused", 9), "");
+  EXPECT_EQ(says("README.md", "nine lives", "launches.gelu_unfused", 9), "");
+  EXPECT_NE(says("a.cu", "f(2049);  // falls at 2049", "cliff.h200", 2049), "");
+  EXPECT_EQ(says("a.cu", "f(2049);  // falls there", "cliff.h200", 2049), "") << "code is code";
+  EXPECT_EQ(says("cases.cpp", "// falls at 2049", "cliff.h200", 2049), "") << "the judge's own";
+  EXPECT_EQ(says("SEEN.md", "It falls at 2049", "cliff.h200", 2049), "");
+  EXPECT_EQ(says("README.md", "pitch 32", "banks.pitch_32", 32), "") << "the key's own number";
+  EXPECT_NE(says("README.md", "a pitch of 48 takes 16", "banks.pitch_48", 16), "");
 }
 
 TEST_F(lab_check_test, a_wrong_submission_that_expects_what_there_is_not) {

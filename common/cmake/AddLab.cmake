@@ -1,10 +1,9 @@
 # add_lab(03_coalescing) is the whole declaration of a lab: the folder says the rest. With ROOT FOLDER its labs/ and
 # solutions/ lie there, and not in the source tree.
 #
-# For each submission (the student's own files, the solution, and each folder of solutions/NN_topic/wrong/) and each
-# backend it makes
-#   lab03.<submission>.<backend>.runner    the program that the grader talks to: student code, no cases
-# and for the student and the solution also
+# What the grader needs to build submissions itself (the student's own files, the solution, and each folder of
+# solutions/NN_topic/wrong/): the target lab03.staff and build/recipes/03_coalescing.<backend>.json. For the student and
+# the solution it makes, for each backend,
 #   lab03.<submission>.<backend>.test      GoogleTest over the rubric, in one process
 #   lab03.<submission>.<backend>.bench     Google Benchmark over the cases
 #   lab03.<submission>.<backend>.experiment   where the lab's folder has an experiment.cpp
@@ -13,8 +12,10 @@
 
 set(LABS_MEASURE OFF CACHE BOOL "Build labNN.solution.<backend>.measure, which writes the committed results")
 
-set(_lab_host_flags -O3 -march=native -Wall -Wextra)
-set(_lab_sim_flags -Wall -Wextra)
+# One core: what <execution> would run in parallel where TBB is installed, it runs in order.
+# -g1: the line of a crash.
+set(_lab_host_flags -O3 -g1 -march=native -Wall -Wextra -D_GLIBCXX_USE_TBB_PAR_BACKEND=0)
+set(_lab_sim_flags -Wall -Wextra -D_GLIBCXX_USE_TBB_PAR_BACKEND=0)
 
 # An object library or a list of objects from one source for one backend, made once however many programs use it.
 function(_lab_objects source contract backend objects)
@@ -112,12 +113,6 @@ function(add_lab dir)
   if(EXISTS ${answers})
     list(APPEND submissions solution)
     set(from_solution ${answers})
-    file(GLOB wrong CONFIGURE_DEPENDS ${answers}/wrong/*)
-    foreach(folder IN LISTS wrong)
-      get_filename_component(why ${folder} NAME)
-      list(APPEND submissions wrong-${why})
-      set(from_wrong-${why} ${folder})
-    endforeach()
   endif()
 
   add_custom_target(${lab})
@@ -125,18 +120,10 @@ function(add_lab dir)
     foreach(backend IN LISTS backends)
       set(objects ${staff_${backend}})
       foreach(file IN LISTS handin)
-        set(source ${from_${submission}}/${file})
-        if(submission MATCHES "^wrong-" AND NOT EXISTS ${source})
-          set(source ${answers}/${file})
-        endif()
-        _lab_objects(${source} ${contract} ${backend} object)
+        _lab_objects(${from_${submission}}/${file} ${contract} ${backend} object)
         list(APPEND objects ${object})
       endforeach()
       set(name ${lab}.${submission}.${backend})
-      _lab_program(${name}.runner "${objects}" runner_main ${library_${backend}} lab_common)
-      if(submission MATCHES "^wrong-")
-        continue()
-      endif()
       foreach(kind IN ITEMS test bench)
         _lab_program(${name}.${kind} "${objects};$<TARGET_OBJECTS:${lab}.cases>" grading ${library_${backend}} lab_common)
       endforeach()
@@ -151,8 +138,7 @@ function(add_lab dir)
       target_link_libraries(${name}.bench PRIVATE benchmark::benchmark)
       foreach(kind IN ITEMS test bench)
         target_sources(${name}.${kind} PRIVATE ${PROJECT_SOURCE_DIR}/autograder/src/${kind}_main.cpp)
-        target_compile_definitions(${name}.${kind} PRIVATE LAB_NAME="${dir}" LAB_DIR="${contract}"
-                                                           SUBMISSION_DIR="${from_${submission}}")
+        target_compile_definitions(${name}.${kind} PRIVATE LAB_NAME="${dir}" LAB_DIR="${contract}")
       endforeach()
       if(submission STREQUAL "student" AND (backend STREQUAL "sim" OR CUDA_GPU_HERE))
         add_dependencies(${lab} ${name}.test)
@@ -167,12 +153,47 @@ function(add_lab dir)
   _lab_tests(${lab} ${dir} "${backends}" ${root})
 endfunction()
 
+# The headers that C, C++ and POSIX need, for the boxes that compile submissions: whatever else is installed, such as a
+# library that submissions are measured against, is not there. A folder next to the others, such as /usr/include/c++, is
+# taken whole.
+function(_lab_standard_headers headers)
+  if(NOT LAB_STANDARD_HEADERS_OF STREQUAL "${CMAKE_CXX_COMPILER} ${CMAKE_CXX_COMPILER_VERSION}")
+    set(text "#include <bits/stdc++.h>\n#include <experimental/simd>\n#include <cuchar>\n#include <immintrin.h>\n")
+    foreach(name IN ITEMS aio alloca arpa/inet assert byteswap complex ctype dirent dlfcn elf endian err errno execinfo fcntl
+                          features fenv float fnmatch ftw getopt glob grp inttypes langinfo libgen limits link linux/futex
+                          linux/perf_event locale malloc math memory mntent mqueue netdb netinet/in poll pthread pty pwd
+                          regex sched search semaphore setjmp signal spawn stdint stdio stdlib string strings sys/epoll
+                          sys/mman sys/prctl sys/ptrace sys/socket sys/stat sys/syscall sys/time sys/types sys/wait syslog
+                          termios tgmath threads time uchar ucontext unistd utime values wait wchar wctype wordexp x86intrin)
+      string(APPEND text "#if __has_include(<${name}.h>)\n#include <${name}.h>\n#endif\n")
+    endforeach()
+    set(file ${PROJECT_BINARY_DIR}/standard_headers.cpp)
+    file(WRITE ${file} "${text}")
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -D_GLIBCXX_USE_TBB_PAR_BACKEND=0 -M ${file}
+                    OUTPUT_VARIABLE rule COMMAND_ERROR_IS_FATAL ANY)
+    set(found "")
+    string(REGEX MATCHALL "/[^ \n\\]+" files "${rule}")
+    foreach(file IN LISTS files)
+      cmake_path(NORMAL_PATH file)
+      if(file MATCHES "^(/usr(/local)?/include/[a-z0-9_]+-linux-gnu[a-z0-9]*/[^/]+|/usr(/local)?/include/[^/]+)")
+        list(APPEND found ${CMAKE_MATCH_1})
+      endif()
+    endforeach()
+    list(REMOVE_DUPLICATES found)
+    set(LAB_STANDARD_HEADERS "${found}" CACHE INTERNAL "")
+    set(LAB_STANDARD_HEADERS_OF "${CMAKE_CXX_COMPILER} ${CMAKE_CXX_COMPILER_VERSION}" CACHE INTERNAL "")
+  endif()
+  set(${headers} ${LAB_STANDARD_HEADERS} PARENT_SCOPE)
+endfunction()
+
 # build/recipes/NN_topic.BACKEND.json: how the grader builds a submission that is no part of this tree: the same flags, the
-# same staff objects. What may be mounted where that happens is `readable`; `device` declares what the device offers;
-# `runtime` is what a runner reads; `toolchain` is where compilers are installed that are not in /usr.
+# same staff objects. What may be mounted where that happens is `readable` and `headers`; `device` is the folder that
+# declares what the simulated device offers and the library that defines it; `runtime` is what a runner reads; `toolchain`
+# is where compilers are installed that are not in /usr/bin.
 function(_lab_recipe lab dir contract backend staff library)
   set(common ${PROJECT_SOURCE_DIR}/common)
-  file(GLOB headers CONFIGURE_DEPENDS ${contract}/*.hpp ${contract}/*.h)
+  file(GLOB own_headers CONFIGURE_DEPENDS ${contract}/*.hpp ${contract}/*.h)
+  _lab_standard_headers(headers)
   set(include -I${contract} -I${common}/include)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     list(APPEND include -fno-gnu-unique)  # such symbols could not be made local
@@ -185,8 +206,8 @@ function(_lab_recipe lab dir contract backend staff library)
   if(library)
     set(libraries $<TARGET_FILE:${library}_${backend}> $<TARGET_FILE:${library}_model>)
   endif()
-  set(readable ${headers} ${common}/include ${common}/sim/include)
-  set(device ${common}/sim/include)
+  set(readable ${own_headers} ${common}/include ${common}/sim/include)
+  set(device ${common}/sim/include $<TARGET_FILE:sim>)
   set(link ${CMAKE_CXX_COMPILER})
   if(backend STREQUAL "sim")
     set(cu $<TARGET_FILE:simcc> ${_lab_sim_flags} ${include} ${keep} -include sim/all_observed.h)
@@ -208,7 +229,7 @@ function(_lab_recipe lab dir contract backend staff library)
   foreach(compiler IN ITEMS ${CMAKE_CXX_COMPILER} ${CMAKE_CUDA_COMPILER})
     file(REAL_PATH ${compiler} real)  # often a link into another folder
     foreach(path IN ITEMS ${compiler} ${real})
-      if(NOT path MATCHES "^/usr/")
+      if(NOT path MATCHES "^/usr/bin/")
         cmake_path(GET path PARENT_PATH bin)
         cmake_path(GET bin PARENT_PATH prefix)
         list(APPEND toolchain ${prefix})
@@ -217,7 +238,7 @@ function(_lab_recipe lab dir contract backend staff library)
   endforeach()
   list(REMOVE_DUPLICATES toolchain)
   set(text "{")
-  foreach(key IN ITEMS cpp cu link objects libraries readable device runtime toolchain)
+  foreach(key IN ITEMS cpp cu link objects libraries readable headers device runtime toolchain)
     if(${key} STREQUAL "")
       string(APPEND text "\n\"${key}\": [],")
     else()
@@ -238,7 +259,7 @@ endfunction()
 function(_lab_tests lab dir backends root)
   add_test(NAME ${lab}.build COMMAND flock ${PROJECT_BINARY_DIR}/building.lock ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target ${lab})
   set_tests_properties(${lab}.build PROPERTIES LABELS "${lab}" FIXTURES_SETUP ${lab}.built)
-  foreach(kind IN ITEMS Correctness Counters Predictions Throughput)
+  foreach(kind IN ITEMS Correctness Counters Throughput)  # predictions are locked first, by the grader
     string(TOLOWER ${kind} lower)
     foreach(backend IN ITEMS sim cuda)
       set(test ${lab}.${backend}.${lower})

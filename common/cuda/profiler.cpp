@@ -64,7 +64,7 @@ profiler::profiler(std::vector<std::string> metrics) : state_(std::make_unique<s
 
 profiler::~profiler() = default;
 
-profiler::result profiler::collect(const std::function<void()>& launch_once) {
+profiler::result profiler::collect(const std::function<void()>& launch_once, void*) {
   result counted;
   counted.notes = state_->notes;
   bool launched = false;

@@ -194,6 +194,7 @@ struct page_writer {
   /// Whether this page stands above the other in the site's tree.
   bool adopts(const fs::path& other) const {
     const fs::path mine = file.parent_path(), theirs = other.parent_path();
+    if (other.filename() == "SEEN.md") return mine == theirs && file.filename() == "README.md";
     if (other.filename() == "WORKLOG.md") return mine == source / "solutions" && file.filename() == "README.md";
     return mine == source / "labs" && file.filename() == "README.md" && theirs.parent_path() == mine;
   }

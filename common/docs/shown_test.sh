@@ -17,6 +17,7 @@ run FILE.cu                                             here FILE.cu=program.cu
 grade submissions/ --lab NN --jobs 2                    here
 grade submissions/ --lab NN --jobs 4                    here
 grade submissions/ --lab NN --round deadline            here
+grade submissions/ --lab NN --round predictions         here
 report --store grades.sqlite                            here
 export --format gradescope                              here
 export --format canvas --gradebook exported.csv --column "Lab 3"   here
@@ -55,6 +56,8 @@ build/bin/grader lab NN --submission wrong-hangs        lab03.expected
 build/bin/grader check                                  rubrics
 build/bin/grader check --write                          rubrics
 build/bin/grader attacks                                attacks
+build/bin/grader honest                                 honest
+build/bin/grader mutants NN --sample 100 --jobs 2       mutants
 build/bin/grader gradescope-zip NN                      gradescope
 cmake --build build --target tidy                       .github/workflows/ci.yml
 cmake --build build --target gpt2.cuda                  gpu
@@ -84,7 +87,7 @@ cmake -S "$place" -B "$place/build" -G Ninja >/dev/null
 ln -s "$simcc" "$place/build/bin/simcc"
 printf '#!/bin/sh\nexec %q "$@" --source %q --build %q --report %q\n' "$grader" "$place" "$build" "$place/build/report" >"$place/build/bin/grader"
 chmod +x "$place/build/bin/grader"
-printf 'Student,ID,SIS Login ID,Section,Lab 3 (1)\nPoints Possible,,,,100\n"Ann",1,ann,1,\n' >"$place/exported.csv"
+printf 'Student,ID,SIS Login ID,Section,Lab 3 (1)\nPoints Possible,,,,85\n"Ann",1,ann,1,\n' >"$place/exported.csv"
 cd "$place"
 git init -q . && git add labs && git -c user.name=test -c user.email=test@localhost commit -qm start
 

@@ -1,4 +1,4 @@
-// The register of cases, filled before main by each lab's cases.cpp, and the numbers their inputs are made of.
+// The register of cases, filled before main by each lab's cases.cpp.
 #include "lab/case.hpp"
 
 #include <fmt/format.h>
@@ -19,13 +19,6 @@ struct maker {
 std::map<std::string, maker>& makers() {
   static std::map<std::string, maker> all;  // inside a function: registrations run before this file's own statics
   return all;
-}
-
-/// One step of splitmix64 (Steele, Lea and Flood, 2014), as a function of its counter.
-std::uint64_t mixed(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
 }
 
 }  // namespace
@@ -49,11 +42,6 @@ std::vector<test_case> drawn_cases_of(const std::string& lab, std::uint64_t seed
   return make == makers().end() || !make->second.drawn ? std::vector<test_case>{} : make->second.drawn(seed);
 }
 
-std::int64_t random_sizes::operator()(std::int64_t least, std::int64_t most) {
-  state_ += 0x9E3779B97F4A7C15u;
-  return least + static_cast<std::int64_t>(mixed(state_) % static_cast<std::uint64_t>(most - least + 1));
-}
-
 void in_parallel(std::size_t count, const std::function<void(std::size_t, std::size_t)>& body, std::size_t each) {
   constexpr std::size_t worth_a_thread = 1 << 18;
   const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
@@ -62,17 +50,6 @@ void in_parallel(std::size_t count, const std::function<void(std::size_t, std::s
   for (std::size_t i = 1; i < parts; ++i)
     others.emplace_back([&body, i, parts, count] { body(count * i / parts, count * (i + 1) / parts); });
   body(0, count / parts);
-}
-
-std::vector<float> random_floats(std::size_t count, std::uint64_t seed) {
-  constexpr std::uint64_t golden = 0x9E3779B97F4A7C15u;
-  const std::uint64_t start = mixed(seed + golden);
-  std::vector<float> values(count);
-  for_each_index(count, [&](std::size_t i) {
-    const std::uint64_t bits = mixed(start + (i + 1) * golden) >> 40;  // 24 bits: every value is exact in a float
-    values[i] = static_cast<float>(static_cast<std::int64_t>(bits) - (1 << 23)) * 0x1p-23f;
-  });
-  return values;
 }
 
 }  // namespace lab

@@ -28,16 +28,16 @@ constexpr std::size_t wide = 32;
 #endif
 constexpr std::size_t lanes = wide / sizeof(float);
 typedef float floats __attribute__((vector_size(wide), aligned(4), may_alias));
-constexpr std::size_t chains = 12;  // more than eight, and few enough for 16 registers
+constexpr std::size_t chains = 12;  // more than eight; constants that do not fit a register are read in passing
 
 floats at(const float* from) { return *reinterpret_cast<const floats*>(from); }
 
 template <std::size_t together>
-void chains_of(float* out, const float* in, float c, std::int64_t rounds) {
-  floats x[together];
-  for (std::size_t k = 0; k < together; ++k) x[k] = at(in + k * lanes);
+void chains_of(float* out, const float* in, const float* c, std::int64_t rounds) {
+  floats x[together], constants[together];
+  for (std::size_t k = 0; k < together; ++k) x[k] = at(in + k * lanes), constants[k] = at(c + k * lanes);
   for (std::int64_t i = 0; i < rounds; ++i)
-    for (std::size_t k = 0; k < together; ++k) x[k] = x[k] * x[k] + c;
+    for (std::size_t k = 0; k < together; ++k) x[k] = x[k] * x[k] + constants[k];
   for (std::size_t k = 0; k < together; ++k) *reinterpret_cast<floats*>(out + k * lanes) = x[k];
 }
 
@@ -68,13 +68,13 @@ void triad(float* __restrict__ a, const float* __restrict__ b, const float* __re
   for (std::size_t i = 0; i < n; ++i) a[i] = b[i] + scale * c[i];
 }
 
-void fma_chains(float* out, const float* in, float c, std::size_t n, std::int64_t rounds) {
+void fma_chains(float* out, const float* in, const float* c, std::size_t n, std::int64_t rounds) {
   std::size_t i = 0;
-  for (; i + chains * lanes <= n; i += chains * lanes) chains_of<chains>(out + i, in + i, c, rounds);
-  for (; i + lanes <= n; i += lanes) chains_of<1>(out + i, in + i, c, rounds);
+  for (; i + chains * lanes <= n; i += chains * lanes) chains_of<chains>(out + i, in + i, c + i, rounds);
+  for (; i + lanes <= n; i += lanes) chains_of<1>(out + i, in + i, c + i, rounds);
   for (; i < n; ++i) {
     float x = in[i];
-    for (std::int64_t k = 0; k < rounds; ++k) x = x * x + c;
+    for (std::int64_t k = 0; k < rounds; ++k) x = x * x + c[i];
     out[i] = x;
   }
 }
@@ -103,7 +103,7 @@ void run_host_ceiling(const std::string& name, const std::vector<const void*>& i
   } else if (name == "triad") {
     triad(out(), in(0), in(1), *in(2), size(0));
   } else if (name == "fma") {
-    fma_chains(out(), in(0), *in(1), size(0), parameters.at(1));
+    fma_chains(out(), in(0), in(1), size(0), parameters.at(1));
   } else if (name == "eigen") {
     eigen_product(out(), in(0), in(1), parameters.at(0), parameters.at(1), parameters.at(2));
   } else {

@@ -16,7 +16,9 @@
 #include "lab/device.hpp"
 #include "lab/product.hpp"
 #include "lab/profiler.hpp"
-#ifndef LAB_BACKEND_SIM
+#ifdef LAB_BACKEND_SIM
+#include "sim/names.h"
+#else
 #include "shared_memory.hpp"
 #endif
 
@@ -31,8 +33,10 @@ constexpr bool simulated = true;
 // they would take it for a legal one.
 constexpr std::size_t red_zone_bytes = 0;
 constexpr double warm_up_seconds = 0.0;
+using sim::name_allocation;
 #else
 constexpr bool simulated = false;
+void name_allocation(const void*, const std::string&) {}
 constexpr std::size_t red_zone_bytes = bytes_on_device::default_red_zone_bytes;
 constexpr double warm_up_seconds = 0.2;               // an idle GPU needs that long to raise its clocks
 #endif
@@ -50,10 +54,12 @@ struct device_arguments {
       LAB_CUDA_CHECK(
           cudaMemcpy(inputs[i].data(), what.inputs[i].data(), what.inputs[i].size(), cudaMemcpyHostToDevice));
       arguments.inputs.push_back(inputs[i].data());
+      name_allocation(inputs[i].data(), "input " + std::to_string(i));
     }
     for (std::size_t i = 0; i < what.outputs.size(); ++i) {
       outputs.emplace_back(what.outputs[i].size(), red_zone_bytes);
       arguments.outputs.push_back(outputs[i].data());
+      name_allocation(outputs[i].data(), "output " + std::to_string(i));
     }
     arguments.parameters = what.parameters;
     arguments.stream = where.get();
@@ -74,7 +80,8 @@ struct device_arguments {
   }
 
   std::vector<bytes_on_device> inputs, outputs;
-  stream where;
+  // On the simulated device what is put into the default stream by mistake shows: nothing orders the two.
+  stream where{simulated ? cudaStreamNonBlocking : cudaStreamDefault};
   call arguments;
 };
 
@@ -256,7 +263,9 @@ void run_on_device(const entry& function, const request& what, call_gate& gate, 
     time_pairs(function, what, device, result);
   } else if (simulated || what.what == action::profile) {
     // The simulated device counts and checks whatever it runs.
-    const auto counted = profiler(what.metrics).collect([&] { function.run(device.arguments); });
+    const auto counted =
+        profiler(what.metrics)
+            .collect([&] { function.run(device.arguments); }, function.own_streams ? nullptr : device.where.get());
     result.metrics = counted.metrics;
     result.launches = counted.launches;
     result.reports = counted.reports;
@@ -277,6 +286,7 @@ void run_on_host(const entry& function, const request& what, call_gate& gate) {
   for (const auto& input : what.inputs) arguments.inputs.push_back(input.data());
   for (const auto& output : what.outputs) arguments.outputs.push_back(output.data());
   arguments.parameters = what.parameters;
+  arguments.ask = [&gate] { gate.ask(); };
   gate.begin();
   function.run(arguments);
 }
@@ -288,6 +298,11 @@ void expect_sizes(const std::vector<buffer_spec>& specs, const std::vector<std::
 }
 
 }  // namespace
+
+bool start_threads() {
+  if (simulated) LAB_CUDA_CHECK(cudaSetDevice(0));
+  return simulated;
+}
 
 std::span<std::byte> map_device_memory([[maybe_unused]] int descriptor, [[maybe_unused]] std::size_t bytes) {
 #ifdef LAB_BACKEND_SIM

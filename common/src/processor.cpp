@@ -135,8 +135,9 @@ roofs processor_roofs() {
   roofs r;
   r.flops_per_second.emplace_back("FP32",
                                   rate_of_all_cores(cores, 2.0 * fma_floats * static_cast<double>(fma_rounds), [](int) {
-                                    float values[fma_floats] = {};
-                                    fma_chains(values, values, 0.25f, fma_floats, fma_rounds);
+                                    float values[fma_floats] = {}, constants[fma_floats];
+                                    std::fill_n(constants, fma_floats, 0.25f);
+                                    fma_chains(values, values, constants, fma_floats, fma_rounds);
                                     sink = static_cast<std::uint64_t>(values[0]);
                                   }));
   r.bytes_per_second.emplace_back(

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <vector>
+
+#include "lab/random.hpp"
 
 namespace {
 
@@ -27,6 +30,14 @@ TEST(Mismatch, NanNeverAgrees) {
   EXPECT_NE(compared({1.0f}, {nan_value}, {1e30, 1e30}), "");
 }
 
+TEST(Mismatch, SaysWhereOneFactorExplainsAll) {
+  EXPECT_NE(compared({2, 4, 6, 0, 8}, {1, 2, 3, 0, 4}).find("; all of these are 2 times what they should be"),
+            std::string::npos);
+  EXPECT_NE(compared({0, 0, 0, 0}, {1, 2, 3, 4}).find("; all of these are zero"), std::string::npos);
+  EXPECT_EQ(compared({2, 4, 6, 9}, {1, 2, 3, 4}).find("all of these"), std::string::npos);
+  EXPECT_EQ(compared({2, 4, 6, nan_value}, {1, 2, 3, 4}).find("all of these"), std::string::npos);
+}
+
 TEST(Mismatch, InfinityAgreesOnlyWithItself) {
   EXPECT_NE(compared({1.0f}, {infinite}, {1.0, 1.0}), "");
   EXPECT_NE(compared({infinite}, {1.0f}, {1.0, 1.0}), "");
@@ -45,6 +56,72 @@ TEST(Mismatch, SaysHowManyAndWhere) {
   EXPECT_EQ(compared({5, 5, 5, 5, 5}, {1, 2, 3, 4, 5}),
             "4 of 5 elements are wrong: [0] is 5, should be 1; [1] is 5, should be 2; [2] is 5, should be 3; ...");
   EXPECT_EQ(compared({1}, {1, 2}), "1 elements, should be 2");
+}
+
+// ---- products -----------------------------------------------------------------------------------------------------
+
+struct product {
+  std::int64_t m, n, k;
+  floats a = lab::random_floats(static_cast<std::size_t>(m * k), 1),
+         b = lab::random_floats(static_cast<std::size_t>(k * n), 2), c = multiplied();
+
+  floats multiplied() const {
+    floats result(static_cast<std::size_t>(m * n));
+    for (std::int64_t r = 0; r < m; ++r)
+      for (std::int64_t i = 0; i < k; ++i)
+        for (std::int64_t q = 0; q < n; ++q)
+          result[static_cast<std::size_t>(r * n + q)] +=
+              a[static_cast<std::size_t>(r * k + i)] * b[static_cast<std::size_t>(i * n + q)];
+    return result;
+  }
+  std::string wrong() const {
+    return lab::product_mismatch(a, b, c, m, n, k, {4 * static_cast<double>(k) * 0x1p-24, 0});
+  }
+};
+
+TEST(ProductMismatch, TakesWhatIsRightToRounding) {
+  EXPECT_EQ((product{3, 5, 7}.wrong()), "");
+  const product large{400, 420, 440};  // beyond what is computed again
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(large.wrong(), "");
+}
+
+TEST(ProductMismatch, NamesAnElementOfASmallProduct) {
+  product p{3, 5, 7};
+  p.c[8] += 0.5f;
+  EXPECT_NE(p.wrong().find("1 of 15 elements are wrong: [1, 3] is"), std::string::npos) << p.wrong();
+}
+
+TEST(ProductMismatch, SeesOneWrongElementOfALargeProduct) {
+  product p{400, 420, 440};
+  p.c[400 * 420 - 1] += 0.1f;
+  for (int i = 0; i < 20; ++i) EXPECT_NE(p.wrong(), "");
+  p.c[400 * 420 - 1] = nan_value;
+  EXPECT_NE(p.wrong(), "");
+  p.c[400 * 420 - 1] = infinite;
+  EXPECT_NE(p.wrong(), "");
+}
+
+TEST(ProductMismatch, CannotBeForgedForOneVector) {
+  // A (B x) in a column, where x would be known: rows of signs from any fixed source.
+  product p{400, 420, 440};
+  const floats x = lab::random_floats(420, 20260 + 400);
+  for (std::size_t r = 0; r < 400; ++r) {
+    double sum = 0;
+    for (std::size_t q = 0; q < 420; ++q) sum += (x[q] < 0 ? -1.0 : 1.0) * static_cast<double>(p.c[r * 420 + q]);
+    std::fill_n(p.c.begin() + static_cast<std::ptrdiff_t>(r * 420), 420, 0.0f);
+    p.c[r * 420] = static_cast<float>(x[0] < 0 ? -sum : sum);
+  }
+  EXPECT_NE(p.wrong(), "");
+}
+
+TEST(ProductMismatch, SeesFewerDigitsInAFewRows) {
+  product p{400, 420, 440};
+  for (std::size_t i = 0; i < 420; ++i) p.c[i] += 0x1p-9f * (i % 2 == 0 ? 1.0f : -1.0f);  // tf32's error, in one row
+  int seen = 0;
+  for (int i = 0; i < 20; ++i) seen += !p.wrong().empty();
+  EXPECT_GE(seen, 1) << "one row in 400, eight rows a check";
+  for (std::size_t i = 0; i < p.c.size(); ++i) p.c[i] += 0x1p-9f * (i % 2 == 0 ? 1.0f : -1.0f);
+  for (int i = 0; i < 20; ++i) EXPECT_NE(p.wrong(), "");
 }
 
 }  // namespace

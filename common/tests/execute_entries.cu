@@ -52,6 +52,46 @@ void copy_at_first(const lab::call& c) {
   if (++calls < 6) copy(c);
 }
 
+lab::call in_stream(lab::call c, cudaStream_t stream) {
+  c.stream = stream;
+  return c;
+}
+
+void copy_in_default_stream(const lab::call& c) { copy(in_stream(c, nullptr)); }
+
+void clear_in_default_stream(const lab::call& c) {
+  cudaMemsetAsync(c.output<float>(0), 0, sizeof(float) * static_cast<std::size_t>(c.parameter(0)));
+  copy(c);
+}
+
+/// In a stream of its own; `joined`: and the caller's waits for it.
+template <bool joined>
+void copy_in_own_stream(const lab::call& c) {
+  static cudaStream_t own = nullptr;
+  static cudaEvent_t event = nullptr;
+  if (!own) cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking), cudaEventCreate(&event);
+  cudaEventRecord(event, c.stream);
+  cudaStreamWaitEvent(own, event);
+  copy(in_stream(c, own));
+  cudaEventRecord(event, own);
+  if (joined) cudaStreamWaitEvent(c.stream, event);
+}
+
+void copy_and_wait_for_device(const lab::call& c) {
+  copy(c);
+  cudaDeviceSynchronize();
+}
+
+void copy_and_wait_for_stream(const lab::call& c) {
+  copy(c);
+  cudaStreamSynchronize(c.stream);
+}
+
+void copy_by_the_host(const lab::call& c) {
+  cudaMemcpy(c.output<float>(0), c.input<float>(0), sizeof(float) * static_cast<std::size_t>(c.parameter(0)),
+             cudaMemcpyDeviceToDevice);
+}
+
 void write_before(const lab::call& c) {
   copy(c);
   write_before_kernel<<<1, 1, 0, c.stream>>>(c.output<float>(0));
@@ -67,6 +107,13 @@ constexpr lab::entry table[] = {
     {"copy", lab::part::device, copy},
     {"copy_one_less", lab::part::device, copy_one_less},
     {"copy_one_more", lab::part::device, copy_one_more},
+    {"copy_in_default_stream", lab::part::device, copy_in_default_stream},
+    {"clear_in_default_stream", lab::part::device, clear_in_default_stream},
+    {"copy_in_own_stream", lab::part::device, copy_in_own_stream<false>},
+    {"copy_in_joined_stream", lab::part::device, copy_in_own_stream<true>},
+    {"copy_and_wait_for_device", lab::part::device, copy_and_wait_for_device},
+    {"copy_and_wait_for_stream", lab::part::device, copy_and_wait_for_stream},
+    {"copy_by_the_host", lab::part::device, copy_by_the_host},
     {"copy_at_first", lab::part::device, copy_at_first},
     {"multiply", lab::part::device, multiply},
     {"write_half", lab::part::device, write_half},

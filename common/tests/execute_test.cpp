@@ -71,6 +71,35 @@ TEST_F(Execute, ReportsALaunchThatWasRefused) {
   EXPECT_EQ(call("copy").error, "");
 }
 
+TEST_F(Execute, HoldsACallToItsStream) {
+  if (lab::backend_name() == "cuda") GTEST_SKIP() << "SKIPPED: the simulated device judges this";
+  for (const char* entry : {"copy", "copy_in_joined_stream"})
+    EXPECT_EQ(call(entry).reports, std::vector<std::string>{}) << entry;
+  const auto said = [&](const char* entry) {
+    const std::vector<std::string> reports = call(entry).reports;
+    return reports.empty() ? std::string{} : reports.front();
+  };
+  EXPECT_EQ(said("copy_in_default_stream"),
+            "'copy_kernel' is not in `stream`: it ran in the default stream, and `stream` does not wait for it");
+  EXPECT_EQ(said("clear_in_default_stream"),
+            "'fill' is not in `stream`: it ran in the default stream, and `stream` does not wait for it");
+  EXPECT_EQ(said("copy_in_own_stream"),
+            "'copy_kernel' is not in `stream`: it ran in another stream, and `stream` does not wait for it");
+}
+
+TEST_F(Execute, SeesThatACallWaits) {
+  if (lab::backend_name() == "cuda") GTEST_SKIP() << "SKIPPED: the simulated device judges this";
+  const std::pair<const char*, const char*> calls[] = {{"copy_and_wait_for_device", "cudaDeviceSynchronize"},
+                                                       {"copy_and_wait_for_stream", "cudaStreamSynchronize"},
+                                                       {"copy_by_the_host", "cudaMemcpy"}};
+  for (const auto& [entry, name] : calls) {
+    const std::vector<std::string> reports = call(entry).reports;
+    ASSERT_FALSE(reports.empty()) << entry;
+    EXPECT_EQ(reports.front(),
+              std::string(name) + "() waits for the device; the contract says: return without waiting");
+  }
+}
+
 TEST_F(Execute, ReportsWhatIsThrown) {
   EXPECT_EQ(call("throw_text").error, "thrown on purpose");
   EXPECT_NE(call("throw_number").error, "");

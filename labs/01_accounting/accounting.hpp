@@ -106,10 +106,13 @@ void triad(float* a,        // (n)
            const float* c,  // (n)
            float scale, std::size_t n);
 
-/// out[i] is in[i] after `rounds` steps x <- x * x + c: one multiply-add a step, and each needs the one before.
+/// out[i] is in[i] after `rounds` steps x <- x * x + c[i] in float: one multiply-add a step, and each needs the one
+/// before. All in[i] are in [-1, 1), all c[i] in [-1.99, -1.9): there a difference grows about twofold with each step,
+/// so results are compared bit for bit. Each step may be fused or not.
 void fma_chains(float* out,       // (n)
                 const float* in,  // (n)
-                float c, std::size_t n, std::int64_t rounds);
+                const float* c,   // (n)
+                std::size_t n, std::int64_t rounds);
 
 // ---- peaks.cu: the two peaks of the device -------------------------------------------------------------------------
 // Device pointers, 256-byte aligned; launch on `stream` and return without waiting.
@@ -122,7 +125,8 @@ void copy(float* out,       // (n)
 /// As fma_chains above.
 void device_fma_chains(float* out,       // (n)
                        const float* in,  // (n)
-                       float c, int n, int rounds, cudaStream_t stream);
+                       const float* c,   // (n)
+                       int n, int rounds, cudaStream_t stream);
 
 // ---- operations.cu: given, for your predictions --------------------------------------------------------------------
 

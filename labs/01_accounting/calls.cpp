@@ -82,15 +82,14 @@ constexpr lab::entry table[] = {
      }},
     {"fma_chains", lab::part::host,
      [](const lab::call& c) {
-       fma_chains(c.output<float>(0), c.input<float>(0), *c.input<float>(1),
+       fma_chains(c.output<float>(0), c.input<float>(0), c.input<float>(1),
                   static_cast<std::size_t>(c.parameters.at(0)), c.parameters.at(1));
      }},
     {"copy", lab::part::device, elementwise<copy>},
-    // The constant travels as millionths, since input 1 would be a device pointer.
     {"device_fma_chains", lab::part::device,
      [](const lab::call& c) {
-       device_fma_chains(c.output<float>(0), c.input<float>(0), 1e-6f * static_cast<float>(c.parameter(2)),
-                         c.parameter(0), c.parameter(1), c.stream);
+       device_fma_chains(c.output<float>(0), c.input<float>(0), c.input<float>(1), c.parameter(0), c.parameter(1),
+                         c.stream);
      }},
     {"relu", lab::part::device, elementwise<relu>},
     {"gelu", lab::part::device, elementwise<gelu>},

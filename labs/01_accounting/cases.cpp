@@ -1,12 +1,16 @@
 // Lab 01's problems. A model's FLOPs, parameters and kept activations are not compared with another formula but with a
 // count: transformer.hpp is run with numbers that count their own operations. Single products, and models too large to
 // run, have a formula.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
 #include <lab/case.hpp>
+#include <lab/ceilings.hpp>
 #include <lab/compare.hpp>
 #include <lab/formula.hpp>
-
-#include <array>
-#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -41,6 +45,9 @@ std::function<doubles(std::uint64_t)> drawn(std::size_t count, std::vector<std::
     return rows;
   };
 }
+
+/// A side, for products whose FLOPs fit no integer of 64 bits.
+constexpr double huge = 0x1p32;
 
 const names of_model = {"layers", "heads", "channels", "vocabulary", "context"};
 
@@ -106,11 +113,13 @@ void add_flops(std::vector<test_case>& all) {
       "matmul_flops", {"m", "n", "k"}, {"FLOPs"}, [](const double* a) { return doubles{2 * a[0] * a[1] * a[2]}; }};
   // The lecture's A^T B of two M x N matrices: 2 N^2 M.
   all.push_back(rows_case(matmul, "worked", fixed({256, 256, 1024, 1, 1, 1, 4096, 4096, 4096})));
+  all.push_back(rows_case(matmul, "huge", fixed({huge, huge, huge})));
   all.push_back(rows_case(matmul, "drawn", drawn(8, {{1, 5000}, {1, 5000}, {1, 5000}})));
   const formula forward{"linear_forward_flops", {"data", "in", "out"}, {"FLOPs"}, [](const double* a) {
                           return doubles{2 * a[0] * a[1] * a[2]};
                         }};
   all.push_back(rows_case(forward, "worked", fixed({1024, 256, 64})));
+  all.push_back(rows_case(forward, "huge", fixed({huge, huge, huge})));
   all.push_back(rows_case(forward, "drawn", drawn(8, {{1, 5000}, {1, 5000}, {1, 5000}})));
   const formula backward{
       "linear_backward_flops", {"data", "in", "out", "input_gradient"}, {"FLOPs"}, [](const double* a) {
@@ -118,6 +127,7 @@ void add_flops(std::vector<test_case>& all) {
       }};
   // The lecture's two layers: the second needs both gradients, the first only that of its weights.
   all.push_back(rows_case(backward, "worked", fixed({1024, 64, 64, 1, 1024, 256, 64, 0})));
+  all.push_back(rows_case(backward, "huge", fixed({huge, huge, huge, 1, huge, huge, huge, 0})));
   all.push_back(rows_case(backward, "drawn", drawn(8, {{1, 5000}, {1, 5000}, {1, 5000}, {0, 1}})));
   const formula training{
       "training_flops", {"parameters", "data"}, {"FLOPs"}, [](const double* a) { return doubles{6 * a[0] * a[1]}; }};
@@ -132,6 +142,14 @@ const doubles gpt2_sizes[] = {{12, 12, 768, 50'257, 1024},
                               {48, 25, 1600, 50'257, 1024},
                               {12, 12, 768, 50'304, 1024}};
 
+/// Larger than any model: no count of it fits 64 bits.
+const doubles huge_size = {1000, 1024, huge, 1e6, 1e6};
+
+doubles huge_row(doubles more) {
+  more.insert(more.begin(), huge_size.begin(), huge_size.end());
+  return more;
+}
+
 doubles gpt2_rows(const doubles& more) {
   doubles rows;
   for (const doubles& size : gpt2_sizes) {
@@ -145,6 +163,7 @@ void add_transformer(std::vector<test_case>& all) {
   const formula parameters{
       "parameters", of_model, {"parameters"}, [](const double* a) { return doubles{counted(a, 1, true).parameters}; }};
   all.push_back(rows_case(parameters, "gpt2", fixed(gpt2_rows({}))));
+  all.push_back(rows_case(parameters, "huge", fixed(huge_size)));
   all.push_back(rows_case(parameters, "drawn", drawn_models(6, {})));
   const formula attention{
       "attention_flops", {"batch", "heads", "tokens", "head_size", "causal"}, {"FLOPs"}, [](const double* a) {
@@ -152,12 +171,14 @@ void add_transformer(std::vector<test_case>& all) {
         return doubles{4 * a[0] * a[1] * pairs * a[3]};
       }};
   all.push_back(rows_case(attention, "worked", fixed({4, 12, 1024, 64, 0, 4, 12, 1024, 64, 1, 1, 1, 1, 64, 1})));
+  all.push_back(rows_case(attention, "huge", fixed({1000, 1000, 1e6, huge, 0, 1000, 1000, 1e6, huge, 1})));
   all.push_back(rows_case(attention, "drawn", drawn(8, {{1, 9}, {1, 20}, {1, 3000}, {1, 128}, {0, 1}})));
   const formula forward{"forward_flops", with(of_model, {"batch", "tokens", "causal"}), {"FLOPs"}, [](const double* a) {
                           return doubles{a[5] * counted(a, a[6], a[7] != 0).flops};
                         }};
   all.push_back(rows_case(forward, "gpt2", fixed(gpt2_rows({4, 1024, 0}))));
   all.push_back(rows_case(forward, "gpt2_causal", fixed(gpt2_rows({4, 64, 1}))));
+  all.push_back(rows_case(forward, "huge", fixed(huge_row({1000, 1e6, 1}))));
   all.push_back(rows_case(forward, "counted", drawn_models(6, {{1, 3}, {1, 8}, {0, 1}})));
 }
 
@@ -172,12 +193,14 @@ void add_memory(std::vector<test_case>& all) {
                          }};
   all.push_back(rows_case(training, "gpt2", fixed(gpt2_rows({4, 1024, 4, 4}))));
   all.push_back(rows_case(training, "gpt2_mixed", fixed(gpt2_rows({64, 1024, 4, 2}))));
+  all.push_back(rows_case(training, "huge", fixed(huge_row({huge, 1e6, 4, 2}))));
   all.push_back(rows_case(training, "counted", drawn_models(6, {{1, 5}, {1, 8}, {1, 8}, {1, 8}})));
   const formula cache{
       "kv_cache_bytes", with(of_model, {"batch", "tokens", "bytes_each"}), {"bytes"}, [](const double* a) {
         return doubles{a[5] * counted(a, a[6], true).cached * a[7]};
       }};
   all.push_back(rows_case(cache, "gpt2", fixed(gpt2_rows({1, 1024, 2}))));
+  all.push_back(rows_case(cache, "huge", fixed(huge_row({huge, 1e6, 2}))));
   all.push_back(rows_case(cache, "counted", drawn_models(6, {{1, 5}, {1, 8}, {1, 8}})));
 }
 
@@ -226,8 +249,9 @@ void add_formats(std::vector<test_case>& all) {
                                        decoded(one + 1, f) - 1};
                       },
                       0};
-  // fp32, fp16, bf16, and the fp8 of five exponent bits. (The other fp8, E4M3, has no infinity: other rules.)
-  all.push_back(rows_case(range, "known", fixed({8, 23, 5, 10, 8, 7, 5, 2})));
+  // fp32, fp16, bf16, fp64, the fp8 of five exponent bits (the other, E4M3, has no infinity: other rules), and a
+  // nibble.
+  all.push_back(rows_case(range, "known", fixed({8, 23, 5, 10, 8, 7, 11, 52, 5, 2, 2, 1})));
   all.push_back(rows_case(range, "drawn", drawn(6, {{3, 8}, {1, 23}})));
   const formula stored{"stored",
                        {"exponent_bits", "mantissa_bits", "value"},
@@ -237,10 +261,10 @@ void add_formats(std::vector<test_case>& all) {
                        },
                        0};
   // The lecture's 1e-8, which fp16 cannot hold; the edges of fp16; a tie; and 1 + 1/512, which is 1 in bf16.
-  all.push_back(
-      rows_case(stored, "worked", fixed({5, 10, 1e-8, 8, 7,  1e-8, 5, 10, 65'519,      5, 10, 65'520, 5, 10, -7e4,
-                                         5, 10, 6e-8, 5, 10, 2e-8, 8, 7,  1.001953125, 5, 10, 2049,   5, 10, 2051,
-                                         8, 23, 0.1,  5, 2,  0.1,  5, 10, 0,           8, 7,  -3.4e38})));
+  all.push_back(rows_case(
+      stored, "worked", fixed({5, 10, 1e-8, 8, 7, 1e-8,        5,  10, 65'519, 5, 10, 65'520, 5, 10, -7e4, 5, 10, 6e-8,
+                               5, 10, 2e-8, 8, 7, 1.001953125, 5,  10, 2049,   5, 10, 2051,   8, 23, 0.1,  5, 2,  0.1,
+                               5, 10, 0,    8, 7, -3.4e38,     11, 52, 0.1,    9, 30, 0.1})));
   all.push_back(rows_case(stored, "drawn", [](std::uint64_t seed) {
     lab::random_sizes size(seed);
     doubles rows;
@@ -271,6 +295,7 @@ void add_planning(std::vector<test_case>& all) {
                          return doubles{2 * m * n * k / (a[3] * (m * k + k * n + m * n))};
                        }};
   all.push_back(rows_case(matmul, "worked", fixed({4096, 4096, 4096, 2, 1, 3072, 768, 2})));
+  all.push_back(rows_case(matmul, "huge", fixed({huge, huge, huge, 2})));
   all.push_back(rows_case(matmul, "drawn", drawn(6, {{1, 5000}, {1, 5000}, {1, 5000}, {1, 8}})));
   const formula seconds{
       "roofline_seconds", {"flops", "bytes", "peak_flops", "peak_bytes"}, {"seconds"}, [](const double* a) {
@@ -290,6 +315,7 @@ void add_planning(std::vector<test_case>& all) {
   all.push_back(rows_case(
       hfu, "worked",
       fixed({70e9, 1'206'000, 1024 * h100, 0, 70e9, 1'206'000, 1024 * h100, 1, 70e9, 1'206'000, 1024 * h100, 0.25})));
+  all.push_back(rows_case(hfu, "drawn", drawn(4, {{1, 1000}, {1, 1000}, {1, 1'000'000}, {0, 1}})));
   const formula days{
       "training_days", {"parameters", "tokens", "devices", "peak_flops", "mfu"}, {"days"}, [](const double* a) {
         return doubles{6 * a[0] * a[1] / (a[2] * a[3] * a[4] * 86'400)};
@@ -331,37 +357,58 @@ test_case triad(int64_t n) {
   return result;
 }
 
-/// x <- x * x + c from x in [-0.5, 0.5). With c in [-0.5, 0.25) all of them stay in [-0.5, 0.5], and go to a fixed
-/// point, where an error shrinks with each step: roundings leave at most a few units in the last place.
+/// x after so many steps x <- x * x + c, each rounded once or each rounded twice.
+float after(float x, float c, int64_t rounds, bool fused) {
+  for (int64_t k = 0; k < rounds; ++k)
+    x = fused ? std::fma(x, x, c) : static_cast<float>(static_cast<double>(x) * static_cast<double>(x)) + c;
+  return x;
+}
+
+std::string wrong_chain(float got, float x, float c, int64_t rounds) {
+  std::string text = fmt::format("x = {:.9g}, c = {:.9g}, {} rounds: got {:.9g}, expected {:.9g}", x, c, rounds, got,
+                                 after(x, c, rounds, true));
+  for (int64_t k = 0; k <= 2 * rounds; ++k, x = after(x, c, 1, true))
+    if (x == got) return text + fmt::format("; {:.9g} is x after {} rounds", got, k);
+  return text;
+}
+
+/// Steps x <- x * x + c with c in [-1.99, -1.9), where all x stay between c and c * c + c and never settle: whatever a
+/// step loses or rounds in another way grows about twofold with each step after it. So the result is compared bit for
+/// bit, and no round can be left out. A float can take few enough values that chains run into cycles, by 1000 rounds
+/// one in 15, and that two of one c would meet: more rounds, or a common c, would leave something to save.
 test_case chains(const std::string& entry, int64_t n, int64_t rounds) {
-  const bool device = entry == "device_fma_chains";
-  constexpr int64_t millionths = -437'500;  // the device's constant is fixed; the host's is drawn
   test_case result;
   result.id = entry + "/" + std::to_string(n) + "x" + std::to_string(rounds);
   result.entry = entry;
-  result.where = device ? lab::part::device : lab::part::host;
+  result.where = entry == "device_fma_chains" ? lab::part::device : lab::part::host;
   result.parameters = {n, rounds};
-  if (device) result.parameters.push_back(millionths);
   result.outputs = {{dtype::f32, n}};
-  result.inputs = [=](std::uint64_t seed) {
-    floats x = lab::random_floats(static_cast<std::size_t>(n), seed);
-    for (float& value : x) value *= 0.5f;
-    std::vector<buffer> all{buffer::of(x)};
-    if (!device) all.push_back(buffer::of(floats{-0.125f + 0.375f * lab::random_floats(1, seed + 1)[0]}));
-    return all;
+  result.inputs = [n](std::uint64_t seed) {
+    const auto count = static_cast<std::size_t>(n);
+    floats c = lab::random_floats(count, seed + 1);
+    for (float& value : c) value = 0.045f * value - 1.945f;
+    return std::vector{buffer::of(lab::random_floats(count, seed)), buffer::of(c)};
   };
-  result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
-    const auto x = before[0].as<float>();
-    const double c = static_cast<double>(device ? 1e-6f * static_cast<float>(millionths) : before[1].as<float>()[0]);
+  result.check = [rounds](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
+    const auto x = before[0].as<float>(), c = before[1].as<float>(), got = outputs[0].as<float>();
     floats want(x.size());
-    for (std::size_t i = 0; i < want.size(); ++i) {
-      double value = static_cast<double>(x[i]), last = 1;
-      for (int64_t k = 0; k < rounds && value != last; ++k) last = std::exchange(value, value * value + c);
-      want[i] = static_cast<float>(value);
-    }
-    return lab::mismatch(outputs[0].as<float>(), want, {2e-6, 0});
+    std::atomic<std::size_t> wrong = x.size();
+    const auto part = [&](std::size_t first, std::size_t last) {
+      lab::fma_chains(&want[first], &x[first], &c[first], last - first, rounds);
+      std::size_t i = first;
+      const auto right = [&] {
+        return got[i] == want[i] || got[i] == after(x[i], c[i], rounds, false) ||
+               got[i] == after(x[i], c[i], rounds, true);
+      };
+      while (i < last && right()) ++i;
+      for (std::size_t least = wrong; i < last && i < least && !wrong.compare_exchange_weak(least, i);) {
+      }
+    };
+    lab::in_parallel(x.size(), part, static_cast<std::size_t>(std::max<int64_t>(rounds, 1)));
+    const std::size_t i = wrong;
+    return i == x.size() ? "" : fmt::format("element {}: {}", i, wrong_chain(got[i], x[i], c[i], rounds));
   };
-  result.work = {2.0 * static_cast<double>(n) * static_cast<double>(rounds), 8.0 * static_cast<double>(n)};
+  result.work = {2.0 * static_cast<double>(n) * static_cast<double>(rounds), 12.0 * static_cast<double>(n)};
   return result;
 }
 
@@ -541,19 +588,20 @@ std::vector<test_case> cases() {
                                   {128, 20},
                                   {129, 20},
                                   {193, 0},
+                                  {193, 1000},
                                   {1000, 50},
                                   {6144, 10}})
     all.push_back(chains("fma_chains", n, rounds));
-  for (int64_t n : {1, 2, 3, 4, 5, 31, 127, 128, 129, 1023, 100'003, 1 << 20}) all.push_back(copy(n));
+  for (int64_t n : {1, 2, 3, 4, 5, 31, 127, 128, 129, 1023, 100'003, (1 << 20) + 3}) all.push_back(copy(n));
   for (const auto& [n, rounds] :
-       {std::pair<int64_t, int64_t>{1, 1}, {31, 7}, {33, 0}, {1000, 50}, {4097, 3}, {65'536, 64}})
+       {std::pair<int64_t, int64_t>{1, 1}, {31, 7}, {33, 0}, {33, 1000}, {1000, 50}, {4097, 3}, {65'536, 64}})
     all.push_back(chains("device_fma_chains", n, rounds));
   all.push_back(memory_bound());
   add_operations(all);
   all.push_back(timed(triad(1 << 24)));
-  all.push_back(timed(chains("fma_chains", 6144, 30'000)));
+  all.push_back(timed(chains("fma_chains", 122'880, 1000)));
   all.push_back(timed(copy(1 << 28)));
-  all.push_back(timed(chains("device_fma_chains", 1 << 20, 16'384)));
+  all.push_back(timed(chains("device_fma_chains", 1 << 22, 4096)));
   return all;
 }
 

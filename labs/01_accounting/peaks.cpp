@@ -9,11 +9,11 @@ void triad(float* a, const float* b, const float* c, float scale, std::size_t n)
   for (std::size_t i = 0; i < n; ++i) a[i] += b[i];
 }
 
-void fma_chains(float* out, const float* in, float c, std::size_t n, std::int64_t rounds) {
+void fma_chains(float* out, const float* in, const float* c, std::size_t n, std::int64_t rounds) {
   // TODO(lab01.fma_throughput): each step waits for the one before. What could run while it waits?
   for (std::size_t i = 0; i < n; ++i) {
     float x = in[i];
-    for (std::int64_t k = 0; k < rounds; ++k) x = x * x + c;
+    for (std::int64_t k = 0; k < rounds; ++k) x = x * x + c[i];
     out[i] = x;
   }
 }

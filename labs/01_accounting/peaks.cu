@@ -12,8 +12,8 @@ __global__ void copy_kernel(float* out, const float* in, int n) {
   (void)out, (void)in, (void)n;  // delete this line once they are used
 }
 
-__global__ void fma_kernel(float* out, const float* in, float c, int n, int rounds) {
-  // TODO(lab01.device_peaks_correct): x <- x * x + c, `rounds` times, for each element.
+__global__ void fma_kernel(float* out, const float* in, const float* c, int n, int rounds) {
+  // TODO(lab01.device_peaks_correct): x <- x * x + c[i], `rounds` times, for each element.
   // TODO(lab01.fma_fused): one fused instruction a step, and none besides.
   (void)out, (void)in, (void)c, (void)n, (void)rounds;  // delete this line once they are used
 }
@@ -24,7 +24,7 @@ void copy(float* out, const float* in, int n, cudaStream_t stream) {
   copy_kernel<<<(n - 1) / block_size + 1, block_size, 0, stream>>>(out, in, n);
 }
 
-void device_fma_chains(float* out, const float* in, float c, int n, int rounds, cudaStream_t stream) {
+void device_fma_chains(float* out, const float* in, const float* c, int n, int rounds, cudaStream_t stream) {
   fma_kernel<<<(n - 1) / block_size + 1, block_size, 0, stream>>>(out, in, c, n, rounds);
 }
 

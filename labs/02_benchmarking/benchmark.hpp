@@ -24,7 +24,9 @@ class machine {
   virtual void flush_caches() = 0;        ///< nothing is in a cache any more
   virtual void rest(double seconds) = 0;  ///< does nothing for so long; the machine cools down
 
-  virtual result run(int i) = 0;       ///< calls the function on input i. What it starts need not be over on return
+  /// Calls the function on input i. What it starts need not be over on return. From the eleventh call on the function
+  /// is warm, if it ever is.
+  virtual result run(int i) = 0;
   virtual void keep(result r) = 0;     ///< as if somebody looked at it: what is never kept may be optimised away
   virtual void run_nothing() = 0;      ///< launches a function that does nothing in the same way as run()
   virtual void wait_for_stream() = 0;  ///< until everything in run()'s own stream is over
@@ -39,9 +41,9 @@ struct options {
 };
 
 struct timing {
-  double median_seconds = 0;                 ///< of one call, without what it takes to launch anything at all
+  double median_seconds = 0;                 ///< of one call, without the overhead
   double low_seconds = 0, high_seconds = 0;  ///< a tenth of the calls is faster than low, a tenth slower than high
-  double overhead_seconds = 0;               ///< what launching takes
+  double overhead_seconds = 0;               ///< what it takes to launch nothing at all, and to wait for it
   int samples = 0;                           ///< that the median is of
   int outliers = 0;                          ///< samples, among these, that lie far outside
   int dropped = 0;                           ///< samples not counted, because the machine was throttled
@@ -49,10 +51,5 @@ struct timing {
 
 /// Times the function that `m` runs.
 timing benchmark(machine& m, const options& how);
-
-// ---- given ---------------------------------------------------------------------------------------------------------
-
-/// A benchmark as one finds it: one warm-up, the mean of three calls, the wall clock. For your predictions.
-double naive_benchmark(machine& m);
 
 }  // namespace lab02

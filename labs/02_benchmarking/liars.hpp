@@ -1,27 +1,30 @@
-// A machine whose every answer is arithmetic: no clock of this program is read, so each verdict is exact. What the
-// function under test costs is known, and so is each way in which it deceives. Read it: a benchmark should survive
-// being known by those who write what it measures, and the other way round.
+// A machine whose every answer is arithmetic: no clock of this program is read, so each verdict is exact. The grader
+// knows what the function under test costs and how it deceives. Read it: a benchmark should survive being known by
+// those who write what it measures, and the other way round. The machine runs in the grader's process, and how long its
+// function takes is drawn anew each time.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "benchmark.hpp"
 
 namespace lab02 {
 
-/// What a function does to those who time it. All doubles, so that it can travel as one array.
+/// What a function does to those who time it.
 struct behaviour {
   double seconds = 1e-3;      ///< what a call truly costs, caches warm
   double cold_extra = 0;      ///< more where the caches are cold
   double slow_calls = 0;      ///< so many calls at the beginning...
   double slow_extra = 0;      ///< ...cost so much more
   double launch_seconds = 0;  ///< not 0: a call returns after this, and the work goes on without it
+  double wait_seconds = 0;    ///< so long after the work has ended a wait for it returns
   double second_stream = 0;   ///< share of the work that waits in another stream
   double lazy = 0;            ///< 1: nothing is computed unless its result is kept
-  double memoises = 0;        ///< 1: an input seen before costs next to nothing
+  double memoises = 0;        ///< not 0: an input seen before costs this share of `seconds`
   double fault_seconds = 0;   ///< to touch the memory of a new input first
   double input_spread = 0;    ///< inputs cost up to this share more or less
   double noise = 0;           ///< calls cost up to this share more or less
@@ -41,22 +44,27 @@ class simulated_machine : public machine {
   simulated_machine(const behaviour& how, std::uint64_t seed) : how_(how), state_(seed) {}
 
   double wall_seconds() override {
-    now_ += read_clock;
+    read_a_clock();
     return now_ * how_.wall_rate - std::floor(now_ / 0.01) * how_.wall_jump;
   }
   double steady_seconds() override {
-    now_ += read_clock;
+    read_a_clock();
     return std::floor(now_ / how_.tick) * how_.tick;
   }
   double clock_share() override { return throttled() ? how_.throttle_share : how_.best_share; }
 
   void prepare(int count) override {
+    prepared_ += std::max(count, 0);
+    if (prepared_ > most_calls) count = 0;
     inputs_.resize(static_cast<std::size_t>(std::max(count, 0)));
     for (input& i : inputs_) i = {false, false, uniform()};
-    now_ += 1e-7 * count;
+    untouched_ = true;
+    now_ += 1e-7 * std::max(count, 0);
   }
   void touch() override {
-    for (input& i : inputs_) fault(i);
+    if (untouched_)
+      for (input& i : inputs_) fault(i);
+    untouched_ = false;
     warm_ = true;
   }
   void flush_caches() override {
@@ -64,6 +72,7 @@ class simulated_machine : public machine {
     now_ += 1e-4;
   }
   void rest(double seconds) override {
+    if (!(seconds > 0)) return;  // time does not go back, and NaN is no time
     now_ += seconds;
     rested_ += seconds;
     if (rested_ >= 10 * how_.throttle_after) busy_ = 0;
@@ -71,32 +80,37 @@ class simulated_machine : public machine {
 
   result run(int i) override {
     ++calls;
-    if (i < 0 || static_cast<std::size_t>(i) >= inputs_.size()) {
+    timed_ = true;
+    if (how_.lazy != 0 && calls <= most_calls) pending_.push_back(0);
+    if (i < 0 || static_cast<std::size_t>(i) >= inputs_.size() || calls > most_calls) {
       ++misuses;
-      return {};
+      return {calls};
     }
-    input& in = inputs_[static_cast<std::size_t>(i)];
     now_ += how_.launch_seconds;
-    const double cost = cost_of(in);
-    if (how_.lazy != 0) {
-      pending_.push_back(cost);
-      return {static_cast<std::int64_t>(pending_.size())};
-    }
-    spend(cost);
-    return {};
+    const double cost = cost_of(inputs_[static_cast<std::size_t>(i)]);
+    if (how_.lazy != 0)
+      pending_.back() = cost;
+    else
+      spend(cost);
+    return {calls};
   }
   void keep(result r) override {
     if (r.value < 1 || static_cast<std::size_t>(r.value) > pending_.size()) return;
-    spend(pending_[static_cast<std::size_t>(r.value) - 1]);
-    pending_[static_cast<std::size_t>(r.value) - 1] = 0;
+    spend(std::exchange(pending_[static_cast<std::size_t>(r.value) - 1], 0.0));
   }
   void run_nothing() override { now_ += how_.launch_seconds; }
-  void wait_for_stream() override { now_ = std::max(now_, first_stream_); }
-  void wait_for_device() override { now_ = std::max({now_, first_stream_, second_stream_}); }
+  void wait_for_stream() override { now_ = std::max(now_, first_stream_) + how_.wait_seconds; }
+  void wait_for_device() override { now_ = std::max({now_, first_stream_, second_stream_}) + how_.wait_seconds; }
 
   int calls = 0, outliers = 0;
-  int misuses = 0;  ///< runs on an input that was not prepared
+  int misuses = 0;                    ///< runs on an input that was not prepared
+  int timings = 0;                    ///< looks at a clock after a run
+  int throttled_calls = 0;            ///< throttled for all of their time or a part
+  std::vector<int> throttled_series;  ///< the last call of each series of throttled ones without a rest between them
   double elapsed() const { return now_; }
+  int clock_reads = 0;
+  static constexpr int most_clock_reads = 1 << 15;  ///< each is a question to the grader
+  static constexpr int most_calls = 1 << 23;  ///< that any benchmark needs: a submission must not keep the grader busy
 
  private:
   static constexpr double read_clock = 2e-8;
@@ -112,6 +126,11 @@ class simulated_machine : public machine {
     return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-52 - 1;
   }
 
+  void read_a_clock() {
+    now_ += ++clock_reads > most_clock_reads ? 1.0 : read_clock;  // so that every budget ends
+    timings += std::exchange(timed_, false);
+  }
+
   bool throttled() const { return how_.throttle_after > 0 && busy_ > how_.throttle_after; }
 
   void fault(input& in) {
@@ -125,13 +144,24 @@ class simulated_machine : public machine {
     if (!warm_) cost += how_.cold_extra;
     if (calls <= how_.slow_calls) cost += how_.slow_extra;
     if (how_.outlier_every > 0 && std::fmod(calls, how_.outlier_every) == 0) ++outliers, cost *= how_.outlier_factor;
-    if (how_.memoises != 0 && in.seen) cost = 1e-3 * how_.seconds;
+    if (how_.memoises != 0 && in.seen) cost = how_.memoises * how_.seconds;
     if (!in.touched) cost += how_.fault_seconds;
     in.touched = in.seen = warm_ = true;
+    if (how_.throttle_after > 0) cost = throttled_cost(cost);
     rested_ = 0;
-    cost /= clock_share() / how_.best_share;
-    busy_ += cost;
     return cost;
+  }
+
+  /// Of work that takes `cost` at the full clock. The clock may fall in the middle of it.
+  double throttled_cost(double cost) {
+    const double fast = std::clamp(how_.throttle_after - busy_, 0.0, cost);
+    const double all = fast + (cost - fast) * how_.best_share / how_.throttle_share;
+    busy_ += all;
+    if (fast == cost) return all;
+    ++throttled_calls;
+    if (throttled_series.empty() || rested_ > 0) throttled_series.push_back(0);
+    throttled_series.back() = calls;
+    return all;
   }
 
   /// The work itself: here and now, or behind what its streams have to do already.
@@ -150,7 +180,8 @@ class simulated_machine : public machine {
   std::vector<input> inputs_;
   std::vector<double> pending_;
   double now_ = 1, busy_ = 0, rested_ = 0, first_stream_ = 0, second_stream_ = 0;
-  bool warm_ = false;
+  std::int64_t prepared_ = 0;
+  bool warm_ = false, untouched_ = false, timed_ = false;
 };
 
 }  // namespace lab02

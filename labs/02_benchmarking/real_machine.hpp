@@ -1,6 +1,7 @@
-// Lab 02, given: this very computer, as a benchmark sees it. Which function it runs, and on what, says who derives from
-// it.
+// Lab 02, given: this very computer, as a benchmark sees it. A class that derives from it says which function runs.
 #pragma once
+
+#include <time.h>
 
 #include <chrono>
 #include <cstdint>
@@ -28,6 +29,35 @@ class real_machine : public machine {
     return std::chrono::duration<double>(clock::now().time_since_epoch()).count();
   }
   volatile std::int64_t kept_ = 0;
+};
+
+/// Multiplications of which each needs the one before: how long they take is the processor's latency, and nothing that
+/// a compiler or an address decides. Its steady clock is this thread's own time and what it rested, so it stands still
+/// while others use the core.
+class chain : public real_machine {
+ public:
+  explicit chain(std::int64_t length) : length_(length) {}
+  double steady_seconds() override {
+    timespec t{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return rested_ + static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+  }
+  void rest(double wanted) override {
+    real_machine::rest(wanted);
+    rested_ += wanted;
+  }
+  void prepare(int count) override { start_ += static_cast<std::uint64_t>(count); }
+  void touch() override {}
+  result run(int) override {
+    std::uint64_t x = start_;
+    for (std::int64_t i = 0; i < length_; ++i) x = x * 6364136223846793005u + 1442695040888963407u;
+    return {static_cast<std::int64_t>(x)};
+  }
+
+ private:
+  std::int64_t length_;
+  std::uint64_t start_ = 1;
+  double rested_ = 0;
 };
 
 }  // namespace lab02

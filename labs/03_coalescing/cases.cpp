@@ -48,6 +48,12 @@ test_case sigmoid(const std::string& entry, int64_t rows, int64_t columns) {
                                      out[i] = static_cast<float>(1.0 / (1.0 + std::exp(-static_cast<double>(in[i]))));
                                    return out;
                                  });
+  // Beyond what a polynomial could stand in for, and far out.
+  result.inputs = [n = rows * columns](std::uint64_t seed) {
+    floats x = lab::random_floats(static_cast<std::size_t>(n), seed);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] *= i % 97 == 41 ? 120.0f : 8.0f;
+    return std::vector{buffer::of(x)};
+  };
   result.work.flops = 4.0 * static_cast<double>(rows * columns);
   return result;
 }
@@ -99,11 +105,12 @@ test_case points(int64_t n) {
 
 test_case column_sums(int64_t rows, int64_t columns) {
   // The sum of n floats of magnitude <= 1, in any order, is off by at most n^2 / 2 roundings of 2^-24 (Higham,
-  // Accuracy and Stability, 4.2: gamma_{n-1} times the sum of magnitudes); random signs stay far below.
+  // Accuracy and Stability, 4.2: gamma_{n-1} times the sum of magnitudes). With random signs partial sums grow like
+  // sqrt(n / 3) and errors like n / 3 roundings of 2^-25: 1e-8 n; fifteen times as much is allowed.
   const double bound = static_cast<double>(rows) * static_cast<double>(rows) * 0x1p-24;
   test_case result = elementwise(
       "column_sums", by(rows, columns), {rows, columns}, rows * columns, columns, 0,
-      {std::min(bound, 1e-6 * static_cast<double>(rows)), 0.0}, [rows, columns](std::span<const float> in) {
+      {std::min(bound, 1.5e-7 * static_cast<double>(rows)), 0.0}, [rows, columns](std::span<const float> in) {
         std::vector<double> sums(static_cast<std::size_t>(columns));
         for (int64_t r = 0; r < rows; ++r)
           for (int64_t c = 0; c < columns; ++c)
@@ -132,8 +139,9 @@ void add_shape(std::vector<test_case>& all, int64_t rows, int64_t columns) {
 std::vector<test_case> cases() {
   std::vector<test_case> all;
   // 1, primes, one below and one above each tile and warp multiple, non-square, and one that fills a device.
-  const std::pair<int64_t, int64_t> shapes[] = {{1, 1},   {1, 37},  {37, 1},   {31, 33},  {32, 32},    {33, 31},
-                                                {63, 65}, {64, 64}, {127, 97}, {1000, 3}, {1024, 1024}};
+  const std::pair<int64_t, int64_t> shapes[] = {{1, 1},       {1, 37},  {37, 1},  {31, 33},  {32, 32},
+                                                {33, 31},     {63, 65}, {64, 64}, {127, 97}, {1000, 3},
+                                                {1024, 1024}, {66, 32}, {32, 66}};  // one side alone a multiple of 4
   for (const auto& [rows, columns] : shapes) add_shape(all, rows, columns);
   for (int64_t n : {1, 2, 3, 4, 5, 31, 32, 33, 127, 128, 129, 1023, 4096, 100'003, 1 << 20})
     all.push_back(gather("copy_vectorized", std::to_string(n), n, -1, n, 1, 0));

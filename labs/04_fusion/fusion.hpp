@@ -2,7 +2,8 @@
 //
 // All matrices are row-major. All pointers of the device part are device pointers from cudaMalloc (256-byte aligned);
 // inputs and outputs never overlap. Launch on `stream` and return without waiting. Sizes are at least 1; an element
-// count fits an int. Each function of yours launches one kernel, which reads every input and writes every output once.
+// count fits an int. Each function of yours launches one kernel, which reads every input and writes every output once,
+// in blocks enough for a whole device.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,7 +12,7 @@
 
 namespace lab04 {
 
-// ---- gelu.cu: nine kernels become one -----------------------------------------------------------------------------
+// ---- gelu.cu: many kernels become one -----------------------------------------------------------------------------
 
 /// The tanh form: out = 0.5 x (1 + tanh(0.79788456 (x + 0.044715 x^3))), for any finite x.
 void gelu(float* out,       // (n)

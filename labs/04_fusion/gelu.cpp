@@ -1,4 +1,4 @@
-// GELU on the CPU as an array library evaluates it that knows one operation at a time: nine loops, each over the whole
+// GELU on the CPU as an array library evaluates it that knows one operation at a time: a loop for each, over the whole
 // array. Right, and far from what memory allows.
 #include "fusion.hpp"
 #include "tanh.hpp"

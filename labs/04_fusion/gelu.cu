@@ -1,5 +1,5 @@
-// GELU as a framework without a compiler computes it: nine kernels, each of which reads what the one before has just
-// written. Right, and ten times slower than it needs to be. Make one kernel of it.
+// GELU as a framework without a compiler computes it: a kernel for each operation, which reads what the one before has
+// just written. Right, and ten times slower than it needs to be. Make one kernel of it.
 #include "fusion.hpp"
 
 namespace lab04 {

@@ -1,11 +1,16 @@
 // Lab 05's problems: sizes, seeded inputs, what must come out, and how much work that is.
 #include <lab/case.hpp>
 #include <lab/compare.hpp>
+#include <lab/figures.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sstream>
 #include <utility>
+
+#include "account.hpp"
+#include "cpu_chain.hpp"
 
 namespace {
 
@@ -19,6 +24,13 @@ using numbers = std::vector<int64_t>;
 
 // ---- the chain ------------------------------------------------------------------------------------------------------
 
+template <class... parts>
+std::string text(const parts&... all) {
+  std::ostringstream out;
+  (out << ... << all);
+  return out.str();
+}
+
 double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 
 /// Derivative of the chain where its first two results are `first` and `second`.
@@ -30,8 +42,8 @@ double derivative(double first, double second) {
 /// Three sigmoids, each good to a few units in the last place.
 constexpr lab::tolerance chain_tolerance{0.0, 2e-6};
 
-/// 1 - first loses digits where first is near 1, up to 6e-8 absolutely; the other factors make 1/16 of that. The rest
-/// is the rounding of ten operations.
+/// 1 - first may lose digits here where first is near 1, up to 6e-8 absolutely; the other factors make 1/16 of that.
+/// The rest is the rounding of ten operations. backward_digits allows no such loss.
 constexpr lab::tolerance derivative_tolerance{2e-8, 4e-6};
 
 /// Mostly in [-8, 8), where the sigmoid bends; some up to 120, where exp is infinite.
@@ -97,7 +109,45 @@ test_case backward(const std::string& entry, int64_t n) {
   return result;
 }
 
+/// Where the first sigmoid is next to 0 or to 1, the gradient has as many digits as anywhere. Beyond 80 it is smaller
+/// than the smallest normal float.
+test_case backward_digits(int64_t n) {
+  test_case result = chain("backward_digits", n, 1);
+  result.inputs = [n](std::uint64_t seed) {
+    floats x = lab::random_floats(static_cast<std::size_t>(n), seed), d_out(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      d_out[i] = x[i] < 0 ? -1.0f : 1.0f + x[i];
+      x[i] = i % 2 == 0 ? 8 + 9 * std::abs(x[i]) : 80 * x[i];
+    }
+    return std::vector{buffer::of(x), buffer::of(d_out)};
+  };
+  result.check = [](std::span<const buffer> before, std::span<const buffer> got) -> std::string {
+    const auto in = before[0].as<float>(), d_out = before[1].as<float>(), out = got[0].as<float>();
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const double x = static_cast<double>(in[i]), tail = std::exp(-std::abs(x));
+      const double first = sigmoid(x), second = sigmoid(first), third = sigmoid(second);
+      // s (1 - s) of the first, without a difference of neighbours
+      const double want = static_cast<double>(d_out[i]) * third * (1 - third) * second * (1 - second) * tail /
+                          ((1 + tail) * (1 + tail));
+      if (!(std::abs(static_cast<double>(out[i]) - want) <= 4e-5 * std::abs(want)))
+        return text("at x = ", x, ", d_out = ", d_out[i], ": got ", out[i], ", expected ", want, ", off by ",
+                    std::abs(static_cast<double>(out[i]) / want - 1), " of it; 4e-05 is allowed");
+    }
+    return {};
+  };
+  return result;
+}
+
 // ---- checkpoints ----------------------------------------------------------------------------------------------------
+
+/// " 1 0 1", and of long lists the beginning.
+template <class numbers>
+std::string list(const numbers& values) {
+  constexpr std::size_t most = 16;
+  std::string all;
+  for (std::size_t i = 0; i < values.size() && i < most; ++i) all += text(" ", +values[i]);
+  return values.size() > most ? all + " ..." : all;
+}
 
 struct cost {
   int64_t peak_bytes = 0, extra_flops = 0;
@@ -120,17 +170,29 @@ cost cost_of(predicate kept, std::span<const int64_t> bytes, std::span<const int
   return {held + longest, extra};
 }
 
-/// The least peak of any plan, or with a budget the least extra FLOPs of a plan within it: all plans are tried.
-int64_t best_of_all(std::span<const int64_t> bytes, std::span<const int64_t> flops, int64_t budget) {
-  int64_t least = std::numeric_limits<int64_t>::max();
+/// Of the plans within the budget that with the fewest extra FLOPs, and of such plans the one with the least peak: all
+/// plans are tried.
+cost best_of_all(std::span<const int64_t> bytes, std::span<const int64_t> flops, int64_t budget) {
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  cost best{most, most};
   for (std::uint32_t plan = 0; plan < 1u << bytes.size(); ++plan) {
     const cost c = cost_of([plan](std::size_t i) { return (plan >> i & 1) != 0; }, bytes, flops);
-    if (budget < 0)
-      least = std::min(least, c.peak_bytes);
-    else if (c.peak_bytes <= budget)
-      least = std::min(least, c.extra_flops);
+    if (c.peak_bytes <= budget && std::pair(c.extra_flops, c.peak_bytes) < std::pair(best.extra_flops, best.peak_bytes))
+      best = c;
   }
-  return least;
+  return best;
+}
+
+/// A budget `part` of the way from the least that is possible to all. Then less, to where the best plan fits exactly;
+/// or one byte less still, where it no longer fits.
+int64_t budget_for(std::span<const int64_t> bytes, std::span<const int64_t> flops, double part, bool one_less) {
+  int64_t all = 0, least = std::numeric_limits<int64_t>::max();
+  for (const int64_t b : bytes) all += b;
+  for (std::uint32_t plan = 0; plan < 1u << bytes.size(); ++plan)
+    least = std::min(least, cost_of([plan](std::size_t i) { return (plan >> i & 1) != 0; }, bytes, flops).peak_bytes);
+  const int64_t exact =
+      best_of_all(bytes, flops, least + static_cast<int64_t>(part * static_cast<double>(all - least))).peak_bytes;
+  return one_less && exact > least ? exact - 1 : exact;
 }
 
 /// All layers alike: with k kept, the n - k others fall into k + 1 runs as even as can be.
@@ -140,8 +202,8 @@ int64_t most_kept_of_equal(int64_t layers, int64_t budget) {
   return 0;
 }
 
-/// A chain of `layers` layers. Random ones have at most 16 layers, and a budget `part` of the way from the least that
-/// is possible to all; equal ones have a budget of about `part` times sqrt(layers) activations.
+/// A chain of `layers` layers. Random ones have at most 16 layers, and a budget_for() them; equal ones have a budget of
+/// about `part` times sqrt(layers) activations.
 test_case checkpoints(const std::string& kind, int64_t layers, double part) {
   const bool random = kind == "random";
   test_case result;
@@ -153,15 +215,15 @@ test_case checkpoints(const std::string& kind, int64_t layers, double part) {
   result.outputs = {{dtype::u8, layers}};
   result.inputs = [=](std::uint64_t seed) {
     lab::random_sizes draw(seed + static_cast<std::uint64_t>(layers));
-    numbers bytes(static_cast<std::size_t>(layers), 4096), flops(static_cast<std::size_t>(layers), 1'000'000);
-    auto budget = static_cast<int64_t>(4096 * std::ceil(part * std::sqrt(static_cast<double>(layers))));
+    // Also as large as they are: gigabytes, and 1e12 FLOPs.
+    const bool large = random ? part == 0.1 : part > 2;
+    const int64_t unit = large ? 1 << 30 : 4096, work = large ? 1'000'000'000'000 : 1'000'000;
+    numbers bytes(static_cast<std::size_t>(layers), unit), flops(static_cast<std::size_t>(layers), work);
+    int64_t budget = unit * static_cast<int64_t>(std::ceil(part * std::sqrt(static_cast<double>(layers))));
     if (random) {
-      for (int64_t& b : bytes) b = draw(1, 1000);
-      for (int64_t& f : flops) f = draw(1, 1'000'000);
-      int64_t all = 0;
-      for (const int64_t b : bytes) all += b;
-      const int64_t least = best_of_all(bytes, flops, -1);
-      budget = least + static_cast<int64_t>(part * static_cast<double>(all - least));
+      for (int64_t& b : bytes) b = draw(1, 1000) * (large ? 1 << 26 : 1);
+      for (int64_t& f : flops) f = draw(1, 1000) * (work / 1000);
+      budget = budget_for(bytes, flops, part, part > 0.3);
     }
     return std::vector{buffer::of(bytes), buffer::of(flops), buffer::of(numbers{budget})};
   };
@@ -170,15 +232,16 @@ test_case checkpoints(const std::string& kind, int64_t layers, double part) {
     const int64_t budget = before[2].as<int64_t>()[0];
     const auto keep = got[0].as<std::uint8_t>();
     for (std::size_t i = 0; i < keep.size(); ++i)
-      if (keep[i] > 1) return "keep[" + std::to_string(i) + "] is " + std::to_string(keep[i]) + ", must be 0 or 1";
+      if (keep[i] > 1) return text("keep[", i, "] is ", int{keep[i]}, ", must be 0 or 1");
     const cost c = cost_of([keep](std::size_t i) { return keep[i] == 1; }, bytes, flops);
-    if (c.peak_bytes > budget)
-      return "the plan needs " + std::to_string(c.peak_bytes) + " bytes, the budget is " + std::to_string(budget);
-    const int64_t least = random ? best_of_all(bytes, flops, budget)
+    const std::string problem = random ? text("; bytes", list(bytes), ", flops", list(flops))
+                                       : text("; each ", bytes[0], " bytes, ", flops[0], " FLOPs");
+    const std::string plan = text("budget ", budget, " bytes, keep", list(keep), problem);
+    if (c.peak_bytes > budget) return text("the plan's peak is ", c.peak_bytes, " bytes: ", plan);
+    const int64_t least = random ? best_of_all(bytes, flops, budget).extra_flops
                                  : flops[0] * (layers - most_kept_of_equal(layers, budget / bytes[0]));
     if (c.extra_flops <= least) return {};
-    return "the plan computes " + std::to_string(c.extra_flops) + " FLOPs again, " + std::to_string(least) +
-           " are enough within the budget";
+    return text("the plan computes ", c.extra_flops, " FLOPs again, ", least, " are enough: ", plan);
   };
   return result;
 }
@@ -258,7 +321,9 @@ test_case training(const std::string& entry, const std::string& name, const laye
   result.entry = entry;
   result.where = lab::part::host;
   result.parameters = {static_cast<int64_t>(s.layers()), s.batch};
-  result.outputs = {{dtype::f32, s.weights()}, {dtype::f64, 3}};
+  const auto layers = static_cast<int64_t>(s.layers());
+  // Room for most_calls() of mlp.hpp.
+  result.outputs = {{dtype::f32, s.weights()}, {dtype::i64, 1 + 8 * layers * (layers + 2)}, {dtype::u8, layers}};
   result.inputs = [=, last_input = std::move(last_input)](std::uint64_t seed) {
     floats weights;
     for (std::size_t l = 0; l < s.layers(); ++l)  // so large that signals neither vanish nor explode in 64 layers
@@ -271,10 +336,21 @@ test_case training(const std::string& entry, const std::string& name, const laye
   };
   result.check = [s, allowed = std::move(allowed)](std::span<const buffer> before,
                                                    std::span<const buffer> got) -> std::string {
-    const auto seen = got[1].as<double>();
-    const auto number = [](double v) { return std::to_string(static_cast<int64_t>(v)); };
-    if (!(seen[2] == static_cast<double>(s.layers())))
-      return "computed the gradients of " + number(seen[2]) + " of " + std::to_string(s.layers()) + " layers";
+    const auto record = got[1].as<int64_t>();
+    const auto keep = got[2].as<std::uint8_t>();
+    lab05::account seen(s.bytes(), s.flops());
+    std::string calls = text("with keep", list(keep), " after");
+    for (std::size_t i = 1; i + 1 < record.size() && i <= 2 * static_cast<std::size_t>(std::max<int64_t>(record[0], 0));
+         i += 2) {
+      const lab05::network_call now{record[i], record[i + 1]};
+      constexpr const char* names[] = {"forward", "drop", "backward"};
+      const std::string made = now.what < 0 || now.what > 2 ? "?" : text(" ", names[now.what], "(", now.layer, ")");
+      if (const std::string why = seen.enter(now); !why.empty()) return text(calls, ", then", made, ": ", why);
+      if (i < 40) calls += made;
+      if (i == 41) calls += " ...";
+    }
+    if (seen.gradients_left() > 0)
+      return text(calls, ": the gradients of the first ", seen.gradients_left(), " layers were not asked for");
     const std::vector<double> want =
         gradients_of(s, before[1].as<float>(), before[2].as<float>(), before[3].as<float>());
     const auto gradients = got[0].as<float>();
@@ -282,12 +358,12 @@ test_case training(const std::string& entry, const std::string& name, const laye
         lab::mismatch(std::vector<double>(gradients.begin(), gradients.end()), want, {1e-4, 1e-3});
     if (!wrong.empty()) return wrong;
     const cost most = allowed(before[4]);
-    if (!(seen[0] <= static_cast<double>(most.peak_bytes)))
-      return "needed " + number(seen[0]) + " bytes of activations; " + std::to_string(most.peak_bytes) + " are allowed";
-    double again = seen[1];
-    for (const int64_t f : s.flops()) again -= static_cast<double>(f);
-    if (again <= static_cast<double>(most.extra_flops)) return {};
-    return "computed " + number(again) + " FLOPs again; " + std::to_string(most.extra_flops) + " are enough";
+    if (seen.peak_bytes() > most.peak_bytes)
+      return text("needed ", seen.peak_bytes(), " bytes of activations, ", most.peak_bytes, " are allowed: ", calls);
+    int64_t again = seen.forward_flops();
+    for (const int64_t f : s.flops()) again -= f;
+    if (again <= most.extra_flops) return {};
+    return text("computed ", again, " FLOPs again, ", most.extra_flops, " are enough: ", calls);
   };
   return result;
 }
@@ -316,14 +392,9 @@ test_case train_step(const std::string& kind, int64_t layers, double part) {
       random ? random_layers(layers) : layer_sizes{4, numbers(static_cast<std::size_t>(layers + 1), 16)};
   const numbers bytes = s.bytes(), flops = s.flops();
   int64_t budget = bytes[0] * static_cast<int64_t>(std::ceil(2 * std::sqrt(static_cast<double>(layers))));
-  if (random) {
-    int64_t all = 0;
-    for (const int64_t b : bytes) all += b;
-    const int64_t least = best_of_all(bytes, flops, -1);
-    budget = least + static_cast<int64_t>(part * static_cast<double>(all - least));
-  }
+  if (random) budget = budget_for(bytes, flops, part, false);
   const auto allowed = [=](const buffer&) {
-    const int64_t least = random ? best_of_all(bytes, flops, budget)
+    const int64_t least = random ? best_of_all(bytes, flops, budget).extra_flops
                                  : flops[0] * (layers - most_kept_of_equal(layers, budget / bytes[0]));
     return cost{budget, least};
   };
@@ -334,27 +405,14 @@ test_case train_step(const std::string& kind, int64_t layers, double part) {
 
 // ---- when it loses --------------------------------------------------------------------------------------------------
 
-/// A host case whose outputs are only asked for by predictions.
-test_case figures(std::string id, std::string entry, std::vector<int64_t> parameters, std::vector<double> given,
-                  int64_t count) {
-  test_case result;
-  result.id = std::move(id);
-  result.entry = std::move(entry);
-  result.where = lab::part::host;
-  result.parameters = std::move(parameters);
-  result.outputs = {{dtype::f64, count}};
-  result.inputs = [given](std::uint64_t) { return std::vector{buffer::of(given)}; };
-  result.check = [](std::span<const buffer>, std::span<const buffer>) { return std::string(); };
-  return result;
-}
-
 /// What the recomputed backward pass asks for: exponentials for each byte that it moves; and whether memory is what the
 /// handout's two machines wait for then: they can do less for each byte.
 test_case roofline() {
   constexpr double intensity = 3.0 / 12;
   constexpr double h200 = 132 * 16 * 1.98e9 / 2 / 4.8e12, cpu = 1 / 5e-9 / 10e9;
-  return figures("roofline/backward", "roofline", {3},
-                 {intensity, intensity < h200 ? 1.0 : 0.0, intensity < cpu ? 1.0 : 0.0}, 3);
+  return lab::figures_case("roofline/backward", [] {
+    return std::vector{intensity, intensity < h200 ? 1.0 : 0.0, intensity < cpu ? 1.0 : 0.0};
+  });
 }
 
 // ---- all ------------------------------------------------------------------------------------------------------------
@@ -383,7 +441,9 @@ std::vector<test_case> cases() {
   for (const int64_t layers : {1, 3, 8, 12})
     for (const double part : {0.0, 0.4}) all.push_back(train_step("random", layers, part));
   all.push_back(train_step("equal", 64, 0));
-  all.push_back(figures("cpu_chain/262144", "cpu_chain", {1 << 18}, {0.0}, 1));
+  all.push_back(
+      lab::figures_case("cpu_chain/262144", [] { return std::vector{lab05::recomputed_over_stored(1 << 18)}; }));
+  all.push_back(backward_digits(4099));
   all.push_back(roofline());
   for (const char* way : {"", "_stored"}) {
     all.push_back(timed(forward(std::string("forward") + way, 1 << 28)));

@@ -31,7 +31,8 @@ void forward(float* out,       // (n)
              const float* in,  // (n)
              int n, cudaStream_t stream);
 
-/// d_in = d_out times the derivative of the chain, from its input alone, in one launch that moves no byte twice.
+/// d_in = d_out times the derivative of the chain, from its input alone, in one launch that moves no byte twice. Small
+/// gradients keep their digits: for inputs between -80 and 80 each is within 4e-5 of itself.
 void backward(float* d_in,                          // (n)
               const float* in, const float* d_out,  // (n) each
               int n, cudaStream_t stream);
@@ -55,7 +56,7 @@ void choose_checkpoints(std::uint8_t* keep,         // (layers)
 // ---- backpropagation.cpp: the plan at work ------------------------------------------------------------------------
 
 /// A chain of layers in training, as a framework has it. It holds the activations; you say when one is made and when
-/// it goes. mlp.hpp is one, with every byte counted.
+/// it goes. mlp.hpp is one; account.hpp counts every byte.
 class network {
  public:
   virtual ~network() = default;

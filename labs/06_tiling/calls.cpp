@@ -18,6 +18,8 @@ constexpr lab::entry table[] = {
     {"sgemm_1d", lab::part::device, on_device<lab06::sgemm_1d>},
     {"sgemm_2d", lab::part::device, on_device<lab06::sgemm_2d>},
     {"sgemm_vectorized", lab::part::device, on_device<lab06::sgemm_vectorized>},
+    {"sgemm_pipelined", lab::part::device, on_device<lab06::sgemm_pipelined>},
+    {"sgemm_warptiled", lab::part::device, on_device<lab06::sgemm_warptiled>},
     {"sgemm", lab::part::device, on_device<lab06::sgemm>},
     {"gemm", lab::part::host,
      [](const lab::call& c) {

@@ -1,5 +1,6 @@
 // The ladder of the matrix product. Every multiply-add needs an element of A and one of B; from rung to rung fewer of
-// them are fetched again. The naive rung is given; `sgemm` starts as the naive one, right and slow.
+// them are fetched again. The naive rung is given; the last three start as the naive one,
+// right and slow.
 #include "tiling.hpp"
 
 namespace lab06 {
@@ -72,9 +73,22 @@ void sgemm_vectorized(float* c, const float* a, const float* b, int m, int n, in
   vectorized_kernel<<<dim3(ceil_div(n, 128), ceil_div(m, 128)), 256, 0, stream>>>(c, a, b, m, n, k);
 }
 
+void sgemm_pipelined(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream) {
+  // TODO(lab06.pipelined_correct): two buffers. What must have happened before a copy into one of them may begin?
+  // TODO(lab06.pipelined_copies): no thread waits for the tiles that it has just asked for.
+  sgemm_naive(c, a, b, m, n, k, stream);
+}
+
+void sgemm_warptiled(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream) {
+  // TODO(lab06.warptiled_correct): 8 x 16 elements a thread, and lanes that stand 4 x 8 in a tile of their warp.
+  // TODO(lab06.warptiled_traffic): what does a warp ask of shared memory for one step?
+  sgemm_naive(c, a, b, m, n, k, stream);
+}
+
 void sgemm(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream) {
-  // TODO(lab06.sgemm_traffic): the fewest loads, from global and from shared memory.
-  // TODO(lab06.sgemm_throughput): tiles for warps, and copies that are under way while the arithmetic goes on.
+  // TODO(lab06.sgemm_correct): start from the rung before.
+  // TODO(lab06.sgemm_traffic): half as many barriers.
+  // TODO(lab06.sgemm_throughput): what does a warp still wait for?
   sgemm_naive(c, a, b, m, n, k, stream);
 }
 

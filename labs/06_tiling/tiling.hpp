@@ -36,7 +36,16 @@ void sgemm_2d(float* c, const float* a, const float* b, int m, int n, int k, cud
 /// allow.
 void sgemm_vectorized(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream);
 
-/// As fast as you can make it: tiles for warps, copies under way while the arithmetic goes on.
+/// The same tiles in two buffers: asynchronous copies fill one while the other is used, in whole tiles, and no element
+/// passes through a register on its way to shared memory.
+void sgemm_pipelined(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream);
+
+/// A block of 8 warps computes 128 x 256 elements, from tiles of 128 x 8 and 8 x 256 in two buffers; each warp 32 x 128
+/// of them, its lanes 4 x 8, each thread 8 x 16.
+void sgemm_warptiled(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream);
+
+/// As fast as you can make it. The tiles of the rung before, and at least 16 steps along k from one barrier to the
+/// next.
 void sgemm(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream);
 
 // ---- gemm.cpp: the same on the CPU, where caches and vector registers hold the tiles ------------------------------

@@ -15,7 +15,7 @@ struct kernel {
   int tile_m, tile_n;
   int threads;        ///< a block, a multiple of 128
   int registers;      ///< a thread, at most 255
-  int shared_bytes;   ///< a block, a multiple of 128
+  int shared_bytes;   ///< a block, a multiple of 128; may be 0
   int element_bytes;  ///< of A and B
 };
 
@@ -24,7 +24,7 @@ struct device {
   int multiprocessors;
   int threads_of_sm, blocks_of_sm, registers_of_sm, shared_bytes_of_sm;
   int register_unit;   ///< a warp's registers, 32 times a thread's, are rounded up to a multiple of it
-  int reserved_bytes;  ///< shared memory that each block takes besides its own
+  int reserved_bytes;  ///< shared memory that each block takes besides its own; may be 0
   double flops_per_second;
   double l2_bytes_per_second;
   double launch_seconds;

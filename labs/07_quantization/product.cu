@@ -32,6 +32,12 @@ cublasHandle_t handle() {
 // cuBLAS counts along columns: what it takes for B^T A^T is A B along rows.
 void product(bf16* c, int ldc, const bf16* a, int lda, const bf16* b, int ldb, int m, int n, int k,
              cudaStream_t stream) {
+  const auto end = [](const bf16* matrix, int rows, int columns, int leading) {
+    return matrix + std::int64_t{rows - 1} * leading + columns;
+  };
+  const bf16* const end_c = end(c, m, n, ldc);
+  if ((c < end(a, m, k, lda) && a < end_c) || (c < end(b, k, n, ldb) && b < end_c))
+    throw std::runtime_error("product: c overlaps a or b, which are still read while c is written");
   const float one = 1.0f, zero = 0.0f;
   expect(cublasSetStream(handle(), stream));
   expect(cublasGemmEx(handle(), CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &one, b, CUDA_R_16BF, ldb, a, CUDA_R_16BF, lda,

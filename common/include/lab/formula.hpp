@@ -49,8 +49,11 @@ inline test_case rows_case(const formula& f, const std::string& label,
         // Equal covers infinity; the comparison is false for NaN.
         if (*got == want[i] || std::abs(*got - want[i]) <= f.tolerance * std::abs(want[i])) continue;
         const double pair[] = {*got, want[i]};
+        std::ostringstream factor;
+        factor.precision(4);
+        if (want[i] != 0 && std::isfinite(*got / want[i])) factor << " (" << *got / want[i] << " times it)";
         return (f.results.size() > 1 ? f.results[i] + " " : "") + "of " + (f.about ? f.about(in) + ", " : "") +
-               list(f.arguments, in) + ": " + list({"got", "expected"}, pair);
+               list(f.arguments, in) + ": " + list({"got", "expected"}, pair) + factor.str();
       }
     }
     return {};

@@ -39,8 +39,9 @@ class profiler {
   };
 
   /// Runs `launch_once` and counts. On a GPU it is run once for each pass over the counters, so it must launch the
-  /// same work each time; it must not synchronise.
-  result collect(const std::function<void()>& launch_once);
+  /// same work each time; it must not synchronise. `stream`, a cudaStream_t: on the simulated device it is reported
+  /// where the call waits, or leaves work that this stream does not wait for.
+  result collect(const std::function<void()>& launch_once, void* stream = nullptr);
 
  private:
   struct state;

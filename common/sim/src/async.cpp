@@ -73,7 +73,7 @@ void make_copies(Due due) {
   const waiting_copy* begin = now.data();
   for (std::size_t i = 0, n = now.size(); i < n; ++i) {
     const waiting_copy& c = begin[i];
-    observe_store(c.to, c.bytes, c.pc);
+    observe_copy_end(c.to, c.bytes, c.pc);
     std::memcpy(c.to, c.from, c.bytes - c.zeros);
     std::memset(static_cast<char*>(c.to) + (c.bytes - c.zeros), 0, c.zeros);
   }
@@ -86,6 +86,7 @@ void make_copies(Due due) {
 void copy_async(void* to, const void* from, std::size_t bytes, std::size_t zeros, bool for_barrier, const void* pc) {
   zeros = std::min(zeros, bytes);
   if (zeros < bytes) observe_load(from, bytes, pc);
+  observe_copy_begin(to, bytes, pc);
   const unobserved guard;
   thread_copies& own = mine();
   own.copies.push_back({to, from, bytes, zeros, pc, for_barrier ? barrier_group : own.committed});
@@ -101,6 +102,16 @@ void wait_for_copies(std::size_t groups) {
     committed = mine().committed;
   }
   make_copies([=](const waiting_copy& c) { return c.group != barrier_group && c.group + groups < committed; });
+}
+bool copy_pending(std::uintptr_t address) {
+  if (!sim_async_copies) return false;
+  const auto& all = sim_async_copies->by_thread;
+  return std::any_of(all.begin(), all.end(), [&](const auto& of_thread) {
+    return std::any_of(of_thread.second.copies.begin(), of_thread.second.copies.end(), [&](const waiting_copy& c) {
+      const auto begin = reinterpret_cast<std::uintptr_t>(c.to);
+      return begin <= address && address < begin + c.bytes;
+    });
+  });
 }
 void make_barrier_copies() {
   make_copies([](const waiting_copy& c) { return c.group == barrier_group; });

@@ -292,7 +292,7 @@ cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned) {
   if (!pointer || bytes == 0 || in_heap(pointer)) return fail(cudaErrorInvalidValue);
   for (const allocation& a : registered_host_memory())
     if (begin < a.end && a.begin < begin + bytes) return fail(cudaErrorHostMemoryAlreadyRegistered);
-  registered_host_memory().push_back({begin, begin + bytes, 0, memory_kind::pinned, 0});
+  registered_host_memory().push_back({begin, begin + bytes, 0, memory_kind::pinned, 0, {}});
   return sticky_error();
 }
 cudaError_t cudaHostUnregister(void* pointer) {
@@ -335,6 +335,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
 }
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
   const cudaError_t error = copy(flat(to), flat(from), {bytes}, kind, nullptr);
+  note_wait("cudaMemcpy");
   return error ? error : cudaStreamSynchronize(nullptr);
 }
 cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, std::size_t bytes,
@@ -352,6 +353,7 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, 
 cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
                          std::size_t height, cudaMemcpyKind kind) {
   const cudaError_t error = cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, nullptr);
+  note_wait("cudaMemcpy2D");
   return error ? error : cudaStreamSynchronize(nullptr);
 }
 cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* p, cudaStream_t stream) {
@@ -362,6 +364,7 @@ cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* p, cudaStream_t stream) {
 }
 cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* parameters) {
   const cudaError_t error = cudaMemcpy3DAsync(parameters, nullptr);
+  note_wait("cudaMemcpy3D");
   return error ? error : cudaStreamSynchronize(nullptr);
 }
 

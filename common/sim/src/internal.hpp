@@ -55,6 +55,7 @@ struct allocation {
   std::uint64_t number = 0;  ///< 1 for the program's first cudaMalloc
   memory_kind kind = memory_kind::device;
   std::uintptr_t pc = 0;  ///< of the line that allocated it
+  std::string name;       ///< for messages; empty where it is called by its number
 };
 /// The live allocation that holds the address, or null. The table does not change during a launch.
 const allocation* find_allocation(std::uintptr_t address);
@@ -67,6 +68,8 @@ bool release(std::uintptr_t begin);
 void free_everything();
 std::vector<allocation> live_allocations();
 std::vector<allocation>& registered_host_memory();
+/// Whether an asynchronous copy to this address of shared memory has begun that its thread has not waited for.
+bool copy_pending(std::uintptr_t address);
 /// What the host did wrong, in a sentence each, for the account at the program's end.
 void note_host_fault(std::string what);
 const std::vector<std::string>& host_faults();
@@ -96,10 +99,12 @@ enum class operation : std::uint8_t {
   load,
   store,
   atomic,
-  local,  ///< memory that is no traffic: the thread's own stack, constants, arguments
-  block,  ///< a basic block begins
-  sync,   ///< a warp function; the address is its mask
-  index,  ///< the address is an index beyond its array; what the next access touches tells whether that is wrong
+  copy,    ///< into shared memory, asynchronous, begins: from now on it may write
+  copied,  ///< and has been waited for: it has written
+  local,   ///< memory that is no traffic: the thread's own stack, constants, arguments
+  block,   ///< a basic block begins
+  sync,    ///< a warp function; the address is its mask
+  index,   ///< the address is an index beyond its array; what the next access touches tells whether that is wrong
 };
 enum class space : std::uint8_t { global, shared, none };
 
@@ -268,6 +273,8 @@ bool in_kernel();
 [[noreturn]] void stop_kernel(fault what, const void* pc, const std::string& detail);
 /// Every how many blocks one is observed (SIM_SAMPLE); 1 where all are.
 std::uint64_t sampling();
+/// Starts the threads that run blocks; otherwise the first launch does.
+void start_workers();
 /// Runs all blocks and fills `counts`, `aborted` and `static_shared_bytes`.
 void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t frame_bytes,
                 const std::bitset<65536>* concurrent);
@@ -328,9 +335,25 @@ struct stream_work {
 };
 /// Told of it, in the thread that asked for it, where a profile is taken; null otherwise.
 extern void (*stream_listener)(const stream_work&);
-inline void tell(const stream_work& what) {
-  if (stream_listener) stream_listener(what);
-}
+void tell(const stream_work& what);
+/// What one call of a function put into streams and whether it waited, for contracts that say "launch on `stream` and
+/// return without waiting".
+struct stream_watch {
+  struct piece {
+    std::string name;
+    cudaStream_t stream;
+    std::size_t number;       ///< of the stream
+    std::uint32_t work_item;  ///< of that stream's
+  };
+  std::vector<piece> work;
+  std::string waited;  ///< the first call that made the host wait
+};
+/// Null where nobody asks.
+extern stream_watch* watched_streams;
+/// `call` is about to make the host wait.
+void note_wait(const char* call);
+/// One sentence for each way in which what was watched broke that contract.
+std::vector<std::string> broken_contract(const stream_watch& watched, cudaStream_t stream);
 /// The epochs of launches that nothing orders before one in this stream now; null where there are none.
 const std::bitset<65536>* concurrent_launches(cudaStream_t stream);
 void note_launch(cudaStream_t stream, std::uint16_t first_epoch, std::uint16_t last_epoch);

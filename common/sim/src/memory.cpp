@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "internal.hpp"
+#include "sim/names.h"
 
 extern "C" char __start_sim_constant[] __attribute__((weak));
 extern "C" char __stop_sim_constant[] __attribute__((weak));
@@ -110,11 +111,17 @@ cudaError_t allocate(void** pointer, std::size_t bytes, memory_kind kind, const 
   const bool fits = in_use <= std::min(limit, static_cast<double>(heap_bytes));
   const std::uintptr_t begin = fits ? find_hole(m, (bytes + alignment - 1) / alignment * alignment + gap) : 0;
   if (begin == 0) return fail(cudaErrorMemoryAllocation);
-  insert_sorted(m.live, {begin, begin + bytes, ++m.count, kind, reinterpret_cast<std::uintptr_t>(pc)});
+  insert_sorted(m.live, {begin, begin + bytes, ++m.count, kind, reinterpret_cast<std::uintptr_t>(pc), {}});
   // The host may write here at any time, unseen.
   if (kind != memory_kind::device) mark_valid(begin, bytes);
   *pointer = reinterpret_cast<void*>(begin);
   return cudaSuccess;
+}
+
+void name_allocation(const void* pointer, std::string name) {
+  const std::scoped_lock lock(runtime_mutex());
+  for (allocation& a : heap().live)
+    if (a.begin == reinterpret_cast<std::uintptr_t>(pointer)) a.name = std::move(name);
 }
 
 bool release(std::uintptr_t begin) {

@@ -575,19 +575,24 @@ void observer::check_shared(std::uint64_t site, shared_word& w, std::uint8_t byt
   const std::uint32_t epoch = block_->epoch, sync = block_->syncs[thread / lanes_per_warp];
   const auto same_warp = [&](std::uint16_t other) { return other / lanes_per_warp == thread / lanes_per_warp; };
   const auto pc = static_cast<std::uint32_t>(site);
-  const auto race = [&](std::uint32_t other_pc, std::uint16_t other, operation other_op) {
+  constexpr std::uint64_t copy_bits = static_cast<std::uint64_t>(operation::copy) << 40;
+  const auto race = [&](std::uint32_t other_pc, std::uint16_t other, operation other_op, bool not_awaited = false) {
     fault_report r;
     r.what = fault::shared_race;
     r.site = site & site_mask;
+    if (op == operation::copied) r.site = (r.site & ~(std::uint64_t{0x7f} << 40)) | copy_bits;  // seen at both ends
     r.where = space::shared;
     r.block = where.block;
     r.thread = thread;
     r.address = address;
     r.other_site = other_pc | (std::uint64_t{4} << 32) | (static_cast<std::uint64_t>(other_op) << 40);
     r.other_thread = other;
-    r.detail = same_warp(other) ? "warp" : "";
+    r.detail = not_awaited ? "copy" : same_warp(other) ? "warp" : "";
     counts_.add(r);
   };
+  // A copy on its way may write at any moment until it has been waited for.
+  if ((w.copy_bytes & bytes) != 0 && w.copy_site != pc)
+    race(w.copy_site, w.copier, operation::copy, w.copier == thread || w.copy_epoch != epoch);
   const bool written = w.write_epoch == epoch && w.writer != thread && (w.write_bytes & bytes) != 0 &&
                        !(w.write_atomic && op == operation::atomic) && (!same_warp(w.writer) || w.write_sync == sync);
   if (op == operation::load) {
@@ -616,6 +621,14 @@ void observer::check_shared(std::uint64_t site, shared_word& w, std::uint8_t byt
                            (w.read_sync == sync && (w.read_by == shared_word::one_warp || w.reader != thread));
     if (by_others) race(w.read_site, w.reader, operation::load);
   }
+  if (op == operation::copy) {
+    w.copy_bytes |= bytes;
+    w.copier = thread;
+    w.copy_epoch = epoch;
+    w.copy_site = pc;
+    return;
+  }
+  if (w.copier == thread && w.copy_site == pc) w.copy_bytes &= static_cast<std::uint8_t>(~bytes);
   if (w.write_epoch == epoch && w.writer == thread && w.write_atomic == (op == operation::atomic)) {
     w.write_bytes |= bytes;
   } else {
@@ -639,10 +652,12 @@ void observer::shared(std::uint64_t site, std::span<const std::uintptr_t> a, std
   site_counts& counts = *entry.counts;
   ++counts.requests;
   counts.lanes += a.size();
-  const shared_cost cost = shared_wavefronts(a, lanes, bytes);
-  counts.bytes += cost.bytes;
-  counts.wavefronts += cost.wavefronts;
-  counts.ideal_wavefronts += cost.ideal;
+  if (op != operation::copy) {
+    const shared_cost cost = shared_wavefronts(a, lanes, bytes);
+    counts.bytes += cost.bytes;
+    counts.wavefronts += cost.wavefronts;
+    counts.ideal_wavefronts += cost.ideal;
+  }
 
   for (std::size_t i = 0; i < a.size(); ++i) {
     if ((a[i] < entry.begin || a[i] + bytes > entry.end) && !enter_array(entry, a[i], bytes)) {
@@ -657,12 +672,14 @@ void observer::shared(std::uint64_t site, std::span<const std::uintptr_t> a, std
       const std::size_t in_word = b % word_bytes, n = std::min(word_bytes - in_word, offset + bytes - b);
       const auto mask = static_cast<std::uint8_t>(((1u << n) - 1) << in_word);
       std::uint8_t& valid = block_->valid[word];
-      initialised &= op == operation::store || (valid & mask) == mask;
-      if (op != operation::load) valid |= mask;
+      const bool reads = op == operation::load || op == operation::atomic;
+      initialised &= !reads || (valid & mask) == mask;
+      if (op != operation::load && op != operation::copy) valid |= mask;
       check_shared(site, block_->words[word], mask, thread, offset, where);
       b += n;
     }
-    if (!initialised) report(fault::uninitialised, site, space::shared, where, lanes[i], offset);
+    if (!initialised)
+      report(fault::uninitialised, site, space::shared, where, lanes[i], offset, copy_pending(a[i]) ? "copy" : "");
   }
 }
 

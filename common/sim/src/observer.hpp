@@ -27,6 +27,9 @@ struct shared_word {
   std::uint16_t reader = 0;  ///< the first one
   std::uint8_t read_bytes = 0;
   readers read_by = one;
+  std::uint8_t copy_bytes = 0;  ///< those that an asynchronous copy is on its way to
+  std::uint16_t copier = 0;
+  std::uint32_t copy_epoch = 0, copy_site = 0;  ///< where the copy began
 };
 
 /// What is known about one block's shared memory.

@@ -12,10 +12,18 @@ struct profiler::state {
 profiler::profiler(std::vector<std::string> metrics) : state_(new state{std::move(metrics)}) {}
 profiler::~profiler() = default;
 
-profiler::result profiler::collect(const std::function<void()>& launch_once) {
+profiler::result profiler::collect(const std::function<void()>& launch_once, void* stream) {
   const std::size_t before = sim::launch_log().size();
-  launch_once();
+  sim::stream_watch watched;
+  {
+    struct watching {
+      explicit watching(sim::stream_watch* by) { sim::watched_streams = by; }
+      ~watching() { sim::watched_streams = nullptr; }  // also where the call throws
+    } const until_it_returns(stream ? &watched : nullptr);
+    launch_once();
+  }
   result r;
+  if (stream) r.reports = sim::broken_contract(watched, static_cast<cudaStream_t>(stream));
   const auto& log = sim::launch_log();
   for (std::size_t i = before; i < log.size(); ++i) {
     const sim::launched& l = log[i];

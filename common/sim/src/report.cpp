@@ -116,6 +116,7 @@ std::map<std::string, double> metrics_of(const launched& what) {
   m["l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum"] = atomics.sectors;
   m["smsp__inst_executed_op_shared_atom.sum"] = by[{space::shared, operation::atomic}].requests;
   m["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"] = conflicts;
+  m["smsp__inst_executed_op_ldgsts.sum"] = by[{space::shared, operation::copy}].requests;
   m["sm__inst_executed_op_barrier.sum"] = static_cast<double>(what.counts.barriers);
   const executed e = executed_by(what);
   m["smsp__sass_thread_inst_executed_op_fadd_pred_on.sum"] = e.fadd;
@@ -128,12 +129,14 @@ std::map<std::string, double> metrics_of(const launched& what) {
   m["smsp__thread_inst_executed.sum"] = e.thread_instructions;
   if (e.instructions > 0)
     m["smsp__thread_inst_executed_per_inst_executed.ratio"] = e.thread_instructions / e.instructions;
+  const dim3 &g = what.config.grid, &b = what.config.block;
+  const double blocks = what.registers > 0 ? static_cast<double>(g.x) * g.y * g.z : 0;  // none known of a library's
+  const unsigned warps = (b.x * b.y * b.z + lanes_per_warp - 1) / lanes_per_warp;
+  m["sm__ctas_launched.sum"] = blocks;
+  m["smsp__warps_launched.sum"] = blocks * warps;
   if (what.registers > 0) {
     const occupancy_limits fit = occupancy_of(what);
     const device_description& d = described_device();
-    const dim3 &g = what.config.grid, &b = what.config.block;
-    const double blocks = static_cast<double>(g.x) * g.y * g.z;
-    const unsigned warps = (b.x * b.y * b.z + lanes_per_warp - 1) / lanes_per_warp;
     m["launch__registers_per_thread"] = what.registers;
     m["launch__occupancy_limit_blocks"] = fit.by_blocks;
     m["launch__occupancy_limit_registers"] = fit.by_registers;
@@ -156,10 +159,11 @@ std::vector<lab::line_counters> lines_of(const launched& what) {
     if (key.first == space::none) continue;
     const source_line at = line_of(site_pc(key.second));
     const operation op = site_operation(key.second);
+    if (op == operation::copy) continue;  // counted where it ends
     const std::string name = fmt::format("{} {}", key.first == space::global ? "global" : "shared",
-                                         op == operation::load    ? "load"
-                                         : op == operation::store ? "store"
-                                                                  : "atomic");
+                                         op == operation::load                               ? "load"
+                                         : op == operation::store || op == operation::copied ? "store"
+                                                                                             : "atomic");
     lab::line_counters& l = lines[{at.file, at.line, name}];
     l.file = at.file;
     l.line = at.line;
@@ -182,7 +186,15 @@ std::string coordinates(std::uint64_t i, const dim3& of) {
   return fmt::format("({},{},{})", i % of.x, i / of.x % of.y, i / of.x / of.y);
 }
 
-const char* verb(operation op) { return op == operation::load ? "load" : op == operation::store ? "store" : "atomic"; }
+const char* verb(operation op) {
+  switch (op) {
+    case operation::load: return "load";
+    case operation::store: return "store";
+    case operation::copy:
+    case operation::copied: return "asynchronous copy";
+    default: return "atomic";
+  }
+}
 
 std::string line_text(std::uint64_t site) {
   const source_line at = line_of(site_pc(site));
@@ -206,10 +218,10 @@ std::string place_in_allocation(std::uintptr_t address) {
   bool freed = false;
   const allocation* a = nearest_allocation(address, &freed);
   if (!a) return "";
+  const std::string name = a->name.empty() ? fmt::format("allocation {}", a->number) : a->name;
   return address < a->end
-             ? fmt::format(", byte {} of allocation {} of {} bytes", address - a->begin, a->number, a->end - a->begin)
-             : fmt::format(", {} bytes past the end of allocation {} of {} bytes", address - a->end, a->number,
-                           a->end - a->begin);
+             ? fmt::format(", byte {} of {} of {} bytes", address - a->begin, name, a->end - a->begin)
+             : fmt::format(", {} bytes past the end of {} of {} bytes", address - a->end, name, a->end - a->begin);
 }
 
 }  // namespace
@@ -278,8 +290,12 @@ std::string describe(const launched& where, const fault_report& r) {
       what = fmt::format("misaligned {} {}; its address must be a multiple of {}", memory, access, site_bytes(r.site));
       break;
     case fault::uninitialised:
-      what = fmt::format("{} {} that nobody has written{}; write them first{}", memory, access, place,
-                         r.where == space::shared ? ", and put __syncthreads() between" : "");
+      what = r.detail.empty() ? fmt::format("{} {} that nobody has written{}; write them first{}", memory, access,
+                                            place, r.where == space::shared ? ", and put __syncthreads() between" : "")
+                              : fmt::format(
+                                    "{} {} before the asynchronous copy into them has arrived; wait for the copy "
+                                    "(__pipeline_wait_prior), and put __syncthreads() after the wait",
+                                    memory, access);
       break;
     case fault::illegal_address:
       what = fmt::format("{} at {:#x}, which is no device memory; is it a host pointer, or null?", access, r.address);
@@ -295,11 +311,18 @@ std::string describe(const launched& where, const fault_report& r) {
       what = fmt::format("warp function with lanes missing: {}; give it the mask of the lanes that call it", r.detail);
       break;
     case fault::shared_race:
-      what = fmt::format("race in shared memory: {} at byte {} of its array, and {} by thread {} at {}; put {}", access,
-                         r.address, verb(site_operation(r.other_site)), coordinates(r.other_thread, block),
-                         line_text(r.other_site),
-                         r.detail.empty() ? "__syncthreads() between"
-                                          : "__syncwarp() between (or __syncthreads(), where other warps share it)");
+      what =
+          r.detail == "copy"
+              ? fmt::format(
+                    "race in shared memory: {} at byte {} of its array, before the asynchronous copy into them has "
+                    "arrived that thread {} made at {}; wait for the copy (__pipeline_wait_prior), and put "
+                    "__syncthreads() after the wait",
+                    access, r.address, coordinates(r.other_thread, block), line_text(r.other_site))
+              : fmt::format("race in shared memory: {} at byte {} of its array, and {} by thread {} at {}; put {}",
+                            access, r.address, verb(site_operation(r.other_site)), coordinates(r.other_thread, block),
+                            line_text(r.other_site),
+                            r.detail.empty() ? "__syncthreads() between"
+                                             : "__syncwarp() between (or __syncthreads(), where other warps share it)");
       break;
     case fault::global_race:
       what = fmt::format(

@@ -198,7 +198,11 @@ cudaError_t cudaGetDevice(int* device) {
   *device = 0;
   return cudaSuccess;
 }
-cudaError_t cudaSetDevice(int device) { return device == 0 ? sticky_error() : fail(cudaErrorInvalidDevice); }
+cudaError_t cudaSetDevice(int device) {
+  if (device != 0) return fail(cudaErrorInvalidDevice);
+  start_workers();
+  return sticky_error();
+}
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   if (!p || device != 0) return fail(p ? cudaErrorInvalidDevice : cudaErrorInvalidValue);

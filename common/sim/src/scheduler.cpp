@@ -1027,7 +1027,14 @@ class pool {
   bool stop_ = false;
 };
 
+pool& workers() {
+  static pool all;
+  return all;
+}
+
 }  // namespace
+
+void start_workers() { workers(); }
 
 std::uint64_t sampling() {
   static const std::uint64_t every = [] {
@@ -1048,7 +1055,6 @@ std::uint16_t begin_epoch() {
 
 void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t frame_bytes,
                 const std::bitset<65536>* concurrent) {
-  static pool workers;
   grid_run grid;
   grid.what = &what;
   grid.body = body;
@@ -1060,7 +1066,7 @@ void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t fr
   grid.blocks = std::uint64_t{what.config.grid.x} * what.config.grid.y * what.config.grid.z;
   // At least eight blocks are observed.
   grid.sample = what.config.cooperative ? 1 : std::clamp<std::uint64_t>(grid.blocks / 8, 1, sampling());
-  workers.run(grid);
+  workers().run(grid);
   what.observed_blocks = (grid.blocks + grid.sample - 1) / grid.sample;
   if (grid.sample > 1) what.counts.scale(static_cast<double>(grid.blocks) / static_cast<double>(what.observed_blocks));
   what.aborted = grid.abort;
@@ -1210,6 +1216,17 @@ void observe_load(const volatile void* address, std::size_t bytes, const void* p
 void observe_store(const volatile void* address, std::size_t bytes, const void* pc) {
   const worker* self = sim_active_worker;
   observe(reinterpret_cast<std::uintptr_t>(address), bytes, operation::store, pc, self ? self->last_depth() : 0);
+}
+void observe_copy_begin(const volatile void* address, std::size_t bytes, const void* pc) {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  const worker* self = sim_active_worker;
+  if (self && at - self->shared_begin < self->shared_bytes) observe(at, bytes, operation::copy, pc, self->last_depth());
+}
+void observe_copy_end(const volatile void* address, std::size_t bytes, const void* pc) {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  const worker* self = sim_active_worker;
+  const bool shared = self && at - self->shared_begin < self->shared_bytes;
+  observe(at, bytes, shared ? operation::copied : operation::store, pc, self ? self->last_depth() : 0);
 }
 void hand_over(const volatile void* address) { note_hand_over(reinterpret_cast<std::uintptr_t>(address)); }
 

@@ -1,5 +1,7 @@
 // Streams, events and graphs. A call has done its work when it returns; what streams, events and the host go by is the
 // modelled clock, in seconds since the program began.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bitset>
 #include <memory>
@@ -18,7 +20,7 @@ struct sim_graph {
 struct sim_graph_exec {
   std::vector<std::shared_ptr<sim_graph_node>> nodes;  // in an order that they can run in
 };
-/// What has certainly happened before: by stream, the number of its launches.
+/// What has certainly happened before: by stream, how many of its launches, copies and fills.
 struct sim_order {
   std::vector<std::uint32_t> launches;
   void join(const sim_order& o) {
@@ -134,6 +136,48 @@ void record(cudaStream_t stream, cudaGraphNodeType type, std::function<void(cuda
   nodes.push_back(std::make_shared<sim_graph_node>(sim_graph_node{type, std::move(replay), {}}));
 }
 void (*stream_listener)(const stream_work&) = nullptr;
+stream_watch* watched_streams = nullptr;
+
+namespace {
+/// One more piece of work in the stream; says which.
+std::uint32_t next_item(sim_stream& s) {
+  s.before = order(s);
+  if (s.before.launches.size() <= s.number) s.before.launches.resize(s.number + 1);
+  return s.before.launches[s.number] = ++s.launches;
+}
+}  // namespace
+
+void note_wait(const char* call) {
+  if (watched_streams && watched_streams->waited.empty()) watched_streams->waited = call;
+}
+
+void tell(const stream_work& what) {
+  sim_stream& s = *find(what.stream);
+  const std::uint32_t item = next_item(s);
+  if (watched_streams) watched_streams->work.push_back({what.name, what.stream, s.number, item});
+  if (stream_listener) stream_listener(what);
+}
+
+std::vector<std::string> broken_contract(const stream_watch& watched, cudaStream_t stream) {
+  std::vector<std::string> result;
+  if (!watched.waited.empty())
+    result.push_back(watched.waited + "() waits for the device; the contract says: return without waiting");
+  const sim_stream* given = find(stream);
+  if (!given) {
+    result.emplace_back("`stream` is gone: it was destroyed, or the device was reset");
+    return result;
+  }
+  const sim_order at_the_end = order(*given);
+  for (const stream_watch::piece& p : watched.work) {
+    if (at_the_end.has(p.number, p.work_item)) continue;
+    const sim_stream* s = find(p.stream);
+    result.push_back(fmt::format("'{}' is not in `stream`: it ran in {}, and `stream` does not wait for it", p.name,
+                                 s == &clocks.legacy ? "the default stream" : "another stream"));
+    break;
+  }
+  return result;
+}
+
 double advance_clock(cudaStream_t stream, double seconds) {
   sim_stream* s = find(stream);
   if (!s) return 0;
@@ -152,9 +196,7 @@ const std::bitset<65536>* concurrent_launches(cudaStream_t stream) {
 }
 void note_launch(cudaStream_t stream, std::uint16_t first_epoch, std::uint16_t last_epoch) {
   sim_stream& s = *find(stream);
-  s.before = order(s);
-  if (s.before.launches.size() <= s.number) s.before.launches.resize(s.number + 1);
-  s.before.launches[s.number] = ++s.launches;
+  next_item(s);
   if (in_flight.size() == 4096) in_flight.erase(in_flight.begin(), in_flight.begin() + 2048);
   in_flight.push_back({s.number, s.launches, first_epoch, last_epoch});
 }
@@ -181,6 +223,7 @@ extern "C" {
 
 cudaError_t cudaDeviceSynchronize() {
   const std::scoped_lock lock(runtime_mutex());
+  note_wait("cudaDeviceSynchronize");
   wait_for_all();
   return fail(sticky_error());
 }
@@ -231,6 +274,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   const sim_stream* s = find(stream);
   if (!s) return fail(cudaErrorInvalidResourceHandle);
   if (s->captured) return fail(cudaErrorStreamCaptureUnsupported);
+  note_wait("cudaStreamSynchronize");
   host_waits_until(ready(*s), order(*s));
   return fail(sticky_error());
 }
@@ -307,6 +351,7 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   const std::scoped_lock lock(runtime_mutex());
   if (!known(event)) return fail(cudaErrorInvalidResourceHandle);
+  note_wait("cudaEventSynchronize");
   host_waits_until(event->at, event->before);
   return fail(sticky_error());
 }

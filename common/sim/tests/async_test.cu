@@ -50,10 +50,13 @@ TEST_F(Async, CopiesWhenWaitedFor) {
   EXPECT_EQ(out[0], 4);
   EXPECT_EQ(good.metrics.at("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"), 16);
   EXPECT_EQ(good.metrics.at("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"), 1);
-  EXPECT_EQ(good.metrics.at("smsp__sass_data_bytes_mem_shared_op_st.sum"), 512);
+  EXPECT_EQ(good.metrics.at("smsp__inst_executed_op_ldgsts.sum"), 1);
+  EXPECT_EQ(good.metrics.at("smsp__sass_data_bytes_mem_shared_op_st.sum"), 0);  // as on an H200
   const auto early = observe([&] { through_shared<false><<<1, 32>>>(out, in); });
   ASSERT_EQ(early.reports.size(), 1u);
   EXPECT_NE(early.reports[0].find("async_test.cu"), std::string::npos) << early.reports[0];
+  EXPECT_NE(early.reports[0].find("before the asynchronous copy into them has arrived"), std::string::npos)
+      << early.reports[0];
 }
 
 __global__ void two_stages(int* out, const int* in, int steps) {
@@ -76,6 +79,51 @@ TEST_F(Async, GroupsOfCopiesInOrder) {
   EXPECT_TRUE(observe([&] { two_stages<<<1, 64>>>(out, in, 4); }).reports.empty());
   EXPECT_EQ(out[0], 0);  // filled with zeros
   EXPECT_EQ(out[1], 4 * 62 + 64 * 6);
+}
+
+// Two buffers, each filled while the other is read. A race unless all have left a buffer before the next copy into it.
+enum class barrier_before { read, copy };
+template <barrier_before Missing>
+__global__ void two_buffers(int* out, const int* in, int steps) {
+  __shared__ int buffer[2][64];
+  const int i = threadIdx.x;
+  int sum = 0;
+  __pipeline_memcpy_async(&buffer[0][i], in + i, 4);
+  __pipeline_commit();
+  for (int step = 0; step < steps; ++step) {
+    if (step + 1 < steps) __pipeline_memcpy_async(&buffer[(step + 1) % 2][i], in + (step + 1) * 64 + i, 4);
+    __pipeline_commit();
+    __pipeline_wait_prior(1);
+    if (Missing != barrier_before::read) __syncthreads();
+    sum += buffer[step % 2][63 - i];
+    if (Missing != barrier_before::copy) __syncthreads();
+  }
+  out[i] = sum;
+}
+// The barrier is there, and what the copy brings is not.
+__global__ void awaited_too_late(int* out, const int* in) {
+  __shared__ int buffer[64];
+  buffer[threadIdx.x] = 0;
+  __syncthreads();
+  __pipeline_memcpy_async(&buffer[threadIdx.x], in + threadIdx.x, 4);
+  __pipeline_commit();
+  __syncthreads();
+  const int early = buffer[63 - threadIdx.x];
+  __syncthreads();
+  __pipeline_wait_prior(0);
+  out[threadIdx.x] = early;
+}
+
+TEST_F(Async, CopiesOverWhatOthersStillRead) {
+  const auto early = observe([&] { two_buffers<barrier_before::copy><<<1, 64>>>(out, in, 8); });
+  ASSERT_EQ(early.reports.size(), 1u);
+  EXPECT_NE(early.reports[0].find("race in shared memory"), std::string::npos) << early.reports[0];
+  EXPECT_NE(early.reports[0].find("asynchronous copy"), std::string::npos) << early.reports[0];
+  EXPECT_NE(early.reports[0].find("put __syncthreads() between"), std::string::npos) << early.reports[0];
+  EXPECT_FALSE(observe([&] { two_buffers<barrier_before::read><<<1, 64>>>(out, in, 8); }).reports.empty());
+  const auto late = observe([&] { awaited_too_late<<<1, 64>>>(out, in); });
+  ASSERT_EQ(late.reports.size(), 1u);
+  EXPECT_NE(late.reports[0].find("wait for the copy"), std::string::npos) << late.reports[0];
 }
 
 __global__ void by_group(int* out, const int* in) {

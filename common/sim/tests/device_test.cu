@@ -5,8 +5,11 @@
 #include <csignal>
 #include <functional>
 #include <numeric>
+#include <set>
+#include <string>
 #include <vector>
 
+#include <lab/device_metrics.hpp>
 #include <lab/profiler.hpp>
 
 namespace {
@@ -1093,6 +1096,26 @@ TEST_F(Runtime, ABlockMoreThanMultiprocessorsIsModelledAsAnotherWave) {
   EXPECT_NEAR(working(133), 2 * wave, 0.02 * wave);
   EXPECT_NEAR(working(264), 2 * wave, 0.02 * wave);
   EXPECT_NEAR(working(265), 3 * wave, 0.03 * wave);
+}
+
+__global__ void all_sorts(float* data, double* more, int* total) {
+  __shared__ float words[64];
+  words[threadIdx.x] = data[threadIdx.x];
+  atomicAdd(&total[1], 1);
+  __syncthreads();
+  data[threadIdx.x] = words[63 - threadIdx.x] * 2.0f + 1.0f;
+  more[threadIdx.x] = more[threadIdx.x] * 2.0 + 1.0;
+}
+
+TEST_F(Runtime, CountersHaveTheNamesThatARubricCanAskFor) {
+  const on_device<float> data(std::vector<float>(64));
+  const on_device<double> more(std::vector<double>(64));
+  const on_device<int> total(std::vector<int>(2));
+  const counts c = observe([&] { all_sorts<<<1, 64>>>(data.data, more.data, total.data); });
+  std::set<std::string> counted, known(std::begin(lab::device_metrics), std::end(lab::device_metrics));
+  for (const auto& [name, value] : c.metrics) counted.insert(name);
+  for (const auto& [name, value] : c.launches.at(0).metrics) counted.insert(name);
+  EXPECT_EQ(counted, known) << "common/include/lab/device_metrics.hpp must list what metrics_of() in report.cpp gives";
 }
 
 }  // namespace

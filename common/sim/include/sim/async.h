@@ -10,7 +10,8 @@
 
 namespace sim {
 
-/// The load is counted now, the store when the copy is made; both at `pc`. The last `zeros` bytes become zero.
+/// The load is counted now, the store when the copy is made; both at `pc`. The last `zeros` bytes become zero. For the
+/// race check the copy may write at any moment from now until it is made.
 void copy_async(void* to, const void* from, std::size_t bytes, std::size_t zeros, bool for_barrier, const void* pc);
 void commit_copies();
 /// Makes the calling thread's copies but those of the last `groups` commits.

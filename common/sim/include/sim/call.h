@@ -61,6 +61,9 @@ void observe_atomic(const volatile void* address, std::size_t bytes, const void*
 /// Likewise about a load or a store that a function of ours makes for the line at `pc`.
 void observe_load(const volatile void* address, std::size_t bytes, const void* pc);
 void observe_store(const volatile void* address, std::size_t bytes, const void* pc);
+/// An asynchronous copy into shared memory begins; and it has been waited for.
+void observe_copy_begin(const volatile void* address, std::size_t bytes, const void* pc);
+void observe_copy_end(const volatile void* address, std::size_t bytes, const void* pc);
 /// For atomics that locks and flags are made of: they order accesses in a way that the race checkers do not follow.
 void hand_over(const volatile void* address);
 

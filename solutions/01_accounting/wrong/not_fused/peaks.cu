@@ -38,20 +38,22 @@ __global__ void copy_kernel(float* __restrict__ out, const float* __restrict__ i
 // of four cycles. The step count is the same for all, so the loop costs one compare and branch in 4 x unroll steps.
 constexpr int chains = 4;
 
-__global__ void fma_kernel(float* __restrict__ out, const float* __restrict__ in, float c, int n, int rounds) {
+__global__ void fma_kernel(float* __restrict__ out, const float* __restrict__ in, const float* __restrict__ c, int n,
+                           int rounds) {
   const int first = blockIdx.x * (block_size * chains) + threadIdx.x;
-  float x[chains];
+  float x[chains], constants[chains];
 #pragma unroll
   for (int k = 0; k < chains; ++k) {
     const int i = first + k * block_size;
     x[k] = i < n ? in[i] : 0.0f;
+    constants[k] = i < n ? c[i] : 0.0f;
   }
 #pragma unroll 16
   for (int i = 0; i < rounds; ++i) {
 #pragma unroll
     for (int k = 0; k < chains; ++k) {
       volatile float square = x[k] * x[k];
-      x[k] = square + c;
+      x[k] = square + constants[k];
     }
   }
 #pragma unroll
@@ -69,7 +71,7 @@ void copy(float* out, const float* in, int n, cudaStream_t stream) {
   copy_kernel<<<blocks, block_size, 0, stream>>>(out, in, n);
 }
 
-void device_fma_chains(float* out, const float* in, float c, int n, int rounds, cudaStream_t stream) {
+void device_fma_chains(float* out, const float* in, const float* c, int n, int rounds, cudaStream_t stream) {
   fma_kernel<<<ceil_div(n, block_size * chains), block_size, 0, stream>>>(out, in, c, n, rounds);
 }
 

@@ -12,10 +12,10 @@ void triad(float* __restrict__ a, const float* __restrict__ b, const float* __re
 }
 //! [triad]
 
-void fma_chains(float* out, const float* in, float c, std::size_t n, std::int64_t rounds) {
+void fma_chains(float* out, const float* in, const float* c, std::size_t n, std::int64_t rounds) {
   for (std::size_t i = 0; i < n; ++i) {
     float x = in[i];
-    for (std::int64_t k = 0; k < rounds; ++k) x = x * x + c;
+    for (std::int64_t k = 0; k < rounds; ++k) x = x * x + c[i];
     out[i] = x;
   }
 }

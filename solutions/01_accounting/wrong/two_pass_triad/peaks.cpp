@@ -17,13 +17,14 @@ floats load(const float* from) { return *reinterpret_cast<const floats*>(from); 
 
 //! [chains]
 /// A multiply-add takes four cycles or so, and two units take a new one every cycle: fewer than eight chains starve
-/// them. Twelve, and the constant, still fit into 16 registers.
+/// them. Twelve and their constants fit into 32 registers; where there are 16, an instruction can take its constant
+/// from memory.
 template <std::size_t together>
-void iterate(float* out, const float* in, float c, std::int64_t rounds) {
-  floats x[together];
-  for (std::size_t k = 0; k < together; ++k) x[k] = load(in + k * lanes);
+void iterate(float* out, const float* in, const float* c, std::int64_t rounds) {
+  floats x[together], constants[together];
+  for (std::size_t k = 0; k < together; ++k) x[k] = load(in + k * lanes), constants[k] = load(c + k * lanes);
   for (std::int64_t i = 0; i < rounds; ++i)
-    for (std::size_t k = 0; k < together; ++k) x[k] = x[k] * x[k] + c;
+    for (std::size_t k = 0; k < together; ++k) x[k] = x[k] * x[k] + constants[k];
   for (std::size_t k = 0; k < together; ++k) *reinterpret_cast<floats*>(out + k * lanes) = x[k];
 }
 //! [chains]
@@ -40,14 +41,14 @@ void triad(float* __restrict__ a, const float* __restrict__ b, const float* __re
 }
 //! [triad]
 
-void fma_chains(float* out, const float* in, float c, std::size_t n, std::int64_t rounds) {
+void fma_chains(float* out, const float* in, const float* c, std::size_t n, std::int64_t rounds) {
   constexpr std::size_t chains = 12;
   std::size_t i = 0;
-  for (; i + chains * lanes <= n; i += chains * lanes) iterate<chains>(out + i, in + i, c, rounds);
-  for (; i + lanes <= n; i += lanes) iterate<1>(out + i, in + i, c, rounds);
+  for (; i + chains * lanes <= n; i += chains * lanes) iterate<chains>(out + i, in + i, c + i, rounds);
+  for (; i + lanes <= n; i += lanes) iterate<1>(out + i, in + i, c + i, rounds);
   for (; i < n; ++i) {
     float x = in[i];
-    for (std::int64_t k = 0; k < rounds; ++k) x = x * x + c;
+    for (std::int64_t k = 0; k < rounds; ++k) x = x * x + c[i];
     out[i] = x;
   }
 }

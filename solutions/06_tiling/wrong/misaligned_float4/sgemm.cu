@@ -9,9 +9,10 @@
 namespace lab06 {
 namespace {
 
+constexpr int block_rows = 128, threads = 256;  // of the upper rungs
+
 __host__ __device__ constexpr int ceil_div(int a, int b) { return (a - 1) / b + 1; }
 
-//! [naive]
 __global__ void naive_kernel(float* c, const float* a, const float* b, int m, int n, int k) {
   const int r = blockIdx.x * blockDim.x + threadIdx.x;  // the lanes of a warp: one below the other
   const int q = blockIdx.y * blockDim.y + threadIdx.y;
@@ -20,9 +21,7 @@ __global__ void naive_kernel(float* c, const float* a, const float* b, int m, in
   for (int i = 0; i < k; ++i) sum += a[r * k + i] * b[i * n + q];
   c[r * n + q] = sum;
 }
-//! [naive]
 
-//! [coalesced]
 // The same with the lanes along a row: all read one element of A, and 32 neighbours of B.
 __global__ void coalesced_kernel(float* c, const float* a, const float* b, int m, int n, int k) {
   const int q = blockIdx.x * blockDim.x + threadIdx.x;
@@ -32,9 +31,7 @@ __global__ void coalesced_kernel(float* c, const float* a, const float* b, int m
   for (int i = 0; i < k; ++i) sum += a[r * k + i] * b[i * n + q];
   c[r * n + q] = sum;
 }
-//! [coalesced]
 
-//! [tiled]
 // Each element that a block fetches serves 32 threads, so global traffic falls by 32. What lies outside a matrix
 // becomes a zero in the tile: it adds nothing, and the inner loop needs no bounds.
 __global__ void tiled_kernel(float* c, const float* a, const float* b, int m, int n, int k) {
@@ -53,9 +50,7 @@ __global__ void tiled_kernel(float* c, const float* a, const float* b, int m, in
   }
   if (r < m && q < n) c[r * n + q] = sum;
 }
-//! [tiled]
 
-//! [1d]
 // One element of B, once in a register, serves 8 multiplications: 9 shared loads for 8 of them, not 16.
 __global__ void __launch_bounds__(512) kernel_1d(float* c, const float* a, const float* b, int m, int n, int k) {
   constexpr int edge = 64, depth = 8, mine = 8;
@@ -80,9 +75,7 @@ __global__ void __launch_bounds__(512) kernel_1d(float* c, const float* a, const
   for (int j = 0; j < mine; ++j)
     if (r0 + row + j < m && q0 + column < n) c[(r0 + row + j) * n + q0 + column] = sum[j];
 }
-//! [1d]
 
-//! [2d]
 // 8 + 8 loads serve 64 multiplications. A thread's 8 columns lie 16 apart, so that neighbouring lanes read neighbouring
 // banks; A's tile is stored turned, so that its rows too are neighbours.
 __global__ void __launch_bounds__(256) kernel_2d(float* c, const float* a, const float* b, int m, int n, int k) {
@@ -123,11 +116,9 @@ __global__ void __launch_bounds__(256) kernel_2d(float* c, const float* a, const
       if (r < m && q < n) c[r * n + q] = sum[u][v];
     }
 }
-//! [2d]
 
 __device__ float4 float4_at(const float* p) { return *reinterpret_cast<const float4*>(p); }
 
-//! [vectorized]
 // The same tiles with a quarter of the instructions: 4 loads of 16 bytes serve 64 multiplications. n and k are
 // multiples of 4, so that a float4 lies inside its row or outside it, never half.
 __global__ void __launch_bounds__(256)
@@ -174,53 +165,38 @@ __global__ void __launch_bounds__(256)
             make_float4(sum[u][4 * half], sum[u][4 * half + 1], sum[u][4 * half + 2], sum[u][4 * half + 3]);
     }
 }
-//! [vectorized]
 
-//! [sgemm]
-// The top rung. A block of 8 warps computes 128 x 256 elements, a warp 32 x 128, a thread 8 x 16: 128 sums in
-// registers, and 6 shared loads of 16 bytes for 128 multiplications. Three things hide what remains:
-//
-// - The tiles of the next three steps are on their way into shared memory while this one is used (asynchronous copies,
-//   which pass through no register). A goes in turned, 4 bytes at a time; a row of its tile is 4 words longer than a
-//   multiple of 32, so that 8 x 4 lanes that copy 8 columns of 4 rows meet 32 banks.
-// - What the next of the 8 steps inside a tile needs is loaded from shared memory before the arithmetic of this one.
-// - The multiplications go through the 8 x 16 sums like an ox through a field: from one to the next only one factor
-//   changes, at the turns as well, and the other stays in the operand cache in front of the arithmetic unit.
-//
-// Blocks run through groups of 8 rows of tiles, column by column, so that what runs at the same time shares rows of A
-// and columns of B in L2.
-constexpr int block_rows = 128, block_columns = 256, depth = 8, stages = 4, threads = 256;
-constexpr int pitch_a = block_rows + 4, stage_a = depth * pitch_a, stage_b = depth * block_columns;
-constexpr int shared_bytes = stages * (stage_a + stage_b) * static_cast<int>(sizeof(float));
-constexpr int group = 8;
+// ---- copies ahead
+// ----------------------------------------------------------------------------------------------------
 
-/// `whole`: m, n, k are multiples of 128, 256 and 8. Otherwise what lies outside is filled with zeros, and copies are 4
-/// bytes wide, since rows may start anywhere.
-template <bool whole>
-__global__ void __launch_bounds__(threads, 1)
-    sgemm_kernel(float* __restrict__ c, const float* __restrict__ a, const float* __restrict__ b, int m, int n, int k) {
-  extern __shared__ float4 shared[];
-  float* const tiles_a = reinterpret_cast<float*>(shared);  // [stages][depth][pitch_a]
-  float* const tiles_b = tiles_a + stages * stage_a;        // [stages][depth][block_columns]
-  const int thread = threadIdx.x;
+/// Copies the tiles of A (rows x depth) and B (depth x columns) of one step after the other into one of several
+/// buffers, asynchronously, past the registers. A goes in turned, 4 bytes at a time: a warp copies `depth` columns.
+/// `whole`: the tiles divide m, n and k. Otherwise what lies outside is filled with zeros, and all copies are 4 bytes
+/// wide, since rows may start anywhere.
+template <int rows, int columns, int depth, bool whole>
+struct tile_copies {
+  static constexpr int pitch_a = rows + 4, size_a = depth * pitch_a, size_b = depth * columns;
+  static constexpr int rows_at_once = threads / depth, steps_at_once = threads / (columns / 4);
 
-  const int down = ceil_div(m, block_rows), across = ceil_div(n, block_columns);
-  const int group_start = blockIdx.x / (group * across) * group;
-  const int in_group = blockIdx.x % (group * across), group_rows = min(group, down - group_start);
-  const int r0 = (group_start + in_group % group_rows) * block_rows, q0 = in_group / group_rows * block_columns;
+  __device__ tile_copies(float* to_a, float* to_b, const float* matrix_a, const float* matrix_b, int m_, int n_, int k_,
+                         int first_row, int first_column)
+      : tiles_a(to_a),
+        tiles_b(to_b),
+        a(matrix_a),
+        b(matrix_b),
+        m(m_),
+        n(n_),
+        k(k_),
+        r0(first_row),
+        q0(first_column),
+        from_a(a + static_cast<std::size_t>(r0 + ar) * k + ai),
+        from_b(b + static_cast<std::size_t>(bi) * n + q0 + bq) {}
 
-  // Copying: 8 threads along the 8 columns of A's tile, 32 rows at a time; 64 float4s along the 256 columns of B's.
-  constexpr int rows_at_once = threads / depth, steps_at_once = threads / (block_columns / 4);
-  const int ai = thread % depth, ar = thread / depth, bi = thread / (block_columns / 4);
-  const int bq = thread % (block_columns / 4) * 4;
-  const float* from_a = a + static_cast<std::size_t>(r0 + ar) * k + ai;
-  const float* from_b = b + static_cast<std::size_t>(bi) * n + q0 + bq;
-  int copied = 0;  // columns of A and rows of B
-  const auto copy = [&](int stage) {
-    float* const to_a = tiles_a + stage * stage_a + ai * pitch_a + ar;
-    float* const to_b = tiles_b + stage * stage_b + bi * block_columns + bq;
+  __device__ void next_into(int buffer) {
+    float* const to_a = tiles_a + buffer * size_a + ai * pitch_a + ar;
+    float* const to_b = tiles_b + buffer * size_b + bi * columns + bq;
 #pragma unroll
-    for (int r = 0; r < block_rows; r += rows_at_once) {
+    for (int r = 0; r < rows; r += rows_at_once) {
       const bool inside = whole || (r0 + ar + r < m && copied + ai < k);
       const float* const from = inside ? from_a + static_cast<std::size_t>(r) * k : a;
       __pipeline_memcpy_async(to_a + r, from, 4, inside ? 0 : 4);
@@ -229,36 +205,166 @@ __global__ void __launch_bounds__(threads, 1)
     for (int i = 0; i < depth; i += steps_at_once) {
       const float* const from = from_b + static_cast<std::size_t>(i) * n;
       if constexpr (whole) {
-        __pipeline_memcpy_async(to_b + i * block_columns, from, 16);
+        __pipeline_memcpy_async(to_b + i * columns, from, 16);
       } else {
         for (int j = 0; j < 4; ++j) {
           const bool inside = copied + bi + i < k && q0 + bq + j < n;
-          __pipeline_memcpy_async(to_b + i * block_columns + j, inside ? from + j : b, 4, inside ? 0 : 4);
+          __pipeline_memcpy_async(to_b + i * columns + j, inside ? from + j : b, 4, inside ? 0 : 4);
         }
       }
     }
     from_a += depth;
     from_b += static_cast<std::size_t>(depth) * n;
     copied += depth;
-  };
+  }
 
-  // Computing: 4 x 2 warps of 4 x 8 lanes. A thread's rows are 2 runs of 4, its columns 4 runs of 4.
-  const int warp = thread / 32, lane = thread % 32;
-  const int row = warp % 4 * 32 + lane / 8 * 4, column = warp / 4 * 128 + lane % 8 * 4;
+ private:
+  // `depth` threads along the columns of A's tile, and a float4 each along those of B's.
+  const int thread = threadIdx.x, ai = thread % depth, ar = thread / depth;
+  const int bi = thread / (columns / 4), bq = thread % (columns / 4) * 4;
+  float *const tiles_a, *const tiles_b;  // [buffers][depth][pitch_a] and [buffers][depth][columns], shared
+  const float *const a, *const b;
+  const int m, n, k, r0, q0;
+  const float *from_a, *from_b;
+  int copied = 0;  // columns of A and rows of B
+};
+
+/// Where a thread's sums lie in its block's tile: its rows are runs of 4, `row_step` apart, and so are its columns.
+template <int row_step, int column_step>
+struct sums_at {
+  int row, column;
+
+  /// What all of them need of one step: a row of A's turned tile and one of B's.
+  template <int height, int width>
+  __device__ void load(float (&left)[height], float (&right)[width], const float* row_of_a, const float* row_of_b) {
+#pragma unroll
+    for (int u = 0; u < height; u += 4)
+      *reinterpret_cast<float4*>(left + u) = float4_at(row_of_a + row + u / 4 * row_step);
+#pragma unroll
+    for (int v = 0; v < width; v += 4)
+      *reinterpret_cast<float4*>(right + v) = float4_at(row_of_b + column + v / 4 * column_step);
+  }
+
+  template <bool whole, int height, int width>
+  __device__ void store(float* c, const float (&sum)[height][width], int r0, int q0, int m, int n) {
+#pragma unroll
+    for (int u = 0; u < height; ++u) {
+      const int r = r0 + row + u / 4 * row_step + u % 4;
+#pragma unroll
+      for (int v = 0; v < width; v += 4) {
+        const int q = q0 + column + v / 4 * column_step;
+        float* const to = c + static_cast<std::size_t>(r) * n + q;
+        if (whole) {
+          *reinterpret_cast<float4*>(to) = make_float4(sum[u][v], sum[u][v + 1], sum[u][v + 2], sum[u][v + 3]);
+        } else if (r < m) {
+#pragma unroll
+          for (int j = 0; j < 4; ++j)
+            if (q + j < n) to[j] = sum[u][v + j];
+        }
+      }
+    }
+  }
+};
+
+// As vectorized: 16 x 16 threads, each 8 x 8 sums in runs that lie 64 apart.
+struct flat {
+  static constexpr int columns = 128, width = 8;
+  using sums = sums_at<64, 64>;
+  static __device__ sums mine() {
+    const int thread = threadIdx.x;
+    return {thread / 16 * 4, thread % 16 * 4};
+  }
+};
+
+// A block of 8 warps computes 128 x 256 elements, a warp 32 x 128, a thread 8 x 16: 128 sums in registers, and 6 shared
+// loads of 16 bytes for 128 multiplications. The warps stand 4 x 2, the lanes of a warp 4 x 8, so that what a warp
+// loads lies close together, and most of it serves several lanes.
+struct by_warps {
+  static constexpr int columns = 256, width = 16;
+  using sums = sums_at<16, 32>;
+  static __device__ sums mine() {
+    const int thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
+    return {warp % 4 * 32 + lane / 8 * 4, warp / 4 * 128 + lane % 8 * 4};
+  }
+};
+
+// Two buffers: while one is used, the next tiles are on their way into the other. The one barrier of a step says two
+// things: the tiles of this step are there for all, and all have left those of the step before, which may be
+// overwritten.
+template <class layout, bool whole>
+__global__ void __launch_bounds__(threads, 1) two_buffers_kernel(float* __restrict__ c, const float* __restrict__ a,
+                                                                 const float* __restrict__ b, int m, int n, int k) {
+  constexpr int depth = 8;
+  using copies = tile_copies<block_rows, layout::columns, depth, whole>;
+  __shared__ __align__(16) float tiles_a[2][depth][copies::pitch_a];
+  __shared__ __align__(16) float tiles_b[2][depth][layout::columns];
+  const int r0 = blockIdx.y * block_rows, q0 = blockIdx.x * layout::columns;
+  copies ahead(tiles_a[0][0], tiles_b[0][0], a, b, m, n, k, r0, q0);
+  typename layout::sums mine = layout::mine();
+  float sum[8][layout::width] = {};
+  ahead.next_into(0);
+  __pipeline_commit();
+  for (int tile = 0; tile * depth < k; ++tile) {
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    if ((tile + 1) * depth < k) ahead.next_into((tile + 1) % 2);
+    __pipeline_commit();
+#pragma unroll
+    for (int step = 0; step < depth; ++step) {
+      float left[8], right[layout::width];
+      mine.load(left, right, tiles_a[tile % 2][step], tiles_b[tile % 2][step]);
+#pragma unroll
+      for (int u = 0; u < 8; ++u)
+#pragma unroll
+        for (int v = 0; v < layout::width; ++v) sum[u][v] += left[u] * right[v];
+    }
+  }
+  mine.template store<whole>(c, sum, r0, q0, m, n);
+}
+
+// The top rung: the tiles of the rung before, 16 deep, with three things more that hide what remains:
+//
+// - The tiles of the next three steps are on their way while this one is used, and a barrier comes half as often. A
+// warp
+//   copies 16 columns of 2 rows of A. Copying 8 columns of 4 rows would meet no bank twice, where this meets 16 of them
+//   twice, but fetches half as much of a row at a time, and is 4 % slower on an H200.
+// - What the next of the 16 steps inside a tile needs is loaded from shared memory before the arithmetic of this one.
+// - The multiplications go through the 8 x 16 sums like an ox through a field: from one to the next only one factor
+//   changes, at the turns as well, and the other stays in the operand cache in front of the arithmetic unit.
+//
+// Blocks run through groups of 8 rows of tiles, column by column, so that what runs at the same time shares rows of A
+// and columns of B in L2.
+constexpr int block_columns = by_warps::columns, depth = 16, stages = 4, group = 8;
+template <bool whole>
+using deep_copies = tile_copies<block_rows, block_columns, depth, whole>;
+constexpr int shared_bytes =
+    stages * (deep_copies<true>::size_a + deep_copies<true>::size_b) * static_cast<int>(sizeof(float));
+
+template <bool whole>
+__global__ void __launch_bounds__(threads, 1)
+    sgemm_kernel(float* __restrict__ c, const float* __restrict__ a, const float* __restrict__ b, int m, int n, int k) {
+  using copies = deep_copies<whole>;
+  extern __shared__ float4 shared[];
+  float* const tiles_a = reinterpret_cast<float*>(shared);
+  float* const tiles_b = tiles_a + stages * copies::size_a;
+
+  const int down = ceil_div(m, block_rows), across = ceil_div(n, block_columns);
+  const int group_start = blockIdx.x / (group * across) * group;
+  const int in_group = blockIdx.x % (group * across), group_rows = min(group, down - group_start);
+  const int r0 = (group_start + in_group % group_rows) * block_rows, q0 = in_group / group_rows * block_columns;
+
+  copies ahead(tiles_a, tiles_b, a, b, m, n, k, r0, q0);
+  by_warps::sums mine = by_warps::mine();
   float sum[8][16] = {}, left[2][8], right[2][16];
   const auto load = [&](int into, int stage, int step) {
-    const float* const rows = tiles_a + stage * stage_a + step * pitch_a + row;
-    const float* const columns = tiles_b + stage * stage_b + step * block_columns + column;
-#pragma unroll
-    for (int u = 0; u < 8; u += 4) *reinterpret_cast<float4*>(&left[into][u]) = float4_at(rows + 4 * u);
-#pragma unroll
-    for (int v = 0; v < 16; v += 4) *reinterpret_cast<float4*>(&right[into][v]) = float4_at(columns + 8 * v);
+    mine.load(left[into], right[into], tiles_a + stage * copies::size_a + step * copies::pitch_a,
+              tiles_b + stage * copies::size_b + step * block_columns);
   };
 
   const int tiles = ceil_div(k, depth);
 #pragma unroll
   for (int stage = 0; stage < stages - 1; ++stage) {
-    if (stage < tiles) copy(stage);
+    if (stage < tiles) ahead.next_into(stage);
     __pipeline_commit();
   }
   __pipeline_wait_prior(stages - 2);
@@ -276,7 +382,7 @@ __global__ void __launch_bounds__(threads, 1)
       }
       if (step < depth - 1 || tile + 1 < tiles) load((step + 1) % 2, reading, (step + 1) % depth);
       if (step == 0) {
-        if (tile + stages - 1 < tiles) copy(writing);
+        if (tile + stages - 1 < tiles) ahead.next_into(writing);
         writing = writing + 1 == stages ? 0 : writing + 1;
         __pipeline_commit();
       }
@@ -289,25 +395,8 @@ __global__ void __launch_bounds__(threads, 1)
         }
     }
   }
-
-#pragma unroll
-  for (int u = 0; u < 8; ++u) {
-    const int r = r0 + row + u / 4 * 16 + u % 4;
-#pragma unroll
-    for (int v = 0; v < 16; v += 4) {
-      const int q = q0 + column + 8 * v;
-      float* const to = c + static_cast<std::size_t>(r) * n + q;
-      if (whole) {
-        *reinterpret_cast<float4*>(to) = make_float4(sum[u][v], sum[u][v + 1], sum[u][v + 2], sum[u][v + 3]);
-      } else if (r < m) {
-#pragma unroll
-        for (int j = 0; j < 4; ++j)
-          if (q + j < n) to[j] = sum[u][v + j];
-      }
-    }
-  }
+  mine.template store<whole>(c, sum, r0, q0, m, n);
 }
-//! [sgemm]
 
 }  // namespace
 
@@ -339,6 +428,23 @@ void sgemm_2d(float* c, const float* a, const float* b, int m, int n, int k, cud
 void sgemm_vectorized(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream) {
   vectorized_kernel<<<dim3(ceil_div(n, 128), ceil_div(m, 128)), 256, 0, stream>>>(c, a, b, m, n, k);
   LAB_CUDA_CHECK(cudaGetLastError());
+}
+
+template <class layout>
+void with_two_buffers(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream) {
+  const bool whole = m % block_rows == 0 && n % layout::columns == 0 && k % 8 == 0;
+  const dim3 grid(ceil_div(n, layout::columns), ceil_div(m, block_rows));
+  (whole ? two_buffers_kernel<layout, true> : two_buffers_kernel<layout, false>)<<<grid, threads, 0, stream>>>(c, a, b,
+                                                                                                               m, n, k);
+  LAB_CUDA_CHECK(cudaGetLastError());
+}
+
+void sgemm_pipelined(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream) {
+  with_two_buffers<flat>(c, a, b, m, n, k, stream);
+}
+
+void sgemm_warptiled(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream) {
+  with_two_buffers<by_warps>(c, a, b, m, n, k, stream);
 }
 
 void sgemm(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream) {

@@ -39,6 +39,14 @@ void sgemm_vectorized(float* c, const float* a, const float* b, int m, int n, in
   sgemm_naive(c, a, b, m, n, k, stream);
 }
 
+void sgemm_pipelined(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream) {
+  sgemm_naive(c, a, b, m, n, k, stream);
+}
+
+void sgemm_warptiled(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream) {
+  sgemm_naive(c, a, b, m, n, k, stream);
+}
+
 void sgemm(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream) {
   sgemm_naive(c, a, b, m, n, k, stream);
 }

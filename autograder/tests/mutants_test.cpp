@@ -1,0 +1,66 @@
+// Which mutants are made of which line.
+#include "mutants.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace grading {
+namespace {
+
+/// The line with each of its mutants in it, "" for a dropped statement.
+std::vector<std::string> lines_of(const std::string& line, const std::string& what = "") {
+  const std::string source = "void f() {\n" + line + "\n}\n";
+  std::vector<std::string> result;
+  for (const mutant& m : mutants_of("f.cpp", source)) {
+    EXPECT_EQ(m.line, 2);
+    if (m.what.find(what) == std::string::npos) continue;
+    const std::string text = mutated(source, m);
+    result.push_back(text.substr(11, text.size() - 14));
+  }
+  return result;
+}
+
+bool makes(const std::string& line, const std::string& mutant) {
+  const auto all = lines_of(line);
+  return std::find(all.begin(), all.end(), mutant) != all.end();
+}
+
+TEST(Mutants, ChangeOperatorsBoundsAndConstants) {
+  EXPECT_TRUE(makes("  if (i < n) return;", "  if (i <= n) return;"));
+  EXPECT_TRUE(makes("  return a + b * 2;", "  return a - b * 2;"));
+  EXPECT_TRUE(makes("  return a + b * 2;", "  return a + b * 3;"));
+  EXPECT_TRUE(makes("  return a + b * 2;", "  return a * 2;") || makes("  return a + b * 2;", "  return a;") ||
+              makes("  return a + b * 2;", "  return a + b;"));
+  EXPECT_TRUE(makes("  x += 0.5f;", "  x += (1.01f * 0.5f);"));
+  EXPECT_TRUE(makes("  if (a && b) c();", "  if (a || b) c();"));
+  EXPECT_TRUE(makes("  if (a(1) < 2) c();", "  if (false) c();"));
+}
+
+TEST(Mutants, DropStatementsAndExchangeThem) {
+  EXPECT_TRUE(makes("  __syncthreads();", "  ;"));
+  EXPECT_TRUE(makes("  sum[i] += x;", "  ;"));
+  EXPECT_EQ(lines_of("  const int x = f(a);", "dropped"), std::vector<std::string>{});
+  EXPECT_EQ(lines_of("  float x = f(a);", "statement dropped"), std::vector<std::string>{});
+  const std::string two = "void f() {\n  store(a);\n  wait();\n}\n";
+  bool exchanged = false;
+  for (const mutant& m : mutants_of("f.cpp", two))
+    exchanged |= mutated(two, m) == "void f() {\n  wait();\n  store(a);\n}\n";
+  EXPECT_TRUE(exchanged);
+}
+
+TEST(Mutants, NarrowTypesAndLeaveTheStream) {
+  EXPECT_TRUE(makes("  std::int64_t n = a;", "  std::int32_t n = a;"));
+  EXPECT_TRUE(makes("  k<<<1, 32, 0, stream>>>(a);", "  k<<<1, 32, 0, nullptr>>>(a);"));
+  EXPECT_TRUE(makes("  gemm(a, stream);", "  gemm(a, nullptr);"));
+}
+
+TEST(Mutants, LeaveCommentsStringsAndDirectivesAlone) {
+  EXPECT_EQ(lines_of("  // a + b < 3"), std::vector<std::string>{});
+  EXPECT_EQ(lines_of("#define N 3"), std::vector<std::string>{});
+  EXPECT_EQ(lines_of("  \"a + 1\""), std::vector<std::string>{});
+  EXPECT_EQ(lines_of("  std::vector<int> x;"), std::vector<std::string>{});
+}
+
+}  // namespace
+}  // namespace grading

@@ -1,0 +1,31 @@
+// Random numbers that the judge's cases are made of. The same seed gives the same numbers on every machine, and whoever
+// has seen numbers cannot compute the seed, or the next ones: ChaCha20 and BLAKE2b (libsodium).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace lab {
+
+/// Uniform in [-1, 1), multiples of 2^-23.
+std::vector<float> random_floats(std::size_t count, std::uint64_t seed);
+
+/// Whole numbers from `least` to `most`, both included.
+class random_sizes {
+ public:
+  explicit random_sizes(std::uint64_t seed) : seed_(seed) {}
+  std::int64_t operator()(std::int64_t least, std::int64_t most);
+
+ private:
+  std::uint64_t seed_, drawn_ = 0;
+};
+
+/// The seed of one call of one case: a function of all three that shows nothing of `secret`.
+std::uint64_t derived_seed(std::uint64_t secret, std::string_view about, std::uint64_t number);
+
+/// From the operating system's entropy; below 2^63, which any JSON reader can hold. For what is to be drawn only after
+/// a submission has answered. Throws std::runtime_error where the system gives none.
+std::uint64_t secret_seed();
+
+}  // namespace lab

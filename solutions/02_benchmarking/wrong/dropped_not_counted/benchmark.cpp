@@ -1,0 +1,168 @@
+// Wrong on purpose: says nothing of what it dropped.
+#include "benchmark.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace lab02 {
+namespace {
+
+struct sample {
+  double seconds = 0;  ///< of one call
+  double clock = 1;    ///< share, the lower of before and after
+};
+
+double quantile(const std::vector<double>& sorted, double share) {
+  const double at = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+class bencher {
+ public:
+  bencher(machine& m, const options& how) : m_(m), how_(how), began_(m.steady_seconds()) {}
+
+  timing run() {
+    tick_ = find_tick();
+    timing out;
+    out.overhead_seconds = overhead_ = find_overhead();
+    calls_ = how_.cold ? 1 : find_batch();
+    warm_up();
+    collect();
+    report(out);
+    return out;
+  }
+
+ private:
+  double spent() { return m_.steady_seconds() - began_; }
+
+  /// The smallest step that the clock was seen to make.
+  double find_tick() {
+    double tick = 1;
+    for (int i = 0; i < 3; ++i) {
+      const double start = m_.steady_seconds();
+      double now = start;
+      while (now <= start) now = m_.steady_seconds();
+      tick = std::min(tick, now - start);
+    }
+    return tick;
+  }
+
+  /// A launch of nothing, waited for; less what reading the clock takes, which all samples have in common.
+  double find_overhead() {
+    double best = 1;
+    for (int i = 0; i < 11; ++i) {
+      const double start = m_.steady_seconds();
+      m_.run_nothing();
+      m_.wait_for_device();
+      const double middle = m_.steady_seconds();
+      const double end = m_.steady_seconds();
+      best = std::min(best, (middle - start) - (end - middle));
+    }
+    return std::max(best, 0.0);
+  }
+
+  /// New inputs, so that nothing can be remembered; their memory touched, so that nobody faults; the caches as wanted;
+  /// nothing left running from before. Then the clock that nobody sets, and in the end a wait for everything there is.
+  sample take(int calls) {
+    m_.prepare(calls);
+    m_.touch();
+    if (how_.cold) m_.flush_caches();
+    m_.wait_for_device();
+    const double clock = m_.clock_share();
+    const double start = m_.steady_seconds();
+    for (int i = 0; i < calls; ++i) m_.keep(m_.run(i));
+    m_.wait_for_device();
+    const double end = m_.steady_seconds();
+    const double clock_after = m_.clock_share();
+    best_clock_ = std::max({best_clock_, clock, clock_after});
+    return {std::max(end - start - overhead_, 0.0) / calls, std::min(clock, clock_after)};
+  }
+
+  /// So many calls that a tick of the clock is half a per cent of them. Only work that cannot be timed alone is
+  /// repeated: two calls in one sample have one overhead, and only a mean.
+  int find_batch() {
+    constexpr int most = 1 << 20;
+    int calls = 1;
+    while (calls < most && take(calls).seconds * calls < 200 * tick_ && spent() < 0.2 * how_.budget_seconds) calls *= 2;
+    return calls;
+  }
+
+  /// Ten calls and more, until three in a row are no longer faster than the one before by a tenth. What settles later
+  /// cannot be told from the function itself.
+  void warm_up() {
+    double last = take(calls_).seconds;
+    for (int calm = 0, done = 1; (calm < 3 || done < 10) && spent() < 0.1 * how_.budget_seconds; ++done) {
+      const double now = take(calls_).seconds;
+      calm = now > 0.9 * last ? calm + 1 : 0;
+      last = now;
+    }
+  }
+
+  /// Below the highest clock that was seen here, which need not be the highest that there is.
+  bool throttled(const sample& s) const { return s.clock < 0.98 * best_clock_; }
+
+  /// The samples that were not throttled, sorted.
+  std::vector<double> counted() const {
+    std::vector<double> seconds;
+    for (const sample& s : samples_)
+      if (!throttled(s)) seconds.push_back(s.seconds);
+    std::sort(seconds.begin(), seconds.end());
+    return seconds;
+  }
+
+  /// Standard error of the median, from the middle half of the samples: 1.25 sigma / sqrt(n), and sigma is the
+  /// interquartile range over 1.35 where the middle is normal.
+  static double relative_error(const std::vector<double>& sorted) {
+    const double middle = quantile(sorted, 0.5), spread = quantile(sorted, 0.75) - quantile(sorted, 0.25);
+    return 1.25 * spread / 1.35 / std::sqrt(static_cast<double>(sorted.size())) / std::max(middle, 1e-300);
+  }
+
+  /// Rests until the clock is back: nobody says beforehand how long that takes.
+  void cool_down() {
+    while (m_.clock_share() < 0.98 * best_clock_ && spent() < how_.budget_seconds) m_.rest(0.1);
+  }
+
+  void collect() {
+    const auto least = static_cast<std::size_t>(std::max(how_.least_samples, 1));
+    std::size_t look = least;  // sorting after each sample would cost more than the samples
+    for (double longest = 0, before = spent(); samples_.empty() || before + longest < how_.budget_seconds;) {
+      samples_.push_back(take(calls_));
+      if (throttled(samples_.back())) cool_down();
+      const double now = spent();
+      longest = std::max(longest, now - before);
+      before = now;
+      if (samples_.size() < look) continue;
+      const std::vector<double> seconds = counted();
+      if (seconds.size() >= least && relative_error(seconds) <= how_.relative_error) return;
+      look = seconds.size() < least ? look + 1 : look + look / 4;
+    }
+  }
+
+  void report(timing& out) const {
+    const std::vector<double> seconds = counted();
+    out.median_seconds = quantile(seconds, 0.5);
+    out.low_seconds = quantile(seconds, 0.1);
+    out.high_seconds = quantile(seconds, 0.9);
+    out.samples = static_cast<int>(seconds.size());
+    // Far outside: three interquartile ranges beyond the quartiles, and not merely a rounding of the clock.
+    const double low = quantile(seconds, 0.25), high = quantile(seconds, 0.75);
+    const double reach = 3 * std::max(high - low, 0.01 * out.median_seconds);
+    out.outliers = static_cast<int>(
+        std::count_if(seconds.begin(), seconds.end(), [&](double s) { return s < low - reach || s > high + reach; }));
+  }
+
+  machine& m_;
+  const options& how_;
+  double began_, tick_ = 0, overhead_ = 0, best_clock_ = 0;
+  int calls_ = 1;
+  std::vector<sample> samples_;
+};
+
+}  // namespace
+
+timing benchmark(machine& m, const options& how) { return bencher(m, how).run(); }
+
+}  // namespace lab02
