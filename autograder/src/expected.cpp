@@ -82,10 +82,11 @@ expectation read_expectation(const std::filesystem::path& file) {
   const std::string name = (file.parent_path().filename() / file.filename()).string();
   const toml::table document = toml_from(text_of(file), name);
   const toml_reader in(document, name);
-  in.allow({"story", "items"});
+  in.allow({"story", "base", "items"});
   expectation result;
   result.story = in.text("story");
-  result.items = expected_items(in.table("items"));
+  if (in.has("base")) result.base = in.text("base");
+  if (in.has("items")) result.items = expected_items(in.table("items"));
   return result;
 }
 

@@ -19,7 +19,8 @@ struct expected_item {
 
 struct expectation {
   std::string story;
-  std::map<std::string, expected_item> items;  ///< "all" means every item; items not named get full points
+  std::string base = "solution";               ///< id of the submission that it is but for its mistake
+  std::map<std::string, expected_item> items;  ///< "all" means every item; items not named, or none, get full points
 };
 
 /// The table [items] of an expected.toml; throws input_error.

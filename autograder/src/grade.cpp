@@ -42,12 +42,6 @@ box_builder builder_of(const lab_folder& lab, const std::string& backend, const 
   return {recipe_of(lab, backend, make), make.dir() / "official" / "objects", wall::none, true, {}};
 }
 
-/// Reports name files where they are edited, as long as that is in the course.
-std::filesystem::path folder_shown(const lab_folder& lab, const std::filesystem::path& file) {
-  const std::string course = lab.path.parent_path().parent_path().string() + "/";
-  return file.string().starts_with(course) ? file.parent_path() : std::filesystem::path{};
-}
-
 std::vector<std::string> backends_of(const lab_folder& lab, const builder& make) {
   return cuda_obstacle(lab, make).empty() ? std::vector<std::string>{"sim", "cuda"} : std::vector<std::string>{"sim"};
 }
@@ -164,12 +158,13 @@ result grade(const lab_folder& lab, const submission& who, builder& make, const 
       if (std::filesystem::exists(who.file(name))) texts += text_of(who.file(name)) + '\0';
     return texts;
   };
-  build_staff(lab, make);
   const std::string before = handed_in();
   out.graded_from = fingerprint_of(lab, who, make);
   std::map<std::string, hand_in> sources;
+  // Reports name a student's files where they are edited. What others share with the solution is compiled once.
   for (const std::string& name : rules.handin)
-    if (!name.ends_with(".toml")) sources[name] = {text_of(who.file(name)), folder_shown(lab, who.file(name))};
+    if (!name.ends_with(".toml"))
+      sources[name] = {text_of(who.file(name)), who.path == lab.path ? lab.path : std::filesystem::path{}};
   std::string build_failure;
   const auto started = [&](const std::string& backend, std::uint64_t seed) {
     const std::chrono::seconds limit = backend == "sim" ? options.sim_limit : options.cuda_limit;

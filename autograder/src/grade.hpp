@@ -45,7 +45,8 @@ rubric read_rubric(const lab_folder& lab, const std::vector<lab::test_case>& cas
 /// "" where the staff's part is not built.
 std::string fingerprint_of(const lab_folder& lab, const submission& who, const builder& make);
 
-/// Builds and grades. Throws input_error or std::runtime_error for faults that are not the submission's.
+/// Builds the submission, but not the staff's part, and grades it. Throws input_error or std::runtime_error for faults
+/// that are not the submission's.
 result grade(const lab_folder& lab, const submission& who, builder& make, const grade_options& options);
 
 }  // namespace grading

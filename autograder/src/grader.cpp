@@ -55,7 +55,7 @@ struct settings {
   std::string round, executor = "local", slurm;
   std::optional<int> jobs, sample;
   std::vector<std::string> items;
-  bool write = false, again = false, unsafe = false, no_sandbox = false;
+  bool write = false, again = false, unsafe = false, no_sandbox = false, show = false;
 
   fs::path book_or_usual() const { return book.empty() ? fs::path("grades.sqlite") : book; }
   fs::path progress_file() const { return source / "progress.toml"; }
@@ -77,15 +77,6 @@ struct settings {
     return result;
   }
 };
-
-submission find_submission(const settings& s, const lab_folder& lab) {
-  std::string ids;
-  for (const submission& who : submissions_of(s.source, lab)) {
-    if (who.id == s.submission) return who;
-    ids += (ids.empty() ? "" : ", ") + who.id;
-  }
-  throw input_error(fmt::format("no submission '{}' of lab {}; there are: {}", s.submission, lab.number, ids));
-}
 
 /// Keeps the results and renders the report; what cannot be written is said, and costs no result.
 void keep(const settings& s, const std::vector<result>& fresh) {
@@ -121,10 +112,31 @@ const result* result_of(const std::vector<result>& all, const std::string& lab, 
   return found == all.end() ? nullptr : &*found;
 }
 
+/// What makes the submission another than its base.
+int show_difference(const lab_folder& lab, const submission& who, const std::vector<submission>& all) {
+  if (who.expected.empty())
+    throw input_error(fmt::format("--show is for right and wrong submissions, which have a base; {} has none", who.id));
+  const expectation expected = read_expectation(who.expected);
+  const submission& base = submission_named(all, expected.base, lab);
+  fmt::print("{}: {}\n", who.id, expected.story);
+  std::fflush(stdout);
+  for (const std::string& name : read_rubric(lab).handin) {
+    const int code = std::system(fmt::format("diff -up --color=auto --label {} --label {} {} {}",
+                                             quoted(base.id + "/" + name), quoted(who.id + "/" + name),
+                                             quoted(base.file(name).string()), quoted(who.file(name).string()))
+                                     .c_str());
+    if (!WIFEXITED(code) || WEXITSTATUS(code) > 1) throw std::runtime_error("diff failed");
+  }
+  return all_well;
+}
+
 int grade_lab(const settings& s) {
   const lab_folder lab = find_lab(s.source, s.lab);
-  const submission who = find_submission(s, lab);
+  const std::vector<submission> all = submissions_of(s.source, s.build, lab);
+  const submission& who = submission_named(all, s.submission, lab);
   builder make(s.build);
+  build_staff(lab, make);
+  if (s.show) return show_difference(lab, who, all);
   grade_options options = options_for(s, lab, who);
   options.second_seed = true;
   const std::vector<result> stored = s.store().load();
@@ -140,7 +152,7 @@ int grade_lab(const settings& s) {
 std::string surprises_of(const result& r, const lab_folder& lab, const submission& who) {
   if (who.id == "solution") return surprises_of_solution(r) + stale_answers(r, read_rubric(lab));
   if (who.id == "student") return surprises_of_skeleton(r);
-  return surprises(r, read_expectation(who.path / "expected.toml"));
+  return surprises(r, read_expectation(who.expected));
 }
 
 /// The stored result where nothing that decides it has changed since, and no noise decided it.
@@ -198,7 +210,7 @@ int demo(const settings& s) {
   bool as_expected = true;
   std::size_t unchanged = 0;
   for (const lab_folder& lab : s.chosen_labs()) {
-    const std::vector<submission> all = submissions_of(s.source, lab);
+    const std::vector<submission> all = submissions_of(s.source, s.build, lab);
     build_staff(lab, make);
     std::vector<std::size_t> fresh;
     for (std::size_t i = 0; i < all.size(); ++i)
@@ -361,6 +373,7 @@ std::map<std::string, double> answers_of_solution(const settings& s, const lab_f
     if (i.kind == item_kind::predictions) options.items.insert(i.id);
   if (options.items.empty()) return {};
   builder make(s.build);
+  build_staff(lab, make);
   const result r = grade(lab, solution, make, options);
   std::map<std::string, double> answers;
   for (const item& i : rules.items)
@@ -381,7 +394,7 @@ int check(const settings& s) {
     try {
       rubric rules = read_rubric(lab);
       fmt::print("lab {}: {} items, 100 points\n", lab.number, rules.items.size());
-      const std::vector<submission> all = submissions_of(s.source, lab);
+      const std::vector<submission> all = submissions_of(s.source, s.build, lab);
       if (s.write && all.front().id == "solution") {
         const std::map<std::string, double> answers = answers_of_solution(s, lab, rules, all.front());
         if (!answers.empty()) replace_file(lab.path / "answers.toml", answers_text(answers));
@@ -600,7 +613,11 @@ int honest(const settings& s) {
                     [&](const fs::path& file) { return file.filename().string().starts_with(s.only); }))
       chosen.push_back(std::move(who));
   std::size_t files = 0;
-  for (const honest_submission& who : chosen) files += who.files.size();
+  std::set<std::string> built;
+  for (const honest_submission& who : chosen) {
+    files += who.files.size();
+    if (built.insert(who.lab.name).second) build_staff(who.lab, make);
+  }
   const std::size_t refused =
       side_by_side(static_cast<std::size_t>(s.jobs.value_or(1)), chosen.size(), [&](std::size_t i) {
         std::string names;
@@ -685,7 +702,8 @@ int run(int argc, char** argv) {
   };
   CLI::App* lab = add("lab", "build and grade one submission of a lab, by default your own files", grade_lab);
   lab->add_option("lab", s.lab, "number of the lab, 03")->required();
-  lab->add_option("--submission", s.submission, "student, solution or wrong-<why>")->capture_default_str();
+  lab->add_option("--submission", s.submission, "student, solution, right-<how> or wrong-<why>")->capture_default_str();
+  lab->add_flag("--show", s.show, "print how it differs from its base, a wrong one's mistake; grade nothing");
   CLI::App* watches = add("watch", "grade your own files of a lab again whenever you save one", watch_lab);
   watches->add_option("lab", s.lab, "number of the lab, 03")->required();
   CLI::App* hints = add("hint", "the next hint for what went wrong last", give_hint);

@@ -60,7 +60,7 @@ std::string surprises_of(const honest_submission& who, const fs::path& source, b
     fs::copy_file(file, folder / hand_in_of(file));
     text += text_of(file) + "\n";
   }
-  const submission as{id, folder, solution};
+  const submission as{id, folder};
   std::set<std::string> about;
   const rubric rules = read_rubric(who.lab);
   for (const std::string& name : rules.handin)

@@ -138,10 +138,15 @@ void check_lab(const lab_folder& lab, const rubric& rules, const std::vector<sub
   check_predictions(lab.path / "predictions.toml", rules);
   check_for_answers(lab.path, rules);
   for (const submission& who : submissions)
-    if (who.id.starts_with("wrong-"))
-      for (const auto& [id, ignored] : read_expectation(who.path / "expected.toml").items)
+    if (!who.expected.empty()) {
+      const expectation expected = read_expectation(who.expected);
+      if (expected.items.empty() != who.id.starts_with("right-"))
+        throw input_error(who.id +
+                          "/expected.toml: wrong submissions name [items] that lose points, right ones do not");
+      for (const auto& [id, ignored] : expected.items)
         if (id != "all" && !rules.has(id))
           throw input_error(fmt::format("{}/expected.toml: the rubric has no item '{}'", who.id, id));
+    }
 }
 
 }  // namespace grading

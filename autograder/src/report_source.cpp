@@ -8,7 +8,6 @@
 #include "advice.hpp"
 #include "html.hpp"
 #include "report_parts.hpp"
-#include "submission.hpp"
 
 namespace grading {
 namespace {
@@ -20,10 +19,7 @@ namespace fs = std::filesystem;
 class sources {
  public:
   sources(const result& r, const fs::path& source) {
-    const fs::path own = fs::path(r.path);
-    folders_ = {own};
-    if (const fs::path below = submission_at(own, r.submission).fallback; !below.empty()) folders_.push_back(below);
-    folders_.push_back(source / "labs" / fs::path(r.lab).filename());
+    folders_ = {fs::path(r.path), source / "labs" / fs::path(r.lab).filename()};
   }
 
   std::string line(const std::string& file, int number) {

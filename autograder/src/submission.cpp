@@ -45,26 +45,29 @@ lab_folder find_lab(const fs::path& source, const std::string& wanted) {
   throw input_error(fmt::format("no lab {}; labs here: {}", wanted, numbers.empty() ? "none" : numbers));
 }
 
-fs::path submission::file(const std::string& name) const {
-  return fallback.empty() || fs::exists(path / name) ? path / name : fallback / name;
-}
+submission student_of(const lab_folder& lab) { return {"student", lab.path}; }
 
-submission submission_at(const fs::path& folder, const std::string& id) {
-  const bool wrong = folder.parent_path().filename() == "wrong";
-  return {id, folder, wrong ? folder.parent_path().parent_path() : fs::path{}};
-}
-
-submission student_of(const lab_folder& lab) { return submission_at(lab.path, "student"); }
-
-std::vector<submission> submissions_of(const fs::path& source, const lab_folder& lab) {
+std::vector<submission> submissions_of(const fs::path& source, const fs::path& build, const lab_folder& lab) {
   std::vector<submission> result;
   const fs::path solution = source / "solutions" / lab.name;
   // The folder may exist with nothing but notes in it.
-  if (fs::exists(solution / "predictions.toml")) result.push_back(submission_at(solution, "solution"));
+  if (fs::exists(solution / "predictions.toml")) result.push_back({"solution", solution});
   result.push_back(student_of(lab));
-  for (const fs::path& why : folders_in(solution / "wrong"))
-    result.push_back(submission_at(why, "wrong-" + why.filename().string()));
+  for (const std::string kind : {"right", "wrong"})
+    for (const fs::path& other : folders_in(solution / kind)) {
+      const std::string id = kind + "-" + other.filename().string();
+      result.push_back({id, build / "submissions" / lab.name / id, other / "expected.toml"});
+    }
   return result;
+}
+
+const submission& submission_named(const std::vector<submission>& all, const std::string& id, const lab_folder& lab) {
+  std::string ids;
+  for (const submission& who : all) {
+    if (who.id == id) return who;
+    ids += (ids.empty() ? "" : ", ") + who.id;
+  }
+  throw input_error(fmt::format("no submission '{}' of lab {}; there are: {}", id, lab.number, ids));
 }
 
 }  // namespace grading

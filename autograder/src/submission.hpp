@@ -20,20 +20,20 @@ std::vector<lab_folder> labs_in(const std::filesystem::path& source);
 lab_folder find_lab(const std::filesystem::path& source, const std::string& wanted);
 
 struct submission {
-  std::string id;  ///< "student", "solution" or "wrong-<why>"
-  std::filesystem::path path;
-  std::filesystem::path fallback;  ///< where the files are that are missing in `path`; may be empty
+  std::string id;              ///< "student", "solution", "right-<how>" or "wrong-<why>"
+  std::filesystem::path path;  ///< of its hand-in files; the last two kinds' are made whole with the lab's staff part
+  std::filesystem::path expected{};  ///< the last two kinds' expected.toml
 
-  /// The submission's own file of that name, or the one in its place.
-  std::filesystem::path file(const std::string& name) const;
+  std::filesystem::path file(const std::string& name) const { return path / name; }
 };
-
-/// The submission in a folder: solutions/NN/wrong/<why> stands on solutions/NN.
-submission submission_at(const std::filesystem::path& folder, const std::string& id);
 
 submission student_of(const lab_folder& lab);
 
-/// Solution (where there is one), student, and every wrong submission.
-std::vector<submission> submissions_of(const std::filesystem::path& source, const lab_folder& lab);
+/// Solution (where there is one), student, and the others that solutions/ holds.
+std::vector<submission> submissions_of(const std::filesystem::path& source, const std::filesystem::path& build,
+                                       const lab_folder& lab);
+
+/// The one with that id; throws input_error, which lists the ids there are.
+const submission& submission_named(const std::vector<submission>& all, const std::string& id, const lab_folder& lab);
 
 }  // namespace grading

@@ -117,7 +117,7 @@ class watcher {
 
   /// The files that last_ is about, as a submission: items that no change since touches are taken over from it.
   submission remembered() const {
-    submission then{"before", s_.store.file.parent_path() / "watch" / lab_.name, {}};
+    submission then{"before", s_.store.file.parent_path() / "watch" / lab_.name};
     for (const auto& [name, text] : last_texts_) replace_file(then.path / name, text);
     return then;
   }
@@ -141,6 +141,7 @@ class watcher {
     };
     result r;
     try {
+      build_staff(lab_, make_);
       r = grade(lab_, student_of(lab_), make_, options);
     } catch (const saved_again&) {
       usual("");

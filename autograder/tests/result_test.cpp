@@ -252,17 +252,19 @@ TEST_F(Store, LabsAreFoundByNumber) {
   }
 }
 
-TEST_F(Store, AWrongSubmissionStandsOnTheSolution) {
-  const fs::path solution = folder / "solutions" / "03_coalescing";
-  fs::create_directories(solution / "wrong" / "slow");
+TEST_F(Store, WrongSubmissionsAreNamedByTheSolutionAndMadeInTheBuildFolder) {
+  const fs::path solution = folder / "solutions" / "03_coalescing", wrong = solution / "wrong" / "slow";
+  fs::create_directories(wrong);
   std::ofstream(solution / "predictions.toml") << "\n";
-  std::ofstream(solution / "wrong" / "slow" / "a.cu") << "\n";
-  const auto all = submissions_of(folder, {"03", "03_coalescing", folder / "labs" / "03_coalescing"});
+  const lab_folder lab{"03", "03_coalescing", folder / "labs" / "03_coalescing"};
+  const auto all = submissions_of(folder, folder / "build", lab);
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[0].id, "solution");
   EXPECT_EQ(all[2].id, "wrong-slow");
-  EXPECT_EQ(all[2].file("predictions.toml"), solution / "predictions.toml");
-  EXPECT_EQ(all[2].file("a.cu"), solution / "wrong" / "slow" / "a.cu");
+  EXPECT_EQ(all[2].expected, wrong / "expected.toml");
+  EXPECT_EQ(all[2].file("a.cu"), folder / "build" / "submissions" / "03_coalescing" / "wrong-slow" / "a.cu");
+  EXPECT_EQ(submission_named(all, "wrong-slow", lab).path, all[2].path);
+  EXPECT_THROW(submission_named(all, "slow", lab), input_error);
 }
 
 TEST_F(Store, ForgetsWhatIsGone) {

@@ -242,7 +242,7 @@ class lab_check_test : public testing::Test {
   std::string complaint() const {
     try {
       check_lab({"00", "00_test", root_}, parse_rubric(valid, "rubric.toml", cases(), folder()),
-                {{"wrong-one", root_ / "wrong", {}}});
+                {{"wrong-one", {}, root_ / "wrong/expected.toml"}});
     } catch (const input_error& error) {
       return error.what();
     }
@@ -320,6 +320,8 @@ TEST_F(lab_check_test, a_text_that_gives_an_answer_away) {
 TEST_F(lab_check_test, a_wrong_submission_that_expects_what_there_is_not) {
   replace_file(root_ / "wrong/expected.toml", "story = \"s\"\n[items]\nf = { verdict = \"WRONG\", points = 0 }\n");
   EXPECT_EQ(complaint(), "wrong-one/expected.toml: the rubric has no item 'f'");
+  replace_file(root_ / "wrong/expected.toml", "story = \"s\"\n");
+  EXPECT_EQ(complaint(), "wrong-one/expected.toml: wrong submissions name [items] that lose points, right ones do not");
 }
 
 TEST(Metric, DividesAndKnowsWhenNothingWasCounted) {

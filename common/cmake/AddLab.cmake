@@ -1,9 +1,9 @@
 # add_lab(03_coalescing) is the whole declaration of a lab: the folder says the rest. With ROOT FOLDER its labs/ and
 # solutions/ lie there, and not in the source tree.
 #
-# What the grader needs to build submissions itself (the student's own files, the solution, and each folder of
-# solutions/NN_topic/wrong/): the target lab03.staff and build/recipes/03_coalescing.<backend>.json. For the student and
-# the solution it makes, for each backend,
+# What the grader needs to build submissions itself (the student's own files, the solution, and other right and wrong
+# ones): the target lab03.staff and build/recipes/03_coalescing.<backend>.json. For
+# the student and the solution it makes, for each backend,
 #   lab03.<submission>.<backend>.test      GoogleTest over the rubric, in one process
 #   lab03.<submission>.<backend>.bench     Google Benchmark over the cases
 #   lab03.<submission>.<backend>.experiment   where the lab's folder has an experiment.cpp
@@ -111,6 +111,7 @@ function(add_lab dir)
   set(submissions student)
   set(from_student ${contract})
   if(EXISTS ${answers})
+    _lab_others(${lab} ${dir} ${answers} "${handin};predictions.toml")
     list(APPEND submissions solution)
     set(from_solution ${answers})
   endif()
@@ -253,6 +254,40 @@ function(_lab_recipe lab dir contract backend staff library)
   if(library)
     add_dependencies(${lab}.staff ${library}_${backend})
   endif()
+endfunction()
+
+# Other submissions than the solution, solutions/NN_topic/{right,wrong}/NAME, are their base but for the files, or the
+# patch, that they hold. labNN.staff makes each whole, in build/submissions/NN_topic/.
+function(_lab_others lab dir answers handin)
+  file(GLOB all CONFIGURE_DEPENDS ${answers}/right/*/* ${answers}/wrong/*/*)
+  file(GLOB others RELATIVE ${answers} ${answers}/right/*/expected.toml ${answers}/wrong/*/expected.toml)
+  list(TRANSFORM others REPLACE "/expected.toml" "")
+  set(whole ${PROJECT_BINARY_DIR}/submissions/${dir})
+  set(make_whole ${PROJECT_SOURCE_DIR}/common/cmake/make_whole.sh)
+  set(made "")
+  foreach(other IN LISTS others)
+    set(own ${all})
+    list(FILTER own INCLUDE REGEX "/${other}/")
+    string(REPLACE "/" "-" id ${other})
+    file(STRINGS ${answers}/${other}/expected.toml base REGEX "^base *=")
+    string(REGEX REPLACE "^base *= *\"(.*)\".*" "\\1" base "${base}")
+    string(REGEX REPLACE "^(right|wrong)-" "\\1/" base_folder "${base}")
+    if(base STREQUAL "solution" OR base STREQUAL "")
+      set(from ${answers})
+      list(TRANSFORM handin PREPEND ${answers}/ OUTPUT_VARIABLE needs)
+    elseif(base_folder IN_LIST others)
+      set(from ${whole}/${base})
+      set(needs ${from}/made)
+    else()
+      message(FATAL_ERROR "${answers}/${other}/expected.toml: there is no submission '${base}' to be its base")
+    endif()
+    add_custom_command(OUTPUT ${whole}/${id}/made
+                       COMMAND ${make_whole} ${from} ${answers}/${other} ${whole}/${id} ${handin}
+                       DEPENDS ${make_whole} ${own} ${needs} COMMENT "${dir} ${id}" VERBATIM)
+    list(APPEND made ${whole}/${id}/made)
+  endforeach()
+  add_custom_target(${lab}.others DEPENDS ${made})
+  add_dependencies(${lab}.staff ${lab}.others)
 endfunction()
 
 # What `ctest -L lab03` runs: a build, then the student's programs, one test for each backend and kind.

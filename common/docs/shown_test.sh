@@ -53,6 +53,7 @@ cmake --build build --target lab07.student.sim.bench    there
 build/bin/lab07.student.sim.bench --benchmark_filter=narrow_gemm/384   there
 build/bin/gpt2.sim --help                               there
 build/bin/grader lab NN --submission wrong-hangs        lab03.expected
+build/bin/grader lab NN --submission wrong-hangs --show   there
 build/bin/grader check                                  rubrics
 build/bin/grader check --write                          rubrics
 build/bin/grader attacks                                attacks
