@@ -21,7 +21,7 @@ class machine {
 
   virtual void prepare(int count) = 0;    ///< makes inputs 0 to count - 1 anew, unlike all before, each in new memory
   virtual void touch() = 0;               ///< writes to all memory of the inputs once, so that it is there, and cached
-  virtual void flush_caches() = 0;        ///< nothing is in a cache any more
+  virtual void flush_caches() = 0;        ///< starts a kernel that empties all caches, and does not wait for it
   virtual void rest(double seconds) = 0;  ///< does nothing for so long; the machine cools down
 
   /// Calls the function on input i. What it starts need not be over on return. From the eleventh call on the function

@@ -206,7 +206,9 @@ std::vector<subject> subjects() {
   all.push_back({"second_stream", {.seconds = 4e-3, .launch_seconds = 5e-6, .second_stream = 0.75}});
   all.push_back({"input_dependent", {.input_spread = 0.5}, false, 0.12, tenths_are(0.6, 1.4, 0.08)});
   all.back().least_samples = 51, all.back().error = 0.02, all.back().least_seen = 150;
-  all.push_back({"throttled", {.seconds = 1e-2, .throttle_after = 0.05, .throttle_share = 0.5}});
+  all.push_back({"throttled", {.seconds = 1e-2, .throttle_after = 0.025, .throttle_share = 0.5}});
+  all.back().least_samples = 61, all.back().budget = 40;  // more are dropped than there are warm-ups
+  all.back().also = tenths_are(1, 1, 0.1);                // none was throttled for a part of its time
   all.push_back({"launch_overhead", {.seconds = 8e-6, .launch_seconds = 2e-5, .wait_seconds = 4e-6}, false, 0.02});
   // Honest ones.
   all.push_back({"steady", {}, false, 0.001, none_lost});

@@ -69,7 +69,7 @@ class simulated_machine : public machine {
   }
   void flush_caches() override {
     warm_ = false;
-    now_ += 1e-4;
+    first_stream_ = std::max(now_, first_stream_) + 1e-4;
   }
   void rest(double seconds) override {
     if (!(seconds > 0)) return;  // time does not go back, and NaN is no time
@@ -164,10 +164,10 @@ class simulated_machine : public machine {
     return all;
   }
 
-  /// The work itself: here and now, or behind what its streams have to do already.
+  /// The work itself, after what its streams have to do already. Without a launch the caller waits for it.
   void spend(double cost) {
     if (how_.launch_seconds == 0) {
-      now_ += cost;
+      now_ = std::max(now_, first_stream_) + cost;
       return;
     }
     first_stream_ = std::max(now_, first_stream_) + cost * (1 - how_.second_stream);
