@@ -47,6 +47,15 @@ std::vector<float> random_floats(std::size_t count, std::uint64_t seed) {
   return values;
 }
 
+std::vector<float> long_tailed_floats(std::size_t count, float usual, float far, std::uint64_t seed) {
+  std::vector<float> values = random_floats(count, seed);
+  for_each_index(count, [&](std::size_t i) {
+    const auto whole = static_cast<std::int32_t>(values[i] * 0x1p23f);
+    values[i] *= whole % 97 == 41 || whole % 97 == 41 - 97 ? far : usual;
+  });
+  return values;
+}
+
 std::int64_t random_sizes::operator()(std::int64_t least, std::int64_t most) {
   std::uint64_t bits = 0;
   fill(&bits, sizeof bits, key_of(seed_), drawn_++);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace {
@@ -36,6 +37,23 @@ TEST(RandomFloats, ArePartsOfOneStream) {
   const auto first = lab::random_floats(40'000, 7);
   EXPECT_TRUE(std::equal(first.begin(), first.end(), many.begin()));
   EXPECT_NE(many[16384], many[0]);
+}
+
+TEST(LongTailedFloats, AreFarOnceInNinetySevenAtNoFixedIndex) {
+  constexpr std::size_t count = 100'000;
+  const auto far_ones = [](std::uint64_t seed) {
+    std::set<std::size_t> indices;
+    const auto values = lab::long_tailed_floats(count, 8, 120, seed);
+    for (std::size_t i = 0; i < count; ++i)
+      if (std::abs(values[i]) >= 8) indices.insert(i);
+    return indices;
+  };
+  const auto some = far_ones(1), others = far_ones(2);
+  const double expected = 112.0 / 120 / 97 * count;
+  EXPECT_NEAR(static_cast<double>(some.size()), expected, 0.2 * expected);
+  std::size_t common = 0;
+  for (const std::size_t i : some) common += others.count(i);
+  EXPECT_LT(common, some.size() / 10);
 }
 
 TEST(RandomSizes, FillTheirRangeAndRepeat) {

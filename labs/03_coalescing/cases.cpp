@@ -50,9 +50,7 @@ test_case sigmoid(const std::string& entry, int64_t rows, int64_t columns) {
                                  });
   // Beyond what a polynomial could stand in for, and far out.
   result.inputs = [n = rows * columns](std::uint64_t seed) {
-    floats x = lab::random_floats(static_cast<std::size_t>(n), seed);
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] *= i % 97 == 41 ? 120.0f : 8.0f;
-    return std::vector{buffer::of(x)};
+    return std::vector{buffer::of(lab::long_tailed_floats(static_cast<std::size_t>(n), 8.0f, 120.0f, seed))};
   };
   result.work.flops = 4.0 * static_cast<double>(rows * columns);
   return result;

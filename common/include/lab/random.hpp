@@ -11,6 +11,9 @@ namespace lab {
 /// Uniform in [-1, 1), multiples of 2^-23.
 std::vector<float> random_floats(std::size_t count, std::uint64_t seed);
 
+/// Uniform in [-usual, usual), but one in 97 in [-far, far). Which one, its own bits say: no index tells.
+std::vector<float> long_tailed_floats(std::size_t count, float usual, float far, std::uint64_t seed);
+
 /// Whole numbers from `least` to `most`, both included.
 class random_sizes {
  public:
