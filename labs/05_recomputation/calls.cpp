@@ -44,6 +44,11 @@ void run_train_step(const lab::call& c) {
   train(net, keep.data(), c);
 }
 
+void run_choose_checkpoints(const lab::call& c) {
+  lab05::choose_checkpoints(c.output<std::uint8_t>(0), c.input<std::int64_t>(0), c.input<std::int64_t>(1),
+                            static_cast<std::size_t>(c.parameter(0)), *c.input<std::int64_t>(2));
+}
+
 constexpr lab::entry table[] = {
     {"forward_stored", lab::part::device,
      [](const lab::call& c) {
@@ -65,11 +70,8 @@ constexpr lab::entry table[] = {
      [](const lab::call& c) {
        lab05::backward(c.output<float>(0), c.input<float>(0), c.input<float>(1), c.parameter(0), c.stream);
      }},
-    {"choose_checkpoints", lab::part::host,
-     [](const lab::call& c) {
-       lab05::choose_checkpoints(c.output<std::uint8_t>(0), c.input<std::int64_t>(0), c.input<std::int64_t>(1),
-                                 static_cast<std::size_t>(c.parameter(0)), *c.input<std::int64_t>(2));
-     }},
+    {"choose_checkpoints", lab::part::host, run_choose_checkpoints},
+    {"choose_checkpoints_long", lab::part::host, run_choose_checkpoints},
     {"backpropagate", lab::part::host, run_backpropagate},
     {"train_step", lab::part::host, run_train_step},
 };

@@ -201,13 +201,13 @@ int64_t most_kept_of_equal(int64_t layers, int64_t budget) {
 }
 
 /// A chain of `layers` layers. Random ones have at most 16 layers, and a budget_for() them; equal ones have a budget of
-/// about `part` times sqrt(layers) activations.
+/// about `part` times sqrt(layers) activations, and an entry of their own.
 test_case checkpoints(const std::string& kind, int64_t layers, double part) {
   const bool random = kind == "random";
   test_case result;
-  result.id = "choose_checkpoints/" + kind + "-" + std::to_string(layers) + "-" +
+  result.entry = random ? "choose_checkpoints" : "choose_checkpoints_long";
+  result.id = result.entry + "/" + kind + "-" + std::to_string(layers) + "-" +
               std::to_string(static_cast<int>(std::lround(100 * part)));
-  result.entry = "choose_checkpoints";
   result.where = lab::part::host;
   result.parameters = {layers};
   result.outputs = {{dtype::u8, layers}};
@@ -430,7 +430,7 @@ std::vector<test_case> cases() {
     all.push_back(forward("forward_stored", n));
     all.push_back(backward("backward_stored", n));
   }
-  for (const int64_t layers : {1, 2, 3, 5, 8, 13, 16})
+  for (int64_t layers = 1; layers <= 16; ++layers)
     for (const double part : {0.0, 0.1, 0.4, 1.0}) all.push_back(checkpoints("random", layers, part));
   for (const int64_t layers : {9, 64, 100, 257})
     for (const double part : {2.0, 2.5}) all.push_back(checkpoints("equal", layers, part));
@@ -458,8 +458,9 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     const int64_t n = size(5, 20'000);
     all.push_back(forward("forward", n));
     all.push_back(backward("backward", n));
-    all.push_back(checkpoints("random", size(4, 15), 0.3));
+    all.push_back(checkpoints("equal", size(10, 257), 0.01 * static_cast<double>(size(200, 250))));
     all.push_back(backpropagate(size(4, 15), 0.3));
+    all.push_back(train_step("random", size(4, 12), 0.2));
   }
   return all;
 }
