@@ -141,6 +141,8 @@ std::vector<test_case> cases() {
                                                 {33, 31},     {63, 65}, {64, 64}, {127, 97}, {1000, 3},
                                                 {1024, 1024}, {66, 32}, {32, 66}};  // one side alone a multiple of 4
   for (const auto& [rows, columns] : shapes) add_shape(all, rows, columns);
+  all.push_back(column_sums(30'000, 5));  // one side beyond any fixed buffer
+  all.push_back(column_sums(5, 30'000));
   for (int64_t n : {1, 2, 3, 4, 5, 31, 32, 33, 127, 128, 129, 1023, 4096, 100'003, 1 << 20})
     all.push_back(gather("copy_vectorized", std::to_string(n), n, -1, n, 1, 0));
   for (int64_t n : {1, 31, 32, 33, 85, 86, 255, 256, 257, 10'007, 1 << 18}) all.push_back(points(n));

@@ -65,7 +65,9 @@ std::vector<test_case> cases() {
                           {128, 256, 16}, {100, 256, 16}, {128, 132, 16}, {20, 64, 7}};
   for (const char* entry : entries)
     for (const shape& s : shapes) all.push_back(multiply(entry, s));
-  all.push_back(multiply("gemm", {97, 130, 1000}));  // several strips along k
+  all.push_back(multiply("gemm", {97, 130, 1000}));                             // several strips along k
+  for (const shape& s : {shape{7, 5, 30'000}, {7, 30'000, 5}, {30'000, 7, 5}})  // one side beyond any fixed buffer
+    all.push_back(multiply("gemm", s));
   all.push_back(timed(multiply("sgemm", {4096, 4096, 4096})));
   all.push_back(timed(multiply("sgemm", {8192, 8192, 8192})));
   all.push_back(timed(multiply("gemm", {768, 768, 768})));
