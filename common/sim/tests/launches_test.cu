@@ -16,6 +16,14 @@ template <class T>
 struct wrapped {
   using type = T;
 };
+struct view {
+  int *to, step;
+};
+__global__ void fill(view v, int value = 7) { *v.to = v.step * value; }
+template <int Factor>
+__global__ void fill_times(view v, int value) {
+  *v.to = Factor * v.step * value;
+}
 template <class T>
 constexpr int size_of() {
   return static_cast<int>(sizeof(T));
@@ -70,6 +78,20 @@ TEST_F(Launches, OfTemplates) {
       <<<ns::size_of<ns::wrapped<ns::wrapped<int>>>(), 1 << 2 >> 2>>>  // shifts and templates
       (x);
   EXPECT_EQ(value(), 1000);
+}
+
+TEST_F(Launches, WithBracedArguments) {
+  ns::fill<<<1, 1>>>({x, 2}, 3);
+  EXPECT_EQ(value(), 6);
+  ns::fill_times<5><<<1, 1>>>({x, 2}, 4);
+  EXPECT_EQ(value(), 40);
+  void (*pointer)(ns::view, int) = ns::fill;
+  pointer<<<1, 1>>>({x, 3}, 3);
+  EXPECT_EQ(value(), 9);
+  (*pointer)<<<1, 1>>>({x, 4}, 3);
+  EXPECT_EQ(value(), 12);
+  ns::fill<<<1, 1>>>(ns::view{x, 2});
+  EXPECT_EQ(value(), 14);
 }
 
 TEST_F(Launches, OfPointersAndMembers) {

@@ -22,7 +22,8 @@ std::string aligned(const std::string& before, const std::string& kernel, const 
   std::string text = before + " ::sim::named_kernel(\"" + kernel + "\", [=](auto... sim_arguments) SIM_QUIET {" + back +
                      std::string(column, ' ') + kernel;
   column += kernel.size() + 3;
-  text += "(sim_arguments...); })(::sim::configure(" + back + std::string(column, ' ') + configuration;
+  text += "(sim_arguments...); }, SIM_SIGNATURE(" + kernel + "))(::sim::configure(" + back + std::string(column, ' ') +
+          configuration;
   column += configuration.size() + 3;
   return text + "))" + back + std::string(column, ' ');
 }
@@ -68,8 +69,8 @@ TEST(LowerLaunches, FindsTheKernelExpression) {
     EXPECT_EQ(lower_launches(std::string("f(") + kernel + "<<<g, b>>>(x));"),
               "f(SIM_KERNEL_VALUE(" + std::string(kernel) + ")(::sim::configure(g, b))(x));");
   EXPECT_EQ(lower_launches("t[1]<<<g>>>(x);"),
-            " ::sim::named_kernel(\"t[1]\", [sim_kernel = \n#line 1\nt[1]](auto... sim_arguments) SIM_QUIET { "
-            "sim_kernel(sim_arguments...); })(::sim::configure(\n#line 1\n       g))\n#line 1\n           (x);");
+            " ::sim::kernel_value(\"t[1]\", \n#line 1\nt[1])(::sim::configure(\n#line 1\n       g))\n#line 1\n"
+            "           (x);");
 }
 
 TEST(LowerLaunches, KeepsConfigurations) {

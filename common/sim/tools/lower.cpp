@@ -53,12 +53,14 @@ class lowering {
     aligned_ = tokens_[launch_].directive == 0 && places_[launch_].parentheses == 0;
     const bool value = is_value(*first);
     if (aligned_) {
+      const std::string name = "\"" + kernel_name(*first) + "\", ";
       edits_.push_back({kernel, 0,
-                        " ::sim::named_kernel(\"" + kernel_name(*first) + "\", " +
-                            (value ? "[sim_kernel = " : "[=](auto... sim_arguments) SIM_QUIET {") + realign(kernel)});
+                        (value ? " ::sim::kernel_value(" + name
+                               : " ::sim::named_kernel(" + name + "[=](auto... sim_arguments) SIM_QUIET {") +
+                            realign(kernel)});
       edits_.push_back({open, 3,
-                        (value ? "](auto... sim_arguments) SIM_QUIET { sim_kernel" : "") +
-                            std::string("(sim_arguments...); })(::sim::configure(") + realign(open + 3)});
+                        (value ? "" : "(sim_arguments...); }, SIM_SIGNATURE(" + kernel_text(*first) + ")") +
+                            ")(::sim::configure(" + realign(open + 3)});
     } else {
       edits_.push_back({kernel, 0, value ? "SIM_KERNEL_VALUE(" : "SIM_KERNEL("});
       edits_.push_back({open, 3, ")(::sim::configure("});
@@ -90,6 +92,12 @@ class lowering {
       }
     }
     return name;
+  }
+  /// The same, to be compiled.
+  std::string kernel_text(std::size_t first) const {
+    std::string words;
+    for (std::size_t i = first; i < launch_; ++i) (words += i > first && !touches(i) ? " " : "") += text(i);
+    return words;
   }
 
   // ---- the kernel

@@ -40,7 +40,13 @@ struct frame {
   }
 };
 
-template <class Kernel>
+/// What a kernel is called with, where its name alone says so: not that of a template that deduces it.
+template <class... Parameters>
+struct parameters {};
+template <class... Parameters>
+parameters<Parameters...> parameters_of(int, void (*)(Parameters...));
+
+template <class Kernel, class = void>
 class configured_kernel {
  public:
   configured_kernel(const char* name, Kernel kernel, configuration config)
@@ -57,17 +63,35 @@ class configured_kernel {
   Kernel kernel_;
   configuration config_;
 };
+/// Braced arguments have no type but the parameter's.
+template <class Kernel, class... Parameters>
+struct configured_kernel<Kernel, parameters<Parameters...>> : configured_kernel<Kernel> {
+  using base = configured_kernel<Kernel>;
+  using base::base;
+  using base::operator();
+  void operator()(Parameters... arguments) && { static_cast<base&&> (*this)(std::forward<Parameters>(arguments)...); }
+};
 
-template <class Kernel>
+/// `Signature` is never called; what it returns for an int tells the kernel's parameters, or void.
+template <class Kernel, class Signature>
 class named_kernel {
  public:
-  named_kernel(const char* name, Kernel kernel) : name_(name), kernel_(std::move(kernel)) {}
-  configured_kernel<Kernel> operator()(configuration config) && { return {name_, std::move(kernel_), config}; }
+  named_kernel(const char* name, Kernel kernel, Signature) : name_(name), kernel_(std::move(kernel)) {}
+  auto operator()(configuration config) && {
+    return configured_kernel<Kernel, std::invoke_result_t<Signature, int>>{name_, std::move(kernel_), config};
+  }
 
  private:
   const char* name_;
   Kernel kernel_;
 };
+
+template <class... Parameters>
+auto kernel_value(const char* name, void (*kernel)(Parameters...)) {
+  return named_kernel(
+      name, [kernel](auto... arguments) SIM_QUIET { kernel(arguments...); },
+      [](auto) { return parameters<Parameters...>{}; });
+}
 
 // ---- launches by address: cudaLaunchKernel gets a kernel as `const void*`, its arguments as pointers
 
@@ -165,9 +189,15 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
   }(std::forward<Arguments>(arguments)...);
 }
 
-#define SIM_KERNEL(...) \
-  ::sim::named_kernel(#__VA_ARGS__, [=](auto... sim_arguments) SIM_QUIET { __VA_ARGS__(sim_arguments...); })
+// The name as an argument of a call that depends on a type: where it does not name one function, nothing is returned.
+#define SIM_SIGNATURE(...)                                                  \
+  [](auto sim_any) {                                                        \
+    if constexpr (requires { ::sim::parameters_of(sim_any, __VA_ARGS__); }) \
+      return decltype(::sim::parameters_of(sim_any, __VA_ARGS__)){};        \
+  }
+#define SIM_KERNEL(...)                                                                      \
+  ::sim::named_kernel(                                                                       \
+      #__VA_ARGS__, [=](auto... sim_arguments) SIM_QUIET { __VA_ARGS__(sim_arguments...); }, \
+      SIM_SIGNATURE(__VA_ARGS__))
 // For an expression that gives a kernel: `table[i]`, `object->kernel`.
-#define SIM_KERNEL_VALUE(...)       \
-  ::sim::named_kernel(#__VA_ARGS__, \
-                      [sim_kernel = __VA_ARGS__](auto... sim_arguments) SIM_QUIET { sim_kernel(sim_arguments...); })
+#define SIM_KERNEL_VALUE(...) ::sim::kernel_value(#__VA_ARGS__, __VA_ARGS__)
