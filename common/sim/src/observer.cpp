@@ -1,5 +1,7 @@
 #include "observer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -163,7 +165,10 @@ void observer::begin_launch(std::uint16_t epoch, std::uintptr_t thread_pointer, 
   first_word_.clear();
   words_ = 0;
   for (shared_array& array : arrays_) {
-    if (array.dynamic) array.bytes = std::min(array.bytes, dynamic_shared_bytes);
+    if (array.dynamic) {
+      dynamic_ = {thread_pointer + static_cast<std::uintptr_t>(array.offset), array.bytes, dynamic_shared_bytes};
+      array.bytes = std::min(array.bytes, dynamic_shared_bytes);
+    }
     first_word_.push_back(words_);
     words_ += array.bytes / word_bytes + 1;
   }
@@ -661,7 +666,12 @@ void observer::shared(std::uint64_t site, std::span<const std::uintptr_t> a, std
 
   for (std::size_t i = 0; i < a.size(); ++i) {
     if ((a[i] < entry.begin || a[i] + bytes > entry.end) && !enter_array(entry, a[i], bytes)) {
-      report(fault::out_of_bounds, site, space::shared, where, lanes[i], a[i] - shared_begin_);
+      const std::uintptr_t at = a[i] - dynamic_.begin;
+      report(fault::out_of_bounds, site, space::shared, where, lanes[i], a[i] - shared_begin_,
+             at < dynamic_.most ? fmt::format(", byte {} of dynamic shared memory, for which the launch asks {} bytes "
+                                              "(the third argument between <<< and >>>)",
+                                              at, dynamic_.bytes)
+                                : "");
       continue;
     }
     const auto thread = static_cast<std::uint16_t>(where.first_thread + lanes[i]);

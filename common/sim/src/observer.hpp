@@ -137,6 +137,10 @@ class observer {
   std::vector<recent_line> recent_lines_ = std::vector<recent_line>(4096);  ///< by a hash; twice what an L1 holds
   std::uint32_t block_numbers_ = 0;
   std::uintptr_t thread_pointer_ = 0, shared_begin_ = 0, shared_bytes_ = 0;
+  struct {
+    std::uintptr_t begin;
+    std::size_t most, bytes;  ///< that any launch can have, and that this one has
+  } dynamic_{};
   block_shadow* block_ = nullptr;
   std::uint32_t block_epochs_ = 0;
   std::vector<shared_array> arrays_;

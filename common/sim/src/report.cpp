@@ -283,7 +283,8 @@ std::string describe(const launched& where, const fault_report& r) {
   std::string what;
   switch (r.what) {
     case fault::out_of_bounds:
-      what = fmt::format("{} {} out of bounds{}; check the index against the size", memory, access, place);
+      what = fmt::format("{} {} out of bounds{}; check the index against the size", memory, access,
+                         r.where == space::shared ? r.detail : place);
       break;
     case fault::use_after_free: what = fmt::format("{} {} after cudaFree{}", memory, access, place); break;
     case fault::misaligned:

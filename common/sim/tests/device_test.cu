@@ -628,7 +628,21 @@ __global__ void two_arrays(float* out) {
 TEST_F(Checkers, FromOneSharedArrayIntoTheNext) {
   const on_device<float> out(32);
   const std::string r = only_report(observe([&] { two_arrays<<<1, 32>>>(out.data); }));
-  EXPECT_NE(r.find("thread (31,0,0): shared load of 4 bytes out of bounds"), std::string::npos) << r;
+  EXPECT_NE(r.find("thread (31,0,0): shared load of 4 bytes out of bounds;"), std::string::npos) << r;
+}
+
+__global__ void dynamic_array() {
+  extern __shared__ float row[];
+  row[threadIdx.x] = 1;
+}
+
+TEST_F(Checkers, NoSharedMemoryAskedFor) {
+  const std::string r = only_report(observe([&] { dynamic_array<<<1, 32, 40>>>(); }));
+  EXPECT_NE(
+      r.find("thread (10,0,0): shared store of 4 bytes out of bounds, byte 40 of dynamic shared memory, for which "
+             "the launch asks 40 bytes (the third argument between <<< and >>>)"),
+      std::string::npos)
+      << r;
 }
 
 __global__ void local_array(float* out, int n) {
