@@ -219,8 +219,8 @@ function(_lab_recipe lab dir contract backend staff library)
   else()
     list(TRANSFORM include REPLACE "^-fno-" "-Xcompiler=-fno-")
     string(REGEX MATCH "[0-9]+a?" architecture "${CMAKE_CUDA_ARCHITECTURES} ${CMAKE_CUDA_ARCHITECTURES_NATIVE}")
-    set(cu ${CMAKE_CUDA_COMPILER} -O3 -DNDEBUG -std=c++20 -arch=sm_${architecture} -lineinfo -Xcompiler=-save-temps=obj
-           --ftemplate-depth=256 ${include})
+    set(cu ${CMAKE_CUDA_COMPILER} -O3 -DNDEBUG -std=c++20 ${LAB_NVCC_LANGUAGE} -arch=sm_${architecture} -lineinfo
+           -Xcompiler=-save-temps=obj --ftemplate-depth=256 ${include})
     set(runtime ${LAB_CUDA_RUNTIME})
     list(APPEND link -Xlinker --disable-new-dtags -Xlinker -rpath=${LAB_CUDA_RPATH})
     list(APPEND libraries $<TARGET_FILE:lab_cuda> $<TARGET_FILE:lab_cuda_memory> $<TARGET_FILE:lab_common> -L${CUDAToolkit_LIBRARY_DIR} -lcublas -lcublasLt ${CUPTI_LIBRARY}

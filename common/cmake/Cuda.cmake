@@ -1,6 +1,8 @@
 # Turns on CUDA where there is an nvcc, sets CUDA_ENABLED and CUDA_GPU_HERE, and says what is missing where there is none.
 # Include it from the top-level CMakeLists.txt.
 
+# What the simulated device allows in device code, too: lambdas, and constexpr functions of the C++ library.
+set(LAB_NVCC_LANGUAGE --extended-lambda --expt-relaxed-constexpr)
 set(CUDA_ENABLED OFF)
 set(CUDA_GPU_HERE OFF)
 if(EXISTS /proc/driver/nvidia/version OR EXISTS /dev/nvidiactl)

@@ -81,6 +81,8 @@ class register_count {
   register_count(const fs::path& source, const words& flags) {
     words command = {fs::exists("/usr/local/cuda/bin/nvcc") ? "/usr/local/cuda/bin/nvcc" : "nvcc",
                      "-std=c++20",
+                     "--extended-lambda",
+                     "--expt-relaxed-constexpr",
                      "-O3",
                      "-arch=sm_90",
                      "-cubin",
