@@ -60,8 +60,13 @@ std::string plain(const std::string& text, const std::string& in, const std::str
     if (c == '\n' || c == '\t' || static_cast<unsigned char>(c) >= 32) out += c;
   for (std::size_t at = 0; (at = out.find(in, at)) != std::string::npos; at += shown.size())
     out.replace(at, in.size(), shown);
+  return out;
+}
+
+/// After pages of "required from" comes the error, so the errors are found first and cut then.
+std::string errors_in(const std::string& diagnostics, const std::string& in, const std::string& shown) {
   constexpr std::size_t enough = 2000;
-  return out.substr(0, enough);
+  return first_errors(plain(diagnostics, in, shown)).substr(0, enough);
 }
 
 std::string joined(const std::vector<std::string>& reasons) {
@@ -263,7 +268,7 @@ build_outcome box_builder::compile(const std::string& name, const hand_in& sourc
   if (got.out_of_memory)
     return {false, fmt::format("{}: the compiler took more than {} MiB of memory", name, allowed_.memory >> 20)};
   if (got.exit_code != 0) {
-    const std::string why = first_errors(plain(got.output, in.string() + "/", shown));
+    const std::string why = errors_in(got.output, in.string() + "/", shown);
     if (const std::string header = missing_header(got.output); !header.empty())
       return {false, header_refused(shown + name, header)};
     return {false,
@@ -410,7 +415,7 @@ build_outcome box_builder::build(const std::map<std::string, hand_in>& sources, 
                   script + fmt::format("{} -o {}/runner{}{}", fmt::join(recipe_.at("link"), " "), out, sealed, staff)};
   const ran got = run_in(what, behind_, allowed_.wall, allowed_.memory);
   const std::string linked = got.exit_code == 0 ? from_box(place.path / "out" / "runner") : std::string{};
-  if (linked.empty()) return {false, "linking failed: " + first_errors(plain(got.output, in + "/", ""))};
+  if (linked.empty()) return {false, "linking failed: " + errors_in(got.output, in + "/", "")};
   replace_file(program, linked);
   fs::permissions(program, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
                                fs::perms::others_read | fs::perms::others_exec);

@@ -101,6 +101,11 @@ TEST_F(Sandbox, DeviceCodeIsBuiltForAGpuAndCheckedAsForTheSimulatedDevice) {
     return make.build(sources, folder / "runner").message;
   };
   EXPECT_EQ(said_to("int early = rand();\n"), "");
+  EXPECT_EQ(said_to("#include <algorithm>\n"
+                    "template <class F> __global__ void each(F f) { f(std::min<int>(threadIdx.x, 9)); }\n"
+                    "void fill(float* x, cudaStream_t s) { each<<<1, 32, 0, s>>>([=] __device__(int i) { x[i] = 1; }); "
+                    "}\n"),
+            "");
   EXPECT_NE(said_to("void door() { asm volatile(\"syscall\"); }\n").find("inline assembly"), std::string::npos);
   EXPECT_NE(said_to("extern \"C\" int fork();\nint child() { return fork(); }\n").find("calls fork"),
             std::string::npos);
@@ -150,6 +155,27 @@ TEST_F(Sandbox, LocallyAndOfficiallyTheSameIsRefusedInTheSameWords) {
     EXPECT_EQ(official, said(addition, wall::none)) << addition;
     EXPECT_TRUE(official.empty() || official.find("labs/README.md") != std::string::npos) << official;
   }
+  fs::remove_all(folder);
+}
+
+TEST_F(Sandbox, AnErrorAfterPagesOfTemplatesIsTold) {
+  const fs::path folder = fs::temp_directory_path() / fmt::format("pages-{}", getpid());
+  std::map<std::string, hand_in> sources;
+  for (const char* name : {"layout.cu", "transpose.cu", "column_sums.cpp"})
+    sources[name].text = text_of(fs::path(LAB_SOURCE_DIR) / "labs" / "03_coalescing" / name);
+  const std::string name(300, 'x');
+  sources["column_sums.cpp"].text +=
+      "struct " + name +
+      " {};\n"
+      "template <int N, class T> int long_way(T x) { if constexpr (N == 0) return x.absent; "
+      "else return long_way<N - 1>(x); }\n"
+      "int begun() { return long_way<40>(" +
+      name + "{}); }\n";
+  const box_builder make(fs::path(LAB_BINARY_DIR) / "recipes" / "03_coalescing.sim.json", folder, wall::box, true, {});
+  const std::string said = make.build(sources, folder / "runner").message;
+  EXPECT_NE(said.find("column_sums.cpp:"), std::string::npos) << said;
+  EXPECT_NE(said.find("has no member named"), std::string::npos) << said;
+  EXPECT_LE(said.size(), 2000u);
   fs::remove_all(folder);
 }
 
