@@ -67,6 +67,8 @@ void add_hints(std::vector<item_result>& items, const std::vector<hint>& hints) 
   constexpr std::size_t ranks = 4;
   for (item_result& item : items) {
     if (item.verdict == verdict::pass) continue;
+    const bool good_but_noisy = item.verdict == verdict::inconclusive && item.figure && item.figure >= item.threshold;
+    if (good_but_noisy) continue;
     std::array<const hint*, ranks> best{};
     for (const hint& h : hints)
       if (const std::size_t rank = rank_of(h, item); rank < ranks && !best[rank]) best[rank] = &h;

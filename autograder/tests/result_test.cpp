@@ -232,6 +232,16 @@ TEST(Hints, GoByWhatWasFoundBeforeTheItem) {
   EXPECT_EQ(given("other", "[3] is 2, should be 1"), "");
 }
 
+TEST(Hints, NoneWhereOnlyTheMachineIsNoisy) {
+  std::vector<item_result> items = {item("it", verdict::inconclusive, 0, 10), item("it", verdict::inconclusive, 0, 10)};
+  for (item_result& i : items) i.threshold = 0.9;
+  items[0].figure = 1.01;
+  items[1].figure = 0.6;
+  add_hints(items, {{"it", "", {}, {"one float is under way"}}});
+  EXPECT_TRUE(items[0].hint.empty());
+  EXPECT_EQ(items[1].hint, (std::vector<std::string>{"one float is under way"}));
+}
+
 TEST(Hints, NoneForAnyVerdictFitsABuildError) {
   std::vector<item_result> items = {item("it", verdict::build_error, 0, 4)};
   add_hints(items, {{"it", "", {}, {"are your figures too small?"}}});

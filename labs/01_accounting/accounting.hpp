@@ -95,7 +95,7 @@ double hfu(double parameters, double tokens_per_second, double peak_flops, doubl
 /// Days to train. `peak_flops` is that of one device.
 double training_days(double parameters, double tokens, double devices, double peak_flops, double mfu);
 
-/// Parameters that fit, activations and batch left aside.
+/// Parameters that fit, not rounded; activations and batch left aside.
 double largest_model(double devices, double bytes_of_each, double bytes_per_parameter);
 
 // ---- peaks.cpp: the two peaks of one core --------------------------------------------------------------------------

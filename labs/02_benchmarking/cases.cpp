@@ -159,7 +159,8 @@ std::string complaint(const subject& s, const outcome& o) {
   if (!(o.low <= o.median + rounding && o.median <= o.high + rounding))
     return text("low ", o.low, ", median ", o.median, ", high ", o.high, " s are not in order");
   if (!(std::abs(o.overhead - o.true_overhead) <= 0.05 * o.true_overhead + o.tick + 1e-7))
-    return text("says that launching takes ", o.overhead, " s; it takes ", o.true_overhead, " s");
+    return text("overhead_seconds is ", o.overhead, " s; to launch nothing and wait for it takes ", o.true_overhead,
+                " s");
   const auto to_drop =
       std::count_if(o.throttled_ago.begin(), o.throttled_ago.end(), [&](double ago) { return ago < o.samples; });
   if (!(o.dropped >= static_cast<double>(to_drop) && o.dropped <= o.throttled_calls))

@@ -51,7 +51,12 @@ inline test_case rows_case(const formula& f, const std::string& label,
         const double pair[] = {*got, want[i]};
         std::ostringstream factor;
         factor.precision(4);
-        if (want[i] != 0 && std::isfinite(*got / want[i])) factor << " (" << *got / want[i] << " times it)";
+        if (const double ratio = *got / want[i]; want[i] != 0 && std::isfinite(ratio)) {
+          if (std::abs(ratio - 1) < 0.01)
+            factor << " (" << *got - want[i] << " more)";
+          else
+            factor << " (" << ratio << " times it)";
+        }
         return (f.results.size() > 1 ? f.results[i] + " " : "") + "of " + (f.about ? f.about(in) + ", " : "") +
                list(f.arguments, in) + ": " + list({"got", "expected"}, pair) + factor.str();
       }
