@@ -13,25 +13,10 @@ namespace lab03 {
 
 // ---- layout.cu: who touches which element -------------------------------------------------------------------------
 
-/// out = 1 / (1 + exp(-in)), elementwise; one thread walks along one row. Given: the slow way round.
-void sigmoid_thread_per_row(float* out,       // (rows, columns)
-                            const float* in,  // (rows, columns)
-                            int rows, int columns, cudaStream_t stream);
-
-/// The same function; one thread walks down one column, so that a warp touches neighbours.
+/// out = 1 / (1 + exp(-in)), elementwise; one thread walks down one column, so that a warp touches neighbours.
 void sigmoid_thread_per_column(float* out,       // (rows, columns)
                                const float* in,  // (rows, columns)
                                int rows, int columns, cudaStream_t stream);
-
-/// out[i] = in[i * stride]. Given: an experiment for your predictions.
-void copy_strided(float* out,       // (n)
-                  const float* in,  // (n * stride)
-                  int n, int stride, cudaStream_t stream);
-
-/// out[i] = in[i + offset]. Given: an experiment for your predictions.
-void copy_offset(float* out,       // (n)
-                 const float* in,  // (n + offset)
-                 int n, int offset, cudaStream_t stream);
 
 /// out = in, 16 bytes a thread and access (`float4`); the last n % 4 elements one by one.
 void copy_vectorized(float* out,       // (n)
@@ -45,15 +30,12 @@ void points_to_arrays(float* x, float* y, float* z,  // (n) each
                       int n, cudaStream_t stream);
 
 // ---- transpose.cu: one of the two sides is always in the wrong order ----------------------------------------------
-// All four: out(c, r) = in(r, c).
-
-/// One thread an element, straight from global to global memory. Given.
-void transpose_naive(float* out,       // (columns, rows)
-                     const float* in,  // (rows, columns)
-                     int rows, int columns, cudaStream_t stream);
+// All three: out(c, r) = in(r, c).
 
 /// Through a 32 x 32 tile in shared memory: global loads and stores both coalesced.
-void transpose_tiled(float* out, const float* in, int rows, int columns, cudaStream_t stream);
+void transpose_tiled(float* out,       // (columns, rows)
+                     const float* in,  // (rows, columns)
+                     int rows, int columns, cudaStream_t stream);
 
 /// The same tile, padded or swizzled so that no two lanes of a warp meet in one bank.
 void transpose_padded(float* out, const float* in, int rows, int columns, cudaStream_t stream);
@@ -68,7 +50,27 @@ void column_sums(float* sums,      // (columns), host
                  const float* in,  // (rows, columns), host
                  std::size_t rows, std::size_t columns);
 
-// ---- patterns.cu: given, for your predictions about banks ---------------------------------------------------------
+// ---- patterns.cu: given, the experiments of your predictions ------------------------------------------------------
+
+/// out[i] = in[i * stride].
+void copy_strided(float* out,       // (n)
+                  const float* in,  // (n * stride)
+                  int n, int stride, cudaStream_t stream);
+
+/// out[i] = in[i + offset].
+void copy_offset(float* out,       // (n)
+                 const float* in,  // (n + offset)
+                 int n, int offset, cudaStream_t stream);
+
+/// out = 1 / (1 + exp(-in)), elementwise; one thread walks along one row. The slow way round.
+void sigmoid_thread_per_row(float* out,       // (rows, columns)
+                            const float* in,  // (rows, columns)
+                            int rows, int columns, cudaStream_t stream);
+
+/// out(c, r) = in(r, c): one thread an element, straight from global to global memory.
+void transpose_naive(float* out,       // (columns, rows)
+                     const float* in,  // (rows, columns)
+                     int rows, int columns, cudaStream_t stream);
 
 /// One warp writes a tile of 32 rows of `pitch` floats in shared memory row by row and reads its first 32 columns
 /// back, column by column: out[c * 32 + lane] = in[lane * 32 + c]. 32 <= pitch <= 64.

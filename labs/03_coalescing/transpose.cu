@@ -1,6 +1,6 @@
 // Transposing a matrix: `in` is read along its rows, `out` is written along its columns, so one of the two is always
-// in the wrong order for a warp. Climb from one thread an element (given) over a tile in shared memory, and a tile
-// without bank conflicts, to whatever comes closest to the speed of a plain copy.
+// in the wrong order for a warp. Climb from one thread an element (patterns.cu) over a tile in shared memory, and a
+// tile without bank conflicts, to whatever comes closest to the speed of a plain copy.
 #include "coalescing.hpp"
 
 namespace lab03 {
@@ -10,12 +10,6 @@ constexpr int tile_edge = 32;  // a tile is 32 x 32 elements, so a warp is one r
 constexpr int block_rows = 8;  // a block is 32 x 8 threads: four elements a thread
 
 int ceil_div(int a, int b) { return (a - 1) / b + 1; }
-
-__global__ void transpose_naive_kernel(float* out, const float* in, int rows, int columns) {
-  const int c = blockIdx.x * blockDim.x + threadIdx.x;  // the lanes of a warp: neighbours in a row of `in`
-  const int r = blockIdx.y * blockDim.y + threadIdx.y;
-  if (r < rows && c < columns) out[c * rows + r] = in[r * columns + c];
-}
 
 __global__ void transpose_tiled_kernel(float* out, const float* in, int rows, int columns) {
   // TODO(lab03.tiled_correct): fill a tile in shared memory from `in`, wait for the whole block, write it to `out`.
@@ -37,12 +31,6 @@ __global__ void transpose_kernel(float* out, const float* in, int rows, int colu
 }
 
 }  // namespace
-
-void transpose_naive(float* out, const float* in, int rows, int columns, cudaStream_t stream) {
-  const dim3 block(tile_edge, block_rows);
-  const dim3 grid(ceil_div(columns, tile_edge), ceil_div(rows, block_rows));
-  transpose_naive_kernel<<<grid, block, 0, stream>>>(out, in, rows, columns);
-}
 
 void transpose_tiled(float* out, const float* in, int rows, int columns, cudaStream_t stream) {
   const dim3 grid(ceil_div(columns, tile_edge), ceil_div(rows, tile_edge));
