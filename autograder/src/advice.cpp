@@ -91,8 +91,8 @@ void add_grid(std::vector<remark>& out, const std::vector<lab::launch_record>& l
   if (!longest || blocks_of(*longest) >= device.multiprocessors || seconds < worth_telling * roof) return;
   const double blocks = blocks_of(*longest);
   out.push_back(
-      {0, fmt::format("the grid is too small: {:.0f} block{} on {} multiprocessors, the others idle. Modelled "
-                      "{:.3g} us, {:.0f} times the roof (launch__grid_size)",
+      {0, fmt::format("the grid is too small: {:.0f} block{} for {} multiprocessors, so the rest sit idle. Modelled "
+                      "time {:.3g} us, {:.0f} times the roof (launch__grid_size)",
                       blocks, blocks == 1 ? "" : "s", device.multiprocessors, seconds * 1e6, seconds / roof)});
 }
 
@@ -122,8 +122,8 @@ void add_occupancy(std::vector<remark>& out, const std::vector<lab::launch_recor
     for (const auto& [limit, why] : {std::pair{"launch__occupancy_limit_shared_mem", "shared memory"},
                                      {"launch__occupancy_limit_registers", "registers"}}) {
       if (metric_of(l, limit) != 1) continue;
-      out.push_back({0, fmt::format("one block of {} threads fits a multiprocessor, because of its {}: while it waits, "
-                                    "nothing else runs ({} = 1)",
+      out.push_back({0, fmt::format("only one block of {} threads fits on a multiprocessor, because of its {}: while "
+                                    "that block waits, nothing else runs ({} = 1)",
                                     threads_of(l), why, limit)});
       return;
     }

@@ -110,7 +110,7 @@ pid_t spawned(const std::vector<std::string>& words, const fs::path& log) {
 }
 
 std::string how_it_ended(int status, const fs::path& log) {
-  if (WIFSIGNALED(status)) return fmt::format("the grader was ended by signal {}", WTERMSIG(status));
+  if (WIFSIGNALED(status)) return fmt::format("signal {} killed the grader", WTERMSIG(status));
   std::string text = fs::exists(log) ? text_of(log) : "";
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return fmt::format("exit code {}: {}", WEXITSTATUS(status), text.substr(text.rfind('\n') + 1));
@@ -130,7 +130,7 @@ void run_locally(queue& q, const batch_options& options) {
     const pid_t ended = waitpid(-1, &status, 0);
     const auto found = running.find(ended);
     if (found == running.end()) {
-      if (ended < 0 && errno != EINTR) throw std::runtime_error("the workers are gone");
+      if (ended < 0 && errno != EINTR) throw std::runtime_error("cannot wait for the workers: they no longer exist");
       continue;
     }
     const batch_job job = found->second;
@@ -170,8 +170,8 @@ void run_on_slurm(queue& q, const batch_options& options) {
     }
     const std::string said = text_of(folder / "sbatch.log");
     if (said.empty() || said.find_first_of("0123456789") != 0)
-      throw std::runtime_error("sbatch does not take the job: " + said +
-                               "; ask with sbatch --test-only, or use --executor local");
+      throw std::runtime_error("sbatch rejected the job: " + said +
+                               "; test with sbatch --test-only, or use --executor local");
     for (std::size_t i = 0; i < jobs.size(); ++i)
       q.settle(jobs[i], fmt::format("the task wrote no result; its log is {}/{}.log", folder.string(), i));
   }
@@ -182,13 +182,13 @@ void run_on_slurm(queue& q, const batch_options& options) {
 std::string why_skipped(const fs::directory_entry& entry) {
   const std::string name = entry.path().filename().string();
   if (name.starts_with(".")) return "its name begins with a dot";
-  if (name == "__MACOSX") return "a Mac's notes on an archive";
-  if (entry.is_symlink()) return "a symbolic link; put the submission itself there";
+  if (name == "__MACOSX") return "metadata that macOS adds to archives";
+  if (entry.is_symlink()) return "is a symbolic link; replace it with the submission itself";
   if (entry.is_directory()) {
     const fs::path book = entry.path().parent_path() / entry.path().stem();
     return entry.path().extension() == ".spool" && fs::exists(book) ? "belongs to the grade book" : "";
   }
-  return entry.is_regular_file() && stem_of_archive(name) ? "" : "neither a folder nor an archive";
+  return entry.is_regular_file() && stem_of_archive(name) ? "" : "is neither a folder nor an archive";
 }
 
 /// A folder with hand-in files may be one submission, or a class in which they got lost.
@@ -196,10 +196,10 @@ void expect_no_class(const fs::path& folder, const std::function<bool(const fs::
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with(".") && (entry.is_directory() ? has_handin(entry.path()) : stem_of_archive(name).has_value()))
-      throw input_error(fmt::format(
-          "{} has hand-in files, so it is one submission, and {} in it could be another. Take out the files if it is "
-          "a class; if it is one submission, give the folder in which it lies",
-          as_text(folder.string()), as_text(name)));
+      throw input_error(
+          fmt::format("{} contains hand-in files, so it looks like one submission, but {} inside it could be another. "
+                      "If it is a class, remove the files; if it is one submission, name its parent folder",
+                      as_text(folder.string()), as_text(name)));
   }
 }
 
@@ -241,8 +241,8 @@ submissions_found submissions_at(const std::vector<fs::path>& paths, const std::
             [](const batch_job& a, const batch_job& b) { return std::tie(a.id, a.from) < std::tie(b.id, b.from); });
   for (std::size_t i = 1; i < found.jobs.size(); ++i)
     if (const batch_job& a = found.jobs[i - 1], &b = found.jobs[i]; a.id == b.id)
-      throw input_error(fmt::format("there are two submissions of '{}', {} and {}; keep one", a.id,
-                                    as_text(a.from.string()), as_text(b.from.string())));
+      throw input_error(fmt::format("'{}' has two submissions, {} and {}; keep one", a.id, as_text(a.from.string()),
+                                    as_text(b.from.string())));
   return found;
 }
 

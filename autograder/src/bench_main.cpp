@@ -55,7 +55,7 @@ void time_case(benchmark::State& state, const lab::test_case& c, subject& s) {
   while (state.KeepRunning()) {
     const double seconds = seconds_of_call(c, s, ready, t);
     if (seconds < 0) {
-      state.SkipWithError(t.message.empty() ? "the call could not be timed" : t.message.c_str());
+      state.SkipWithError(t.message.empty() ? "could not time the call" : t.message.c_str());
       break;
     }
     state.SetIterationTime(seconds);

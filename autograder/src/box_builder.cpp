@@ -150,7 +150,7 @@ bool has_assembly_in_a_name(std::string_view preprocessed) {
 constexpr const char* rules = "see \"What your files may use\" in labs/README.md";
 
 std::string header_refused(const std::string& name, const std::string& header) {
-  return fmt::format("{}: includes {}, which is not there in official grading: {}", name, header, rules);
+  return fmt::format("{}: includes {}, which is not available in official grading: {}", name, header, rules);
 }
 
 /// Headers that the compiler asked for and did not find.
@@ -186,7 +186,7 @@ std::string as_written(const std::string& header, const std::string& source) {
 box_builder::box_builder(const fs::path& recipe, fs::path cache, wall behind, bool check, build_limits allowed)
     : cache_(std::move(cache)), behind_(behind), check_(check), allowed_(allowed) {
   if (!fs::exists(recipe))
-    throw input_error(fmt::format("there is no {}; configure and build first: ./course setup", recipe.string()));
+    throw input_error(fmt::format("{} does not exist; configure and build first: ./course setup", recipe.string()));
   const auto document = nlohmann::json::parse(text_of(recipe));
   for (const auto& [key, list] : document.items()) recipe_[key] = list.get<words>();
   fs::create_directories(cache_);
@@ -200,7 +200,7 @@ box_builder::box_builder(const fs::path& recipe, fs::path cache, wall behind, bo
   for (const std::string& object : recipe_.at("objects")) {
     if (!fs::exists(object))
       throw input_error(
-          fmt::format("{} is not built: cmake --build {}", object, recipe.parent_path().parent_path().string()));
+          fmt::format("{} is not built; run cmake --build {}", object, recipe.parent_path().parent_path().string()));
     const object_symbols symbols = read_object(text_of(object), ignored, by_nvcc());
     wanted.insert(symbols.undefined.begin(), symbols.undefined.end());
     there.insert(symbols.defined.begin(), symbols.defined.end());
@@ -271,11 +271,12 @@ build_outcome box_builder::compile(const std::string& name, const hand_in& sourc
     const std::string why = errors_in(got.output, in.string() + "/", shown);
     if (const std::string header = missing_header(got.output); !header.empty())
       return {false, header_refused(shown + name, header)};
-    return {false,
-            why.empty() ? fmt::format("{}: the compiler was stopped: it wrote or used more than it may", name) : why};
+    return {false, why.empty()
+                       ? fmt::format("{}: the compiler was stopped: it exceeded its limits on files or memory", name)
+                       : why};
   }
   const std::string compiled = from_box(place.path / "out" / "hand-in.o");
-  if (compiled.empty()) return {false, name + ": the compiler wrote no object of less than 32 MiB"};
+  if (compiled.empty()) return {false, name + ": the compiler wrote no object file under 32 MiB"};
   std::string assembly, preprocessed;
   for (const auto& file : fs::directory_iterator(place.path / "out")) {
     if (file.path().extension() == ".s" && !file.path().filename().string().ends_with(".shared.s"))
@@ -304,7 +305,7 @@ std::string box_builder::refusal(const std::string& name, const hand_in& source,
       has_inline_assembly(assembly, by_nvcc() && device))
     return fmt::format("{}: contains inline assembly, which cannot be checked; write it in C++: {}", name, rules);
   if (device && !by_nvcc() && has_host_instructions(preprocessed))
-    return fmt::format("{}: uses instructions of the host's processor (immintrin.h), which no GPU has", name);
+    return fmt::format("{}: uses CPU instructions (immintrin.h), which no GPU has", name);
   for (const std::string& file : included(preprocessed))
     if (!is_offered(file)) return header_refused(name, as_written(file, source.text));
   return {};
@@ -328,14 +329,14 @@ build_outcome box_builder::expect_clean(const std::map<std::string, fs::path>& o
       for (const std::string& symbol : *list)
         if (const std::string rival = rival_of(symbol); !rival.empty()) {
           complaints.push_back(
-              fmt::format("{}: uses {} ({}), which your code is measured against; write it yourself: {}", name, rival,
-                          demangled(symbol).substr(0, 60), rules));
+              fmt::format("{}: uses {} ({}), the library that your code is measured against; write it yourself: {}",
+                          name, rival, demangled(symbol).substr(0, 60), rules));
           break;
         }
     for (const auto* list : {&own.defined, &own.weak})
       for (const std::string& symbol : *list)
         if (device && may_call.is_the_devices(symbol))
-          complaints.push_back(fmt::format("{}: defines {}, which is the simulated device's own; take another name",
+          complaints.push_back(fmt::format("{}: defines {}, a name that the simulated device uses; choose another",
                                            name, demangled(symbol)));
     for (const std::string& symbol : own.undefined) {
       if (defined[device].contains(symbol) || may_call(symbol, device) || given_.contains(symbol) ||

@@ -110,7 +110,7 @@ build_outcome builder::build(const std::string& target) {
   if (!quiet) fmt::print("{}\n", command);
   const int code = run_alone(command, log);
   if (code == 0) return {true, {}};
-  return {false, first_errors(text_of(log)) + "\nall of it: " + log.string()};
+  return {false, first_errors(text_of(log)) + "\nfull log: " + log.string()};
 }
 
 std::string first_errors(const std::string& log) {

@@ -97,13 +97,13 @@ std::string flags(const group& all) {
       rows +=
           fmt::format("<li><a href=\"{}\">{}</a>: graded without a sandbox</li>", page_of(*r), escaped(r->submission));
     if (r->outcome == "infra_error")
-      rows += fmt::format("<li><a href=\"{}\">{}</a>: no grade yet, the machine failed; grade again</li>", page_of(*r),
-                          escaped(r->submission));
+      rows += fmt::format("<li><a href=\"{}\">{}</a>: no grade yet because the machine failed; grade it again</li>",
+                          page_of(*r), escaped(r->submission));
     if (r->outcome == "refused")
       rows += fmt::format("<li><a href=\"{}\">{}</a>: {}</li>", page_of(*r), escaped(r->submission),
                           escaped(r->items.empty() ? "refused" : r->items.front().message));
   }
-  return rows.empty() ? "<p class=\"soft\">Nothing to look at.</p>" : "<ul class=\"card\">" + rows + "</ul>";
+  return rows.empty() ? "<p class=\"soft\">Nothing to review.</p>" : "<ul class=\"card\">" + rows + "</ul>";
 }
 
 std::string everybody(const group& all) {
@@ -145,8 +145,8 @@ std::string class_page(const std::vector<result>& results) {
         "<h2>Lab {}: {}</h2><p class=\"soft\">{} submissions; median {} points; machine time: {:.1f} minutes</p>",
         escaped(lab.substr(0, 2)), escaped(all.front()->lab_title), all.size(),
         points_text(scores.empty() ? 0 : lab::median(scores)), seconds / 60);
-    out += distribution(graded) + "<h3>Hardest first</h3>" + hardest(graded) + "<h3>For a person to look at</h3>" +
-           flags(all) + "<h3>Everybody</h3>" + everybody(all);
+    out += distribution(graded) + "<h3>Hardest first</h3>" + hardest(graded) + "<h3>For review</h3>" + flags(all) +
+           "<h3>Everybody</h3>" + everybody(all);
   }
   return out + "<script>" + filter_script() + "</script></body></html>\n";
 }

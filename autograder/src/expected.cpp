@@ -113,7 +113,8 @@ std::string surprises_of_solution(const result& got) {
   for (const item_result& item : got.items) {
     text += compared_with_full(item);
     for (const std::string& advice : item.advice)
-      text += fmt::format("{}: gets the advice \"{}\"; mend it, or say by_design in rubric.toml\n", item.id, advice);
+      text += fmt::format("{}: gets the advice \"{}\"; fix it, or list it under by_design in rubric.toml\n", item.id,
+                          advice);
   }
   return text;
 }
@@ -124,7 +125,7 @@ std::string stale_answers(const result& of_solution, const rubric& rules) {
     for (std::size_t j = 0; j < of_solution.items[k].predictions.size(); ++j) {
       const prediction_result& r = of_solution.items[k].predictions[j];
       if (r.right && !(r.seen && rules.items[k].predict[j].allows(*r.right, *r.seen)))
-        text += fmt::format("{}: answers.toml says {}, the solution's counters say {}; run grader check --write\n",
+        text += fmt::format("{}: answers.toml has {}, but the solution's counters give {}; run grader check --write\n",
                             r.key, figure_text(*r.right), r.seen ? figure_text(*r.seen) : "nothing");
     }
   return text;
@@ -135,7 +136,7 @@ std::string surprises_of_skeleton(const result& got) {
   for (const item_result& item : got.items) {
     const bool fell =
         item.verdict == verdict::crash || item.verdict == verdict::timeout || item.verdict == verdict::build_error;
-    if (fell) text += fmt::format("{}: a skeleton must build, run and end\n", got_text(item));
+    if (fell) text += fmt::format("{}: a skeleton must build, run and return\n", got_text(item));
   }
   if (got.score() > most_for_a_skeleton + slack)
     text +=

@@ -178,7 +178,7 @@ class gradebook {
   explicit gradebook(const std::string& text) : rows_(csv_rows(text)) {
     if (!rows_.empty()) header_ = rows_[0].fields;
     if (header_.size() < 2 || header_[0] != "Student" || !column_named("ID"))
-      throw input_error("this is no gradebook from Canvas: its first line begins with Student,ID");
+      throw input_error("this is not a Canvas gradebook: the first line of one begins with Student,ID");
     for (std::size_t i = 1; i < rows_.size(); ++i) {
       const std::string name = cell(rows_[i], 0);
       if (name.find("Points Possible") != std::string::npos && cell(rows_[i], *column_named("ID")).empty())
@@ -206,10 +206,10 @@ class gradebook {
     std::optional<std::size_t> found;
     for (std::size_t i = 0; i < header_.size(); ++i)
       if (!beginning.empty() && header_[i].starts_with(beginning)) {
-        if (found) throw input_error("several columns begin with '" + beginning + "'; write more of it");
+        if (found) throw input_error("several columns begin with '" + beginning + "'; give more of the name");
         found = i;
       }
-    if (!found) throw input_error("no column of the gradebook begins with '" + beginning + "'");
+    if (!found) throw input_error("no column in the gradebook begins with '" + beginning + "'");
     return *found;
   }
 
@@ -220,7 +220,7 @@ class gradebook {
       const std::string id = cell(*row, *column_named(column));
       if (id.empty() || !ids.contains(id)) continue;
       if (const auto [known, fresh] = match.try_emplace(id, row); !fresh)
-        throw input_error(fmt::format("the gradebook has '{}' twice as {}: {} and {}; take out one of the rows", id,
+        throw input_error(fmt::format("the gradebook lists '{}' twice as {}: {} and {}; remove one of the rows", id,
                                       column, who(*known->second), who(*row)));
     }
     return match;
@@ -233,8 +233,8 @@ class gradebook {
       if (column_named(name)) columns.emplace_back(name);
     if (!asked.empty()) {
       if (std::find(columns.begin(), columns.end(), asked) == columns.end())
-        throw input_error(
-            fmt::format("--key '{}' is no column that names students; there are: {}", asked, fmt::join(columns, ", ")));
+        throw input_error(fmt::format("--key '{}' is not a column that identifies students; use one of: {}", asked,
+                                      fmt::join(columns, ", ")));
       return matched_by(asked, ids);
     }
     using matches = std::map<std::string, const csv_row*>;
@@ -246,13 +246,13 @@ class gradebook {
       for (const auto& [id, row] : match)
         if (const auto other = most.find(id); other != most.end() && other->second != row)
           throw input_error(
-              fmt::format("whose is submission '{}'? It is the {} of {} and the {} of {}. Say which column names your "
-                          "submissions: --key \"{}\"",
+              fmt::format("submission '{}' is ambiguous: it is the {} of {} and the {} of {}. Say which column your "
+                          "submissions are named after: --key \"{}\"",
                           id, best, who(*other->second), column, who(*row), best));
       if (match.size() == most.size() && match != most)
         throw input_error(
-            fmt::format("{} and {} name as many submissions, but not the same ones. Say which column names "
-                        "yours: --key \"{}\"",
+            fmt::format("columns {} and {} match equally many submissions, but different ones. Say which column your "
+                        "submissions are named after: --key \"{}\"",
                         best, column, best));
     }
     return most;
@@ -285,8 +285,8 @@ files canvas(const std::vector<result>& results, const export_options& options) 
     const double points = std::strtod(there.c_str(), &end);
     if (!of.empty() && end != there.c_str() && points_text(points) != of)
       throw input_error(
-          fmt::format("column '{}' is out of {} points in Canvas, and these results out of {}. Set the "
-                      "assignment's points in Canvas to {} and export its gradebook again",
+          fmt::format("column '{}' is out of {} points in Canvas, but these results are out of {}. Set the "
+                      "assignment's points in Canvas to {} and export the gradebook again",
                       book.header()[grade], points_text(points), of, of));
   }
   std::map<const csv_row*, const result*> theirs;
@@ -313,8 +313,8 @@ files canvas(const std::vector<result>& results, const export_options& options) 
     row(*student, found == theirs.end() ? "" : points_text(found->second->score()));
     if (found == theirs.end()) without += (without.empty() ? "" : "; ") + plain(gradebook::cell(*student, 0));
   }
-  if (!without.empty()) options.remark("in the gradebook, without a result: " + without);
-  if (!left.empty()) options.remark(fmt::format("graded, and not in the gradebook: {}", fmt::join(left, "; ")));
+  if (!without.empty()) options.remark("in the gradebook but without a result: " + without);
+  if (!left.empty()) options.remark(fmt::format("graded but not in the gradebook: {}", fmt::join(left, "; ")));
   return {{"canvas.csv", text}};
 }
 
@@ -341,12 +341,12 @@ void expect_one_total(const std::string& format, const std::vector<result>& resu
       if (!t.not_assessed.empty()) text += fmt::format(", without {}", fmt::join(t.not_assessed, ", "));
     }
     if (totals.size() > 1 && (format == "canvas" || format == "gradescope" || format == "nbgrader"))
-      throw input_error(fmt::format(
-          "lab {}: results are out of different points, and {} has one total for all: {}. Not every machine could "
-          "assess every item: grade the class again on machines of one kind, into a new grade book",
-          lab.substr(0, 2), format, text));
+      throw input_error(
+          fmt::format("lab {}: results have different totals, but {} needs one total for all: {}. Some machines could "
+                      "not assess every item. Grade the class again on machines of one kind, into a new grade book",
+                      lab.substr(0, 2), format, text));
     if (totals.size() > 1 || !totals.begin()->second.not_assessed.empty())
-      options.remark(fmt::format("lab {}: not every item could be assessed where this was graded; results: {}",
+      options.remark(fmt::format("lab {}: the machines that graded this could not assess every item; results: {}",
                                  lab.substr(0, 2), text));
   }
 }
@@ -371,24 +371,24 @@ files exported(const std::string& format, const std::vector<result>& all, const 
   }
   const bool names_the_lab = format == "junit" || format == "csv" || format == "nbgrader";
   if (labs.size() > 1 && !names_the_lab)
-    throw input_error(fmt::format("these are results of labs {}; say which with --lab", fmt::join(labs, ", ")));
+    throw input_error(fmt::format("these results cover labs {}; choose one with --lab", fmt::join(labs, ", ")));
   if (!failed.empty())
-    options.remark(fmt::format("no grade yet, because the machine failed: {}; grade again", fmt::join(failed, ", ")));
+    options.remark(
+        fmt::format("no grade yet because the machine failed: {}; grade them again", fmt::join(failed, ", ")));
   expect_one_total(format, results, options);
   std::string between;
   for (const result& r : results)
     if (r.most_score() > r.score())
       between += (between.empty() ? "" : "; ") + plain(r.submission) + ": " + score_text(r);
   if (!between.empty())
-    options.remark("inconclusive items are exported with the least that they can be, for a person to look at: " +
-                   between);
+    options.remark("inconclusive items are exported with the fewest points they can earn; review them: " + between);
   if (format == "gradescope") return gradescope(results);
   if (format == "classroom50") return classroom50(results);
   if (format == "junit") return junit(results);
   if (format == "canvas") return canvas(results, options);
   if (format == "csv") return csv(results);
   if (format == "nbgrader") return nbgrader(results);
-  throw input_error(fmt::format("no format '{}'; there are: {}", format, fmt::join(export_formats(), ", ")));
+  throw input_error(fmt::format("no format '{}'; use one of: {}", format, fmt::join(export_formats(), ", ")));
 }
 
 std::vector<csv_row> csv_rows(const std::string& text) {

@@ -52,12 +52,12 @@ std::string pattern_of(const cases& failed, const cases& passed, const contract&
   for (const std::int64_t unit : units) {
     for (std::size_t p = 0; p < sizes.size(); ++p)
       if (separates(failed, passed, [=](const lab::test_case& c) { return c.parameters[p] % unit != 0; }))
-        return fmt::format("Only ragged sizes fail: every `{}` that is no multiple of {}.", sizes[p], unit);
+        return fmt::format("Only ragged sizes fail: every `{}` that is not a multiple of {}.", sizes[p], unit);
     const auto ragged = [=](const lab::test_case& c) {
       return std::any_of(c.parameters.begin(), c.parameters.end(), [=](std::int64_t n) { return n % unit != 0; });
     };
     if (sizes.size() > 1 && separates(failed, passed, ragged))
-      return fmt::format("Only ragged sizes fail: every case with a size that is no multiple of {}.", unit);
+      return fmt::format("Only ragged sizes fail: every case with a size that is not a multiple of {}.", unit);
   }
   return {};
 }

@@ -40,7 +40,7 @@ class cuda_gpu : public gpu {
     for (std::string line; what.driver.empty() && std::getline(maps, line);)
       if (line.find("/libcuda.so") != std::string::npos)
         what.driver = fs::canonical(line.substr(line.find('/'))).parent_path();
-    if (what.driver.empty()) throw std::runtime_error("the GPU's driver is not among the grader's libraries");
+    if (what.driver.empty()) throw std::runtime_error("the grader is not linked with the GPU driver");
     what.mounts.push_back({"/sys", "/sys"});
     for (const auto& entry : fs::directory_iterator("/dev"))
       if (entry.path().filename().string().starts_with("nvidia") && !entry.is_directory())

@@ -33,7 +33,7 @@ std::filesystem::path recipe_of(const lab_folder& lab, const std::string& backen
 std::string cuda_obstacle(const lab_folder& lab, const builder& make) {
   if (!this_machine().contains("gpu")) return "no GPU on this machine";
   if (!std::filesystem::exists(recipe_of(lab, "cuda", make)))
-    return "this build has no CUDA; install nvcc and configure again";
+    return "this build was made without CUDA; install nvcc and configure again";
   return {};
 }
 
@@ -229,19 +229,18 @@ result grade(const lab_folder& lab, const submission& who, builder& make, const 
       item_result got = assess(other.items[k], again);
       if (got.verdict == verdict::pass) continue;
       got.message = fmt::format(
-          "right with the usual sizes and inputs, not with others: {} (once more: ./course lab {} "
-          "--seed {})",
+          "correct for the usual sizes and inputs, but not for others: {} (reproduce: ./course lab {} --seed {})",
           got.message, lab.number, seed);
       out.items[k] = std::move(got);
     }
-    out.notes.push_back(fmt::format("correctness was tried with a second seed, {}", seed));
+    out.notes.push_back(fmt::format("correctness was also checked with a second seed, {}", seed));
   }
   // Files are named from where the course lies, not from the root of this machine.
   const std::string here = lab.path.parent_path().parent_path().string() + "/";
   for (item_result& i : out.items)
     for (std::size_t at = 0; (at = i.message.find(here, at)) != std::string::npos;) i.message.erase(at, here.size());
   if (!known.empty())
-    out.notes.push_back(fmt::format("{} of {} items are {}'s: their files are the same", known.size(),
+    out.notes.push_back(fmt::format("{} of {} items reuse the result of {}: their files are the same", known.size(),
                                     rules.items.size(), options.like_whose->id));
   options.progress("");
   if (!build_failure.empty()) out.outcome = "build_failed";

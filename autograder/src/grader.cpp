@@ -172,7 +172,7 @@ std::size_t side_by_side(std::size_t processes, std::size_t count, const std::fu
     std::atomic<std::size_t> next = 0, fine = 0;
   };
   void* shared = mmap(nullptr, sizeof(tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (shared == MAP_FAILED) throw std::runtime_error("cannot get a page of memory");
+  if (shared == MAP_FAILED) throw std::runtime_error("cannot allocate a page of shared memory");
   auto& all = *new (shared) tally;
   std::fflush(nullptr);  // or each process prints what waits here
   std::vector<pid_t> children;
@@ -241,21 +241,22 @@ int demo(const settings& s) {
     for (const submission& who : all) {
       const result* r = result_of(graded, lab.name, who.id);
       if (!r)
-        throw std::runtime_error(fmt::format("lab {}'s {} was graded, and its result is gone", lab.number, who.id));
+        throw std::runtime_error(
+            fmt::format("the result of lab {}'s {} is missing, although it was graded", lab.number, who.id));
       rows.push_back({*r, surprises_of(*r, lab, who)});
       as_expected = as_expected && rows.back().surprises.empty();
     }
   }
   fmt::print("\n{}", summary_table(rows, style_of_stdout()));
   if (unchanged > 0)
-    fmt::print("{} of {} are unchanged since they were graded; --again grades them all\n", unchanged, rows.size());
+    fmt::print("{} of {} have not changed since they were graded; --again grades all of them\n", unchanged,
+               rows.size());
   std::ptrdiff_t unclear = 0;
   for (const summary_row& row : rows)
     unclear += std::count_if(row.graded.items.begin(), row.graded.items.end(),
                              [](const item_result& i) { return i.verdict == verdict::inconclusive; });
   if (unclear > 0)
-    fmt::print("{} items are INCONCLUSIVE, this machine was too noisy for them: grade again when it is quiet\n",
-               unclear);
+    fmt::print("{} items are INCONCLUSIVE because this machine was too noisy: grade again when it is quiet\n", unclear);
   keep(s, {});
   return as_expected ? all_well : not_full_marks;
 }
@@ -264,8 +265,7 @@ int watch_lab(const settings& s) {
   const lab_folder lab = find_lab(s.source, s.lab);
   builder make(s.build);
   make.quiet = true;
-  fmt::print("watching the hand-in files in {}; save one, and it is graded again\n",
-             fs::relative(lab.path, s.source).string());
+  fmt::print("watching the hand-in files in {}; save one to grade again\n", fs::relative(lab.path, s.source).string());
   std::fflush(stdout);
   watch_settings w{s.source, s.progress_file(), s.store(), s.options(), {}};
   w.first = known_result(s.store().load(), lab, student_of(lab), make);
@@ -277,7 +277,7 @@ result last_of_student(const settings& s, const lab_folder& lab) {
   const std::vector<result> all = s.store().load();
   if (const result* r = result_of(all, lab.name, "student")) return *r;
   throw input_error(
-      fmt::format("lab {} has not been graded yet, so nobody knows where you are stuck; run ./course lab {}",
+      fmt::format("lab {} has not been graded yet, so there is nothing to give a hint for; run ./course lab {}",
                   lab.number, lab.number));
 }
 
@@ -293,7 +293,7 @@ int give_hint(const settings& s) {
   if (!s.only.empty() && (!chosen || chosen->id != s.only))
     throw input_error(fmt::format("lab {} has no item {}; there are:{}", lab.number, s.only, ids));
   if (!chosen) {
-    fmt::print("lab {}: nothing lost points when it was graded last\n", lab.number);
+    fmt::print("lab {}: no item lost points in the last grading\n", lab.number);
     return all_well;
   }
   const terminal_style style = style_of_stdout();
@@ -334,9 +334,9 @@ int next(const settings& s) {
       fmt::print("  next: {}; ./course watch {}, and ./course hint {} if you are stuck\n", all.at(lab->name).next,
                  number, number);
     else
-      fmt::print("  read labs/{}/README.md, fill in predictions.toml, then ./course watch {}\n", lab->name, number);
+      fmt::print("  read labs/{}/README.md, fill in predictions.toml, then run ./course watch {}\n", lab->name, number);
   } else {
-    fmt::print("all labs are passed\n");
+    fmt::print("you have passed all labs\n");
   }
   return all_well;
 }
@@ -353,7 +353,7 @@ int reset(const settings& s) {
   std::replace(time.begin(), time.end(), ':', '-');
   const fs::path backup = s.source / "backups" / (lab.name + "-" + time);
   for (const std::string& line : reset_files(lab.path, files, skeleton, backup)) fmt::print("{}\n", line);
-  if (fs::exists(backup)) fmt::print("what you had is in {}\n", fs::relative(backup, s.source).string());
+  if (fs::exists(backup)) fmt::print("your files are kept in {}\n", fs::relative(backup, s.source).string());
   return all_well;
 }
 
@@ -383,7 +383,7 @@ std::map<std::string, double> answers_of_solution(const settings& s, const lab_f
         for (const prediction_result& one : got.predictions)
           // The model's times differ in their last bits.
           if (one.key == p.key && one.seen) answers[p.key] = std::stod(fmt::format("{:.9g}", *one.seen));
-      if (!answers.contains(p.key)) throw input_error(p.key + ": the solution does not say");
+      if (!answers.contains(p.key)) throw input_error(p.key + ": the solution gives no value");
     }
   return answers;
 }
@@ -402,7 +402,7 @@ int check(const settings& s) {
       }
       const fs::path handout = lab.path / "README.md";
       keep_current(s, handout, with_grading_table(text_of(handout), rules),
-                   "the grading table is not what the rubric says");
+                   "the grading table does not match the rubric");
       check_lab(lab, rules, all);
     } catch (const std::exception& error) {
       fmt::print(stderr, "lab {}: {}\n", lab.number, error.what());
@@ -413,7 +413,7 @@ int check(const settings& s) {
   if (s.labs.empty() && fs::exists(board)) {
     try {
       keep_current(s, board, with_generated(text_of(board), "scoreboard", scoreboard(s.source)),
-                   "the scoreboard is not what the results say");
+                   "the scoreboard does not match the results");
     } catch (const std::exception& error) {
       fmt::print(stderr, "scoreboard: {}\n", error.what());
       fine = false;
@@ -460,7 +460,7 @@ std::vector<batch_job> jobs_of(const settings& s, const lab_folder& lab) {
   const rubric rules = read_rubric(lab);
   submissions_found found = submissions_at(s.paths, rules.handin);
   for (const std::string& what : found.skipped) fmt::print("skipped: {}\n", what);
-  if (found.jobs.empty()) throw input_error("there is no submission in " + s.paths.front().string());
+  if (found.jobs.empty()) throw input_error("no submission in " + s.paths.front().string());
   for (batch_job& job : found.jobs)
     job.key = {lab.name, job.id, take_in(job.from, rules.handin).sha256, rules.version, s.round};
   return found.jobs;
@@ -484,7 +484,7 @@ int grade_class(const settings& s) {
   const lab_folder lab = find_lab(s.source, s.lab);
   if (!sandbox_obstacle().empty() && !s.unsafe)
     throw input_error("official grading needs a sandbox: " + sandbox_obstacle() +
-                      "; or, for code that you trust, --unsafe");
+                      "; or pass --unsafe for code that you trust");
   batch_options options;
   options.book = s.book_or_usual();
   options.jobs = s.jobs.value_or(1);
@@ -514,7 +514,7 @@ int grade_class(const settings& s) {
   };
   const batch_summary done = run_batch(jobs_of(s, lab), options);
   if (terminal) fmt::print(stderr, "\r\033[K");
-  fmt::print("{} graded in {:.0f} s, {} known before, {} failed; grades are in {}\n", done.graded, done.seconds,
+  fmt::print("{} graded in {:.0f} s, {} already graded, {} failed; the grades are in {}\n", done.graded, done.seconds,
              done.known, done.failed.size(), options.book.string());
   for (const std::string& why : done.failed) fmt::print("failed: {}\n", why);
   return done.failed.empty() ? all_well : not_full_marks;
@@ -528,7 +528,7 @@ int export_grades(const settings& s) {
   std::vector<result> results;
   if (s.result_file.empty()) {
     const fs::path book = s.book_or_usual();
-    if (!fs::exists(book)) throw input_error("there is no grade book " + book.string() + "; --store FILE names it");
+    if (!fs::exists(book)) throw input_error("no grade book " + book.string() + "; name one with --store FILE");
     results = grade_book(book).that_count();
   } else {
     results.push_back(result_from_json(text_of(s.result_file)));
@@ -536,7 +536,7 @@ int export_grades(const settings& s) {
   if (!s.lab.empty()) {
     const lab_folder lab = find_lab(s.source, s.lab);
     std::erase_if(results, [&](const result& r) { return r.lab != lab.name; });
-    if (results.empty()) throw input_error("there is no result of lab " + lab.number);
+    if (results.empty()) throw input_error("no result for lab " + lab.number);
   }
   options.remark = [](const std::string& what) { fmt::print(stderr, "note: {}\n", what); };
   for (const auto& [name, text] : exported(s.format, results, options)) {
@@ -569,7 +569,7 @@ int gradescope_zip(const settings& s) {
       "CMakePresets.json LICENSE {}",
       grading::quoted(staging.string()), grading::quoted(zip.string()), names));
   fs::remove_all(staging);
-  if (code != 0) throw std::runtime_error("cmake -E tar failed; is there room for " + zip.string() + "?");
+  if (code != 0) throw std::runtime_error("cmake -E tar failed; is there disk space for " + zip.string() + "?");
   fmt::print("{}\n", zip.string());
   return all_well;
 }
@@ -596,7 +596,7 @@ int attacks(const settings& s) {
                    got.surprises);
         return got.surprises.empty();
       });
-  fmt::print("{} of {} attacks got the verdict that they must get\n", chosen.size() - fallen, chosen.size());
+  fmt::print("{} of {} attacks got the required verdict\n", chosen.size() - fallen, chosen.size());
   return fallen == 0 && !chosen.empty() ? all_well : not_full_marks;
 }
 
@@ -651,7 +651,7 @@ int mutants(const settings& s) {
   const mutant none{read_rubric(lab).handin.front(), 0, 0, {}, 0, {}, {}};
   if (const mutant_outcome whole = try_mutant(lab, solution, none, {seed}, options); whole.survived.empty())
     throw std::runtime_error(
-        fmt::format("the solution itself loses {}: is {}.staff built?", whole.lost, "lab" + lab.number));
+        fmt::format("the unchanged solution loses {}: is {}.staff built?", whole.lost, "lab" + lab.number));
   const std::size_t survivors =
       side_by_side(static_cast<std::size_t>(s.jobs.value_or(1)), all.size(), [&](std::size_t i) {
         const mutant_outcome got = try_mutant(lab, solution, all[i], {seed, seed + 1, seed + 2}, options);
@@ -670,7 +670,7 @@ int report(const settings& s) {
   if (s.book.empty()) {
     keep(s, {});
   } else {
-    if (!fs::exists(s.book)) throw input_error("there is no grade book " + s.book.string());
+    if (!fs::exists(s.book)) throw input_error("no grade book " + s.book.string());
     const fs::path folder = s.output == "." ? s.report_folder() / "class" : s.output;
     fmt::print("report: {}\n", write_class_report(grade_book(s.book).that_count(), s.source, folder).string());
   }
@@ -685,9 +685,11 @@ int run(int argc, char** argv) {
   app.fallthrough();
   app.add_option("--source", s.source, "source tree")->check(CLI::ExistingDirectory)->capture_default_str();
   app.add_option("--build", s.build, "build directory")->check(CLI::ExistingDirectory)->capture_default_str();
-  app.add_option("--report", s.report, "folder of results.json and the report's pages; report in the build directory");
-  app.add_option("--seed", s.seed, "decides all inputs, and draws sizes besides the usual ones [the usual ones, 1]");
-  app.add_option("--timeout", s.timeout, "seconds for one call, host part and simulated device")
+  app.add_option("--report", s.report,
+                 "folder for results.json and the report's pages [report/ in the build directory]");
+  app.add_option("--seed", s.seed,
+                 "seed for all inputs; also adds random sizes to the usual ones [seed 1, usual sizes only]");
+  app.add_option("--timeout", s.timeout, "time limit in seconds for one call, on the host or on the simulated device")
       ->check(CLI::Range(1, 3600))
       ->capture_default_str();
 
@@ -701,84 +703,92 @@ int run(int argc, char** argv) {
     command->add_option("--jobs", s.jobs, help)->check(CLI::Range(1, 1000));
   };
   CLI::App* lab = add("lab", "build and grade one submission of a lab, by default your own files", grade_lab);
-  lab->add_option("lab", s.lab, "number of the lab, 03")->required();
+  lab->add_option("lab", s.lab, "lab number, such as 03")->required();
   lab->add_option("--submission", s.submission, "student, solution, right-<how> or wrong-<why>")->capture_default_str();
-  lab->add_flag("--show", s.show, "print how it differs from its base, a wrong one's mistake; grade nothing");
-  CLI::App* watches = add("watch", "grade your own files of a lab again whenever you save one", watch_lab);
-  watches->add_option("lab", s.lab, "number of the lab, 03")->required();
-  CLI::App* hints = add("hint", "the next hint for what went wrong last", give_hint);
-  hints->add_option("lab", s.lab, "number of the lab, 03")->required();
-  hints->add_option("item", s.only, "an item of the lab; the first that lost points where none is named");
-  add("list", "all labs, and how far you are", list);
-  add("next", "what to work on", next);
-  CLI::App* resets = add("reset", "put a lab's hand-in files back to the beginning, and keep yours in backups/", reset);
-  resets->add_option("lab", s.lab, "number of the lab, 03")->required();
+  lab->add_flag("--show", s.show,
+                "print how a submission differs from its base (for a wrong one: its mistake); do not grade");
+  CLI::App* watches = add("watch", "grade your own files of a lab each time you save one", watch_lab);
+  watches->add_option("lab", s.lab, "lab number, such as 03")->required();
+  CLI::App* hints = add("hint", "give the next hint for an item that lost points", give_hint);
+  hints->add_option("lab", s.lab, "lab number, such as 03")->required();
+  hints->add_option("item", s.only, "an item of the lab; default: the first that lost points");
+  add("list", "list all labs and your progress", list);
+  add("next", "say what to work on next", next);
+  CLI::App* resets = add("reset", "restore a lab's original hand-in files; yours are kept in backups/", reset);
+  resets->add_option("lab", s.lab, "lab number, such as 03")->required();
   CLI::App* demos = add(
-      "demo", "grade solution, skeleton and every wrong submission, and say whether each came out as expected", demo);
-  demos->add_option("labs,--lab", s.labs, "numbers of labs; all where none is given");
-  demos->add_flag("--again", s.again, "grade also what has not changed since");
-  add_jobs(demos, "submissions at a time; one at a time is measured [one a core, up to 4; with a GPU 1]");
-  CLI::App* checks = add("check", "look for mistakes in rubrics, handouts, expected results and the scoreboard", check);
-  checks->add_option("labs,--lab", s.labs, "numbers of labs; all where none is given");
+      "demo", "grade the solution, the skeleton and every wrong submission, and check each against its expected result",
+      demo);
+  demos->add_option("labs,--lab", s.labs, "lab numbers [all]");
+  demos->add_flag("--again", s.again, "also grade what has not changed");
+  add_jobs(demos,
+           "submissions to grade at a time; timed items still run one at a time [one per core, up to 4; 1 with a GPU]");
+  CLI::App* checks = add("check", "check rubrics, handouts, expected results and the scoreboard for mistakes", check);
+  checks->add_option("labs,--lab", s.labs, "lab numbers [all]");
   checks->add_flag("--write", s.write,
-                   "bring the handouts' grading tables, the answers to predictions and the scoreboard up to date");
+                   "update the handouts' grading tables, the answers to predictions and the scoreboard");
   CLI::App* one = add("one", "grade one submission officially, from a folder or an archive", grade_one);
-  one->add_option("lab", s.lab, "number of the lab, 03")->required();
+  one->add_option("lab", s.lab, "lab number, such as 03")->required();
   one->add_option("path", s.paths, "folder, .zip, .tar or .tar.gz")->required()->expected(1);
-  one->add_option("--id", s.submission, "whose it is")->capture_default_str();
+  one->add_option("--id", s.submission, "who handed it in")->capture_default_str();
   CLI::Option* to_file =
       one->add_option("--result", s.result_file, "file for the result as JSON, instead of the table");
-  one->add_option("--first", s.first, "file of `grade`: the first predictions of each student")
+  one->add_option("--first", s.first, "file that `grade` writes: each student's first predictions")
       ->check(CLI::ExistingFile);
-  one->add_option("--item", s.items, "only this item, to look at it; may be repeated")->excludes(to_file);
-  one->add_flag("--no-sandbox", s.no_sandbox, "as on a platform that has none, such as Gradescope's containers");
-  CLI::App* grades = add("grade", "grade a class officially: every folder and archive in a folder", grade_class);
+  one->add_option("--item", s.items, "grade only this item, for inspection; may be repeated")->excludes(to_file);
+  one->add_flag("--no-sandbox", s.no_sandbox,
+                "run as on a platform without a sandbox, such as Gradescope's containers");
+  CLI::App* grades =
+      add("grade", "grade a class officially: every submission (folder or archive) in a folder", grade_class);
   grades->add_option("paths", s.paths, "folders of submissions, or submissions")->required()->check(CLI::ExistingPath);
-  grades->add_option("--lab", s.lab, "number of the lab, 03")->required();
-  grades->add_option("--store", s.book, "grade book; grades.sqlite where none is named");
-  add_jobs(grades, "submissions at a time; one at a time is measured [1]");
-  grades->add_option("--round", s.round, "name of a round that grades everything anew; 'deadline' decides the grade");
+  grades->add_option("--lab", s.lab, "lab number, such as 03")->required();
+  grades->add_option("--store", s.book, "grade book [grades.sqlite]");
+  add_jobs(grades, "submissions to grade at a time; timed items still run one at a time [1]");
+  grades->add_option("--round", s.round,
+                     "name of a round, which grades everything again; the round 'deadline' decides the grade");
   grades->add_option("--executor", s.executor, "local or slurm")->check(CLI::IsMember({"local", "slurm"}));
-  grades->add_option("--slurm", s.slurm, "further options for sbatch, such as \"--gpus=1 --constraint=h200\"");
+  grades->add_option("--slurm", s.slurm, "more options for sbatch, such as \"--gpus=1 --constraint=h200\"");
   CLI::App* exports = add("export", "write the grades that count in the format of another system", export_grades);
-  exports->add_option("--format", s.format, "which")->required()->check(CLI::IsMember(export_formats()));
-  exports->add_option("--store", s.book, "grade book; grades.sqlite where none is named");
+  exports->add_option("--format", s.format, "format to write")->required()->check(CLI::IsMember(export_formats()));
+  exports->add_option("--store", s.book, "grade book [grades.sqlite]");
   exports->add_option("--lab", s.lab, "only this lab's results, 03");
-  exports->add_option("--result", s.result_file, "one result, instead of a grade book")->check(CLI::ExistingFile);
+  exports->add_option("--result", s.result_file, "a single result, instead of a grade book")->check(CLI::ExistingFile);
   exports->add_option("--output", s.output, "folder to write to")->capture_default_str();
-  exports->add_option("--gradebook", s.gradebook, "canvas: the gradebook that it exported")->check(CLI::ExistingFile);
-  exports->add_option("--column", s.column, "canvas: beginning of the assignment's column");
-  exports->add_option("--key", s.key, "canvas: column that names the submissions; the one that matches most");
-  CLI::App* scope = add("gradescope-zip", "make the autograder that is uploaded to Gradescope", gradescope_zip);
-  scope->add_option("lab", s.lab, "number of the lab, 03")->required();
+  exports->add_option("--gradebook", s.gradebook, "canvas: the gradebook exported from Canvas")
+      ->check(CLI::ExistingFile);
+  exports->add_option("--column", s.column, "canvas: how the name of the assignment's column begins");
+  exports->add_option("--key", s.key,
+                      "canvas: column that the submissions are named after [the one that matches most]");
+  CLI::App* scope = add("gradescope-zip", "build the autograder to upload to Gradescope", gradescope_zip);
+  scope->add_option("lab", s.lab, "lab number, such as 03")->required();
   scope->add_option("--output", s.output, "folder to write to")->capture_default_str();
   scope->add_option("--bridge", s.bridge,
-                    "GPU labs: command that grades elsewhere; called with lab, submission and the result's file");
+                    "GPU labs: command that grades elsewhere; called with the lab, the submission and the result file");
   for (CLI::App* command : {one, grades}) {
-    command->add_flag("--unsafe", s.unsafe, "without a sandbox where there is none");
+    command->add_flag("--unsafe", s.unsafe, "grade without a sandbox if there is none");
     command
         ->add_option("--budget", s.budget,
-                     "seconds that all calls of one submission may take together; items after that are TIMEOUT")
+                     "total time in seconds for all calls of one submission; the remaining items are TIMEOUT")
         ->check(CLI::Range(1, 86400))
         ->capture_default_str();
   }
-  CLI::App* hostile = add("attacks", "grade every attack on the grader, and say whether it was held", attacks);
-  hostile->add_option("--only", s.only, "attacks whose name begins so, 60");
-  add_jobs(hostile, "attacks at a time; one at a time is measured [1]");
-  CLI::App* ordinary = add(
-      "honest", "grade ordinary submissions in many styles, officially and locally, and say whether all pass", honest);
-  ordinary->add_option("--only", s.only, "submissions with a file whose name begins so");
-  add_jobs(ordinary, "submissions at a time [1]");
-  CLI::App* slips =
-      add("mutants", "try a solution with one slip in it, again and again, and list those that cost nothing", mutants);
-  slips->add_option("lab", s.lab, "number of the lab, 03")->required();
+  CLI::App* hostile = add("attacks", "run every attack on the grader, and check that it fails", attacks);
+  hostile->add_option("--only", s.only, "only attacks whose name begins with this, such as 60");
+  add_jobs(hostile, "attacks to run at a time; timed items still run one at a time [1]");
+  CLI::App* ordinary =
+      add("honest", "grade honest submissions in many styles, officially and locally, and check that all pass", honest);
+  ordinary->add_option("--only", s.only, "only submissions with a file whose name begins with this");
+  add_jobs(ordinary, "submissions to grade at a time [1]");
+  CLI::App* slips = add(
+      "mutants", "make many copies of a solution with one slip each, and list the slips that lose no points", mutants);
+  slips->add_option("lab", s.lab, "lab number, such as 03")->required();
   slips->add_option("--file", s.only, "only mutants of this file");
-  slips->add_option("--sample", s.sample, "so many, drawn by --seed")->check(CLI::PositiveNumber);
-  slips->add_flag("--no-sandbox", s.no_sandbox, "the solution is trusted");
-  add_jobs(slips, "mutants at a time [1]");
-  CLI::App* reports = add("report", "render the report again from the results there are, or of a grade book", report);
-  reports->add_option("--store", s.book, "grade book: a page for the class and one for each submission");
-  reports->add_option("--output", s.output, "folder for the pages of a grade book; build/report/class");
+  slips->add_option("--sample", s.sample, "try this many, chosen at random by --seed")->check(CLI::PositiveNumber);
+  slips->add_flag("--no-sandbox", s.no_sandbox, "run without a sandbox; the solution is trusted");
+  add_jobs(slips, "mutants to try at a time [1]");
+  CLI::App* reports = add("report", "render the report again, from stored results or from a grade book", report);
+  reports->add_option("--store", s.book, "grade book: writes a page for the class and one for each submission");
+  reports->add_option("--output", s.output, "folder for the grade book's pages [build/report/class]");
 
   try {
     app.parse(argc, argv);

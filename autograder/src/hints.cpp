@@ -24,7 +24,7 @@ void add_from(const fs::path& file, const std::string& name, std::vector<hint>& 
     if (h.has("verdict")) one.verdict = h.text("verdict");
     if (h.has("says")) one.says = h.texts("says");
     one.text = h.texts("text");
-    if (one.item.empty() && one.says.empty()) h.fail("a hint needs 'item', or 'says' with words of the message");
+    if (one.item.empty() && one.says.empty()) h.fail("a hint needs 'item', or 'says' with words from the message");
     try {
       if (h.has("verdict")) verdict_named(one.verdict);
     } catch (const std::invalid_argument& error) {

@@ -75,8 +75,8 @@ class basket {
   }
   void expect_no_choice() const {
     if (!twice_.empty())
-      throw refusal(
-          fmt::format("there are two files {}, {}; hand in one", twice_.begin()->first, twice_.begin()->second));
+      throw refusal(fmt::format("there is more than one such file: {}, {}; hand in one", twice_.begin()->first,
+                                twice_.begin()->second));
   }
   std::map<std::string, std::string>& files() { return files_; }
 
@@ -93,7 +93,8 @@ class basket {
   static void expect_text(const std::string& path, const std::string& text) {
     if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
       throw refusal(shown(path) + " is in UTF-16; save it as UTF-8");
-    if (text.find('\0') != std::string::npos) throw refusal(shown(path) + " has zero bytes in it; it is no text file");
+    if (text.find('\0') != std::string::npos)
+      throw refusal(shown(path) + " contains zero bytes; it is not a text file");
     if (const std::size_t at = first_not_utf8(text); at != std::string::npos)
       throw refusal(fmt::format("{} is not UTF-8 (byte {}); save it as UTF-8", shown(path), at));
   }
@@ -127,7 +128,8 @@ std::string plain_path(std::string name) {
   const fs::path path(name);
   const bool drive = name.size() > 1 && name[1] == ':';
   if (path.is_absolute() || drive || std::find(path.begin(), path.end(), "..") != path.end())
-    throw refusal(fmt::format("the archive has a file '{}', which would lie outside of it", shown(name)));
+    throw refusal(
+        fmt::format("the archive has a file '{}' that would unpack outside the archive's folder", shown(name)));
   return path.lexically_normal().string();
 }
 
@@ -144,22 +146,22 @@ std::string read_plain(const fs::path& path, const std::string& name, std::uint6
                                  : fmt::format("{} cannot be read: {}", name, std::strerror(errno)));
   struct stat status {};
   fstat(file.fd, &status);
-  if (!S_ISREG(status.st_mode)) throw refusal(name + " is no regular file; hand in a text file");
+  if (!S_ISREG(status.st_mode)) throw refusal(name + " is not a regular file; hand in a text file");
   if (status.st_nlink > 1) throw refusal(name + " is a hard link; hand in a copy");
   if (static_cast<std::uint64_t>(status.st_size) > most)
-    throw refusal(fmt::format("{} has {} bytes; at most {} are taken", name, status.st_size, most));
+    throw refusal(fmt::format("{} has {} bytes; the limit is {}", name, status.st_size, most));
   std::string text(static_cast<std::size_t>(status.st_size) + 1, '\0');
   std::size_t have = 0;
   for (ssize_t got; have < text.size() && (got = read(file.fd, text.data() + have, text.size() - have)) > 0;)
     have += static_cast<std::size_t>(got);
-  if (have == text.size()) throw refusal(name + " grew while it was read");
+  if (have == text.size()) throw refusal(name + " grew while the grader read it");
   text.resize(have);
   return text;
 }
 
 void from_folder(const fs::path& folder, const std::string& prefix, int depth, basket& into) {
   constexpr int deepest = 64;
-  if (depth > deepest) throw refusal(fmt::format("its folders lie more than {} deep", deepest));
+  if (depth > deepest) throw refusal(fmt::format("its folders are nested more than {} deep", deepest));
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     into.count_entry();
     const std::string path = prefix + entry.path().filename().string();
@@ -189,7 +191,7 @@ void from_archive(const std::string& data, const std::string& archive_name, bask
   std::uint64_t unpacked = 0;
   for (int got = 0; (got = archive_read_next_header(in.get(), &entry)) != ARCHIVE_EOF;) {
     if (archive_format(in.get()) == 0)
-      throw refusal(shown(archive_name) + " is no .zip, .tar, .tar.gz or .tgz, or damaged; make a new one");
+      throw refusal(shown(archive_name) + " is not a .zip, .tar, .tar.gz or .tgz, or is damaged; make a new one");
     if (got != ARCHIVE_OK && got != ARCHIVE_WARN) throw unreadable(shown(archive_name));
     into.count_entry();
     const char* name = archive_entry_pathname(entry);
@@ -204,7 +206,7 @@ void from_archive(const std::string& data, const std::string& archive_name, bask
     if (archive_entry_filetype(entry) == AE_IFLNK)
       throw refusal(shown(path) + " is a symbolic link; hand in the file itself");
     if (archive_entry_filetype(entry) != AE_IFREG)
-      throw refusal(shown(path) + " is no regular file; hand in a text file");
+      throw refusal(shown(path) + " is not a regular file; hand in a text file");
     if (archive_entry_is_encrypted(entry)) throw refusal(shown(path) + " is encrypted; hand it in without a password");
     into.expect_size(path, bytes);
     std::string text(into.limits().file_bytes + 1, '\0');
@@ -250,7 +252,7 @@ taken take_in(const fs::path& from, const std::vector<std::string>& wanted, cons
   for (const std::string& name : wanted)
     if (!result.files.contains(name)) result.missing.push_back(name);
   if (result.refused.empty() && result.files.empty())
-    result.refused.push_back(fmt::format("none of the hand-in files is there: {}", fmt::join(wanted, ", ")));
+    result.refused.push_back(fmt::format("it contains none of the hand-in files: {}", fmt::join(wanted, ", ")));
   std::string all;
   for (const auto& [name, text] : result.files) all += fmt::format("{} {}\n{}", name, text.size(), text);
   result.sha256 = sha256(all);

@@ -30,11 +30,11 @@ void collect_keys(const toml::table& of, const std::string& before, std::set<std
 void check_hints(const std::vector<hint>& hints, const rubric& rules) {
   for (const item& i : rules.items)
     if (std::none_of(hints.begin(), hints.end(), [&](const hint& h) { return h.item == i.id && h.says.empty(); }))
-      throw input_error(fmt::format("hints.toml: no hint for {}; give it three levels, and never the solution", i.id));
+      throw input_error(fmt::format("hints.toml: no hint for {}; write three levels, and never the solution", i.id));
   for (const hint& h : hints)
     if (h.text.size() != 3 || !(h.item.empty() || rules.has(h.item)))
       throw input_error(
-          fmt::format("hints.toml: the hint for '{}' has {} levels, and must have three, for an item of rubric.toml",
+          fmt::format("hints.toml: the hint for '{}' has {} levels; it must have three and name an item of rubric.toml",
                       h.item, h.text.size()));
 }
 
@@ -45,7 +45,7 @@ void check_predictions(const std::filesystem::path& file, const rubric& rules) {
       asked.insert(p.key);
       if (!p.measured && !p.right)
         throw input_error(fmt::format(
-            "answers.toml: no right value for '{}'; run grader check --write, which needs the lab's solution", p.key));
+            "answers.toml: no answer for '{}'; run grader check --write, which needs the lab's solution", p.key));
     }
   if (asked.empty() && !std::filesystem::exists(file)) return;
   collect_keys(toml_from(text_of(file), "predictions.toml"), "", there);
@@ -123,9 +123,8 @@ void check_for_answers(const std::filesystem::path& lab, const rubric& rules) {
       for (const item& i : rules.items)
         for (const prediction& p : i.predict)
           if (p.right && gives_away(line, p.key, *p.right))
-            found +=
-                fmt::format("{}:{}: gives '{}' away, which is to be predicted; say it in SEEN.md, or another way\n",
-                            file.filename().string(), at, p.key);
+            found += fmt::format("{}:{}: gives away the prediction '{}'; say it in SEEN.md, or say it differently\n",
+                                 file.filename().string(), at, p.key);
     }
   }
   if (!found.empty()) throw input_error(found.substr(0, found.size() - 1));

@@ -153,13 +153,15 @@ int measure(int argc, char** argv) {
   std::uint64_t seed = 20'240'229;
   app.add_option("--output,-o", output, "JSON file to write; - for standard output");
   app.add_option("--only", only, "only cases whose id contains this");
-  app.add_option("--pairs", pairs, "timed pairs of a device case; a host case has as many as in grading")
+  app.add_option("--pairs", pairs, "timed pairs for a device case; a host case gets as many as in grading")
       ->check(CLI::PositiveNumber);
-  app.add_flag("--correctness-only", correctness_only, "neither count nor time, and leave the large cases out");
-  app.add_flag("--counted-only", counted_only, "only the cases that are counted, and once: for another profiler");
-  app.add_flag("--count-timed", count_timed, "count the timed cases too; each is made and checked once more for it");
-  app.add_flag("--list-metrics", list_metrics, "only print the counters that are read, in one line, by commas");
-  app.add_option("--seed", seed, "of the random inputs");
+  app.add_flag("--correctness-only", correctness_only,
+               "check correctness only: no counters, no timing, no large cases");
+  app.add_flag("--counted-only", counted_only, "run only the counted cases, once each: for use under another profiler");
+  app.add_flag("--count-timed", count_timed, "count the timed cases too; each runs and is checked once more");
+  app.add_flag("--list-metrics", list_metrics,
+               "only print the counters that are read, on one line, separated by commas");
+  app.add_option("--seed", seed, "seed of the random inputs");
   CLI11_PARSE(app, argc, argv);
 
   const std::filesystem::path lab_dir = LAB_DIR;

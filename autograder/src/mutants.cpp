@@ -122,7 +122,7 @@ class maker {
       add(begin + first, line.size() - first, ";", "statement dropped");
       if (last_.first != std::string::npos && last_.second.find_first_not_of(' ') == first)
         add(last_.first, begin + line.size() - last_.first, line + "\n" + last_.second,
-            "exchanged with the next statement");
+            "swapped with the next statement");
       last_ = {begin, line};
     } else {
       last_ = {std::string::npos, {}};
@@ -214,7 +214,7 @@ std::vector<mutant> mutants_of_lab(const lab_folder& lab, const fs::path& soluti
     if (std::erase_if(all, [&](const mutant& m) {
           return m.file == file && m.line_text == line && (what == "*" || m.what == what);
         }) == 0)
-      one.fail(fmt::format("there is no such mutant of {}; if the solution has changed, take this entry out", file));
+      one.fail(fmt::format("{} has no such mutant; if the solution has changed, remove this entry", file));
   }
   return all;
 }

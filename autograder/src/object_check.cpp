@@ -21,7 +21,7 @@ namespace grading {
 namespace {
 
 struct damaged : std::runtime_error {
-  damaged() : std::runtime_error("the object file makes no sense") {}
+  damaged() : std::runtime_error("the object file is malformed") {}
 };
 
 template <class T>
@@ -58,7 +58,7 @@ void check_sections(std::string_view object, const std::vector<Elf64_Shdr>& sect
     if (name.starts_with(".rela.")) name.erase(0, 5);
     if (by_nvcc && is_device_code(name)) continue;
     if (!is_ordinary(name)) {
-      refused.push_back(fmt::format("has a section '{}' of its own; remove the section attribute", name));
+      refused.push_back(fmt::format("defines its own section '{}'; remove the section attribute", name));
     } else if ((section.sh_flags & SHF_EXECINSTR) && ((section.sh_flags & SHF_WRITE) || !name.starts_with(".text"))) {
       refused.push_back(fmt::format("has code in the section '{}'", name));
     }
@@ -87,9 +87,10 @@ object_symbols read_object(std::string_view object, std::vector<std::string>& re
       const auto type = ELF64_ST_TYPE(symbol.st_info), bind = ELF64_ST_BIND(symbol.st_info);
       if (type == STT_GNU_IFUNC)
         refused.push_back(fmt::format(
-            "'{}' is chosen when the program loads; remove the attribute ifunc or target_clones", demangled(name)));
+            "'{}' is resolved when the program loads; remove the attribute ifunc or target_clones", demangled(name)));
       const bool in_code = symbol.st_shndx < sections.size() && sections[symbol.st_shndx].sh_flags & SHF_EXECINSTR;
-      if (type == STT_OBJECT && in_code) refused.push_back(fmt::format("'{}' is data among the code", demangled(name)));
+      if (type == STT_OBJECT && in_code)
+        refused.push_back(fmt::format("'{}' is data in a code section", demangled(name)));
       if (name.empty()) continue;
       if (bind == STB_LOCAL) {
         result.local.insert(name);
@@ -121,7 +122,7 @@ std::set<std::string> defined_in(const std::filesystem::path& archive) {
   constexpr std::string_view mark = "!<arch>\n";
   constexpr std::size_t header = 60, size_at = 48, size_digits = 10;
   const std::string data = text_of(archive);
-  if (!data.starts_with(mark)) throw std::runtime_error(archive.string() + " is no archive");
+  if (!data.starts_with(mark)) throw std::runtime_error(archive.string() + " is not an archive");
   std::set<std::string> result;
   std::vector<std::string> ignored;
   for (std::size_t at = mark.size(); at + header <= data.size();) {

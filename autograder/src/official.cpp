@@ -54,7 +54,7 @@ std::vector<std::string> flags_of(const result& r) {
   for (const item_result& item : r.items)
     if (item.kind == "throughput" && item.figure && *item.figure > above_ceiling)
       flags.push_back(
-          fmt::format("{}: {:.2f} {}, faster than the machine should be", item.id, *item.figure, item.what));
+          fmt::format("{}: {:.2f} {}, faster than this machine should allow", item.id, *item.figure, item.what));
   return flags;
 }
 
@@ -65,7 +65,7 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
   const bool boxed = sandbox_obstacle().empty() && !options.no_sandbox;
   if (!boxed && !options.unsafe)
     throw input_error("official grading needs a sandbox: " + sandbox_obstacle() +
-                      "; or, for code that you trust, --unsafe, which the result will say");
+                      "; or pass --unsafe for code that you trust (the result records it)");
   const wall behind = boxed ? wall::box : geteuid() == 0 ? wall::user : wall::none;
   const auto start = std::chrono::steady_clock::now();
   result out;
@@ -88,7 +88,7 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
   const bool gpu_items = options.device && std::any_of(rules.items.begin(), rules.items.end(), [&](const item& i) {
                            return i.timed_on_gpu() && (options.items.empty() || options.items.contains(i.id));
                          });
-  options.progress("taking in");
+  options.progress("reading the submission");
   const taken in = take_in(from, rules.handin);
   out.taken = in.sha256;
   const staged place;
@@ -102,7 +102,7 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
   on.pairs = options.pairs;
   on.predictions = place.path / "predictions.toml";
   on.locked = options.locked;
-  on.without_cuda = "no GPU on this machine, or no CUDA in this build: GPU throughput is not graded";
+  on.without_cuda = "this machine has no GPU, or this build no CUDA: GPU throughput is not graded";
   std::string failure;
   if (!in.refused.empty()) {
     failure = "refused: " + in.refused.front();
@@ -120,7 +120,7 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
         sources[name] = {text, {}};
     }
     for (const std::string& name : in.missing)
-      out.notes.push_back(name + " was not handed in; the skeleton was graded in its place");
+      out.notes.push_back(name + " was not handed in; the skeleton was graded instead");
     const auto built = [&](const std::string& backend, limits allowed) -> std::unique_ptr<subject> {
       box_builder make(options.build / "recipes" / fmt::format("{}.{}.json", lab.name, backend), common / "objects",
                        behind, options.check_objects, {options.build_limit, options.memory});
@@ -168,7 +168,7 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
   if (!options.device) out.notes.push_back(on.without_cuda);
   if (on_gpu)
     out.notes.push_back(
-        fmt::format("on the GPU its runner had up to {} threads, CUDA's own among them", on_gpu->most_threads()));
+        fmt::format("on the GPU its runner had up to {} threads, including CUDA's own", on_gpu->most_threads()));
   if (!boxed)
     out.notes.emplace_back(behind == wall::user ? "graded without a sandbox, as another user"
                                                 : "graded without a sandbox");

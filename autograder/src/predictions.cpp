@@ -159,13 +159,14 @@ void assess_predictions(const item& what, bench& on, item_result& out) {
     });
     out.predictions = not_compared(what, now);
     out.verdict = verdict::not_answered;
-    out.message = missing.size() == all
-                      ? fmt::format(
-                            "none of {} predictions is made; write them into predictions.toml before you run "
-                            "anything. Nothing is compared until all are made",
-                            all)
-                      : fmt::format("{} of {} predictions are not made yet ({}); nothing is compared until they are",
-                                    missing.size(), all, listed(missing));
+    out.message =
+        missing.size() == all
+            ? fmt::format(
+                  "none of {} predictions is filled in; write them in predictions.toml before you run anything. "
+                  "Nothing is compared until all are filled in",
+                  all)
+            : fmt::format("{} of {} predictions are not filled in yet ({}); nothing is compared until they are",
+                          missing.size(), all, listed(missing));
     return;
   }
   int first = 0, corrected = 0, wrong = 0;
@@ -182,7 +183,7 @@ void assess_predictions(const item& what, bench& on, item_result& out) {
       waits_for.push_back(r.waits_for);
   }
   if (!unknown.empty()) {
-    out.message = fmt::format("nobody knows what is right of '{}': run grader check --write", unknown);
+    out.message = fmt::format("'{}' has no answer to compare with: run grader check --write", unknown);
     return;
   }
   const int all = static_cast<int>(what.predict.size()), pending = all - first - corrected - wrong;

@@ -189,7 +189,7 @@ bool process_executor::drain() {
 
 std::string process_executor::output() {
   if (discarded_ == 0) return printed_;
-  return printed_ + fmt::format("\n[{} more bytes were printed and are not kept]\n", discarded_);
+  return printed_ + fmt::format("\n[{} more bytes of output were discarded]\n", discarded_);
 }
 
 answer process_executor::failed(answer::ending how, std::string why) {
@@ -205,7 +205,7 @@ std::optional<answer> process_executor::hold() {
   // A GPU's driver starts threads when it likes.
   if (threads <= threads_ || allowed_.device) return {};
   return failed(answer::ending::crashed,
-                fmt::format("has {} threads, and began with {}; {}", threads, threads_, one_thread));
+                fmt::format("has {} threads but began with {}; {}", threads, threads_, one_thread));
 }
 
 /// The socket is closed, or the runner said something that is no answer: how did it end?
@@ -229,7 +229,7 @@ answer process_executor::ended() {
     return failed(answer::ending::crashed, fmt::format("starts a thread or a process; {}", one_thread));
   if (const int number = code - 128; number > 0)
     return failed(answer::ending::crashed,
-                  fmt::format("the program was ended by SIG{} ({})", sigabbrev_np(number) ? sigabbrev_np(number) : "?",
+                  fmt::format("the program was killed by SIG{} ({})", sigabbrev_np(number) ? sigabbrev_np(number) : "?",
                               sigdescr_np(number) ? sigdescr_np(number) : "unknown signal"));
   return failed(answer::ending::crashed, fmt::format("the program ended before it answered (exit code {})", code));
 }
@@ -306,7 +306,7 @@ std::optional<answer> process_executor::receive(std::string& text, time_point de
     return true;
   };
   if (auto instead = wait_for(whole, wait::nap, deadline)) return instead;
-  if (lie) return failed(answer::ending::crashed, "the program sent something else than an answer");
+  if (lie) return failed(answer::ending::crashed, "the program sent something other than an answer");
   if (gone) return ended();
   text = std::move(received);
   return {};
@@ -318,7 +318,7 @@ answer process_executor::run(const lab::request& what, const std::function<void(
   time_budget& budget = *allowed_.budget;
   const auto used_up = [&] {
     return failed(answer::ending::timed_out,
-                  fmt::format("used up its {} s; the remaining items were not called", budget.all.count()));
+                  fmt::format("the submission used up its {} s; the remaining items were not run", budget.all.count()));
   };
   if (budget.left().count() <= 0) return used_up();
   const auto begun = clock::now();
@@ -415,7 +415,7 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
     if (!got.response.error.empty()) stop();
     return got;
   } catch (const std::runtime_error&) {
-    return failed(answer::ending::crashed, "the program sent something else than an answer");
+    return failed(answer::ending::crashed, "the program sent something other than an answer");
   }
 }
 

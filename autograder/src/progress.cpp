@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* does_not_build = "what does not build";
+constexpr const char* does_not_build = "fix the build";
 
 }  // namespace
 
@@ -26,12 +26,13 @@ progress read_progress(const fs::path& file) {
   try {
     for (const auto& [key, node] : document) {
       const toml::table* t = node.as_table();
-      if (!t) throw input_error(fmt::format("{}: {} is no table", name, std::string(key.str())));
+      if (!t) throw input_error(fmt::format("{}: {} is not a table", name, std::string(key.str())));
       const std::string lab(key.str());
       const auto points = [&](const char* what) {
         const double value = (*t)[what].value_or(0.0);
         if (!(value >= 0 && value <= 1000))
-          throw input_error(fmt::format("{}: '{}' of {} is {}, which no points are", name, what, lab, value));
+          throw input_error(
+              fmt::format("{}: '{}' of {} is {}, which is not a valid number of points", name, what, lab, value));
         return value;
       };
       lab_progress& p = all[lab];
@@ -49,7 +50,7 @@ progress read_progress(const fs::path& file) {
         for (const auto& [id, level] : *hints) p.hints[std::string(id.str())] = std::clamp(level.value_or(0), 0, 3);
     }
   } catch (const input_error& error) {
-    throw input_error(std::string(error.what()) + "; mend it, or delete it to start anew");
+    throw input_error(std::string(error.what()) + "; fix it, or delete it to start over");
   }
   return all;
 }
@@ -129,7 +130,8 @@ std::string after_the_lock(const result& r, const fs::path& lab) {
   for (const item_result& i : r.items)
     for (const prediction_result& p : i.predictions) compared = compared || p.state != prediction_state::not_compared;
   if (!compared || !fs::exists(lab / "SEEN.md")) return {};
-  return fmt::format("your predictions are locked; what is seen, and why: labs/{}/SEEN.md\n", lab.filename().string());
+  return fmt::format("your predictions are locked; labs/{}/SEEN.md says what you should see, and why\n",
+                     lab.filename().string());
 }
 
 std::string next_hint(lab_progress& p, const item_result& item) {
@@ -172,8 +174,8 @@ std::vector<std::string> reset_files(const fs::path& lab, const std::vector<std:
   for (const std::string& name : files)
     if (const auto known = skeleton.find(name); known == skeleton.end() || known->second.empty())
       throw input_error(
-          fmt::format("what {} was at the start is not known: is this checkout a git repository? If not, "
-                      "unpack the course again elsewhere and copy the file from there",
+          fmt::format("the original {} is not known: is this checkout a git repository? If not, unpack the course "
+                      "again elsewhere and copy the file from there",
                       (lab.filename() / name).string()));
   std::vector<std::string> done;
   for (const std::string& name : files) {

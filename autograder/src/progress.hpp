@@ -46,7 +46,7 @@ bool passed(const result& r);
 /// order that is open, one that noise hid last. Null where there is none.
 const item_result* next_item(const result& r);
 
-/// That the lab's page of what is seen is open, as its predictions are compared; "" before.
+/// Says that the lab's SEEN.md is open, once its predictions are compared; "" before that.
 std::string after_the_lock(const result& r, const std::filesystem::path& lab);
 
 /// The next hint for an item, "hint 2 of 3: ...", or why there is none; counts it.

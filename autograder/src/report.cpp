@@ -45,7 +45,7 @@ std::string section(const result& r, std::size_t index, const std::filesystem::p
                      r.seconds);
   out += items_part(r) + roofline_part(r, source) + sweeps_part(r) + profiles_part(r, source);
   if (!r.printed.empty())
-    out += fmt::format("<h3>Printed by the submission</h3><pre>{}</pre>", escaped(r.printed.substr(0, 4000)));
+    out += fmt::format("<h3>Output of the submission</h3><pre>{}</pre>", escaped(r.printed.substr(0, 4000)));
   return out + "</details>\n";
 }
 
@@ -59,9 +59,9 @@ std::string rendered(const std::vector<result>& results, const std::filesystem::
   out += style_sheet();
   out += "</style></head><body><h1>Roofline Labs</h1>";
   out += R"(<p class="soft">Green: points; red: points )"
-         "lost; the rest of a bar could not be assessed on this machine.</p>";
+         "lost; the rest of the bar could not be assessed on this machine.</p>";
   out += R"(<div class="card overall">)";
-  if (results.empty()) out += "<p>Nothing is graded yet.</p>";
+  if (results.empty()) out += "<p>Nothing has been graded yet.</p>";
   for (std::size_t i = 0; i < results.size(); ++i) out += overall_row(results[i], i);
   out += "</div>\n";
   for (std::size_t i = 0; i < results.size(); ++i) out += section(results[i], i, source, results.size() == 1);

@@ -124,10 +124,10 @@ std::string roofline_part(const result& r, const fs::path& source) {
   if (p.host.empty() && p.device.empty()) return {};
   const std::string svg = lab::drawn_by_gnuplot(script_of(p));
   std::string out = "<h3>Roofline</h3>";
-  if (svg.empty()) return out + "<p class=\"soft\">Not drawn: gnuplot is missing (package gnuplot-nox).</p>";
+  if (svg.empty()) return out + "<p class=\"soft\">No plot: gnuplot is missing (package gnuplot-nox).</p>";
   out += svg;
   if (p.roof.bytes_per_second > 0)
-    out += fmt::format("<p class=\"soft\">The device is the model's {}; its times are modelled, not measured.</p>",
+    out += fmt::format("<p class=\"soft\">The device is a simulated {}; its times are modelled, not measured.</p>",
                        p.roof.name);
   return out;
 }

@@ -104,7 +104,7 @@ std::string profiles_part(const result& r, const fs::path& source) {
   const modelled_device device = read_modelled_device(source);
   std::string out =
       R"(<details><summary>What each line asked of memory</summary><p class="soft">Sectors, wavefronts and ideal are )"
-      "per request of a warp; red asks for more than the same lanes need at best.</p>";
+      "per request of a warp; a red line asks for more than its lanes need at best.</p>";
   for (const profiled_case& p : r.profiles)
     out += fmt::format("<h4>{} <span class=\"soft\">on {}</span></h4>", escaped(p.case_id),
                        p.backend == "sim" ? "the simulated device" : escaped(p.backend)) +

@@ -77,7 +77,7 @@ void expect_known(const toml_reader& in, const std::string& name, lab::part wher
   if (where == lab::part::host) {
     if (!is_output(name))
       in.fail_at(in.line_of("metric"),
-                 fmt::format("a host case has no counter '{}'; ask for its output, \"output[0]\"", name));
+                 fmt::format("a host case has no counter '{}'; use its output, \"output[0]\"", name));
     return;
   }
   const auto& known = lab::device_metrics;
@@ -86,7 +86,7 @@ void expect_known(const toml_reader& in, const std::string& name, lab::part wher
     return distance(a, name) < distance(b, name);
   });
   in.fail_at(in.line_of("metric"),
-             fmt::format("the simulated device has no counter '{}'; the nearest is '{}', and all are in "
+             fmt::format("the simulated device has no counter '{}'; the closest name is '{}', and the full list is in "
                          "common/include/lab/device_metrics.hpp",
                          name, nearest));
 }
@@ -97,7 +97,7 @@ metric metric_of(const toml_reader& in, lab::part where) {
   metric result{text.substr(0, slash), slash == std::string::npos ? std::string{} : text.substr(slash + 3)};
   for (const std::string& name : {result.numerator, result.denominator})
     if (name.find_first_of(" /") != std::string::npos)
-      in.fail_at(in.line_of("metric"), "a metric is a counter 'A' or a quotient 'A / B'");
+      in.fail_at(in.line_of("metric"), "a metric is a counter, 'A', or a quotient, 'A / B'");
   if (result.numerator.empty() || (slash != std::string::npos && result.denominator.empty()))
     in.fail_at(in.line_of("metric"), "a counter has no name; write 'A' or 'A / B'");
   expect_known(in, result.numerator, where);
@@ -109,7 +109,7 @@ condition condition_of(const toml_reader& in) {
   in.allow({"what", "metric", "min", "max"});
   condition result{in.text("what"), metric_of(in, lab::part::device), in.maybe_number("min"), in.maybe_number("max")};
   if (!result.min && !result.max) in.fail("a condition needs 'min', 'max' or both");
-  if (result.min && result.max && *result.min > *result.max) in.fail("'min' is larger than 'max'; exchange them");
+  if (result.min && result.max && *result.min > *result.max) in.fail("'min' is larger than 'max'; swap them");
   return result;
 }
 
@@ -129,7 +129,7 @@ prediction prediction_of(const toml_reader& in, context& known) {
   if (in.has("factor") && in.has("tolerance"))
     in.fail_at(in.line_of("factor"), "give 'tolerance' or 'factor', not both");
   if (!known.keys.insert(result.key).second)
-    in.fail_at(in.line_of("key"), fmt::format("'{}' is asked for twice; rename one of them", result.key));
+    in.fail_at(in.line_of("key"), fmt::format("'{}' appears twice; rename one of them", result.key));
   return result;
 }
 
@@ -142,12 +142,12 @@ std::vector<rung> rungs_of(const toml_reader& in) {
     const auto share = ratio ? (*pair)[1].value<double>() : std::nullopt;
     if (!share) in.fail_at(line, "a rung is [ratio, share]");
     if (!(*ratio > 0 && *ratio <= 10) || !(*share >= 0 && *share <= 1))
-      in.fail_at(line, "a rung's ratio must lie in (0, 10] and its share in [0, 1]");
+      in.fail_at(line, "a rung's ratio must be in (0, 10] and its share in [0, 1]");
     if (!result.empty() && (*ratio <= result.back().ratio || *share <= result.back().share))
-      in.fail_at(line, "rungs must increase, in ratio and in share; sort them");
+      in.fail_at(line, "rungs must increase in both ratio and share; sort them");
     result.push_back({*ratio, *share});
   }
-  if (result.size() < 2) in.fail_at(in.line_of("rungs"), "one rung makes no ladder; give at least two");
+  if (result.size() < 2) in.fail_at(in.line_of("rungs"), "one rung is not a ladder; give at least two");
   if (result.front().share > 0.2)
     in.fail_at(in.line_of("rungs"), "the first rung is a cliff; its share must be at most 0.2");
   if (result.back().share != 1.0) in.fail_at(in.line_of("rungs"), "the last rung must have share 1.0");
@@ -175,7 +175,7 @@ void read_throughput(const toml_reader& in, const context& known, item& out) {
   out.most = in.maybe_number("most").value_or(out.most);
   if (out.most <= out.rungs.back().ratio)
     in.fail_at(in.line_of(in.has("most") ? "most" : "rungs"),
-               "the last rung lies above 'most', from which on a ratio is an error of the measurement");
+               "the last rung is above 'most', the ratio above which a measurement counts as wrong");
 }
 
 /// By key; see answers_text.
@@ -185,8 +185,9 @@ std::map<std::string, double> answers_in(const std::string& text) {
     if (const auto bits = value.value<std::int64_t>())
       result[std::string(key.str())] = std::bit_cast<double>(*bits);
     else
-      throw input_error(fmt::format("answers.toml:{}: not the bits of a double; run grader check --write",
-                                    value.source().begin.line));
+      throw input_error(
+          fmt::format("answers.toml:{}: this is not the bit pattern of a double; run grader check --write",
+                      value.source().begin.line));
   return result;
 }
 
@@ -194,15 +195,16 @@ item item_of(const toml_reader& in, context& known) {
   item out;
   out.id = in.text("id");
   if (!known.ids.insert(out.id).second)
-    in.fail_at(in.line_of("id"), fmt::format("a second item '{}'; rename one of them", out.id));
+    in.fail_at(in.line_of("id"), fmt::format("two items are called '{}'; rename one of them", out.id));
   if (out.id.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != std::string::npos)
-    in.fail_at(in.line_of("id"), fmt::format("'{}' must be of lower-case letters, digits and _", out.id));
+    in.fail_at(in.line_of("id"), fmt::format("'{}' may contain only lower-case letters, digits and _", out.id));
   out.title = in.text("title");
   out.kind = kind_of(in);
   out.points = in.number("points");
   if (!(out.points > 0 && out.points <= most_points))
     in.fail_at(in.line_of("points"),
-               fmt::format("{} points; an item has more than 0 and at most {}: split it", out.points, most_points));
+               fmt::format("{} points; an item must have more than 0 and at most {} points: split it", out.points,
+                           most_points));
   switch (out.kind) {
     case item_kind::correctness:
       in.allow({"id", "title", "kind", "points", "cases"});
@@ -272,10 +274,9 @@ std::set<std::string> rubric::metrics_of(const lab::test_case& about) const {
 
 std::string answers_text(const std::map<std::string, double>& answers) {
   std::string text =
-      "# The right predictions of this lab, worked out from its solution by `grader check --write`. They are not for\n"
-      "# reading: each is the bits of a double. A student who decodes them learns what `./course lab` says anyway, "
-      "once\n"
-      "# all predictions are made.\n\n";
+      "# The right predictions of this lab, computed from its solution by `grader check --write`. They are not meant\n"
+      "# to be read: each is the bit pattern of a double. A student who decodes them learns what `./course lab` says\n"
+      "# anyway, once all predictions are made.\n\n";
   for (const auto& [key, value] : answers)
     text += fmt::format("\"{}\" = 0x{:016x}\n", key, std::bit_cast<std::uint64_t>(value));
   return text;
@@ -291,7 +292,7 @@ rubric parse_rubric(const std::string& text, const std::string& name, const std:
   rubric result;
   result.id = lab.text("id");
   if (const std::string folder = lab_dir.filename().string(); result.id != folder)
-    lab.fail_at(lab.line_of("id"), fmt::format("id is '{}', and this is the folder of lab {}; write id = \"{}\"",
+    lab.fail_at(lab.line_of("id"), fmt::format("id is '{}', but this is the folder of lab {}; write id = \"{}\"",
                                                result.id, folder, folder));
   result.title = lab.text("title");
   result.handin = lab.texts("handin");
@@ -299,7 +300,7 @@ rubric parse_rubric(const std::string& text, const std::string& name, const std:
   for (const std::string& file : result.handin)
     if (!std::filesystem::exists(lab_dir / file))
       lab.fail_at(lab.line_of("handin"),
-                  fmt::format("missing file '{}'; write its skeleton in {} or take it out of 'handin'", file,
+                  fmt::format("missing file '{}'; write its skeleton in {} or remove it from 'handin'", file,
                               lab_dir.filename().string()));
   const std::string answers =
       std::filesystem::exists(lab_dir / "answers.toml") ? text_of(lab_dir / "answers.toml") : "";
@@ -317,7 +318,7 @@ rubric parse_rubric(const std::string& text, const std::string& name, const std:
   for (item& i : result.items)
     for (prediction& p : i.predict) p.own = written.contains(p.about->entry);
   if (std::abs(sum - 100.0) > 1e-9)
-    lab.fail(fmt::format("the points of all items sum to {}; they must sum to 100", sum));
+    lab.fail(fmt::format("the items' points add up to {}; they must add up to 100", sum));
   return result;
 }
 

@@ -25,7 +25,7 @@ namespace {
 /// All of the judge's memory, mapped once: a timed call must not meet page faults.
 std::span<std::byte> shared_memory() {
   struct stat status {};
-  if (fstat(grading::runner_memory, &status) != 0) throw std::runtime_error("the runner has no memory to share");
+  if (fstat(grading::runner_memory, &status) != 0) throw std::runtime_error("the runner has no shared memory");
   const auto bytes = static_cast<std::size_t>(status.st_size);
   void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, grading::runner_memory, 0);
   if (start == MAP_FAILED) throw std::runtime_error("the runner cannot map its buffers");
@@ -129,7 +129,7 @@ int main(int argc, char** argv) try {
       if (request.resident && device_memory.empty())
         device_memory = lab::map_device_memory(grading::runner_device_memory, page.device_bytes);
       const std::span<std::byte> buffers = request.resident ? device_memory : memory.subspan(grading::page);
-      if (where.bytes > buffers.size()) throw std::runtime_error("more buffers than there is memory");
+      if (where.bytes > buffers.size()) throw std::runtime_error("the buffers do not fit the shared memory");
       grading::place(request, where, buffers);
       response = lab::execute(request, gate);
     } catch (const std::exception& error) {

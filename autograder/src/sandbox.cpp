@@ -155,7 +155,7 @@ std::vector<std::string> words_of(const box& what, wall behind, int filter_fd) {
   if (behind != wall::none && geteuid() == 0) {
     const uid_t user = own_user();
     for (const box::mount& m : what.mounts)
-      if (m.writable && chown(m.from.c_str(), user, user) != 0) fail("chown of what a box may write");
+      if (m.writable && chown(m.from.c_str(), user, user) != 0) fail("chown of a writable mount");
     add({"/usr/bin/setpriv", "--reuid", std::to_string(user), "--regid", std::to_string(user), "--clear-groups"});
     if (behind == wall::user) add({"--no-new-privs", "--bounding-set=-all"});
     add({"--"});
@@ -200,17 +200,16 @@ std::vector<std::string> words_of(const box& what, wall behind, int filter_fd) {
 /// Runs the smallest box there is.
 std::string try_box() {
   for (const char* program : {"/usr/bin/bwrap", "/usr/bin/prlimit", "/usr/bin/setpriv"})
-    if (access(program, X_OK) != 0)
-      return fmt::format("there is no {}: apt-get install bubblewrap util-linux", program);
+    if (access(program, X_OK) != 0) return fmt::format("{} is missing: apt-get install bubblewrap util-linux", program);
   box what;
   what.tools = true;
   what.command = {"/usr/bin/true"};
   try {
     const ran got = run_in(what, wall::box, std::chrono::seconds(10), std::size_t{1} << 30);
     if (got.exit_code == 0) return {};
-    return "bubblewrap cannot make a box here (" + got.output.substr(0, got.output.find('\n')) +
+    return "bubblewrap cannot create a sandbox here (" + got.output.substr(0, got.output.find('\n')) +
            "): allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1; on Ubuntu 24.04 "
-           "kernel.apparmor_restrict_unprivileged_userns=0), or run on the machine rather than in a container";
+           "kernel.apparmor_restrict_unprivileged_userns=0), or run on the host rather than in a container";
   } catch (const std::exception& error) {
     return error.what();
   }

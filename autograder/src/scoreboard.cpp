@@ -53,20 +53,20 @@ bar bar_of(const toml_reader& in, const fs::path& source) {
   result.bound = in.maybe_number(result.at_least ? "least" : "most");
   if (!result.pass.empty()) {
     if (in.has("case") || in.has("metric") || !result.rivals.empty())
-      in.fail("the time of a pass stands alone, or against one other program's: no 'case', no 'metric'");
+      in.fail("the time of a pass takes no 'case' and no 'metric': give it alone, or against one other program");
     return result;
   }
   if (in.has("figure")) {
     result.pointer = in.text("figure");
     if (in.has("case") || in.has("metric") || in.has("of"))
-      in.fail("a figure of a table stands alone: no 'case', no 'metric', no 'of'");
+      in.fail("a figure from a table takes no 'case', no 'metric' and no 'of'");
     if (!result.pointer.starts_with('/')) in.fail_at(in.line_of("figure"), "a JSON pointer begins with '/'");
     return result;
   }
   if (result.cases.empty() || (!result.ceiling.empty() && (result.cases.size() != 1 || !result.metrics.empty())))
-    in.fail_at(in.line_of("case"), "a ceiling is timed beside one case; name that");
+    in.fail_at(in.line_of("case"), "a ceiling is timed next to one case; name that case");
   if (result.metrics.empty() && result.ceiling.empty() && result.rivals.empty())
-    in.fail("a time means nothing alone: name its rival with 'of', or a 'metric'");
+    in.fail("a time alone means nothing: name a rival with 'of', or a 'metric'");
   for (const auto* names : {&result.cases, &result.rivals})
     for (const std::string& id : *names) {
       const auto& all = lab::cases_of(lab.name);
@@ -216,7 +216,7 @@ std::string board_of(const fs::path& folder, const fs::path& source, const std::
     const fs::path file = folder / name;
     if (!fs::exists(file)) return json();
     json result = json::parse(text_of(file), nullptr, false);
-    if (result.is_discarded()) throw input_error(file.string() + ": no JSON; measure it again or take it away");
+    if (result.is_discarded()) throw input_error(file.string() + ": not JSON; measure again or delete the file");
     return result;
   };
   const json ceilings = read("ceilings.json"), gpt2 = read("gpt2.json");
@@ -275,7 +275,7 @@ std::string scoreboard(const fs::path& source) {
       text += (text.empty() ? "" : "\n") + board_of(folder, source, bars);
     } catch (const json::exception& error) {
       throw input_error(
-          fmt::format("{}: not what measure.sh writes; measure again ({})", folder.string(), error.what()));
+          fmt::format("{}: not written by measure.sh; measure again ({})", folder.string(), error.what()));
     }
   }
   return text;

@@ -36,11 +36,12 @@ using statement = std::unique_ptr<sqlite3_stmt, finalizer>;
   const int code = sqlite3_errcode(db) & 0xFF;
   const std::string name = file.string(), why = sqlite3_errmsg(db);
   if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
-    throw std::runtime_error(fmt::format(
-        "{} is damaged ({}); take it from the backup, or save what can be read: sqlite3 {} .recover", name, why, name));
+    throw std::runtime_error(
+        fmt::format("{} is damaged ({}); restore it from a backup, or save what is readable: sqlite3 {} .recover", name,
+                    why, name));
   if (code == SQLITE_FULL || code == SQLITE_IOERR)
     throw std::runtime_error(fmt::format(
-        "{} cannot be written ({}): is the disk full? Nothing is lost; make room and run the same command again", name,
+        "cannot write {} ({}): is the disk full? Nothing is lost; free some space and run the same command again", name,
         why));
   throw std::runtime_error(fmt::format("{}: {}", name, why));
 }
@@ -75,7 +76,7 @@ grade_book::grade_book(const std::filesystem::path& file) : file_(file) {
     };
     if (const std::string said = first("PRAGMA quick_check(1)"); said != "ok")
       throw std::runtime_error(
-          fmt::format("{} is damaged ({}); take it from the backup, or save what can be read: sqlite3 {} .recover",
+          fmt::format("{} is damaged ({}); restore it from a backup, or save what is readable: sqlite3 {} .recover",
                       file.string(), said, file.string()));
     if (first("PRAGMA user_version") == "0") run(schema);
   } catch (...) {

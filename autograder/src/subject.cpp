@@ -75,7 +75,7 @@ std::string shortened(std::string text) {
   if (text.size() <= most) return text;
   const std::size_t all = text.size();
   text.resize(most);
-  return text + fmt::format(" [{} more bytes are not kept]", all - most);
+  return text + fmt::format(" [{} more bytes were discarded]", all - most);
 }
 
 }  // namespace
@@ -131,7 +131,7 @@ trial subject::call(prepared_case& ready, const std::function<void()>& settle) {
         load(ready, other);
         other.run(ready.request);
       });
-    fallen_[what.entry] = {v, fmt::format("not called again after {}: {}", what.id, got.what), {}};
+    fallen_[what.entry] = {v, fmt::format("not run, because {} already failed: {}", what.id, got.what), {}};
     return {v, fmt::format("{}: {}", what.id, got.what), {}};
   }
   trial result;
@@ -161,7 +161,7 @@ void subject::check(prepared_case& ready, trial& t) {
   });
   for (std::size_t i = 0; t.ok() && i < ready.before.size(); ++i)
     if (!equal(ready.before[i].bytes(), ready.request.inputs[i]))
-      wrong(fmt::format("changed its input {}, which it may only read", i));
+      wrong(fmt::format("changed its input {}, which is read-only", i));
   if (!t.ok()) return;
   std::vector<lab::buffer> outputs;
   for (std::size_t i = 0; i < ready.request.outputs.size(); ++i) {

@@ -205,7 +205,7 @@ std::string laid_out(const result& r, const terminal_style& style, const result*
                        fitted(figure_column(item) + was(item_of(before, item.id), item), figure_width),
                        points_column(item));
   out += complaints(r, style);
-  if (!r.printed.empty()) out += "\nprinted by the submission:\n" + wrapped(r.printed.substr(0, 2000), 4, style.width);
+  if (!r.printed.empty()) out += "\noutput of the submission:\n" + wrapped(r.printed.substr(0, 2000), 4, style.width);
   return out + "\n" + coloured(wrapped(total_line(r), 0, style.width), "1", style);
 }
 
@@ -263,7 +263,7 @@ std::string summary_table(const std::vector<summary_row>& rows, const terminal_s
       text.pop_back();
       text = coloured(text, "31", style) + "\n";
       surprises += '\n';
-      surprises += wrapped(fmt::format("{} {} did not come out as expected:", r.lab, r.submission), 0, style.width);
+      surprises += wrapped(fmt::format("{} {} did not get the expected result:", r.lab, r.submission), 0, style.width);
       surprises += wrapped(row.surprises, 4, style.width);
     }
     out += text;

@@ -89,7 +89,7 @@ class ceiling_call {
     if (!staff_) return here(ask);
     const answer got = staff_->run(ask, [&] { read_inputs(ready.request); });
     if (got.end != answer::ending::answered || !got.response.error.empty())
-      throw std::runtime_error("the ceiling cannot be measured: " + got.what + got.response.error);
+      throw std::runtime_error("cannot measure the ceiling: " + got.what + got.response.error);
     return sample_of(got.seconds, got.waited);
   }
 
@@ -170,7 +170,7 @@ std::optional<paired_result> by_its_events(const item& what, subject& s, int pai
     }
     if (!result.pairs.empty()) return result;
     failure.verdict = verdict::wrong;
-    failure.message = what.cases.front()->id + ": the call could not be timed";
+    failure.message = what.cases.front()->id + ": could not time the call";
     return {};
   };
   return measure(run, what.rungs);
@@ -214,8 +214,8 @@ void assess_throughput(const item& what, bench& on, item_result& out) {
     out.points = 0;
     out.most_points = what.points;
     out.message = fmt::format(
-        "{} {}: nothing can be that fast here (the ceiling is {}), so the measurement says nothing. Is the work done, "
-        "all of it, each time?",
+        "{} {}: nothing can be that fast on this machine (the ceiling is {}), so the measurement is void. Does every "
+        "call do all of the work?",
         figure_text(measured->ratio), out.what, out.ceiling_text());
     return;
   }
@@ -224,10 +224,10 @@ void assess_throughput(const item& what, bench& on, item_result& out) {
     out.most_points = points_of(measured->share.high);
     out.message = fmt::format(
         "between {} and {} of {} points: {} {}, 95 % interval {:.3f} to {:.3f}; the ceiling measured against itself "
-        "spreads by {:.0f} %{}. Run again when nothing else runs",
+        "varies by {:.0f} %{}. Run again on an otherwise idle machine",
         points_text(out.points), points_text(*out.most_points), points_text(what.points), figure_text(measured->ratio),
         out.what, measured->ci95.low, measured->ci95.high, 100 * measured->noise,
-        measured->noise > hopeless_noise ? ", too much for any interval to mean anything" : "");
+        measured->noise > hopeless_noise ? ", too much for the interval to mean anything" : "");
     return;
   }
   const std::optional<rung> next =

@@ -22,7 +22,7 @@ void expect_flat(std::string_view text, const std::string& name) {
       ++line;
       points = 0;
     } else if (c == '.' && ++points > most) {
-      throw input_error(fmt::format("{}:{}: more than {} points in one line; break it up", name, line, most));
+      throw input_error(fmt::format("{}:{}: more than {} dots in one line; split the line", name, line, most));
     }
   }
 }
@@ -41,7 +41,7 @@ toml::table toml_from(std::string_view text, const std::string& name) {
 std::string text_of(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
   if (!in || std::filesystem::is_directory(file))
-    throw input_error(fmt::format("{}: cannot be read; is it there?", file.string()));
+    throw input_error(fmt::format("cannot read {}; does it exist?", file.string()));
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
@@ -86,7 +86,7 @@ const toml::node& toml_reader::node(std::string_view key) const {
 
 std::string toml_reader::text(std::string_view key) const {
   const auto value = node(key).value_exact<std::string>();
-  if (!value || value->empty()) fail_at(line_of(key), fmt::format("'{}' must be a text in quotes, not empty", key));
+  if (!value || value->empty()) fail_at(line_of(key), fmt::format("'{}' must be a non-empty string in quotes", key));
   return *value;
 }
 
@@ -102,7 +102,7 @@ std::optional<double> toml_reader::maybe_number(std::string_view key) const {
 
 const toml::array& toml_reader::array(std::string_view key) const {
   const toml::array* found = node(key).as_array();
-  if (!found || found->empty()) fail_at(line_of(key), fmt::format("'{}' must be a list, not empty", key));
+  if (!found || found->empty()) fail_at(line_of(key), fmt::format("'{}' must be a non-empty list", key));
   return *found;
 }
 
@@ -112,7 +112,7 @@ std::vector<std::string> toml_reader::texts(std::string_view key) const {
     const auto value = element.value_exact<std::string>();
     if (!value || value->empty())
       fail_at(static_cast<int>(element.source().begin.line),
-              fmt::format("'{}' must be a list of texts in quotes", key));
+              fmt::format("'{}' must be a list of strings in quotes", key));
     result.push_back(*value);
   }
   return result;

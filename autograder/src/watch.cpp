@@ -152,7 +152,7 @@ class watcher {
     if (r.outcome == "build_failed" && last_) {
       // What was graded last stays what the next grading is compared with, and takes its items from.
       item_result all = *next_item(r);
-      all.id = "all items wait for it";
+      all.id = "no item can be graded until it builds";
       fmt::print("\n{}{}", heading_of(changed, start), one_item(all, style_));
       std::fflush(stdout);
       return;
@@ -196,7 +196,7 @@ class watcher {
     try {
       write_report(s_.store, s_.source, s_.store.file.parent_path());
     } catch (const std::exception& error) {  // it costs no result
-      fmt::print("the report's page was not written: {}\n", error.what());
+      fmt::print("could not write the report page: {}\n", error.what());
     }
     return passed(r) && !before;
   }
@@ -211,7 +211,7 @@ class watcher {
   void show_next() {
     const item_result* i = item();
     if (!i) {
-      fmt::print("lab {} is passed: nothing here lost points\n", lab_.number);
+      fmt::print("lab {} is passed: no item lost points\n", lab_.number);
     } else {
       fmt::print("\nnext: {}", one_item(*i, style_));
     }
@@ -238,11 +238,12 @@ class watcher {
   void open_worklog() {
     const fs::path file = s_.source / "solutions" / lab_.name / "WORKLOG.md";
     if (!fs::exists(file)) {
-      fmt::print("how the reference solution was found is in its worklog; this checkout has none, ask who teaches\n");
+      fmt::print(
+          "the worklog tells how the reference solution was found; this checkout has none, so ask your instructor\n");
     } else if (!last_ || !passed(*last_)) {
-      fmt::print("the worklog opens once the lab is passed\n");
+      fmt::print("the worklog opens once you have passed the lab\n");
     } else {
-      fmt::print("how the reference solution was found: {} (q closes it; until then nothing is graded)\n",
+      fmt::print("how the reference solution was found: {} (press q to close it; nothing is graded until then)\n",
                  fs::relative(file, s_.source).string());
       std::fflush(stdout);
       if (!keys_.are_there()) return;
@@ -292,7 +293,7 @@ class watcher {
 }  // namespace
 
 bool watch(const lab_folder& lab, builder& make, watch_settings s) {
-  if (!fs::exists(lab.path / "rubric.toml")) throw input_error("there is no lab in " + lab.path.string());
+  if (!fs::exists(lab.path / "rubric.toml")) throw input_error("no lab in " + lab.path.string());
   return watcher(lab, make, std::move(s)).run();
 }
 

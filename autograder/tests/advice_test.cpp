@@ -59,7 +59,7 @@ struct Advice : testing::Test {
 TEST_F(Advice, NamesAGridThatLeavesTheDeviceIdle) {
   const auto advice = given("four_blocks");
   ASSERT_EQ(advice.size(), 1u);
-  EXPECT_SAYS(advice[0], "4 blocks on 132 multiprocessors");
+  EXPECT_SAYS(advice[0], "4 blocks for 132 multiprocessors");
   EXPECT_SAYS(advice[0], "times the roof");
   EXPECT_SAYS(advice[0], "launch__grid_size");
 }
@@ -86,7 +86,7 @@ TEST_F(Advice, NamesTheLineWithBankConflicts) {
 TEST_F(Advice, NamesWhatLeavesRoomForOneBlock) {
   const auto advice = given("much_shared_memory");
   ASSERT_EQ(advice.size(), 1u);
-  EXPECT_SAYS(advice[0], "one block of 256 threads fits a multiprocessor, because of its shared memory");
+  EXPECT_SAYS(advice[0], "one block of 256 threads fits on a multiprocessor, because of its shared memory");
   EXPECT_SAYS(advice[0], "launch__occupancy_limit_shared_mem");
 }
 

@@ -146,7 +146,7 @@ TEST_F(Assess, ShowsTheSmallestFailureAndWhatAllHaveInCommon) {
   for (const lab::test_case& c : all) i.cases.push_back(&c);
   EXPECT_EQ(assessed(i).message,
             "3 of 5 cases fail; the smallest: f/5 (n = 5): wrong\n"
-            "Only ragged sizes fail: every `n` that is no multiple of 4.");
+            "Only ragged sizes fail: every `n` that is not a multiple of 4.");
   for (lab::test_case& c : all)
     c.check = [n = c.parameters[0]](auto, auto) { return n > 7 ? std::string("wrong") : std::string(); };
   EXPECT_EQ(assessed(i).message,
@@ -301,7 +301,7 @@ TEST_F(Assess, AnUnlockedSetThatIsNotCompleteIsNotCompared) {
     EXPECT_EQ(r.points, 0);
   }
   EXPECT_EQ(assessed(predictions()).message,
-            "1 of 2 predictions are not made yet (s.two); nothing is compared until they are");
+            "1 of 2 predictions are not filled in yet (s.two); nothing is compared until they are");
   on.locked = {"2026-11-22T10:00:00Z", {{"s.one", 4}}};  // from before s.two was asked for
   EXPECT_EQ(assessed(predictions()).verdict, verdict::not_answered);
   EXPECT_EQ(sim->calls, 0) << "nothing need run";
@@ -342,7 +342,7 @@ TEST_F(Assess, PredictionsThatAreNotTomlCostOnlyThemselves) {
   std::string tower = "\na";
   for (int i = 0; i < 100'000; ++i) tower += ".a";
   predict(tower + " = 1\n");
-  EXPECT_EQ(assessed(predictions()).message.rfind("predictions.toml:2: more than 64 points", 0), 0u);
+  EXPECT_EQ(assessed(predictions()).message.rfind("predictions.toml:2: more than 64 dots", 0), 0u);
 }
 
 TEST_F(Assess, HostThroughputIsARatioToReading) {
@@ -379,7 +379,7 @@ TEST_F(Assess, ARatioThatCannotBeIsAnErrorOfTheMeasurement) {
   EXPECT_EQ(r.verdict, verdict::inconclusive);
   EXPECT_EQ(r.points, 0);
   EXPECT_EQ(r.most_points, 12);
-  EXPECT_EQ(r.message.rfind("1.4 of copy bandwidth: nothing can be that fast here", 0), 0u) << r.message;
+  EXPECT_EQ(r.message.rfind("1.4 of copy bandwidth: nothing can be that fast on this machine", 0), 0u) << r.message;
   cuda->ceiling_seconds.assign(21, 1.25e-3);
   EXPECT_EQ(assessed(i).verdict, verdict::pass);
   i.most = 2;  // where the ceiling is a rival, and no roof

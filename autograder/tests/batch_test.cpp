@@ -271,13 +271,13 @@ TEST_F(Class, NamesWhatItSkips) {
     replace_file(of / name, "x");
   fs::create_directory_symlink(of / "ann", of / "zoe");
   EXPECT_EQ(ids(found()), std::vector<std::string>{"ann"});
-  EXPECT_EQ(
-      found().skipped,
-      (std::vector<std::string>{
-          ".DS_Store: its name begins with a dot", ".git: its name begins with a dot",
-          "README.md: neither a folder nor an archive", "__MACOSX: a Mac's notes on an archive",
-          "grades.sqlite.spool: belongs to the grade book", "grades.sqlite: neither a folder nor an archive",
-          "roster.csv: neither a folder nor an archive", "zoe: a symbolic link; put the submission itself there"}));
+  EXPECT_EQ(found().skipped,
+            (std::vector<std::string>{
+                ".DS_Store: its name begins with a dot", ".git: its name begins with a dot",
+                "README.md: is neither a folder nor an archive", "__MACOSX: metadata that macOS adds to archives",
+                "grades.sqlite.spool: belongs to the grade book", "grades.sqlite: is neither a folder nor an archive",
+                "roster.csv: is neither a folder nor an archive",
+                "zoe: is a symbolic link; replace it with the submission itself"}));
 }
 
 TEST_F(Class, GivesOneIdToOneSubmission) {
@@ -288,22 +288,21 @@ TEST_F(Class, GivesOneIdToOneSubmission) {
     EXPECT_EQ(ids(submissions_at({path}, {"a.cpp"})), std::vector<std::string>{"ann"}) << path;
   EXPECT_EQ(ids(submissions_at({of / "bob.zip"}, {"a.cpp"})), std::vector<std::string>{"bob"});
   replace_file(of / "ann.zip", "x");
-  const std::string both =
-      fmt::format("there are two submissions of 'ann', {0}/ann and {0}/ann.zip; keep one", of.string());
+  const std::string both = fmt::format("'ann' has two submissions, {0}/ann and {0}/ann.zip; keep one", of.string());
   EXPECT_EQ(error({of}), both);
   EXPECT_EQ(error({of / "ann", of / "ann.zip"}), both);
   fs::remove(of / "ann.zip");
   replace_file(folder / "late" / "ann" / "a.cpp", "x");
-  EXPECT_EQ(
-      error({of, folder / "late"}),
-      fmt::format("there are two submissions of 'ann', {0}/class/ann and {0}/late/ann; keep one", folder.string()));
+  EXPECT_EQ(error({of, folder / "late"}),
+            fmt::format("'ann' has two submissions, {0}/class/ann and {0}/late/ann; keep one", folder.string()));
 }
 
 TEST_F(Class, IsNotTakenForOneSubmission) {
   replace_file(of / "ann" / "a.cpp", "x");
   replace_file(of / "a.cpp", "a stray file");
-  EXPECT_NE(error({of}).find("has hand-in files, so it is one submission, and ann in it could be another"),
-            std::string::npos)
+  EXPECT_NE(
+      error({of}).find("contains hand-in files, so it looks like one submission, but ann inside it could be another"),
+      std::string::npos)
       << error({of});
 }
 

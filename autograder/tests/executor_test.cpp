@@ -124,8 +124,8 @@ TEST(Executor, NamesTheSignal) {
   const auto e = runner();
   const answer got = e->run(request("segfault"));
   EXPECT_EQ(got.end, answer::ending::crashed);
-  EXPECT_EQ(got.what, "the program was ended by SIGSEGV (Segmentation fault)");
-  EXPECT_EQ(e->run(request("abort")).what, "the program was ended by SIGABRT (Aborted)");
+  EXPECT_EQ(got.what, "the program was killed by SIGSEGV (Segmentation fault)");
+  EXPECT_EQ(e->run(request("abort")).what, "the program was killed by SIGABRT (Aborted)");
   EXPECT_EQ(e->run(request("nothing")).end, answer::ending::answered) << "it starts again";
 }
 
@@ -198,7 +198,7 @@ struct OpenRunner : testing::Test {
 TEST_F(OpenRunner, RefusesThreadsThatItDidNotBeginWith) {
   const answer got = runner()->run(request("thread_that_stays"));
   EXPECT_EQ(got.end, answer::ending::crashed);
-  EXPECT_EQ(got.what, std::string("has 3 threads, and began with 2; ") + one_thread);
+  EXPECT_EQ(got.what, std::string("has 3 threads but began with 2; ") + one_thread);
 }
 
 TEST_F(OpenRunner, FindsTheDoorsOpenThatOthersFindClosed) {
@@ -234,7 +234,7 @@ TEST(Executor, EndsWhenItsTimeIsUsedUp) {
   for (int i = 0; i < 2; ++i) {
     const answer got = e.run(request("hang"));
     EXPECT_EQ(got.end, answer::ending::timed_out);
-    EXPECT_EQ(got.what, "used up its 1 s; the remaining items were not called");
+    EXPECT_EQ(got.what, "the submission used up its 1 s; the remaining items were not run");
   }
   EXPECT_LT(std::chrono::steady_clock::now() - start, 5s);
 }
@@ -272,7 +272,7 @@ TEST(Executor, KeepsTheFirst64KiBOfWhatIsPrinted) {
   const std::string printed = e->output();
   EXPECT_EQ(printed.substr(0, 6), "hello\n");
   EXPECT_LT(printed.size(), (64u << 10) + 100);
-  EXPECT_NE(printed.find("more bytes were printed and are not kept"), std::string::npos);
+  EXPECT_NE(printed.find("more bytes of output were discarded"), std::string::npos);
 }
 
 TEST(Executor, PrintingInATimedCallWaitsForNobody) {
@@ -312,7 +312,7 @@ TEST(Subject, SeesWhatIsWrong) {
   EXPECT_EQ(tried("nothing").message, "nothing/1000: wrote nothing to its output 0");
   EXPECT_EQ(tried("overrun").message, "overrun/1000: wrote out of bounds, 0 bytes into the memory after output 0");
   EXPECT_EQ(tried("underrun").verdict, verdict::wrong);
-  EXPECT_EQ(tried("scribble").message, "scribble/1000: changed its input 0, which it may only read");
+  EXPECT_EQ(tried("scribble").message, "scribble/1000: changed its input 0, which is read-only");
   EXPECT_EQ(tried("fails").message, "fails/1000: cudaErrorMisalignedAddress");
   EXPECT_EQ(tried("reports").message, "reports/1000: a.cu:3: race; a.cu:4: race; a.cu:5: race; and 1 more");
   EXPECT_EQ(tried("segfault").verdict, verdict::crash);
@@ -339,7 +339,7 @@ TEST(Subject, SaysWhereItCrashed) {
     return s.run(c).message;
   };
   const std::string divided = crashed("divide", 0);
-  EXPECT_TRUE(divided.starts_with("divide/8: the program was ended by SIGFPE")) << divided;
+  EXPECT_TRUE(divided.starts_with("divide/8: the program was killed by SIGFPE")) << divided;
   EXPECT_TRUE(divided.ends_with(place_of("divide"))) << divided;
   EXPECT_TRUE(crashed("abort", 0).ends_with(place_of("abort"))) << crashed("abort", 0);
   EXPECT_EQ(crashed("exit", 0).find(" at "), std::string::npos) << "no signal, no line";
@@ -357,7 +357,7 @@ TEST(Subject, CallsBuffersByTheirNames) {
     return s.run(doubling(entry, 8)).message;
   };
   EXPECT_EQ(said("nothing"), "nothing/8: wrote nothing to its output `twice`");
-  EXPECT_EQ(said("scribble"), "scribble/8: changed its input `once`, which it may only read");
+  EXPECT_EQ(said("scribble"), "scribble/8: changed its input `once`, which is read-only");
   EXPECT_EQ(said("overrun"), "overrun/8: wrote out of bounds, 0 bytes into the memory after output 0")
       << "the contract has another number of outputs";
   EXPECT_EQ(names.at("nothing").sizes, std::vector<std::string>{"n"});
@@ -370,7 +370,7 @@ TEST(Subject, CallsAFallenEntryNoMore) {
   for (int n = 2; n < 50; ++n) {
     const trial t = s.run(doubling("hang", n));
     EXPECT_EQ(t.verdict, verdict::timeout);
-    EXPECT_EQ(t.message, "not called again after hang/1: no answer after 0.3 s");
+    EXPECT_EQ(t.message, "not run, because hang/1 already failed: no answer after 0.3 s");
   }
   EXPECT_LT(std::chrono::steady_clock::now() - start, 2s);
   EXPECT_TRUE(s.run(doubling("right", 8)).ok()) << "other entries go on";

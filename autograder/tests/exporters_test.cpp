@@ -93,10 +93,10 @@ TEST(Exporters, SaysWhoIsMissingAndWhatCouldNotBeAssessed) {
   options.remark = [&said](const std::string& what) { said += what + "\n"; };
   exported("canvas", class_of_three(), options);
   EXPECT_EQ(said,
-            "no grade yet, because the machine failed: cat; grade again\n"
-            "lab 03: not every item could be assessed where this was graded; results: 2 out of 85, without gpu\n"
-            "in the gradebook, without a result: Doe, Dan\n"
-            "graded, and not in the gradebook: =HYPERLINK(\"x\")\n");
+            "no grade yet because the machine failed: cat; grade them again\n"
+            "lab 03: the machines that graded this could not assess every item; results: 2 out of 85, without gpu\n"
+            "in the gradebook but without a result: Doe, Dan\n"
+            "graded but not in the gradebook: =HYPERLINK(\"x\")\n");
 }
 
 TEST(Exporters, AFailingMachineIsNoGrade) {
@@ -149,9 +149,9 @@ TEST(Exporters, PointsAreOutOfTheSameInEveryFormatOrNotExported) {
   for (const char* format : {"canvas", "gradescope", "nbgrader"})
     EXPECT_EQ(
         error_of(format, mixed, canvas_options()),
-        fmt::format("lab 03: results are out of different points, and {} has one total for all: 1 out of 100 (bob); "
-                    "2 out of 85 (ann, =HYPERLINK(\"x\")), without gpu. Not every machine could assess every item: "
-                    "grade the class again on machines of one kind, into a new grade book",
+        fmt::format("lab 03: results have different totals, but {} needs one total for all: 1 out of 100 (bob); "
+                    "2 out of 85 (ann, =HYPERLINK(\"x\")), without gpu. Some machines could not assess every item. "
+                    "Grade the class again on machines of one kind, into a new grade book",
                     format));
   for (const char* format : {"csv", "junit", "classroom50"}) EXPECT_EQ(error_of(format, mixed, {}), "") << format;
   mixed.pop_back();
@@ -163,8 +163,8 @@ TEST(Exporters, PointsAreOutOfTheSameInEveryFormatOrNotExported) {
   export_options other = canvas_options();
   other.canvas_gradebook.replace(other.canvas_gradebook.find("85.00"), 5, "100");
   EXPECT_EQ(error_of("canvas", mixed, other),
-            "column 'Lab 3 (12345)' is out of 100 points in Canvas, and these results out of 85. Set the assignment's "
-            "points in Canvas to 85 and export its gradebook again");
+            "column 'Lab 3 (12345)' is out of 100 points in Canvas, but these results are out of 85. Set the "
+            "assignment's points in Canvas to 85 and export the gradebook again");
 }
 
 /// Ann has the Canvas ID that is Bob's SIS ID; Cid's login is Dan's SIS ID.
@@ -204,11 +204,12 @@ TEST(Canvas, NobodyGetsAnothersGrade) {
   EXPECT_EQ(given({"ann", "bob"}, tangled()), "Ann 1 Bob 2");
   EXPECT_EQ(given({"1002", "1003"}, tangled()), "Bob 1 Cid 2");
   EXPECT_EQ(error_of("canvas", submissions_of({"1001"}), tangled()),
-            "whose is submission '1001'? It is the SIS User ID of Bob (line 3) and the ID of Ann (line 2). Say which "
-            "column names your submissions: --key \"SIS User ID\"");
-  EXPECT_EQ(error_of("canvas", submissions_of({"ann", "bob", "dan"}), tangled()),
-            "whose is submission 'dan'? It is the SIS Login ID of Cid (line 4) and the SIS User ID of Dan,\nthe second "
-            "(line 5). Say which column names your submissions: --key \"SIS Login ID\"");
+            "submission '1001' is ambiguous: it is the SIS User ID of Bob (line 3) and the ID of Ann (line 2). Say "
+            "which column your submissions are named after: --key \"SIS User ID\"");
+  EXPECT_EQ(
+      error_of("canvas", submissions_of({"ann", "bob", "dan"}), tangled()),
+      "submission 'dan' is ambiguous: it is the SIS Login ID of Cid (line 4) and the SIS User ID of Dan,\nthe second "
+      "(line 5). Say which column your submissions are named after: --key \"SIS Login ID\"");
   EXPECT_EQ(given({"1001"}, tangled("ID")), "Ann 1");
   EXPECT_EQ(given({"1001"}, tangled("SIS User ID")), "Bob 1");
   EXPECT_EQ(given({"ann", "bob", "dan"}, tangled("SIS Login ID")), "Ann 1 Bob 2 Cid 3");
@@ -217,15 +218,16 @@ TEST(Canvas, NobodyGetsAnothersGrade) {
   std::string said;
   options.remark = [&said](const std::string& what) { said += what + "\n"; };
   EXPECT_EQ(given({"ann", "bob", "1004"}, options), "Ann 1 Bob 2");
-  EXPECT_NE(said.find("graded, and not in the gradebook: 1004\n"), std::string::npos) << said;
+  EXPECT_NE(said.find("graded but not in the gradebook: 1004\n"), std::string::npos) << said;
   EXPECT_EQ(error_of("canvas", submissions_of({"ann", "1004"}), tangled()),
-            "SIS Login ID and ID name as many submissions, but not the same ones. Say which column names yours: --key "
+            "columns SIS Login ID and ID match equally many submissions, but different ones. Say which column your "
+            "submissions are named after: --key "
             "\"SIS Login ID\"");
   EXPECT_EQ(error_of("canvas", submissions_of({"ann"}), tangled("Section")),
-            "--key 'Section' is no column that names students; there are: SIS Login ID, SIS User ID, ID");
+            "--key 'Section' is not a column that identifies students; use one of: SIS Login ID, SIS User ID, ID");
   options.canvas_gradebook += "Eve,1005,80,ann,A,\n";
   EXPECT_EQ(error_of("canvas", submissions_of({"ann"}), options),
-            "the gradebook has 'ann' twice as SIS Login ID: Ann (line 2) and Eve (line 7); take out one of the rows");
+            "the gradebook lists 'ann' twice as SIS Login ID: Ann (line 2) and Eve (line 7); remove one of the rows");
 }
 
 TEST(Canvas, IdsStayAsTheyAre) {

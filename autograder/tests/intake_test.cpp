@@ -118,7 +118,7 @@ TEST_F(Intake, TakesOnlyWhatIsNamed) {
 TEST_F(Intake, TakesTheHighestOfSeveral) {
   write(sub / "old" / "a.cpp", "old");
   write(sub / "old2" / "a.cpp", "older");
-  EXPECT_EQ(refusal(sub), "there are two files a.cpp, old/a.cpp and old2/a.cpp; hand in one");
+  EXPECT_EQ(refusal(sub), "there is more than one such file: a.cpp, old/a.cpp and old2/a.cpp; hand in one");
   write(sub / "old2" / "a.cpp", "old");
   EXPECT_EQ(refusal(sub), "") << "the same text";
   write(sub / "a.cpp", "new");
@@ -126,15 +126,15 @@ TEST_F(Intake, TakesTheHighestOfSeveral) {
 }
 
 TEST_F(Intake, RefusesWhatIsNoPlainText) {
-  EXPECT_EQ(refusal(sub), "none of the hand-in files is there: a.cpp, b.cu");
+  EXPECT_EQ(refusal(sub), "it contains none of the hand-in files: a.cpp, b.cu");
   symlink("/etc/passwd", (sub / "a.cpp").c_str());
   EXPECT_EQ(refusal(sub), "a.cpp is a symbolic link; hand in the file itself");
   fs::remove(sub / "a.cpp");
   mkfifo((sub / "a.cpp").c_str(), 0600);
-  EXPECT_EQ(refusal(sub), "a.cpp is no regular file; hand in a text file");
+  EXPECT_EQ(refusal(sub), "a.cpp is not a regular file; hand in a text file");
   fs::remove(sub / "a.cpp");
   fs::create_directory(sub / "a.cpp");
-  EXPECT_EQ(refusal(sub), "a.cpp is no regular file; hand in a text file");
+  EXPECT_EQ(refusal(sub), "a.cpp is not a regular file; hand in a text file");
   fs::remove(sub / "a.cpp");
   write(sub / "x", "x");
   fs::create_hard_link(sub / "x", sub / "a.cpp");
@@ -143,11 +143,11 @@ TEST_F(Intake, RefusesWhatIsNoPlainText) {
   write(sub / "a.cpp", std::string("\xFF\xFEi\0n\0t\0", 8));
   EXPECT_EQ(refusal(sub), "a.cpp is in UTF-16; save it as UTF-8");
   write(sub / "a.cpp", std::string("a\0b", 3));
-  EXPECT_EQ(refusal(sub), "a.cpp has zero bytes in it; it is no text file");
+  EXPECT_EQ(refusal(sub), "a.cpp contains zero bytes; it is not a text file");
   write(sub / "a.cpp", "caf\xE9");
   EXPECT_EQ(refusal(sub), "a.cpp is not UTF-8 (byte 3); save it as UTF-8");
   write(sub / "a.cpp", std::string(300'000, 'x'));
-  EXPECT_EQ(refusal(sub), "a.cpp has 300000 bytes; at most 262144 are taken");
+  EXPECT_EQ(refusal(sub), "a.cpp has 300000 bytes; the limit is 262144");
 }
 
 TEST_F(Intake, RefusesFoldersWithoutEnd) {
@@ -166,7 +166,7 @@ TEST_F(Intake, LooksIntoDeepFoldersAndIntoHiddenOnesLast) {
   EXPECT_EQ(take_in(sub, {"a.cpp"}).files.at("a.cpp"), "hidden");
   fs::path down = sub;
   for (int i = 0; i < 100; ++i) fs::create_directory(down /= "d");
-  EXPECT_EQ(refusal(sub), "its folders lie more than 64 deep");
+  EXPECT_EQ(refusal(sub), "its folders are nested more than 64 deep");
 }
 
 /// Made by people's tools: tests/archives/make.sh.
@@ -192,11 +192,16 @@ TEST_F(Intake, RefusesTricksOfArchives) {
   for (const char* format : {"zip", "pax", "gnutar", "ustar"}) {
     SCOPED_TRACE(format);
     const auto of = [&](const packed& file) { return said(archive_of(format, {file})); };
-    EXPECT_EQ(of({"../../a.cpp", "x"}), "the archive has a file '../../a.cpp', which would lie outside of it");
-    EXPECT_EQ(of({"a/../../a.cpp", "x"}), "the archive has a file 'a/../../a.cpp', which would lie outside of it");
-    EXPECT_EQ(of({"/etc/a.cpp", "x"}), "the archive has a file '/etc/a.cpp', which would lie outside of it");
-    EXPECT_EQ(of({"..\\..\\x", "x"}), "the archive has a file '../../x', which would lie outside of it");
-    EXPECT_EQ(of({"C:\\a.cpp", "x"}), "the archive has a file 'C:/a.cpp', which would lie outside of it");
+    EXPECT_EQ(of({"../../a.cpp", "x"}),
+              "the archive has a file '../../a.cpp' that would unpack outside the archive's folder");
+    EXPECT_EQ(of({"a/../../a.cpp", "x"}),
+              "the archive has a file 'a/../../a.cpp' that would unpack outside the archive's folder");
+    EXPECT_EQ(of({"/etc/a.cpp", "x"}),
+              "the archive has a file '/etc/a.cpp' that would unpack outside the archive's folder");
+    EXPECT_EQ(of({"..\\..\\x", "x"}),
+              "the archive has a file '../../x' that would unpack outside the archive's folder");
+    EXPECT_EQ(of({"C:\\a.cpp", "x"}),
+              "the archive has a file 'C:/a.cpp' that would unpack outside the archive's folder");
     EXPECT_EQ(of({"a.cpp", "/etc/passwd", AE_IFLNK}), "a.cpp is a symbolic link; hand in the file itself");
     EXPECT_EQ(of({"a.cpp", std::string(300'000, ' ')}), "a.cpp has 300000 bytes; a hand-in file has at most 262144");
     write(folder / "s.zip", archive_of(format, std::vector<packed>(21, {"x", ""})));
@@ -204,8 +209,8 @@ TEST_F(Intake, RefusesTricksOfArchives) {
     if (std::string(format) == "zip") continue;
     EXPECT_EQ(of({"a.cpp", "", AE_IFREG, "/etc/passwd"}), "a.cpp is a hard link; hand in a copy");
     for (const unsigned type : {AE_IFIFO, AE_IFCHR, AE_IFBLK, AE_IFDIR})
-      EXPECT_EQ(of({"a.cpp", "", type}), type == AE_IFDIR ? "none of the hand-in files is there: a.cpp, b.cu"
-                                                          : "a.cpp is no regular file; hand in a text file");
+      EXPECT_EQ(of({"a.cpp", "", type}), type == AE_IFDIR ? "it contains none of the hand-in files: a.cpp, b.cu"
+                                                          : "a.cpp is not a regular file; hand in a text file");
   }
   EXPECT_EQ(said(archive_of("zip", {{"a.cpp", "x"}}, "zip:encryption=traditional")),
             "a.cpp is encrypted; hand it in without a password");
@@ -223,10 +228,10 @@ TEST_F(Intake, RefusesTricksOfArchives) {
   header.replace(148, 7, std::string(octal, 7));
   EXPECT_EQ(said(header + tar.substr(512)), "s.zip unpacks to more than 67108864 bytes");
   // Packed twice: some such files unpack to themselves for ever.
-  EXPECT_EQ(said(gzipped(gzipped(tar))).substr(0, 12), "s.zip is no ");
-  EXPECT_EQ(said("PK nothing"), "s.zip is no .zip, .tar, .tar.gz or .tgz, or damaged; make a new one");
-  EXPECT_EQ(said(""), "s.zip is no .zip, .tar, .tar.gz or .tgz, or damaged; make a new one");
-  EXPECT_EQ(said("7z\xBC\xAF\x27\x1C"), "s.zip is no .zip, .tar, .tar.gz or .tgz, or damaged; make a new one");
+  EXPECT_EQ(said(gzipped(gzipped(tar))).substr(0, 12), "s.zip is not");
+  EXPECT_EQ(said("PK nothing"), "s.zip is not a .zip, .tar, .tar.gz or .tgz, or is damaged; make a new one");
+  EXPECT_EQ(said(""), "s.zip is not a .zip, .tar, .tar.gz or .tgz, or is damaged; make a new one");
+  EXPECT_EQ(said("7z\xBC\xAF\x27\x1C"), "s.zip is not a .zip, .tar, .tar.gz or .tgz, or is damaged; make a new one");
 }
 
 TEST_F(Intake, ShowsOddNamesEscaped) {
@@ -234,8 +239,9 @@ TEST_F(Intake, ShowsOddNamesEscaped) {
     write(folder / "s.tar", archive_of("gnutar", {{name, "x"}}));
     return refusal(folder / "s.tar");
   };
-  EXPECT_EQ(said("../\x1B[2J\xE9"), "the archive has a file '../\\x1B[2J\\xE9', which would lie outside of it");
-  EXPECT_EQ(said("/\xC3\xA9"), "the archive has a file '/\xC3\xA9', which would lie outside of it");
+  EXPECT_EQ(said("../\x1B[2J\xE9"),
+            "the archive has a file '../\\x1B[2J\\xE9' that would unpack outside the archive's folder");
+  EXPECT_EQ(said("/\xC3\xA9"), "the archive has a file '/\xC3\xA9' that would unpack outside the archive's folder");
 }
 
 /// Whatever is cut off, flipped or moved about in an archive that a tool made: a reason or the files, and no more bytes

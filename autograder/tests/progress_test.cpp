@@ -63,7 +63,7 @@ TEST_F(Progress, SaysWhatIsWrongWithItsFileAndWhatToDo) {
     read_progress(place / "progress.toml");
     FAIL();
   } catch (const input_error& error) {
-    EXPECT_NE(std::string(error.what()).find("delete it to start anew"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("delete it to start over"), std::string::npos) << error.what();
   }
 }
 
@@ -126,7 +126,7 @@ TEST_F(Progress, KeepsThePointsWhereTheFilesDoNotBuild) {
   note(p, broken);
   EXPECT_EQ(p.points, 4);
   EXPECT_EQ(p.items.at("a"), "PASS");
-  EXPECT_EQ(p.next, "what does not build");
+  EXPECT_EQ(p.next, "fix the build");
 }
 
 TEST(NextItem, IsTheBuildThenThePredictionsThenTheOrderOfTheRubric) {
@@ -160,7 +160,7 @@ TEST_F(Progress, APassedLabThatDoesNotBuildIsNotShownAsPassed) {
   broken.outcome = "build_failed";
   note(all["03_coalescing"], broken);
   const std::string table = progress_table(all, {{"03_coalescing", "Coalescing"}}, 100, false);
-  EXPECT_NE(table.find("next: what does not build"), std::string::npos) << table;
+  EXPECT_NE(table.find("next: fix the build"), std::string::npos) << table;
 }
 
 TEST(Hints, ComeOneAtATimeAndStartAnewOnceTheItemPassed) {
@@ -265,7 +265,7 @@ TEST_F(Progress, WhatIsSeenIsShownOnlyAfterTheLock) {
   EXPECT_EQ(after_the_lock(r, place / "03_coalescing"), "");
   r.items[0].predictions[0].state = prediction_state::wrong;
   EXPECT_EQ(after_the_lock(r, place / "03_coalescing"),
-            "your predictions are locked; what is seen, and why: labs/03_coalescing/SEEN.md\n");
+            "your predictions are locked; labs/03_coalescing/SEEN.md says what you should see, and why\n");
   EXPECT_EQ(after_the_lock(r, place / "nowhere"), "");
 }
 

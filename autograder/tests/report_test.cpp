@@ -60,7 +60,7 @@ TEST(Report, NamesEverySubmissionAndLabelsModelledTimes) {
   const std::string html = rendered({r}, "/nowhere");
   EXPECT_NE(html.find(">03 student</a>"), std::string::npos);
   EXPECT_NE(html.find("modelled"), std::string::npos);
-  EXPECT_NE(rendered({}, "/nowhere").find("Nothing is graded yet"), std::string::npos);
+  EXPECT_NE(rendered({}, "/nowhere").find("Nothing has been graded yet"), std::string::npos);
 }
 
 TEST(Report, DrawsASweepOfOneKernelOnly) {

@@ -199,7 +199,7 @@ TEST(Answers, MustBeWhatTheSolutionsCountersSay) {
   EXPECT_EQ(stale_answers(r, rules), "");
   p.seen = 9;
   EXPECT_EQ(stale_answers(r, rules),
-            "k: answers.toml says 4, the solution's counters say 9; run grader check --write\n");
+            "k: answers.toml has 4, but the solution's counters give 9; run grader check --write\n");
 }
 
 TEST_F(Store, HintsPreferTheVerdict) {

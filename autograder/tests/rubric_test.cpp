@@ -145,51 +145,51 @@ INSTANTIATE_TEST_SUITE_P(
                 "rubric.toml:18: no case 'f/3' in cases.cpp; add it there or correct the name"},
         mistake{"\"f/*\"", "\"q/*\"",
                 "rubric.toml:11: 'q/*' matches no case in cases.cpp; write 'entry/*' or the id of a case"},
-        mistake{"points = 25", "points = 24", "rubric.toml:1: the points of all items sum to 99; they must sum to 100"},
+        mistake{"points = 25", "points = 24", "rubric.toml:1: the items' points add up to 99; they must add up to 100"},
         mistake{"points = 25", "points = 26",
-                "rubric.toml:10: 26 points; an item has more than 0 and at most 25: split it"},
+                "rubric.toml:10: 26 points; an item must have more than 0 and at most 25 points: split it"},
         mistake{"points = 25", "points = 0",
-                "rubric.toml:10: 0 points; an item has more than 0 and at most 25: split it"},
+                "rubric.toml:10: 0 points; an item must have more than 0 and at most 25 points: split it"},
         mistake{"points = 25", "points = nan", "rubric.toml:10: 'points' must be a finite number"},
-        mistake{"[0.5, 0.5]", "[0.9, 0.5]", "rubric.toml:38: rungs must increase, in ratio and in share; sort them"},
+        mistake{"[0.5, 0.5]", "[0.9, 0.5]", "rubric.toml:38: rungs must increase in both ratio and share; sort them"},
         mistake{"[0.5, 0.5]", "[0.5]", "rubric.toml:38: a rung is [ratio, share]"},
         mistake{"[0.8, 1.0]", "[0.8, 0.9]", "rubric.toml:38: the last rung must have share 1.0"},
         mistake{"[0.1, 0.0]", "[0.1, 0.3]", "rubric.toml:38: the first rung is a cliff; its share must be at most 0.2"},
         mistake{"id = \"f_counters\"", "id = \"f_correct\"",
-                "rubric.toml:14: a second item 'f_correct'; rename one of them"},
+                "rubric.toml:14: two items are called 'f_correct'; rename one of them"},
         mistake{"[\"a.cu\"]", "[\"a.cu\", \"b.cu\"]",
                 "rubric.toml:4: missing file 'b.cu'; write its skeleton in " + folder().filename().string() +
-                    " or take it out of 'handin'"},
+                    " or remove it from 'handin'"},
         mistake{"ceiling = \"read\"", "ceiling = \"copy\"",
                 "rubric.toml:37: a host case has one of the ceilings \"eigen\", \"fma\", \"read\", \"triad\""},
         mistake{"ceiling = \"read\"", "ceiling = \"sky\"",
                 "rubric.toml:37: unknown ceiling 'sky'; use \"copy\", \"cublas\" or \"cublas_aligned\" (device) or "
                 "one of \"eigen\", \"fma\", \"read\", \"triad\" (host)"},
         mistake{", max = 0 }", " }", "rubric.toml:21: a condition needs 'min', 'max' or both"},
-        mistake{"min = 4, max = 4", "min = 5, max = 4", "rubric.toml:20: 'min' is larger than 'max'; exchange them"},
+        mistake{"min = 4, max = 4", "min = 5, max = 4", "rubric.toml:20: 'min' is larger than 'max'; swap them"},
         mistake{"smsp__inst_executed.sum", "smsp__inst_executed.sum / ",
                 "rubric.toml:21: a counter has no name; write 'A' or 'A / B'"},
         mistake{"dram__bytes_read.sum / dram__bytes_write.sum", "dram__bytes_read.sum/dram__bytes_write.sum",
-                "rubric.toml:20: a metric is a counter 'A' or a quotient 'A / B'"},
+                "rubric.toml:20: a metric is a counter, 'A', or a quotient, 'A / B'"},
         mistake{"title = \"A test\"", "", "rubric.toml:1: 'title' is missing; add it to this table"},
         mistake{"tolerance = 0.5", "factor = 1", "rubric.toml:29: 'factor' must be more than 1"},
         mistake{"tolerance = 0.5", "tolerance = 0.5, factor = 2",
                 "rubric.toml:29: give 'tolerance' or 'factor', not both"},
         mistake{"case = \"f/1\", metric", "case = \"g/1\", metric",
-                "rubric.toml:29: a host case has no counter 'dram__bytes_read.sum'; ask for its output, \"output[0]\""},
+                "rubric.toml:29: a host case has no counter 'dram__bytes_read.sum'; use its output, \"output[0]\""},
         mistake{"case = \"f/1\", metric = \"dram__bytes_read.sum / dram__bytes_write.sum\"",
                 "case = \"g/1\", metric = \"output[0] / output[x]\"",
-                "rubric.toml:29: a host case has no counter 'output[x]'; ask for its output, \"output[0]\""},
+                "rubric.toml:29: a host case has no counter 'output[x]'; use its output, \"output[0]\""},
         mistake{"dram__bytes_read.sum / dram__bytes_write.sum\", min",
                 "dram__bytes_read.sum / dram__byte_write.sum\", min",
-                "rubric.toml:20: the simulated device has no counter 'dram__byte_write.sum'; the nearest is "
-                "'dram__bytes_write.sum', and all are in common/include/lab/device_metrics.hpp"},
-        mistake{
-            "smsp__inst_executed.sum", "launch",
-            "rubric.toml:21: the simulated device has no counter 'launch'; the nearest is 'launches', and all are in "
-            "common/include/lab/device_metrics.hpp"},
+                "rubric.toml:20: the simulated device has no counter 'dram__byte_write.sum'; the closest name is "
+                "'dram__bytes_write.sum', and the full list is in common/include/lab/device_metrics.hpp"},
+        mistake{"smsp__inst_executed.sum", "launch",
+                "rubric.toml:21: the simulated device has no counter 'launch'; the closest name is 'launches', and the "
+                "full list is in "
+                "common/include/lab/device_metrics.hpp"},
         mistake{"id = \"00_test\"", "id = \"01_other\"",
-                "rubric.toml:2: id is '01_other', and this is the folder of lab 00_test; write id = \"00_test\""},
+                "rubric.toml:2: id is '01_other', but this is the folder of lab 00_test; write id = \"00_test\""},
         mistake{"case = \"f/2\"", "case = \"g/1\"", "rubric.toml:18: only device cases have counters"}),
     [](const auto& which) { return "n" + std::to_string(which.index); });
 
@@ -257,9 +257,10 @@ TEST_F(lab_check_test, nothing_to_complain_of) { EXPECT_EQ(complaint(), ""); }
 TEST_F(lab_check_test, an_item_without_a_hint_and_a_hint_without_an_item) {
   const std::string hints = text_of(root_ / "hints.toml");
   replace_file(root_ / "hints.toml", hints.substr(0, hints.rfind("[[hint]]")));
-  EXPECT_EQ(complaint(), "hints.toml: no hint for g_fast; give it three levels, and never the solution");
+  EXPECT_EQ(complaint(), "hints.toml: no hint for g_fast; write three levels, and never the solution");
   replace_file(root_ / "hints.toml", hints + "[[hint]]\nitem = \"h\"\ntext = [\"a\", \"b\", \"c\"]\n");
-  EXPECT_EQ(complaint(), "hints.toml: the hint for 'h' has 3 levels, and must have three, for an item of rubric.toml");
+  EXPECT_EQ(complaint(),
+            "hints.toml: the hint for 'h' has 3 levels; it must have three and name an item of rubric.toml");
 }
 
 TEST_F(lab_check_test, predictions_that_cannot_be_made_or_are_never_asked_for) {
@@ -277,10 +278,9 @@ TEST_F(lab_check_test, an_answer_that_is_missing_and_one_that_cannot_be_read_by_
   EXPECT_EQ(kept.find("2.5"), std::string::npos) << kept;
   EXPECT_EQ(parse_rubric(valid, "rubric.toml", cases(), folder()).items[2].predict[0].right, 2.5);
   fs::remove(answers);
-  EXPECT_EQ(complaint(),
-            "answers.toml: no right value for 'x.y'; run grader check --write, which needs the lab's solution");
+  EXPECT_EQ(complaint(), "answers.toml: no answer for 'x.y'; run grader check --write, which needs the lab's solution");
   replace_file(answers, "\"x.y\" = 2.5\n");
-  EXPECT_EQ(complaint(), "answers.toml:1: not the bits of a double; run grader check --write");
+  EXPECT_EQ(complaint(), "answers.toml:1: this is not the bit pattern of a double; run grader check --write");
   replace_file(answers, kept);
 }
 
@@ -306,7 +306,7 @@ TEST_F(lab_check_test, a_text_that_gives_an_answer_away) {
     return std::string();
   };
   EXPECT_EQ(says("README.md", "It asks for 2,621,440 sectors.", "sectors.coalesced", 2621440),
-            "README.md:2: gives 'sectors.coalesced' away, which is to be predicted; say it in SEEN.md, or another way");
+            "README.md:2: gives away the prediction 'sectors.coalesced'; say it in SEEN.md, or say it differently");
   EXPECT_NE(says("README.md", "GELU, gelu_unfused, is nine kernels", "launches.gelu_unfused", 9), "");
   EXPECT_EQ(says("README.md", "nine lives", "launches.gelu_unfused", 9), "");
   EXPECT_NE(says("a.cu", "f(2049);  // falls at 2049", "cliff.h200", 2049), "");

@@ -78,6 +78,6 @@ want=$'ann|graded\nbob|graded\ncat|refused'
 better=$(sqlite3 "$place/grades.sqlite" "SELECT (SELECT score FROM results WHERE submission = 'ann') >
   (SELECT score FROM results WHERE submission = 'bob')")
 [[ $better == 1 ]] || { echo "the right submission has no more points than the wrong one"; exit 1; }
-"$grader" grade "$place/class" --lab 03 --store "$place/grades.sqlite" --executor slurm | grep -q "0 graded.*3 known" ||
+"$grader" grade "$place/class" --lab 03 --store "$place/grades.sqlite" --executor slurm | grep -q "0 graded.*3 already graded" ||
   { echo "a second run grades again"; exit 1; }
 echo "3 submissions went through Slurm $(sinfo --version | cut -d' ' -f2)"

@@ -18,8 +18,8 @@ std::string explain(CUptiResult status) {
       return "the host of this virtual GPU does not let guests read counters";
     case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
       return "another profiler is attached to this process (ncu, nsys, cuda-gdb?); only one can be";
-    case CUPTI_ERROR_INVALID_CHIP_NAME: return "this CUPTI does not know the chip; a newer CUDA toolkit may";
-    case CUPTI_ERROR_NOT_INITIALIZED: return "no NVIDIA driver, or none that this CUPTI works with";
+    case CUPTI_ERROR_INVALID_CHIP_NAME: return "this CUPTI does not know the chip; try a newer CUDA toolkit";
+    case CUPTI_ERROR_NOT_INITIALIZED: return "no NVIDIA driver, or one that this CUPTI does not support";
     default: {
       const char* text = nullptr;
       (void)cuptiGetResultString(status, &text);
@@ -95,7 +95,7 @@ metric_plan::metric_plan(const std::string& chip, const std::vector<std::string>
         CUpti_Profiler_Host_Object* trial = open_host(chip, availability);
         const CUptiResult status = add_metrics(trial, {name});
         close_host(trial);
-        if (status != CUPTI_SUCCESS) notes_.push_back(chip + " has no metric " + name + " here; left out");
+        if (status != CUPTI_SUCCESS) notes_.push_back(chip + " has no metric " + name + " here; it is omitted");
         return status != CUPTI_SUCCESS;
       });
       close_host(std::exchange(host_, nullptr));

@@ -123,7 +123,7 @@ roofs measured_roofs() {
   }
   if (properties.major >= 8) {  // bf16 and TF32
     cublasHandle_t handle = nullptr;
-    if (cublasCreate(&handle) != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cuBLAS does not start");
+    if (cublasCreate(&handle) != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cuBLAS failed to start");
     try {
       cublasSetStream(handle, where.get());
       r.flops_per_second.emplace_back("TF32 tensor",

@@ -215,10 +215,10 @@ device_account timeline::stop() {
   }
   if (taken.dropped > 0)
     account.notes.push_back("CUPTI dropped " + std::to_string(taken.dropped) +
-                            " records: times and launches are of the rest; profile less at once");
+                            " records: times and launches cover the rest only; profile less at a time");
   if (homeless > 0)
     account.notes.push_back(std::to_string(homeless) +
-                            " kernels belong to no range: they were launched outside of all");
+                            "  kernels belong to no range: they were launched outside every range");
   if (status != cudaSuccess) account.notes.push_back("the work ended with " + describe(status));
   return account;
 }

@@ -53,13 +53,13 @@ void expect_finite(const checkpoint& c, const std::string& name) {
 checkpoint from_llmc(std::span<const std::byte> file, const std::string& name) {
   std::int32_t header[256];
   if (file.size() < header_bytes)
-    fail(name, fmt::format("{} bytes are fewer than the header's {}; the file is truncated: fetch it again",
+    fail(name, fmt::format("the file has {} bytes, but its header needs {}; it is truncated: download it again",
                            file.size(), header_bytes));
   std::memcpy(header, file.data(), header_bytes);
   const std::int32_t version = header[1];
   if (version != 3 && version != 5)
-    fail(name, fmt::format("llm.c's format has version {} here, and only 3 (fp32) and 5 (bf16) are known; write it "
-                           "again with llm.c's train_gpt2.py of 2024-05 or later",
+    fail(name, fmt::format("the file has version {} of llm.c's format; only 3 (fp32) and 5 (bf16) are supported: write "
+                           "it again with llm.c's train_gpt2.py of 2024-05 or later",
                            version));
   const config c{.context = header[2],
                  .vocabulary = header[3],
@@ -71,16 +71,16 @@ checkpoint from_llmc(std::span<const std::byte> file, const std::string& name) {
   const std::size_t each = version == 3 ? 4 : 2, expected = header_bytes + each * parameters(c);
   if (file.size() != expected)
     fail(name,
-         fmt::format("{} bytes, and a model of {} layers and {} channels takes {}; the file is {}: fetch it again",
-                     file.size(), c.layers, c.channels, expected,
-                     file.size() < expected ? "truncated" : "longer than that, so it is damaged"));
+         fmt::format(
+             "the file has {} bytes, but a model of {} layers and {} channels takes {}; it is {}: download it again",
+             file.size(), c.layers, c.channels, expected,
+             file.size() < expected ? "truncated" : "too long, so it is damaged"));
   checkpoint result{c, std::vector<float>(parameters(c))};
   read_numbers(result.weights.data(), file.data() + header_bytes, result.weights.size(), version == 3 ? "F32" : "BF16");
   return result;
 }
 
 // ---- safetensors: 8 bytes of length, so much JSON that says where each tensor stands, then the tensors
-// ---------------
 
 struct stored_tensor {
   std::string type;
@@ -94,22 +94,23 @@ class safetensors {
     std::uint64_t length = 0;
     if (file.size() >= sizeof length) std::memcpy(&length, file.data(), sizeof length);
     if (file.size() < sizeof length || length > file.size() - sizeof length)
-      fail(name, "this is neither a checkpoint of llm.c nor a whole safetensors file; is it truncated?");
+      fail(name, "this is neither an llm.c checkpoint nor a complete safetensors file; is it truncated?");
     const auto* text = reinterpret_cast<const char*>(file.data()) + sizeof length;
     const auto data = file.subspan(sizeof length + length);
     const json index = json::parse(text, text + length, nullptr, false);
-    if (!index.is_object()) fail(name, "its list of tensors is not JSON; the file is damaged, or no safetensors file");
+    if (!index.is_object())
+      fail(name, "its list of tensors is not JSON; the file is damaged, or is not a safetensors file");
     for (const auto& [key, entry] : index.items()) {
       if (key == "__metadata__") continue;
       try {
         stored_tensor t{entry.at("dtype").get<std::string>(), entry.at("shape").get<std::vector<std::size_t>>(), {}};
         const auto offsets = entry.at("data_offsets").get<std::vector<std::uint64_t>>();
         if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > data.size())
-          fail(name, fmt::format("tensor {} lies outside the file; the file is truncated: fetch it again", key));
+          fail(name, fmt::format("tensor {} is outside the file; the file is truncated: download it again", key));
         t.data = data.subspan(offsets[0], offsets[1] - offsets[0]);
         tensors_[key] = t;
       } catch (const json::exception&) {
-        fail(name, fmt::format("the entry of tensor {} makes no sense; the file is damaged", key));
+        fail(name, fmt::format("the entry of tensor {} is malformed; the file is damaged", key));
       }
     }
   }
@@ -118,7 +119,7 @@ class safetensors {
   const stored_tensor& at(const std::string& key) const {
     for (const std::string& full : {"transformer." + key, key})
       if (const auto found = tensors_.find(full); found != tensors_.end()) return found->second;
-    fail(name_, fmt::format("no tensor {}; this is no GPT-2", key));
+    fail(name_, fmt::format("tensor {} is missing; this is not a GPT-2 model", key));
   }
   bool contains(const std::string& key) const {
     return tensors_.contains("transformer." + key) || tensors_.contains(key);
@@ -129,13 +130,14 @@ class safetensors {
     const stored_tensor& t = at(key);
     if (transposed) std::swap(shape[0], shape[1]);
     if (t.shape != shape)
-      fail(name_, fmt::format("tensor {} is ({}), and ({}) was expected: this is no GPT-2, or config.json is another's",
+      fail(name_, fmt::format("tensor {} has shape ({}), but ({}) was expected: this is not a GPT-2 model, or "
+                              "config.json belongs to another one",
                               key, fmt::join(t.shape, ", "), fmt::join(shape, ", ")));
     std::size_t count = 1;
     for (const std::size_t side : shape) count *= side;
     const std::size_t each = t.type == "F32" ? 4 : 2;
     if (t.type != "F32" && t.type != "F16" && t.type != "BF16")
-      fail(name_, fmt::format("tensor {} is of type {}; convert it to F32, F16 or BF16", key, t.type));
+      fail(name_, fmt::format("tensor {} has type {}; convert it to F32, F16 or BF16", key, t.type));
     if (t.data.size() != each * count)
       fail(name_, fmt::format("tensor {} has {} bytes, not {}; the file is damaged", key, t.data.size(), each * count));
     if (!transposed) return read_numbers(to, t.data.data(), count, t.type);
@@ -165,12 +167,12 @@ checkpoint from_safetensors(std::span<const std::byte> file, const std::string& 
   if (!config_json.empty()) {
     const json settings = json::parse(config_json, nullptr, false);
     if (!settings.is_object() || !settings.contains("n_head") || !settings["n_head"].is_number_integer())
-      fail(name, "the config.json beside it is damaged, or has no n_head");
+      fail(name, "the config.json next to it is damaged, or has no n_head");
     c.heads = static_cast<int>(std::clamp<std::int64_t>(settings["n_head"].get<std::int64_t>(), -1, most));
   } else if (c.channels % 64 == 0) {
     c.heads = c.channels / 64;
   } else {
-    fail(name, "how many heads? Put the model's config.json beside the file");
+    fail(name, "the number of heads is unknown: put the model's config.json next to the file");
   }
   // Rounded up to a multiple of 128, as llm.c does: the rows of a matrix product then fill its tiles.
   c.padded_vocabulary = (c.vocabulary + 127) / 128 * 128;
@@ -211,7 +213,7 @@ std::vector<std::byte> bytes_of(const std::filesystem::path& path) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(in.tellg()));
   in.seekg(0);
   if (!in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size())))
-    fail(path.string(), "cannot be read to its end");
+    fail(path.string(), "cannot be read to the end");
   return bytes;
 }
 
@@ -251,7 +253,7 @@ void write_checkpoint(const std::filesystem::path& file, const checkpoint& what,
     out.write(reinterpret_cast<const char*>(rounded.data()), static_cast<std::streamsize>(2 * rounded.size()));
   }
   out.close();
-  if (!out) fail(file.string(), "cannot be written; is the disk full, does its folder exist?");
+  if (!out) fail(file.string(), "cannot be written; is the disk full, or does the folder not exist?");
 }
 
 }  // namespace gpt2

@@ -118,23 +118,25 @@ int main(int argc, char** argv) try {
   app.add_option("--pass", o.pass, "eigen (CPU), cuda (the device; simulated without a GPU), eigen-gpu")
       ->check(CLI::IsMember(passes));
   app.add_option("--checkpoint", o.checkpoint, "llm.c's .bin (v3, v5) or .safetensors");
-  app.add_option("--random", o.random, "without a checkpoint: d12 (the default), d24, d36, d48, tiny, or six numbers");
+  app.add_option("--random", o.random,
+                 "without a checkpoint: random weights for d12 (the default), d24, d36, d48, tiny, or six numbers");
   app.add_option("--write", o.write, "write the model as an llm.c checkpoint (bf16 with --dtype bf16)");
-  app.add_option("--dtype", o.dtype, "of --pass cuda")->check(CLI::IsMember({"fp32", "tf32", "bf16"}));
+  app.add_option("--dtype", o.dtype, "data type of --pass cuda")->check(CLI::IsMember({"fp32", "tf32", "bf16"}));
   app.add_option("--batch", o.batch, "sequences");
-  app.add_option("--time,--length", o.length, "tokens in each");
+  app.add_option("--time,--length", o.length, "tokens in each sequence");
   app.add_option("--repeat", o.repeat, "timed passes");
   app.add_flag("--graph", o.graph, "launch the pass as a CUDA graph");
-  app.add_flag("--two-blocks", o.two_blocks, "only LayerNorm and softmax as handed in, even where more is fused");
+  app.add_flag("--two-blocks", o.two_blocks, "use only LayerNorm and softmax as handed in, even where more is fused");
   app.add_option("--logits", o.logits, "write the logits, floats, (batch, time, vocabulary), to this file");
-  app.add_option("--tokens", o.tokens, "token numbers to begin with, 1,2,3")->delimiter(',');
-  app.add_option("--prompt", o.prompt, "text to begin with; without --checkpoint the course's own small model goes on");
+  app.add_option("--tokens", o.tokens, "token numbers to start from: 1,2,3")->delimiter(',');
+  app.add_option("--prompt", o.prompt,
+                 "text to start from; without --checkpoint the course's own small model continues it");
   app.add_option("--tokenizer", o.tokenizer,
-                 "folder with vocab.json and merges.txt, or gpt2_tokenizer.bin; else beside the checkpoint");
-  app.add_option("--generate", o.generate, "tokens to make; with a prompt 64 if not said");
-  app.add_option("--temperature", o.how.temperature, "0: the likeliest token");
-  app.add_option("--top", o.how.top, "choose among so many tokens; 0: all");
-  app.add_option("--seed", o.seed, "of random weights, tokens and choices");
+                 "folder with vocab.json and merges.txt, or gpt2_tokenizer.bin; by default next to the checkpoint");
+  app.add_option("--generate", o.generate, "number of tokens to generate; 64 by default with a prompt");
+  app.add_option("--temperature", o.how.temperature, "sampling temperature; 0: always the likeliest token");
+  app.add_option("--top", o.how.top, "sample from this many likeliest tokens; 0: from all");
+  app.add_option("--seed", o.seed, "seed of random weights, tokens and choices");
   CLI11_PARSE(app, argc, argv);
   o.how.seed = o.seed;
   if (!o.prompt.empty() && o.checkpoint.empty() && o.random.empty()) o.checkpoint = TINY_GPT2 "/model.safetensors";

@@ -64,16 +64,17 @@ config config_named(const std::string& name) {
 void expect_sane(const config& of, const std::string& where) {
   constexpr int most = 1 << 20;  // products of two still fit
   const auto expect = [&](bool sane, const std::string& what) {
-    if (!sane) throw model_error(fmt::format("{}: {}; this is no GPT-2, or the file is damaged", where, what));
+    if (!sane) throw model_error(fmt::format("{}: {}; this is not a GPT-2 model, or the file is damaged", where, what));
   };
   const std::pair<const char*, int> sizes[] = {{"context", of.context}, {"vocabulary", of.vocabulary},
                                                {"layers", of.layers},   {"padded vocabulary", of.padded_vocabulary},
                                                {"heads", of.heads},     {"channels", of.channels}};
   for (const auto& [name, value] : sizes)
-    expect(value > 0 && value <= most, fmt::format("{} is {}, and must be 1 to {}", name, value, most));
+    expect(value > 0 && value <= most, fmt::format("{} is {}, but must be 1 to {}", name, value, most));
   expect(of.layers <= 1000 && of.channels <= 1 << 16,
          fmt::format("{} layers of {} channels are too many", of.layers, of.channels));
-  expect(of.channels % of.heads == 0, fmt::format("{} channels do not divide among {} heads", of.channels, of.heads));
+  expect(of.channels % of.heads == 0,
+         fmt::format("{} channels cannot be divided evenly among {} heads", of.channels, of.heads));
   expect(of.padded_vocabulary >= of.vocabulary,
          fmt::format("the padded vocabulary, {}, is smaller than the vocabulary, {}", of.padded_vocabulary,
                      of.vocabulary));
@@ -81,7 +82,8 @@ void expect_sane(const config& of, const std::string& where) {
 
 void expect_tokens(const config& of, std::span<const int> tokens, int batch, int length) {
   if (batch < 1 || length < 1)
-    throw model_error(fmt::format("a batch of {} sequences of {} tokens; give at least 1 of 1", batch, length));
+    throw model_error(
+        fmt::format("a batch of {} sequences of {} tokens is empty; give at least 1 of each", batch, length));
   if (length > of.context)
     throw model_error(
         fmt::format("{} tokens are more than the model's context, {}; shorten the text", length, of.context));
@@ -90,9 +92,8 @@ void expect_tokens(const config& of, std::span<const int> tokens, int batch, int
   for (std::size_t i = 0; i < tokens.size(); ++i)
     if (tokens[i] < 0 || tokens[i] >= of.vocabulary)
       throw model_error(
-          fmt::format("token {} is {}, and the vocabulary has 0 to {}; was the text split by another "
-                      "tokenizer than the model's?",
-                      i, tokens[i], of.vocabulary - 1));
+          fmt::format("token {} is {}, but the vocabulary has 0 to {}; was the text split by a different tokenizer?", i,
+                      tokens[i], of.vocabulary - 1));
 }
 
 checkpoint random_checkpoint(const config& of, std::uint64_t seed) {

@@ -62,7 +62,7 @@ std::string bytes_of_visible(const std::string& text, const std::string& name) {
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t length = static_cast<unsigned char>(text[i]) < 0x80 ? 1 : 2;
     const auto found = table.find(text.substr(i, length));
-    if (found == table.end()) fail(name, fmt::format("'{}' is not written as GPT-2 writes bytes", text));
+    if (found == table.end()) fail(name, fmt::format("'{}' does not use GPT-2's encoding of bytes", text));
     bytes += found->second;
     i += length;
   }
@@ -178,16 +178,16 @@ void tokenizer::add(int id, std::string bytes, const std::string& name) {
 void tokenizer::expect_all_bytes(const std::string& name) const {
   for (int b = 0; b < 256; ++b)
     if (!ids_.contains(std::string(1, static_cast<char>(b))))
-      fail(name, fmt::format("has no token for byte {}; this is no byte-level vocabulary", b));
+      fail(name, fmt::format("has no token for byte {}; this is not a byte-level vocabulary", b));
 }
 
 tokenizer tokenizer::from_vocabulary(const std::string& vocab_json, const std::string& merges,
                                      const std::string& name) {
   tokenizer result;
   const auto vocabulary = nlohmann::json::parse(vocab_json, nullptr, false);
-  if (!vocabulary.is_object()) fail(name, "vocab.json is no JSON object; fetch it again");
+  if (!vocabulary.is_object()) fail(name, "vocab.json is not a JSON object; download it again");
   for (const auto& [word, id] : vocabulary.items()) {
-    if (!id.is_number_integer()) fail(name, fmt::format("vocab.json: the token of '{}' is no number", word));
+    if (!id.is_number_integer()) fail(name, fmt::format("vocab.json: the token of '{}' is not a number", word));
     if (id.get<std::int64_t>() < 0 || id.get<std::int64_t>() >= 1 << 20)
       fail(name, fmt::format("vocab.json: token {} is out of range", id.dump()));
     const bool special = word == end_of_text_name;
@@ -205,7 +205,8 @@ tokenizer tokenizer::from_vocabulary(const std::string& vocab_json, const std::s
     const std::string left = bytes_of_visible(line.substr(0, space), name + "/merges.txt"),
                       right = bytes_of_visible(line.substr(space + 1), name + "/merges.txt");
     if (!result.ids_.contains(left + right))
-      fail(name, fmt::format("merges.txt makes '{}', which vocab.json does not have; are they of one model?", line));
+      fail(name, fmt::format("merges.txt makes '{}', which vocab.json does not have; do they belong to the same model?",
+                             line));
     result.merges_.emplace(std::pair{left, right}, order++);
   }
   result.expect_all_bytes(name);
@@ -215,16 +216,16 @@ tokenizer tokenizer::from_vocabulary(const std::string& vocab_json, const std::s
 tokenizer tokenizer::from_llmc(std::span<const std::byte> file, const std::string& name) {
   constexpr std::uint32_t magic = 20240328;
   std::uint32_t header[256];
-  if (file.size() < sizeof header) fail(name, "is shorter than llm.c's header; fetch it again");
+  if (file.size() < sizeof header) fail(name, "is shorter than llm.c's header; download it again");
   std::memcpy(header, file.data(), sizeof header);
   if (header[0] != magic || (header[1] != 1 && header[1] != 2))
-    fail(name, "is no tokenizer file of llm.c, version 1 or 2");
+    fail(name, "is not an llm.c tokenizer file of version 1 or 2");
   tokenizer result;
   std::size_t at = sizeof header;
   for (std::uint32_t id = 0; id < header[2]; ++id) {
     const std::size_t length = at < file.size() ? std::to_integer<std::size_t>(file[at]) : 0;
     if (at >= file.size() || at + 1 + length > file.size())
-      fail(name, fmt::format("ends within token {} of {}; it is truncated: fetch it again", id, header[2]));
+      fail(name, fmt::format("ends within token {} of {}; it is truncated: download it again", id, header[2]));
     result.add(static_cast<int>(id), {reinterpret_cast<const char*>(file.data()) + at + 1, length}, name);
     at += 1 + length;
   }
@@ -239,7 +240,7 @@ tokenizer::tokenizer(const std::filesystem::path& where) {
   const auto vocabulary = folder ? text_of(where / "vocab.json") : std::nullopt;
   if (vocabulary) {
     const auto merges = text_of(where / "merges.txt");
-    if (!merges) fail(where.string(), "has a vocab.json and no merges.txt; put it there, too");
+    if (!merges) fail(where.string(), "has a vocab.json but no merges.txt; add it");
     *this = from_vocabulary(*vocabulary, *merges, where.string());
     return;
   }
@@ -247,8 +248,8 @@ tokenizer::tokenizer(const std::filesystem::path& where) {
   const auto bytes = text_of(file);
   if (!bytes)
     fail(where.string(),
-         "no tokenizer there; give a folder with GPT-2's vocab.json and merges.txt, or llm.c's "
-         "gpt2_tokenizer.bin. Without one, give --tokens and read numbers");
+         "no tokenizer found; give a folder with GPT-2's vocab.json and merges.txt, or llm.c's gpt2_tokenizer.bin. "
+         "Without a tokenizer, give --tokens and read token numbers");
   *this = from_llmc(std::as_bytes(std::span(*bytes)), file.string());
 }
 
@@ -294,7 +295,8 @@ std::string tokenizer::decode(std::span<const int> tokens) const {
   std::string text;
   for (const int t : tokens) {
     if (t < 0 || t >= size())
-      throw model_error(fmt::format("token {} is none of the tokenizer's {}; is it another model's?", t, size()));
+      throw model_error(fmt::format(
+          "token {} is not one of the tokenizer's {}; does the tokenizer belong to another model?", t, size()));
     text += bytes_[static_cast<std::size_t>(t)];
   }
   return text;
@@ -312,7 +314,7 @@ double uniform(std::uint64_t& state) {
 
 int choose(const std::vector<float>& logits, const sampling& how, std::uint64_t& state) {
   for (const float l : logits)
-    if (std::isnan(l)) throw model_error("a logit is not a number; are the model's weights damaged?");
+    if (std::isnan(l)) throw model_error("a logit is NaN; are the model's weights damaged?");
   const auto likeliest = std::max_element(logits.begin(), logits.end());
   if (how.temperature <= 0) return static_cast<int>(likeliest - logits.begin());
   std::vector<int> order(logits.size());
@@ -335,9 +337,9 @@ int choose(const std::vector<float>& logits, const sampling& how, std::uint64_t&
 std::vector<int> generate(pass& with, const config& of, std::vector<int> tokens, int count, const sampling& how,
                           const std::function<void(int)>& made) {
   const std::size_t length = tokens.size() + static_cast<std::size_t>(std::max(count, 0));
-  if (tokens.empty()) throw model_error("no token to begin with; give a prompt");
+  if (tokens.empty()) throw model_error("no token to start from; give a prompt");
   if (length > static_cast<std::size_t>(of.context))
-    throw model_error(fmt::format("{} tokens and {} more are longer than the model's context, {}; ask for fewer",
+    throw model_error(fmt::format("{} tokens plus {} new ones exceed the model's context, {}; ask for fewer",
                                   tokens.size(), count, of.context));
   std::uint64_t state = how.seed;
   // Always of one length, so that nothing has to be made room for again: what comes later changes nothing before it.

@@ -33,7 +33,7 @@ const std::vector<test_case>& cases_of(const std::string& lab) {
   if (const auto found = made.find(lab); found != made.end()) return found->second;
   const auto make = makers().find(lab);
   if (make == makers().end())
-    throw std::invalid_argument(fmt::format("no cases of lab '{}' are linked into this program", lab));
+    throw std::invalid_argument(fmt::format("this program is linked without the cases of lab '{}'", lab));
   return made.emplace(lab, make->second.all()).first->second;
 }
 

@@ -107,7 +107,7 @@ void run_host_ceiling(const std::string& name, const std::vector<const void*>& i
   } else if (name == "eigen") {
     eigen_product(out(), in(0), in(1), parameters.at(0), parameters.at(1), parameters.at(2));
   } else {
-    throw std::out_of_range("there is no host ceiling '" + name + "'");
+    throw std::out_of_range("no host ceiling '" + name + "'");
   }
 }
 

@@ -82,8 +82,8 @@ std::string wrong_sums(matrix a, matrix b, matrix c, std::size_t m, std::size_t 
     // Infinite where C is: then nothing is within it.
     const double error = std::abs(got[r] - want[r]), bound = margin * std::sqrt(squares);
     if (!(error <= bound) || !std::isfinite(bound))
-      return fmt::format("row {}: its elements, added with random signs, are {} off, at most {} is rounding", r, error,
-                         bound);
+      return fmt::format("row {}: its elements, summed with random signs, are off by {}; rounding explains at most {}",
+                         r, error, bound);
   }
   return {};
 }

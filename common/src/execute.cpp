@@ -76,7 +76,7 @@ struct device_arguments {
     for (std::size_t i = 0; i < outputs.size(); ++i)
       if (!outputs[i].intact()) throw fault("wrote outside its output " + std::to_string(i));
     for (std::size_t i = 0; i < inputs.size(); ++i)
-      if (!inputs[i].intact()) throw fault("wrote outside its output, beside input " + std::to_string(i));
+      if (!inputs[i].intact()) throw fault("wrote outside its output, next to input " + std::to_string(i));
   }
 
   std::vector<bytes_on_device> inputs, outputs;
@@ -90,7 +90,7 @@ void expect_success() {
   if (const cudaError_t refused = cudaGetLastError(); refused != cudaSuccess)
     throw fault("a CUDA call or launch was refused: " + describe(refused));
   if (const cudaError_t broken = cudaDeviceSynchronize(); broken != cudaSuccess)
-    throw fault("a kernel was broken off: " + describe(broken));
+    throw fault("the kernel was aborted: " + describe(broken));
 }
 
 /// Looks at a few random windows of each output for poison that a timed call left standing.
@@ -106,7 +106,7 @@ void expect_written(const device_arguments& device, const request& what, std::mi
       LAB_CUDA_CHECK(cudaMemcpyAsync(window, output.data() + at, size, cudaMemcpyDeviceToHost, device.where.get()));
       device.where.synchronize();
       if (std::all_of(window, window + size, [](std::byte b) { return b == std::byte{0xFF}; }))
-        throw fault("left its output unwritten in a timed call, or had not finished when `stream` had");
+        throw fault("left its output unwritten in a timed call, or was still running when `stream` had finished");
     }
   }
 }
@@ -148,7 +148,7 @@ class cublas_product {
   static std::int64_t elements(int rows, int columns) { return std::int64_t{rows} * columns; }
   static void expect(cublasStatus_t status) {
     if (status != CUBLAS_STATUS_SUCCESS)
-      throw std::runtime_error("the ceiling cannot be measured: cuBLAS error " + std::to_string(status));
+      throw std::runtime_error("cannot measure the ceiling:  cuBLAS error " + std::to_string(status));
   }
   /// `count` bf16 numbers, those of `from` again and again.
   static const std::byte* repeated(const bytes_on_device& from, std::int64_t count,
@@ -306,7 +306,7 @@ bool start_threads() {
 
 std::span<std::byte> map_device_memory([[maybe_unused]] int descriptor, [[maybe_unused]] std::size_t bytes) {
 #ifdef LAB_BACKEND_SIM
-  throw std::runtime_error("the simulated device's memory is not shared with other processes");
+  throw std::runtime_error("the simulated device's memory cannot be shared with other processes");
 #else
   static std::optional<shared_device_memory> mapped;  // of one judge, as long as this process lives
   mapped.emplace(descriptor, bytes);
@@ -334,7 +334,7 @@ response execute(const request& what, call_gate& gate) {
   } catch (const std::exception& e) {
     result.error = e.what();
   } catch (...) {
-    result.error = "threw something that is not a std::exception";
+    result.error = "threw an object that is not a std::exception";
   }
   gate.end();
   // After a fault in a kernel every later call fails too, until the device is reset. All our buffers are gone by now.

@@ -39,9 +39,9 @@ int open_counter(std::uint64_t event, pid_t thread) {
 
 std::string reason(int error) {
   if (error == ENOENT || error == EOPNOTSUPP || error == ENODEV)
-    return "this machine gives none (a virtual machine without a performance monitor?)";
+    return "this machine has none (a virtual machine without a performance monitor?)";
   if (error == EACCES || error == EPERM)
-    return "not allowed to this user; as root: sysctl kernel.perf_event_paranoid=1 (containers also need "
+    return "this user may not read them; as root: sysctl kernel.perf_event_paranoid=1 (containers also need "
            "--cap-add=PERFMON)";
   return std::strerror(error);
 }
@@ -83,7 +83,7 @@ processor_counters::processor_counters() {
       if (file >= 0)
         files_[i].push_back(file);
       else if (errno != ESRCH && refused_.empty())  // a thread may have ended
-        refused_ = std::string("the processor's counters were not read: ") + reason(errno);
+        refused_ = std::string("the CPU's counters were not read: ") + reason(errno);
     }
 }
 

@@ -99,7 +99,8 @@ class recorder final : public range_listener {
     } const at_the_end{this};
     once();
     if (state_of_thread().boundaries != order_.size())
-      throw std::runtime_error("the work has other ranges each time it runs; counters need the same work");
+      throw std::runtime_error(
+          "the work has different ranges each time it runs; to read counters it must do the same each time");
   }
 
  private:
@@ -122,7 +123,8 @@ class recorder final : public range_listener {
   }
 
   void begin(mode what) {
-    if (mode_ != mode::off) throw std::logic_error("one profile at a time: a profile's run() is inside another's");
+    if (mode_ != mode::off)
+      throw std::logic_error("profiles cannot be nested: run() was called inside another profile's run()");
     ++generation_;
     threads_ = 0;
     state_of_thread().leads = true;
@@ -387,16 +389,16 @@ void profile::report() const {
   write(directory);
   std::cout << '\n' << table_of(state_->contents) << '\n';
   for (const auto& [file, use] : {std::pair{"table.txt", "this table"},
-                                  {"profile.json", "all of it, for scripts"},
-                                  {"trace.json", "the timeline: open it at ui.perfetto.dev or chrome://tracing"},
+                                  {"profile.json", "everything, for scripts"},
+                                  {"trace.json", "the timeline: open it in ui.perfetto.dev or chrome://tracing"},
                                   {"roofline.svg", "the roofline"},
-                                  {"roofline_host.svg", "the roofline of what ran on the processor"}})
+                                  {"roofline_host.svg", "the roofline of what ran on the CPU"}})
     if (std::filesystem::exists(directory / file)) {
       std::cout << std::left << std::setw(static_cast<int>(directory.string().size()) + 20)
                 << (directory / file).string() << use << '\n';
     }
   if (!std::filesystem::exists(directory / "roofline.svg"))
-    std::cout << "no roofline: gnuplot is missing (package gnuplot-nox), or no roof was measured\n";
+    std::cout << "no roofline plot: gnuplot is missing (package gnuplot-nox), or no roof was measured\n";
   std::cout.flush();
 }
 

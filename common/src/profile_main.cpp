@@ -19,7 +19,7 @@ bool returned = false;
 /// Where the program ends itself, there is nothing to repeat and nobody to report.
 void say_why_nothing_was_profiled() {
   if (!returned)
-    std::fputs("profile: the program ended by exit(): return from main instead, so that it can run again\n", stderr);
+    std::fputs("profile: the program called exit(); return from main instead, so that it can run again\n", stderr);
 }
 
 int run_again(int argc, char** argv, char** environment) {

@@ -337,17 +337,17 @@ std::string table_of_part(const profile_contents& what) {
         fmt::format("roofs, {}: {}", what.modelled ? "modelled" : "measured in this run", rates_text(what.on_device)));
   const bool roofs_known = !(device ? what.on_device : what.processor).bytes_per_second.empty();
   if (roofs_known && std::any_of(rows.begin(), rows.end(), [](const auto& r) { return r.bound_seconds.cold > 0; }))
-    out += wrapped(fmt::format(
-        "of roof: the time that the declared work takes at best, of the time it took; each byte once through DRAM{}{}",
-        device ? " (if warm: through L2" : "", device ? "; measured: the bytes that were counted)" : ""));
+    out += wrapped(
+        fmt::format("of roof: the least time that the declared work can take, divided by the time it took; each byte "
+                    "passes DRAM once{}{}",
+                    device ? " (if warm: through L2" : "", device ? "; measured: the bytes that were counted)" : ""));
   if (std::any_of(rows.begin(), rows.end(), [&](const auto& r) {
         return r.bound_seconds.cold > 1.02 * (device ? r.device_seconds : r.host_seconds);
       }))
     out += wrapped(
-        "more than 100%: what the range works on was still in a cache, it does less than it declares, or something "
-        "else "
-        "ran while the roofs were measured");
-  if (undeclared) out += "* of what was counted: the range declares no work\n";
+        "more than 100%: the range's data was still in a cache, the range does less than it declares, or something "
+        "else ran while the roofs were measured");
+  if (undeclared) out += "* based on what was counted: the range declares no work\n";
   return out;
 }
 
@@ -355,7 +355,7 @@ std::string table_of_part(const profile_contents& what) {
 
 std::string table_of(const profile_contents& what) {
   const std::string device = table_of_part(what.part(true)), host = table_of_part(what.part(false));
-  if (device.empty() && host.empty()) return "nothing was profiled: call lab::profile::run\n";
+  if (device.empty() && host.empty()) return "nothing was profiled; call lab::profile::run\n";
   std::string out = device + (device.empty() || host.empty() ? "" : "\n") + host;
   for (const std::string& note : what.notes) out += wrapped("note: " + note);
   return out;

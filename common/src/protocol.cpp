@@ -17,7 +17,7 @@ template <class Enum, std::size_t N>
 Enum by_name(const char* const (&names)[N], const std::string& name) {
   for (std::size_t i = 0; i < N; ++i)
     if (name == names[i]) return static_cast<Enum>(i);
-  throw std::runtime_error("'" + name + "' is not known in the protocol");
+  throw std::runtime_error("'" + name + "' is unknown to the protocol");
 }
 
 json specs_to_json(const std::vector<buffer_spec>& specs) {
@@ -31,7 +31,7 @@ std::vector<buffer_spec> specs_from_json(const json& array) {
   for (const json& spec : array) {
     result.push_back({by_name<dtype>(dtype_names, spec.at(0).get<std::string>()), spec.at(1).get<std::int64_t>()});
     const std::int64_t size = result.back().size;
-    if (size < 0 || size > (std::int64_t{1} << 40)) throw std::runtime_error("a buffer of an impossible size");
+    if (size < 0 || size > (std::int64_t{1} << 40)) throw std::runtime_error("a buffer has an impossible size");
   }
   return result;
 }

@@ -76,7 +76,7 @@ std::uint64_t derived_seed(std::uint64_t secret, std::string_view about, std::ui
 }
 
 std::uint64_t secret_seed() {
-  if (sodium_init() < 0) throw std::runtime_error("the system gives no random numbers");
+  if (sodium_init() < 0) throw std::runtime_error("the system provides no random numbers");
   std::uint64_t seed = 0;
   randombytes_buf(&seed, sizeof seed);
   return seed >> 1;

@@ -8,7 +8,7 @@
 namespace lab {
 
 double quantile(std::vector<double> values, double fraction) {
-  if (values.empty()) throw std::invalid_argument("lab::quantile of no values");
+  if (values.empty()) throw std::invalid_argument("lab::quantile needs at least one value");
   std::sort(values.begin(), values.end());
   const double position = std::clamp(fraction, 0.0, 1.0) * static_cast<double>(values.size() - 1);
   const auto below = static_cast<std::size_t>(position);
@@ -39,7 +39,7 @@ rank_pair median_ranks(int count, double confidence) {
 }
 
 interval median_interval(std::vector<double> values, double confidence) {
-  if (values.empty()) throw std::invalid_argument("lab::median_interval of no values");
+  if (values.empty()) throw std::invalid_argument("lab::median_interval needs at least one value");
   std::sort(values.begin(), values.end());
   const rank_pair ranks = median_ranks(static_cast<int>(values.size()), confidence);
   return {values[static_cast<std::size_t>(ranks.low - 1)], values[static_cast<std::size_t>(ranks.high - 1)]};

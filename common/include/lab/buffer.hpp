@@ -107,7 +107,7 @@ class buffer {
 
  private:
   void expect(dtype type) const {
-    if (type != spec_.type) throw std::logic_error("lab::buffer read as another element type than it holds");
+    if (type != spec_.type) throw std::logic_error("lab::buffer was read as an element type that it does not hold");
   }
   buffer_spec spec_;
   std::vector<std::byte> data_;
