@@ -1,5 +1,5 @@
-// Counting before running. Each function is one line or a few; what it must count stands in accounting.hpp, and the
-// fine print in transformer.hpp, which runs a model with numbers that count.
+// Counting before running. Each function is one line or a few; accounting.hpp says what it must count, and
+// transformer.hpp, which runs a model with numbers that count, has the fine print.
 #include "accounting.hpp"
 
 namespace lab01 {

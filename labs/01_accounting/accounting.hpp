@@ -19,10 +19,10 @@ double matmul_flops(double m, double n, double k);
 /// y = x W, with x (data, in) and W (in, out); no bias.
 double linear_forward_flops(double data, double in, double out);
 
-/// The gradient of W, and that of x too where somebody in front of this layer needs it.
+/// The gradient of W, and also that of x if the layer before this one needs it.
 double linear_backward_flops(double data, double in, double out, bool input_gradient);
 
-/// Forward and backward of a model of so many parameters, each in a linear layer, all gradients needed.
+/// Forward and backward of a model with this many parameters, each in a linear layer, all gradients needed.
 double training_flops(double parameters, double data);
 
 /// GPT-2, as in transformer.hpp: learned positions, biases everywhere, an MLP four times as wide as `channels`, and
@@ -38,27 +38,27 @@ double parameters(const transformer& model);
 double attention_flops(double batch, double heads, double tokens, double head_size, bool causal);
 
 /// All matrix products of one forward pass, logits of each token included: linear layers without their biases, and
-/// attention. What is left over (norms, GELU, softmax, biases) is small; transformer.hpp counts it.
+/// attention. The rest (norms, GELU, softmax, biases) is small; transformer.hpp counts it.
 double forward_flops(const transformer& model, double batch, double tokens, bool causal);
 
 // ---- accounting.cpp: bytes -----------------------------------------------------------------------------------------
 
 struct training_bytes {
   double weights = 0, gradients = 0;
-  double optimizer = 0;    ///< AdamW keeps two numbers a parameter
+  double optimizer = 0;    ///< AdamW keeps two numbers per parameter
   double activations = 0;  ///< what transformer.hpp keeps for the backward pass
   double batch = 0;        ///< tokens and targets, 8 bytes each (int64)
 };
 
-/// Weights, gradients and optimizer state take `state` bytes a number, activations take `activation`.
+/// Weights, gradients and optimizer state take `state` bytes per number, activations take `activation`.
 training_bytes training_memory(const transformer& model, double batch, double tokens, double state, double activation);
 
-/// Keys and values of all layers for so many tokens.
+/// Keys and values of all layers for this many tokens.
 double kv_cache_bytes(const transformer& model, double batch, double tokens, double bytes_each);
 
 // ---- accounting.cpp: number formats --------------------------------------------------------------------------------
 
-/// A sign, and so many bits of exponent and mantissa, by the rules of IEEE 754: the largest exponent is for infinity
+/// A sign, and this many bits of exponent and mantissa, by the rules of IEEE 754: the largest exponent is for infinity
 /// and NaN, the smallest for zero and subnormal numbers. fp32 is {8, 23}, fp16 {5, 10}, bf16 {8, 7}.
 struct format {
   int exponent_bits = 0, mantissa_bits = 0;
@@ -71,31 +71,32 @@ struct range {
 };
 range range_of(format f);
 
-/// What is read back after `value` was stored: rounded to the nearest, to even in the middle; infinite where too large.
+/// The value read back after storing `value`: rounded to nearest, ties to even; infinite if too large.
 double stored(double value, format f);
 
 // ---- accounting.cpp: the roofline, and planning with it -----------------------------------------------------------
 
-/// FLOP per byte of a function that is applied to each element alone, where each access is `bytes_each`.
+/// FLOP per byte of an elementwise function whose accesses take `bytes_each`.
 double elementwise_intensity(double flops, double reads, double writes, double bytes_each);
 
 /// FLOP per byte of a matrix product whose three matrices cross the bus once each.
 double matmul_intensity(double m, double n, double k, double bytes_each);
 
-/// Seconds that so much work takes at least, given a machine's two peaks (per second).
+/// The least time in seconds that this work takes, given a machine's two peaks (per second).
 double roofline_seconds(double flops, double bytes, double peak_flops, double peak_bytes);
 
-/// Model FLOPs utilization: what the model needs for the tokens that it saw, over what the machine could do meanwhile.
+/// Model FLOPs utilization: what the model needs for the tokens that it saw, over what the machine could do in that
+/// time.
 double mfu(double parameters, double tokens_per_second, double peak_flops);
 
-/// Hardware FLOPs utilization: the same, counting what was run. The forward pass of a share `recomputed` (0 to 1) of
-/// the model runs once more in the backward pass.
+/// Hardware FLOPs utilization: the same, counting what was executed. A share `recomputed` (0 to 1) of the forward pass
+/// runs again in the backward pass.
 double hfu(double parameters, double tokens_per_second, double peak_flops, double recomputed);
 
 /// Days to train. `peak_flops` is that of one device.
 double training_days(double parameters, double tokens, double devices, double peak_flops, double mfu);
 
-/// Parameters that fit, not rounded; activations and batch left aside.
+/// Parameters that fit, not rounded; ignores activations and batch.
 double largest_model(double devices, double bytes_of_each, double bytes_per_parameter);
 
 // ---- peaks.cpp: the two peaks of one core --------------------------------------------------------------------------
@@ -106,9 +107,9 @@ void triad(float* a,        // (n)
            const float* c,  // (n)
            float scale, std::size_t n);
 
-/// out[i] is in[i] after `rounds` steps x <- x * x + c[i] in float: one multiply-add a step, and each needs the one
-/// before. All in[i] are in [-1, 1), all c[i] in [-1.99, -1.9): there a difference grows about twofold with each step,
-/// so results are compared bit for bit. Each step may be fused or not.
+/// out[i] is in[i] after `rounds` steps x <- x * x + c[i] in float: one multiply-add per step, and each needs the
+/// previous one. All in[i] are in [-1, 1), all c[i] in [-1.99, -1.9): there a difference grows about twofold with each
+/// step, so results are compared bit for bit. Each step may be fused or not.
 void fma_chains(float* out,       // (n)
                 const float* in,  // (n)
                 const float* c,   // (n)
@@ -117,7 +118,7 @@ void fma_chains(float* out,       // (n)
 // ---- peaks.cu: the two peaks of the device -------------------------------------------------------------------------
 // Device pointers, 256-byte aligned; launch on `stream` and return without waiting.
 
-/// out = in, by a kernel of yours: the counters see no cudaMemcpyAsync.
+/// out = in, with a kernel of your own: the counters do not see cudaMemcpyAsync.
 void copy(float* out,       // (n)
           const float* in,  // (n)
           int n, cudaStream_t stream);
@@ -138,7 +139,7 @@ void softmax(float* out, const float* in, int rows, int columns, cudaStream_t st
 /// One step of AdamW, not in place: weights, first and second moment, from the old ones and the gradient.
 void adamw(float* w_out, float* m_out, float* v_out, const float* w, const float* m, const float* v, const float* g,
            int n, cudaStream_t stream);
-/// y = W x, one warp a row.
+/// y = W x, one warp per row.
 void decode_linear(float* y, const float* w, const float* x, int rows, int columns, cudaStream_t stream);
 
 }  // namespace lab01

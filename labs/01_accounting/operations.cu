@@ -35,7 +35,7 @@ __device__ float largest_of_warp(float value) {
   return value;
 }
 
-// One warp a row, 8 rows a block; the row is read from memory once and from the cache after that.
+// One warp per row, 8 rows per block; the row is read from memory once and from the cache after that.
 __global__ void layer_norm_kernel(float* out, const float* in, int rows, int columns) {
   const int row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
   if (row >= rows) return;

@@ -1,4 +1,4 @@
-// The two peaks of one core: right, and far below the peak. A number that is meant as a ceiling must be one.
+// The two peaks of one core: correct, but far below the peak. A number used as a ceiling must be one.
 #include "accounting.hpp"
 
 namespace lab01 {
@@ -10,7 +10,7 @@ void triad(float* a, const float* b, const float* c, float scale, std::size_t n)
 }
 
 void fma_chains(float* out, const float* in, const float* c, std::size_t n, std::int64_t rounds) {
-  // TODO(lab01.fma_throughput): each step waits for the one before. What could run while it waits?
+  // TODO(lab01.fma_throughput): each step waits for the previous one. What could run while it waits?
   for (std::size_t i = 0; i < n; ++i) {
     float x = in[i];
     for (std::int64_t k = 0; k < rounds; ++k) x = x * x + c[i];

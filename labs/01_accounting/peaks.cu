@@ -1,4 +1,4 @@
-// The two peaks of the device. Launches are yours too: nothing here is given but the names.
+// The two peaks of the device. You write the launches too: only the names are given.
 #include "accounting.hpp"
 
 namespace lab01 {
@@ -7,14 +7,14 @@ namespace {
 constexpr int block_size = 256;
 
 __global__ void copy_kernel(float* out, const float* in, int n) {
-  // TODO(lab01.device_peaks_correct): any n, also one that is no multiple of your vector width.
-  // TODO(lab01.copy_wide): 16 bytes a lane.
+  // TODO(lab01.device_peaks_correct): any n, including one that is not a multiple of your vector width.
+  // TODO(lab01.copy_wide): 16 bytes per lane.
   (void)out, (void)in, (void)n;  // delete this line once they are used
 }
 
 __global__ void fma_kernel(float* out, const float* in, const float* c, int n, int rounds) {
   // TODO(lab01.device_peaks_correct): x <- x * x + c[i], `rounds` times, for each element.
-  // TODO(lab01.fma_fused): one fused instruction a step, and none besides.
+  // TODO(lab01.fma_fused): one fused instruction per step, and no others.
   (void)out, (void)in, (void)c, (void)n, (void)rounds;  // delete this line once they are used
 }
 

@@ -7,7 +7,7 @@
 namespace lab02 {
 
 timing benchmark(machine& m, const options& how) {
-  // TODO(lab02.*): each item of the rubric is one way in which these lines are deceived.
+  // TODO(lab02.*): each item of the rubric is one way to deceive these lines.
   m.prepare(1);
   std::vector<double> seconds;
   for (int i = 0; i < how.least_samples; ++i) {

@@ -5,45 +5,45 @@
 
 namespace lab02 {
 
-/// What a run gave back. Nobody looks at it unless you keep it.
+/// What a run returned. It counts as unused unless you keep it.
 struct result {
   std::int64_t value = 0;
 };
 
-/// The machine and the function under test, as a benchmark sees them. Everything takes time, the clocks too.
+/// The machine and the function under test, as a benchmark sees them. Everything takes time, even reading a clock.
 class machine {
  public:
   virtual ~machine() = default;
 
-  virtual double wall_seconds() = 0;    ///< the time of day, which somebody may set right at any moment
-  virtual double steady_seconds() = 0;  ///< from some moment on; nobody sets it. It goes forward in ticks
-  virtual double clock_share() = 0;     ///< the processor's clock now over its highest: less while it is throttled
+  virtual double wall_seconds() = 0;    ///< the time of day, which the system may correct at any moment
+  virtual double steady_seconds() = 0;  ///< from some moment on; it is never adjusted. It advances in ticks
+  virtual double clock_share() = 0;     ///< the current clock rate over the highest: lower while throttled
 
   virtual void prepare(int count) = 0;    ///< makes inputs 0 to count - 1 anew, unlike all before, each in new memory
   virtual void touch() = 0;               ///< writes to all memory of the inputs once, so that it is there, and cached
   virtual void flush_caches() = 0;        ///< starts a kernel that empties all caches, and does not wait for it
-  virtual void rest(double seconds) = 0;  ///< does nothing for so long; the machine cools down
+  virtual void rest(double seconds) = 0;  ///< does nothing for this long; the machine cools down
 
-  /// Calls the function on input i. What it starts need not be over on return. From the eleventh call on the function
-  /// is warm, if it ever is.
+  /// Calls the function on input i. The work it starts may still be running when it returns. From the eleventh call on
+  /// the function is warm, if it ever is.
   virtual result run(int i) = 0;
-  virtual void keep(result r) = 0;     ///< as if somebody looked at it: what is never kept may be optimised away
+  virtual void keep(result r) = 0;     ///< counts the result as used: a result that is never kept may be optimised away
   virtual void run_nothing() = 0;      ///< launches a function that does nothing in the same way as run()
-  virtual void wait_for_stream() = 0;  ///< until everything in run()'s own stream is over
-  virtual void wait_for_device() = 0;  ///< until everything is over, whoever started it
+  virtual void wait_for_stream() = 0;  ///< until all work in run()'s own stream is done
+  virtual void wait_for_device() = 0;  ///< until all work is done, whichever call started it
 };
 
 struct options {
   bool cold = false;  ///< each call finds the caches empty; otherwise each call finds them warm
   int least_samples = 11;
-  double relative_error = 0.01;  ///< go on until the median's standard error is at most this share of it...
-  double budget_seconds = 10;    ///< ...or so much time is used up, warm-up and all, on the steady clock
+  double relative_error = 0.01;  ///< continue until the median's standard error is at most this share of it...
+  double budget_seconds = 10;    ///< ...or this much time has passed, including warm-up, on the steady clock
 };
 
 struct timing {
   double median_seconds = 0;                 ///< of one call, without the overhead
   double low_seconds = 0, high_seconds = 0;  ///< a tenth of the calls is faster than low, a tenth slower than high
-  double overhead_seconds = 0;               ///< what it takes to launch nothing at all, and to wait for it
+  double overhead_seconds = 0;               ///< the time to launch an empty function and wait for it
   int samples = 0;                           ///< that the median is of
   int outliers = 0;                          ///< samples, among these, that lie far outside
   int dropped = 0;                           ///< samples not counted, because the machine was throttled

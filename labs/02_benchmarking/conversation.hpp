@@ -1,6 +1,6 @@
-// How a benchmark and a simulated machine talk: the benchmark runs in your program, the machine in the grader's. What
-// gives no answer is noted; what gives one hands the notes over and waits. So no memory of your program says what the
-// machine will do next.
+// How a benchmark and a simulated machine talk: the benchmark runs in your program, the machine in the grader's. A
+// request without an answer is recorded; a request with one sends the records and waits. So nothing in your program's
+// memory says what the machine will do next.
 #pragma once
 
 #include <algorithm>

@@ -22,11 +22,11 @@ namespace {
 using namespace lab02;
 using matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-/// Work that gives the same on every call, on the processor or in the GPU's default stream.
+/// Work that gives the same result on every call, on the CPU or in the GPU's default stream.
 class repeated : public real_machine {
  public:
   explicit repeated(std::function<void()> work, bool on_gpu) : work_(std::move(work)), on_gpu_(on_gpu) {}
-  void prepare(int) override {}  // a product of matrices takes as long whatever is in them
+  void prepare(int) override {}  // a matrix product takes the same time whatever the values
   void touch() override {}
   result run(int) override {
     work_();

@@ -1,7 +1,7 @@
 // A machine whose every answer is arithmetic: no clock of this program is read, so each verdict is exact. The grader
-// knows what the function under test costs and how it deceives. Read it: a benchmark should survive being known by
-// those who write what it measures, and the other way round. The machine runs in the grader's process, and how long its
-// function takes is drawn anew each time.
+// knows what the function under test costs and how it deceives. Read it: a good benchmark works even if its design is
+// known, and even if it is written with this file at hand. The machine runs in the grader's process, and each run
+// chooses a new random duration for its function.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace lab02 {
 
-/// What a function does to those who time it.
+/// How a function deceives the code that times it.
 struct behaviour {
   double seconds = 1e-3;      ///< what a call truly costs, caches warm
   double cold_extra = 0;      ///< more where the caches are cold
@@ -72,7 +72,7 @@ class simulated_machine : public machine {
     first_stream_ = std::max(now_, first_stream_) + 1e-4;
   }
   void rest(double seconds) override {
-    if (!(seconds > 0)) return;  // time does not go back, and NaN is no time
+    if (!(seconds > 0)) return;  // time does not go back, and NaN is not a time
     now_ += seconds;
     rested_ += seconds;
     if (rested_ >= 10 * how_.throttle_after) busy_ = 0;

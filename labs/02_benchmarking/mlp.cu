@@ -1,5 +1,5 @@
-// Given, not handed in: a small MLP, one kernel a layer, one thread an element. Nothing about it is fast; what matters
-// here is how its time grows.
+// Given, not handed in: a small MLP, one kernel per layer, one thread per element. Nothing about it is fast; what
+// matters is how its time grows.
 #include "mlp.hpp"
 
 namespace lab02 {

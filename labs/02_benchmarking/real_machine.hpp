@@ -15,7 +15,7 @@ class real_machine : public machine {
  public:
   double wall_seconds() override { return seconds<std::chrono::system_clock>(); }
   double steady_seconds() override { return seconds<std::chrono::steady_clock>(); }
-  double clock_share() override { return 1; }  // no program can ask for it everywhere
+  double clock_share() override { return 1; }  // no portable program can
   void flush_caches() override {}              // only warm calls are asked for here
   void rest(double wanted) override { std::this_thread::sleep_for(std::chrono::duration<double>(wanted)); }
   void keep(result r) override { kept_ = kept_ + r.value; }
@@ -31,9 +31,8 @@ class real_machine : public machine {
   volatile std::int64_t kept_ = 0;
 };
 
-/// Multiplications of which each needs the one before: how long they take is the processor's latency, and nothing that
-/// a compiler or an address decides. Its steady clock is this thread's own time and what it rested, so it stands still
-/// while others use the core.
+/// Multiplications that each need the previous one: their time is the CPU's latency, and no compiler or address changes
+/// it. The steady clock is this thread's CPU time plus its rests, so it stops while other threads use the core.
 class chain : public real_machine {
  public:
   explicit chain(std::int64_t length) : length_(length) {}

@@ -1,6 +1,6 @@
 // Lab 03, coalescing: what your files must define.
 //
-// All matrices are row-major: element (r, c) of a matrix with `columns` columns stands at index r * columns + c.
+// All matrices are row-major: element (r, c) of a matrix with `columns` columns is at index r * columns + c.
 // All pointers of the device part are device pointers from cudaMalloc (256-byte aligned); inputs and outputs never
 // overlap. Launch on `stream` and return without waiting. Sizes are at least 1; an element count fits an int.
 #pragma once
@@ -18,7 +18,7 @@ void sigmoid_thread_per_column(float* out,       // (rows, columns)
                                const float* in,  // (rows, columns)
                                int rows, int columns, cudaStream_t stream);
 
-/// out = in, 16 bytes a thread and access (`float4`); the last n % 4 elements one by one.
+/// out = in, 16 bytes per thread and access (`float4`); the last n % 4 elements one by one.
 void copy_vectorized(float* out,       // (n)
                      const float* in,  // (n)
                      int n, cudaStream_t stream);
@@ -37,13 +37,13 @@ void transpose_tiled(float* out,       // (columns, rows)
                      const float* in,  // (rows, columns)
                      int rows, int columns, cudaStream_t stream);
 
-/// The same tile, padded or swizzled so that no two lanes of a warp meet in one bank.
+/// The same tile, padded or swizzled so that no two lanes of a warp access the same bank.
 void transpose_padded(float* out, const float* in, int rows, int columns, cudaStream_t stream);
 
 /// As fast as you can make it.
 void transpose(float* out, const float* in, int rows, int columns, cudaStream_t stream);
 
-// ---- column_sums.cpp: the same lesson on the CPU, where a cache line plays the sector -----------------------------
+// ---- column_sums.cpp: the same lesson on the CPU, where a cache line plays the role of a sector -------------------
 
 /// sums[c] = sum over r of in(r, c), on one thread. Any order of addition.
 void column_sums(float* sums,      // (columns), host

@@ -1,5 +1,5 @@
-// Who touches which element. The same bytes move in each of these kernels; what differs is how many sectors a warp
-// asks for to move them.
+// Which thread touches which element. Each of these kernels moves the same bytes; they differ in how many sectors a
+// warp asks for.
 #include "coalescing.hpp"
 
 namespace lab03 {
@@ -11,19 +11,19 @@ int ceil_div(int a, int b) { return (a - 1) / b + 1; }
 
 __global__ void sigmoid_thread_per_column_kernel(float* out, const float* in, int rows, int columns) {
   // TODO(lab03.sigmoid_correct): one thread walks down one column: 1 / (1 + exp(-x)) of each element.
-  // TODO(lab03.sigmoid_coalesced): at each step the 32 lanes of a warp stand side by side in one row.
+  // TODO(lab03.sigmoid_coalesced): at each step the 32 lanes of a warp are side by side in one row.
   (void)out, (void)in, (void)rows, (void)columns;  // delete this line once they are used
 }
 
 __global__ void copy_vectorized_kernel(float* out, const float* in, int n) {
-  // TODO(lab03.vectorized_wide): one float4 a thread, in and out.
-  // TODO(lab03.vectorized_correct): the last n % 4 elements one by one, and nothing behind them.
+  // TODO(lab03.vectorized_wide): one float4 per thread, in and out.
+  // TODO(lab03.vectorized_correct): the last n % 4 elements one by one, and nothing after them.
   (void)out, (void)in, (void)n;  // delete this line once they are used
 }
 
 __global__ void points_to_arrays_kernel(float* x, float* y, float* z, const float* points, int n) {
   // TODO(lab03.points_correct): x[i] = points[3 i], y[i] = points[3 i + 1], z[i] = points[3 i + 2], for any n.
-  // TODO(lab03.points_coalesced): load each run of floats as it lies in memory, and sort it out in shared memory.
+  // TODO(lab03.points_coalesced): load each run of floats as it is in memory, and sort it out in shared memory.
   (void)x, (void)y, (void)z, (void)points, (void)n;  // delete this line once they are used
 }
 

@@ -1,5 +1,5 @@
-// Given, not handed in: the experiments of your predictions. Which sectors does a warp ask for, which banks does it
-// meet?
+// Given, not handed in: the experiments for your predictions. Which sectors does a warp ask for, and which banks does
+// it access?
 #include "coalescing.hpp"
 
 namespace lab03 {

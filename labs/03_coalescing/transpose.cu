@@ -1,13 +1,13 @@
 // Transposing a matrix: `in` is read along its rows, `out` is written along its columns, so one of the two is always
-// in the wrong order for a warp. Climb from one thread an element (patterns.cu) over a tile in shared memory, and a
-// tile without bank conflicts, to whatever comes closest to the speed of a plain copy.
+// in the wrong order for a warp. Climb from one thread per element (patterns.cu) to a tile in shared memory, then a
+// tile without bank conflicts, then as close to a plain copy as you can get.
 #include "coalescing.hpp"
 
 namespace lab03 {
 namespace {
 
 constexpr int tile_edge = 32;  // a tile is 32 x 32 elements, so a warp is one row of it
-constexpr int block_rows = 8;  // a block is 32 x 8 threads: four elements a thread
+constexpr int block_rows = 8;  // a block is 32 x 8 threads: four elements per thread
 
 int ceil_div(int a, int b) { return (a - 1) / b + 1; }
 
@@ -19,14 +19,14 @@ __global__ void transpose_tiled_kernel(float* out, const float* in, int rows, in
 
 __global__ void transpose_padded_kernel(float* out, const float* in, int rows, int columns) {
   // TODO(lab03.padded_correct): start from your tiled kernel.
-  // TODO(lab03.padded_conflict_free): lay the tile out so that the lanes of a warp meet 32 different banks.
+  // TODO(lab03.padded_conflict_free): lay the tile out so that the lanes of a warp access 32 different banks.
   (void)out, (void)in, (void)rows, (void)columns;  // delete this line once they are used
 }
 
 __global__ void transpose_kernel(float* out, const float* in, int rows, int columns) {
-  // TODO(lab03.transpose_correct): any rows and columns, also where no vector access fits.
+  // TODO(lab03.transpose_correct): any rows and columns, even where no vector access fits.
   // TODO(lab03.transpose_clean): no wasted sector, no bank conflict.
-  // TODO(lab03.transpose_throughput): more bytes in flight: more elements a thread, wider accesses, larger tiles.
+  // TODO(lab03.transpose_throughput): more bytes in flight: more elements per thread, wider accesses, larger tiles.
   (void)out, (void)in, (void)rows, (void)columns;  // delete this line once they are used
 }
 

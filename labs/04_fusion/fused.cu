@@ -1,5 +1,5 @@
-// Four more operations, each in one kernel. The first two work on elements alone; the last two need a whole row before
-// they can write its first element, and still may read it only once.
+// Four more operations, each in one kernel. The first two are elementwise; the last two need a whole row before they
+// can write its first element, but may read it only once.
 #include "fusion.hpp"
 
 namespace lab04 {
@@ -11,7 +11,7 @@ int ceil_div(int a, int b) { return (a - 1) / b + 1; }
 
 __global__ void sin2_plus_cos2_kernel(float* out, const float* in, int n) {
   // TODO(lab04.sin2_plus_cos2_correct): out[i] = sin(in[i])^2 + cos(in[i])^2
-  // TODO(lab04.sin2_plus_cos2_fused): one load and one store an element.
+  // TODO(lab04.sin2_plus_cos2_fused): one load and one store per element.
   (void)out, (void)in, (void)n;  // delete this line once they are used
 }
 
@@ -22,7 +22,7 @@ __global__ void bias_gelu_residual_kernel(float* out, const float* in, const flo
   (void)out, (void)in, (void)bias, (void)residual, (void)rows, (void)columns;  // delete once they are used
 }
 
-// A block a row. Reductions over a block: within each warp with __shfl_xor_sync, then over warps in shared memory.
+// One block per row. Reductions over a block: within each warp with __shfl_xor_sync, then over warps in shared memory.
 __global__ void layernorm_kernel(float* out, const float* in, int columns) {
   // TODO(lab04.layernorm_correct): mean, then the mean of the squared distances from it, then the output.
   // TODO(lab04.layernorm_fused): the row is needed three times. Where can it stay after the first load?
@@ -31,7 +31,7 @@ __global__ void layernorm_kernel(float* out, const float* in, int columns) {
 
 __global__ void softmax_kernel(float* out, const float* in, int columns) {
   // TODO(lab04.softmax_correct): subtract the row's maximum first, or exp() runs out of range.
-  // TODO(lab04.softmax_fused): again one load and one store an element.
+  // TODO(lab04.softmax_fused): again, one load and one store per element.
   (void)out, (void)in, (void)columns;  // delete this line once they are used
 }
 

@@ -3,7 +3,7 @@
 // All matrices are row-major. All pointers of the device part are device pointers from cudaMalloc (256-byte aligned);
 // inputs and outputs never overlap. Launch on `stream` and return without waiting. Sizes are at least 1; an element
 // count fits an int. Each function of yours launches one kernel, which reads every input and writes every output once,
-// in blocks enough for a whole device.
+// in enough blocks for a whole device.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -21,7 +21,7 @@ void gelu(float* out,       // (n)
 
 // ---- fused.cu -----------------------------------------------------------------------------------------------------
 
-/// out = sin(x)^2 + cos(x)^2. Read x, even if you know what comes out.
+/// out = sin(x)^2 + cos(x)^2. Read x, even if you know the result.
 void sin2_plus_cos2(float* out,       // (n)
                     const float* in,  // (n)
                     int n, cudaStream_t stream);
@@ -34,7 +34,7 @@ void bias_gelu_residual(float* out,             // (rows, columns)
                         int rows, int columns, cudaStream_t stream);
 
 /// out(r, c) = (in(r, c) - mean(r)) / sqrt(variance(r) + 1e-5); the variance is the mean of the squared distances from
-/// the mean. Without the learned scale and shift. columns <= 16384, so that a row fits the registers of one block.
+/// the mean. Without the learned scale and shift. columns <= 16384, so that a row fits in the registers of one block.
 void layernorm(float* out,       // (rows, columns)
                const float* in,  // (rows, columns)
                int rows, int columns, cudaStream_t stream);
@@ -51,7 +51,7 @@ void gelu_host(float* out,       // (n), host
                const float* in,  // (n), host
                std::size_t n);
 
-// ---- unfused.cu: given, an operation a kernel, as a framework runs them without a compiler --------------------------
+// ---- unfused.cu: given: one kernel per operation, as a framework without a compiler -------------------------------
 
 void gelu_unfused(float* out, const float* in, int n, cudaStream_t stream);
 void sin2_plus_cos2_unfused(float* out, float* scratch, const float* in, int n, cudaStream_t stream);

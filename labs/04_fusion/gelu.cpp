@@ -1,5 +1,5 @@
-// GELU on the CPU as an array library evaluates it that knows one operation at a time: a loop for each, over the whole
-// array. Right, and far from what memory allows.
+// GELU on the CPU as an array library evaluates it, one operation at a time: one loop per operation over the whole
+// array. It is correct, but far from what memory allows.
 #include "fusion.hpp"
 #include "tanh.hpp"
 

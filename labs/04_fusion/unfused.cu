@@ -1,5 +1,5 @@
-// Given, not handed in: each operation is a kernel of its own that reads its operands from memory and writes its result
-// back, as a framework does without a compiler. Count the passes over memory.
+// Given, not handed in: each operation is its own kernel, which reads its operands from memory and writes its result
+// back, like a framework without a compiler. Count the passes over memory.
 #include "fusion.hpp"
 
 namespace lab04 {
@@ -86,7 +86,7 @@ struct squared_distance {
   __device__ float operator()(float x) const { return (x - from) * (x - from); }
 };
 
-/// One thread reads what belongs to the whole row, for all.
+/// One thread reads the row's values for all threads.
 __device__ float of_row(const float* values) {
   __shared__ float value;
   if (threadIdx.x == 0) value = values[blockIdx.x];

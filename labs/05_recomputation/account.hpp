@@ -1,5 +1,5 @@
 // Given: what a training step does, call by call, and what that needs. Your program and the grader each keep such an
-// account: yours stops at the first call that makes no sense, the grader's decides. It sees only which calls were made.
+// account: yours stops at the first invalid call; the grader's decides. It sees only which calls were made.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct network_call {
 
 class account {
  public:
-  /// Of each layer: the bytes of its activation, and the FLOPs that make it.
+  /// For each layer: the bytes of its activation, and the FLOPs that compute it.
   account(std::vector<std::int64_t> bytes, std::vector<std::int64_t> flops)
       : bytes_(std::move(bytes)), flops_(std::move(flops)), there_(bytes_.size()), left_(bytes_.size()) {}
 

@@ -36,7 +36,7 @@ class cpu_chain {
     }
   }
 
-  /// Seconds of this thread for one call; what others do meanwhile does not count.
+  /// CPU seconds of this thread for one call; time in which other threads run does not count.
   double seconds(void (cpu_chain::*step)()) {
     const double start = now();
     (this->*step)();
@@ -57,9 +57,9 @@ class cpu_chain {
   std::vector<float> x_, first_, second_, out_, d_out_, d_x_;
 };
 
-/// Time of the recomputed chain over that of the stored one: the median of 40 pairs. Calls of one pair are neighbours
-/// in time, so whoever comes and goes beside them mostly slows both; the fastest of all calls of each kind would do
-/// worse, because one kind alone may have met a quiet moment. Every second pair is taken in the other order.
+/// Time of the recomputed chain over that of the stored one: the median of 40 pairs. The calls of a pair are close in
+/// time, so other load mostly slows both. The fastest call of each kind would be worse, because only one kind may have
+/// met a quiet moment. Every second pair is taken in the other order.
 inline double recomputed_over_stored(std::size_t n) {
   cpu_chain chain(n);
   std::vector<double> ratios;

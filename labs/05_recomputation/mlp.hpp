@@ -1,4 +1,4 @@
-// Given: a multilayer perceptron that notes each call. Layer i is a_i = tanh(a_(i-1) W_i); a_(-1) is the input.
+// Given: a multilayer perceptron that records each call. Layer i is a_i = tanh(a_(i-1) W_i); a_(-1) is the input.
 // Matrices are row-major.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace lab05 {
 
-/// A call that cannot be made; it is the last one noted.
+/// An invalid call; it is the last one recorded.
 struct misuse : std::logic_error {
   using std::logic_error::logic_error;
 };

@@ -12,7 +12,7 @@
 
 namespace lab05 {
 
-// ---- stored.cu: given, what a framework does that keeps what the backward pass needs -------------------------------
+// ---- stored.cu: given: a framework that keeps what the backward pass needs ----------------------------------------
 
 /// first = sigmoid(in), second = sigmoid(first), out = sigmoid(second).
 void forward_stored(float* out, float* first, float* second,  // (n) each
@@ -37,14 +37,14 @@ void backward(float* d_in,                          // (n)
               const float* in, const float* d_out,  // (n) each
               int n, cudaStream_t stream);
 
-// ---- checkpointing.cpp: what to keep where not everything fits ----------------------------------------------------
+// ---- checkpointing.cpp: what to keep when not everything fits -----------------------------------------------------
 
 /// Chooses which activations of a chain of layers to keep for the backward pass.
 ///
 /// Layer i makes an activation of bytes[i] at a cost of flops[i] from that of layer i - 1; the chain's input is always
 /// there and costs nothing. keep[i] = 1 keeps it after the forward pass, keep[i] = 0 drops it. The backward pass walks
-/// from the end; where it meets a run of dropped activations, it makes all of that run again, once, from the kept one
-/// before it, and drops the run when it is through. So a plan has
+/// from the end; when it meets a run of dropped activations, it recomputes the whole run once, from the kept one before
+/// it, and drops the run when it is done with it. So a plan has
 /// - peak bytes: the sum of bytes[i] over the kept plus the largest sum of bytes[i] over a run of dropped neighbours;
 /// - extra FLOPs: the sum of flops[i] over the dropped.
 /// The peak must be at most `budget`, and no plan within it may have fewer extra flops. There is always such a plan.
@@ -55,21 +55,21 @@ void choose_checkpoints(std::uint8_t* keep,         // (layers)
 
 // ---- backpropagation.cpp: the plan at work ------------------------------------------------------------------------
 
-/// A chain of layers in training, as a framework has it. It holds the activations; you say when one is made and when
-/// it goes. mlp.hpp is one; account.hpp counts every byte.
+/// A chain of layers in training, as a framework has it. It holds the activations; you say when one is computed and
+/// when it is freed. mlp.hpp is one; account.hpp counts every byte.
 class network {
  public:
   virtual ~network() = default;
-  /// Makes activation i from activation i - 1, which must be there; the chain's input is always there.
+  /// Computes activation i from activation i - 1, which must be held; the chain's input is always held.
   virtual void forward(std::size_t i) = 0;
-  /// Gives the memory of activation i back.
+  /// Frees the memory of activation i.
   virtual void drop(std::size_t i) = 0;
-  /// The gradients of layer i: once for each layer, the last one first. Activations i and i - 1 must be there.
+  /// The gradients of layer i: once for each layer, the last one first. Activations i and i - 1 must be held.
   virtual void backward(std::size_t i) = 0;
 };
 
 /// One training step: all activations forward, then all gradients, with nothing in between but what `keep` keeps. Never
-/// more bytes of activations than the plan's peak, and no more FLOPs again than the plan's extra.
+/// more bytes of activations than the plan's peak, and never more recomputed FLOPs than the plan's extra.
 void backpropagate(network& net, const std::uint8_t* keep,  // (layers)
                    std::size_t layers);
 

@@ -11,13 +11,13 @@ int ceil_div(int a, int b) { return (a - 1) / b + 1; }
 
 __global__ void forward_kernel(float* out, const float* in, int n) {
   // TODO(lab05.forward_correct): out[i] = sigmoid(sigmoid(sigmoid(in[i])))
-  // TODO(lab05.forward_lean): one load and one store an element.
+  // TODO(lab05.forward_lean): one load and one store per element.
   (void)out, (void)in, (void)n;  // delete this line once they are used
 }
 
 __global__ void backward_kernel(float* d_in, const float* in, const float* d_out, int n) {
   // TODO(lab05.backward_correct): d_in[i] = d_out[i] times the derivative of the chain at in[i]
-  // TODO(lab05.backward_lean): the intermediate results are made again, in registers.
+  // TODO(lab05.backward_lean): recompute the intermediate results, in registers.
   (void)d_in, (void)in, (void)d_out, (void)n;  // delete this line once they are used
 }
 

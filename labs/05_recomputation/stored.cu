@@ -1,5 +1,5 @@
-// Given, not handed in: forward and backward as a framework runs them that keeps every intermediate result. Each is one
-// kernel and wastes nothing by itself: what it costs is what it keeps.
+// Given, not handed in: forward and backward in a framework that keeps every intermediate result. Each is one kernel
+// and wastes nothing in itself: its cost is what it keeps.
 #include "recomputation.hpp"
 
 namespace lab05 {

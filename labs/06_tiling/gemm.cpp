@@ -1,5 +1,5 @@
-// The matrix product on one core: right, and slow. For each of its k steps the innermost loop jumps a whole row ahead
-// in b, and it adds to one number, so that each addition waits for the one before.
+// The matrix product on one core: correct but slow. In each of its k steps the innermost loop jumps a whole row ahead
+// in b. It adds to a single number, so each addition waits for the previous one.
 #include "tiling.hpp"
 
 namespace lab06 {

@@ -1,6 +1,5 @@
-// The ladder of the matrix product. Every multiply-add needs an element of A and one of B; from rung to rung fewer of
-// them are fetched again. The naive rung is given; the last three start as the naive one,
-// right and slow.
+// The ladder of the matrix product. Every multiply-add needs an element of A and one of B; each rung fetches fewer of
+// them repeatedly. The naive rung is given; the last three start as copies of it, correct but slow.
 #include "tiling.hpp"
 
 namespace lab06 {
@@ -9,7 +8,7 @@ namespace {
 int ceil_div(int a, int b) { return (a - 1) / b + 1; }
 
 __global__ void naive_kernel(float* c, const float* a, const float* b, int m, int n, int k) {
-  const int row = blockIdx.x * blockDim.x + threadIdx.x;  // the lanes of a warp: one below the other
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;  // the lanes of a warp: one below another
   const int column = blockIdx.y * blockDim.y + threadIdx.y;
   if (row >= m || column >= n) return;
   float sum = 0.0f;
@@ -43,7 +42,7 @@ __global__ void kernel_2d(float* c, const float* a, const float* b, int m, int n
 
 __global__ void vectorized_kernel(float* c, const float* a, const float* b, int m, int n, int k) {
   // TODO(lab06.vectorized_correct): start from your 2-D kernel. Where may a float4 not be loaded?
-  // TODO(lab06.vectorized_loads): 16 bytes in every load from shared memory. What has to lie side by side for that?
+  // TODO(lab06.vectorized_loads): 16 bytes in every load from shared memory. What must be adjacent for that?
   (void)c, (void)a, (void)b, (void)m, (void)n, (void)k;  // delete this line once they are used
 }
 
@@ -75,18 +74,18 @@ void sgemm_vectorized(float* c, const float* a, const float* b, int m, int n, in
 
 void sgemm_pipelined(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream) {
   // TODO(lab06.pipelined_correct): two buffers. What must have happened before a copy into one of them may begin?
-  // TODO(lab06.pipelined_copies): no thread waits for the tiles that it has just asked for.
+  // TODO(lab06.pipelined_copies): no thread waits for the tiles that it has just requested.
   sgemm_naive(c, a, b, m, n, k, stream);
 }
 
 void sgemm_warptiled(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream) {
-  // TODO(lab06.warptiled_correct): 8 x 16 elements a thread, and lanes that stand 4 x 8 in a tile of their warp.
+  // TODO(lab06.warptiled_correct): 8 x 16 elements per thread, with lanes arranged 4 x 8 in their warp's tile.
   // TODO(lab06.warptiled_traffic): what does a warp ask of shared memory for one step?
   sgemm_naive(c, a, b, m, n, k, stream);
 }
 
 void sgemm(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream) {
-  // TODO(lab06.sgemm_correct): start from the rung before.
+  // TODO(lab06.sgemm_correct): start from the previous rung.
   // TODO(lab06.sgemm_traffic): half as many barriers.
   // TODO(lab06.sgemm_throughput): what does a warp still wait for?
   sgemm_naive(c, a, b, m, n, k, stream);

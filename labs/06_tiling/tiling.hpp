@@ -1,9 +1,9 @@
 // Lab 06, tiling: what your files must define.
 //
-// All functions compute C = A B. All matrices are row-major: element (r, c) of a matrix with `columns` columns stands
-// at index r * columns + c. All pointers of the device part are device pointers from cudaMalloc (256-byte aligned);
-// inputs and outputs never overlap. Launch on `stream` and return without waiting. Sizes are at least 1, and the
-// elements of each matrix fit an int. Each element of C is a sum of float products added up in float; no tensor cores.
+// All functions compute C = A B. All matrices are row-major: element (r, c) of a matrix with `columns` columns is at
+// index r * columns + c. All pointers of the device part are device pointers from cudaMalloc (256-byte aligned); inputs
+// and outputs never overlap. Launch on `stream` and return without waiting. Sizes are at least 1, and the elements of
+// each matrix fit an int. Each element of C is a sum of float products added up in float; no tensor cores.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,15 +12,15 @@
 
 namespace lab06 {
 
-// ---- sgemm.cu: the ladder, one function a rung --------------------------------------------------------------------
+// ---- sgemm.cu: the ladder, one function per rung ------------------------------------------------------------------
 
-/// One thread an element; the lanes of a warp go down a column of C. Given.
+/// One thread per element; the lanes of a warp go down a column of C. Given.
 void sgemm_naive(float* c,        // (m, n)
                  const float* a,  // (m, k)
                  const float* b,  // (k, n)
                  int m, int n, int k, cudaStream_t stream);
 
-/// One thread an element; the lanes of a warp go along a row of C.
+/// One thread per element; the lanes of a warp go along a row of C.
 void sgemm_coalesced(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream);
 
 /// A block of 32 x 32 threads computes 32 x 32 elements of C, from tiles of A and B of 32 x 32 in shared memory.
@@ -44,13 +44,13 @@ void sgemm_pipelined(float* c, const float* a, const float* b, int m, int n, int
 /// of them, its lanes 4 x 8, each thread 8 x 16.
 void sgemm_warptiled(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream);
 
-/// As fast as you can make it. The tiles of the rung before, and at least 16 steps along k from one barrier to the
+/// As fast as you can make it. The tiles of the previous rung, and at least 16 steps along k from one barrier to the
 /// next.
 void sgemm(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream);
 
 // ---- gemm.cpp: the same on the CPU, where caches and vector registers hold the tiles ------------------------------
 
-/// c = a b on one thread; the contents of c do not matter before.
+/// c = a b on one thread; the previous contents of c do not matter.
 void gemm(float* c,        // (m, n), host
           const float* a,  // (m, k), host
           const float* b,  // (k, n), host

@@ -10,7 +10,7 @@ struct shape {
   std::int64_t m, n, k;
 };
 
-/// A kernel: each block computes tile_m x tile_n elements of C, also where the tile hangs over the edge of C.
+/// A kernel: each block computes tile_m x tile_n elements of C, even if the tile extends past the edge of C.
 struct kernel {
   int tile_m, tile_n;
   int threads;        ///< a block, a multiple of 128

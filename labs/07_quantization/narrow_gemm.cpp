@@ -1,5 +1,5 @@
-// A product with few columns on one core: right, and slow. A register holds 8 or 16 floats of a row, and this loop uses
-// one of them.
+// A product with few columns on one core: correct but slow. A register holds 8 or 16 floats of a row, and this loop
+// uses one of them.
 #include "quantization.hpp"
 
 namespace lab07 {

@@ -1,5 +1,5 @@
-// A product of any sizes at the speed of good ones. The skeleton hands the sizes to the library as they are: right, and
-// slow where a row is not a multiple of 16 bytes.
+// A product of any sizes at the speed of good ones. The skeleton passes the sizes to the library as they are: correct,
+// but slow if a row is not a multiple of 16 bytes.
 #include "quantization.hpp"
 
 namespace lab07 {
@@ -16,7 +16,7 @@ void unpad(bf16* out, const bf16* in, int rows, int columns, int padded_columns,
 }
 
 void padded_gemm(bf16* c, const bf16* a, const bf16* b, bf16* workspace, int m, int n, int k, cudaStream_t stream) {
-  // TODO(lab07.gemm_launches): which sizes need padding, and which do not? What must stand in the padding of k?
+  // TODO(lab07.gemm_launches): which sizes need padding, and which do not? What must the padding of k hold?
   // TODO(lab07.gemm_throughput): pad a and b into the workspace, multiply there, unpad.
   (void)workspace;  // delete this line once it is used
   product(c, n, a, k, b, n, m, n, k, stream);

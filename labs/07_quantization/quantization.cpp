@@ -1,16 +1,16 @@
-// Formulas for tiles, waves and time. The skeletons answer 0; what each must answer stands in quantization.hpp.
+// Formulas for tiles, waves and time. The skeletons answer 0; quantization.hpp says what each must return.
 #include "quantization.hpp"
 
 namespace lab07 {
 
 std::int64_t tiles(const shape& s, const kernel& by) {
-  // TODO(lab07.tiles_correct): a tile that is needed in part is needed. Sizes may be larger than an int.
+  // TODO(lab07.tiles_correct): a partly needed tile counts. Sizes may be larger than an int.
   (void)s, (void)by;  // delete this line once they are used
   return 0;
 }
 
 int occupancy(const kernel& by, const device& on) {
-  // TODO(lab07.occupancy_correct): four things run out on a multiprocessor. The scarcest decides.
+  // TODO(lab07.occupancy_correct): four resources can run out on a multiprocessor. The scarcest decides.
   (void)by, (void)on;
   return 0;
 }
@@ -22,7 +22,7 @@ std::int64_t waves(const shape& s, const kernel& by, const device& on) {
 }
 
 double utilization(const shape& s, const kernel& by, const device& on) {
-  // TODO(lab07.utilization_correct): what is useful, over what there would have been room for.
+  // TODO(lab07.utilization_correct): the useful work, over the work there was room for.
   (void)s, (void)by, (void)on;
   return 0;
 }
@@ -40,7 +40,7 @@ std::int64_t next_cliff(std::int64_t n, const kernel& by, const device& on) {
 }
 
 int best_kernel(const shape& s, const kernel* candidates, int count, const device& on) {
-  // TODO(lab07.best_correct): mind the kernels that do not fit.
+  // TODO(lab07.best_correct): watch out for kernels that do not fit.
   (void)s, (void)candidates, (void)count, (void)on;
   return 0;
 }

@@ -11,19 +11,19 @@
 
 namespace lab07 {
 
-// ---- quantization.cpp: how long a product takes whose blocks compute a tile each; the words are in machine.hpp ----
+// ---- quantization.cpp: how long a product takes if each block computes one tile; machine.hpp has the terms --------
 
 /// Tiles that cover C: blocks of the launch.
 std::int64_t tiles(const shape& s, const kernel& by);
 
-/// Blocks that one multiprocessor runs at a time; 0 where not even one fits.
+/// Blocks that one multiprocessor runs at a time; 0 if not even one fits.
 int occupancy(const kernel& by, const device& on);
 
 /// A wave is as many blocks as the whole device runs at a time. Waves that the launch takes; the last may be smaller.
-/// From here on at least one block fits a multiprocessor, unless it says otherwise.
+/// From here on at least one block fits on a multiprocessor, unless stated otherwise.
 std::int64_t waves(const shape& s, const kernel& by, const device& on);
 
-/// Multiply-adds that the product needs, over those that all waves could have done, were each full of whole tiles.
+/// Multiply-adds that the product needs, over those that all waves could have done if each were full of whole tiles.
 double utilization(const shape& s, const kernel& by, const device& on);
 
 /// The launch, then one full wave after another. In a wave each block does 2 tile_m tile_n k operations, and all of
@@ -34,19 +34,19 @@ double seconds(const shape& s, const kernel& by, const device& on);
 /// The smallest n greater than `n` for which the product of two n x n matrices takes more waves than for `n`.
 std::int64_t next_cliff(std::int64_t n, const kernel& by, const device& on);
 
-/// Index of the kernel with the least `seconds`, the first of equals; -1 where none of them fits a multiprocessor.
+/// Index of the kernel with the least `seconds`, the first of equals; -1 if none of them fits on a multiprocessor.
 int best_kernel(const shape& s, const kernel* candidates, int count, const device& on);
 
 // ---- padded_gemm.cu: give the library sizes that it likes ---------------------------------------------------------
 //
 // Device pointers come from cudaMalloc (256-byte aligned) and never overlap. Matrices are row-major; a leading
-// dimension is the distance of two rows, in elements. Launch on `stream` and return without waiting; no function of
-// yours allocates memory. Elements of a padded matrix fit an int.
+// dimension is the distance between two rows, in elements. Launch on `stream` and return without waiting; no function
+// of yours allocates memory. Elements of a padded matrix fit an int.
 
 using bf16 = __nv_bfloat16;
 
-/// Given, product.cu: c = a b by cuBLAS on tensor cores, with sums in FP32. It is fast where the rows of a, b and c all
-/// start at multiples of 16 bytes. Where c has the leading dimension ldc, only its n columns are written. c overlaps
+/// Given, product.cu: c = a b by cuBLAS on tensor cores, with sums in FP32. It is fast if the rows of a, b and c all
+/// start at multiples of 16 bytes. If c has the leading dimension ldc, only its n columns are written. c overlaps
 /// neither a nor b.
 void product(bf16* c, int ldc,        // (m, n)
              const bf16* a, int lda,  // (m, k)
@@ -63,23 +63,23 @@ void unpad(bf16* out,       // (rows, columns)
            const bf16* in,  // (., padded_columns)
            int rows, int columns, int padded_columns, cudaStream_t stream);
 
-/// c = a b for any sizes, at nearly the speed of aligned ones. What must be copied is copied by kernels, such as pad's,
-/// not by cudaMemcpy2DAsync. Where the sizes are aligned already, one product and nothing else.
+/// c = a b for any sizes, at nearly the speed of aligned ones. Use kernels such as pad's for copies, not
+/// cudaMemcpy2DAsync. If the sizes are already aligned, launch one product and nothing else.
 void padded_gemm(bf16* c,          // (m, n)
                  const bf16* a,    // (m, k)
                  const bf16* b,    // (k, n)
                  bf16* workspace,  // (workspace_elements(m, n, k)), holds anything before
                  int m, int n, int k, cudaStream_t stream);
 
-// ---- staircase.cu: given, kernels that have one tile and no choice ------------------------------------------------
+// ---- staircase.cu: given: kernels with a single, fixed tile -------------------------------------------------------
 
-/// c = a b in FP32. Each block computes 16 x 16 elements of c, going along k 16 at a time, and does the same work
-/// where its tile hangs over an edge.
+/// c = a b in FP32. Each block computes 16 x 16 elements of c, going along k 16 at a time, and does the same work if
+/// its tile extends past an edge.
 void fixed_tile_gemm(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream);
 
 /// c = a b in FP32; each block computes tile_m x 128 elements of c, tile_m 128 or 256, and has a multiprocessor to
 /// itself. Rows begin `ld` elements apart, ld >= n, k; those of a multiple of 32 are aligned at every n. Throws
-/// lab::device_error where the launch is refused.
+/// lab::device_error if the launch is refused.
 void wide_tile_gemm(float* c,        // (n, n)
                     const float* a,  // (n, k)
                     const float* b,  // (k, n)
@@ -87,7 +87,7 @@ void wide_tile_gemm(float* c,        // (n, n)
 
 // ---- narrow_gemm.cpp: the same on the CPU, where vector registers are the tiles -----------------------------------
 
-/// c = a b on one thread; the contents of c do not matter before. n is at most 64.
+/// c = a b on one thread; the previous contents of c do not matter. n is at most 64.
 void narrow_gemm(float* c,        // (m, n), host
                  const float* a,  // (m, k), host
                  const float* b,  // (k, n), host

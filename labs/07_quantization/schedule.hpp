@@ -1,5 +1,5 @@
-// What the formulas must agree with, found without any: blocks are put on a multiprocessor until one no longer fits,
-// and tiles are dealt out one by one. Given; good for checking yours with small sizes, far too slow for large ones.
+// What the formulas must agree with, found without any formula: it puts blocks on a multiprocessor until one no longer
+// fits, and hands out tiles one by one. Given; good for checking yours with small sizes, far too slow for large ones.
 #pragma once
 
 #include "machine.hpp"

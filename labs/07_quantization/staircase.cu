@@ -1,4 +1,4 @@
-// Given, not handed in: products that have one tile for all shapes, and so show what a library hides by having many.
+// Given, not handed in: products with one tile size for all shapes, which show what a library hides by having many.
 #include <lab/device.hpp>
 
 #include "quantization.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr int tile = 16;
 
-// Tiles are filled with zeros beyond the edges, so that every block does the same work.
+// Tiles are filled with zeros past the edges, so that every block does the same work.
 __global__ void fixed_tile_kernel(float* c, const float* a, const float* b, int m, int n, int k) {
   __shared__ float tile_a[tile][tile], tile_b[tile][tile];
   const int row = blockIdx.y * tile + threadIdx.y, column = blockIdx.x * tile + threadIdx.x;
@@ -24,9 +24,9 @@ __global__ void fixed_tile_kernel(float* c, const float* a, const float* b, int 
   if (row < m && column < n) c[row * n + column] = sum;
 }
 
-// The same with large tiles: a thread has rows_each x 8 elements of its block's 16 rows_each x 128. What the next step
-// needs is fetched while this one is computed, and beyond an edge the last row or column once more: so every step of
-// every block takes as long, wherever its tile lies. Rows lie `ld` elements apart in all three matrices.
+// The same with large tiles: a thread has rows_each x 8 elements of its block's 16 rows_each x 128. It fetches the next
+// step's data while it computes this step, and past an edge it fetches the last row or column again: so every step of
+// every block takes the same time, wherever its tile is. Rows are `ld` elements apart in all three matrices.
 constexpr int side = 16, columns_each = 8, depth = 16;
 
 template <int rows_each>
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(side* side)
         c[static_cast<std::int64_t>(row + ty + r * side) * ld + column + tx + q * side] = sums[r][q];
 }
 
-/// Shared memory beside its own that leaves no room for a second block on a multiprocessor.
+/// Extra shared memory that leaves no room for a second block on a multiprocessor.
 template <int rows_each>
 int padding() {
   static const int bytes = [] {

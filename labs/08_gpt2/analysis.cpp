@@ -1,4 +1,4 @@
-// What each block must do, what that takes on a given machine at least, and what went wrong in a published study.
+// What each block must do, the least time that takes on a given machine, and what went wrong in a published study.
 #include "forward.hpp"
 
 #include <cmath>
@@ -43,7 +43,7 @@ double residual_stream_bytes(const shape& of, double bytes_each) {
 }
 
 double percent_of_peak(const double* seconds, const double* percent, int n) {
-  // TODO(lab08.audit_correct): as the study has it, which so finds 126.8 %.
+  // TODO(lab08.audit_correct): as the study has it, which gives 126.8 %.
   double sum = 0;
   for (int i = 0; i < n; ++i) sum += percent[i];
   return (void)seconds, sum;

@@ -12,8 +12,8 @@ namespace lab08 {
 
 // ---- ranges.cpp: where the ranges go -------------------------------------------------------------------------------
 
-/// The operations of a forward pass, in no order; each is one or more kernels. What they do is not your concern here,
-/// what they belong to is. Any of them may throw.
+/// The operations of a forward pass, in no order; each is one or more kernels. Here it matters not what they do but
+/// which block they belong to. Any of them may throw.
 class operations {
  public:
   virtual void embed() = 0;
@@ -51,10 +51,10 @@ class range {
   operations& on_;
 };
 
-/// Runs all operations of a pass with `layers` layers, in order, each once (those of a layer once a layer). Each is in
-/// a range of its block: "embedding", "LayerNorm 1", "attention", "residual 1", "LayerNorm 2", "MLP", "residual 2",
+/// Runs all operations of a pass with `layers` layers, in order, each once (those of a layer once per layer). Each is
+/// in a range of its block: "embedding", "LayerNorm 1", "attention", "residual 1", "LayerNorm 2", "MLP", "residual 2",
 /// "final LayerNorm", "logits". A block is one range, from its first operation to its last. The blocks of a layer are
-/// in a range "layer". Where an operation throws, all ranges end, and the exception goes on.
+/// in a range "layer". If an operation throws, all ranges end, and the exception propagates.
 void forward(operations& on, int layers);
 
 // ---- analysis.cpp: FLOPs, bytes, bound -----------------------------------------------------------------------------
@@ -71,16 +71,16 @@ struct work {
   double activation_bytes = 0;  ///< what its operations read from one another and from other blocks, and write
 };
 
-/// Of one block, in one layer where it is a layer's. Its operations, and what each costs besides its inputs and outputs
-/// that cross memory once an operation (no operation is fused with another):
-///   embedding   one addition an element; its weights are a row of C for each token, and one for each of T positions
-///   LayerNorm   8 FLOPs an element, and a weight and a bias for each channel
-///   residual    one addition an element: two activations in, one out
-///   attention   QKV with bias; scores, of all T x T pairs, causal or not; softmax with scaling, 6 FLOPs a score;
+/// The work of one block (in one layer, if it belongs to a layer). Its operations, and what each costs besides its
+/// inputs and outputs, which pass memory once per operation (no operation is fused with another):
+///   embedding   one addition per element; its weights are a row of C for each token, and one for each of T positions
+///   LayerNorm   8 FLOPs per element, and a weight and a bias for each channel
+///   residual    one addition per element: two activations in, one out
+///   attention   QKV with bias; scores, of all T x T pairs, causal or not; softmax with scaling, 6 FLOPs per score;
 ///               weighted values; projection with bias
-///   MLP         C to 4 C with bias; GELU, 9 FLOPs an element; 4 C to C with bias
+///   MLP         C to 4 C with bias; GELU, 9 FLOPs per element; 4 C to C with bias
 ///   logits      of every position, without bias
-/// A bias is one addition an output, and part of the matrix product's operation. Activations and weights take
+/// A bias is one addition per output, and part of the matrix product's operation. Activations and weights take
 /// `bytes_each`.
 work block_work(block which, const shape& of, double bytes_each);
 
@@ -91,8 +91,8 @@ struct machine {
 };
 
 /// The roofline's least time. Cold: all bytes come from DRAM. L2-warm: weights come from DRAM, since those of all
-/// layers do not fit; all bytes, these too, go through L2. The profiler's "if warm" has all bytes come through L2 and
-/// none from DRAM: it is less where there are weights.
+/// layers do not fit; all bytes, including these, pass through L2. The profiler's "if warm" sends all bytes through L2
+/// and none from DRAM: it is less where there are weights.
 double cold_seconds(const work& w, const machine& on);
 double warm_seconds(const work& w, const machine& on);
 
@@ -100,7 +100,7 @@ double warm_seconds(const work& w, const machine& on);
 bool memory_bound_cold(const work& w, const machine& on);
 bool memory_bound_warm(const work& w, const machine& on);
 
-// ---- analysis.cpp: the published study, audited; the handout tells what went wrong in each -------------------------
+// ---- analysis.cpp: the published study, audited; the handout says what went wrong in each --------------------------
 
 /// Load instructions of a program, as counted.
 struct loads {
@@ -116,8 +116,8 @@ double residual_stream_bytes(const shape& of, double bytes_each);
 /// `percent[i]` of the peak bandwidth was used for `seconds[i]`. Per cent over all n kernels.
 double percent_of_peak(const double* seconds, const double* percent, int n);
 
-/// Each of n regions was timed with a wait for the device behind it, which takes `wait`. Seconds that all take
-/// together, without the waits; no region takes less than nothing.
+/// Each of n regions was timed with a wait for the device after it, which takes `wait`. Seconds that all take together,
+/// without the waits; no region takes less than zero.
 double seconds_without_waits(const double* wall, int n, double wait);
 
 // ---- blocks.cu: the two worst blocks -------------------------------------------------------------------------------
@@ -132,13 +132,13 @@ void layer_norm(float* out,           // (rows, channels)
                 const float* bias,    // (channels)
                 int rows, int channels, cudaStream_t stream);
 
-/// Of each matrix: row t is the softmax of scale * scores(t, 0 ... t), and zeros behind. What stands in `scores` behind
-/// the diagonal is anything, also NaN or never written: do not look. scale > 0, tokens <= 4096.
+/// Of each matrix: row t is the softmax of scale * scores(t, 0 ... t), and zeros after it. Past the diagonal `scores`
+/// may hold anything, even NaN or unwritten memory: do not read it. scale > 0, tokens <= 4096.
 void causal_softmax(float* out,           // (matrices, tokens, tokens)
                     const float* scores,  // (matrices, tokens, tokens)
                     int matrices, int tokens, float scale, cudaStream_t stream);
 
-// ---- unfused.cu: given, an expression a kernel, as LLM-Eigen runs them ----------------------------------------------
+// ---- unfused.cu: given: one kernel per expression, as LLM-Eigen runs them ------------------------------------------
 
 void layer_norm_unfused(float* out, const float* in, const float* weight, const float* bias, int rows, int channels,
                         cudaStream_t stream);

@@ -1,5 +1,6 @@
-// Where the ranges go. A recorder judges them (calls.cpp): it writes down operations and ranges as they come. The
-// passes that ./course profile gpt2 runs have the course's own ranges, at the same places but for the layer's: compare.
+// Where the ranges go. A recorder judges them (calls.cpp): it writes down operations and ranges as they occur. The
+// passes that ./course profile gpt2 runs have the course's own ranges, at the same places except for the layer's:
+// compare.
 #include "forward.hpp"
 
 namespace lab08 {

@@ -1,5 +1,5 @@
-// Given, not handed in: LayerNorm and the attention's softmax as LLM-Eigen has them, an expression a kernel. What one
-// computes the next reads back; a sum over a row is made by one thread.
+// Given, not handed in: LayerNorm and the attention's softmax as in LLM-Eigen, one kernel per expression. Each kernel
+// reads back what the previous one wrote; one thread computes a sum over a row.
 #include "forward.hpp"
 
 namespace lab08 {
@@ -9,7 +9,7 @@ constexpr int block_size = 256;
 
 int ceil_div(int a, int b) { return (a - 1) / b + 1; }
 
-// ---- LayerNorm, a thread a row or an element
+// ---- LayerNorm, one thread per row or per element
 
 __global__ void subtract_mean_kernel(float* out, const float* in, int rows, int channels) {
   const int r = blockIdx.x * block_size + threadIdx.x;
@@ -42,7 +42,7 @@ __global__ void add_bias_kernel(float* x, const float* bias, int n, int channels
   if (i < n) x[i] += bias[i % channels];
 }
 
-// ---- softmax, a thread a row or an element
+// ---- softmax, one thread per row or per element
 
 __global__ void scale_and_mask_kernel(float* out, const float* scores, std::size_t n, int tokens, float scale) {
   const std::size_t i = static_cast<std::size_t>(blockIdx.x) * block_size + threadIdx.x;
