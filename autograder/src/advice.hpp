@@ -19,7 +19,7 @@ struct modelled_device {
 modelled_device read_modelled_device(const std::filesystem::path& source);
 
 /// At most two sentences, the worst first, each with Nsight Compute's name for what it is about: a grid that leaves
-/// most of the device idle, bank conflicts, requests of more sectors than they need, one block a multiprocessor. Only
+/// most of the device idle, bank conflicts, requests of more sectors than they need, one block per multiprocessor. Only
 /// kernels of these files count, and only where the case is large enough that it matters.
 std::vector<std::string> advice_on(const std::vector<lab::launch_record>& launches, const lab::work& work,
                                    const std::vector<std::string>& files, const modelled_device& device);

@@ -28,7 +28,7 @@ struct bench {
   std::unique_ptr<subject> on_gpu;
   std::unique_ptr<executor> staff_on_gpu;
   modelled_device device;         ///< whose counters the backend "sim" gives
-  std::set<std::string> advised;  ///< cases that somebody has been given advice on
+  std::set<std::string> advised;  ///< cases that already got advice
   int pairs = 21;                 ///< of call and ceiling, for one throughput figure
 
   subject* on(const std::string& backend) const;  ///< null where absent

@@ -11,13 +11,13 @@ namespace grading {
 
 struct attack_outcome {
   std::string name;
-  std::string surprises;  ///< "" where everything came out as it must
+  std::string surprises;  ///< "" if every result is as required
   double seconds = 0;
 };
 
 /// Folders of `attacks`, each a submission on top of its lab's solution: hand-in files, or a make.sh that is called
 /// with the folder of the submission; and attack.toml, which says what must come of it. Where it says so the attack is
-/// graded once more without the check of objects, for the walls behind it.
+/// graded again without the object check, to test the other defences.
 std::vector<std::string> attacks_in(const std::filesystem::path& attacks);
 attack_outcome run_attack(const std::filesystem::path& attack, const std::filesystem::path& source,
                           official_options options);

@@ -1,4 +1,4 @@
-// Workers write their result beside the book and rename it; whoever runs collects what lies there. So a result exists
+// Workers write their result next to the book and rename it; the batch collects these files. So a result exists
 // whole or not at all, no worker ever waits for the book, and on a cluster nothing but this process locks it.
 #include "batch.hpp"
 

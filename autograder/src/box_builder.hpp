@@ -1,4 +1,4 @@
-// The builder: compiles what was taken in, in a box that holds nothing else, checks what came out, and seals it so that
+// The builder: compiles the submission in a box that holds nothing else, checks the object, and seals it so that
 // nothing but the contract's functions can be reached from outside.
 #pragma once
 

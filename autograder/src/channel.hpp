@@ -21,7 +21,7 @@ constexpr const char* runner_host_only = "host";  ///< argument of a runner: cal
 constexpr std::size_t page = 4096;                ///< every buffer starts on a page
 constexpr std::uint32_t longest_message = 64u << 20;
 
-/// The first page of the memory that both see; the buffers lie behind it. Nothing here decides anything: a submission
+/// The first page of the shared memory; the buffers follow it. Nothing here decides anything: a submission
 /// that sets `done` too early is stopped there and then, with the output that it has.
 struct control {
   static constexpr std::uint32_t taken = ~std::uint32_t{0};
@@ -40,7 +40,7 @@ void set_and_wake(std::atomic<std::uint32_t>& flag);
 void sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value,
                  std::optional<std::chrono::nanoseconds> at_most = {});
 
-/// Offsets of the buffers of a request. Each buffer has at least a page of guard zone before and behind it.
+/// Offsets of the buffers of a request. Each buffer has at least a page of guard zone before and after it.
 struct layout {
   std::vector<std::size_t> inputs, outputs;
   std::size_t bytes = 0;

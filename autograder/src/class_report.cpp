@@ -106,7 +106,7 @@ std::string flags(const group& all) {
   return rows.empty() ? "<p class=\"soft\">Nothing to review.</p>" : "<ul class=\"card\">" + rows + "</ul>";
 }
 
-std::string everybody(const group& all) {
+std::string everyone(const group& all) {
   std::string rows;
   for (const result* r : all)
     rows += fmt::format(
@@ -146,7 +146,7 @@ std::string class_page(const std::vector<result>& results) {
         escaped(lab.substr(0, 2)), escaped(all.front()->lab_title), all.size(),
         points_text(scores.empty() ? 0 : lab::median(scores)), seconds / 60);
     out += distribution(graded) + "<h3>Hardest first</h3>" + hardest(graded) + "<h3>For review</h3>" + flags(all) +
-           "<h3>Everybody</h3>" + everybody(all);
+           "<h3>Everyone</h3>" + everyone(all);
   }
   return out + "<script>" + filter_script() + "</script></body></html>\n";
 }

@@ -9,7 +9,7 @@
 
 namespace grading {
 
-/// The class: distribution, items by difficulty, flags, everybody with a link to their page.
+/// The class: distribution, items by difficulty, flags, everyone with a link to their page.
 std::string class_page(const std::vector<result>& results);
 
 /// Name of a student's page beside the class page's.

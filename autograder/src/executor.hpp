@@ -15,7 +15,7 @@ struct answer {
   ending end = ending::answered;
   lab::response response;  ///< where it answered
   std::string what;        ///< where it did not: why, as a sentence without full stop
-  double seconds = 0;      ///< between lab::call_gate's begin and end, by the clock of whoever asked
+  double seconds = 0;      ///< between lab::call_gate's begin and end, by the caller's clock
   double waited = 0;       ///< of these seconds: ready to run, and the machine ran something else
 };
 

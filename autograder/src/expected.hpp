@@ -26,7 +26,7 @@ struct expectation {
 /// The table [items] of an expected.toml; throws input_error.
 std::map<std::string, expected_item> expected_items(const toml_reader& items);
 
-/// "" where the item came out as it should, or could not be assessed here.
+/// "" if the item has the expected result, or could not be assessed here.
 std::string surprise(const item_result& item, const expected_item& want);
 
 /// Reads expected.toml; throws input_error.

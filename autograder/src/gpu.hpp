@@ -1,5 +1,5 @@
 // The judge's own use of a GPU: memory that it owns and a runner in a box maps. gpu.cpp is part of the grader only, and
-// of builds with CUDA only; whoever judges gets the GPU handed in, or none.
+// of builds with CUDA only; the judge gets the GPU as an argument, or none.
 #pragma once
 
 #include <cstddef>

@@ -56,7 +56,7 @@ std::vector<profiled_case> profiles_of(const bench& on, const std::vector<lab::t
   return result;
 }
 
-/// The items of `like` that come to the same for `who`, by id.
+/// The items of `like` that would have the same result for `who`, by id.
 std::map<std::string, item_result> taken_over(const rubric& rules, const submission& who, const result& like,
                                               const submission& like_whose) {
   std::string same, different;

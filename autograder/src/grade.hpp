@@ -21,8 +21,8 @@ struct grade_options {
   std::chrono::seconds cuda_limit{60};  ///< the same on a GPU
   std::function<void(const std::string&)> progress = [](const std::string&) {};
   locked_predictions locked;  ///< the student's first complete set
-  /// A result and whose it is, from which items are taken over that come to the same: those of functions that no file
-  /// names in which the two submissions differ. Null: every item is graded.
+  /// An earlier result and its submission. Its items are reused if they would have the same result: those of functions
+  /// that no file names in which the two submissions differ. Null: every item is graded.
   const result* like = nullptr;
   const submission* like_whose = nullptr;
   std::set<std::string> items;  ///< only these; all where empty

@@ -801,7 +801,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Inputs are made anew for every timed call: their memory is kept, not given back and cleared again each time.
+  // Every timed call makes new inputs: keep their memory instead of returning and clearing it each time.
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   try {

@@ -230,7 +230,7 @@ void take_all(const fs::path& from, basket& into) {
 std::optional<std::string> stem_of_archive(const std::string& name) {
   std::string lower = name;
   std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  // Those that are not taken, too: they are somebody's work, and get a reason.
+  // Also refused submissions: they are a student's work, and get a reason.
   for (const std::string_view ending :
        {".zip", ".tar", ".tar.gz", ".tgz", ".7z", ".rar", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst"})
     if (lower.ends_with(ending)) return name.substr(0, name.size() - ending.size());

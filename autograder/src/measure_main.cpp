@@ -1,4 +1,4 @@
-// Runs everything that a lab's rubric asks of a hand-in, in one process and on one backend, and writes what came out
+// Runs everything that a lab's rubric asks of a hand-in, in one process and on one backend, and writes the results
 // as JSON: the numbers behind the tables of reference results. Official grades come from the judge, not from here.
 #include <fmt/format.h>
 

@@ -156,7 +156,7 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
     options.progress(i.id);
     const bool timed = i.kind == item_kind::throughput && failure.empty();
     const turn mine(options.build, timed ? turn::to::measure : turn::to::work);
-    // What nobody's submission could get here counts for nobody.
+    // Items that this machine cannot run are not assessed.
     const bool beyond_this_machine = i.timed_on_gpu() && !options.device;
     out.items.push_back(failure.empty() || beyond_this_machine ? assess(i, on) : not_built(i, failure));
     if (!failure.empty() && in.refused.empty()) keep_predictions(i, on, out.items.back());

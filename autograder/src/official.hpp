@@ -19,7 +19,7 @@ struct official_options {
   std::filesystem::path build;                ///< build directory: recipes, staff objects, cached objects
   bool unsafe = false;                        ///< without sandbox where there is none; the result says so
   bool no_sandbox = false;                    ///< as if there were none: to test what platforms without one get
-  bool check_objects = true;                  ///< off in tests of the walls behind it
+  bool check_objects = true;                  ///< off in tests of the other defences
   std::chrono::seconds call_limit{10};        ///< wall-clock time of one call
   std::chrono::seconds budget{600};           ///< of all calls of a submission together
   std::chrono::seconds build_limit{120};      ///< of one file
@@ -33,8 +33,8 @@ struct official_options {
   std::function<void(const std::string&)> progress = [](const std::string&) {};
 };
 
-/// Throws input_error where official grading cannot run here, std::runtime_error for faults of the grader. Whatever the
-/// submission does comes out as a result.
+/// Throws input_error if official grading cannot run here, std::runtime_error for faults of the grader. Whatever the
+/// submission does is a result.
 result grade_official(const lab_folder& lab, const std::string& id, const std::filesystem::path& from,
                       const official_options& options);
 

@@ -38,7 +38,7 @@ void close_if_open(int& fd) {
 }
 
 /// The judge and all threads of a runner on one core, until this ends. While one works the others sleep, so that they
-/// do not disturb each other, and whoever else is busy gets the other cores.
+/// do not disturb each other, and other busy processes get the other cores.
 class on_one_core {
  public:
   explicit on_one_core(pid_t program) : program_(program) {

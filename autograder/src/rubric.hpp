@@ -1,4 +1,4 @@
-// The rubric of a lab: points and thresholds, read from rubric.toml and refused where anything in it makes no sense.
+// The rubric of a lab: points and thresholds, read from rubric.toml and refused if anything in it is invalid.
 #pragma once
 
 #include <filesystem>

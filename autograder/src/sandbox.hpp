@@ -42,7 +42,7 @@ struct handed_down {
 /// "" where boxes work on this machine; otherwise why they do not and what to do about it. Tried once.
 const std::string& sandbox_obstacle();
 
-/// A started program. Move it into whoever waits for it.
+/// A started program. Move it into the object that waits for it.
 struct child {
   int process = -1;  ///< the box, or the program itself where there is none
   int death = -1;    ///< descriptor that is readable once it has ended

@@ -8,7 +8,7 @@
 namespace grading {
 
 /// Markdown: for each folder of results which machine that was, what was right on it, and every bar with its figure,
-/// its rival's of the same run, and whether it is met. Throws input_error where bars.toml or a result makes no sense.
+/// its rival's of the same run, and whether it is met. Throws input_error if bars.toml or a result is invalid.
 std::string scoreboard(const std::filesystem::path& source);
 
 }  // namespace grading

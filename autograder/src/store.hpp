@@ -35,7 +35,7 @@ class grade_book {
 
   /// The result that counts for each lab and submission: that of the deadline round where there is one, otherwise, of
   /// those for which most could be assessed, the one with most points, the older of two equal ones: handing in again
-  /// never lowers a grade. Everybody is there: where the machine failed each time, with that infra_error.
+  /// never lowers a grade. Every student is included: if the machine failed each time, with that infra_error.
   std::vector<result> that_count() const;
 
  private:

@@ -62,8 +62,8 @@ class subject {
   /// Pairs of call and copy, timed by the device's events. Checks the output of the last call.
   trial time(const lab::test_case& what, int pairs, const std::string& ceiling);
 
-  // The steps of run(), for whoever calls a case many times. Several may be prepared; the memory is that of the last
-  // one loaded. Each time a case is prepared it has other numbers.
+  // The steps of run(), for callers that call a case many times. Several may be prepared; the memory is that of the
+  // last one loaded. Each time a case is prepared it has other numbers.
   prepared_case prepare(const lab::test_case& what);
   void load(prepared_case& ready);  ///< inputs in place, outputs poisoned, guard zones as they must stay
   /// Only crash, timeout and error are looked at. `settle` as in executor::run.

@@ -36,7 +36,7 @@ std::string total_line(const result& r);
 
 struct summary_row {
   result graded;
-  std::string surprises;  ///< "" where it came out as expected
+  std::string surprises;  ///< "" if the result is as expected
 };
 
 /// One row for each submission, then every surprise.

@@ -115,7 +115,7 @@ class watcher {
     return names;
   }
 
-  /// The files that last_ is about, as a submission: items that no change since touches are taken over from it.
+  /// The files that last_ is about, as a submission: items that no later change affects are reused from it.
   submission remembered() const {
     submission then{"before", s_.store.file.parent_path() / "watch" / lab_.name};
     for (const auto& [name, text] : last_texts_) replace_file(then.path / name, text);

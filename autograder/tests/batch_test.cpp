@@ -63,7 +63,7 @@ struct Book : testing::Test {
     };
     return options;
   }
-  std::vector<std::string> everybody() const {
+  std::vector<std::string> all_results() const {
     std::vector<std::string> ids;
     for (const result& r : grade_book(file).history()) ids.push_back(r.submission);
     std::sort(ids.begin(), ids.end());
@@ -113,7 +113,7 @@ TEST_F(Book, AnInfraErrorIsNotedAndDecidesNothing) {
   EXPECT_FALSE(book.has(key));
   EXPECT_EQ(book.infra_errors(key), 2);
   ASSERT_EQ(book.that_count().size(), 1u);
-  EXPECT_EQ(book.that_count()[0].outcome, "infra_error") << "exports and reports must know that somebody is missing";
+  EXPECT_EQ(book.that_count()[0].outcome, "infra_error") << "exports and reports must know that a student is missing";
   book.add(graded("ann", 30), "");
   EXPECT_TRUE(book.has(key));
   ASSERT_EQ(book.that_count().size(), 1u);
@@ -191,13 +191,13 @@ TEST_F(Book, KillsAtAnyMomentLoseAndDoubleNothing) {
     kill(killed % 3 ? batch : -batch, SIGKILL);
     waitpid(batch, nullptr, 0);
     ++killed;
-    const auto now = everybody();
+    const auto now = all_results();
     EXPECT_GE(now.size(), before);
     before = now.size();
   }
   const batch_summary last = run_batch(jobs, quick(2));
   EXPECT_TRUE(last.failed.empty());
-  const auto ids = everybody();
+  const auto ids = all_results();
   EXPECT_EQ(ids.size(), jobs.size());
   EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), jobs.size());
   EXPECT_EQ(killed, 200);
@@ -236,7 +236,7 @@ TEST_F(Book, TwoGradersShareABook) {
     waitpid(g, &status, 0);
     EXPECT_EQ(WEXITSTATUS(status), 0);
   }
-  EXPECT_EQ(everybody().size(), jobs.size());
+  EXPECT_EQ(all_results().size(), jobs.size());
 }
 
 struct Class : Book {

@@ -11,7 +11,7 @@ driver=
 trap '[[ -z $driver ]] || kill $driver 2>/dev/null; wait; rm -rf "$place"' EXIT
 chmod 755 "$place"
 
-# Two students; one has a name, and hands in a file, that attack whoever looks at the report.
+# Two students; one has a name, and hands in a file, that attack the reader of the report.
 mkdir -p "$place/class/ann" "$place/class/<img src=x onerror=document.title='owned'>"
 for who in "$place"/class/*; do
   cp "$source"/solutions/03_coalescing/{column_sums.cpp,predictions.toml} "$who"

@@ -268,7 +268,7 @@ TEST(Exporters, NoFieldIsAFormulaAndDifferentOnesStayDifferent) {
   EXPECT_NE(no_formula("'=1"), no_formula("=1"));
 }
 
-/// Whatever somebody did to a gradebook: an error, or points only where they belong.
+/// Whatever happened to a gradebook: an error, or points only where they belong.
 TEST(Canvas, RandomGradebooksAreReadOrRefusedButNeverCrash) {
   std::mt19937 engine(1);
   const std::string alphabet = ",\"\n\r'=0129 Iabdn\xFF" + std::string(1, '\0');

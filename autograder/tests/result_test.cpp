@@ -1,4 +1,4 @@
-// The canonical result: to JSON and back, merged into the store without losing anybody else's.
+// The canonical result: to JSON and back, merged into the store without losing other results.
 #include "result.hpp"
 
 #include <gtest/gtest.h>

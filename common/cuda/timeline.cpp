@@ -201,7 +201,7 @@ device_account timeline::stop() {
   (void)cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   disable_all();
   const std::scoped_lock lock(taken.mutex);
-  std::size_t dropped = 0;  // for want of a first buffer, too
+  std::size_t dropped = 0;  // also if there is no first buffer
   if (cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS) taken.dropped += dropped;
   device_account account;
   account.activities = std::exchange(taken.activities, {});

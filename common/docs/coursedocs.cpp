@@ -357,7 +357,7 @@ std::string marked_code(const fs::path& file, const std::string& marker) {
       code.push_back(line);  // without the markers of other pieces, and what they leave empty
   }
   if (marks != 2)
-    throw std::runtime_error(fmt::format("{}: the marker [{}] stands there {} times, and must twice: around the code",
+    throw std::runtime_error(fmt::format("{}: the marker [{}] occurs {} times, but must occur twice: around the code",
                                          file.string(), marker, marks));
   std::size_t indent = std::string::npos;
   for (const std::string& line : code) indent = std::min(indent, line.find_first_not_of(' '));

@@ -85,7 +85,7 @@ struct device_arguments {
   call arguments;
 };
 
-/// Both ways in which a launch can fail: refused at once, or broken off while it ran.
+/// The two ways in which a launch can fail: refused at once, or aborted while it ran.
 void expect_success() {
   if (const cudaError_t refused = cudaGetLastError(); refused != cudaSuccess)
     throw fault("a CUDA call or launch was refused: " + describe(refused));

@@ -1,4 +1,4 @@
-// Ranges that begin with one call and end with another, as NVTX's do: told to whoever listens to lab::range.
+// Ranges that begin with one call and end with another, as NVTX's do: reported to the listeners of lab::range.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// Lab 02's problems: functions that deceive whoever times them, honest ones that a distrustful benchmark wrongs, and
-// what each truly costs.
+// Lab 02's problems: functions that deceive the code that times them, honest ones that a distrustful benchmark wrongs,
+// and what each truly costs.
 #include <lab/case.hpp>
 #include <lab/compare.hpp>
 #include <lab/figures.hpp>
@@ -150,35 +150,34 @@ std::string complaint(const subject& s, const outcome& o) {
   if (o.calls > lab02::simulated_machine::most_calls) return text("called it ", o.calls, " times");
   if (o.misuses > 0) return text("ran on ", o.misuses, " inputs that were not prepared");
   if (!(std::abs(o.median - o.truth) <= s.tolerance * o.truth))
-    return text("says ", o.median, " s a call, which is ", o.median / o.truth, " times the truth");
+    return text("reports ", o.median, " s per call, which is ", o.median / o.truth, " times the true time");
   if (!(o.samples >= s.least_samples))
-    return text("a median of ", o.samples, " samples; ", s.least_samples, " were asked for");
+    return text("a median of ", o.samples, " samples; the options ask for at least ", s.least_samples);
   if (!(o.samples + o.dropped <= o.timings))
-    return text("says that it took ", o.samples, " samples and dropped ", o.dropped, "; it timed ", o.timings);
+    return text("reports ", o.samples, " samples and ", o.dropped, " dropped ones, but timed ", o.timings);
   const double rounding = 1e-6 * o.truth;
   if (!(o.low <= o.median + rounding && o.median <= o.high + rounding))
     return text("low ", o.low, ", median ", o.median, ", high ", o.high, " s are not in order");
   if (!(std::abs(o.overhead - o.true_overhead) <= 0.05 * o.true_overhead + o.tick + 1e-7))
-    return text("overhead_seconds is ", o.overhead, " s; to launch nothing and wait for it takes ", o.true_overhead,
-                " s");
+    return text("overhead_seconds is ", o.overhead, " s; launching an empty function and waiting for it takes ",
+                o.true_overhead, " s");
   const auto to_drop =
       std::count_if(o.throttled_ago.begin(), o.throttled_ago.end(), [&](double ago) { return ago < o.samples; });
   if (!(o.dropped >= static_cast<double>(to_drop) && o.dropped <= o.throttled_calls))
-    return text("says that it dropped ", o.dropped, " samples; the machine was throttled in ", o.throttled_calls,
+    return text("reports that it dropped ", o.dropped, " samples; the machine was throttled in ", o.throttled_calls,
                 " calls, at least ", to_drop, " of them in samples");
   if (!(o.elapsed <= 1.25 * s.budget)) return text("took ", o.elapsed, " s; the budget was ", s.budget, " s");
   if (s.most_calls > 0 && !(o.calls <= s.most_calls))
-    return text("called it ", o.calls, " times; ", s.most_calls, " are more than enough to be sure");
+    return text("called it ", o.calls, " times; ", s.most_calls, " calls are more than enough");
   return s.also ? s.also(o) : std::string();
 }
 
 /// "" where a tenth of the calls is faster than low and a tenth slower than high, both as shares of the truth.
 std::string tenths_missed(const outcome& o, double low, double high, double within) {
   const bool right = std::abs(o.low / o.truth - low) <= within && std::abs(o.high / o.truth - high) <= within;
-  return right
-             ? std::string()
-             : text("low is ", o.low / o.truth, " and high ", o.high / o.truth,
-                    " times the median's truth; a tenth of ", "the calls is below ", low, " and a tenth above ", high);
+  return right ? std::string()
+               : text("low is ", o.low / o.truth, " and high ", o.high / o.truth, " times the true median; a tenth of ",
+                      "the calls is below ", low, " and a tenth above ", high);
 }
 
 /// The same for calls that spread evenly, and whether so many were seen that the median's standard error, 1.25 sigma /
@@ -196,7 +195,7 @@ std::vector<subject> subjects() {
   const auto none_lost = [](const outcome& o) {
     return o.outliers == 0 && o.dropped == 0
                ? std::string()
-               : text("calls ", o.outliers, " samples outliers and drops ", o.dropped, "; all were honest");
+               : text("reports ", o.outliers, " outliers and drops ", o.dropped, " samples; all were honest");
   };
   // Liars.
   all.push_back({"asynchronous", {.seconds = 2e-3, .launch_seconds = 5e-6}});
@@ -310,7 +309,7 @@ test_case combined_case(std::size_t first) {
   });
 }
 
-/// A benchmark as one finds it, which the predictions are about.
+/// The typical benchmark that the predictions are about.
 double naive_benchmark(lab02::machine& m) {
   m.prepare(1);
   m.run(0);  // warm-up
@@ -358,9 +357,9 @@ test_case real_case() {
     std::sort(said.begin(), said.end());
     std::nth_element(plain.begin(), plain.begin() + 25, plain.end());
     const double ratio = said[1] / plain[25];
-    return ratio >= 1.0 / 3 && ratio <= 3
-               ? std::string()
-               : text("says ", said[1], " s a call, which is ", ratio, " times what the grader's own samples say");
+    return ratio >= 1.0 / 3 && ratio <= 3 ? std::string()
+                                          : text("reports ", said[1], " s per call, which is ", ratio,
+                                                 " times what the grader's own samples show");
   };
   return result;
 }

@@ -26,9 +26,9 @@ class account {
   /// "" or why this call cannot be made now.
   std::string enter(network_call c) {
     const auto layers = static_cast<std::int64_t>(bytes_.size());
-    if (c.layer < 0 || c.layer >= layers) return "there is no layer " + std::to_string(c.layer);
+    if (c.layer < 0 || c.layer >= layers) return "no layer " + std::to_string(c.layer);
     const auto i = static_cast<std::size_t>(c.layer);
-    const auto missing = [&](std::size_t k) { return "activation " + std::to_string(k) + " is not there"; };
+    const auto missing = [&](std::size_t k) { return "activation " + std::to_string(k) + " is not held"; };
     if (c.what == network_call::drop) {
       if (!there_[i]) return missing(i);
       there_[i] = false;
@@ -37,15 +37,15 @@ class account {
     }
     if (i > 0 && !there_[i - 1]) return missing(i - 1);
     if (c.what == network_call::forward) {
-      if (there_[i]) return "activation " + std::to_string(i) + " is there already";
+      if (there_[i]) return "activation " + std::to_string(i) + " is already held";
       there_[i] = true;
       live_ += bytes_[i];
       peak_ = std::max(peak_, live_);
       forward_flops_ += flops_[i];
       return {};
     }
-    if (c.what != network_call::backward) return "there is no such call";
-    if (left_ == 0) return "all gradients are there";
+    if (c.what != network_call::backward) return "no such call";
+    if (left_ == 0) return "all gradients are already computed";
     if (i + 1 != left_) return "the next gradients are those of layer " + std::to_string(left_ - 1);
     if (!there_[i]) return missing(i);
     --left_;

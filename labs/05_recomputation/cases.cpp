@@ -239,7 +239,7 @@ test_case checkpoints(const std::string& kind, int64_t layers, double part) {
     const int64_t least = random ? best_of_all(bytes, flops, budget).extra_flops
                                  : flops[0] * (layers - most_kept_of_equal(layers, budget / bytes[0]));
     if (c.extra_flops <= least) return {};
-    return text("the plan computes ", c.extra_flops, " FLOPs again, ", least, " are enough: ", plan);
+    return text("the plan computes ", c.extra_flops, " FLOPs again; ", least, " are enough: ", plan);
   };
   return result;
 }
@@ -348,7 +348,7 @@ test_case training(const std::string& entry, const std::string& name, const laye
       if (i == 41) calls += " ...";
     }
     if (seen.gradients_left() > 0)
-      return text(calls, ": the gradients of the first ", seen.gradients_left(), " layers were not asked for");
+      return text(calls, ": the gradients of the first ", seen.gradients_left(), " layers were not requested");
     const std::vector<double> want =
         gradients_of(s, before[1].as<float>(), before[2].as<float>(), before[3].as<float>());
     const auto gradients = got[0].as<float>();
@@ -357,11 +357,11 @@ test_case training(const std::string& entry, const std::string& name, const laye
     if (!wrong.empty()) return wrong;
     const cost most = allowed(before[4]);
     if (seen.peak_bytes() > most.peak_bytes)
-      return text("needed ", seen.peak_bytes(), " bytes of activations, ", most.peak_bytes, " are allowed: ", calls);
+      return text("needed ", seen.peak_bytes(), " bytes of activations; ", most.peak_bytes, " are allowed: ", calls);
     int64_t again = seen.forward_flops();
     for (const int64_t f : s.flops()) again -= f;
     if (again <= most.extra_flops) return {};
-    return text("computed ", again, " FLOPs again, ", most.extra_flops, " are enough: ", calls);
+    return text("computed ", again, " FLOPs again; ", most.extra_flops, " are enough: ", calls);
   };
   return result;
 }

@@ -276,7 +276,7 @@ std::vector<property> properties(const std::string& entry, bool described_one) {
     add([](const question& q) { return q.s.m < q.by[0].tile_m && q.s.n < q.by[0].tile_n; });
   }
   for (const std::size_t which : {threads, registers, shared, places}) {
-    if (which == places && described_one) continue;  // 128 threads a block leave places on all that are sold
+    if (which == places && described_one) continue;  // 128 threads per block leave slots on all real devices
     if (entry == "best_kernel")
       add([=](const question& q) { return best_of(seconds_of_all(q, which)) != best_of(seconds_of_all(q)); });
     else if (entry == "occupancy")
@@ -420,8 +420,8 @@ std::string explained(const std::string& entry, const question& q) {
   if (entry == "best_kernel") return sides;
   const limits l = limits_of(by, on);
   const std::string block = fmt::format(
-      "blocks on a multiprocessor: {} by threads ({} of {}), {} by places, {} by registers ({} of {}: {} a "
-      "thread, in units of {} a warp), {} by shared memory ({} + {} of {} bytes)",
+      "blocks on a multiprocessor: {} by threads ({} of {}), {} by slots, {} by registers ({} of {}: {} per "
+      "thread, in units of {} per warp), {} by shared memory ({} + {} of {} bytes)",
       l.blocks[threads], by.threads, on.threads_of_sm, on.blocks_of_sm, l.blocks[registers], l.registers_of_block,
       on.registers_of_sm, by.registers, on.register_unit,
       by.shared_bytes + on.reserved_bytes > 0 ? std::to_string(l.blocks[shared]) : "any number", by.shared_bytes,
@@ -433,7 +433,7 @@ std::string explained(const std::string& entry, const question& q) {
                                  static_cast<double>(t.waves), t.blocks_of_wave);
   if (entry == "seconds")
     text += fmt::format(
-        "; a wave computes for {:.4g} s and fetches for {:.4g} s, {} bytes an element; a launch takes "
+        "; a wave computes for {:.4g} s and fetches for {:.4g} s, {} bytes per element; a launch takes "
         "{:.4g} s",
         t.computing, t.fetching, by.element_bytes, on.launch_seconds);
   return text + "; " + wave;
@@ -444,7 +444,7 @@ std::string judged(const std::string& entry, const question& q, double got) {
   if (entry == "best_kernel") {
     const std::vector<double> all = seconds_of_all(q);
     const std::ptrdiff_t want = best_of(all);
-    if (want < 0) return got == -1 ? "" : fmt::format("says {}, but none of them fits: -1", got);
+    if (want < 0) return got == -1 ? "" : fmt::format("says {}, but none of them fits: return -1", got);
     const auto about = [&](std::ptrdiff_t i) {
       const kernel& by = q.by[at(i)];
       return fmt::format("{} (tile {} x {}, {})", i, by.tile_m, by.tile_n,
@@ -453,7 +453,7 @@ std::string judged(const std::string& entry, const question& q, double got) {
     if (!(got >= 0 && got < static_cast<double>(all.size()) && got == std::floor(got)))
       return fmt::format("says {}, must be {}", got, about(want));
     const auto chosen = static_cast<std::ptrdiff_t>(got);
-    // Two kernels may come to the same by chance, but for a rounding; those of the same tile and wave do in any case.
+    // Two kernels may have the same time by chance, up to rounding; those of the same tile and wave always do.
     const auto same = [&](std::ptrdiff_t i) {
       const kernel &a = q.by[at(i)], &b = q.by[at(chosen)];
       return a.tile_m == b.tile_m && a.tile_n == b.tile_n &&
@@ -463,7 +463,9 @@ std::string judged(const std::string& entry, const question& q, double got) {
     while (!same(first)) ++first;
     if (all[at(chosen)] > all[at(want)] * (1 + 1e-9))
       return fmt::format("says {}, must be {}", about(chosen), about(want));
-    return first == chosen ? "" : fmt::format("says {}, must be {}, the first of equals", about(chosen), about(first));
+    return first == chosen
+               ? ""
+               : fmt::format("says {}, must be {}, the first of the equally fast", about(chosen), about(first));
   }
   const truth t = right(q.s, q.by[0], q.on);
   double want = 0, tolerance = 0;
@@ -545,7 +547,7 @@ test_case formula(const std::string& entry, const std::string& about) {
     }
     if (wrong == 0) return "";
     if (!origin.empty())
-      return fmt::format("follows from {}: {} of {} answers are wrong, all where {} is wrong, too; mend that first",
+      return fmt::format("follows from {}: {} of {} answers are wrong, all where {} is also wrong; fix that first",
                          origin, wrong, count, origin);
     return fmt::format("{} of {} answers are wrong; the smallest {}", wrong, count, text);
   };
@@ -553,7 +555,7 @@ test_case formula(const std::string& entry, const std::string& about) {
 }
 
 /// The figures that are predicted: `entry` for square products of sizes `sizes` on a described device, by a kernel of
-/// one block a multiprocessor.
+/// one block per multiprocessor.
 test_case figures(const std::string& entry, const std::string& about, int tile_m, int tile_n,
                   const std::vector<int64_t>& sizes) {
   test_case result;

@@ -121,7 +121,7 @@ void model(sweep& s, device on) {
 }
 
 void print(const sweep& s, const device& on) {
-  std::printf("tiles of %s, one block a multiprocessor\n%8s %8s %8s %14s %14s\n", s.name().c_str(), "n", "blocks",
+  std::printf("tiles of %s, one block per multiprocessor\n%8s %8s %8s %14s %14s\n", s.name().c_str(), "n", "blocks",
               "waves", "device ms", "your model ms");
   for (const step& at : s.steps) {
     const shape product{at.n, at.n, at.k};
@@ -129,7 +129,7 @@ void print(const sweep& s, const device& on) {
                 static_cast<long long>(tiles(product, s.by)), static_cast<long long>(waves(product, s.by, on)),
                 1e3 * at.measured, 1e3 * at.modelled);
   }
-  std::printf("your model is wrong by %.1f %% in the mean, by %.0f %% at most\n\n", 100 * s.mean_error,
+  std::printf("your model is wrong by %.1f %% on average, by %.0f %% at most\n\n", 100 * s.mean_error,
               100 * s.largest_error);
 }
 

@@ -79,38 +79,38 @@ std::string nested(const std::vector<int>& ranges) {
 std::string check_events(std::span<const double> out, int layers, int fail_at) {
   const auto want = operations_of(layers);
   const std::size_t expected = fail_at < 0 ? want.size() : at(fail_at) + 1;
-  if (!(out[0] >= 0 && out[0] <= static_cast<double>(out.size() - 2))) return "more ranges than there can be";
+  if (!(out[0] >= 0 && out[0] <= static_cast<double>(out.size() - 2))) return "more ranges than a pass can have";
   std::vector<int> open;
   std::map<int, int> begun;
   std::size_t done = 0;
   for (std::size_t i = 2; i < 2 + static_cast<std::size_t>(out[0]); ++i) {
     const int event = static_cast<int>(out[i]);
     if (event == leave_event) {
-      if (open.empty()) return "a range ends that never began";
+      if (open.empty()) return "a range ends that was never begun";
       open.pop_back();
     } else if (event < step_event) {
       open.push_back(event - enter_event);
       ++begun[event - enter_event];
       if (event - enter_event > layer_range)
-        return "a range has a name that is none of the contract's; look for a typing error";
+        return "a range has a name that is not in the contract; check for a typing error";
     } else {
       const int operation = (event - step_event) % 100, layer = (event - step_event) / 100;
       const std::string what = std::string(operation_names[operation]) + " of layer " + std::to_string(layer);
       if (done >= expected) return what + " runs after the last operation, or after one that failed";
       if (std::pair(operation, layer) != want[done])
-        return what + " runs where " + operation_names[want[done].first] + " of layer " +
+        return what + " runs instead of " + operation_names[want[done].first] + " of layer " +
                std::to_string(want[done].second) + " should";
       std::vector<int> right{block_of[operation]};
       if (operation >= 1 && operation <= 12) right.insert(right.begin(), layer_range);
-      if (open != right) return what + " runs in " + nested(open) + ", and should in " + nested(right);
+      if (open != right) return what + " runs in " + nested(open) + ", but should run in " + nested(right);
       ++done;
     }
   }
   if (done < expected)
     return std::string(operation_names[want[done].first]) + " of layer " + std::to_string(want[done].second) +
            " never runs";
-  if (!open.empty()) return nested(open) + " never ends" + (fail_at < 0 ? "" : " where an operation throws");
-  if (out[1] != (fail_at < 0 ? 0 : 1)) return "the exception of an operation does not come out of forward";
+  if (!open.empty()) return nested(open) + " never ends" + (fail_at < 0 ? "" : " if an operation throws");
+  if (out[1] != (fail_at < 0 ? 0 : 1)) return "an operation's exception does not leave forward()";
   // One range a block: as many as there are first operations.
   std::map<int, int> right;
   for (std::size_t i = 0; i < expected; ++i) {
@@ -120,8 +120,8 @@ std::string check_events(std::span<const double> out, int layers, int fail_at) {
   }
   for (const auto& [range, count] : begun)
     if (count != right[range])
-      return "'" + range_name(range) + "' begins " + std::to_string(count) + " times, and should " +
-             std::to_string(right[range]) + " times: one range a block";
+      return "'" + range_name(range) + "' begins " + std::to_string(count) + " times, but should " +
+             std::to_string(right[range]) + " times: one range per block";
   return {};
 }
 

@@ -1,5 +1,5 @@
 // GELU in one kernel: each element is read once, written once, and stays in registers between. With that much done the
-// rest is lab 03: 16 bytes a lane, and enough of them on their way. Hints that bypass a cache cost it 1 % on an H200.
+// rest is lab 03: 16 bytes per lane, and enough of them on their way. Hints that bypass a cache cost it 1 % on an H200.
 #include <lab/device.hpp>
 
 #include "fusion.hpp"
@@ -19,7 +19,7 @@ __device__ float gelu_of(float x) {
   return __fdividef(x, 1.0f + __expf(-2.0f * u));
 }
 
-// Up to three elements behind the last float4 go to the threads behind it.
+// Up to three elements after the last float4 go to the threads after it.
 __global__ void gelu_kernel(float* out,       // (n)
                             const float* in,  // (n)
                             int n) {

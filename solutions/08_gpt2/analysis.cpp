@@ -1,4 +1,4 @@
-// What each block must do, what that takes on a given machine at least, and the study's figures put right.
+// What each block must do, what that takes on a given machine at least, and the study's figures corrected.
 #include <algorithm>
 
 #include "forward.hpp"

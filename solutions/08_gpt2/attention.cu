@@ -152,10 +152,10 @@ __global__ void __launch_bounds__(32 * warps_bf16)
   for (auto& two : largest) two[0] = two[1] = -INFINITY;
   for (int t = 0; t < my.tiles; ++t) {
     __pipeline_wait_prior(0);
-    __syncthreads();  // this tile is there, and everybody has done with the one before
+    __syncthreads();  // this tile has arrived, and all threads are done with the previous one
     if (t + 1 < my.tiles) fetch_both(t + 1);
     const bf16 *k_tile = k_tiles[t % 2], *v_tile = v_tiles[t % 2];
-    if (t * keys >= first_of_warp + 16 * parts) continue;  // all behind the diagonal
+    if (t * keys >= first_of_warp + 16 * parts) continue;  // all past the diagonal
 
     float scores[parts][keys / 8][4] = {};
 #pragma unroll
@@ -290,7 +290,7 @@ __global__ void __launch_bounds__(32 * warps)
   float result[own][own] = {}, largest[own], sum[own] = {};
   for (float& most : largest) most = -INFINITY;
   for (int t = 0; t < my.tiles; ++t) {
-    // All behind the diagonal, or behind the text: nothing to do but to fetch for the others.
+    // All past the diagonal, or past the text: nothing to do but fetch for the others.
     const bool idle = t * keys >= first_of_warp + 32 || first_of_warp >= tokens;
     __pipeline_wait_prior(1);
     __syncthreads();  // the keys are there
@@ -303,7 +303,7 @@ __global__ void __launch_bounds__(32 * warps)
         for (int j = 0; j < own; ++j) load(k[j], s.k + (across + 8 * j) * pitch_qk + d);
         multiply_add<pitch_qk>(scores, q + d, [&](int e, int j) { return k[j][e]; });
       }
-    __syncthreads();  // everybody has done with the keys
+    __syncthreads();  // all threads are done with the keys
     if (t + 1 < my.tiles) fetch<keys, pitch_qk, threads>(s.k, my.k, (t + 1) * keys, tokens, my.stride);
     __pipeline_commit();
 
@@ -344,7 +344,7 @@ __global__ void __launch_bounds__(32 * warps)
         }
         multiply_add<pitch_weights>(result, weights + key, [&](int e, int j) { return v[e][j]; });
       }
-    __syncthreads();  // everybody has done with the values
+    __syncthreads();  // all threads are done with the values
     if (t + 1 < my.tiles) fetch<keys, size, threads>(s.v, my.v, (t + 1) * keys, tokens, my.stride);
     __pipeline_commit();
   }

@@ -10,7 +10,7 @@ constexpr int ceil_div(int a, int b) { return (a - 1) / b + 1; }
 
 __global__ void scale_kernel(float* out, const float* in, int n) {
   // TODO(lab00.scale_correct): out[i] = 3 * in[i] for all i < n.
-  // TODO(lab00.scale_wide): one float4 a thread, in and out.
+  // TODO(lab00.scale_wide): one float4 per thread, in and out.
   (void)out, (void)in, (void)n;  // delete this line once they are used
 }
 

@@ -10,7 +10,7 @@
 
 namespace lab00 {
 
-/// out = 3 * in, 16 bytes a thread and access; the last n % 4 elements one by one.
+/// out = 3 * in, 16 bytes per thread and access; the last n % 4 elements one by one.
 void scale(float* out,       // (n)
            const float* in,  // (n)
            int n, cudaStream_t stream);

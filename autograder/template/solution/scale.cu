@@ -1,4 +1,4 @@
-// A scaled copy on the device: 16 bytes a lane; the last n % 4 elements go to the first threads.
+// A scaled copy on the device: 16 bytes per lane; the last n % 4 elements go to the first threads.
 #include "topic.hpp"
 
 namespace lab00 {

@@ -1,4 +1,4 @@
-// The kernels of whoever's hand-in this program is built with.
+// The kernels of the hand-in that this program is built with.
 #pragma once
 
 #include "gpt2/cuda.hpp"

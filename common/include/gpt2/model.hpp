@@ -28,7 +28,7 @@ struct config {
 /// Throws model_error for anything else.
 config config_named(const std::string& name);
 
-/// A file, a configuration or a token that makes no sense; what() says what to do.
+/// An invalid file, configuration or token; what() says what to do.
 struct model_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -64,7 +64,7 @@ struct response {
   std::vector<double> call_seconds, ceiling_seconds;  ///< action::time: pairs
 };
 
-/// Told when the inputs are needed and when the outputs are there, for whoever writes, reads and times from outside.
+/// Told when the inputs are needed and when the outputs are there, for callers that write, read and time from outside.
 /// On the host, and where the buffers are resident, that is directly around the student's function; otherwise copies to
 /// and from the device lie between. Resident buffers have two begins: the inputs are needed; caches are cold and the
 /// clock may start.
@@ -76,8 +76,8 @@ struct call_gate {
 };
 
 /// Calls the entry in this process, on the device that this program was built for. Never throws for a fault of the
-/// student's code: that is `error`. `gate` sees an end in any case, and a begin before it unless the request makes no
-/// sense.
+/// student's code: that is `error`. `gate` sees an end in any case, and a begin before it unless the request is
+/// invalid.
 response execute(const request& what, call_gate& gate);
 inline response execute(const request& what) {
   call_gate open;

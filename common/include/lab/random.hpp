@@ -1,5 +1,5 @@
-// Random numbers that the judge's cases are made of. The same seed gives the same numbers on every machine, and whoever
-// has seen numbers cannot compute the seed, or the next ones: ChaCha20 and BLAKE2b (libsodium).
+// Random numbers that the judge's cases are made of. The same seed gives the same numbers on every machine, and a
+// reader who has seen numbers cannot compute the seed, or the next ones: ChaCha20 and BLAKE2b (libsodium).
 #pragma once
 
 #include <cstdint>

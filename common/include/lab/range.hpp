@@ -5,7 +5,7 @@
 //     layernorm<<<...>>>(...);
 //   }
 //
-// Whoever listens gets the names: lab::profile (lab/profiler.hpp), or on a GPU the tool that a program runs under, as
+// Listeners get the names: lab::profile (lab/profiler.hpp), or on a GPU the tool that a program runs under, as
 // NVTX ranges. Where nobody does, a range costs one relaxed load.
 #pragma once
 

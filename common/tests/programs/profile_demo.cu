@@ -30,7 +30,7 @@ __global__ void product(float* c, const float* a, const float* b, int n, int k) 
   c[row * n + column] = sum;
 }
 
-/// Reads along columns: 32 sectors a request.
+/// Reads along columns: 32 sectors per request.
 __global__ void transpose(float* out, const float* in, int rows, int columns) {
   const int row = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x), column = static_cast<int>(blockIdx.y);
   if (row < rows) out[column * rows + row] = in[row * columns + column];
