@@ -1,4 +1,4 @@
-// Each kind of waste looks for itself in the launches of a case, and says what it costs.
+// One function per kind of waste: it searches the launches of a case and says what the waste costs.
 #include "advice.hpp"
 
 #include <fmt/format.h>
@@ -16,12 +16,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What is smaller than this is over before it can waste anything.
+// A smaller launch ends before it can waste anything.
 constexpr double least_bytes_per_multiprocessor = 8 << 10;
 constexpr std::uint64_t least_requests = 1024;
 
 struct remark {
-  double weight = 0;  ///< of lines: sectors or wavefronts too many, which cost about the same
+  double weight = 0;  ///< for lines: excess sectors or wavefronts, which cost about the same
   std::string text;
 };
 
@@ -116,7 +116,7 @@ void add_lines(std::vector<remark>& out, const std::vector<lab::launch_record>& 
 void add_occupancy(std::vector<remark>& out, const std::vector<lab::launch_record>& launches,
                    const modelled_device& device) {
   for (const lab::launch_record& l : launches) {
-    // Of a grid of fewer blocks no second one could come; a block of many threads hides waits by itself.
+    // With fewer blocks there would be no second one per multiprocessor; a block of many threads hides waits by itself.
     constexpr std::uint32_t enough_threads = 1024;
     if (blocks_of(l) < 2.0 * device.multiprocessors || threads_of(l) >= enough_threads) continue;
     for (const auto& [limit, why] : {std::pair{"launch__occupancy_limit_shared_mem", "shared memory"},

@@ -26,7 +26,7 @@ std::string backends_of(const item& what, const bench& on) {
   return names;
 }
 
-/// 1069547 as "1,069,547"; what is no whole number as figure_text has it.
+/// 1069547 as "1,069,547"; numbers that are not whole as figure_text writes them.
 std::string count_text(double value) {
   if (value != std::round(value) || std::abs(value) >= 1e15) return figure_text(value);
   std::string text = fmt::format("{:.0f}", value);
@@ -62,7 +62,7 @@ std::string complaint(const condition& c, const condition_result& got, const std
       count_text(bound), unit, note.empty() ? "" : " (" + note + ")");
 }
 
-/// Adds what the counters of a call say besides: once for each case, and not what the message says already.
+/// Adds advice from the counters of a call: once per case, without repeating the message.
 void advise(const item& what, const lab::test_case& c, const trial& t, bench& on, item_result& out) {
   if (!t.ok() || !on.advised.insert(c.id).second) return;
   for (std::string& text : advice_on(t.response.launches, c.work, on.rules->handin, on.device)) {
@@ -150,7 +150,8 @@ void assess_correctness(const item& what, bench& on, item_result& out) {
     if (largest && !counted_elsewhere) advise(what, *largest, of_largest, on, out);
     return;
   }
-  // The smallest says most. Of those that end in the same way as the first, which has decided what was called at all.
+  // The smallest failure says most. Choose among those with the same verdict as the first, which decided what was
+  // called at all.
   const failure* shown = &failures.front();
   for (const failure& f : failures)
     if (f.t.verdict == shown->t.verdict && f.t.bytes > 0 && (shown->t.bytes == 0 || f.t.bytes < shown->t.bytes))
@@ -165,7 +166,7 @@ void assess_correctness(const item& what, bench& on, item_result& out) {
                             sizes.empty() ? "" : " (" + sizes + ")", why, pattern.empty() ? "" : "\n" + pattern);
 }
 
-/// A GPU may lack a counter that the simulated device has, which then judges alone.
+/// A GPU may lack a counter that the simulated device has; then the simulated device alone decides.
 bool can_count(const metric& what, const trial& t, const subject& s) {
   const auto has = [&](const std::string& name) { return name.empty() || t.response.metrics.contains(name); };
   return s.backend() == "sim" || (has(what.numerator) && has(what.denominator));

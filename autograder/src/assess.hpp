@@ -16,7 +16,7 @@
 
 namespace grading {
 
-/// A submission with everything that can be asked of it on this machine.
+/// A submission with every way to assess it on this machine.
 struct bench {
   const grading::rubric* rules = nullptr;
   std::vector<std::unique_ptr<subject>> subjects;  ///< at most one for each backend; host cases run on the first

@@ -16,8 +16,8 @@ struct attack_outcome {
 };
 
 /// Folders of `attacks`, each a submission on top of its lab's solution: hand-in files, or a make.sh that is called
-/// with the folder of the submission; and attack.toml, which says what must come of it. Where it says so the attack is
-/// graded again without the object check, to test the other defences.
+/// with the folder of the submission; and attack.toml, which gives the required result. If attack.toml says so, the
+/// attack is graded again without the object check, to test the other defences.
 std::vector<std::string> attacks_in(const std::filesystem::path& attacks);
 attack_outcome run_attack(const std::filesystem::path& attack, const std::filesystem::path& source,
                           official_options options);

@@ -39,7 +39,7 @@ std::string minutes(double seconds) {
   return s < 100 ? fmt::format("{} s", s) : fmt::format("{} min {} s", s / 60, s % 60);
 }
 
-/// What is left to do, and how often each was tried.
+/// The remaining jobs, and how often each was tried.
 class queue {
  public:
   queue(const std::vector<batch_job>& jobs, const batch_options& options)
@@ -141,8 +141,8 @@ void run_locally(queue& q, const batch_options& options) {
   }
 }
 
-/// A job array: each task grades one submission and writes its result; this process waits and collects. What is missing
-/// at the end, whatever became of node or task, is submitted again.
+/// A job array: each task grades one submission and writes its result; this process waits and collects. Jobs without a
+/// result at the end, for whatever reason, are submitted again.
 void run_on_slurm(queue& q, const batch_options& options) {
   const fs::path folder = spool_of(options.book, options.round) / fmt::format("slurm-{}", getpid());
   fs::create_directories(folder);
@@ -178,7 +178,7 @@ void run_on_slurm(queue& q, const batch_options& options) {
   if (q.summary().failed.empty()) fs::remove_all(folder);
 }
 
-/// Why an entry of a class's folder is no submission; "" where it is one.
+/// Why an entry of a class's folder is not a submission; "" if it is one.
 std::string why_skipped(const fs::directory_entry& entry) {
   const std::string name = entry.path().filename().string();
   if (name.starts_with(".")) return "its name begins with a dot";
@@ -206,7 +206,7 @@ void expect_no_class(const fs::path& folder, const std::function<bool(const fs::
 }  // namespace
 
 fs::path spool_of(const fs::path& book, const std::string& round) {
-  // Lower case: a 'Deadline' would decide nothing, and some file systems do not tell it from the other.
+  // Lower case: 'Deadline' would decide nothing, and some file systems do not distinguish the two.
   if (round.size() > 40 || round.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") != std::string::npos)
     throw input_error(
         fmt::format("--round '{}': a round's name has at most 40 lower-case letters, digits, - and _", as_text(round)));
@@ -257,7 +257,7 @@ int collect(grade_book& book, const fs::path& spool, const std::string& round) {
     } catch (const input_error&) {
       continue;  // another grader collected it meanwhile
     } catch (const not_a_result&) {
-      fs::rename(entry.path(), entry.path().string() + ".bad");  // for a person; it will be graded again
+      fs::rename(entry.path(), entry.path().string() + ".bad");  // kept for inspection; it will be graded again
       continue;
     }
     std::error_code gone;

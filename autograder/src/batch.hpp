@@ -37,19 +37,19 @@ struct batch_summary {
 
 struct submissions_found {
   std::vector<batch_job> jobs;       ///< by id, each once
-  std::vector<std::string> skipped;  ///< what lies among them and is none, and why
+  std::vector<std::string> skipped;  ///< other entries, and why they are not submissions
 };
 
 /// The submissions at these paths: a folder with one of the `handin` files in it, or an archive, is one; any other
 /// folder is a class, whose folders and archives are one each. Ids are their names as text, without an archive's
-/// ending. Throws input_error where two have the same id, or where a path could be one submission or a class.
+/// ending. Throws input_error if two have the same id, or if a path could be either one submission or a class.
 submissions_found submissions_at(const std::vector<std::filesystem::path>& paths,
                                  const std::vector<std::string>& handin);
 
 /// Grades what the book does not have yet.
 batch_summary run_batch(const std::vector<batch_job>& jobs, const batch_options& options);
 
-/// Results that a worker of an earlier run left behind go into the book. Returns how many.
+/// Moves results that workers of an earlier run left into the book. Returns how many.
 int collect(grade_book& book, const std::filesystem::path& spool, const std::string& round);
 
 /// Where workers leave results for a round of this book. Throws input_error for a name that a round cannot have.

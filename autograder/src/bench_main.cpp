@@ -18,7 +18,7 @@ constexpr double smallest = 64 << 10;  // bytes; below that only the launch is m
 
 bool fits_in_memory(const lab::test_case& c) {
   const double available = static_cast<double>(sysconf(_SC_AVPHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  return 4 * c.work.bytes < available;  // shared buffers, the judge's copies, expected values, and some air
+  return 4 * c.work.bytes < available;  // shared buffers, the judge's copies, expected values, and some margin
 }
 
 bool worth_timing(const lab::test_case& c, bool simulated) {
@@ -26,7 +26,7 @@ bool worth_timing(const lab::test_case& c, bool simulated) {
   return c.work.bytes >= smallest && (!c.timed || fits_in_memory(c));
 }
 
-/// Seconds of one call; negative where it failed, and `t` then says why.
+/// Seconds of one call; negative if it failed, and `t` then says why.
 double seconds_of_call(const lab::test_case& c, subject& s, prepared_case& ready, trial& t) {
   if (c.where == lab::part::host) {
     const double start = lab::raw_seconds();

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t largest_object = 32u << 20;
 
-/// A folder that is gone when its user is.
+/// A folder that is deleted when its user is destroyed.
 struct scratch {
   scratch() {
     std::string name = (fs::temp_directory_path() / "build-XXXXXX").string();
@@ -45,7 +45,7 @@ struct scratch {
   fs::path path;
 };
 
-/// A plain file that a box wrote; "" where it is missing, too large, or something else.
+/// The text of a plain file that a box wrote; "" if it is missing, too large, or not a plain file.
 std::string from_box(const fs::path& file) {
   std::error_code error;
   if (fs::symlink_status(file, error).type() != fs::file_type::regular || fs::file_size(file) > largest_object)
@@ -77,10 +77,10 @@ std::string joined(const std::vector<std::string>& reasons) {
   return text;
 }
 
-/// lab08::...; what is in no lab's namespace is the libraries'.
+/// lab08::...; symbols outside every lab's namespace belong to libraries.
 bool is_of_a_lab(const std::string& symbol) { return symbol.starts_with("_ZN5lab"); }
 
-/// Accesses are counted in what the device's compiler makes, and nowhere else: the two kinds of files stay apart.
+/// Only code from the device's compiler counts accesses, so the two kinds of files stay separate.
 bool is_device_code(const std::string& name) { return name.ends_with(".cu"); }
 
 /// The compiler marks inline assembly, wherever it comes from. nvcc's own is the device's code, as numbers.
@@ -105,8 +105,8 @@ bool has_host_instructions(std::string_view preprocessed) {
   return false;
 }
 
-/// Names of symbols and sections reach the assembler as they stand: one with a line break in it brings instructions
-/// along, which the compiler does not mark. It marks asm with operands, and asm that is a statement.
+/// Names of symbols and sections reach the assembler unchanged: a name with a line break can smuggle in instructions,
+/// which the compiler does not mark. It does mark asm with operands, and asm statements.
 bool has_assembly_in_a_name(std::string_view preprocessed) {
   const auto skip_space = [&](std::size_t at) {
     while (at < preprocessed.size() && (std::isspace(static_cast<unsigned char>(preprocessed[at])) ||
@@ -153,14 +153,14 @@ std::string header_refused(const std::string& name, const std::string& header) {
   return fmt::format("{}: includes {}, which is not available in official grading: {}", name, header, rules);
 }
 
-/// Headers that the compiler asked for and did not find.
+/// Headers that the compiler did not find.
 std::string missing_header(const std::string& diagnostics) {
   static const std::regex not_found("fatal error: '?([^'\n]+?)'?(: No such file or directory| file not found)");
   std::smatch found;
   return std::regex_search(diagnostics, found, not_found) ? found[1].str() : "";
 }
 
-/// Files that went into the compiler, by the lines that its preprocessor leaves: # 12 "/usr/include/math.h" 1 3 4
+/// Files that the compiler read, according to the preprocessor's line markers: # 12 "/usr/include/math.h" 1 3 4
 std::set<std::string> included(std::string_view preprocessed) {
   std::set<std::string> files;
   for (std::size_t at = 0; at < preprocessed.size(); at = preprocessed.find('\n', at), at += at != preprocessed.npos) {
@@ -208,7 +208,7 @@ box_builder::box_builder(const fs::path& recipe, fs::path cache, wall behind, bo
     for (const std::string& name : symbols.defined)
       if (is_of_a_lab(name)) given_.insert(name);
   }
-  // What the staff calls of the lab and does not have is the contract.
+  // Functions of the lab that the staff's code calls but does not define are the contract.
   for (const std::string& name : wanted)
     if (is_of_a_lab(name) && !there.contains(name)) contract_.push_back(name);
   for (const char* key : {"cpp", "cu", "headers"}) tools_ += fmt::format("{} ", fmt::join(recipe_.at(key), " "));
@@ -394,9 +394,9 @@ build_outcome box_builder::build(const std::map<std::string, hand_in>& sources, 
       if (word.starts_with("/") && !word.starts_with("/usr/lib"))
         what.mounts.push_back({word, word});  // tools have that
     }
-  // One object of each kind, of which only the contract's functions are to be seen. Constructors are not to run before
-  // main: the runner finds them in a section of their own (runner.cpp). The thread sanitizer's, one in each object of
-  // device code, is left out.
+  // One object of each kind, which exports only the contract's functions. Constructors must not run before main: the
+  // runner finds them in their own section (runner.cpp). The thread sanitizer's constructor, one per object of device
+  // code, is dropped.
   const std::string constructors =
       "hand_in_constructors : { KEEP(*(SORT_BY_INIT_PRIORITY(.init_array.*))) KEEP(*(.init_array)) }";
   replace_file(place.path / "in" / "host.ld", "SECTIONS { " + constructors + " }\n");

@@ -35,10 +35,10 @@ class box_builder {
   /// Compiles the sources, by file name, and links `program`. A failure's message is for the student.
   build_outcome build(const std::map<std::string, hand_in>& sources, const std::filesystem::path& program) const;
 
-  /// Of everything that decides what comes of a submission's sources.
+  /// Fingerprint of everything that decides the result of compiling a submission.
   std::string fingerprint() const;
 
-  /// What a runner reads while it runs.
+  /// Files that a runner reads while it runs.
   std::vector<std::filesystem::path> runtime() const;
 
  private:

@@ -71,7 +71,7 @@ class progress_line {
 
 int builder::run_alone(const std::string& command, const std::filesystem::path& log) const {
   const file_lock alone(dir_ / "building.lock", LOCK_EX);
-  std::fflush(nullptr);  // what was printed before it stands before what it prints
+  std::fflush(nullptr);  // flush earlier output first
   FILE* output = popen((command + " 2>&1").c_str(), "r");
   if (!output) throw std::runtime_error("cannot run " + command);
   std::ofstream kept(log);

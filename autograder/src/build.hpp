@@ -21,14 +21,14 @@ class builder {
   std::filesystem::path program(const std::string& target) const { return dir_ / "bin" / target; }
   bool has_target(const std::string& target);
 
-  bool quiet = false;  ///< does not say which commands it runs; how far they are it says all the same
+  bool quiet = false;  ///< prints progress, but not the commands that it runs
 
   /// Prints the command, runs it, keeps its output in build/logs/TARGET.log.
   build_outcome build(const std::string& target);
 
  private:
-  /// Two builds of one folder at once get in each other's way. Keeps the command's output in `log` and says meanwhile
-  /// how far it is, on stderr. Returns the exit status.
+  /// Two builds of one folder at a time would interfere, so this takes a lock. Keeps the command's output in `log` and
+  /// shows progress on stderr. Returns the exit status.
   int run_alone(const std::string& command, const std::filesystem::path& log) const;
 
   std::filesystem::path dir_;

@@ -1,4 +1,4 @@
-// What judge and runner agree on: messages with their length in front, and where each buffer lies in shared memory.
+// What judge and runner agree on: length-prefixed messages, and the place of each buffer in shared memory.
 #pragma once
 
 #include <atomic>
@@ -50,10 +50,10 @@ layout layout_of(const lab::request& what);
 /// Points the request's spans into `memory`, which holds at least layout_of(what).bytes.
 void place(lab::request& what, const layout& where, std::span<std::byte> memory);
 
-/// Length, then text. False where the other side is gone.
+/// Length, then text. False if the other side is gone.
 bool send_message(int socket, const std::string& text);
 
-/// Waits for one message; false where the other side is gone or sends something else.
+/// Waits for one message; false if the other side is gone or sends something else.
 bool receive_message(int socket, std::string& text);
 
 }  // namespace grading

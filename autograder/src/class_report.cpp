@@ -1,4 +1,4 @@
-// What an instructor wants to know first: how did it go, what was hard, what should I look at.
+// What an instructor wants to know first: how did it go, what was hard, what should I review.
 #include "class_report.hpp"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ namespace {
 
 using group = std::vector<const result*>;
 
-/// Rows that do not have what is typed are hidden.
+/// Hides rows that do not contain the typed text.
 const char* filter_script() {
   return "const only = document.getElementById('only'); if (only) only.addEventListener('input', () => {"
          "for (const row of document.querySelectorAll('tr.who')) "

@@ -12,7 +12,7 @@ namespace grading {
 /// The class: distribution, items by difficulty, flags, everyone with a link to their page.
 std::string class_page(const std::vector<result>& results);
 
-/// Name of a student's page beside the class page's.
+/// File name of a student's page, next to the class page.
 std::string page_of(const result& r);
 
 /// Writes index.html and a page for each result; returns the path of the first.

@@ -19,7 +19,7 @@ std::string output_of(const std::string& command) {
 }
 
 int run_command(const std::string& command) {
-  std::fflush(nullptr);  // what was printed before it stands before what it prints
+  std::fflush(nullptr);  // flush earlier output first
   const int status = std::system(command.c_str());
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }

@@ -1,4 +1,5 @@
-// Declarations by a regular expression: a contract is plain enough for that, and what it cannot read keeps its number.
+// Reads declarations with a regular expression: contracts are simple enough for that, and a parameter that it cannot
+// read keeps its number.
 #include "contract.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// What the parameters of a lab's functions are called, read from the declarations in its headers.
+// Names of the parameters of a lab's functions, read from the declarations in its headers.
 #pragma once
 
 #include <filesystem>

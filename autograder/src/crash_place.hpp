@@ -1,5 +1,5 @@
-// Where a program crashed: the line of the hand-in file. For a student's own machine: the call is made once more, with
-// a signal handler loaded into the program. Never for an official grading.
+// Where a program crashed: the line of the hand-in file. For a student's own machine: repeats the call with a signal
+// handler loaded into the program. Never for an official grading.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// From a measured ratio to a share of the points, such that noise never costs any.
+// From a measured ratio to a share of the points, so that noise never costs points.
 #pragma once
 
 #include <optional>
@@ -6,7 +6,7 @@
 
 namespace grading {
 
-/// Who reaches `ratio` of the ceiling gets `share` of the points.
+/// A submission that reaches `ratio` of the ceiling gets `share` of the points.
 struct rung {
   double ratio = 0;
   double share = 0;
@@ -19,7 +19,7 @@ constexpr double rung_allowance = 0.97;
 /// the last one on, and between two rungs growing with the logarithm of the ratio. NaN earns nothing.
 double credit(double ratio, const std::vector<rung>& rungs);
 
-/// The ratio that would earn more, and its share; none where there is no more to earn.
+/// The ratio that would earn more, and its share; none if there is no more to earn.
 std::optional<rung> next_step(double ratio, const std::vector<rung>& rungs);
 
 }  // namespace grading

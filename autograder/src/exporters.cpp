@@ -121,7 +121,7 @@ files junit(const std::vector<result>& results) {
       if (!is_assessed(item.verdict)) {
         inside = fmt::format("<skipped message=\"{}\"/>", xml(item.message));
         ++skipped;
-      } else if (!passed(item)) {  // a build that failed is an error, never a skip: nobody may count it as passed
+      } else if (!passed(item)) {  // a failed build is an error, never a skip, so that no tool counts it as passed
         inside = fmt::format("<{0} type=\"{1}\" message=\"{2} of {3} points\">{4}</{0}>", unbuilt ? "error" : "failure",
                              name_of(item.verdict), points_text(item.points), points_text(item.max_points),
                              xml(item.message));
@@ -265,7 +265,7 @@ class gradebook {
   const csv_row* points_possible_ = nullptr;
 };
 
-/// A student without a result keeps an empty cell, which changes nothing.
+/// A student without a result keeps an empty cell, which changes no grade.
 files canvas(const std::vector<result>& results, const export_options& options) {
   if (options.canvas_gradebook.empty())
     throw input_error(
@@ -300,7 +300,7 @@ files canvas(const std::vector<result>& results, const export_options& options) 
     for (const char* name : {"Student", "ID", "SIS User ID", "SIS Login ID", "Section"})
       if (const auto column = book.column_named(name)) {
         const std::string cell = gradebook::cell(from, *column);
-        // Canvas finds its people by the ids, so these stay as they are.
+        // Canvas finds people by their ids, so the ids stay unchanged.
         out.push_back(std::string_view(name).ends_with("ID") ? cell : no_formula(cell));
       }
     out.push_back(value);
@@ -318,7 +318,7 @@ files canvas(const std::vector<result>& results, const export_options& options) 
   return {{"canvas.csv", text}};
 }
 
-/// What each lab's results are out of. Some formats have one place for it, so they cannot hold a mixed class.
+/// The total of each lab's results. Some formats have a single field for it, so they cannot hold a mixed class.
 void expect_one_total(const std::string& format, const std::vector<result>& results, const export_options& options) {
   struct total {
     std::vector<std::string> ids;

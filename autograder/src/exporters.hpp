@@ -1,4 +1,4 @@
-// Results in the formats of others, each made from the one canonical result and from nothing else.
+// Results in the formats of other systems, each made only from the canonical result.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Looks for a size that tells the cases that fail from those that pass: too ragged, too large, too small.
+// Looks for a size that separates failing cases from passing ones: too ragged, too large, too small.
 #include "failures.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Copies wait until they are done: nothing of the judge's runs on the GPU while a runner's clock runs.
+// Every copy waits until it is done: the judge has no work on the GPU while a runner's clock runs.
 #include "gpu.hpp"
 
 #include <filesystem>

@@ -27,7 +27,7 @@ class gpu {
   virtual std::unique_ptr<gpu_memory> share(std::size_t bytes) = 0;
 };
 
-/// Null where this machine has none.
+/// Null if this machine has none.
 gpu* this_gpu();
 
 }  // namespace grading

@@ -29,7 +29,7 @@ std::filesystem::path recipe_of(const lab_folder& lab, const std::string& backen
   return make.dir() / "recipes" / fmt::format("{}.{}.json", lab.name, backend);
 }
 
-/// "" where there is a GPU and a build for it.
+/// "" if there is a GPU and a build for it.
 std::string cuda_obstacle(const lab_folder& lab, const builder& make) {
   if (!this_machine().contains("gpu")) return "no GPU on this machine";
   if (!std::filesystem::exists(recipe_of(lab, "cuda", make)))
@@ -37,7 +37,7 @@ std::string cuda_obstacle(const lab_folder& lab, const builder& make) {
   return {};
 }
 
-/// As official grading builds, without its box: so the same is refused, in the same words.
+/// Builds as official grading does, but without its sandbox, so that it refuses the same code with the same messages.
 box_builder builder_of(const lab_folder& lab, const std::string& backend, const builder& make) {
   return {recipe_of(lab, backend, make), make.dir() / "official" / "objects", wall::none, true, {}};
 }
@@ -202,7 +202,7 @@ result grade(const lab_folder& lab, const submission& who, builder& make, const 
     if (const auto found = known.find(i.id); found != known.end()) {
       out.items.push_back(found->second);
     } else {
-      // Counters of a GPU see whatever runs on it.
+      // A GPU's counters see everything that runs on it.
       const bool alone =
           i.kind == item_kind::throughput || (on.on("cuda") != nullptr && i.kind != item_kind::correctness);
       const turn mine(make.dir(), alone ? turn::to::measure : turn::to::work);

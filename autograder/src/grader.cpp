@@ -78,13 +78,13 @@ struct settings {
   }
 };
 
-/// Keeps the results and renders the report; what cannot be written is said, and costs no result.
+/// Keeps the results and renders the report; a failure to write is reported, but loses no result.
 void keep(const settings& s, const std::vector<result>& fresh) {
   s.store().merge(fresh);
   fmt::print("report: {}\n", write_report(s.store(), s.source, s.report_folder()).string());
 }
 
-/// Enters the student's own result into the progress file; what cannot be written is said, and costs no result.
+/// Enters the student's own result into the progress file; a failure to write is reported, but loses no result.
 void enter_progress(const settings& s, const result& r) {
   if (r.submission != "student") return;
   try {
@@ -112,7 +112,7 @@ const result* result_of(const std::vector<result>& all, const std::string& lab, 
   return found == all.end() ? nullptr : &*found;
 }
 
-/// What makes the submission another than its base.
+/// Prints how the submission differs from its base.
 int show_difference(const lab_folder& lab, const submission& who, const std::vector<submission>& all) {
   if (who.expected.empty())
     throw input_error(fmt::format("--show is for right and wrong submissions, which have a base; {} has none", who.id));
@@ -155,7 +155,7 @@ std::string surprises_of(const result& r, const lab_folder& lab, const submissio
   return surprises(r, read_expectation(who.expected));
 }
 
-/// The stored result where nothing that decides it has changed since, and no noise decided it.
+/// The stored result, if nothing that decides it has changed since and noise did not decide it.
 std::optional<result> known_result(const std::vector<result>& stored, const lab_folder& lab, const submission& who,
                                    builder& make) {
   const result* found = result_of(stored, lab.name, who.id);
@@ -165,8 +165,8 @@ std::optional<result> known_result(const std::vector<result>& stored, const lab_
   return noisy ? std::nullopt : std::optional(*found);
 }
 
-/// Calls f(0) to f(count - 1) in so many processes, each of which takes the next that nobody took; the results are the
-/// calls' own to leave somewhere. Returns how many said no, or ended with an error, which is printed.
+/// Calls f(0) to f(count - 1) in this many processes, each of which takes the next free number; each call stores its
+/// own result. Returns how many returned false or threw; errors are printed.
 std::size_t side_by_side(std::size_t processes, std::size_t count, const std::function<bool(std::size_t)>& f) {
   struct tally {
     std::atomic<std::size_t> next = 0, fine = 0;
@@ -174,7 +174,7 @@ std::size_t side_by_side(std::size_t processes, std::size_t count, const std::fu
   void* shared = mmap(nullptr, sizeof(tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) throw std::runtime_error("cannot allocate a page of shared memory");
   auto& all = *new (shared) tally;
-  std::fflush(nullptr);  // or each process prints what waits here
+  std::fflush(nullptr);  // or each child would print the buffered text again
   std::vector<pid_t> children;
   for (std::size_t p = 0; p < std::min(processes, count); ++p) {
     const pid_t child = fork();
@@ -201,7 +201,7 @@ std::size_t side_by_side(std::size_t processes, std::size_t count, const std::fu
 
 int demo(const settings& s) {
   builder make(s.build);
-  // With a GPU each takes gigabytes of its memory and of the host's: more at a time must be asked for.
+  // With a GPU each process takes gigabytes of its memory and of the host's, so more than one must be requested.
   const int at_a_time =
       this_machine().contains("gpu") ? 1 : static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 4u));
   const auto processes = static_cast<std::size_t>(s.jobs.value_or(at_a_time));
@@ -365,7 +365,7 @@ void keep_current(const settings& s, const fs::path& file, const std::string& sh
   replace_file(file, should_be);
 }
 
-/// What the lab's solution does where the rubric asks for a prediction.
+/// The solution's values for the predictions that the rubric asks for.
 std::map<std::string, double> answers_of_solution(const settings& s, const lab_folder& lab, const rubric& rules,
                                                   const submission& solution) {
   grade_options options = s.options();
@@ -584,7 +584,7 @@ int attacks(const settings& s) {
   options.budget = std::chrono::seconds(20);
   options.build_limit = std::chrono::seconds(20);
   options.memory = std::size_t{1} << 30;
-  options.pairs = 3;  // enough to see who is a hundred times too slow
+  options.pairs = 3;  // enough to detect code that is a hundred times too slow
   std::vector<std::string> chosen;
   for (const std::string& name : attacks_in(s.source / "autograder" / "attacks"))
     if (s.only.empty() || name.starts_with(s.only)) chosen.push_back(name);
@@ -631,7 +631,7 @@ int honest(const settings& s) {
   return refused == 0 && !chosen.empty() ? all_well : not_full_marks;
 }
 
-/// Tries mutants of the solution, and lists those that nothing noticed.
+/// Tries mutants of the solution, and lists those that no item noticed.
 int mutants(const settings& s) {
   const lab_folder lab = find_lab(s.source, s.lab);
   const fs::path solution = s.source / "solutions" / lab.name;

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Why something is not taken, as a sentence without full stop.
+/// Why something is refused, as a sentence without a full stop.
 struct refusal : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -34,7 +34,7 @@ std::string shown(const std::string& name) { return as_text(name.substr(0, 100))
 
 std::string basename_of(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-/// Collects the wanted files of one submission, wherever in it they lie.
+/// Collects the wanted files of one submission, at any depth.
 class basket {
  public:
   basket(const std::vector<std::string>& wanted, const intake_limits& limits) : wanted_(wanted), limits_(limits) {}
@@ -57,7 +57,7 @@ class basket {
     expect_text(path, text);
     const std::string name = basename_of(path);
     if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
-    // The one that lies highest counts: people hand in their backups too. The same path again replaces it, as it does
+    // The file nearest the top counts: people hand in their backups too. The same path again replaces it, as it does
     // where an archive is unpacked.
     const found here{path, depth_of(path)};
     const auto known = from_.find(name);
@@ -174,7 +174,7 @@ void from_folder(const fs::path& folder, const std::string& prefix, int depth, b
 }
 
 /// A zip or a tar, plain or by gzip, whatever its name ends with. Nothing is unpacked to a disk: of each file that is
-/// wanted the text is read, so links and odd paths lead nowhere, and are refused all the same.
+/// wanted the text is read, so links and odd paths lead nowhere; they are still refused.
 void from_archive(const std::string& data, const std::string& archive_name, basket& into) {
   const utf8_locale for_names;
   const std::unique_ptr<archive, decltype(&archive_read_free)> in(archive_read_new(), &archive_read_free);

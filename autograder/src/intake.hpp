@@ -1,5 +1,5 @@
-// What is taken from a submission: the files that the rubric names and nothing else, from a folder or an archive.
-// Everything odd is refused, each with its reason.
+// Reads a submission: only the files that the rubric names, from a folder or an archive. Everything odd is refused,
+// with a reason.
 #pragma once
 
 #include <filesystem>

@@ -8,10 +8,9 @@
 
 namespace grading {
 
-/// Throws input_error, which names the file and what to do, where an item has no hint or a hint no item, where a
-/// prediction that the rubric asks for is missing in the lab's predictions.toml or one there is asked nowhere, where a
-/// text that students read gives the answer to one away, or where a wrong submission expects something of an item that
-/// there is not.
+/// Throws input_error, which names the file and what to do, if an item has no hint or a hint no item; if
+/// predictions.toml lacks a prediction that the rubric asks for, or has one that it does not; if a text that students
+/// read gives an answer away; or if a wrong submission's expectation names an unknown item.
 void check_lab(const lab_folder& lab, const rubric& rules, const std::vector<submission>& submissions);
 
 }  // namespace grading

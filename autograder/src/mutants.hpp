@@ -1,5 +1,5 @@
-// Mutation testing: a solution with one small slip in it must lose points, whatever the seed. A slip that nobody
-// notices is a case that the lab lacks, or changes nothing that the contract promises.
+// Mutation testing: a solution with one small slip in it must lose points, whatever the seed. If no item notices a
+// slip, the lab lacks a case, or the slip changes nothing that the contract promises.
 #pragma once
 
 #include <cstdint>

@@ -39,7 +39,7 @@ struct staged {
   fs::path path;
 };
 
-/// What was predicted beside code that does not build counts as the first set all the same.
+/// Predictions handed in with code that does not build still count as the first set.
 void keep_predictions(const item& what, const bench& on, item_result& out) {
   try {
     out.predictions = not_compared(what, read_predictions(on.predictions, *on.rules));

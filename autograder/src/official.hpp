@@ -18,7 +18,7 @@ namespace grading {
 struct official_options {
   std::filesystem::path build;                ///< build directory: recipes, staff objects, cached objects
   bool unsafe = false;                        ///< without sandbox where there is none; the result says so
-  bool no_sandbox = false;                    ///< as if there were none: to test what platforms without one get
+  bool no_sandbox = false;                    ///< as if there were none: to test grading on platforms without one
   bool check_objects = true;                  ///< off in tests of the other defences
   std::chrono::seconds call_limit{10};        ///< wall-clock time of one call
   std::chrono::seconds budget{600};           ///< of all calls of a submission together
@@ -26,7 +26,7 @@ struct official_options {
   std::size_t memory = std::size_t{4} << 30;  ///< bytes in use, of a runner and of a compiler
   int pairs = 21;
   locked_predictions locked;    ///< the first complete set that any official grading saw
-  gpu* device = nullptr;        ///< where null, GPU throughput is graded for nobody
+  gpu* device = nullptr;        ///< if null, GPU throughput is not graded
   std::set<std::string> items;  ///< only these; all where empty
   bool until_lost = false;      ///< ends with the first item that loses points
   std::uint64_t seed = 0;       ///< 0: from the operating system

@@ -1,5 +1,5 @@
 // Paired timing: a call and its ceiling side by side, so that whatever slows the machine slows both; when a
-// measurement is good enough, when it is repeated, and when nobody can say.
+// measurement is good enough, when it is repeated, and when it cannot be decided.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace grading {
 
-/// Seconds, and whether the machine took the core away meanwhile: then they say nothing.
+/// Seconds, and whether the machine took the core away during the call: then they are void.
 struct sample {
   double seconds = 0;
   bool disturbed = false;

@@ -1,4 +1,4 @@
-// Predictions, the locked ones and those of today, against what a right solution does.
+// Compares predictions, the locked ones and the current ones, with what a correct solution does.
 #include "predictions.hpp"
 
 #include <fmt/format.h>

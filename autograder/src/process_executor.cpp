@@ -96,8 +96,8 @@ std::span<std::byte> process_executor::memory(std::size_t bytes) {
   return memory_;
 }
 
-/// Memory of a size that nobody can change: one that shrank would make the judge crash. A larger one is a new one, and
-/// a new runner, which inherits it.
+/// Memory of a sealed size: if it shrank, the judge would crash. A larger size needs new memory and a new runner that
+/// inherits it.
 void process_executor::share(std::size_t bytes) {
   unshare();
   memory_fd_ = memfd_create("buffers", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -210,7 +210,7 @@ std::optional<answer> process_executor::hold() {
 
 /// The socket is closed, or the runner said something that is no answer: how did it end?
 answer process_executor::ended() {
-  if (program_ > 0) thaw(program_);  // or it cannot end
+  if (program_ > 0) thaw(program_);  // otherwise it cannot end
   int status = 0;
   const auto deadline = clock::now() + std::chrono::seconds(1);
   pid_t reaped = 0;
@@ -223,7 +223,7 @@ answer process_executor::ended() {
   kill(-child_.process, SIGKILL);  // children that it left behind
   drain();
   child_.process = program_ = -1;
-  // A box ends as its program did, and says the signal as a shell does.
+  // A box ends as its program did, and reports a signal as a shell does.
   const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   if (code == 128 + SIGSYS)  // the runner's own filter
     return failed(answer::ending::crashed, fmt::format("starts a thread or a process; {}", one_thread));
@@ -234,7 +234,7 @@ answer process_executor::ended() {
   return failed(answer::ending::crashed, fmt::format("the program ended before it answered (exit code {})", code));
 }
 
-/// How long the runner has stood in the queue for a core since the request: not its own fault, up to a bound.
+/// How long the runner has waited for a core since the request: not its own fault, up to a bound.
 std::chrono::nanoseconds process_executor::queued() const {
   const int program = program_ > 0 ? program_ : program_in(child_.process);
   const std::chrono::duration<double> waited(program > 0 ? waited_by(program) - (program_ > 0 ? waited_before_ : 0)
@@ -244,7 +244,7 @@ std::chrono::nanoseconds process_executor::queued() const {
 }
 
 std::optional<answer> process_executor::wait_for(const std::function<bool()>& reached, wait how, time_point deadline) {
-  constexpr auto worth_spinning = std::chrono::microseconds(200);  // then leave the core to who needs it
+  constexpr auto worth_spinning = std::chrono::microseconds(200);  // then leave the core to other processes
   constexpr auto look_every = std::chrono::milliseconds(20);
   const auto begun = clock::now();
   auto looked = begun;
@@ -272,7 +272,7 @@ std::optional<answer> process_executor::wait_for(const std::function<bool()>& re
     }
     if (now - begun > worth_spinning) how = wait::nap;
     if (how == wait::spin) continue;
-    // Who prints much must not wait for us.
+    // A submission that prints much must not wait for us.
     pollfd printed{child_.output, POLLIN, 0};
     const timespec moment{0, 10'000};
     if (ppoll(&printed, 1, &moment, nullptr) > 0 && printed.revents & POLLIN)
@@ -369,7 +369,7 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   std::optional<on_one_core> together;
   if (timed_on_host) {
     together.emplace(program_);
-    // Who has to wait for a core here would have to in the call, too: another one then.
+    // If the runner had to wait for a core here, it would also wait in the call, so choose another core.
     for (std::size_t tries = 0; tries < std::min<std::size_t>(together->cores(), 4); ++tries) {
       together->use(core_);
       const double waited = waited_by_task(gettid()), start = lab::raw_seconds();
@@ -397,7 +397,7 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   double seconds = lab::raw_seconds() - start;
   const double waited_in_it = waited_by_task(program_) - waited;  // later, it also waited for us to stop it
   if (auto instead = hold()) return *instead;
-  // Whatever ran after it said "done", or beside it, was part of the call. Not on a GPU, whose driver's threads run,
+  // Work after it said "done", or in other threads, is part of the call. Not on a GPU, whose driver's threads run,
   // too.
   if (!on_device) seconds = std::max(seconds, ran_by(program_) - ran);
   together.reset();

@@ -1,6 +1,6 @@
 // Runs requests in a runner process: started when first needed, killed when it takes too long, started again after.
-// It runs only while a request is under way: while inputs are written and outputs are read, all its threads are
-// stopped. What it sees is a copy. A timed call and the judge share one core.
+// It runs only during a request: while the judge writes inputs and reads outputs, all its threads are stopped. It sees
+// copies only. A timed call and the judge share one core.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// How far a student has come, over all labs, in one text file beside the README: progress.toml.
+// How far a student has come, over all labs, in one text file next to the README: progress.toml.
 #pragma once
 
 #include <filesystem>
@@ -27,7 +27,7 @@ using progress = std::map<std::string, lab_progress>;  ///< by the lab's name, "
 progress read_progress(const std::filesystem::path& file);
 void write_progress(const std::filesystem::path& file, const progress& all);
 
-/// Enters a grading. A hint's count starts anew for an item that has passed.
+/// Enters a grading. Resets the hint count of an item that has passed.
 void note(lab_progress& p, const result& r);
 
 /// The lab's locked predictions. Where none are and those in the file are complete, these are locked now, and written

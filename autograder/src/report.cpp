@@ -1,4 +1,4 @@
-// The report's page: who came to what, then each submission in full.
+// The report's page: the totals first, then each submission in full.
 #include "report.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// The one canonical result: what was graded, where, and what every item of the rubric came to. Every other format is
+// The one canonical result: what was graded, where, and the result of every item of the rubric. Every other format is
 // made from this.
 #pragma once
 
@@ -34,7 +34,7 @@ struct prediction_result {
   std::string key;
   std::optional<double> predicted;          ///< now
   std::optional<double> first;              ///< in the first complete set
-  std::optional<double> right;              ///< only where it was compared: nobody is told before
+  std::optional<double> right;              ///< only if it was compared: not shown before
   std::optional<double> seen, seen_on_gpu;  ///< in the submission's own code; shown, not graded
   prediction_state state = prediction_state::not_compared;
   std::string waits_for;  ///< the function, where pending

@@ -35,9 +35,9 @@ struct prediction {
   std::string key;  ///< path in predictions.toml, "sectors.copy_offset_0_load"
   const lab::test_case* about = nullptr;
   grading::metric metric;
-  double tolerance = 0.01;  ///< absolute
-  double factor = 0;        ///< where not 0, in place of the tolerance: at most so many times too large or too small
-  bool measured = false;    ///< of the machine at hand: what the case says each time is right
+  double tolerance = 0.01;      ///< absolute
+  double factor = 0;            ///< if not 0, replaces the tolerance: at most this many times too large or too small
+  bool measured = false;        ///< of the machine at hand: what the case says each time is right
   std::optional<double> right;  ///< else: what a right solution does, from answers.toml
   bool own = false;             ///< about a function that the student writes, which has to pass first
   bool allows(double predicted, double truth) const;
@@ -73,8 +73,8 @@ struct rubric {
   std::set<std::string> metrics_of(const lab::test_case& about) const;
 };
 
-/// The answers to a rubric's predictions as text of answers.toml. A number is written as the bits of a double, so that
-/// nobody reads it by accident.
+/// The answers to a rubric's predictions as text of answers.toml. A number is written as the bit pattern of a double,
+/// so that it cannot be read by accident.
 std::string answers_text(const std::map<std::string, double>& answers);
 
 /// Reads a rubric, and the answers in `lab_dir`. `name` is what messages call it; hand-in files must exist there. The

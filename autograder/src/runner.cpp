@@ -111,14 +111,14 @@ int main(int argc, char** argv) try {
   std::signal(SIGPIPE, SIG_IGN);
   const rlimit no_core_file{0, 0};
   setrlimit(RLIMIT_CORE, &no_core_file);
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // so that a crash does not swallow what was printed before it
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // so that a crash does not lose earlier output
 
   const std::span<std::byte> memory = shared_memory();
   auto& page = *reinterpret_cast<grading::control*>(memory.data());
   const bool host_only = argc > 1 && std::string(argv[1]) == grading::runner_host_only;
   if (host_only || lab::start_threads()) compute_only();
   std::span<std::byte> device_memory;
-  // The first of the submission's code to run; from here on everything that it may not do is shut.
+  // The submission's first code to run; from here on everything forbidden is blocked.
   std::for_each(__start_hand_in_constructors, __stop_hand_in_constructors, [](constructor c) { c(); });
   for (std::string text; grading::receive_message(grading::runner_socket, text);) {
     lab::response response;

@@ -34,8 +34,8 @@ constexpr int first_free = 64;  // our copies of what a child gets lie above the
   throw std::runtime_error(fmt::format("{} failed: {}", what, std::strerror(errno)));
 }
 
-/// The filter as a program in memory, for bwrap to read. A deny list: what a computing program never needs and an
-/// attacker does. The rest of the wall is namespaces and having no descriptors.
+/// The filter as a program in memory, for bwrap to read. A deny list of calls that an attacker needs but a computing
+/// program does not. The other defences are namespaces and the lack of descriptors.
 int filter(bool tools, bool gpu) {
   scmp_filter_ctx rules = seccomp_init(SCMP_ACT_ALLOW);  // other architectures' calls are killed by default
   if (!rules) throw std::runtime_error("libseccomp cannot make a filter");
@@ -117,7 +117,7 @@ int filter(bool tools, bool gpu) {
       seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, flag, flag));
   seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX, 0));
   if (!tools) {
-    // One process, however many threads: stopping it stops everything.
+    // One process with any number of threads: stopping it stops everything.
     for (const char* name : {"fork", "vfork", "memfd_create", "memfd_secret", "shmget", "msgget", "semget", "mq_open",
                              "setrlimit", "inotify_init", "inotify_init1"})
       deny(name);
@@ -142,7 +142,7 @@ int out_of_the_way(int fd) {
   return moved;
 }
 
-/// A user that nothing else runs as, so that the limit on processes counts this box alone. Only root can give one.
+/// A user with no other processes, so that the process limit counts only this box. Only root can assign one.
 uid_t own_user() {
   constexpr unsigned first_user = 1'000'000, of_one_grader = 64;
   static std::atomic<unsigned> serial = 0;
@@ -338,7 +338,7 @@ std::size_t freeze(int process) {
     }
     return true;
   };
-  // A thread in the middle of a system call that nobody can interrupt stops after it; not even that takes for ever.
+  // A thread inside an uninterruptible system call stops after it; that does not take forever.
   const auto deadline = clock::now() + std::chrono::seconds(10);
   std::vector<int> tasks;
   do {

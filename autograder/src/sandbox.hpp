@@ -1,6 +1,6 @@
-// A box for programs that nobody trusts: bubblewrap's namespaces, a system call filter, resource limits, and a user of
-// its own. Nothing of the machine is in it but libraries, programs where it is to compile, and what is mounted by name;
-// no network; no descriptors but those that are handed in.
+// A sandbox ("box") for untrusted programs: bubblewrap's namespaces, a system call filter, resource limits, and a user
+// of its own. It contains only libraries, programs if it is for compiling, and named mounts; no network; no descriptors
+// except those passed in.
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,7 @@ struct box {
   std::size_t file = 64u << 20;  ///< largest file that it may write
 };
 
-/// What stands between a program and the machine.
+/// What isolates a program from the machine.
 enum class wall {
   none,  ///< for code that is trusted
   user,  ///< another user without privileges, and limits: where a platform's container allows no box. Only root has it
@@ -39,7 +39,7 @@ struct handed_down {
   int theirs = -1;
 };
 
-/// "" where boxes work on this machine; otherwise why they do not and what to do about it. Tried once.
+/// "" if boxes work on this machine; otherwise why they do not, and what to do. Tried once.
 const std::string& sandbox_obstacle();
 
 /// A started program. Move it into the object that waits for it.
@@ -70,7 +70,7 @@ double waited_by_task(int task);
 /// The longest of all threads.
 double waited_by(int process);
 
-/// Stops every thread of the process, and waits until all have stopped. How many they are; 0 where it is gone.
+/// Stops every thread of the process and waits until all have stopped. Returns their number; 0 if the process is gone.
 std::size_t freeze(int process);
 void thaw(int process);
 

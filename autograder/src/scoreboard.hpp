@@ -1,5 +1,5 @@
-// The scoreboard of the reference solutions: every bar of solutions/bars.toml, and how far the results that are
-// committed in solutions/results/ come.
+// The scoreboard of the reference solutions: every bar of solutions/bars.toml, and what the results committed in
+// solutions/results/ reach.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Names for contents that nobody can forge (FIPS 180-4).
+// Unforgeable names for contents (FIPS 180-4).
 #pragma once
 
 #include <string>

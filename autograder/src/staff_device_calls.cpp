@@ -9,7 +9,7 @@
 
 namespace {
 
-/// What a call costs that does nothing.
+/// The cost of a call that does nothing.
 void nothing(const lab::call&) {}
 
 /// One input and one output of the size that is the parameter, in bytes.
@@ -25,7 +25,7 @@ void product(const lab::call& c, lab::dtype type) {
     if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cuBLAS error " + std::to_string(status));
   };
   if (!handle) expect(cublasCreate(&handle));
-  // Each request has a stream of its own, for which cuBLAS would allocate anew.
+  // Each request has its own stream, for which cuBLAS would allocate again.
   static const lab::device_buffer<std::byte> workspace(std::size_t{32} << 20, 0);
   expect(cublasSetStream(handle, c.stream));
   expect(cublasSetWorkspace(handle, workspace.data(), workspace.bytes()));

@@ -1,4 +1,4 @@
-// The grade book: one SQLite file, one transaction a result, history that nobody can change.
+// The grade book: one SQLite file, one transaction per result, and a history that cannot be changed.
 #pragma once
 
 #include <filesystem>

@@ -16,7 +16,7 @@ constexpr std::byte canary{0xC5};
 
 bool is_poison(std::byte b) { return b == poison_byte; }
 
-// Buffers of a GPU's cases have gigabytes: on all cores.
+// Buffers of GPU cases have gigabytes: fill them on all cores.
 void copy(std::span<const std::byte> from, std::span<std::byte> to) {
   lab::in_parallel(from.size(), [&](std::size_t first, std::size_t last) {
     std::memcpy(to.data() + first, from.data() + first, last - first);
@@ -69,7 +69,7 @@ std::string joined(const std::vector<std::string>& reports) {
   return text;
 }
 
-/// What a submission says of itself goes into grade book and reports: it may not be as long as it likes.
+/// A submission's own messages go into grade book and reports, so their length is limited.
 std::string shortened(std::string text) {
   constexpr std::size_t most = 2000;
   if (text.size() <= most) return text;
@@ -173,7 +173,7 @@ void subject::check(prepared_case& ready, trial& t) {
   if (ready.what->where == lab::part::host && !outputs.empty()) add_figures(outputs.front(), t.response.metrics);
   const std::string why = ready.what->check(ready.before, outputs);
   if (why.empty()) return;
-  // Of several outputs one may be memory to work in: what is untouched is only added.
+  // One of several outputs may be scratch memory, so an untouched output is only mentioned.
   std::string untouched;
   for (std::size_t i = 0; i < results; ++i)
     if (std::all_of(outputs[i].bytes().begin(), outputs[i].bytes().end(), is_poison))

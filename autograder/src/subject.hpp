@@ -56,7 +56,7 @@ class subject {
   /// any of them wants.
   const trial& profile(const lab::test_case& what, const std::set<std::string>& metrics);
 
-  /// What profile() found out about the case; null where nobody asked.
+  /// What profile() found out about the case; null if it was not called.
   const trial* profiled(const lab::test_case& what) const;
 
   /// Pairs of call and copy, timed by the device's events. Checks the output of the last call.
@@ -82,7 +82,7 @@ class subject {
   std::unique_ptr<executor> runs_;
   std::uint64_t seed_;
   std::map<std::string, std::uint64_t> prepared_;  ///< how often, by case
-  std::map<std::string, trial> fallen_;            ///< entries that crashed or hung: not called again
+  std::map<std::string, trial> fallen_;            ///< entries that crashed or hung, which are not run again
   std::map<std::string, trial> profiles_;
 };
 

@@ -22,7 +22,7 @@ std::string laid_out(const result& r, const terminal_style& style, const result*
 /// Rows of the items whose verdict, points or number of cases are other than before, with what they were.
 std::string changed_items(const result& before, const result& after, const terminal_style& style);
 
-/// One item with its message and what was predicted wrongly, for who works on it.
+/// One item with its message and the wrong predictions, for the student who works on it.
 std::string one_item(const item_result& item, const terminal_style& style);
 
 /// Exactly `width` columns: cut with an ellipsis, or filled with blanks.
@@ -42,7 +42,7 @@ struct summary_row {
 /// One row for each submission, then every surprise.
 std::string summary_table(const std::vector<summary_row>& rows, const terminal_style& style);
 
-/// The figure of an item beside its threshold: "11 of 11 cases", "32 (bar 4)".
+/// The figure of an item next to its threshold: "11 of 11 cases", "32 (bar 4)".
 std::string figure_column(const item_result& item);
 
 /// Items that lost points, by verdict, named where they are few: "TOO SLOW column_sums_throughput, WRONG 12".

@@ -1,5 +1,5 @@
-// Throughput: how close a call comes to a ceiling measured beside it. The host's ceiling is reading the same memory, a
-// triad, chains of multiply-adds or Eigen's product, the device's a copy of as many bytes or cuBLAS's product;
+// Throughput: how close a call comes to a ceiling measured alongside it. The host's ceiling is reading the same memory,
+// a triad, chains of multiply-adds or Eigen's product, the device's a copy of as many bytes or cuBLAS's product;
 // correctness of the same case decides whether it counts.
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@ void refuse(const trial& t, item_result& out) {
   out.points = 0;
 }
 
-/// More than this share of the time without a core, and a sample is disturbed.
+/// A sample that is without a core for more than this share of its time is disturbed.
 constexpr double most_waited = 0.02;
 
 sample sample_of(double seconds, double waited) { return {seconds, waited > most_waited * seconds}; }
@@ -32,7 +32,7 @@ void read_inputs(const lab::request& of) {
   for (const auto& input : of.inputs) sink = sink + lab::read_all(input);
 }
 
-/// What `name` asks of the staff's runner, beside a call of the case. The host's ceilings and cuBLAS's product take
+/// What `name` asks of the staff's runner, alongside a call of the case. The host's ceilings and cuBLAS's product take
 /// what the case takes; "read" takes its inputs, "copy" as many bytes as the case must move, read once and written
 /// once; "cublas_aligned" has m, n and k rounded up to multiples of 8, so that each row starts at a multiple of 16
 /// bytes.

@@ -12,8 +12,8 @@ namespace grading {
 
 namespace {
 
-/// Each point in a key is a table in the one before, and those are freed by recursion: a hand-in with a key of a
-/// hundred thousand parts would take the judge's stack.
+/// Each dot in a key nests another table, and tables are freed recursively: a key of a hundred thousand parts would
+/// overflow the judge's stack.
 void expect_flat(std::string_view text, const std::string& name) {
   constexpr int most = 64;
   int line = 1, points = 0;

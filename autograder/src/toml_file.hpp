@@ -22,11 +22,11 @@ toml::table toml_from(std::string_view text, const std::string& name);
 /// The text of a file; throws input_error where it cannot be read.
 std::string text_of(const std::filesystem::path& file);
 
-/// "fnv1a:..." of any text; tells versions apart, protects against nobody.
+/// "fnv1a:..." of any text; it distinguishes versions, and is no protection against forgery.
 std::string hash_of(std::string_view text);
 
-/// Writes beside the file and renames, so that nobody ever sees half of it and a full disk costs nothing that was
-/// there. Makes the folder. Throws std::runtime_error where it cannot write.
+/// Writes a temporary file next to it and renames that, so that no reader sees half of it and a full disk loses
+/// nothing. Makes the folder. Throws std::runtime_error where it cannot write.
 void replace_file(const std::filesystem::path& file, std::string_view text);
 
 /// One table of a file, asked for its keys by type; every answer that is not there is an input_error.

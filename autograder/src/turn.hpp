@@ -32,8 +32,8 @@ class file_lock {
   int fd_;
 };
 
-/// On one machine a measurement has it alone; everything else that graders do goes on side by side. Who waits to
-/// measure holds the door, so that others cannot keep coming in before it.
+/// A measurement has the machine to itself; all other work of graders runs in parallel. A waiting measurement blocks
+/// new work, so that it gets its turn.
 class turn {
  public:
   enum class to { work, measure };

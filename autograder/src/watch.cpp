@@ -100,7 +100,7 @@ class watcher {
     return now;
   }
 
-  /// Whether nobody is writing any more, and no file is missing or still empty.
+  /// Whether writing has stopped, and no file is missing or still empty.
   bool settled(const texts& now) const {
     if (now.size() != rules_.handin.size()) return false;
     usleep(50'000);
@@ -150,7 +150,7 @@ class watcher {
     graded_texts_ = now;
     const bool first_pass = enter(r);
     if (r.outcome == "build_failed" && last_) {
-      // What was graded last stays what the next grading is compared with, and takes its items from.
+      // The next grading is still compared with the last graded result, and reuses its items.
       item_result all = *next_item(r);
       all.id = "no item can be graded until it builds";
       fmt::print("\n{}{}", heading_of(changed, start), one_item(all, style_));
@@ -168,7 +168,7 @@ class watcher {
     if (first_pass) open_worklog();
   }
 
-  /// What was worked on: the first item that came out otherwise than before and still loses points; "" where none did.
+  /// What the student worked on: the first item whose result changed and that still loses points; "" if there is none.
   static std::string first_changed(const result& before, const result& after) {
     for (std::size_t k = 0; k < after.items.size() && k < before.items.size(); ++k) {
       const item_result &was = before.items[k], &now = after.items[k];
@@ -201,7 +201,7 @@ class watcher {
     return passed(r) && !before;
   }
 
-  /// What the keys are about: the item that was moved to, or the first one to work on.
+  /// The item that the keys act on: the one moved to, or the first one to work on.
   const item_result* item() const {
     for (const item_result& i : last_->items)
       if (i.id == focus_) return &i;
@@ -270,7 +270,7 @@ class watcher {
       case 'a': fmt::print("\n{}", laid_out(*last_, style_)); break;
       case 'w': open_worklog(); break;
       case 'g':
-        last_.reset();  // everything anew, nothing taken over
+        last_.reset();  // grade everything again, reuse nothing
         grade_now("");
         break;
       default: break;

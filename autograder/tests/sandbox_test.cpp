@@ -75,7 +75,7 @@ TEST_F(Sandbox, ARunnerAnswersFromItsBoxAndIsFrozenBetween) {
   EXPECT_EQ(e.run(ask).end, answer::ending::answered);
   EXPECT_EQ(e.run(ask).end, answer::ending::answered);
   ask.entry = "abort";
-  EXPECT_EQ(e.run(ask).what, "the program was ended by SIGABRT (Aborted)");
+  EXPECT_EQ(e.run(ask).what, "the program was killed by SIGABRT (Aborted)");
   ask.entry = "files";
   EXPECT_EQ(e.run(ask).response.error, "0 1 2 3 4 ");
   ask.entry = "hang";
@@ -142,7 +142,8 @@ TEST_F(Sandbox, LocallyAndOfficiallyTheSameIsRefusedInTheSameWords) {
   const struct {
     const char *addition, *says;
   } cases[] = {
-      {"#include <eigen3/Eigen/Core>\n", "column_sums.cpp: includes eigen3/Eigen/Core, which is not there in official"},
+      {"#include <eigen3/Eigen/Core>\n",
+       "column_sums.cpp: includes eigen3/Eigen/Core, which is not available in official"},
       {"#include <thread>\nvoid f() { std::thread([] {}).join(); }\n", "column_sums.cpp: calls std::thread::"},
       {"#include <unistd.h>\nint child() { return fork(); }\n",
        "column_sums.cpp: calls fork, which a submission may not"},

@@ -1,4 +1,4 @@
-// The driver's functions, asked for by name and not linked: programs must start where there is no driver.
+// The driver's functions, looked up by name and not linked: programs must start without a driver.
 #pragma once
 
 #include <cuda.h>

@@ -90,7 +90,7 @@ metric_plan::metric_plan(const std::string& chip, const std::vector<std::string>
     : host_(open_host(chip, availability)), accepted_(separate(metrics)) {
   try {
     if (!accepted_.empty() && add_metrics(host_, accepted_) != CUPTI_SUCCESS) {
-      // CUPTI does not say which name it dislikes: try each on a host object of its own.
+      // CUPTI does not say which name it rejects: try each on its own host object.
       std::erase_if(accepted_, [&](const std::string& name) {
         CUpti_Profiler_Host_Object* trial = open_host(chip, availability);
         const CUptiResult status = add_metrics(trial, {name});

@@ -69,7 +69,7 @@ profiler::result profiler::collect(const std::function<void()>& launch_once, voi
   counted.notes = state_->notes;
   bool launched = false;
   std::exception_ptr thrown;
-  // What the work throws is its caller's business; what CUPTI refuses is a note.
+  // The caller handles exceptions of the work; a refusal by CUPTI becomes a note.
   const auto guarded = [&] {
     launched = true;
     try {
@@ -81,7 +81,7 @@ profiler::result profiler::collect(const std::function<void()>& launch_once, voi
   if (state_->counters && !state_->counters->plan().metrics().empty()) {
     try {
       counter_session session(*state_->counters, 1);
-      // One pass more than planned would be CUPTI's mistake; without a bound it would be our hang.
+      // One pass more than planned would be CUPTI's mistake; without a bound we would hang.
       bool done = false;
       for (std::size_t pass = 0; !done && !thrown && pass <= 2 * state_->counters->plan().passes(); ++pass) {
         session.start();

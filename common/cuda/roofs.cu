@@ -1,4 +1,4 @@
-// A GPU's roofs, measured beside the work that is held against them.
+// A GPU's roofs, measured next to the work that they are compared with.
 #include "roofs.hpp"
 
 #include <cublas_v2.h>

@@ -1,4 +1,4 @@
-// GPU memory that two processes see: who allocates it hands a file descriptor to the other.
+// GPU memory that two processes share: the one that allocates it passes a file descriptor to the other.
 #pragma once
 
 #include <cstddef>

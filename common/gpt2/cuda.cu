@@ -32,7 +32,7 @@ void check_cublas(cublasStatus_t status, const char* call) {
 constexpr int block_size = 256;
 int blocks_for(std::size_t threads) { return static_cast<int>((threads + block_size - 1) / block_size); }
 
-// ---- kernels that are no lab's subject ------------------------------------------------------------------------------
+// ---- kernels that no lab is about ------------------------------------------------------------------------------
 
 template <class T>
 __global__ void embed_kernel(float* x,            // (rows, channels)
@@ -288,7 +288,7 @@ class cuda_pass final : public pass {
 
   void replay() override {
     if (!graph_) {
-      run();  // algorithms are chosen at the first run, and nobody can be timed while it is recorded
+      run();  // algorithms are chosen in the first run, and timing is impossible while recording
       LAB_CUDA_CHECK(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal));
       run();
       cudaGraph_t recorded = nullptr;

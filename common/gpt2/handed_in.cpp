@@ -1,4 +1,4 @@
-// Of a student: the two blocks of lab 08, and nothing else.
+// From the student: the two blocks of lab 08, and nothing else.
 #include "gpt2/handed_in.hpp"
 
 #include "forward.hpp"

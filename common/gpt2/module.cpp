@@ -1,5 +1,5 @@
 // The passes for another program, such as a Python script that compares them with PyTorch in one process (ctypes).
-// Functions that return an int return 0, or 1 where gpt2_error() then says what was wrong.
+// Functions that return an int return 0, or 1 on failure; gpt2_error() then says what was wrong.
 #include <cuda_runtime.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The forward pass in float64, as one would write it down, and what its blocks cost.
+// The forward pass in float64, in the most direct form, and what its blocks cost.
 #include <cmath>
 
 #include "gpt2/pass.hpp"

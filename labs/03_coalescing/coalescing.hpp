@@ -67,7 +67,7 @@ void sigmoid_thread_per_row(float* out,       // (rows, columns)
                             const float* in,  // (rows, columns)
                             int rows, int columns, cudaStream_t stream);
 
-/// out(c, r) = in(r, c): one thread an element, straight from global to global memory.
+/// out(c, r) = in(r, c): one thread per element, straight from global to global memory.
 void transpose_naive(float* out,       // (columns, rows)
                      const float* in,  // (rows, columns)
                      int rows, int columns, cudaStream_t stream);

@@ -200,8 +200,8 @@ __global__ void softmax_kernel(float* out,       // (rows, columns)
   store_row<width, kept>(out + start, x, columns);
 }
 
-/// One block per row, in whole warps; a thread keeps 8 floats of it in registers, or 16 of a row of more than 8192, which
-/// a block of 1024 threads could not keep otherwise.
+/// One block per row, in whole warps; a thread keeps 8 floats of it in registers, or 16 of a row of more than 8192,
+/// which a block of 1024 threads could not keep otherwise.
 constexpr int longest_of_8 = 8192;
 int threads_for(int columns) { return 32 * ceil_div(ceil_div(columns, columns > longest_of_8 ? 16 : 8), 32); }
 

@@ -1,4 +1,4 @@
-// For tests: the kernels that every checkout has, and nobody changes.
+// For tests: the kernels that every checkout has unchanged.
 #include "forward.hpp"
 #include "gpt2/handed_in.hpp"
 

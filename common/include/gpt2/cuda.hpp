@@ -20,12 +20,12 @@ struct kernels {
   /// out(r, c) = (in(r, c) - mean(r)) / sqrt(variance(r) + 1e-5) * weight(c) + bias(c)
   void (*layer_norm)(float* out, const float* in, const float* weight, const float* bias, int rows, int channels,
                      cudaStream_t stream) = nullptr;
-  /// Of each of `matrices` (tokens, tokens): row t is the softmax of scale * scores(t, 0 ... t), and then zeros. What
-  /// stands to the right of the diagonal is anything.
+  /// Of each of `matrices` (tokens, tokens): row t is the softmax of scale * scores(t, 0 ... t), and then zeros. The
+  /// values to the right of the diagonal may be anything.
   void (*causal_softmax)(float* out, const float* scores, int matrices, int tokens, float scale,
                          cudaStream_t stream) = nullptr;
 
-  // Where they are there, they take the place of several steps.
+  // If present, they replace several steps.
 
   /// x += addend, unless that is null; out = layer_norm(x)
   void (*add_and_norm)(float* x, float* out, const float* addend, const float* weight, const float* bias, int rows,

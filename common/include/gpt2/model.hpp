@@ -1,5 +1,5 @@
-// GPT-2 as numbers: its sizes, where each weight stands, and files that hold them. The order of the weights is that of
-// llm.c's checkpoints (github.com/karpathy/llm.c): one float after the other, all layers of a kind together.
+// GPT-2 as numbers: its sizes, the position of each weight, and files that hold them. The order of the weights is that
+// of llm.c's checkpoints (github.com/karpathy/llm.c): one float after the other, all layers of a kind together.
 #pragma once
 
 #include <array>
@@ -60,7 +60,7 @@ std::size_t offset_of(const config& of, tensor which, int layer = 0);
 /// Floats in all.
 std::size_t parameters(const config& of);
 
-/// Throws model_error where a size is not positive or does not fit the others.
+/// Throws model_error if a size is not positive or does not fit the others.
 void expect_sane(const config& of, const std::string& where);
 
 /// Throws model_error where the tokens are none, not batch * length, too many for the context, or out of range.

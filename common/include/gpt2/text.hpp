@@ -27,7 +27,7 @@ class tokenizer {
   /// "<|endoftext|>" is one token. Letters, numbers and spaces are told apart exactly in ASCII, and by blocks of
   /// code points beyond.
   std::vector<int> encode(const std::string& text) const;
-  /// Throws model_error where a token is none of the vocabulary's.
+  /// Throws model_error if a token is not in the vocabulary.
   std::string decode(std::span<const int> tokens) const;
   int size() const { return static_cast<int>(bytes_.size()); }
   int end_of_text() const { return end_of_text_; }
@@ -50,8 +50,8 @@ struct sampling {
   std::uint64_t seed = 1;
 };
 
-/// Appends `count` tokens to `tokens`, each told to `made`. The whole text is computed anew for each. Throws
-/// model_error where the text gets longer than the model's context.
+/// Appends `count` tokens to `tokens`, each told to `made`. The whole text is computed again for each. Throws
+/// model_error if the text gets longer than the model's context.
 std::vector<int> generate(pass& with, const config& of, std::vector<int> tokens, int count, const sampling& how,
                           const std::function<void(int)>& made = {});
 

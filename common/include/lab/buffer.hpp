@@ -1,5 +1,5 @@
-// A typed array on the host: what travels between the judge, which makes inputs and checks outputs, and the
-// runner, which calls the student's function on them.
+// A typed array on the host: it passes between the judge, which makes inputs and checks outputs, and the runner, which
+// calls the student's function on them.
 #pragma once
 
 #include <bit>
@@ -74,7 +74,7 @@ struct buffer_spec {
 class buffer {
  public:
   buffer() = default;
-  /// All bytes are 0xFF, which reads as NaN in floating point: nobody mistakes it for a result.
+  /// All bytes are 0xFF, which reads as NaN in floating point, so it cannot be mistaken for a result.
   explicit buffer(buffer_spec spec) : spec_(spec), data_(spec.bytes(), std::byte{0xFF}) {}
   template <class T>
   static buffer of(std::span<const T> values) {

@@ -16,7 +16,8 @@
 
 namespace lab {
 
-/// What a submission may ask during a call but must not have in its memory. It lives with the judge, one for each call.
+/// Information that a submission may ask for during a call but must not have in its memory. It lives in the judge, one
+/// per call.
 class oracle {
  public:
   virtual ~oracle() = default;
@@ -33,7 +34,7 @@ struct test_case {
   std::vector<std::int64_t> parameters;  ///< sizes and the like, in the order in which calls.cpp reads them
   std::vector<buffer_spec> outputs;
   std::function<std::vector<buffer>(std::uint64_t seed)> inputs;
-  /// "" where the outputs are right, else what is wrong. `before` are the inputs as the judge made them.
+  /// "" if the outputs are right, otherwise what is wrong. `before` are the inputs as the judge made them.
   std::function<std::string(std::span<const buffer> before, std::span<const buffer> outputs)> check;
   /// Where there is one, its account stands after the other outputs for `check` and for predictions.
   std::function<std::unique_ptr<lab::oracle>(std::uint64_t seed)> oracle = {};
@@ -43,21 +44,21 @@ struct test_case {
 };
 
 /// A lab's cases.cpp defines one object of this kind; a program that links it can find the cases by the lab's name.
-/// `draw`, where there is one, makes further cases of random sizes, which nobody can know before an official grading;
-/// the rubric's "entry/*" means them too.
+/// `draw`, if there is one, makes more cases with random sizes, which are unknown before an official grading; the
+/// rubric's "entry/*" includes them.
 struct case_registration {
   case_registration(std::string lab, std::vector<test_case> (*make)(),
                     std::vector<test_case> (*draw)(std::uint64_t seed) = nullptr);
 };
 
-/// All cases of a lab ("03_coalescing"); throws std::invalid_argument where none are linked in.
+/// All cases of a lab ("03_coalescing"); throws std::invalid_argument if none are linked in.
 const std::vector<test_case>& cases_of(const std::string& lab);
 
-/// The lab's cases of random sizes; none where it draws none.
+/// The lab's cases with random sizes; empty if it makes none.
 std::vector<test_case> drawn_cases_of(const std::string& lab, std::uint64_t seed);
 
 /// Calls body(first, last) for parts that make up [0, count), on all cores at once; returns when all are done. `body`
-/// must not throw. `each` is how many numbers one of the count is about: what is small is done without threads.
+/// must not throw. `each` is the amount of work per index; small jobs run without threads.
 void in_parallel(std::size_t count, const std::function<void(std::size_t first, std::size_t last)>& body,
                  std::size_t each = 1);
 

@@ -11,9 +11,8 @@
 
 namespace lab {
 
-/// Reads every byte once, on one core, as fast as we know how; returns their sum as 64-bit words, so that nobody can
-/// leave the reading out. `memory` starts at a multiple of 32 bytes;
-/// its size is rounded down to a multiple of 64.
+/// Reads every byte once, on one core, as fast as we know how; returns their sum as 64-bit words, so that the compiler
+/// cannot drop the reads. `memory` starts at a multiple of 32 bytes; its size is rounded down to a multiple of 64.
 std::uint64_t read_all(std::span<const std::byte> memory);
 
 /// a = b + scale * c on one core (McCalpin's STREAM calls it triad). Each is n floats long.
@@ -38,7 +37,7 @@ const std::set<std::string>& host_ceilings();
 void run_host_ceiling(const std::string& name, const std::vector<const void*>& inputs,
                       const std::vector<void*>& outputs, const std::vector<std::int64_t>& parameters);
 
-/// Seconds of a clock that nobody adjusts (CLOCK_MONOTONIC_RAW).
+/// Seconds of a clock that is never adjusted (CLOCK_MONOTONIC_RAW).
 double raw_seconds();
 
 }  // namespace lab

@@ -13,7 +13,7 @@ struct tolerance {
   double relative = 0.0;
 };
 
-/// "" where all elements agree; otherwise how many differ and the first few, with their indices.
+/// "" if all elements agree; otherwise how many differ and the first few, with their indices.
 /// NaN in `got` never agrees. `row_length` > 0 prints an index as [row, column].
 std::string mismatch(std::span<const float> got, std::span<const float> want, tolerance allowed,
                      std::size_t row_length = 0);
@@ -22,8 +22,8 @@ std::string mismatch(std::span<const double> got, std::span<const double> want, 
 
 /// What is wrong with row-major C (m, n) = A (m, k) B (k, n), "" where nothing is: an element may be off by `allowed`.
 /// A small product is computed again, in double. Of a large one eight rows are, and for all of them C x must be A (B x)
-/// for three vectors x of random signs (Freivalds, 1977): rows and signs are drawn here, after the answer is known, so
-/// that no answer can be made to fit them.
+/// for three vectors x of random signs (Freivalds, 1977): rows and signs are chosen at random here, after the answer is
+/// known, so that no answer can be made to fit them.
 std::string product_mismatch(std::span<const float> a, std::span<const float> b, std::span<const float> c,
                              std::int64_t m, std::int64_t n, std::int64_t k, tolerance allowed);
 

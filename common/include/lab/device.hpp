@@ -39,7 +39,7 @@ inline void check_cuda(cudaError_t status, const char* call, std::string_view fi
 
 }  // namespace lab
 
-/// Throws lab::device_error where a CUDA call does not return cudaSuccess.
+/// Throws lab::device_error if a CUDA call does not return cudaSuccess.
 #define LAB_CUDA_CHECK(call) ::lab::check_cuda((call), #call, __FILE__, __LINE__)
 
 namespace lab {
@@ -79,7 +79,7 @@ class event {
 };
 
 /// Owns `size` elements of device memory, all bytes 0xFF (NaN in floating point), between two red zones: memory that
-/// nobody may write, so that a write outside the buffer can be seen. `data()` is 256-byte aligned.
+/// must not be written, so that a write outside the buffer is detected. `data()` is 256-byte aligned.
 template <class T>
 class device_buffer {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -87,7 +87,7 @@ class device_buffer {
  public:
   static constexpr std::size_t default_red_zone_bytes = 4096;
 
-  /// `red_zone_bytes` on either side, rounded up to 256; 0 for none. Throws lab::device_error where memory is short.
+  /// `red_zone_bytes` on either side, rounded up to 256; 0 for none. Throws lab::device_error if memory is short.
   explicit device_buffer(std::size_t size, std::size_t red_zone_bytes = default_red_zone_bytes)
       : size_(size), zone_bytes_((red_zone_bytes + 255) / 256 * 256) {
     static std::atomic<std::uint32_t> buffers{0};
@@ -117,7 +117,7 @@ class device_buffer {
     std::swap(serial_, other.serial_);
     return *this;
   }
-  device_buffer(const device_buffer&) = delete;  // a copy of gigabytes should be asked for by name
+  device_buffer(const device_buffer&) = delete;  // a copy of gigabytes should be explicit
   device_buffer& operator=(const device_buffer&) = delete;
 
   T* data() const { return reinterpret_cast<T*>(static_cast<std::byte*>(base_) + zone_bytes_); }
@@ -128,7 +128,7 @@ class device_buffer {
   void poison() { LAB_CUDA_CHECK(cudaMemset(data(), 0xFF, bytes())); }
   void poison(const stream& where) { LAB_CUDA_CHECK(cudaMemsetAsync(data(), 0xFF, bytes(), where.get())); }
 
-  /// Whether nobody wrote into the red zones. Waits for work on the default stream.
+  /// Whether the red zones are unchanged. Waits for work on the default stream.
   bool intact() const {
     const std::vector<std::uint32_t> want = zone_content();
     std::vector<std::uint32_t> got(want.size());

@@ -1,4 +1,4 @@
-// Where and when a number was measured: a number has an address.
+// Where and when a number was measured.
 #pragma once
 
 #include <map>
@@ -6,8 +6,8 @@
 
 namespace lab {
 
-/// "date" (UTC), "cpu", "compiler", and where nvidia-smi answers "gpu", "driver" and the clocks at this moment. What
-/// cannot be found out is missing. Takes a fraction of a second.
+/// "date" (UTC), "cpu", "compiler", and where nvidia-smi answers "gpu", "driver" and the clocks at this moment. Unknown
+/// values are missing. Takes a fraction of a second.
 std::map<std::string, std::string> environment();
 
 }  // namespace lab

@@ -33,7 +33,7 @@ struct request {
   double copy_bytes = 0;         ///< action::time: bytes that the copy reads, and again writes
 };
 
-/// What one source line asked of the memory system, over a launch.
+/// What one source line asked of the memory system in one launch.
 struct line_counters {
   std::string file;
   int line = 0;

@@ -1,4 +1,4 @@
-// Each operation in one kernel, as it was first handed in: a block keeps a row in registers, 16 floats a thread, and
+// Each operation in one kernel, as it was first handed in: a block keeps a row in registers, 16 floats per thread, and
 // needs two barriers, one for the maximum or the mean, and one for the sum. See WORKLOG.md.
 #include <lab/device.hpp>
 
