@@ -211,7 +211,7 @@ function(_lab_recipe lab dir contract backend staff library)
   set(device ${common}/sim/include $<TARGET_FILE:sim>)
   set(link ${CMAKE_CXX_COMPILER})
   if(backend STREQUAL "sim")
-    set(cu $<TARGET_FILE:simcc> ${_lab_sim_flags} ${include} ${keep} -include sim/all_observed.h)
+    set(cu $<TARGET_FILE:simcc> -std=c++20 ${_lab_sim_flags} ${include} ${keep} -include sim/all_observed.h)
     list(APPEND readable $<TARGET_FILE:simcc>)
     set(runtime ${common}/sim/devices)
     list(APPEND libraries $<TARGET_FILE:lab_sim> $<TARGET_FILE:lab_common> $<TARGET_FILE:sim> -lfmt -lboost_context -ldw

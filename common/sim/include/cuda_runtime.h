@@ -5,6 +5,17 @@
 #define __CUDA_RUNTIME_H__
 #define __DRIVER_TYPES_H__
 
+// Programs rely on what CUDA's own header includes.
+#include <assert.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <new>
+#include <utility>
+
 #include "sim/api.h"
 #include "sim/atomic.h"
 #include "sim/device.h"

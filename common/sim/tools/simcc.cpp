@@ -1,13 +1,15 @@
-// simcc: compiles a CUDA file for the simulated device, as nvcc does for a GPU.
+// simcc: compiles CUDA programs for the simulated device, as nvcc does for a GPU.
 //
-//   simcc FILE.cu -c -o FILE.o [compiler flags]    an object to link with libsim
-//   simcc FILE.cu -o PROGRAM [compiler flags]      a program
+//   simcc FILE... -o PROGRAM [options]    a program
+//   simcc -c FILE.cu -o FILE.o            an object to link with libsim, or with simcc
+//
+// It takes nvcc's options: those that make sense here go to the host compiler, the others have no effect.
 //
 // Where nvcc is installed, it is asked how many registers the kernels take, for occupancy: for programs, and for
 // objects with --registers. It runs beside the host compiler; what it cannot compile is left to the guess.
 //
-// Launches are lowered (lower.hpp), the compiler's sanitizer passes report each access and each basic block to hooks of
-// ours, and the assembly is completed (assembly.hpp).
+// In a .cu file, launches are lowered (lower.hpp), the compiler's sanitizer passes report each access and each basic
+// block to hooks of ours, and the assembly is completed (assembly.hpp). Other sources are the host compiler's.
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -19,6 +21,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iomanip>
 #include <iostream>
 #include <optional>
 #include <sstream>
@@ -80,7 +83,6 @@ class register_count {
  public:
   register_count(const fs::path& source, const words& flags) {
     words command = {fs::exists("/usr/local/cuda/bin/nvcc") ? "/usr/local/cuda/bin/nvcc" : "nvcc",
-                     "-std=c++20",
                      "--extended-lambda",
                      "--expt-relaxed-constexpr",
                      "-O3",
@@ -93,9 +95,12 @@ class register_count {
                      "/dev/null"};
     for (std::size_t i = 0; i < flags.size(); ++i) {
       const bool alone = flags[i] == "-I" || flags[i] == "-D";
-      if (flags[i].starts_with("-I") || flags[i].starts_with("-D")) command.push_back(flags[i]);
+      if (flags[i].starts_with("-I") || flags[i].starts_with("-D") || flags[i].starts_with("-std="))
+        command.push_back(flags[i]);
       if (alone && i + 1 < flags.size()) command.push_back(flags[++i]);
     }
+    if (std::none_of(flags.begin(), flags.end(), [](const std::string& f) { return f.starts_with("-std="); }))
+      command.emplace_back("-std=c++17");
     command.push_back(source.string());
     if (said_ >= 0) child_ = start(command, said_);
   }
@@ -112,55 +117,276 @@ class register_count {
   pid_t child_ = -1;
 };
 
-}  // namespace
+// ---- the command line
 
-int main(int argc, char** argv) {
-  fs::path source, output;
-  bool object_only = false, registers = false;
-  words flags;
-  std::string dependencies;
-  for (int i = 1; i < argc; ++i) {
-    const std::string a = argv[i];
-    if (a == "--help") {
-      std::cout << "usage: simcc FILE.cu [-c] -o OUTPUT [flags for the C++ compiler]\n"
-                   "Compiles a CUDA file for the simulated device. CXX names the compiler (g++).\n";
-      return 0;
-    }
-    if (a == "-c")
-      object_only = true;
-    else if (a == "--registers")
-      registers = true;
-    else if (a == "-o" && i + 1 < argc)
-      output = argv[++i];
-    else if (a == "-MF" && i + 1 < argc)
-      dependencies = argv[++i];
-    else if (source.empty() && fs::path(a).extension() == ".cu")
-      source = a;
-    else
-      flags.push_back(a);
+enum class language { cuda, host, link };
+
+struct input {
+  fs::path file;
+  language in;
+};
+
+struct request {
+  std::vector<input> inputs;
+  fs::path output;
+  bool object_only = false, device_link = false, registers = false, keep = false, dependencies = false, verbose = false;
+  std::string dependency_file;
+  words flags;       ///< of the host compiler, for every source
+  words host_flags;  ///< ... for sources without kernels: what is counted in a kernel does not depend on -O
+  words link_flags;
+};
+
+bool contains(const words& all, const std::string& word) {
+  return std::find(all.begin(), all.end(), word) != all.end();
+}
+
+// nvcc's options about the GPU's code: they change nothing here.
+const words ignored = {"-G",
+                       "--device-debug",
+                       "-lineinfo",
+                       "--generate-line-info",
+                       "-use_fast_math",
+                       "--use_fast_math",
+                       "-rdc",
+                       "--relocatable-device-code",
+                       "-expt-relaxed-constexpr",
+                       "--expt-relaxed-constexpr",
+                       "-expt-extended-lambda",
+                       "--expt-extended-lambda",
+                       "-extended-lambda",
+                       "--extended-lambda",
+                       "-ftz",
+                       "--ftz",
+                       "-prec-div",
+                       "--prec-div",
+                       "-prec-sqrt",
+                       "--prec-sqrt",
+                       "-restrict",
+                       "--restrict",
+                       "-m64",
+                       "--machine",
+                       "-Wno-deprecated-gpu-targets",
+                       "-forward-unknown-to-host-compiler",
+                       "--forward-unknown-to-host-compiler",
+                       "-dlto",
+                       "--dlink-time-opt",
+                       "-res-usage",
+                       "--resource-usage",
+                       "-keep",
+                       "--keep",
+                       "-fmad=true",
+                       "--fmad=true",
+                       "-src-in-ptx",
+                       "--source-in-ptx",
+                       "-extra-device-vectorization",
+                       "--extra-device-vectorization"};
+// The same, with a value: `-arch sm_90` or `-arch=sm_90`.
+const words ignored_pairs = {
+    "-arch",          "--gpu-architecture", "-code",      "--gpu-code",        "-gencode",        "--generate-code",
+    "-maxrregcount",  "--maxrregcount",     "-t",         "--threads",         "-ccbin",          "--compiler-bindir",
+    "-cudart",        "--cudart",           "-Xptxas",    "--ptxas-options",   "-Xnvlink",        "--nvlink-options",
+    "-diag-suppress", "--diag-suppress",    "-diag-warn", "--diag-warn",       "-default-stream", "--default-stream",
+    "-split-compile", "--split-compile",    "-odir",      "--output-directory"};
+// Options of the host compiler whose value is the next word.
+const words pairs = {"-I", "-D", "-U", "-include", "-isystem", "-iquote", "-idirafter", "-MT", "-MQ", "-imacros"};
+// Libraries that libsim stands for.
+const words ours = {"-lcudart",   "-lcudart_static",   "-lcuda",   "-lcudadevrt",     "-lcublas",     "-lcublas_static",
+                    "-lcublasLt", "-lcublasLt_static", "-lcurand", "-lcurand_static", "-lnvToolsExt", "-lculibos"};
+const words not_made = {"-ptx", "--ptx", "-cubin", "--cubin", "-fatbin", "--fatbin", "-lib", "--lib"};
+
+class command_line {
+ public:
+  command_line(int argc, char** argv) : words_(argv + 1, argv + argc) {
+    while (at_ < words_.size()) next();
+    if (made_.inputs.empty()) stop("which file? usage: simcc FILE.cu... [-c] -o OUTPUT");
+    const bool many = made_.object_only && made_.inputs.size() > 1;
+    if (many && !made_.output.empty()) stop("-c with -o takes one file; leave out -o, or compile the files one by one");
+    for (const input& i : made_.inputs)
+      if (!fs::exists(i.file)) stop("there is no file " + i.file.string());
+    if (made_.output.empty() && !made_.object_only) made_.output = "a.out";
   }
-  if (source.empty()) stop("which file? usage: simcc FILE.cu [-c] -o OUTPUT");
-  if (output.empty()) stop("where to? add -o OUTPUT");
-  if (!fs::exists(source)) stop("there is no file " + source.string());
-  source = fs::absolute(source).lexically_normal();
+  request made() { return std::move(made_); }
 
+ private:
+  std::string value(const std::string& option) {
+    if (at_ >= words_.size()) stop(option + " wants a value");
+    return words_[at_++];
+  }
+  /// Of `-option value` or `-option=value`.
+  bool is(const std::string& word, std::initializer_list<const char*> names, std::string* found) {
+    for (const std::string name : names) {
+      if (word == name) return *found = value(name), true;
+      if (word.starts_with(name + "=")) return *found = word.substr(name.size() + 1), true;
+    }
+    return false;
+  }
+  void read_options(const std::string& path) {
+    std::istringstream in(read_file(path));
+    words more;
+    for (std::string one; in >> std::quoted(one);) more.push_back(one);
+    words_.insert(words_.begin() + static_cast<std::ptrdiff_t>(at_), more.begin(), more.end());
+  }
+  static words split(const std::string& list) {
+    words all;
+    std::istringstream in(list);
+    for (std::string one; std::getline(in, one, ',');) all.push_back(one);
+    return all;
+  }
+
+  void for_host_compiler(const std::string& w) {
+    if (w.starts_with("-O")) return made_.host_flags.push_back(w);
+    made_.flags.push_back(w);
+    if (w == "-fopenmp" || w == "-pthread" || w.starts_with("-fsanitize") || w.starts_with("-fopenmp="))
+      made_.link_flags.push_back(w);
+  }
+
+  void next() {
+    const std::string w = words_[at_++];
+    const std::string name = w.substr(0, w.find('='));
+    std::string v;
+    if (w == "--help" || w == "-h") {
+      std::cout << "usage: simcc FILE... [-c] [-o OUTPUT] [options of nvcc and of the C++ compiler]\n"
+                   "Compiles CUDA programs for the simulated device. CXX names the host compiler (g++).\n";
+      std::exit(0);
+    }
+    if (w == "--version" || w == "-V") {
+      std::cout << "simcc: compiles CUDA for the simulated device\nCuda compilation tools, release 13.0, V13.0.0\n";
+      std::exit(0);
+    }
+    if (contains(not_made, w)) stop(w + ": there is no code of a GPU here; simcc makes objects (-c) and programs");
+    if (w == "-c" || w == "-dc" || w == "--compile" || w == "--device-c")
+      made_.object_only = true;
+    else if (w == "-dlink" || w == "--device-link")
+      made_.device_link = true;
+    else if (w == "-v" || w == "--verbose")
+      made_.verbose = true;
+    else if (is(w, {"-optf", "--options-file"}, &v))
+      read_options(v);
+    else if (w == "--registers")
+      made_.registers = true;
+    else if (w.starts_with("-save-temps") || w.starts_with("--save-temps"))
+      made_.keep = true;
+    else if (is(w, {"-o", "--output-file"}, &v))
+      made_.output = v;
+    else if (is(w, {"-MF"}, &v))
+      made_.dependencies = true, made_.dependency_file = v;
+    else if (w == "-MD" || w == "-MMD")
+      made_.dependencies = true;
+    else if (is(w, {"-x", "--x"}, &v))
+      forced_ = v == "cu" ? std::optional(language::cuda) : v == "none" ? std::nullopt : std::optional(language::host);
+    else if (w == "-fmad=false" || w == "--fmad=false")
+      made_.flags.emplace_back("-ffp-contract=off");
+    else if (is(w, {"-std", "--std"}, &v))  // CUDA's own headers want C++17
+      made_.flags.push_back("-std=" + (v.ends_with("11") || v.ends_with("14") || v.ends_with("03") ? "c++17" : v));
+    else if (is(w, {"-Xcompiler", "--compiler-options"}, &v))
+      for (const std::string& one : split(v)) for_host_compiler(one);
+    else if (is(w, {"-Xlinker", "--linker-options"}, &v))
+      made_.link_flags.push_back("-Wl," + v);
+    else if (w == "-Werror" && at_ < words_.size() && !words_[at_].starts_with("-") && !fs::exists(words_[at_]))
+      ++at_;  // nvcc's own warnings
+    else if (contains(ignored, w) || contains(ignored, name) || contains(ours, w))
+      return;
+    else if (contains(ignored_pairs, name))
+      name == w ? (void)value(w) : void();
+    else if (w == "-L" || w == "-l")
+      made_.link_flags.push_back(w + value(w));
+    else if (w.starts_with("-l") || w.starts_with("-L") || w.starts_with("-Wl,") || w == "-shared" ||
+             w == "-static-libstdc++")
+      made_.link_flags.push_back(w);
+    else if (contains(pairs, w))
+      option(w, value(w));
+    else if (w.starts_with("-I") && w.size() > 2)
+      option("-I", w.substr(2));
+    else if (w.starts_with("-"))
+      for_host_compiler(w);
+    else
+      file(w);
+  }
+
+  void option(const std::string& name, const std::string& v) {
+    // The headers of an installed toolkit would stand in front of ours.
+    if (name.starts_with("-i") || name == "-I")
+      if (fs::exists(fs::path(v) / "cuda_runtime.h") && !fs::equivalent(v, SIM_INCLUDE)) return;
+    made_.flags.push_back(name);
+    made_.flags.push_back(v);
+  }
+
+  void file(const std::string& w) {
+    static const words sources = {".cpp", ".cc", ".cxx", ".C", ".c", ".c++"};
+    const std::string extension = fs::path(w).extension().string();
+    const language by_name = extension == ".cu"             ? language::cuda
+                             : contains(sources, extension) ? language::host
+                                                            : language::link;
+    const bool compiled = by_name == language::link && !forced_;
+    if (compiled) made_.link_flags.push_back(w);  // in its place among the libraries
+    made_.inputs.push_back({w, by_name == language::link ? by_name : forced_.value_or(by_name)});
+  }
+
+  words words_;
+  std::size_t at_ = 0;
+  std::optional<language> forced_;
+  request made_;
+};
+
+// ---- compiling
+
+std::string host_compiler() {
   const char* chosen = std::getenv("CXX");
-  const std::string compiler = chosen && *chosen ? chosen : SIM_CXX;
-  const std::string object = object_only ? output.string() : output.string() + ".o";
-  const std::string lowered = object + ".lowered.cpp", assembly = object + ".s";
-  if (output.has_parent_path()) fs::create_directories(output.parent_path());
-  sim::lowered_file file;
+  // Make sets CXX to simcc itself where a program's Makefile is given it as the compiler.
+  const bool named = chosen && *chosen && std::string(chosen).find("simcc") == std::string::npos;
+  return named ? chosen : SIM_CXX;
+}
+
+/// A folder that is gone in the end.
+struct scratch {
+  scratch() {
+    std::string name = (fs::temp_directory_path() / "simcc-XXXXXX").string();
+    if (!mkdtemp(name.data())) stop("cannot write to " + fs::temp_directory_path().string());
+    path = name;
+  }
+  ~scratch() {
+    std::error_code ignored_error;
+    fs::remove_all(path, ignored_error);
+  }
+  scratch(const scratch&) = delete;
+  scratch& operator=(const scratch&) = delete;
+  fs::path path;
+};
+
+/// The object of a source for the host.
+void compile_host(const request& r, const input& in, const fs::path& object) {
+  words command = {host_compiler()};
+  const bool c = in.file.extension() == ".c";
+  command.insert(command.end(), {"-x", c ? "c" : "c++", "-O2", "-fPIE", "-isystem", SIM_INCLUDE});
+  for (std::size_t i = 0; i < r.flags.size(); ++i)
+    if (!(c && r.flags[i].starts_with("-std=c++"))) command.push_back(r.flags[i]);
+  command.insert(command.end(), r.host_flags.begin(), r.host_flags.end());
+  if (r.dependencies)
+    command.insert(command.end(),
+                   {"-MD", "-MF",
+                    r.dependency_file.empty() ? fs::path(object).replace_extension(".d").string() : r.dependency_file});
+  command.insert(command.end(), {"-c", in.file.string(), "-o", object.string()});
+  run(command);
+}
+
+/// The object of a CUDA file. What is written between lies beside the object where it is kept, else in `between`.
+void compile_cuda(const request& r, const fs::path& file, const fs::path& object, const fs::path& between) {
+  const fs::path source = fs::absolute(file).lexically_normal();
+  const std::string stem = r.keep ? object.string() : (between / object.filename()).string();
+  const std::string lowered = stem + ".lowered.cpp", assembly = stem + ".s";
+  sim::lowered_file lowering;
   try {
-    file = sim::lower_with_headers(source, lowered, flags);
+    lowering = sim::lower_with_headers(source, lowered, r.flags);
   } catch (const std::exception& e) {
     stop(e.what());
   }
 
-  words compile = {compiler, "-std=c++20", "-O2", "-g1", "-D__CUDACC__", "-D__NVCC__", "-D__CUDA_ARCH__=900",
-                   "-DCUDART_VERSION=13000", "-Wno-unknown-pragmas", "-include", "cuda_runtime.h",
-                   // Every access is reported, each at its full width, and each once.
-                   "-fsanitize=thread", "-fno-optimize-sibling-calls", "-ftls-model=initial-exec", "-fPIE",
-                   "-ffp-contract=fast"};
+  const std::string compiler = host_compiler();
+  words compile = {
+      compiler, "-x", "c++", "-std=c++17", "-O2", "-g1", "-D__CUDACC__", "-D__NVCC__", "-D__CUDA_ARCH__=900",
+      "-DCUDART_VERSION=13000", "-Wno-unknown-pragmas", "-include", "cuda_runtime.h",
+      // Every access is reported, each at its full width, and each once.
+      "-fsanitize=thread", "-fno-optimize-sibling-calls", "-ftls-model=initial-exec", "-fPIE", "-ffp-contract=fast"};
   if (__builtin_cpu_supports("fma")) compile.emplace_back("-mfma");  // as on a GPU: one rounding
   if (compiler.find("clang") == std::string::npos) {
     for (const char* f : {"-fno-tree-sra", "-fno-tree-vectorize", "-fsanitize=bounds", "-fsanitize-coverage=trace-pc",
@@ -182,13 +408,18 @@ int main(int argc, char** argv) {
       compile.emplace_back(f);
   }
   compile.insert(compile.end(), {"-isystem", SIM_INCLUDE, "-iquote", source.parent_path().string()});
-  if (!dependencies.empty()) compile.insert(compile.end(), {"-MD", "-MF", dependencies, "-MT", object});
-  if (file.refused) compile.emplace_back("-Wfatal-errors");
-  words link_flags;
-  for (const std::string& f : flags) (f.starts_with("-l") || f.starts_with("-L") ? link_flags : compile).push_back(f);
+  const std::string dependencies =
+      r.dependency_file.empty() ? fs::path(object).replace_extension(".d").string() : r.dependency_file;
+  if (r.dependencies) {
+    compile.insert(compile.end(), {"-MD", "-MF", dependencies});
+    if (!contains(r.flags, "-MT") && !contains(r.flags, "-MQ")) compile.insert(compile.end(), {"-MT", object.string()});
+  }
+  if (r.keep) compile.emplace_back("-save-temps=obj");
+  if (lowering.refused) compile.emplace_back("-Wfatal-errors");
+  compile.insert(compile.end(), r.flags.begin(), r.flags.end());
   compile.insert(compile.end(), {"-S", lowered, "-o", assembly});
   std::optional<register_count> counting;
-  if (registers || !object_only) counting.emplace(source, flags);
+  if (r.registers || !r.object_only) counting.emplace(source, r.flags);
   run(compile);
   const std::string compiled = read_file(assembly);
   for (const char* own : {"sim_blocks", "sim_registers"})
@@ -197,16 +428,46 @@ int main(int argc, char** argv) {
   std::string edited = sim::edit_assembly(compiled);
   if (counting) edited += sim::register_table(edited, counting->answer());
   write_file(assembly, edited);
-  run({compiler, "-c", assembly, "-o", object});
-  if (std::none_of(flags.begin(), flags.end(), [](const std::string& f) { return f.starts_with("-save-temps"); }))
-    fs::remove(assembly);
-  if (!dependencies.empty()) file.name_originals(dependencies);
-  if (object_only) return 0;
+  run({compiler, "-c", assembly, "-o", object.string()});
+  if (!r.keep) fs::remove(assembly);
+  if (r.dependencies) lowering.name_originals(dependencies);
+}
 
-  words link = {compiler, object, "-o", output.string(), SIM_LIBRARY};
-  link.insert(link.end(), link_flags.begin(), link_flags.end());
-  for (const char* library : {"-lboost_context", "-lfmt", "-ldw", "-ltomlplusplus", "-lpthread"})
+}  // namespace
+
+int main(int argc, char** argv) {
+  const request r = command_line(argc, argv).made();
+  static const scratch between;  // static: gone at every exit
+  if (r.device_link) {           // nothing to do, but CMake wants its object
+    write_file(between.path / "empty.cpp", "");
+    run({host_compiler(), "-c", (between.path / "empty.cpp").string(), "-o", r.output.string()});
+    return 0;
+  }
+  if (r.output.has_parent_path()) fs::create_directories(r.output.parent_path());
+  words link = {host_compiler(), "-o", r.output.string()};
+  int count = 0;
+  for (const input& in : r.inputs) {
+    if (in.in == language::link) continue;
+    // Two files in different folders may have one name.
+    fs::path object = between.path / (std::to_string(++count) + "." + in.file.filename().string() + ".o");
+    if (r.object_only) object = !r.output.empty() ? r.output : fs::path(in.file.filename()).replace_extension(".o");
+    if (in.in == language::cuda)
+      compile_cuda(r, in.file, object, between.path);
+    else
+      compile_host(r, in, object);
+    link.push_back(object.string());
+  }
+  if (r.object_only) return 0;
+  link.insert(link.end(), r.link_flags.begin(), r.link_flags.end());
+  for (const char* library : {SIM_LIBRARY, "-lboost_context", "-lfmt", "-ldw", "-ltomlplusplus", "-lpthread"})
     link.emplace_back(library);
+  if (r.verbose) {  // as nvcc prints it: CMake reads from it what to link programs with
+    const std::string folder = "\"-L" + fs::path(SIM_LIBRARY).parent_path().string() + "\"";
+    std::cerr << "#$ PATH=" << (std::getenv("PATH") ? std::getenv("PATH") : "") << "\n#$ LIBRARIES=  " << folder
+              << "\n\n#$ " << host_compiler() << " " << folder;
+    for (std::size_t i = 1; i < link.size(); ++i) std::cerr << " " << std::quoted(link[i]);
+    std::cerr << "\n";
+  }
   run(link);
   return 0;
 }

@@ -26,10 +26,10 @@ SIM_UNOBSERVED T read_modify_write(T* address, Op op, const void* pc, bool in_wa
 }
 
 template <class T, class... Types>
-concept one_of = (std::is_same_v<T, Types> || ...);
+inline constexpr bool one_of = (std::is_same_v<T, Types> || ...);
 /// What CUDA's atomics of 128 bits take.
 template <class T>
-concept sixteen_bytes = sizeof(T) == 16 && alignof(T) >= 16 && std::is_trivially_copyable_v<T>;
+inline constexpr bool sixteen_bytes = sizeof(T) == 16 && alignof(T) >= 16 && std::is_trivially_copyable_v<T>;
 
 /// *address becomes `value` where `compare` is null or equal to it, as one step; returns what was there.
 template <class T>
@@ -69,7 +69,7 @@ SIM_UNOBSERVED Vector add_elements(Vector* address, Vector value, const void* pc
 #define SIM_LIST(...) __VA_ARGS__
 #define SIM_ATOMIC(name, types, in_warp, expression)                                       \
   template <class T>                                                                       \
-  SIM_CALLED_HERE T name(T* address, std::type_identity_t<T> value) {                      \
+  SIM_CALLED_HERE T name(T* address, sim::same_t<T> value) {                      \
     static_assert(sim::one_of<T, SIM_LIST types>, #name " works on these types: " #types); \
     return sim::read_modify_write(                                                         \
         address, [=](T old) SIM_QUIET { return static_cast<T>(expression); }, SIM_CALLER,  \
@@ -88,7 +88,7 @@ SIM_SCOPES(SIM_ATOMIC, atomicDec, (unsigned), false, old == 0 || old > value ? v
 
 #define SIM_ATOMIC_EXCHANGE(exchange, cas)                                                                             \
   template <class T>                                                                                                   \
-  SIM_CALLED_HERE T exchange(T* address, std::type_identity_t<T> value) {                                              \
+  SIM_CALLED_HERE T exchange(T* address, sim::same_t<T> value) {                                              \
     static_assert(sim::one_of<T, int, unsigned, unsigned long long, float> || sim::sixteen_bytes<T>,                   \
                   #exchange " works on int, unsigned, unsigned long long, float and types of 16 bytes aligned to 16"); \
     if constexpr (sizeof(T) == 16)                                                                                     \
@@ -98,7 +98,7 @@ SIM_SCOPES(SIM_ATOMIC, atomicDec, (unsigned), false, old == 0 || old > value ? v
           address, [=](T) SIM_QUIET { return value; }, SIM_CALLER);                                                    \
   }                                                                                                                    \
   template <class T>                                                                                                   \
-  SIM_CALLED_HERE T cas(T* address, std::type_identity_t<T> compare, std::type_identity_t<T> value) {                  \
+  SIM_CALLED_HERE T cas(T* address, sim::same_t<T> compare, sim::same_t<T> value) {                  \
     static_assert(sim::one_of<T, int, unsigned, unsigned short, unsigned long long> || sim::sixteen_bytes<T>, #cas     \
                   " works on int, unsigned, unsigned short, unsigned long long and types of 16 bytes aligned to 16");  \
     if constexpr (sizeof(T) == 16)                                                                                     \

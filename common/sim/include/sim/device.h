@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "sim/call.h"
+#include "sim/cxx20.h"
 #include "sim/types.h"
 
 // Launched from anywhere with anything: what the host compiler could conclude from one launch must not change the
@@ -84,7 +85,7 @@ __forceinline__ void move(T* to, const T* from) {
   }
 #define SIM_CACHED_STORE(name)                                                                             \
   template <class T>                                                                                       \
-  __forceinline__ void name(T* address, std::type_identity_t<T> value) {                                   \
+  __forceinline__ void name(T* address, sim::same_t<T> value) {                                   \
     static_assert(sim::moves_at_once<T>, #name " moves CUDA's own types; move a struct member by member"); \
     sim::move(address, &value);                                                                            \
   }

@@ -1,7 +1,6 @@
 // Numbers of 16 bits, in software: each operation is computed wide and rounded once.
 #pragma once
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -27,7 +26,7 @@ enum class rounding { nearest, zero, up, down };
 template <class Format>
 std::uint16_t encode(double x, rounding mode = rounding::nearest) {
   constexpr int lowest = 2 - (1 << (Format::exponent_bits - 1));  // exponent of the smallest normal number
-  const std::uint64_t bits = std::bit_cast<std::uint64_t>(x);
+  const std::uint64_t bits = sim::bit_cast<std::uint64_t>(x);
   const bool negative = bits >> 63;
   const auto sign = static_cast<std::uint16_t>(negative << 15);
   if (std::isnan(x)) return nan16;
@@ -35,7 +34,7 @@ std::uint16_t encode(double x, rounding mode = rounding::nearest) {
   const int own = static_cast<int>(bits >> 52 & 0x7ff) - 1023, exponent = own < lowest ? lowest : own;
   // In units of the last place, exactly: a power of two more or less.
   const auto power = static_cast<std::uint64_t>(1023 + Format::mantissa_bits - exponent) << 52;
-  const double units = std::fabs(x) * std::bit_cast<double>(power);
+  const double units = std::fabs(x) * sim::bit_cast<double>(power);
   auto whole = static_cast<int>(units);
   const double rest = units - whole;
   if (mode == rounding::nearest)
@@ -54,10 +53,10 @@ float decode(std::uint16_t x) {
   constexpr int bias = (1 << (Format::exponent_bits - 1)) - 1;
   const std::uint32_t magnitude = x & 0x7fffu, sign = std::uint32_t{x & 0x8000u} << 16;
   std::uint32_t bits = magnitude << (23 - Format::mantissa_bits);
-  if (magnitude >= infinity16<Format>) return std::bit_cast<float>(bits | 0x7f800000u | sign);
-  bits = std::bit_cast<std::uint32_t>(std::bit_cast<float>(bits) *
-                                      std::bit_cast<float>(std::uint32_t{127 + 127 - bias} << 23));
-  return std::bit_cast<float>(bits | sign);
+  if (magnitude >= infinity16<Format>) return sim::bit_cast<float>(bits | 0x7f800000u | sign);
+  bits = sim::bit_cast<std::uint32_t>(sim::bit_cast<float>(bits) *
+                                      sim::bit_cast<float>(std::uint32_t{127 + 127 - bias} << 23));
+  return sim::bit_cast<float>(bits | sign);
 }
 
 /// a + b rounded to odd: an inexact sum gets an odd last bit, so that rounding it to fewer bits is as rounding once.
@@ -65,9 +64,9 @@ inline double sum_to_odd(double a, double b) {
   const double sum = a + b;
   if (!std::isfinite(sum)) return sum;
   const double b_part = sum - a, error = (a - (sum - b_part)) + (b - b_part);
-  const auto bits = std::bit_cast<std::uint64_t>(sum);
+  const auto bits = sim::bit_cast<std::uint64_t>(sum);
   if (error == 0 || bits % 2 == 1) return sum;
-  return std::bit_cast<double>((error > 0) == (sum > 0) ? bits + 1 : bits - 1);
+  return sim::bit_cast<double>((error > 0) == (sum > 0) ? bits + 1 : bits - 1);
 }
 inline double to_odd(long long x) {
   return sum_to_odd(static_cast<double>(x & ~0xffffffffLL), static_cast<double>(x & 0xffffffffLL));

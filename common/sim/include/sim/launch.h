@@ -105,18 +105,18 @@ struct bound_kernel {
 using kernel_binder = bound_kernel (*)(const void* kernel, void** arguments);
 void remember_kernel(const void* kernel, kernel_binder binder);
 
-template <class... Parameters>
-bound_kernel bind_kernel(const void* kernel, void** arguments) {
+template <class... Parameters, std::size_t... I>
+bound_kernel bind_each(const void* kernel, [[maybe_unused]] void** arguments, std::index_sequence<I...>) {
   using pointer = void (*)(Parameters...);
   using frame_type = frame<pointer, std::decay_t<Parameters>...>;
-  return [&]<std::size_t... I>(std::index_sequence<I...>)->bound_kernel {
-    static_cast<void>(arguments);
-    return {&frame_type::run,
-            new frame_type{reinterpret_cast<pointer>(const_cast<void*>(kernel)),
-                           {*static_cast<std::decay_t<Parameters>*>(arguments[I])...}},
-            sizeof(frame_type), [](void* made) { delete static_cast<frame_type*>(made); }};
-  }
-  (std::index_sequence_for<Parameters...>());
+  return {&frame_type::run,
+          new frame_type{reinterpret_cast<pointer>(const_cast<void*>(kernel)),
+                         {*static_cast<std::decay_t<Parameters>*>(arguments[I])...}},
+          sizeof(frame_type), [](void* made) { delete static_cast<frame_type*>(made); }};
+}
+template <class... Parameters>
+bound_kernel bind_kernel(const void* kernel, void** arguments) {
+  return bind_each<Parameters...>(kernel, arguments, std::index_sequence_for<Parameters...>());
 }
 /// simcc puts this around a kernel that is cast to void*: the types of its arguments are known here for the last time.
 template <class... Parameters>

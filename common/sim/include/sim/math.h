@@ -5,13 +5,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <bit>
 #include <cfenv>
 #include <cmath>
 #include <limits>
 #include <type_traits>
 
 #include "sim/call.h"
+#include "sim/cxx20.h"
 
 // ---- minimum and maximum
 
@@ -56,16 +56,16 @@ inline unsigned long long ullmax(unsigned long long x, unsigned long long y) { r
 
 // ---- bits of one type as another
 
-inline int __float_as_int(float x) { return std::bit_cast<int>(x); }
-inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
-inline float __int_as_float(int x) { return std::bit_cast<float>(x); }
-inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
-inline long long __double_as_longlong(double x) { return std::bit_cast<long long>(x); }
-inline double __longlong_as_double(long long x) { return std::bit_cast<double>(x); }
-inline int __double2hiint(double x) { return static_cast<int>(std::bit_cast<long long>(x) >> 32); }
-inline int __double2loint(double x) { return static_cast<int>(std::bit_cast<long long>(x)); }
+inline int __float_as_int(float x) { return sim::bit_cast<int>(x); }
+inline unsigned __float_as_uint(float x) { return sim::bit_cast<unsigned>(x); }
+inline float __int_as_float(int x) { return sim::bit_cast<float>(x); }
+inline float __uint_as_float(unsigned x) { return sim::bit_cast<float>(x); }
+inline long long __double_as_longlong(double x) { return sim::bit_cast<long long>(x); }
+inline double __longlong_as_double(long long x) { return sim::bit_cast<double>(x); }
+inline int __double2hiint(double x) { return static_cast<int>(sim::bit_cast<long long>(x) >> 32); }
+inline int __double2loint(double x) { return static_cast<int>(sim::bit_cast<long long>(x)); }
 inline double __hiloint2double(int high, int low) {
-  return std::bit_cast<double>(static_cast<unsigned long long>(static_cast<unsigned>(high)) << 32 |
+  return sim::bit_cast<double>(static_cast<unsigned long long>(static_cast<unsigned>(high)) << 32 |
                                static_cast<unsigned>(low));
 }
 
@@ -277,8 +277,8 @@ inline float __saturatef(float x) { return !(x > 0.0f) ? 0.0f : x > 1.0f ? 1.0f 
 
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
-inline int __clz(int x) { return std::countl_zero(static_cast<unsigned>(x)); }
-inline int __clzll(long long x) { return std::countl_zero(static_cast<unsigned long long>(x)); }
+inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz(static_cast<unsigned>(x)); }
+inline int __clzll(long long x) { return x == 0 ? 64 : __builtin_clzll(static_cast<unsigned long long>(x)); }
 inline int __ffs(int x) { return __builtin_ffs(x); }
 inline int __ffsll(long long x) { return __builtin_ffsll(x); }
 inline unsigned long long __brevll(unsigned long long x) {

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# What people pass to nvcc, passed to simcc: several files, libraries, options that mean nothing here, Makefiles.
+#   simcc_test.sh SIMCC
+set -euo pipefail
+simcc=$1
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+cd "$place"
+fail() { echo "simcc_test: $*" >&2; exit 1; }
+
+mkdir -p src include data
+cat >include/scale.h <<'END'
+#pragma once
+__device__ int scale();
+int host_count();
+extern "C" int c_count(void);
+END
+cat >src/main.cu <<'END'
+#include <cstdio>
+#include "scale.h"
+__global__ void fill(int* p) { p[threadIdx.x] = threadIdx.x * scale() + OFFSET; }
+int main() {
+  int* d;
+  int h[32];
+  cudaMalloc(&d, sizeof h);
+  fill<<<1, 32>>>(d);
+  cudaMemcpy(h, d, sizeof h, cudaMemcpyDeviceToHost);
+  cudaFree(d);
+  std::printf("%d %d %d %ld\n", h[31], host_count(), c_count(), static_cast<long>(__cplusplus));
+  return 0;
+}
+END
+echo '__device__ int scale() { return 3; }' >src/scale.cu
+printf '#include <cuda_runtime.h>\nint host_count() { int n = 0; cudaGetDeviceCount(&n); return n; }\n' >src/host.cpp
+printf 'int c_count(void) { return FORTY + 2; }\n' >src/count.c
+options=(-Iinclude -I /usr/local/cuda/include -DOFFSET=7 -D FORTY=40 -arch=sm_70 -gencode arch=compute_80,code=sm_80 -O3
+  --use_fast_math -lineinfo -Xcompiler -Wall,-Wextra -Xptxas -v -rdc=true --expt-relaxed-constexpr -maxrregcount 64)
+
+# One call for everything, and nothing left behind but the program.
+"$simcc" src/main.cu src/scale.cu src/host.cpp src/count.c "${options[@]}" -lcudart -lcublas -lm -o whole
+[[ $(./whole) == "100 1 42 201703" ]] || fail "one call: $(./whole)"
+[[ $(ls) == $'data\ninclude\nsrc\nwhole' ]] || fail "left behind: $(ls)"
+
+# Objects first, as Makefiles do; C++14 counts as 17, and 20 is 20.
+for file in main.cu scale.cu host.cpp count.c; do
+  "$simcc" -std=c++14 "${options[@]}" -dc "src/$file" -o "${file%.*}.o"
+done
+"$simcc" -arch=sm_70 main.o scale.o host.o count.o -o parts -L/usr/local/cuda/lib64 -lcudart
+[[ $(./parts) == "100 1 42 201703" ]] || fail "objects: $(./parts)"
+"$simcc" -std=c++20 "${options[@]}" src/*.cu src/host.cpp src/count.c && [[ $(./a.out) == "100 1 42 202002" ]] || fail "a.out"
+
+# A Makefile made for nvcc, with dependencies that make understands.
+cat >Makefile <<'END'
+NVCC = nvcc
+FLAGS = -std=c++17 -Iinclude -DOFFSET=7 -DFORTY=40 -Xcompiler -fopenmp -arch=sm_60 -O3
+objects = main.o scale.o host.o count.o
+program: $(objects)
+	$(NVCC) $(FLAGS) $^ -o $@ -lcuda
+%.o: src/%.cu
+	$(NVCC) $(FLAGS) -MD -c $< -o $@
+%.o: src/%.cpp
+	$(NVCC) $(FLAGS) -x cu -c $< -o $@
+%.o: src/%.c
+	$(NVCC) $(FLAGS) -c $< -o $@
+-include *.d
+END
+rm -f ./*.o
+make -s NVCC="$simcc" && [[ $(./program) == "100 1 42 201703" ]] || fail "make"
+[[ $(cat main.d) == *include/scale.h* && $(cat main.d) != *lowered* ]] || fail "dependencies: $(cat main.d)"
+make -q NVCC="$simcc" || fail "make would build again what has not changed"
+
+# CMake, where simcc is the compiler for CUDA and for C++.
+cat >CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.18)
+project(parts LANGUAGES C CXX CUDA)
+add_executable(by_cmake src/main.cu src/scale.cu src/host.cpp src/count.c)
+target_include_directories(by_cmake PRIVATE include)
+target_compile_definitions(by_cmake PRIVATE OFFSET=7 FORTY=40)
+set_target_properties(by_cmake PROPERTIES CUDA_SEPARABLE_COMPILATION ON CUDA_STANDARD 17 CXX_STANDARD 17)
+END
+cmake -S . -B cmake -DCMAKE_CUDA_COMPILER="$simcc" -DCMAKE_CXX_COMPILER="$simcc" -DCMAKE_CUDA_ARCHITECTURES=80 >cmake.log 2>&1 &&
+  cmake --build cmake >>cmake.log 2>&1 || fail "cmake: $(tail -n 20 cmake.log)"
+[[ $(cmake/by_cmake) == "100 1 42 201703" ]] || fail "cmake: $(cmake/by_cmake)"
+
+# What cannot be done is said in a sentence.
+refused() {
+  local wanted=$1 said
+  shift
+  if said=$("$simcc" "$@" 2>&1); then fail "simcc $* should fail"; fi
+  [[ $said == *"$wanted"* ]] || fail "simcc $* said: $said"
+}
+refused "no code of a GPU" --ptx src/main.cu
+refused "takes one file" -c src/main.cu src/scale.cu -o both.o
+refused "there is no file nothing.cu" nothing.cu
+refused "-o wants a value" src/scale.cu -o
+refused "which file" -O3
+printf '#include <cuda.h>\nint main() { CUmodule m; cuModuleLoad(&m, "k.ptx"); }\n' >module.cu
+refused "module.cu:2" module.cu
+refused "kernels loaded or compiled at run time are not simulated" module.cu
+echo "simcc takes nvcc's command lines"
