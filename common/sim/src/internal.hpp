@@ -369,6 +369,7 @@ void forget_streams();
 cudaError_t library_call(const char* name, cudaStream_t stream, double flops, double bytes,
                          const std::function<void()>& work);
 /// Then the host may touch device memory: it plays the device's part.
+bool host_shares_device_memory();
 bool library_at_work();
 void host_wrote(const void* pointer, std::size_t bytes);
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 
 #include "internal.hpp"
@@ -183,6 +184,11 @@ cudaError_t library_call(const char* name, cudaStream_t stream, double flops, do
   return cudaSuccess;
 }
 bool library_at_work() { return at_work; }
+namespace {
+std::atomic<bool> shared_with_host = false;
+}
+void share_device_memory_with_host() { shared_with_host = true; }
+bool host_shares_device_memory() { return shared_with_host; }
 void host_wrote(const void* pointer, std::size_t bytes) {
   const auto begin = reinterpret_cast<std::uintptr_t>(pointer);
   if (begin - heap_base < heap_bytes) mark_valid(begin, bytes);

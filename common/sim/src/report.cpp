@@ -365,6 +365,10 @@ void host_access(std::uintptr_t address, std::uint64_t site) {
   if (library_at_work()) return;
   const allocation* entry = find_allocation(address);
   if (entry && entry->kind != memory_kind::device) return;
+  if (entry && host_shares_device_memory()) {
+    if (site_operation(site) != operation::load) host_wrote(reinterpret_cast<const void*>(address), site_bytes(site));
+    return;
+  }
   std::fflush(stdout);
   fmt::print(stderr,
              "error: {}: host code: {} of {} bytes in device memory{}; copy it with cudaMemcpy, or use "

@@ -1,5 +1,6 @@
 #include "headers.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -116,6 +117,11 @@ class program {
       if (end == std::string::npos || f.text[end] == '\n') continue;
       const std::string name = f.text.substr(begin + 1, end - begin - 1);
       const include found = find(path, name, close == '"');
+      if (found.found.empty() && name.starts_with("thrust/") && !fs::exists("/usr/include/thrust/version.h"))
+        throw std::runtime_error(
+            path.string() + ":" +
+            std::to_string(1 + std::count(f.text.begin(), f.text.begin() + static_cast<std::ptrdiff_t>(begin), '\n')) +
+            ": Thrust is not installed; apt-get install libthrust-dev");
       if (!found.found.empty()) f.includes.push_back({begin, end + 1 - begin, found.found, found.beside});
     }
   }

@@ -246,8 +246,8 @@ class erased_kernels {
   void add_to(std::vector<edit>& edits) const {
     bool by_address = false;
     for (std::size_t i = 0; i < tokens_.size(); ++i)
-      by_address |= text(i).starts_with("cudaLaunch") || text(i).starts_with("cudaGraph") ||
-                    text(i) == "cudaGetFuncBySymbol";
+      by_address |=
+          text(i).starts_with("cudaLaunch") || text(i).starts_with("cudaGraph") || text(i) == "cudaGetFuncBySymbol";
     if (!by_address) return;
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
       const std::size_t end = erased_kernel_end(i);

@@ -83,12 +83,13 @@ constexpr advice ptx[] = {
     {"exit", "return"},
 };
 
-constexpr std::string_view clusters = "thread-block clusters are not simulated; use a grid of single blocks",
-                           tensor_memory =
-                               "the tensor memory accelerator (TMA) is not simulated; use "
-                               "__pipeline_memcpy_async (cuda_pipeline.h) or plain loads",
-                           textures = "textures and surfaces are not simulated; read the array through a pointer",
-           modules = "kernels loaded or compiled at run time are not simulated; launch the kernel with <<<>>>";
+constexpr std::string_view
+    clusters = "thread-block clusters are not simulated; use a grid of single blocks",
+    tensor_memory =
+        "the tensor memory accelerator (TMA) is not simulated; use "
+        "__pipeline_memcpy_async (cuda_pipeline.h) or plain loads",
+    textures = "textures and surfaces are not simulated; read the array through a pointer",
+    modules = "kernels loaded or compiled at run time are not simulated; launch the kernel with <<<>>>";
 
 constexpr std::string_view own_mark =
     "this is for functions that tell the simulated device themselves what they access; leave it out";
@@ -129,7 +130,7 @@ constexpr advice names[] = {
 // By how the name of the header begins.
 constexpr advice libraries[] = {{"cufft", "cuFFT"},       {"cusparse", "cuSPARSE"}, {"cudnn", "cuDNN"},
                                 {"cusolver", "cuSOLVER"}, {"nccl", "NCCL"},         {"cutlass/", "CUTLASS"},
-                                {"cute/", "CuTe"},         {"nvrtc", "NVRTC"}};
+                                {"cute/", "CuTe"},        {"nvrtc", "NVRTC"}};
 
 bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
   return std::find(words.begin(), words.end(), word) != words.end();

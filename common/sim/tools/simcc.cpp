@@ -382,11 +382,12 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
   }
 
   const std::string compiler = host_compiler();
-  words compile = {
-      compiler, "-x", "c++", "-std=c++17", "-O2", "-g1", "-D__CUDACC__", "-D__NVCC__", "-D__CUDA_ARCH__=900",
-      "-DCUDART_VERSION=13000", "-Wno-unknown-pragmas", "-include", "cuda_runtime.h",
-      // Every access is reported, each at its full width, and each once.
-      "-fsanitize=thread", "-fno-optimize-sibling-calls", "-ftls-model=initial-exec", "-fPIE", "-ffp-contract=fast"};
+  words compile = {compiler, "-x", "c++", "-std=c++17", "-O2", "-g1", "-D__CUDACC__", "-D__NVCC__",
+                   "-D__CUDA_ARCH__=900", "-DCUDART_VERSION=13000", "-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP",
+                   "-Wno-unknown-pragmas", "-include", "cuda_runtime.h",
+                   // Every access is reported, each at its full width, and each once.
+                   "-fsanitize=thread", "-fno-optimize-sibling-calls", "-ftls-model=initial-exec", "-fPIE",
+                   "-ffp-contract=fast"};
   if (__builtin_cpu_supports("fma")) compile.emplace_back("-mfma");  // as on a GPU: one rounding
   if (compiler.find("clang") == std::string::npos) {
     for (const char* f : {"-fno-tree-sra", "-fno-tree-vectorize", "-fsanitize=bounds", "-fsanitize-coverage=trace-pc",

@@ -261,6 +261,8 @@ inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags = cudaEven
 
 namespace sim {
 
+/// From now on the program's host code may read and write device memory, as a library does whose algorithms run there.
+void share_device_memory_with_host();
 enum class memory_kind : unsigned char { device, managed, pinned };
 /// `pc` tells the line that allocates, for the report about what was never freed.
 cudaError_t allocate(void** pointer, std::size_t bytes, memory_kind kind, const void* pc);
