@@ -69,7 +69,7 @@ SIM_UNOBSERVED Vector add_elements(Vector* address, Vector value, const void* pc
 #define SIM_LIST(...) __VA_ARGS__
 #define SIM_ATOMIC(name, types, in_warp, expression)                                       \
   template <class T>                                                                       \
-  SIM_CALLED_HERE T name(T* address, sim::same_t<T> value) {                      \
+  SIM_CALLED_HERE T name(T* address, sim::same_t<T> value) {                               \
     static_assert(sim::one_of<T, SIM_LIST types>, #name " works on these types: " #types); \
     return sim::read_modify_write(                                                         \
         address, [=](T old) SIM_QUIET { return static_cast<T>(expression); }, SIM_CALLER,  \
@@ -88,7 +88,7 @@ SIM_SCOPES(SIM_ATOMIC, atomicDec, (unsigned), false, old == 0 || old > value ? v
 
 #define SIM_ATOMIC_EXCHANGE(exchange, cas)                                                                             \
   template <class T>                                                                                                   \
-  SIM_CALLED_HERE T exchange(T* address, sim::same_t<T> value) {                                              \
+  SIM_CALLED_HERE T exchange(T* address, sim::same_t<T> value) {                                                       \
     static_assert(sim::one_of<T, int, unsigned, unsigned long long, float> || sim::sixteen_bytes<T>,                   \
                   #exchange " works on int, unsigned, unsigned long long, float and types of 16 bytes aligned to 16"); \
     if constexpr (sizeof(T) == 16)                                                                                     \
@@ -98,7 +98,7 @@ SIM_SCOPES(SIM_ATOMIC, atomicDec, (unsigned), false, old == 0 || old > value ? v
           address, [=](T) SIM_QUIET { return value; }, SIM_CALLER);                                                    \
   }                                                                                                                    \
   template <class T>                                                                                                   \
-  SIM_CALLED_HERE T cas(T* address, sim::same_t<T> compare, sim::same_t<T> value) {                  \
+  SIM_CALLED_HERE T cas(T* address, sim::same_t<T> compare, sim::same_t<T> value) {                                    \
     static_assert(sim::one_of<T, int, unsigned, unsigned short, unsigned long long> || sim::sixteen_bytes<T>, #cas     \
                   " works on int, unsigned, unsigned short, unsigned long long and types of 16 bytes aligned to 16");  \
     if constexpr (sizeof(T) == 16)                                                                                     \

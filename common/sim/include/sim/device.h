@@ -85,7 +85,7 @@ __forceinline__ void move(T* to, const T* from) {
   }
 #define SIM_CACHED_STORE(name)                                                                             \
   template <class T>                                                                                       \
-  __forceinline__ void name(T* address, sim::same_t<T> value) {                                   \
+  __forceinline__ void name(T* address, sim::same_t<T> value) {                                            \
     static_assert(sim::moves_at_once<T>, #name " moves CUDA's own types; move a struct member by member"); \
     sim::move(address, &value);                                                                            \
   }
