@@ -28,6 +28,9 @@ template <class T>
 constexpr int size_of() {
   return static_cast<int>(sizeof(T));
 }
+__global__ void set_if(int* p, int v) {
+  if (p) *p = v;
+}
 }  // namespace ns
 
 // clang-format off
@@ -92,6 +95,14 @@ TEST_F(Launches, WithBracedArguments) {
   EXPECT_EQ(value(), 12);
   ns::fill<<<1, 1>>>(ns::view{x, 2});
   EXPECT_EQ(value(), 14);
+}
+
+TEST_F(Launches, WithNullPointers) {
+  ns::set_if<<<1, 1>>>(x, 1);
+  ns::set_if<<<1, 1>>>(0, 2);
+  ns::set_if<<<1, 1>>>(NULL, 3);
+  ns::set_if<<<1, 1>>>(nullptr, 4);
+  EXPECT_EQ(value(), 1);
 }
 
 TEST_F(Launches, OfPointersAndMembers) {

@@ -63,22 +63,36 @@ class configured_kernel {
   Kernel kernel_;
   configuration config_;
 };
-/// Braced arguments have no type but the parameter's.
+/// Braced arguments have no type but the parameter's, and a literal 0 may be a null pointer. Fewer arguments than
+/// parameters: the kernel has defaults.
 template <class Kernel, class... Parameters>
 struct configured_kernel<Kernel, parameters<Parameters...>> : configured_kernel<Kernel> {
   using base = configured_kernel<Kernel>;
   using base::base;
-  using base::operator();
   void operator()(Parameters... arguments) && { static_cast<base&&> (*this)(std::forward<Parameters>(arguments)...); }
+  template <class... Fewer, class = std::enable_if_t<(sizeof...(Fewer) < sizeof...(Parameters))>>
+  void operator()(Fewer&&... arguments) && {
+    static_cast<base&&> (*this)(std::forward<Fewer>(arguments)...);
+  }
 };
 
-/// `Signature` is never called; what it returns for an int tells the kernel's parameters, or void.
+/// What `Signature` would return for an int; void where it cannot be called with one.
+template <class Signature, class = void>
+struct known {
+  using type = void;
+};
+template <class Signature>
+struct known<Signature, std::enable_if_t<std::is_invocable_v<Signature, int>>> {
+  using type = std::invoke_result_t<Signature, int>;
+};
+
+/// `Signature` is never called; its result's type tells the kernel's parameters.
 template <class Kernel, class Signature>
 class named_kernel {
  public:
   named_kernel(const char* name, Kernel kernel, Signature) : name_(name), kernel_(std::move(kernel)) {}
   auto operator()(configuration config) && {
-    return configured_kernel<Kernel, std::invoke_result_t<Signature, int>>{name_, std::move(kernel_), config};
+    return configured_kernel<Kernel, typename known<Signature>::type>{name_, std::move(kernel_), config};
   }
 
  private:
@@ -190,11 +204,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
 }
 
 // The name as an argument of a call that depends on a type: where it does not name one function, nothing is returned.
-#define SIM_SIGNATURE(...)                                                  \
-  [](auto sim_any) {                                                        \
-    if constexpr (requires { ::sim::parameters_of(sim_any, __VA_ARGS__); }) \
-      return decltype(::sim::parameters_of(sim_any, __VA_ARGS__)){};        \
-  }
+#define SIM_SIGNATURE(...) [](auto sim_any) -> decltype(::sim::parameters_of(sim_any, __VA_ARGS__)) { return {}; }
 #define SIM_KERNEL(...)                                                                      \
   ::sim::named_kernel(                                                                       \
       #__VA_ARGS__, [=](auto... sim_arguments) SIM_QUIET { __VA_ARGS__(sim_arguments...); }, \
