@@ -78,11 +78,11 @@ struct configured_kernel<Kernel, parameters<Parameters...>> : configured_kernel<
 
 /// What `Signature` would return for an int; void where it cannot be called with one.
 template <class Signature, class = void>
-struct known {
+struct signature_result {
   using type = void;
 };
 template <class Signature>
-struct known<Signature, std::enable_if_t<std::is_invocable_v<Signature, int>>> {
+struct signature_result<Signature, std::enable_if_t<std::is_invocable_v<Signature, int>>> {
   using type = std::invoke_result_t<Signature, int>;
 };
 
@@ -92,7 +92,7 @@ class named_kernel {
  public:
   named_kernel(const char* name, Kernel kernel, Signature) : name_(name), kernel_(std::move(kernel)) {}
   auto operator()(configuration config) && {
-    return configured_kernel<Kernel, typename known<Signature>::type>{name_, std::move(kernel_), config};
+    return configured_kernel<Kernel, typename signature_result<Signature>::type>{name_, std::move(kernel_), config};
   }
 
  private:
