@@ -1,20 +1,11 @@
 // The ladder of the matrix product. Every multiply-add needs an element of A and one of B; each rung fetches fewer of
-// them repeatedly. The naive rung is given; the last three start as copies of it, correct but slow.
+// them repeatedly. The naive rung is given, in naive.cu; the last three start by calling it, correct but slow.
 #include "tiling.hpp"
 
 namespace lab06 {
 namespace {
 
 int ceil_div(int a, int b) { return (a - 1) / b + 1; }
-
-__global__ void naive_kernel(float* c, const float* a, const float* b, int m, int n, int k) {
-  const int row = blockIdx.x * blockDim.x + threadIdx.x;  // the lanes of a warp: one below another
-  const int column = blockIdx.y * blockDim.y + threadIdx.y;
-  if (row >= m || column >= n) return;
-  float sum = 0.0f;
-  for (int i = 0; i < k; ++i) sum += a[row * k + i] * b[i * n + column];
-  c[row * n + column] = sum;
-}
 
 __global__ void coalesced_kernel(float* c, const float* a, const float* b, int m, int n, int k) {
   // TODO(lab06.coalesced_correct): the same sum, for an element that you choose by threadIdx.
@@ -47,10 +38,6 @@ __global__ void vectorized_kernel(float* c, const float* a, const float* b, int 
 }
 
 }  // namespace
-
-void sgemm_naive(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream) {
-  naive_kernel<<<dim3(ceil_div(m, 32), ceil_div(n, 8)), dim3(32, 8), 0, stream>>>(c, a, b, m, n, k);
-}
 
 void sgemm_coalesced(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream) {
   coalesced_kernel<<<dim3(ceil_div(n, 32), ceil_div(m, 8)), dim3(32, 8), 0, stream>>>(c, a, b, m, n, k);

@@ -14,7 +14,7 @@ namespace lab06 {
 
 // ---- sgemm.cu: the ladder, one function per rung ------------------------------------------------------------------
 
-/// One thread per element; the lanes of a warp go down a column of C. Given.
+/// One thread per element; the lanes of a warp go down a column of C. Given, in naive.cu.
 void sgemm_naive(float* c,        // (m, n)
                  const float* a,  // (m, k)
                  const float* b,  // (k, n)
