@@ -14,6 +14,7 @@ list                                                    here
 next                                                    here
 reset NN                                                here
 run FILE.cu                                             here FILE.cu=program.cu
+simcc                                                   here
 grade submissions/ --lab NN --jobs 2                    here
 grade submissions/ --lab NN --jobs 4                    here
 grade submissions/ --lab NN --round deadline            here
@@ -30,6 +31,7 @@ lab NN                                                  docs.watch
 watch NN                                                docs.watch
 hint NN                                                 docs.watch
 hint NN ITEM                                            docs.watch
+demo                                                    lab03.expected
 demo NN                                                 lab03.expected
 profile FILE.cu                                         profile.command.sim
 profile PROGRAM                                         profile.command.gpt2
