@@ -96,7 +96,9 @@ class lowering {
   /// The same, to be compiled.
   std::string kernel_text(std::size_t first) const {
     std::string words;
-    for (std::size_t i = first; i < launch_; ++i) (words += i > first && !touches(i) ? " " : "") += text(i);
+    for (std::size_t i = first; i < launch_; ++i)
+      if (text(i) != "<<<")  // refused where it is
+        (words += i > first && !touches(i) ? " " : "") += text(i);
     return words;
   }
 
