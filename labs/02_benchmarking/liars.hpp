@@ -46,7 +46,6 @@ class simulated_machine : public machine {
   /// What the clocks show when the machine is made: it has run for over a day, so a float cannot hold its time.
   static constexpr double switched_on_seconds = 1e5;
 
-
   double wall_seconds() override {
     read_a_clock();
     return now_ * how_.wall_rate - std::floor(now_ / 0.01) * how_.wall_jump;

@@ -427,8 +427,8 @@ std::vector<test_case> cases() {
   add_analysis(all);
   all.push_back(study());
   // 1, primes, one below and one above each multiple of a vector, a warp and a block; the study's own size.
-  const std::pair<int64_t, int64_t> shapes[] = {{1, 2},    {37, 3},   {5, 31},   {5, 32},   {3, 33},  {67, 65},
-                                                {7, 127},  {4, 128},  {3, 129},  {2, 767},  {9, 768}, {1, 1023},
+  const std::pair<int64_t, int64_t> shapes[] = {{1, 2},    {37, 3},   {5, 31},   {5, 32},    {3, 33},  {67, 65},
+                                                {7, 127},  {4, 128},  {3, 129},  {2, 767},   {9, 768}, {1, 1023},
                                                 {2, 1025}, {1, 4095}, {1, 4096}, {256, 768}, {3, 1000}};
   for (const auto& [rows, channels] : shapes) all.push_back(layer_norm("layer_norm", rows, channels));
   for (const int64_t channels : {64, 100, 2048}) all.push_back(layer_norm("layer_norm", 5, channels, true));
