@@ -1,0 +1,156 @@
+// CUDA's numbers of 8 bits, as cuda_fp8.h has them: E4M3 (448 is the largest, no infinity, one NaN) and E5M2 (the upper
+// byte of a half). Not here: E8M0, the scale of microscaling formats.
+#pragma once
+
+#include "cuda_bf16.h"
+#include "cuda_fp16.h"
+
+using __nv_fp8_storage_t = unsigned char;
+using __nv_fp8x2_storage_t = unsigned short;
+using __nv_fp8x4_storage_t = unsigned;
+/// What becomes of a number beyond the largest: NaN, or infinity where there is one; or the largest.
+enum __nv_saturation_t { __NV_NOSAT, __NV_SATFINITE };
+enum __nv_fp8_interpretation_t { __NV_E4M3, __NV_E5M2 };
+
+// ---- conversions
+
+inline __nv_fp8_storage_t __nv_cvt_double_to_fp8(double x, __nv_saturation_t saturate, __nv_fp8_interpretation_t as) {
+  const bool wide = as == __NV_E5M2;
+  const int mantissa_bits = wide ? 2 : 3, lowest = wide ? -14 : -6;  // exponent of the smallest normal number
+  const int largest = wide ? 0x7b : 0x7e;
+  const auto bits = sim::bit_cast<std::uint64_t>(x);
+  const auto sign = static_cast<__nv_fp8_storage_t>(bits >> 63 << 7);
+  if (std::isnan(x)) return static_cast<__nv_fp8_storage_t>(sign | (wide ? 0x7e | (bits >> 50 & 3) : 0x7f));
+  const int own = static_cast<int>(bits >> 52 & 0x7ff) - 1023, exponent = own < lowest ? lowest : own;
+  const auto power = static_cast<std::uint64_t>(1023 + mantissa_bits - exponent) << 52;
+  int encoded = largest + 1;
+  if (exponent < 128) {  // in units of the last place, exactly; rounded to even
+    const double units = std::fabs(x) * sim::bit_cast<double>(power);
+    const int whole = static_cast<int>(units);
+    const double rest = units - whole;
+    // The mantissa's hidden bit is part of `whole`, and a carry out of it raises the exponent.
+    encoded = ((exponent - lowest) << mantissa_bits) + whole + (rest > 0.5 || (rest == 0.5 && whole % 2 == 1));
+  }
+  if (encoded > largest) encoded = saturate == __NV_SATFINITE ? largest : wide ? 0x7c : 0x7f;
+  return static_cast<__nv_fp8_storage_t>(sign | encoded);
+}
+inline __nv_fp8_storage_t __nv_cvt_float_to_fp8(float x, __nv_saturation_t saturate, __nv_fp8_interpretation_t as) {
+  return std::isnan(x) ? 0x7f : __nv_cvt_double_to_fp8(x, saturate, as);
+}
+inline __nv_fp8_storage_t __nv_cvt_halfraw_to_fp8(__half_raw x, __nv_saturation_t saturate,
+                                                  __nv_fp8_interpretation_t as) {
+  return __nv_cvt_float_to_fp8(sim::decode<sim::binary16>(x.x), saturate, as);
+}
+inline __nv_fp8_storage_t __nv_cvt_bfloat16raw_to_fp8(__nv_bfloat16_raw x, __nv_saturation_t saturate,
+                                                      __nv_fp8_interpretation_t as) {
+  return __nv_cvt_float_to_fp8(sim::decode<sim::bfloat16>(x.x), saturate, as);
+}
+
+/// The first of a pair is the lower byte.
+#define SIM_PAIR_TO_FP8(name, pair, one, element)                                                                     \
+  inline __nv_fp8x2_storage_t name(pair x, __nv_saturation_t saturate, __nv_fp8_interpretation_t as) {                \
+    return static_cast<__nv_fp8x2_storage_t>(one(element(x.x), saturate, as) | one(element(x.y), saturate, as) << 8); \
+  }
+#define SIM_HALF_RAW(bits) (__half_raw{bits})
+#define SIM_BFLOAT16_RAW(bits) (__nv_bfloat16_raw{bits})
+SIM_PAIR_TO_FP8(__nv_cvt_double2_to_fp8x2, double2, __nv_cvt_double_to_fp8, )
+SIM_PAIR_TO_FP8(__nv_cvt_float2_to_fp8x2, float2, __nv_cvt_float_to_fp8, )
+SIM_PAIR_TO_FP8(__nv_cvt_halfraw2_to_fp8x2, __half2_raw, __nv_cvt_halfraw_to_fp8, SIM_HALF_RAW)
+SIM_PAIR_TO_FP8(__nv_cvt_bfloat16raw2_to_fp8x2, __nv_bfloat162_raw, __nv_cvt_bfloat16raw_to_fp8, SIM_BFLOAT16_RAW)
+#undef SIM_PAIR_TO_FP8
+#undef SIM_HALF_RAW
+#undef SIM_BFLOAT16_RAW
+
+/// A half holds each number of both formats.
+inline __half_raw __nv_cvt_fp8_to_halfraw(__nv_fp8_storage_t x, __nv_fp8_interpretation_t as) {
+  const unsigned sign = (x & 0x80u) << 8, magnitude = x & 0x7fu;
+  if (as == __NV_E5M2) return {static_cast<unsigned short>(magnitude > 0x7c ? sim::nan16 : sign | magnitude << 8)};
+  if (magnitude == 0x7f) return {sim::nan16};
+  const int exponent = static_cast<int>(magnitude >> 3), mantissa = static_cast<int>(magnitude & 7);
+  const double value = std::ldexp(exponent == 0 ? mantissa : mantissa + 8, (exponent == 0 ? 1 : exponent) - 7 - 3);
+  return {static_cast<unsigned short>(sign | sim::encode<sim::binary16>(value))};
+}
+inline __half2_raw __nv_cvt_fp8x2_to_halfraw2(__nv_fp8x2_storage_t x, __nv_fp8_interpretation_t as) {
+  return {__nv_cvt_fp8_to_halfraw(static_cast<__nv_fp8_storage_t>(x), as).x,
+          __nv_cvt_fp8_to_halfraw(static_cast<__nv_fp8_storage_t>(x >> 8), as).x};
+}
+
+// ---- types: one number, two, four
+
+#define SIM_FP8_FROM(one, type) \
+  explicit one(type x) : one(static_cast<float>(x)) {}
+#define SIM_FP8_TO(type) \
+  explicit operator type() const { return sim::saturated<type>(static_cast<float>(*this)); }
+#define SIM_FP8_TYPES(one, two, four, as)                                                                             \
+  struct one {                                                                                                        \
+    __nv_fp8_storage_t __x;                                                                                           \
+    one() = default;                                                                                                  \
+    explicit one(const __half& x) : __x(__nv_cvt_halfraw_to_fp8(x, __NV_SATFINITE, as)) {}                            \
+    explicit one(const __nv_bfloat16& x) : __x(__nv_cvt_bfloat16raw_to_fp8(x, __NV_SATFINITE, as)) {}                 \
+    explicit one(float x) : __x(__nv_cvt_float_to_fp8(x, __NV_SATFINITE, as)) {}                                      \
+    explicit one(double x) : __x(__nv_cvt_double_to_fp8(x, __NV_SATFINITE, as)) {}                                    \
+    SIM_FP8_FROM(one, unsigned short)                                                                                 \
+    SIM_FP8_FROM(one, unsigned)                                                                                       \
+    SIM_FP8_FROM(one, unsigned long)                                                                                  \
+    SIM_FP8_FROM(one, unsigned long long)                                                                             \
+    SIM_FP8_FROM(one, short)                                                                                          \
+    SIM_FP8_FROM(one, int)                                                                                            \
+    SIM_FP8_FROM(one, long)                                                                                           \
+    SIM_FP8_FROM(one, long long)                                                                                      \
+    explicit operator __half() const { return __nv_cvt_fp8_to_halfraw(__x, as); }                                     \
+    explicit operator float() const { return sim::decode<sim::binary16>(__nv_cvt_fp8_to_halfraw(__x, as).x); }        \
+    explicit operator __nv_bfloat16() const { return __nv_bfloat16(static_cast<float>(*this)); }                      \
+    explicit operator double() const { return static_cast<float>(*this); }                                            \
+    explicit operator bool() const { return (__x & 0x7f) != 0; }                                                      \
+    SIM_FP8_TO(char)                                                                                                  \
+    SIM_FP8_TO(signed char)                                                                                           \
+    SIM_FP8_TO(unsigned char)                                                                                         \
+    SIM_FP8_TO(unsigned short)                                                                                        \
+    SIM_FP8_TO(unsigned)                                                                                              \
+    SIM_FP8_TO(unsigned long)                                                                                         \
+    SIM_FP8_TO(unsigned long long)                                                                                    \
+    SIM_FP8_TO(short)                                                                                                 \
+    SIM_FP8_TO(int)                                                                                                   \
+    SIM_FP8_TO(long)                                                                                                  \
+    SIM_FP8_TO(long long)                                                                                             \
+  };                                                                                                                  \
+  struct two {                                                                                                        \
+    __nv_fp8x2_storage_t __x;                                                                                         \
+    two() = default;                                                                                                  \
+    explicit two(const __half2& x) : __x(__nv_cvt_halfraw2_to_fp8x2(x, __NV_SATFINITE, as)) {}                        \
+    explicit two(const __nv_bfloat162& x) : __x(__nv_cvt_bfloat16raw2_to_fp8x2(x, __NV_SATFINITE, as)) {}             \
+    explicit two(const float2& x) : __x(__nv_cvt_float2_to_fp8x2(x, __NV_SATFINITE, as)) {}                           \
+    explicit two(const double2& x) : __x(__nv_cvt_double2_to_fp8x2(x, __NV_SATFINITE, as)) {}                         \
+    explicit operator __half2() const { return __nv_cvt_fp8x2_to_halfraw2(__x, as); }                                 \
+    explicit operator float2() const {                                                                                \
+      const __half2_raw both = __nv_cvt_fp8x2_to_halfraw2(__x, as);                                                   \
+      return {sim::decode<sim::binary16>(both.x), sim::decode<sim::binary16>(both.y)};                                \
+    }                                                                                                                 \
+  };                                                                                                                  \
+  struct four {                                                                                                       \
+    __nv_fp8x4_storage_t __x;                                                                                         \
+    four() = default;                                                                                                 \
+    explicit four(const __half2& low, const __half2& high) : __x(two(low).__x | unsigned{two(high).__x} << 16) {}     \
+    explicit four(const __nv_bfloat162& low, const __nv_bfloat162& high)                                              \
+        : __x(two(low).__x | unsigned{two(high).__x} << 16) {}                                                        \
+    explicit four(const float4& x) : __x(two(float2{x.x, x.y}).__x | unsigned{two(float2{x.z, x.w}).__x} << 16) {}    \
+    explicit four(const double4& x) : __x(two(double2{x.x, x.y}).__x | unsigned{two(double2{x.z, x.w}).__x} << 16) {} \
+    explicit operator float4() const {                                                                                \
+      two low, high;                                                                                                  \
+      low.__x = static_cast<__nv_fp8x2_storage_t>(__x), high.__x = static_cast<__nv_fp8x2_storage_t>(__x >> 16);      \
+      const auto a = static_cast<float2>(low), b = static_cast<float2>(high);                                         \
+      return {a.x, a.y, b.x, b.y};                                                                                    \
+    }                                                                                                                 \
+  };                                                                                                                  \
+  template <>                                                                                                         \
+  inline constexpr bool sim::moves_at_once<one> = true;                                                               \
+  template <>                                                                                                         \
+  inline constexpr bool sim::moves_at_once<two> = true;                                                               \
+  template <>                                                                                                         \
+  inline constexpr bool sim::moves_at_once<four> = true;
+
+SIM_FP8_TYPES(__nv_fp8_e4m3, __nv_fp8x2_e4m3, __nv_fp8x4_e4m3, __NV_E4M3)
+SIM_FP8_TYPES(__nv_fp8_e5m2, __nv_fp8x2_e5m2, __nv_fp8x4_e5m2, __NV_E5M2)
+#undef SIM_FP8_TYPES
+#undef SIM_FP8_FROM
+#undef SIM_FP8_TO
