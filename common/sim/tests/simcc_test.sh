@@ -82,6 +82,11 @@ cmake -S . -B cmake -DCMAKE_CUDA_COMPILER="$simcc" -DCMAKE_CXX_COMPILER="$simcc"
   cmake --build cmake >>cmake.log 2>&1 || fail "cmake: $(tail -n 20 cmake.log)"
 [[ $(cmake/by_cmake) == "100 1 42 201703" ]] || fail "cmake: $(cmake/by_cmake)"
 
+# -x holds for files of every name, as with nvcc.
+cp src/scale.cu scale.txt
+"$simcc" -x cu -Iinclude -c scale.txt -o txt.o && "$simcc" main.o txt.o host.o count.o -o parts_txt || fail "-x cu scale.txt"
+[[ $(./parts_txt) == "$(./parts)" ]] || fail "-x cu scale.txt: $(./parts_txt)"
+
 # What cannot be done is said in a sentence.
 refused() {
   local wanted=$1 said
@@ -89,10 +94,10 @@ refused() {
   if said=$("$simcc" "$@" 2>&1); then fail "simcc $* should fail"; fi
   [[ $said == *"$wanted"* ]] || fail "simcc $* said: $said"
 }
-refused "no code of a GPU" --ptx src/main.cu
+refused "generates no GPU code" --ptx src/main.cu
 refused "takes one file" -c src/main.cu src/scale.cu -o both.o
 refused "there is no file nothing.cu" nothing.cu
-refused "-o wants a value" src/scale.cu -o
+refused "-o needs a value" src/scale.cu -o
 refused "which file" -O3
 printf '#include <cuda.h>\nint main() { CUmodule m; cuModuleLoad(&m, "k.ptx"); }\n' >module.cu
 refused "module.cu:2" module.cu

@@ -123,7 +123,7 @@ enum class language { cuda, host, link };
 
 struct input {
   fs::path file;
-  language in;
+  language taken_as;
 };
 
 struct request {
@@ -209,7 +209,7 @@ class command_line {
 
  private:
   std::string value(const std::string& option) {
-    if (at_ >= words_.size()) stop(option + " wants a value");
+    if (at_ >= words_.size()) stop(option + " needs a value");
     return words_[at_++];
   }
   /// Of `-option value` or `-option=value`.
@@ -253,7 +253,7 @@ class command_line {
       std::cout << "simcc: compiles CUDA for the simulated device\nCuda compilation tools, release 13.0, V13.0.0\n";
       std::exit(0);
     }
-    if (contains(not_made, w)) stop(w + ": there is no code of a GPU here; simcc makes objects (-c) and programs");
+    if (contains(not_made, w)) stop(w + ": simcc generates no GPU code; it makes objects (-c) and programs");
     if (w == "-c" || w == "-dc" || w == "--compile" || w == "--device-c")
       made_.object_only = true;
     else if (w == "-dlink" || w == "--device-link")
@@ -317,9 +317,9 @@ class command_line {
     const language by_name = extension == ".cu"             ? language::cuda
                              : contains(sources, extension) ? language::host
                                                             : language::link;
-    const bool compiled = by_name == language::link && !forced_;
-    if (compiled) made_.link_flags.push_back(w);  // in its place among the libraries
-    made_.inputs.push_back({w, by_name == language::link ? by_name : forced_.value_or(by_name)});
+    const language taken_as = forced_.value_or(by_name);            // as nvcc does: -x holds for files of every name
+    if (taken_as == language::link) made_.link_flags.push_back(w);  // in its place among the libraries
+    made_.inputs.push_back({w, taken_as});
   }
 
   words words_;
@@ -337,7 +337,7 @@ std::string host_compiler() {
   return named ? chosen : SIM_CXX;
 }
 
-/// A folder that is gone in the end.
+/// A temporary folder, removed at exit.
 struct scratch {
   scratch() {
     std::string name = (fs::temp_directory_path() / "simcc-XXXXXX").string();
@@ -353,18 +353,26 @@ struct scratch {
   fs::path path;
 };
 
+std::string dependency_file(const request& r, const fs::path& object) {
+  return r.dependency_file.empty() ? fs::path(object).replace_extension(".d").string() : r.dependency_file;
+}
+
+/// What makes the compiler write down which files it read, for make.
+void add_dependencies(words& command, const request& r, const fs::path& object) {
+  if (!r.dependencies) return;
+  command.insert(command.end(), {"-MD", "-MF", dependency_file(r, object)});
+  if (!contains(r.flags, "-MT") && !contains(r.flags, "-MQ")) command.insert(command.end(), {"-MT", object.string()});
+}
+
 /// The object of a source for the host.
 void compile_host(const request& r, const input& in, const fs::path& object) {
   words command = {host_compiler()};
   const bool c = in.file.extension() == ".c";
   command.insert(command.end(), {"-x", c ? "c" : "c++", "-O2", "-fPIE", "-isystem", SIM_INCLUDE});
-  for (std::size_t i = 0; i < r.flags.size(); ++i)
-    if (!(c && r.flags[i].starts_with("-std=c++"))) command.push_back(r.flags[i]);
+  for (const std::string& flag : r.flags)
+    if (!(c && flag.starts_with("-std=c++"))) command.push_back(flag);
   command.insert(command.end(), r.host_flags.begin(), r.host_flags.end());
-  if (r.dependencies)
-    command.insert(command.end(),
-                   {"-MD", "-MF",
-                    r.dependency_file.empty() ? fs::path(object).replace_extension(".d").string() : r.dependency_file});
+  add_dependencies(command, r, object);
   command.insert(command.end(), {"-c", in.file.string(), "-o", object.string()});
   run(command);
 }
@@ -409,12 +417,7 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
       compile.emplace_back(f);
   }
   compile.insert(compile.end(), {"-isystem", SIM_INCLUDE, "-iquote", source.parent_path().string()});
-  const std::string dependencies =
-      r.dependency_file.empty() ? fs::path(object).replace_extension(".d").string() : r.dependency_file;
-  if (r.dependencies) {
-    compile.insert(compile.end(), {"-MD", "-MF", dependencies});
-    if (!contains(r.flags, "-MT") && !contains(r.flags, "-MQ")) compile.insert(compile.end(), {"-MT", object.string()});
-  }
+  add_dependencies(compile, r, object);
   if (r.keep) compile.emplace_back("-save-temps=obj");
   if (lowering.refused) compile.emplace_back("-Wfatal-errors");
   compile.insert(compile.end(), r.flags.begin(), r.flags.end());
@@ -431,7 +434,7 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
   write_file(assembly, edited);
   run({compiler, "-c", assembly, "-o", object.string()});
   if (!r.keep) fs::remove(assembly);
-  if (r.dependencies) lowering.name_originals(dependencies);
+  if (r.dependencies) lowering.name_originals(dependency_file(r, object));
 }
 
 }  // namespace
@@ -448,11 +451,11 @@ int main(int argc, char** argv) {
   words link = {host_compiler(), "-o", r.output.string()};
   int count = 0;
   for (const input& in : r.inputs) {
-    if (in.in == language::link) continue;
+    if (in.taken_as == language::link) continue;
     // Two files in different folders may have one name.
     fs::path object = between.path / (std::to_string(++count) + "." + in.file.filename().string() + ".o");
     if (r.object_only) object = !r.output.empty() ? r.output : fs::path(in.file.filename()).replace_extension(".o");
-    if (in.in == language::cuda)
+    if (in.taken_as == language::cuda)
       compile_cuda(r, in.file, object, between.path);
     else
       compile_host(r, in, object);
