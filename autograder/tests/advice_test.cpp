@@ -1,10 +1,10 @@
 // What is told of kernels that are right and waste: on real counters, from tests/terrible.cu.
-#include "advice.hpp"
+#include "judge/advice.hpp"
 
 #include <gtest/gtest.h>
 
-#include "assess.hpp"
-#include "process_executor.hpp"
+#include "judge/assess.hpp"
+#include "sandbox/process_executor.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Items of each kind against a submission whose answers are written here.
-#include "assess.hpp"
+#include "judge/assess.hpp"
 #include "lab/ceilings.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <thread>
 
-#include "in_process_executor.hpp"
+#include "in_process/in_process_executor.hpp"
 
 namespace {
 

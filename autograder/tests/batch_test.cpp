@@ -1,5 +1,5 @@
 // The grade book and the batch under kills, full disks, damage and company.
-#include "batch.hpp"
+#include "class/batch.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 #include <random>
 #include <set>
 
-#include "toml_file.hpp"
+#include "support/toml_file.hpp"
 
 namespace {
 

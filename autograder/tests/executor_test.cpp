@@ -9,9 +9,9 @@
 #include <fstream>
 #include <thread>
 
-#include "crash_place.hpp"
-#include "process_executor.hpp"
-#include "subject.hpp"
+#include "judge/subject.hpp"
+#include "sandbox/crash_place.hpp"
+#include "sandbox/process_executor.hpp"
 
 namespace {
 

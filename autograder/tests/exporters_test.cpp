@@ -1,5 +1,5 @@
 // Every format against a golden file: autograder/tests/goldens. LAB_WRITE_GOLDENS=1 writes them anew.
-#include "exporters.hpp"
+#include "class/exporters.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "batch.hpp"
-#include "class_report.hpp"
-#include "toml_file.hpp"
+#include "class/batch.hpp"
+#include "class/class_report.hpp"
+#include "support/toml_file.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // What is taken from a submission, and what is refused with which reason.
-#include "intake.hpp"
+#include "build/intake.hpp"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -10,9 +10,9 @@
 #include <fstream>
 #include <random>
 
-#include "names.hpp"
-#include "sha256.hpp"
-#include "toml_file.hpp"
+#include "course/names.hpp"
+#include "support/sha256.hpp"
+#include "support/toml_file.hpp"
 
 namespace {
 

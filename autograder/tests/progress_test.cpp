@@ -1,14 +1,14 @@
 // Progress, what is next, hints one at a time, and putting files back.
-#include "progress.hpp"
+#include "student/progress.hpp"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <random>
 
-#include "hints.hpp"
-#include "terminal.hpp"
-#include "toml_file.hpp"
+#include "course/hints.hpp"
+#include "report/terminal.hpp"
+#include "support/toml_file.hpp"
 
 namespace {
 

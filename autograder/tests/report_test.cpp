@@ -1,5 +1,5 @@
 // What people see: tables that fit, text of submissions that cannot break out, sources that cannot leak.
-#include "report.hpp"
+#include "report/report.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "build.hpp"
-#include "html.hpp"
-#include "terminal.hpp"
+#include "build/build.hpp"
+#include "report/html.hpp"
+#include "report/terminal.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // The canonical result: to JSON and back, merged into the store without losing other results.
-#include "result.hpp"
+#include "result/result.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -7,10 +7,10 @@
 
 #include <fstream>
 
-#include "expected.hpp"
-#include "hints.hpp"
-#include "submission.hpp"
-#include "toml_file.hpp"
+#include "course/hints.hpp"
+#include "course/submission.hpp"
+#include "staff/expected.hpp"
+#include "support/toml_file.hpp"
 
 namespace {
 
