@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <malloc.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
@@ -32,7 +31,8 @@
 #include "student/progress.hpp"
 #include "student/watch.hpp"
 #include "support/command.hpp"
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
+#include "support/toml.hpp"
 
 namespace {
 
@@ -119,13 +119,11 @@ int show_difference(const lab_folder& lab, const submission& who, const std::vec
   const expectation expected = read_expectation(who.expected);
   const submission& base = submission_named(all, expected.base, lab);
   fmt::print("{}: {}\n", who.id, expected.story);
-  std::fflush(stdout);
   for (const std::string& name : read_rubric(lab).handin) {
-    const int code = std::system(fmt::format("diff -up --color=auto --label {} --label {} {} {}",
+    const int code = run_command(fmt::format("diff -up --color=auto --label {} --label {} {} {}",
                                              quoted(base.id + "/" + name), quoted(who.id + "/" + name),
-                                             quoted(base.file(name).string()), quoted(who.file(name).string()))
-                                     .c_str());
-    if (!WIFEXITED(code) || WEXITSTATUS(code) > 1) throw std::runtime_error("diff failed");
+                                             quoted(base.file(name).string()), quoted(who.file(name).string())));
+    if (code > 1) throw std::runtime_error("diff failed");
   }
   return all_well;
 }
@@ -193,7 +191,7 @@ std::size_t side_by_side(std::size_t processes, std::size_t count, const std::fu
     }
     std::_Exit(0);
   }
-  for (const pid_t child : children) waitpid(child, nullptr, 0);
+  for (const pid_t child : children) wait_for_end(child);
   const std::size_t fine = all.fine;
   munmap(shared, sizeof(tally));
   return count - fine;
@@ -552,8 +550,8 @@ int export_grades(const settings& s) {
 /// The autograder that Gradescope unpacks: its two scripts at the root, the course without solutions beside them.
 int gradescope_zip(const settings& s) {
   const lab_folder lab = find_lab(s.source, s.lab);
-  const fs::path staging = fs::temp_directory_path() / fmt::format("gradescope-{}", getpid());
-  fs::create_directories(staging);
+  const temporary_folder place("gradescope");
+  const fs::path& staging = place.path();
   for (const char* part : {"autograder", "common", "labs", "course", "CMakeLists.txt", "CMakePresets.json", "LICENSE"})
     fs::copy(s.source / part, staging / part, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
   for (const char* part : {"attacks", "honest"}) fs::remove_all(staging / "autograder" / part);
@@ -571,7 +569,6 @@ int gradescope_zip(const settings& s) {
       "cd {} && cmake -E tar cf {} --format=zip setup.sh run_autograder autograder common labs course CMakeLists.txt "
       "CMakePresets.json LICENSE {}",
       grading::quoted(staging.string()), grading::quoted(zip.string()), names));
-  fs::remove_all(staging);
   if (code != 0) throw std::runtime_error("cmake -E tar failed; is there disk space for " + zip.string() + "?");
   fmt::print("{}\n", zip.string());
   return all_well;

@@ -1,5 +1,6 @@
 // The grade book and the batch under kills, full disks, damage and company.
 #include "class/batch.hpp"
+#include "support/files.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,8 +13,6 @@
 #include <fstream>
 #include <random>
 #include <set>
-
-#include "support/toml_file.hpp"
 
 namespace {
 

@@ -11,7 +11,8 @@
 
 #include "class/batch.hpp"
 #include "class/class_report.hpp"
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
+#include "support/text.hpp"
 
 namespace {
 

@@ -11,8 +11,9 @@
 #include <random>
 
 #include "course/names.hpp"
-#include "support/sha256.hpp"
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
+#include "support/hash.hpp"
+#include "support/text.hpp"
 
 namespace {
 

@@ -8,7 +8,7 @@
 
 #include "course/hints.hpp"
 #include "report/terminal.hpp"
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
 
 namespace {
 

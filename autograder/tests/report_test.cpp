@@ -10,6 +10,7 @@
 #include "build/build.hpp"
 #include "report/html.hpp"
 #include "report/terminal.hpp"
+#include "support/text.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include "course/hints.hpp"
 #include "course/submission.hpp"
 #include "staff/expected.hpp"
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "staff/lab_check.hpp"
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include "build/object_check.hpp"
 #include "sandbox/process_executor.hpp"
 #include "support/command.hpp"
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "lab/case.hpp"
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
 
 namespace {
 

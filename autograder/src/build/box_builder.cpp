@@ -2,7 +2,6 @@
 #include "build/box_builder.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -15,8 +14,9 @@
 #include "build/object_check.hpp"
 #include "sandbox/sandbox.hpp"
 #include "support/command.hpp"
-#include "support/sha256.hpp"
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
+#include "support/hash.hpp"
+#include "support/text.hpp"
 
 namespace grading {
 namespace fs = std::filesystem;
@@ -25,24 +25,14 @@ namespace {
 
 constexpr std::size_t largest_object = 32u << 20;
 
-/// A folder that is deleted when its user is destroyed.
+/// A folder with one folder to read and one to write.
 struct scratch {
   scratch() {
-    std::string name = (fs::temp_directory_path() / "build-XXXXXX").string();
-    if (!mkdtemp(name.data()))
-      throw std::runtime_error("cannot make a folder in " + fs::temp_directory_path().string());
-    path = name;
-    fs::create_directories(path / "in");
-    fs::create_directories(path / "out");
-    fs::permissions(path, fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec);
+    fs::create_directories(in);
+    fs::create_directories(out);
   }
-  ~scratch() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-  scratch(const scratch&) = delete;
-  scratch& operator=(const scratch&) = delete;
-  fs::path path;
+  temporary_folder folder{"build"};
+  fs::path in = folder.path() / "in", out = folder.path() / "out";
 };
 
 /// The text of a plain file that a box wrote; "" if it is missing, too large, or not a plain file.
@@ -58,23 +48,13 @@ std::string plain(const std::string& text, const std::string& in, const std::str
   std::string out;
   for (const char c : text)
     if (c == '\n' || c == '\t' || static_cast<unsigned char>(c) >= 32) out += c;
-  for (std::size_t at = 0; (at = out.find(in, at)) != std::string::npos; at += shown.size())
-    out.replace(at, in.size(), shown);
-  return out;
+  return replaced(out, in, shown);
 }
 
 /// After pages of "required from" comes the error, so the errors are found first and cut then.
 std::string errors_in(const std::string& diagnostics, const std::string& in, const std::string& shown) {
   constexpr std::size_t enough = 2000;
   return first_errors(plain(diagnostics, in, shown)).substr(0, enough);
-}
-
-std::string joined(const std::vector<std::string>& reasons) {
-  constexpr std::size_t most = 5;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(most, reasons.size()); ++i) text += (i ? "\n" : "") + reasons[i];
-  if (reasons.size() > most) text += fmt::format("\nand {} more", reasons.size() - most);
-  return text;
 }
 
 /// lab08::...; symbols outside every lab's namespace belong to libraries.
@@ -245,16 +225,16 @@ build_outcome box_builder::compile(const std::string& name, const hand_in& sourc
     return {true, {}};
   }
   const scratch place;
-  replace_file(place.path / "in" / name, source.text);
+  replace_file(place.in / name, source.text);
   box what;
   what.tools = true;
-  what.mounts = {{place.path / "in", "/in"}, {place.path / "out", "/out", true}};
+  what.mounts = {{place.in, "/in"}, {place.out, "/out", true}};
   for (const char* list : {"readable", "headers", "toolchain"})
     for (const std::string& path : recipe_.at(list)) what.mounts.push_back({path, path});
   const bool device = is_device_code(name);
   what.command = recipe_.at(device ? "cu" : "cpp");
-  const fs::path in = behind_ == wall::box ? fs::path("/in") : place.path / "in",
-                 out = behind_ == wall::box ? fs::path("/out") : place.path / "out";
+  const fs::path in = behind_ == wall::box ? fs::path("/in") : place.in,
+                 out = behind_ == wall::box ? fs::path("/out") : place.out;
   for (const std::string& word :
        {(in / name).string(), std::string("-c"), std::string("-o"), (out / "hand-in.o").string()})
     what.command.push_back(word);
@@ -275,10 +255,10 @@ build_outcome box_builder::compile(const std::string& name, const hand_in& sourc
                        ? fmt::format("{}: the compiler was stopped: it exceeded its limits on files or memory", name)
                        : why};
   }
-  const std::string compiled = from_box(place.path / "out" / "hand-in.o");
+  const std::string compiled = from_box(place.out / "hand-in.o");
   if (compiled.empty()) return {false, name + ": the compiler wrote no object file under 32 MiB"};
   std::string assembly, preprocessed;
-  for (const auto& file : fs::directory_iterator(place.path / "out")) {
+  for (const auto& file : fs::directory_iterator(place.out)) {
     if (file.path().extension() == ".s" && !file.path().filename().string().ends_with(".shared.s"))
       assembly += from_box(file.path());
     if (file.path().extension() == ".ii") preprocessed += from_box(file.path());
@@ -354,7 +334,7 @@ build_outcome box_builder::expect_clean(const std::map<std::string, fs::path>& o
   for (const std::string& function : contract_)
     if (!defined[0].contains(function) && !defined[1].contains(function))
       complaints.push_back("undefined reference to " + demangled(function));
-  return {complaints.empty(), joined(complaints)};
+  return {complaints.empty(), shortened_list(complaints, 5, "\n", "\n")};
 }
 
 build_outcome box_builder::build(const std::map<std::string, hand_in>& sources, const fs::path& program) const {
@@ -366,7 +346,7 @@ build_outcome box_builder::build(const std::map<std::string, hand_in>& sources, 
     });
   std::string failures;
   for (auto& [name, outcome] : compiling)
-    if (const build_outcome one = outcome.get(); !one.ok) failures += (failures.empty() ? "" : "\n") + one.message;
+    if (const build_outcome one = outcome.get(); !one.ok) add_to_list(failures, "\n", one.message);
   if (!failures.empty()) return {false, failures};
   if (check_)
     if (build_outcome clean = expect_clean(objects); !clean.ok) return clean;
@@ -374,18 +354,17 @@ build_outcome box_builder::build(const std::map<std::string, hand_in>& sources, 
   const scratch place;
   std::string names[2], keep;
   for (const auto& [name, object] : objects) {
-    fs::copy_file(object, place.path / "in" / (name + ".o"));
+    fs::copy_file(object, place.in / (name + ".o"));
     names[is_device_code(name)] +=
-        " " +
-        grading::quoted(behind_ == wall::box ? "/in/" + name + ".o" : (place.path / "in" / (name + ".o")).string());
+        " " + grading::quoted(behind_ == wall::box ? "/in/" + name + ".o" : (place.in / (name + ".o")).string());
   }
   for (const std::string& function : contract_) keep += function + "\n";
-  replace_file(place.path / "in" / "contract", keep);
-  const std::string in = behind_ == wall::box ? "/in" : (place.path / "in").string(),
-                    out = behind_ == wall::box ? "/out" : (place.path / "out").string();
+  replace_file(place.in / "contract", keep);
+  const std::string in = behind_ == wall::box ? "/in" : (place.in).string(),
+                    out = behind_ == wall::box ? "/out" : (place.out).string();
   box what;
   what.tools = true;
-  what.mounts = {{place.path / "in", "/in"}, {place.path / "out", "/out", true}};
+  what.mounts = {{place.in, "/in"}, {place.out, "/out", true}};
   for (const std::string& path : recipe_.at("toolchain")) what.mounts.push_back({path, path});
   std::string staff;
   for (const char* key : {"objects", "libraries"})
@@ -399,9 +378,8 @@ build_outcome box_builder::build(const std::map<std::string, hand_in>& sources, 
   // code, is dropped.
   const std::string constructors =
       "hand_in_constructors : { KEEP(*(SORT_BY_INIT_PRIORITY(.init_array.*))) KEEP(*(.init_array)) }";
-  replace_file(place.path / "in" / "host.ld", "SECTIONS { " + constructors + " }\n");
-  replace_file(place.path / "in" / "device.ld",
-               "SECTIONS { /DISCARD/ : { *(.init_array.00099) } " + constructors + " }\n");
+  replace_file(place.in / "host.ld", "SECTIONS { " + constructors + " }\n");
+  replace_file(place.in / "device.ld", "SECTIONS { /DISCARD/ : { *(.init_array.00099) } " + constructors + " }\n");
   std::string script, sealed;
   for (const bool device : {false, true}) {
     if (names[device].empty()) continue;
@@ -415,7 +393,7 @@ build_outcome box_builder::build(const std::map<std::string, hand_in>& sources, 
   what.command = {"/usr/bin/sh", "-ec",
                   script + fmt::format("{} -o {}/runner{}{}", fmt::join(recipe_.at("link"), " "), out, sealed, staff)};
   const ran got = run_in(what, behind_, allowed_.wall, allowed_.memory);
-  const std::string linked = got.exit_code == 0 ? from_box(place.path / "out" / "runner") : std::string{};
+  const std::string linked = got.exit_code == 0 ? from_box(place.out / "runner") : std::string{};
   if (linked.empty()) return {false, "linking failed: " + errors_in(got.output, in + "/", "")};
   replace_file(program, linked);
   fs::permissions(program, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |

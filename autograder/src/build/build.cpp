@@ -2,8 +2,6 @@
 #include "build/build.hpp"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -14,8 +12,8 @@
 #include <vector>
 
 #include "support/command.hpp"
-#include "support/toml_file.hpp"
-#include "support/turn.hpp"
+#include "support/files.hpp"
+#include "support/lock.hpp"
 
 namespace grading {
 
@@ -72,33 +70,21 @@ class progress_line {
 int builder::run_alone(const std::string& command, const std::filesystem::path& log) const {
   const file_lock alone(dir_ / "building.lock", LOCK_EX);
   std::fflush(nullptr);  // flush earlier output first
-  FILE* output = popen((command + " 2>&1").c_str(), "r");
-  if (!output) throw std::runtime_error("cannot run " + command);
   std::ofstream kept(log);
   progress_line progress;
   std::string line, step;
-  pollfd ready{fileno(output), POLLIN, 0};
-  char piece[4096];
-  for (ssize_t got = 1; got > 0;) {
-    if (poll(&ready, 1, 1000) > 0)
-      got = read(ready.fd, piece, sizeof piece);
-    else
-      got = -1;
-    for (ssize_t i = 0; i < got; ++i) {
-      if (piece[i] != '\n') {
-        line += piece[i];
+  return run_command(command + " 2>&1", [&](std::string_view piece) {
+    for (const char c : piece) {
+      if (c != '\n') {
+        line += c;
         continue;
       }
       if (const std::string now = step_of(line); !now.empty()) step = now;
       line.clear();
     }
-    if (got > 0) kept.write(piece, got);
+    kept << piece;
     progress.show(step);
-    if (got < 0) got = 1;  // nothing was printed for a while
-  }
-  kept.close();
-  const int status = pclose(output);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+  });
 }
 
 build_outcome builder::build(const std::string& target) {

@@ -18,7 +18,7 @@
 #include <stdexcept>
 
 #include "course/names.hpp"
-#include "support/sha256.hpp"
+#include "support/hash.hpp"
 
 namespace grading {
 namespace fs = std::filesystem;

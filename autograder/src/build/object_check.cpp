@@ -15,7 +15,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
 
 namespace grading {
 namespace {

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,8 +19,8 @@
 #include "build/intake.hpp"
 #include "course/names.hpp"
 #include "support/command.hpp"
-#include "support/sha256.hpp"
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
+#include "support/hash.hpp"
 
 namespace grading {
 namespace fs = std::filesystem;
@@ -93,19 +92,12 @@ class queue {
   clock::time_point start_ = clock::now();
 };
 
-pid_t spawned(const std::vector<std::string>& words, const fs::path& log) {
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-  posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  pid_t process = 0;
-  const int error = posix_spawnp(&process, arguments[0], &files, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&files);
-  if (error != 0) throw std::runtime_error(fmt::format("cannot start {}: {}", words[0], std::strerror(error)));
+/// With its output in the log.
+int started(const std::vector<std::string>& words, const fs::path& log) {
+  const int file = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) throw std::runtime_error(fmt::format("cannot write {}: {}", log.string(), std::strerror(errno)));
+  const int process = spawn(words, {{file, STDOUT_FILENO}}, process_group::ours);
+  close(file);
   return process;
 }
 
@@ -117,13 +109,13 @@ std::string how_it_ended(int status, const fs::path& log) {
 }
 
 void run_locally(queue& q, const batch_options& options) {
-  std::map<pid_t, batch_job> running;
+  std::map<int, batch_job> running;
   const auto log_of = [&](const batch_job& job) { return fs::path(q.result_of(job).string() + ".log"); };
   while (!q.waiting().empty() || !running.empty()) {
     while (!q.waiting().empty() && running.size() < static_cast<std::size_t>(options.jobs)) {
       const batch_job job = q.waiting().front();
       q.waiting().pop_front();
-      running.emplace(spawned(options.worker(job, q.result_of(job)), log_of(job)), job);
+      running.emplace(started(options.worker(job, q.result_of(job)), log_of(job)), job);
     }
     q.show(running.size());
     int status = 0;
@@ -160,7 +152,7 @@ void run_on_slurm(queue& q, const batch_options& options) {
     const std::string command = fmt::format(
         "sbatch --wait --parsable --array=0-{}%{} --requeue --chdir={} --output={}/%a.log {} {}", jobs.size() - 1,
         options.jobs, quoted(folder.string()), quoted(folder.string()), options.slurm_options, quoted(script.string()));
-    const pid_t waiter = spawned({"sh", "-c", command}, folder / "sbatch.log");
+    const int waiter = started({"sh", "-c", command}, folder / "sbatch.log");
     int status = 0;
     while (waitpid(waiter, &status, WNOHANG) == 0) {
       const auto done =

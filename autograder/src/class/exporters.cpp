@@ -14,7 +14,8 @@
 
 #include "course/names.hpp"
 #include "report/html.hpp"
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
+#include "support/text.hpp"
 
 namespace grading {
 namespace {
@@ -311,7 +312,7 @@ files canvas(const std::vector<result>& results, const export_options& options) 
   for (const csv_row* student : book.students()) {
     const auto found = theirs.find(student);
     row(*student, found == theirs.end() ? "" : points_text(found->second->score()));
-    if (found == theirs.end()) without += (without.empty() ? "" : "; ") + plain(gradebook::cell(*student, 0));
+    if (found == theirs.end()) add_to_list(without, "; ", plain(gradebook::cell(*student, 0)));
   }
   if (!without.empty()) options.remark("in the gradebook but without a result: " + without);
   if (!left.empty()) options.remark(fmt::format("graded but not in the gradebook: {}", fmt::join(left, "; ")));
@@ -336,7 +337,7 @@ void expect_one_total(const std::string& format, const std::vector<result>& resu
     for (const auto& [points, t] : totals) {
       constexpr std::size_t most = 5;
       const std::vector<std::string> some(t.ids.begin(), t.ids.begin() + std::ptrdiff_t(std::min(most, t.ids.size())));
-      text += (text.empty() ? "" : "; ") + fmt::format("{} out of {}", t.ids.size(), points);
+      add_to_list(text, "; ", fmt::format("{} out of {}", t.ids.size(), points));
       if (totals.size() > 1) text += fmt::format(" ({}{})", fmt::join(some, ", "), t.ids.size() > most ? ", ..." : "");
       if (!t.not_assessed.empty()) text += fmt::format(", without {}", fmt::join(t.not_assessed, ", "));
     }
@@ -378,8 +379,7 @@ files exported(const std::string& format, const std::vector<result>& all, const 
   expect_one_total(format, results, options);
   std::string between;
   for (const result& r : results)
-    if (r.most_score() > r.score())
-      between += (between.empty() ? "" : "; ") + plain(r.submission) + ": " + score_text(r);
+    if (r.most_score() > r.score()) add_to_list(between, "; ", plain(r.submission) + ": " + score_text(r));
   if (!between.empty())
     options.remark("inconclusive items are exported with the fewest points they can earn; review them: " + between);
   if (format == "gradescope") return gradescope(results);
@@ -417,18 +417,10 @@ std::vector<csv_row> csv_rows(const std::string& text) {
   return rows;
 }
 
-std::string csv_line(const std::vector<std::string>& fields) {
-  std::string line;
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    std::string field = fields[i];
-    if (field.find_first_of(",\"\n\r") != std::string::npos) {
-      std::string doubled;
-      for (const char c : field) doubled += c == '"' ? "\"\"" : std::string(1, c);
-      field = '"' + doubled + '"';
-    }
-    line += (i ? "," : "") + field;
-  }
-  return line + "\n";
+std::string csv_line(std::vector<std::string> fields) {
+  for (std::string& field : fields)
+    if (field.find_first_of(",\"\n\r") != std::string::npos) field = '"' + replaced(field, "\"", "\"\"") + '"';
+  return fmt::format("{}\n", fmt::join(fields, ","));
 }
 
 std::string no_formula(const std::string& field) {

@@ -32,7 +32,7 @@ struct csv_row {
   std::vector<std::string> fields;
 };
 std::vector<csv_row> csv_rows(const std::string& text);
-std::string csv_line(const std::vector<std::string>& fields);
+std::string csv_line(std::vector<std::string> fields);
 
 /// Text that no spreadsheet takes for a formula: with an apostrophe before what it would. Different texts stay so.
 std::string no_formula(const std::string& field);

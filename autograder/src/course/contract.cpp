@@ -7,7 +7,7 @@
 #include <regex>
 #include <sstream>
 
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
 
 namespace grading {
 namespace {

@@ -5,7 +5,8 @@
 #include <array>
 #include <cctype>
 
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
+#include "support/toml.hpp"
 
 namespace grading {
 namespace {

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <cstdint>
 
-#include "support/sha256.hpp"
+#include "support/hash.hpp"
 
 namespace grading {
 namespace {

@@ -11,7 +11,9 @@
 
 #include "lab/ceilings.hpp"
 #include "lab/device_metrics.hpp"
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
+#include "support/hash.hpp"
+#include "support/toml.hpp"
 
 namespace grading {
 namespace {

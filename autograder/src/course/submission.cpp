@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <cctype>
 
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
+#include "support/text.hpp"
 
 namespace grading {
 namespace fs = std::filesystem;
@@ -40,7 +41,7 @@ lab_folder find_lab(const fs::path& source, const std::string& wanted) {
   std::string numbers;
   for (const lab_folder& lab : labs) {
     if (wanted == lab.number || wanted == lab.name || "0" + wanted == lab.number) return lab;
-    numbers += (numbers.empty() ? "" : ", ") + lab.number;
+    add_to_list(numbers, ", ", lab.number);
   }
   throw input_error(fmt::format("no lab {}; labs here: {}", wanted, numbers.empty() ? "none" : numbers));
 }
@@ -65,7 +66,7 @@ const submission& submission_named(const std::vector<submission>& all, const std
   std::string ids;
   for (const submission& who : all) {
     if (who.id == id) return who;
-    ids += (ids.empty() ? "" : ", ") + who.id;
+    add_to_list(ids, ", ", who.id);
   }
   throw input_error(fmt::format("no submission '{}' of lab {}; there are: {}", id, lab.number, ids));
 }

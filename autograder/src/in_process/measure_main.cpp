@@ -10,7 +10,7 @@
 #include "in_process/in_process_executor.hpp"
 #include "judge/assess.hpp"
 #include "lab/environment.hpp"
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
 
 namespace {
 

@@ -6,7 +6,8 @@
 
 #include "in_process/in_process_executor.hpp"
 #include "judge/assess.hpp"
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
+#include "support/text.hpp"
 
 namespace {
 

@@ -9,7 +9,9 @@
 #include <tuple>
 
 #include "result/verdict.hpp"
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
+#include "support/text.hpp"
+#include "support/toml.hpp"
 
 namespace grading {
 namespace {

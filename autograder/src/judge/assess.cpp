@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "judge/failures.hpp"
+#include "support/text.hpp"
 
 namespace grading {
 namespace {
@@ -22,17 +23,8 @@ std::string prefix(const bench& on, const subject& s) {
 std::string backends_of(const item& what, const bench& on) {
   if (what.cases.front()->where == lab::part::host) return "host";
   std::string names;
-  for (const auto& s : on.subjects) names += (names.empty() ? "" : ", ") + s->backend();
+  for (const auto& s : on.subjects) add_to_list(names, ", ", s->backend());
   return names;
-}
-
-/// 1069547 as "1,069,547"; numbers that are not whole as figure_text writes them.
-std::string count_text(double value) {
-  if (value != std::round(value) || std::abs(value) >= 1e15) return figure_text(value);
-  std::string text = fmt::format("{:.0f}", value);
-  for (std::ptrdiff_t at = std::ssize(text) - 3; at > (value < 0 ? 1 : 0); at -= 3)
-    text.insert(static_cast<std::size_t>(at), ",");
-  return text;
 }
 
 condition_result measured(const condition& c, const trial& t, const subject& s) {
@@ -55,7 +47,7 @@ std::string complaint(const condition& c, const condition_result& got, const std
   if (above && bound > 0 && value >= 1.5 * bound && value >= 1e4)
     note = fmt::format("{} times as many{}{}", figure_text(std::round(10 * value / bound) / 10),
                        note.empty() ? "" : "; ", note);
-  if (!worst_line.empty()) note += (note.empty() ? "" : "; ") + worst_line;
+  if (!worst_line.empty()) add_to_list(note, "; ", worst_line);
   return fmt::format(
       "{}, {} {}{}{}",
       unit.empty() ? count_text(value) + " " + noun : fmt::format("{}: {}{}", noun, count_text(value), unit), side,
@@ -187,15 +179,15 @@ void assess_counters(const item& what, bench& on, item_result& out) {
       out.message = t.response.notes.front();
       continue;
     }
-    out.backend += (out.backend.empty() ? "" : ", ") + s->backend();
+    add_to_list(out.backend, ", ", s->backend());
     for (std::size_t i = 0; i < what.require.size(); ++i) {
       if (!can_count(what.require[i].metric, t, *s)) continue;
       out.conditions.push_back(measured(what.require[i], t, *s));
       if (out.conditions.back().ok) continue;
       if (holds[i])
-        out.message += (out.message.empty() ? "" : "; ") + prefix(on, *s) +
-                       complaint(what.require[i], out.conditions.back(),
-                                 worst_line(t.response.launches, what.require[i].metric.text()));
+        add_to_list(out.message, "; ",
+                    prefix(on, *s) + complaint(what.require[i], out.conditions.back(),
+                                               worst_line(t.response.launches, what.require[i].metric.text())));
       holds[i] = false;
     }
   }

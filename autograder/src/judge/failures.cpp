@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "support/text.hpp"
+
 namespace grading {
 namespace {
 
@@ -29,7 +31,7 @@ std::string sizes_text(const lab::test_case& c, const contract& names) {
   const std::vector<std::string> known = names_of(c, names);
   std::string text;
   for (std::size_t i = 0; i < known.size(); ++i)
-    text += fmt::format("{}{} = {}", i ? ", " : "", known[i], c.parameters[i]);
+    add_to_list(text, ", ", fmt::format("{} = {}", known[i], c.parameters[i]));
   return text;
 }
 

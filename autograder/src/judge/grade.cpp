@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <random>
 
@@ -12,8 +11,10 @@
 #include "course/hints.hpp"
 #include "sandbox/crash_place.hpp"
 #include "sandbox/process_executor.hpp"
-#include "support/toml_file.hpp"
-#include "support/turn.hpp"
+#include "support/files.hpp"
+#include "support/hash.hpp"
+#include "support/lock.hpp"
+#include "support/text.hpp"
 
 namespace grading {
 namespace {
@@ -84,14 +85,6 @@ std::map<std::string, item_result> taken_over(const rubric& rules, const submiss
 }
 
 }  // namespace
-
-bool names(const std::string& text, const std::string& word) {
-  const auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
-    if ((at == 0 || !in_word(text[at - 1])) && (at + word.size() == text.size() || !in_word(text[at + word.size()])))
-      return true;
-  return false;
-}
 
 std::string fingerprint_of(const lab_folder& lab, const submission& who, const builder& make) try {
   std::string parts = hash_of(text_of("/proc/self/exe"));
@@ -180,7 +173,7 @@ result grade(const lab_folder& lab, const submission& who, builder& make, const 
   };
   const auto add = [&](const std::string& backend) {
     const build_outcome built = builder_of(lab, backend, make).build(sources, program_of(lab, who, backend, make));
-    if (!built.ok) build_failure += (build_failure.empty() ? "" : "\n") + built.message;
+    if (!built.ok) add_to_list(build_failure, "\n", built.message);
     on.subjects.push_back(started(backend, options.seed));
   };
   on.without_cuda = cuda_obstacle(lab, make);
@@ -237,8 +230,7 @@ result grade(const lab_folder& lab, const submission& who, builder& make, const 
   }
   // Files are named from where the course lies, not from the root of this machine.
   const std::string here = lab.path.parent_path().parent_path().string() + "/";
-  for (item_result& i : out.items)
-    for (std::size_t at = 0; (at = i.message.find(here, at)) != std::string::npos;) i.message.erase(at, here.size());
+  for (item_result& i : out.items) i.message = replaced(i.message, here, "");
   if (!known.empty())
     out.notes.push_back(fmt::format("{} of {} items reuse the result of {}: their files are the same", known.size(),
                                     rules.items.size(), options.like_whose->id));

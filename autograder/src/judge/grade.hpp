@@ -28,9 +28,6 @@ struct grade_options {
   std::set<std::string> items;  ///< only these; all where empty
 };
 
-/// Whether the word stands in the text.
-bool names(const std::string& text, const std::string& word);
-
 /// Builds what a lab's submissions are linked with. Throws where that fails.
 void build_staff(const lab_folder& lab, builder& make);
 

@@ -13,31 +13,13 @@
 #include "judge/grade.hpp"
 #include "sandbox/process_executor.hpp"
 #include "sandbox/sandbox.hpp"
-#include "support/toml_file.hpp"
-#include "support/turn.hpp"
+#include "support/files.hpp"
+#include "support/lock.hpp"
 
 namespace grading {
 namespace fs = std::filesystem;
 
 namespace {
-
-/// The taken files in a folder of their own, gone with the judge.
-struct staged {
-  staged() {
-    std::string name = (fs::temp_directory_path() / "judge-XXXXXX").string();
-    if (!mkdtemp(name.data()))
-      throw std::runtime_error("cannot make a folder in " + fs::temp_directory_path().string());
-    path = name;
-    fs::permissions(path, fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec);
-  }
-  ~staged() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-  staged(const staged&) = delete;
-  staged& operator=(const staged&) = delete;
-  fs::path path;
-};
 
 /// Predictions handed in with code that does not build still count as the first set.
 void keep_predictions(const item& what, const bench& on, item_result& out) {
@@ -91,7 +73,7 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
   options.progress("reading the submission");
   const taken in = take_in(from, rules.handin);
   out.taken = in.sha256;
-  const staged place;
+  const temporary_folder place("judge");
   const fs::path common = options.build / "official";
   fs::create_directories(common);
   time_budget budget{options.budget};
@@ -100,7 +82,7 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
   on.rules = &rules;
   on.device = read_modelled_device(lab.path.parent_path().parent_path());
   on.pairs = options.pairs;
-  on.predictions = place.path / "predictions.toml";
+  on.predictions = place.path() / "predictions.toml";
   on.locked = options.locked;
   on.without_cuda = "this machine has no GPU, or this build no CUDA: GPU throughput is not graded";
   std::string failure;
@@ -115,7 +97,7 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
       const auto handed = in.files.find(name);
       const std::string text = handed != in.files.end() ? handed->second : text_of(lab.path / name);
       if (name.ends_with(".toml"))
-        replace_file(place.path / name, text);
+        replace_file(place.path() / name, text);
       else
         sources[name] = {text, {}};
     }
@@ -124,7 +106,7 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
     const auto built = [&](const std::string& backend, limits allowed) -> std::unique_ptr<subject> {
       box_builder make(options.build / "recipes" / fmt::format("{}.{}.json", lab.name, backend), common / "objects",
                        behind, options.check_objects, {options.build_limit, options.memory});
-      const fs::path runner = place.path / ("runner." + backend);
+      const fs::path runner = place.path() / ("runner." + backend);
       if (const build_outcome outcome = make.build(sources, runner); !outcome.ok) {
         failure = outcome.message;
         return {};

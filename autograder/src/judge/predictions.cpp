@@ -7,7 +7,9 @@
 #include <cmath>
 
 #include "judge/assess.hpp"
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
+#include "support/text.hpp"
+#include "support/toml.hpp"
 
 namespace grading {
 namespace {
@@ -37,13 +39,8 @@ std::optional<double> value_in(const prediction_set& all, const std::string& key
   return found == all.end() ? std::nullopt : std::optional(found->second);
 }
 
-/// "a, b and 3 more"
-std::string listed(const std::vector<std::string>& names) {
-  constexpr std::size_t most = 3;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), most); ++i) text += (i ? ", " : "") + names[i];
-  return names.size() > most ? text + fmt::format(" and {} more", names.size() - most) : text;
-}
+/// "a, b, c and 3 more"
+std::string listed(const std::vector<std::string>& names) { return shortened_list(names, 3, ", ", " "); }
 
 /// What the counters say of the student's own code; on the simulated device it decides whether that code is right.
 bool look(const prediction& p, bench& on, prediction_result& out) {

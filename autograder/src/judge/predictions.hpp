@@ -8,6 +8,7 @@
 
 #include "course/rubric.hpp"
 #include "result/result.hpp"
+#include "support/toml.hpp"
 
 namespace grading {
 

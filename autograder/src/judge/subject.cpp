@@ -8,6 +8,8 @@
 #include <cstring>
 #include <functional>
 
+#include "support/text.hpp"
+
 namespace grading {
 namespace {
 
@@ -60,13 +62,6 @@ void add_figures(const lab::buffer& output, std::map<std::string, double>& metri
   if (output.spec().type != lab::dtype::f64 || output.spec().size > most) return;
   const std::span<const double> values = output.as<double>();
   for (std::size_t i = 0; i < values.size(); ++i) metrics[fmt::format("output[{}]", i)] = values[i];
-}
-
-std::string joined(const std::vector<std::string>& reports) {
-  std::string text;
-  for (std::size_t i = 0; i < reports.size() && i < 3; ++i) text += (i ? "; " : "") + reports[i];
-  if (reports.size() > 3) text += fmt::format("; and {} more", reports.size() - 3);
-  return text;
 }
 
 /// A submission's own messages go into grade book and reports, so their length is limited.
@@ -141,9 +136,10 @@ trial subject::call(prepared_case& ready, const std::function<void()>& settle) {
   const lab::response& response = result.response;
   if (!response.error.empty() || !response.reports.empty()) {
     result.verdict = verdict::wrong;
-    result.message =
-        fmt::format("{}: {}", what.id,
-                    named(shortened(response.reports.empty() ? response.error : joined(response.reports)), ready));
+    result.message = fmt::format(
+        "{}: {}", what.id,
+        named(shortened(response.reports.empty() ? response.error : shortened_list(response.reports, 3, "; ", "; ")),
+              ready));
   }
   return result;
 }
@@ -177,7 +173,7 @@ void subject::check(prepared_case& ready, trial& t) {
   std::string untouched;
   for (std::size_t i = 0; i < results; ++i)
     if (std::all_of(outputs[i].bytes().begin(), outputs[i].bytes().end(), is_poison))
-      untouched += fmt::format("{}wrote nothing to its output {}", untouched.empty() ? "" : ", ", i);
+      add_to_list(untouched, ", ", fmt::format("wrote nothing to its output {}", i));
   wrong(untouched.empty() ? why : results == 1 ? untouched : why + "; " + untouched);
 }
 

@@ -12,6 +12,7 @@
 #include "judge/assess.hpp"
 #include "judge/paired.hpp"
 #include "lab/ceilings.hpp"
+#include "support/text.hpp"
 
 namespace grading {
 namespace {

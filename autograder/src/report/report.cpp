@@ -10,7 +10,8 @@
 #include "report/html.hpp"
 #include "report/report_parts.hpp"
 #include "report/terminal.hpp"
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
+#include "support/text.hpp"
 
 namespace grading {
 namespace {

@@ -6,6 +6,7 @@
 #include "report/html.hpp"
 #include "report/report_parts.hpp"
 #include "report/terminal.hpp"
+#include "support/text.hpp"
 
 namespace grading {
 namespace {

@@ -9,7 +9,6 @@
 #include "lab/plot.hpp"
 #include "lab/statistics.hpp"
 #include "report/report_parts.hpp"
-#include "support/toml_file.hpp"
 
 namespace grading {
 namespace {

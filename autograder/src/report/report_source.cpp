@@ -8,6 +8,7 @@
 #include "judge/advice.hpp"
 #include "report/html.hpp"
 #include "report/report_parts.hpp"
+#include "support/text.hpp"
 
 namespace grading {
 namespace {

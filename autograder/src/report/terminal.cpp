@@ -12,6 +12,8 @@
 #include <set>
 #include <sstream>
 
+#include "support/text.hpp"
+
 namespace grading {
 namespace {
 
@@ -179,8 +181,10 @@ std::string verdict_summary(const result& r) {
     if (item.verdict != verdict::pass && item.verdict != verdict::not_assessed) lost[item.verdict].push_back(item.id);
   std::string text;
   for (const auto& [v, ids] : lost)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(v),
-                        ids.size() <= most_named ? fmt::format("{}", fmt::join(ids, " ")) : std::to_string(ids.size()));
+    add_to_list(
+        text, ", ",
+        fmt::format("{} {}", name_of(v),
+                    ids.size() <= most_named ? fmt::format("{}", fmt::join(ids, " ")) : std::to_string(ids.size())));
   return text.empty() ? "all PASS" : text;
 }
 

@@ -5,29 +5,25 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <thread>
 
 #include "lab/environment.hpp"
 #include "lab/statistics.hpp"
-#include "support/toml_file.hpp"
-#include "support/turn.hpp"
+#include "support/files.hpp"
+#include "support/lock.hpp"
+#include "support/text.hpp"
 
 namespace grading {
 namespace {
 
 using json = nlohmann::ordered_json;
 
-std::string contents(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 /// The results in the file as they stand there, also those that a later version wrote.
 std::vector<json> stored(const std::filesystem::path& file) {
-  const json document = json::parse(contents(file), nullptr, false);
+  if (!std::filesystem::exists(file)) return {};
+  const json document = json::parse(text_of(file), nullptr, false);
   if (document.is_discarded() || !document.is_object() || !document.contains("results")) return {};
   const json& results = document["results"];
   return results.is_array() ? std::vector<json>(results.begin(), results.end()) : std::vector<json>{};

@@ -23,10 +23,4 @@ std::string name_of(verdict v);                  ///< "TOO SLOW"
 verdict verdict_named(const std::string& name);  ///< throws std::invalid_argument, which lists the names
 bool is_assessed(verdict v);                     ///< whether the item's points count in "out of"
 
-/// Points as people write them: 4, 1.25, 83.8.
-std::string points_text(double points);
-
-/// A measured figure with three significant digits or as a whole number: 0.832, 4, 31.8, 16.
-std::string figure_text(double figure);
-
 }  // namespace grading

@@ -20,6 +20,7 @@
 
 #include "lab/ceilings.hpp"
 #include "sandbox/channel.hpp"
+#include "support/command.hpp"
 
 namespace grading {
 namespace {
@@ -162,8 +163,7 @@ void process_executor::stop() {
   if (child_.process > 0) {
     if (program_ > 0) kill(program_, SIGKILL);  // before anything that waits for it
     kill(-child_.process, SIGKILL);
-    while (waitpid(child_.process, nullptr, 0) < 0 && errno == EINTR) {
-    }
+    wait_for_end(child_.process);
     drain();
   }
   child_.process = program_ = -1;
@@ -224,7 +224,7 @@ answer process_executor::ended() {
   drain();
   child_.process = program_ = -1;
   // A box ends as its program did, and reports a signal as a shell does.
-  const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  const int code = exit_code_of(status);
   if (code == 128 + SIGSYS)  // the runner's own filter
     return failed(answer::ending::crashed, fmt::format("starts a thread or a process; {}", one_thread));
   if (const int number = code - 128; number > 0)

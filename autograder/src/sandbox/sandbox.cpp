@@ -7,11 +7,9 @@
 #include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,7 +26,6 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 constexpr std::size_t kept_output = 64 << 10;
-constexpr int first_free = 64;  // our copies of what a child gets lie above the numbers that it gets them under
 
 [[noreturn]] void fail(const char* what) {
   throw std::runtime_error(fmt::format("{} failed: {}", what, std::strerror(errno)));
@@ -136,12 +133,6 @@ int filter(bool tools, bool gpu) {
   return file;
 }
 
-int out_of_the_way(int fd) {
-  const int moved = fcntl(fd, F_DUPFD_CLOEXEC, first_free);
-  if (moved < 0) fail("fcntl(F_DUPFD_CLOEXEC)");
-  return moved;
-}
-
 /// A user with no other processes, so that the process limit counts only this box. Only root can assign one.
 uid_t own_user() {
   constexpr unsigned first_user = 1'000'000, of_one_grader = 64;
@@ -231,51 +222,30 @@ const std::string& sandbox_obstacle() {
   return why;
 }
 
-child start(const box& what, wall behind, const std::vector<handed_down>& descriptors) {
-  int pipe_ends[2];
-  if (pipe2(pipe_ends, O_CLOEXEC) != 0) fail("pipe2");
-  fcntl(pipe_ends[0], F_SETFL, O_NONBLOCK);
-  const int print_end = out_of_the_way(pipe_ends[1]);
-  close(pipe_ends[1]);
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&files, print_end, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&files, print_end, STDERR_FILENO);
-  std::vector<int> ours{print_end};
-  int next = STDERR_FILENO + 1;
-  for (const handed_down& d : descriptors) {
-    ours.push_back(out_of_the_way(d.ours));
-    posix_spawn_file_actions_adddup2(&files, ours.back(), d.theirs);
-    next = std::max(next, d.theirs + 1);
-  }
-  const int filter_fd = next;
-  if (behind == wall::box) {  // bwrap reads and closes it
-    const int made = filter(what.tools, !what.devices.empty());
-    ours.push_back(out_of_the_way(made));
-    close(made);
-    posix_spawn_file_actions_adddup2(&files, ours.back(), next++);
-  }
-  posix_spawn_file_actions_addclosefrom_np(&files, next);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);  // its own group: killed with all its children
-  posix_spawnattr_setpgroup(&attributes, 0);
-  std::vector<std::string> words = words_of(what, behind, filter_fd);
-  std::vector<char*> arguments;
-  arguments.reserve(words.size() + 1);
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+child start(const box& what, wall behind, std::vector<handed_down> descriptors) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) fail("pipe2");
+  fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  descriptors.push_back({ends[1], STDOUT_FILENO});
+  int filter_fd = STDERR_FILENO;
+  for (const handed_down& d : descriptors) filter_fd = std::max(filter_fd, d.theirs);
+  ++filter_fd;
+  int made = -1;
   child result;
-  const int error = posix_spawn(&result.process, arguments[0], &files, &attributes, arguments.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&files);
-  for (const int fd : ours) close(fd);
-  if (error != 0) {
-    close(pipe_ends[0]);
-    throw std::runtime_error(fmt::format("cannot start {}: {}", words[0], std::strerror(error)));
+  try {
+    if (behind == wall::box) {  // bwrap reads and closes it
+      made = filter(what.tools, !what.devices.empty());
+      descriptors.push_back({made, filter_fd});
+    }
+    result.process = spawn(words_of(what, behind, filter_fd), descriptors, process_group::own);
+  } catch (const std::exception&) {
+    for (const int fd : {ends[0], ends[1], made})
+      if (fd >= 0) close(fd);
+    throw;
   }
-  result.output = pipe_ends[0];
+  close(ends[1]);
+  if (made >= 0) close(made);
+  result.output = ends[0];
   result.death = static_cast<int>(syscall(SYS_pidfd_open, result.process, 0));
   if (result.death < 0) fail("pidfd_open");
   return result;
@@ -373,14 +343,11 @@ ran run_in(const box& what, wall behind, std::chrono::milliseconds wall, std::si
     }
     if (events[1].revents & POLLHUP) usleep(1000);
   }
-  int status = 0;
-  while (waitpid(c.process, &status, 0) < 0 && errno == EINTR) {
-  }
+  result.exit_code = wait_for_end(c.process);
   kill(-c.process, SIGKILL);  // what it left behind where there is no box
   drain();
   close(c.death);
   close(c.output);
-  result.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   return result;
 }
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "support/command.hpp"
+
 namespace grading {
 
 struct box {
@@ -33,12 +35,6 @@ enum class wall {
   box,
 };
 
-/// One descriptor of ours, and the number under which the child has it.
-struct handed_down {
-  int ours = -1;
-  int theirs = -1;
-};
-
 /// "" if boxes work on this machine; otherwise why they do not, and what to do. Tried once.
 const std::string& sandbox_obstacle();
 
@@ -50,7 +46,7 @@ struct child {
 };
 
 /// Starts the command behind that wall. Standard input is empty. Throws std::runtime_error where it cannot be started.
-child start(const box& what, wall behind, const std::vector<handed_down>& descriptors = {});
+child start(const box& what, wall behind, std::vector<handed_down> descriptors = {});
 
 /// The one program in the box that is not the box itself; -1 where there is none.
 int program_in(int box_process);

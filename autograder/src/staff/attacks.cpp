@@ -8,7 +8,8 @@
 
 #include "staff/expected.hpp"
 #include "support/command.hpp"
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
+#include "support/toml.hpp"
 
 namespace grading {
 namespace fs = std::filesystem;
@@ -70,9 +71,8 @@ attack_outcome run_attack(const fs::path& attack, const fs::path& source, offici
   out.name = attack.filename().string();
   const attack_text want = read_attack(attack / "attack.toml");
   const lab_folder lab = find_lab(source, want.lab);
-  const fs::path folder = fs::temp_directory_path() / fmt::format("attack-{}-{}", getpid(), out.name);
-  fs::remove_all(folder);
-  fs::create_directories(folder);
+  const temporary_folder place("attack-" + out.name);
+  const fs::path& folder = place.path();
   for (const auto& file : fs::directory_iterator(source / "solutions" / lab.name))
     if (file.is_regular_file()) fs::copy_file(file.path(), folder / file.path().filename());
   for (const auto& file : fs::directory_iterator(attack)) {
@@ -91,7 +91,6 @@ attack_outcome run_attack(const fs::path& attack, const fs::path& source, offici
     const std::string behind = differences(grade_official(lab, out.name, folder, options), want.unchecked, "");
     if (!behind.empty()) out.surprises += "without the check of objects: " + behind;
   }
-  fs::remove_all(folder);
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return out;
 }

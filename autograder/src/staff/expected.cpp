@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
+#include "support/text.hpp"
 
 namespace grading {
 namespace {
@@ -71,7 +72,7 @@ std::string surprise(const item_result& item, const expected_item& want) {
   const bool verdict_fits = std::count(want.verdicts.begin(), want.verdicts.end(), item.verdict) > 0;
   if (verdict_fits && points_fit) return {};
   std::string verdicts;
-  for (const verdict v : want.verdicts) verdicts += (verdicts.empty() ? "" : " or ") + std::string(name_of(v));
+  for (const verdict v : want.verdicts) add_to_list(verdicts, " or ", name_of(v));
   const std::string range = want.least == want.most
                                 ? points_text(want.least)
                                 : fmt::format("{} to {}", points_text(want.least), points_text(want.most));

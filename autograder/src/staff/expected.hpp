@@ -8,7 +8,7 @@
 
 #include "course/rubric.hpp"
 #include "result/result.hpp"
-#include "support/toml_file.hpp"
+#include "support/toml.hpp"
 
 namespace grading {
 

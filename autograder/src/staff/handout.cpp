@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
 
 namespace grading {
 

@@ -7,7 +7,8 @@
 #include <map>
 
 #include "judge/grade.hpp"
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
+#include "support/text.hpp"
 
 namespace grading {
 namespace fs = std::filesystem;
@@ -52,9 +53,8 @@ std::string surprises_of(const honest_submission& who, const fs::path& source, b
                          const official_options& official) {
   const fs::path solution = source / "solutions" / who.lab.name;
   const std::string id = "honest-" + who.files.front().stem().string();
-  const fs::path folder = fs::temp_directory_path() / fmt::format("{}-{}", id, getpid());
-  fs::remove_all(folder);
-  fs::create_directories(folder);
+  const temporary_folder place(id);
+  const fs::path& folder = place.path();
   std::string text;
   for (const fs::path& file : who.files) {
     fs::copy_file(file, folder / hand_in_of(file));
@@ -77,7 +77,6 @@ std::string surprises_of(const honest_submission& who, const fs::path& source, b
   grade_options second;
   second.items = about;
   wrong += differences(grade(who.lab, as, make, second), "locally");
-  fs::remove_all(folder);
   fs::remove(make.program(fmt::format("lab{}.{}.sim.runner", who.lab.number, id)));
   return wrong;
 }

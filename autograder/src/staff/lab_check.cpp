@@ -11,7 +11,8 @@
 
 #include "course/hints.hpp"
 #include "staff/expected.hpp"
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
+#include "support/toml.hpp"
 
 namespace grading {
 namespace {

@@ -12,7 +12,8 @@
 
 #include "../../../common/sim/tools/tokens.hpp"
 #include "judge/grade.hpp"
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
+#include "support/toml.hpp"
 
 namespace grading {
 namespace fs = std::filesystem;
@@ -175,20 +176,6 @@ class maker {
   std::vector<mutant> made_;
 };
 
-struct folder {
-  folder() : path(fs::temp_directory_path() / fmt::format("mutant-{}", getpid())) {
-    fs::remove_all(path);
-    fs::create_directories(path);
-  }
-  ~folder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-  folder(const folder&) = delete;
-  folder& operator=(const folder&) = delete;
-  fs::path path;
-};
-
 }  // namespace
 
 std::string mutated(const std::string& source, const mutant& m) {
@@ -222,9 +209,9 @@ std::vector<mutant> mutants_of_lab(const lab_folder& lab, const fs::path& soluti
 mutant_outcome try_mutant(const lab_folder& lab, const fs::path& solution, const mutant& m,
                           const std::vector<std::uint64_t>& seeds, official_options options) {
   const rubric rules = read_rubric(lab);
-  const folder place;
-  for (const std::string& name : rules.handin) fs::copy_file(solution / name, place.path / name);
-  replace_file(place.path / m.file, mutated(text_of(solution / m.file), m));
+  const temporary_folder place("mutant");
+  for (const std::string& name : rules.handin) fs::copy_file(solution / name, place.path() / name);
+  replace_file(place.path() / m.file, mutated(text_of(solution / m.file), m));
   std::set<std::string> items;
   for (const item& i : rules.items)
     if (i.kind == item_kind::correctness || i.kind == item_kind::counters) items.insert(i.id);
@@ -234,7 +221,7 @@ mutant_outcome try_mutant(const lab_folder& lab, const fs::path& solution, const
     options.seed = seed;
     const auto loses = [&](const std::set<std::string>& among) {
       options.items = among;
-      const result r = grade_official(lab, "mutant", place.path, options);
+      const result r = grade_official(lab, "mutant", place.path(), options);
       if (r.outcome == "build_failed") out.compiles = false;
       const auto lost = std::find_if(r.items.begin(), r.items.end(),
                                      [](const item_result& i) { return i.points < i.max_points - 1e-6; });

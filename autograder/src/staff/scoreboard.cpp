@@ -8,7 +8,9 @@
 #include <optional>
 
 #include "judge/grade.hpp"
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
+#include "support/text.hpp"
+#include "support/toml.hpp"
 
 namespace grading {
 namespace {
@@ -272,7 +274,7 @@ std::string scoreboard(const fs::path& source) {
   std::string text;
   for (const fs::path& folder : folders) {
     try {
-      text += (text.empty() ? "" : "\n") + board_of(folder, source, bars);
+      add_to_list(text, "\n", board_of(folder, source, bars));
     } catch (const json::exception& error) {
       throw input_error(
           fmt::format("{}: not written by measure.sh; measure again ({})", folder.string(), error.what()));

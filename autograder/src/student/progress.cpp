@@ -7,7 +7,9 @@
 #include <sstream>
 
 #include "report/terminal.hpp"
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
+#include "support/text.hpp"
+#include "support/toml.hpp"
 
 namespace grading {
 namespace {

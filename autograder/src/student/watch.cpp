@@ -16,7 +16,8 @@
 #include "report/terminal.hpp"
 #include "student/progress.hpp"
 #include "support/command.hpp"
-#include "support/toml_file.hpp"
+#include "support/files.hpp"
+#include "support/text.hpp"
 
 namespace grading {
 namespace {
@@ -111,7 +112,7 @@ class watcher {
     std::string names;
     for (const auto& [name, text] : now)
       if (const auto before = graded_texts_.find(name); before == graded_texts_.end() || before->second != text)
-        names += (names.empty() ? "" : ", ") + name;
+        add_to_list(names, ", ", name);
     return names;
   }
 

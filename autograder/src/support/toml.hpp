@@ -2,32 +2,18 @@
 #pragma once
 
 #include <toml++/toml.h>
-#include <filesystem>
 #include <initializer_list>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "support/files.hpp"
 
 namespace grading {
 
-/// What is wrong in a file that people write: "rubric.toml:12: ...".
-struct input_error : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 /// Throws input_error where the text is not TOML. `name` is what messages call it.
 toml::table toml_from(std::string_view text, const std::string& name);
-
-/// The text of a file; throws input_error where it cannot be read.
-std::string text_of(const std::filesystem::path& file);
-
-/// "fnv1a:..." of any text; it distinguishes versions, and is no protection against forgery.
-std::string hash_of(std::string_view text);
-
-/// Writes a temporary file next to it and renames that, so that no reader sees half of it and a full disk loses
-/// nothing. Makes the folder. Throws std::runtime_error where it cannot write.
-void replace_file(const std::filesystem::path& file, std::string_view text);
 
 /// One table of a file, asked for its keys by type; every answer that is not there is an input_error.
 class toml_reader {

@@ -1,12 +1,10 @@
 // TOML with addresses.
-#include "support/toml_file.hpp"
+#include "support/toml.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 
 namespace grading {
 
@@ -36,29 +34,6 @@ toml::table toml_from(std::string_view text, const std::string& name) {
   } catch (const toml::parse_error& error) {
     throw input_error(fmt::format("{}:{}: {}", name, error.source().begin.line, error.description()));
   }
-}
-
-std::string text_of(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in || std::filesystem::is_directory(file))
-    throw input_error(fmt::format("cannot read {}; does it exist?", file.string()));
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-std::string hash_of(std::string_view text) {
-  std::uint64_t hash = 0xCBF29CE484222325u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
-  return fmt::format("fnv1a:{:016x}", hash);
-}
-
-void replace_file(const std::filesystem::path& file, std::string_view text) {
-  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path());
-  const std::filesystem::path beside = file.string() + fmt::format(".{}.tmp", getpid());
-  std::ofstream out(beside, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) throw std::runtime_error(fmt::format("cannot write {}", beside.string()));
-  std::filesystem::rename(beside, file);
 }
 
 void toml_reader::fail_at(int line, const std::string& what) const {
