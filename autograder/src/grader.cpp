@@ -454,7 +454,7 @@ int grade_one(const settings& s) {
     fmt::print("{}", laid_out(r, style_of_stdout()));
   else
     replace_file(s.result_file, to_json(r));
-  return r.outcome == "infra_error" ? again_elsewhere : all_well;
+  return r.outcome == outcome::infra_error ? again_elsewhere : all_well;
 }
 
 std::vector<batch_job> jobs_of(const settings& s, const lab_folder& lab) {

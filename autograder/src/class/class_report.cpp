@@ -97,10 +97,10 @@ std::string flags(const group& all) {
     if (r->official && !r->sandboxed)
       rows +=
           fmt::format("<li><a href=\"{}\">{}</a>: graded without a sandbox</li>", page_of(*r), escaped(r->submission));
-    if (r->outcome == "infra_error")
+    if (r->outcome == outcome::infra_error)
       rows += fmt::format("<li><a href=\"{}\">{}</a>: no grade yet because the machine failed; grade it again</li>",
                           page_of(*r), escaped(r->submission));
-    if (r->outcome == "refused")
+    if (r->outcome == outcome::refused)
       rows += fmt::format("<li><a href=\"{}\">{}</a>: {}</li>", page_of(*r), escaped(r->submission),
                           escaped(r->items.empty() ? "refused" : r->items.front().message));
   }
@@ -113,7 +113,7 @@ std::string everyone(const group& all) {
     rows += fmt::format(
         "<tr class=\"who\"><td><a href=\"{}\">{}</a></td><td class=\"num\">{}</td><td class=\"num\">{}</td>"
         "<td>{}</td><td>{}</td></tr>",
-        page_of(*r), escaped(r->submission), points_text(r->score()), points_text(r->out_of()), escaped(r->outcome),
+        page_of(*r), escaped(r->submission), points_text(r->score()), points_text(r->out_of()), name_of(r->outcome),
         escaped(verdict_summary(*r)));
   return "<div class=\"scroll\"><table><tr><th>submission</th><th class=\"num\">points</th><th class=\"num\">of</th>"
          "<th>outcome</th><th>verdicts</th></tr>" +
@@ -138,7 +138,7 @@ std::string class_page(const std::vector<result>& results) {
     double seconds = 0;
     for (const result* r : all) {
       seconds += r->seconds;
-      if (r->outcome == "infra_error") continue;
+      if (r->outcome == outcome::infra_error) continue;
       graded.push_back(r);
       scores.push_back(r->score());
     }

@@ -64,7 +64,7 @@ files gradescope(const std::vector<result>& results) {
                        {"name_format", "text"},
                        {"output", said(item)},
                        {"output_format", "text"},
-                       {"tags", {item.kind}},
+                       {"tags", {name_of(item.kind)}},
                        {"visibility", "visible"}});
     }
     out[results.size() == 1 ? "results.json" : file_name_of(r.submission) + ".results.json"] =
@@ -129,7 +129,7 @@ files junit(const std::vector<result>& results) {
         ++(unbuilt ? broken : failed);
       }
       cases += fmt::format("    <testcase classname=\"{}.{}\" name=\"{}\" time=\"0\">{}</testcase>\n", xml(r.lab),
-                           item.kind, xml(item.id), inside);
+                           name_of(item.kind), xml(item.id), inside);
       ++own;
     }
     body += fmt::format(
@@ -157,7 +157,7 @@ files csv(const std::vector<result>& results) {
   for (const result& r : results)
     for (const item_result& item : r.items)
       text +=
-          safe_csv_line({r.submission, r.lab, r.outcome, points_text(r.score()), points_text(r.out_of()),
+          safe_csv_line({r.submission, r.lab, name_of(r.outcome), points_text(r.score()), points_text(r.out_of()),
                          r.sandboxed ? "yes" : "no", r.date, item.id, name_of(item.verdict), points_text(item.points),
                          points_text(item.max_points), item.figure ? figure_text(*item.figure) : "",
                          item.threshold ? figure_text(*item.threshold) : "", plain(item.message)});
@@ -363,7 +363,7 @@ files exported(const std::string& format, const std::vector<result>& all, const 
   std::vector<result> results;
   std::set<std::string> failed, labs;
   for (const result& r : all) {
-    if (r.outcome == "infra_error") {
+    if (r.outcome == outcome::infra_error) {
       failed.insert(r.submission);
       continue;
     }

@@ -103,7 +103,7 @@ bool grade_book::add(const result& r, const std::string& round) {
       db_, file_,
       "INSERT OR IGNORE INTO results (lab, submission, taken, lab_version, round, date, outcome, json, score, out_of) "
       "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      {r.lab, r.submission, r.taken, r.lab_version, round, r.date, r.outcome, to_json(r)});
+      {r.lab, r.submission, r.taken, r.lab_version, round, r.date, name_of(r.outcome), to_json(r)});
   sqlite3_bind_double(insert.get(), 9, r.score());
   sqlite3_bind_double(insert.get(), 10, r.out_of());
   if (sqlite3_step(insert.get()) != SQLITE_DONE) fail(db_, file_);

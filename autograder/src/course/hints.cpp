@@ -27,7 +27,7 @@ void add_from(const fs::path& file, const std::string& name, std::vector<hint>& 
     one.text = h.texts("text");
     if (one.item.empty() && one.says.empty()) h.fail("a hint needs 'item', or 'says' with words from the message");
     try {
-      if (h.has("verdict")) verdict_named(one.verdict);
+      if (h.has("verdict")) named<verdict>(one.verdict);
     } catch (const std::invalid_argument& error) {
       h.fail_at(h.line_of("verdict"), error.what());
     }

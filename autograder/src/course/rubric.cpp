@@ -18,7 +18,6 @@
 namespace grading {
 namespace {
 
-constexpr const char* kind_names[] = {"correctness", "counters", "predictions", "throughput"};
 constexpr double most_points = 25;
 
 struct context {
@@ -27,11 +26,10 @@ struct context {
   std::set<std::string> ids, keys;  ///< seen so far
 };
 
-item_kind kind_of(const toml_reader& in) {
-  const std::string name = in.text("kind");
-  for (std::size_t i = 0; i < std::size(kind_names); ++i)
-    if (name == kind_names[i]) return static_cast<item_kind>(i);
-  in.fail_at(in.line_of("kind"), fmt::format("unknown kind '{}'; use one of: {}", name, fmt::join(kind_names, ", ")));
+item_kind kind_of(const toml_reader& in) try {
+  return named<item_kind>(in.text("kind"));
+} catch (const std::invalid_argument& error) {
+  in.fail_at(in.line_of("kind"), error.what());
 }
 
 const lab::test_case* case_of(const toml_reader& in, const context& known) {
@@ -229,8 +227,6 @@ item item_of(const toml_reader& in, context& known) {
 }
 
 }  // namespace
-
-std::string name_of(item_kind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
 
 std::optional<double> metric::of(const std::map<std::string, double>& counted) const {
   const auto find = [&](const std::string& name) {

@@ -11,6 +11,7 @@
 #include "course/contract.hpp"
 #include "course/credit.hpp"
 #include "lab/case.hpp"
+#include "result/words.hpp"
 
 namespace grading {
 
@@ -42,9 +43,6 @@ struct prediction {
   bool own = false;             ///< about a function that the student writes, which has to pass first
   bool allows(double predicted, double truth) const;
 };
-
-enum class item_kind { correctness, counters, predictions, throughput };
-std::string name_of(item_kind kind);
 
 struct item {
   std::string id, title;

@@ -34,14 +34,14 @@ double seconds_of_call(const lab::test_case& c, subject& s, prepared_case& ready
     const double seconds = lab::raw_seconds() - start;
     return t.ok() ? seconds : -1;
   }
-  if (s.backend() != "sim") {
+  if (s.backend() != backend::sim) {
     ready.request.what = lab::action::time;
     ready.request.pairs = 1;
     ready.request.copy_bytes = c.work.bytes / 2;
   }
   t = s.call(ready);
   if (!t.ok()) return -1;
-  if (s.backend() != "sim") return t.response.call_seconds.empty() ? -1 : t.response.call_seconds.front();
+  if (s.backend() != backend::sim) return t.response.call_seconds.empty() ? -1 : t.response.call_seconds.front();
   double modelled = 0;
   for (const lab::launch_record& launch : t.response.launches) modelled += launch.modelled_seconds;
   return modelled;
@@ -61,7 +61,7 @@ void time_case(benchmark::State& state, const lab::test_case& c, subject& s) {
     state.SetIterationTime(seconds);
   }
   state.SetBytesProcessed(static_cast<std::int64_t>(c.work.bytes * static_cast<double>(state.iterations())));
-  const bool modelled = c.where == lab::part::device && s.backend() == "sim";
+  const bool modelled = c.where == lab::part::device && s.backend() == backend::sim;
   state.SetLabel(modelled ? "modelled" : "measured");
 }
 
@@ -70,8 +70,8 @@ void time_case(benchmark::State& state, const lab::test_case& c, subject& s) {
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  const bool simulated = lab::backend_name() == "sim";
-  subject s(lab::backend_name(), std::make_unique<in_process_executor>(), /*seed=*/1);
+  const bool simulated = this_backend() == backend::sim;
+  subject s(this_backend(), std::make_unique<in_process_executor>(), /*seed=*/1);
   for (const lab::test_case& c : lab::cases_of(LAB_NAME)) {
     if (!worth_timing(c, simulated)) continue;
     auto* registered =

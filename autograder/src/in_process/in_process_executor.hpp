@@ -7,9 +7,13 @@
 #include <stdexcept>
 
 #include "lab/ceilings.hpp"
+#include "result/words.hpp"
 #include "sandbox/executor.hpp"
 
 namespace grading {
+
+/// The backend that this program is linked with.
+inline backend this_backend() { return named<backend>(lab::backend_name()); }
 
 class in_process_executor : public executor {
  public:

@@ -177,9 +177,9 @@ int measure(int argc, char** argv) {
   }
   bench on;
   on.rules = &rules;
-  on.subjects.push_back(std::make_unique<subject>(lab::backend_name(), std::make_unique<in_process_executor>(), seed));
+  on.subjects.push_back(std::make_unique<subject>(this_backend(), std::make_unique<in_process_executor>(), seed));
   subject& s = *on.subjects.front();
-  const bool simulated = lab::backend_name() == "sim";
+  const bool simulated = this_backend() == backend::sim;
   json report = {{"lab", rules.id},
                  {"backend", lab::backend_name()},
                  {"environment", lab::environment()},

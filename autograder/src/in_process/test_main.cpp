@@ -51,13 +51,13 @@ void register_items(front& f) {
   f.on.rules = &f.rules;
   f.on.pairs = 11;  // an answer within seconds of an edit; the grader takes more
   f.on.subjects.push_back(
-      std::make_unique<subject>(lab::backend_name(), std::make_unique<in_process_executor>(), /*seed=*/1));
+      std::make_unique<subject>(this_backend(), std::make_unique<in_process_executor>(), /*seed=*/1));
   f.on.without_sim = "graded on the simulated device; this program runs on the GPU";
   f.on.without_cuda = "timed on a GPU; this program runs on the simulated device";
   for (const item& i : f.rules.items) {
     if (i.kind == item_kind::predictions) continue;
     const bool host = !i.cases.empty() && i.cases.front()->where == lab::part::host;
-    if (host && lab::backend_name() == "cuda") continue;  // the same code as in the simulated device's program
+    if (host && this_backend() == backend::cuda) continue;  // the same code as in the simulated device's program
     testing::RegisterTest(suite_of(i.kind), i.id.c_str(), nullptr, nullptr, __FILE__, __LINE__,
                           [&i, &f]() -> testing::Test* { return new item_test(i, f.on); });
   }
@@ -67,7 +67,7 @@ void register_items(front& f) {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  if (lab::backend_name() == "cuda" && !this_machine().contains("gpu")) {
+  if (this_backend() == backend::cuda && !this_machine().contains("gpu")) {
     fmt::print("SKIPPED: no GPU on this machine\n");
     return 0;
   }

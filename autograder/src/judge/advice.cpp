@@ -8,7 +8,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "result/verdict.hpp"
+#include "result/words.hpp"
 #include "support/files.hpp"
 #include "support/text.hpp"
 #include "support/toml.hpp"

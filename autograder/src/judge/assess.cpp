@@ -17,14 +17,14 @@ bool runs_on(const lab::test_case& c, const bench& on, const subject& s) {
 }
 
 std::string prefix(const bench& on, const subject& s) {
-  return on.subjects.size() > 1 ? "on " + s.backend() + ", " : "";
+  return on.subjects.size() > 1 ? "on " + name_of(s.backend()) + ", " : "";
 }
 
-std::string backends_of(const item& what, const bench& on) {
-  if (what.cases.front()->where == lab::part::host) return "host";
-  std::string names;
-  for (const auto& s : on.subjects) add_to_list(names, ", ", s->backend());
-  return names;
+std::vector<backend> backends_of(const item& what, const bench& on) {
+  if (what.cases.front()->where == lab::part::host) return {backend::host};
+  std::vector<backend> all;
+  for (const auto& s : on.subjects) all.push_back(s->backend());
+  return all;
 }
 
 condition_result measured(const condition& c, const trial& t, const subject& s) {
@@ -71,9 +71,9 @@ void advise(const item& what, const lab::test_case& c, const trial& t, bench& on
 
 }  // namespace
 
-subject* bench::on(const std::string& backend) const {
+subject* bench::on(backend which) const {
   for (const auto& s : subjects)
-    if (s->backend() == backend) return s.get();
+    if (s->backend() == which) return s.get();
   return nullptr;
 }
 
@@ -81,7 +81,7 @@ item_result assess(const item& what, bench& on) {
   item_result out;
   out.id = what.id;
   out.title = what.title;
-  out.kind = name_of(what.kind);
+  out.kind = what.kind;
   out.max_points = what.points;
   switch (what.kind) {
     case item_kind::correctness: assess_correctness(what, on, out); break;
@@ -96,7 +96,7 @@ item_result not_built(const item& what, const std::string& why) {
   item_result out;
   out.id = what.id;
   out.title = what.title;
-  out.kind = name_of(what.kind);
+  out.kind = what.kind;
   out.max_points = what.points;
   out.verdict = verdict::build_error;
   out.message = why;
@@ -104,7 +104,7 @@ item_result not_built(const item& what, const std::string& why) {
 }
 
 void assess_correctness(const item& what, bench& on, item_result& out) {
-  out.backend = backends_of(what, on);
+  out.backends = backends_of(what, on);
   out.what = "cases";
   struct failure {
     const lab::test_case* about;
@@ -124,7 +124,7 @@ void assess_correctness(const item& what, bench& on, item_result& out) {
       if (s == on.subjects.front()) (t.ok() ? passed : failed).push_back(c);
       if (!t.ok()) {
         failures.push_back({c, std::move(t), prefix(on, *s)});
-      } else if (c->where == lab::part::device && s->backend() == "sim" && t.bytes > of_largest.bytes) {
+      } else if (c->where == lab::part::device && s->backend() == backend::sim && t.bytes > of_largest.bytes) {
         largest = c;
         of_largest = std::move(t);
       }
@@ -161,7 +161,7 @@ void assess_correctness(const item& what, bench& on, item_result& out) {
 /// A GPU may lack a counter that the simulated device has; then the simulated device alone decides.
 bool can_count(const metric& what, const trial& t, const subject& s) {
   const auto has = [&](const std::string& name) { return name.empty() || t.response.metrics.contains(name); };
-  return s.backend() == "sim" || (has(what.numerator) && has(what.denominator));
+  return s.backend() == backend::sim || (has(what.numerator) && has(what.denominator));
 }
 
 void assess_counters(const item& what, bench& on, item_result& out) {
@@ -179,7 +179,7 @@ void assess_counters(const item& what, bench& on, item_result& out) {
       out.message = t.response.notes.front();
       continue;
     }
-    add_to_list(out.backend, ", ", s->backend());
+    out.backends.push_back(s->backend());
     for (std::size_t i = 0; i < what.require.size(); ++i) {
       if (!can_count(what.require[i].metric, t, *s)) continue;
       out.conditions.push_back(measured(what.require[i], t, *s));
@@ -203,7 +203,7 @@ void assess_counters(const item& what, bench& on, item_result& out) {
   out.figure = shown.value;
   const bool below = shown.min && shown.value && *shown.value < *shown.min;
   out.threshold = below || !shown.max ? shown.min : shown.max;
-  if (subject* sim = on.on("sim")) advise(what, c, sim->profile(c, {}), on, out);
+  if (subject* sim = on.on(backend::sim)) advise(what, c, sim->profile(c, {}), on, out);
 }
 
 }  // namespace grading

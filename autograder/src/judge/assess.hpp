@@ -31,7 +31,7 @@ struct bench {
   std::set<std::string> advised;  ///< cases that already got advice
   int pairs = 21;                 ///< of call and ceiling, for one throughput figure
 
-  subject* on(const std::string& backend) const;  ///< null where absent
+  subject* on(backend which) const;  ///< null where absent
 };
 
 /// Assesses one item. Throws only for faults of the grader or of the rubric.

@@ -21,39 +21,39 @@ namespace {
 
 std::string staff_of(const lab_folder& lab) { return fmt::format("lab{}.staff", lab.number); }
 
-std::filesystem::path program_of(const lab_folder& lab, const submission& who, const std::string& backend,
-                                 const builder& make) {
-  return make.program(fmt::format("lab{}.{}.{}.runner", lab.number, who.id, backend));
+std::filesystem::path program_of(const lab_folder& lab, const submission& who, backend where, const builder& make) {
+  return make.program(fmt::format("lab{}.{}.{}.runner", lab.number, who.id, name_of(where)));
 }
 
-std::filesystem::path recipe_of(const lab_folder& lab, const std::string& backend, const builder& make) {
-  return make.dir() / "recipes" / fmt::format("{}.{}.json", lab.name, backend);
+std::filesystem::path recipe_of(const lab_folder& lab, backend where, const builder& make) {
+  return make.dir() / "recipes" / fmt::format("{}.{}.json", lab.name, name_of(where));
 }
 
 /// "" if there is a GPU and a build for it.
 std::string cuda_obstacle(const lab_folder& lab, const builder& make) {
   if (!this_machine().contains("gpu")) return "no GPU on this machine";
-  if (!std::filesystem::exists(recipe_of(lab, "cuda", make)))
+  if (!std::filesystem::exists(recipe_of(lab, backend::cuda, make)))
     return "this build was made without CUDA; install nvcc and configure again";
   return {};
 }
 
 /// Builds as official grading does, but without its sandbox, so that it refuses the same code with the same messages.
-box_builder builder_of(const lab_folder& lab, const std::string& backend, const builder& make) {
-  return {recipe_of(lab, backend, make), make.dir() / "official" / "objects", wall::none, true, {}};
+box_builder builder_of(const lab_folder& lab, backend where, const builder& make) {
+  return {recipe_of(lab, where, make), make.dir() / "official" / "objects", wall::none, true, {}};
 }
 
-std::vector<std::string> backends_of(const lab_folder& lab, const builder& make) {
-  return cuda_obstacle(lab, make).empty() ? std::vector<std::string>{"sim", "cuda"} : std::vector<std::string>{"sim"};
+std::vector<backend> backends_of(const lab_folder& lab, const builder& make) {
+  return cuda_obstacle(lab, make).empty() ? std::vector{backend::sim, backend::cuda} : std::vector{backend::sim};
 }
 
 /// What the counters saw, one entry a case, as far as any item asked.
 std::vector<profiled_case> profiles_of(const bench& on, const std::vector<lab::test_case>& cases) {
   std::vector<profiled_case> result;
-  subject* sim = on.on("sim");
+  subject* sim = on.on(backend::sim);
   if (!sim) return result;
   for (const lab::test_case& c : cases)
-    if (const trial* t = sim->profiled(c); t && t->ok()) result.push_back({c.id, "sim", c.work, t->response.launches});
+    if (const trial* t = sim->profiled(c); t && t->ok())
+      result.push_back({c.id, backend::sim, c.work, t->response.launches});
   return result;
 }
 
@@ -98,7 +98,7 @@ std::string fingerprint_of(const lab_folder& lab, const submission& who, const b
   add(lab.path / "hints.toml");
   add(lab.path.parent_path() / "hints.toml");
   for (const std::string& file : read_rubric(lab).handin) add(who.file(file));
-  for (const std::string& backend : backends_of(lab, make)) parts += builder_of(lab, backend, make).fingerprint();
+  for (const backend where : backends_of(lab, make)) parts += builder_of(lab, where, make).fingerprint();
   return hash_of(parts);
 } catch (const input_error&) {
   return {};  // the staff's part is not built
@@ -138,7 +138,7 @@ result grade(const lab_folder& lab, const submission& who, builder& make, const 
   out.path = who.path.string();
   out.machine = this_machine();
   out.date = now_rfc3339();
-  out.outcome = "graded";
+  out.outcome = outcome::graded;
 
   bench on;
   on.rules = &rules;
@@ -159,10 +159,10 @@ result grade(const lab_folder& lab, const submission& who, builder& make, const 
     if (!name.ends_with(".toml"))
       sources[name] = {text_of(who.file(name)), who.path == lab.path ? lab.path : std::filesystem::path{}};
   std::string build_failure;
-  const auto started = [&](const std::string& backend, std::uint64_t seed) {
-    const std::chrono::seconds limit = backend == "sim" ? options.sim_limit : options.cuda_limit;
-    const auto program = program_of(lab, who, backend, make);
-    auto made = std::make_unique<subject>(backend, std::make_unique<process_executor>(program, limits{limit}), seed);
+  const auto started = [&](backend where, std::uint64_t seed) {
+    const std::chrono::seconds limit = where == backend::sim ? options.sim_limit : options.cuda_limit;
+    const auto program = program_of(lab, who, where, make);
+    auto made = std::make_unique<subject>(where, std::make_unique<process_executor>(program, limits{limit}), seed);
     made->use_names(rules.names);
     made->on_crash = [&rules, program, reporter = make.program("crash_reporter"),
                       limit](const std::function<void(executor&)>& call_again) {
@@ -171,17 +171,17 @@ result grade(const lab_folder& lab, const submission& who, builder& make, const 
     };
     return made;
   };
-  const auto add = [&](const std::string& backend) {
-    const build_outcome built = builder_of(lab, backend, make).build(sources, program_of(lab, who, backend, make));
+  const auto add = [&](backend where) {
+    const build_outcome built = builder_of(lab, where, make).build(sources, program_of(lab, who, where, make));
     if (!built.ok) add_to_list(build_failure, "\n", built.message);
-    on.subjects.push_back(started(backend, options.seed));
+    on.subjects.push_back(started(where, options.seed));
   };
   on.without_cuda = cuda_obstacle(lab, make);
   {
     options.progress(fmt::format("{} {}: building", lab.number, who.id));
     const turn mine(make.dir(), turn::to::work);
-    add("sim");
-    if (on.without_cuda.empty()) add("cuda");
+    add(backend::sim);
+    if (on.without_cuda.empty()) add(backend::cuda);
   }
   if (handed_in() != before) return grade(lab, who, make, options);  // saved while it was compiled
 
@@ -197,14 +197,14 @@ result grade(const lab_folder& lab, const submission& who, builder& make, const 
     } else {
       // A GPU's counters see everything that runs on it.
       const bool alone =
-          i.kind == item_kind::throughput || (on.on("cuda") != nullptr && i.kind != item_kind::correctness);
+          i.kind == item_kind::throughput || (on.on(backend::cuda) != nullptr && i.kind != item_kind::correctness);
       const turn mine(make.dir(), alone ? turn::to::measure : turn::to::work);
       out.items.push_back(build_failure.empty() ? assess(i, on) : not_built(i, build_failure));
     }
   }
   bool fresh = false, all_right = build_failure.empty();
   for (const item_result& i : out.items)
-    if (i.kind == name_of(item_kind::correctness)) {
+    if (i.kind == item_kind::correctness) {
       fresh = fresh || !known.contains(i.id);
       all_right = all_right && i.verdict == verdict::pass;
     }
@@ -235,7 +235,7 @@ result grade(const lab_folder& lab, const submission& who, builder& make, const 
     out.notes.push_back(fmt::format("{} of {} items reuse the result of {}: their files are the same", known.size(),
                                     rules.items.size(), options.like_whose->id));
   options.progress("");
-  if (!build_failure.empty()) out.outcome = "build_failed";
+  if (!build_failure.empty()) out.outcome = outcome::build_failed;
   if (!build_failure.empty() || handed_in() != before) out.graded_from.clear();
   if (!on.without_cuda.empty()) out.notes.push_back(on.without_cuda);
   add_hints(out.items, read_hints(lab.path));

@@ -34,7 +34,7 @@ std::vector<std::string> flags_of(const result& r) {
   std::vector<std::string> flags;
   constexpr double above_ceiling = 1.05;
   for (const item_result& item : r.items)
-    if (item.kind == "throughput" && item.figure && *item.figure > above_ceiling)
+    if (item.kind == item_kind::throughput && item.figure && *item.figure > above_ceiling)
       flags.push_back(
           fmt::format("{}: {:.2f} {}, faster than this machine should allow", item.id, *item.figure, item.what));
   return flags;
@@ -88,7 +88,7 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
   std::string failure;
   if (!in.refused.empty()) {
     failure = "refused: " + in.refused.front();
-    out.outcome = "refused";
+    out.outcome = outcome::refused;
   } else {
     options.progress("building");
     const turn mine(options.build, turn::to::work);
@@ -103,12 +103,12 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
     }
     for (const std::string& name : in.missing)
       out.notes.push_back(name + " was not handed in; the skeleton was graded instead");
-    const auto built = [&](const std::string& backend, limits allowed) -> std::unique_ptr<subject> {
-      box_builder make(options.build / "recipes" / fmt::format("{}.{}.json", lab.name, backend), common / "objects",
-                       behind, options.check_objects, {options.build_limit, options.memory});
-      const fs::path runner = place.path() / ("runner." + backend);
-      if (const build_outcome outcome = make.build(sources, runner); !outcome.ok) {
-        failure = outcome.message;
+    const auto built = [&](backend where, limits allowed) -> std::unique_ptr<subject> {
+      box_builder make(options.build / "recipes" / fmt::format("{}.{}.json", lab.name, name_of(where)),
+                       common / "objects", behind, options.check_objects, {options.build_limit, options.memory});
+      const fs::path runner = place.path() / ("runner." + name_of(where));
+      if (const build_outcome made = make.build(sources, runner); !made.ok) {
+        failure = made.message;
         return {};
       }
       if (allowed.device) {
@@ -119,17 +119,17 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
       }
       auto runs = std::make_unique<process_executor>(runner, allowed, behind, make.runtime());
       if (allowed.device) on_gpu = runs.get();
-      return std::make_unique<subject>(backend, std::move(runs), out.seed);
+      return std::make_unique<subject>(where, std::move(runs), out.seed);
     };
     limits allowed{options.call_limit, options.memory};
     allowed.budget = &budget;
-    if (auto sim = built("sim", allowed)) {
+    if (auto sim = built(backend::sim, allowed)) {
       sim->use_names(rules.names);
       on.subjects.push_back(std::move(sim));
     }
     allowed.device = options.device;
-    if (failure.empty() && gpu_items) on.on_gpu = built("cuda", allowed);
-    out.outcome = failure.empty() ? "graded" : "build_failed";
+    if (failure.empty() && gpu_items) on.on_gpu = built(backend::cuda, allowed);
+    out.outcome = failure.empty() ? outcome::graded : outcome::build_failed;
   }
   on.staff = std::make_unique<process_executor>(options.build / "bin" / "staff_runner",
                                                 limits{options.call_limit, std::size_t{6} << 30, true}, behind);
@@ -144,7 +144,7 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
     if (!failure.empty() && in.refused.empty()) keep_predictions(i, on, out.items.back());
     // Noise is the machine's fault, and another try may tell; a ratio that cannot be needs a person.
     const item_result& got = out.items.back();
-    if (got.verdict == verdict::inconclusive && *got.figure <= i.most) out.outcome = "infra_error";
+    if (got.verdict == verdict::inconclusive && *got.figure <= i.most) out.outcome = outcome::infra_error;
     if (options.until_lost && got.points < i.points) break;
   }
   if (!options.device) out.notes.push_back(on.without_cuda);

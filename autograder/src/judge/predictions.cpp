@@ -47,8 +47,8 @@ bool look(const prediction& p, bench& on, prediction_result& out) {
   bool right = false;
   for (const auto& s : on.subjects) {
     const trial& t = s->profile(*p.about, on.rules->metrics_of(*p.about));
-    (s->backend() == "sim" ? out.seen : out.seen_on_gpu) = p.metric.of(t.response.metrics);
-    if (s->backend() == "sim") right = t.ok();
+    (s->backend() == backend::sim ? out.seen : out.seen_on_gpu) = p.metric.of(t.response.metrics);
+    if (s->backend() == backend::sim) right = t.ok();
   }
   return right;
 }
@@ -130,10 +130,10 @@ locked_predictions locked_in(const toml::table& table) {
 }
 
 void assess_predictions(const item& what, bench& on, item_result& out) {
-  out.backend = "sim";
+  out.backends = {backend::sim};
   out.what = "first try";
   out.threshold = static_cast<double>(what.predict.size());
-  if (!on.on("sim")) {
+  if (!on.on(backend::sim)) {
     out.message = on.without_sim;
     return;
   }

@@ -75,8 +75,8 @@ std::string shortened(std::string text) {
 
 }  // namespace
 
-subject::subject(std::string backend, std::unique_ptr<executor> runs, std::uint64_t seed)
-    : backend_(std::move(backend)), runs_(std::move(runs)), seed_(seed) {}
+subject::subject(grading::backend where, std::unique_ptr<executor> runs, std::uint64_t seed)
+    : backend_(where), runs_(std::move(runs)), seed_(seed) {}
 
 prepared_case subject::prepare(const lab::test_case& what) {
   prepared_case ready;

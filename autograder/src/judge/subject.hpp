@@ -10,7 +10,7 @@
 
 #include "course/contract.hpp"
 #include "lab/case.hpp"
-#include "result/verdict.hpp"
+#include "result/words.hpp"
 #include "sandbox/channel.hpp"
 #include "sandbox/executor.hpp"
 
@@ -37,10 +37,10 @@ struct prepared_case {
 
 class subject {
  public:
-  /// `backend` is "sim" or "cuda". `seed` decides all inputs.
-  subject(std::string backend, std::unique_ptr<executor> runs, std::uint64_t seed);
+  /// `seed` decides all inputs.
+  subject(grading::backend where, std::unique_ptr<executor> runs, std::uint64_t seed);
 
-  const std::string& backend() const { return backend_; }
+  grading::backend backend() const { return backend_; }
   std::string output() { return runs_->output(); }
   executor& runs() { return *runs_; }
 
@@ -78,7 +78,7 @@ class subject {
   std::string named(std::string message, const prepared_case& ready) const;
 
   contract names_;
-  std::string backend_;
+  grading::backend backend_;
   std::unique_ptr<executor> runs_;
   std::uint64_t seed_;
   std::map<std::string, std::uint64_t> prepared_;  ///< how often, by case

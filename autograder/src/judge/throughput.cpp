@@ -182,7 +182,7 @@ std::optional<paired_result> by_its_events(const item& what, subject& s, int pai
 void assess_throughput(const item& what, bench& on, item_result& out) {
   const lab::test_case& c = *what.cases.front();
   const bool host = !what.timed_on_gpu();
-  out.backend = host ? "host" : "cuda";
+  out.backends = {host ? backend::host : backend::cuda};
   static const std::map<std::string, std::string> computing{{"fma", "of the multiply-add peak"},
                                                             {"eigen", "of Eigen's speed"},
                                                             {"cublas", "of cuBLAS's speed"},
@@ -194,7 +194,7 @@ void assess_throughput(const item& what, bench& on, item_result& out) {
   out.ceiling_work = computes ? lab::work{c.work.flops, 0} : lab::work{0, c.work.bytes};
   subject* s = host        ? (on.subjects.empty() ? nullptr : on.subjects.front().get())
                : on.on_gpu ? on.on_gpu.get()
-                           : on.on("cuda");
+                           : on.on(backend::cuda);
   if (!s) {
     out.message = host ? on.without_sim : on.without_cuda;
     return;

@@ -45,7 +45,7 @@ std::string conditions_table(const item_result& item) {
     out += fmt::format(
         R"(<tr{}><td title="{}">{}</td><td class="num">{}</td><td class="num">{}</td><td class="num">{}</td><td>{}</td></tr>)",
         c.ok ? "" : R"( class="waste")", escaped(c.metric), escaped(c.what), shown(c.value, "no access"),
-        shown(c.min, ""), shown(c.max, ""), escaped(c.backend));
+        shown(c.min, ""), shown(c.max, ""), name_of(c.backend));
   return item.conditions.empty() ? "" : out + "</table></div>";
 }
 

@@ -37,7 +37,7 @@ double drawn(const lab::work& w) {
 plot plot_of(const result& r, const fs::path& source) {
   plot out;
   for (const item_result& item : r.items) {
-    if (item.samples.empty() || item.backend != "host") continue;
+    if (item.samples.empty() || item.backends != std::vector{backend::host}) continue;
     std::vector<double> calls;
     for (const timed_pair& p : item.samples) calls.push_back(p.call_seconds);
     const lab::work ceiling = item.ceiling_rate();

@@ -108,7 +108,7 @@ std::string profiles_part(const result& r, const fs::path& source) {
       "per request of a warp; a red line asks for more than its lanes need at best.</p>";
   for (const profiled_case& p : r.profiles)
     out += fmt::format("<h4>{} <span class=\"soft\">on {}</span></h4>", escaped(p.case_id),
-                       p.backend == "sim" ? "the simulated device" : escaped(p.backend)) +
+                       p.backend == backend::sim ? "the simulated device" : name_of(p.backend)) +
            launches_line(p, device) + lines_table(p, texts);
   return out + "</details>";
 }

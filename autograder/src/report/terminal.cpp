@@ -103,7 +103,8 @@ const item_result* item_of(const result* r, const std::string& id) {
 
 /// ", was 3" where another number of cases passed then.
 std::string was(const item_result* then, const item_result& now) {
-  const bool counted = then && now.kind == "correctness" && then->figure && now.figure && *then->figure != *now.figure;
+  const bool counted =
+      then && now.kind == item_kind::correctness && then->figure && now.figure && *then->figure != *now.figure;
   return counted ? fmt::format(", was {:g}", *then->figure) : std::string{};
 }
 
@@ -162,12 +163,14 @@ terminal_style style_of_stdout() {
 
 std::string figure_column(const item_result& item) {
   if (!item.figure)
-    return item.threshold && item.verdict != verdict::not_assessed && item.kind == "counters"
+    return item.threshold && item.verdict != verdict::not_assessed && item.kind == item_kind::counters
                ? "none (bar " + figure_text(*item.threshold) + ")"
                : "";
   if (!item.threshold) return figure_text(*item.figure);
-  if (item.kind == "correctness") return fmt::format("{:g} of {:g} {}", *item.figure, *item.threshold, item.what);
-  if (item.kind == "predictions") return fmt::format("{} {:g} of {:g}", item.what, *item.figure, *item.threshold);
+  if (item.kind == item_kind::correctness)
+    return fmt::format("{:g} of {:g} {}", *item.figure, *item.threshold, item.what);
+  if (item.kind == item_kind::predictions)
+    return fmt::format("{} {:g} of {:g}", item.what, *item.figure, *item.threshold);
   // Where points are lost, the message has the ceiling; the column is narrow.
   if (const std::string ceiling = item.ceiling_text(); item.verdict == verdict::pass && !ceiling.empty())
     return fmt::format("{} of {}", figure_text(*item.figure), ceiling);

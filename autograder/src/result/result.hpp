@@ -12,22 +12,15 @@
 #include "lab/execute.hpp"
 #include "lab/roofline.hpp"
 #include "lab/statistics.hpp"
-#include "result/verdict.hpp"
+#include "result/words.hpp"
 
 namespace grading {
 
 struct condition_result {
-  std::string what, metric, backend;
+  std::string what, metric;
+  grading::backend backend = grading::backend::sim;
   std::optional<double> value, min, max;  ///< no value: no such access was made
   bool ok = false;
-};
-
-enum class prediction_state {
-  not_compared,  ///< not all of the lab's predictions are made yet
-  pending,       ///< waits for a function of the student's that does not pass yet
-  wrong,
-  corrected,  ///< wrong in the first complete set, right now
-  first_try
 };
 
 struct prediction_result {
@@ -50,14 +43,15 @@ struct timed_pair {
 };
 
 struct item_result {
-  std::string id, title, kind;
+  std::string id, title;
+  item_kind kind = item_kind::correctness;
   grading::verdict verdict = verdict::not_assessed;
   double points = 0, max_points = 0;  ///< where INCONCLUSIVE, `points` are the least that it can be
   std::optional<double> most_points;  ///< the most that it can be, where INCONCLUSIVE
   std::optional<double> figure, threshold;
   std::string what;     ///< what the figure counts: "cases", "sectors per load request", "of the read ceiling"
   std::string message;  ///< "" where there is nothing to say
-  std::string backend;  ///< "sim", "cuda" or "host"
+  std::vector<backend> backends;    ///< that decided
   std::vector<std::string> advice;  ///< waste that costs no points
   std::vector<std::string> hint;    ///< levels, each more explicit
   std::vector<condition_result> conditions;
@@ -82,7 +76,8 @@ struct item_result {
 
 /// What the counters saw of one case.
 struct profiled_case {
-  std::string case_id, backend;
+  std::string case_id;
+  grading::backend backend = grading::backend::sim;
   lab::work work;
   std::vector<lab::launch_record> launches;
 };
@@ -94,8 +89,8 @@ struct result {
   std::string lab, lab_title, lab_version;
   std::string submission, path;
   std::map<std::string, std::string> machine;
-  std::string date;         ///< RFC 3339
-  std::string outcome;      ///< "graded", "build_failed", "refused" or "infra_error"
+  std::string date;  ///< RFC 3339
+  grading::outcome outcome = grading::outcome::graded;
   std::string graded_from;  ///< fingerprint of all that decides the result; "" where nothing was built
   double seconds = 0;       ///< that it took to build and grade
   bool official = false;    ///< by a judge that never loads the submission

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "result/result.hpp"
+#include "support/text.hpp"
 
 namespace grading {
 namespace {
@@ -18,17 +19,32 @@ std::optional<double> maybe(const json& value) {
   return value.is_number() ? std::optional<double>(value.get<double>()) : std::nullopt;
 }
 
+/// "sim, cuda"
+std::string names_of(const std::vector<backend>& backends) {
+  std::string text;
+  for (const backend b : backends) add_to_list(text, ", ", name_of(b));
+  return text;
+}
+
+std::vector<backend> backends_in(const std::string& text) {
+  std::vector<backend> backends;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(", ", at), text.size());
+    backends.push_back(named<backend>(text.substr(at, end - at)));
+    at = end + 2;
+  }
+  return backends;
+}
+
 json of(const condition_result& c) {
   return {{"what", c.what},
           {"metric", c.metric},
-          {"backend", c.backend},
+          {"backend", name_of(c.backend)},
           {"value", maybe(c.value)},
           {"min", maybe(c.min)},
           {"max", maybe(c.max)},
           {"ok", c.ok}};
 }
-
-constexpr const char* states[] = {"not compared", "pending", "wrong", "corrected", "first try"};
 
 json of(const prediction_result& p) {
   return {{"key", p.key},
@@ -37,14 +53,14 @@ json of(const prediction_result& p) {
           {"right", maybe(p.right)},
           {"seen", maybe(p.seen)},
           {"seen_on_gpu", maybe(p.seen_on_gpu)},
-          {"state", states[static_cast<std::size_t>(p.state)]},
+          {"state", name_of(p.state)},
           {"waits_for", p.waits_for}};
 }
 
 json of(const item_result& item) {
   json out = {{"id", item.id},
               {"title", item.title},
-              {"kind", item.kind},
+              {"kind", name_of(item.kind)},
               {"verdict", name_of(item.verdict)},
               {"points", item.points},
               {"most_points", maybe(item.most_points)},
@@ -54,7 +70,7 @@ json of(const item_result& item) {
               {"margin", maybe(item.margin())},
               {"what", item.what},
               {"message", item.message},
-              {"backend", item.backend}};
+              {"backend", names_of(item.backends)}};
   if (!item.hint.empty()) out["hint"] = item.hint;
   if (!item.advice.empty()) out["advice"] = item.advice;
   for (const condition_result& c : item.conditions) out["conditions"].push_back(of(c));
@@ -75,7 +91,7 @@ json of(const profiled_case& p) {
   lab::response carrier;
   carrier.launches = p.launches;
   return {{"case", p.case_id},
-          {"backend", p.backend},
+          {"backend", name_of(p.backend)},
           {"work", {{"flops", p.work.flops}, {"bytes", p.work.bytes}}},
           {"launches", json::parse(lab::to_json(carrier)).at("launches")}};
 }
@@ -89,8 +105,7 @@ prediction_result prediction_from(const json& in) {
   p.right = maybe(in.value("right", json()));
   p.seen = maybe(in.at("seen"));
   p.seen_on_gpu = maybe(in.at("seen_on_gpu"));
-  const auto state = std::find(std::begin(states), std::end(states), in.value("state", std::string{}));
-  if (state != std::end(states)) p.state = static_cast<prediction_state>(state - std::begin(states));
+  if (in.contains("state")) p.state = named<prediction_state>(in["state"].get<std::string>());
   p.waits_for = in.value("waits_for", std::string{});
   return p;
 }
@@ -99,8 +114,8 @@ item_result item_from(const json& in) {
   item_result item;
   item.id = in.at("id").get<std::string>();
   item.title = in.at("title").get<std::string>();
-  item.kind = in.at("kind").get<std::string>();
-  item.verdict = verdict_named(in.at("verdict").get<std::string>());
+  item.kind = named<item_kind>(in.at("kind").get<std::string>());
+  item.verdict = named<verdict>(in.at("verdict").get<std::string>());
   item.points = in.at("points").get<double>();
   item.most_points = maybe(in.value("most_points", json()));
   item.max_points = in.at("max_points").get<double>();
@@ -108,13 +123,13 @@ item_result item_from(const json& in) {
   item.threshold = maybe(in.at("threshold"));
   item.what = in.at("what").get<std::string>();
   item.message = in.at("message").get<std::string>();
-  item.backend = in.at("backend").get<std::string>();
+  item.backends = backends_in(in.at("backend").get<std::string>());
   item.hint = in.value("hint", std::vector<std::string>{});
   item.advice = in.value("advice", std::vector<std::string>{});
   for (const json& c : in.value("conditions", json::array()))
     item.conditions.push_back({c.at("what").get<std::string>(), c.at("metric").get<std::string>(),
-                               c.at("backend").get<std::string>(), maybe(c.at("value")), maybe(c.at("min")),
-                               maybe(c.at("max")), c.at("ok").get<bool>()});
+                               named<backend>(c.at("backend").get<std::string>()), maybe(c.at("value")),
+                               maybe(c.at("min")), maybe(c.at("max")), c.at("ok").get<bool>()});
   for (const json& p : in.value("predictions", json::array())) item.predictions.push_back(prediction_from(p));
   for (const json& s : in.value("samples", json::array()))
     item.samples.push_back({s.at("call_seconds").get<double>(), s.at("ceiling_seconds").get<double>()});
@@ -130,7 +145,7 @@ profiled_case profile_from(const json& in) {
   json response = json::parse(lab::to_json(carrier));
   response["launches"] = in.at("launches");
   return {in.at("case").get<std::string>(),
-          in.at("backend").get<std::string>(),
+          named<backend>(in.at("backend").get<std::string>()),
           {in.at("work").at("flops").get<double>(), in.at("work").at("bytes").get<double>()},
           lab::response_from_json(response.dump()).launches};
 }
@@ -149,7 +164,7 @@ std::string to_json(const result& r) {
       {"submission", {{"id", r.submission}, {"path", r.path}}},
       {"machine", r.machine},
       {"date", r.date},
-      {"outcome", r.outcome},
+      {"outcome", name_of(r.outcome)},
       {"graded_from", r.graded_from},
       {"official", r.official},
       {"sandboxed", r.sandboxed},
@@ -181,7 +196,7 @@ result result_from_json(const std::string& text) {
     r.path = in.at("submission").at("path").get<std::string>();
     r.machine = in.at("machine").get<std::map<std::string, std::string>>();
     r.date = in.at("date").get<std::string>();
-    r.outcome = in.at("outcome").get<std::string>();
+    r.outcome = named<outcome>(in.at("outcome").get<std::string>());
     r.graded_from = in.at("graded_from").get<std::string>();
     r.seconds = in.at("seconds").get<double>();
     r.official = in.value("official", false);

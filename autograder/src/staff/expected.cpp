@@ -17,14 +17,14 @@ constexpr double most_for_a_skeleton = 25;
 expected_item item_of(const toml_reader& in) {
   in.allow({"verdict", "points"});
   expected_item result;
-  const toml::node* named = in.raw().get("verdict");
+  const toml::node* wanted = in.raw().get("verdict");
   try {
-    if (named && named->is_array()) {
-      for (const toml::node& one : *named->as_array())
-        result.verdicts.push_back(verdict_named(one.value<std::string>().value_or("")));
+    if (wanted && wanted->is_array()) {
+      for (const toml::node& one : *wanted->as_array())
+        result.verdicts.push_back(named<verdict>(one.value<std::string>().value_or("")));
       if (result.verdicts.empty()) in.fail_at(in.line_of("verdict"), "name at least one verdict");
     } else {
-      result.verdicts = {verdict_named(in.text("verdict"))};
+      result.verdicts = {named<verdict>(in.text("verdict"))};
     }
   } catch (const std::invalid_argument& error) {
     in.fail_at(in.line_of("verdict"), error.what());

@@ -222,7 +222,7 @@ mutant_outcome try_mutant(const lab_folder& lab, const fs::path& solution, const
     const auto loses = [&](const std::set<std::string>& among) {
       options.items = among;
       const result r = grade_official(lab, "mutant", place.path(), options);
-      if (r.outcome == "build_failed") out.compiles = false;
+      if (r.outcome == outcome::build_failed) out.compiles = false;
       const auto lost = std::find_if(r.items.begin(), r.items.end(),
                                      [](const item_result& i) { return i.points < i.max_points - 1e-6; });
       if (lost != r.items.end()) out.lost = lost->id;

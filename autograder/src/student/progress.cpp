@@ -93,12 +93,12 @@ locked_predictions lock_predictions(const fs::path& progress_file, const std::st
 
 bool is_open(const item_result& i) { return is_assessed(i.verdict) && i.verdict != verdict::pass; }
 
-bool passed(const result& r) { return r.outcome == "graded" && r.out_of() > 0 && !next_item(r); }
+bool passed(const result& r) { return r.outcome == outcome::graded && r.out_of() > 0 && !next_item(r); }
 
 void note(lab_progress& p, const result& r) {
   ++p.graded;
   p.last = r.date;
-  if (r.outcome == "build_failed") {  // the points of the last grading stand
+  if (r.outcome == outcome::build_failed) {  // the points of the last grading stand
     p.next = does_not_build;
     return;
   }

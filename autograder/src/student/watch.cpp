@@ -129,7 +129,7 @@ class watcher {
     options.second_seed = true;
     options.locked = lock_predictions(s_.progress_file, lab_.name, rules_, student_of(lab_).file("predictions.toml"));
     submission then;
-    if (last_ && last_->outcome == "graded") {
+    if (last_ && last_->outcome == outcome::graded) {
       then = remembered();
       options.like = &*last_;
       options.like_whose = &then;
@@ -150,7 +150,7 @@ class watcher {
     }
     graded_texts_ = now;
     const bool first_pass = enter(r);
-    if (r.outcome == "build_failed" && last_) {
+    if (r.outcome == outcome::build_failed && last_) {
       // The next grading is still compared with the last graded result, and reuses its items.
       item_result all = *next_item(r);
       all.id = "no item can be graded until it builds";
