@@ -16,7 +16,7 @@
 #include "class/class_report.hpp"
 #include "class/exporters.hpp"
 #include "course/names.hpp"
-#include "judge/grade.hpp"
+#include "judge/local.hpp"
 #include "judge/official.hpp"
 #include "report/report.hpp"
 #include "report/terminal.hpp"
@@ -61,8 +61,8 @@ struct settings {
   fs::path progress_file() const { return source / "progress.toml"; }
   fs::path report_folder() const { return report.empty() ? build / "report" : report; }
   result_store store() const { return {report_folder() / "results.json"}; }
-  grade_options options() const {
-    grade_options result;
+  local_options options() const {
+    local_options result;
     result.seed = seed.value_or(1);
     result.drawn = seed.has_value();
     result.sim_limit = std::chrono::seconds(timeout);
@@ -98,8 +98,8 @@ void enter_progress(const settings& s, const result& r) {
 
 /// A student's own predictions are locked before they are graded for the first time; those of the course's submissions
 /// never are.
-grade_options options_for(const settings& s, const lab_folder& lab, const submission& who) {
-  grade_options options = s.options();
+local_options options_for(const settings& s, const lab_folder& lab, const submission& who) {
+  local_options options = s.options();
   if (who.id == "student")
     options.locked = lock_predictions(s.progress_file(), lab.name, read_rubric(lab), who.file("predictions.toml"));
   return options;
@@ -135,10 +135,10 @@ int grade_lab(const settings& s) {
   builder make(s.build);
   build_staff(lab, make);
   if (s.show) return show_difference(lab, who, all);
-  grade_options options = options_for(s, lab, who);
+  local_options options = options_for(s, lab, who);
   options.second_seed = true;
   const std::vector<result> stored = s.store().load();
-  const result r = grade(lab, who, make, options);
+  const result r = grade_locally(lab, who, make, options);
   const terminal_style style = style_of_stdout();
   fmt::print("{}", laid_out(r, style, result_of(stored, lab.name, who.id)));
   if (who.id == "student") fmt::print("{}", wrapped(after_the_lock(r, lab.path), 0, style.width));
@@ -220,12 +220,12 @@ int demo(const settings& s) {
     std::vector<result> solved;  // by the solution, first of all: the wrong ones share most of its files
     const auto grade_fresh = [&](std::size_t k) {
       const submission& who = all[fresh[k]];
-      grade_options options = options_for(s, lab, who);
+      local_options options = options_for(s, lab, who);
       if (!solved.empty() && who.id != "student") {
         options.like = result_of(solved, lab.name, "solution");
         options.like_whose = &all.front();
       }
-      s.store().merge({grade(lab, who, make, options)});  // at once: an interrupted run keeps what it has
+      s.store().merge({grade_locally(lab, who, make, options)});  // at once: an interrupted run keeps what it has
       return true;
     };
     const bool has_solution = all.front().id == "solution";
@@ -369,13 +369,13 @@ void keep_current(const settings& s, const fs::path& file, const std::string& sh
 /// The solution's values for the predictions that the rubric asks for.
 std::map<std::string, double> answers_of_solution(const settings& s, const lab_folder& lab, const rubric& rules,
                                                   const submission& solution) {
-  grade_options options = s.options();
+  local_options options = s.options();
   for (const item& i : rules.items)
     if (i.kind == item_kind::predictions) options.items.insert(i.id);
   if (options.items.empty()) return {};
   builder make(s.build);
   build_staff(lab, make);
-  const result r = grade(lab, solution, make, options);
+  const result r = grade_locally(lab, solution, make, options);
   std::map<std::string, double> answers;
   for (const item& i : rules.items)
     for (const prediction& p : i.predict) {
@@ -449,7 +449,7 @@ int grade_one(const settings& s) {
     const toml::table all = toml_from(text_of(s.first), s.first.filename().string());
     if (const toml::table* own = all[s.submission].as_table()) options.locked = locked_in(*own);
   }
-  const result r = grade_official(lab, s.submission, s.paths.front(), options);
+  const result r = grade_officially(lab, s.submission, s.paths.front(), options);
   if (s.result_file.empty())
     fmt::print("{}", laid_out(r, style_of_stdout()));
   else

@@ -320,4 +320,19 @@ rubric parse_rubric(const std::string& text, const std::string& name, const std:
   return result;
 }
 
+std::vector<lab::test_case> all_cases_of(const std::string& lab, std::uint64_t seed) {
+  std::vector<lab::test_case> cases = lab::cases_of(lab);
+  for (lab::test_case& drawn : lab::drawn_cases_of(lab, seed)) {
+    const bool known = std::any_of(cases.begin(), cases.end(), [&](const auto& c) { return c.id == drawn.id; });
+    if (!known) cases.push_back(std::move(drawn));
+  }
+  return cases;
+}
+
+rubric read_rubric(const lab_folder& lab, const std::vector<lab::test_case>& cases) {
+  return parse_rubric(text_of(lab.path / "rubric.toml"), "rubric.toml", cases, lab.path);
+}
+
+rubric read_rubric(const lab_folder& lab) { return read_rubric(lab, lab::cases_of(lab.name)); }
+
 }  // namespace grading

@@ -10,6 +10,7 @@
 
 #include "course/contract.hpp"
 #include "course/credit.hpp"
+#include "course/submission.hpp"
 #include "lab/case.hpp"
 #include "result/words.hpp"
 
@@ -79,5 +80,12 @@ std::string answers_text(const std::map<std::string, double>& answers);
 /// cases must outlive the rubric. Throws input_error with file, line and what to do.
 rubric parse_rubric(const std::string& text, const std::string& name, const std::vector<lab::test_case>& cases,
                     const std::filesystem::path& lab_dir);
+
+/// A lab's cases, with those whose sizes the seed draws.
+std::vector<lab::test_case> all_cases_of(const std::string& lab, std::uint64_t seed);
+
+/// The rubric in a lab's folder; throws input_error.
+rubric read_rubric(const lab_folder& lab);
+rubric read_rubric(const lab_folder& lab, const std::vector<lab::test_case>& cases);  ///< the cases must outlive it
 
 }  // namespace grading

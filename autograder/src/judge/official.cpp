@@ -1,4 +1,3 @@
-// The judge of one submission, from what was handed in to a result.
 #include "judge/official.hpp"
 
 #include <fmt/format.h>
@@ -8,9 +7,8 @@
 #include <optional>
 
 #include "build/box_builder.hpp"
-#include "course/hints.hpp"
 #include "judge/assess.hpp"
-#include "judge/grade.hpp"
+#include "judge/conductor.hpp"
 #include "sandbox/process_executor.hpp"
 #include "sandbox/sandbox.hpp"
 #include "support/files.hpp"
@@ -42,55 +40,37 @@ std::vector<std::string> flags_of(const result& r) {
 
 }  // namespace
 
-result grade_official(const lab_folder& lab, const std::string& id, const fs::path& from,
-                      const official_options& options) {
+result grade_officially(const lab_folder& lab, const std::string& id, const fs::path& from,
+                        const official_options& options) {
   const bool boxed = sandbox_obstacle().empty() && !options.no_sandbox;
   if (!boxed && !options.unsafe)
     throw input_error("official grading needs a sandbox: " + sandbox_obstacle() +
                       "; or pass --unsafe for code that you trust (the result records it)");
   const wall behind = boxed ? wall::box : geteuid() == 0 ? wall::user : wall::none;
-  const auto start = std::chrono::steady_clock::now();
-  result out;
-  out.seed = options.seed ? options.seed : lab::secret_seed();
-  const std::vector<lab::test_case> cases = all_cases_of(lab.name, out.seed);
-  const rubric rules = read_rubric(lab, cases);
-  for (const std::string& asked : options.items)
-    if (!rules.has(asked))
-      throw input_error("lab " + lab.number + " has no item '" + asked + "'; its ids are in rubric.toml");
-  out.lab = lab.name;
-  out.lab_title = rules.title;
-  out.lab_version = rules.version;
-  out.submission = id;
-  out.path = from.string();
-  out.machine = this_machine();
-  out.date = now_rfc3339();
-  out.official = true;
-  out.sandboxed = boxed;
+  const std::uint64_t seed = options.seed ? options.seed : lab::secret_seed();
+  conductor c(lab, id, from, options.build, all_cases_of(lab.name, seed), options);
+  const rubric& rules = c.rules();
+  bench& on = c.on;
+  c.out.seed = seed;
+  c.out.official = true;
+  c.out.sandboxed = boxed;
 
-  const bool gpu_items = options.device && std::any_of(rules.items.begin(), rules.items.end(), [&](const item& i) {
-                           return i.timed_on_gpu() && (options.items.empty() || options.items.contains(i.id));
-                         });
-  options.progress("reading the submission");
+  c.progress("reading the submission");
   const taken in = take_in(from, rules.handin);
-  out.taken = in.sha256;
+  c.out.taken = in.sha256;
   const temporary_folder place("judge");
   const fs::path common = options.build / "official";
   fs::create_directories(common);
   time_budget budget{options.budget};
   const process_executor* on_gpu = nullptr;
-  bench on;
-  on.rules = &rules;
-  on.device = read_modelled_device(lab.path.parent_path().parent_path());
   on.pairs = options.pairs;
   on.predictions = place.path() / "predictions.toml";
-  on.locked = options.locked;
-  on.without_cuda = "this machine has no GPU, or this build no CUDA: GPU throughput is not graded";
-  std::string failure;
+  if (!options.device) on.without_cuda = "this machine has no GPU, or this build no CUDA: GPU throughput is not graded";
   if (!in.refused.empty()) {
-    failure = "refused: " + in.refused.front();
-    out.outcome = outcome::refused;
+    c.failure = "refused: " + in.refused.front();
+    c.out.outcome = outcome::refused;
   } else {
-    options.progress("building");
+    c.progress("building");
     const turn mine(options.build, turn::to::work);
     std::map<std::string, hand_in> sources;
     for (const std::string& name : rules.handin) {
@@ -102,13 +82,13 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
         sources[name] = {text, {}};
     }
     for (const std::string& name : in.missing)
-      out.notes.push_back(name + " was not handed in; the skeleton was graded instead");
+      c.out.notes.push_back(name + " was not handed in; the skeleton was graded instead");
     const auto built = [&](backend where, limits allowed) -> std::unique_ptr<subject> {
       box_builder make(options.build / "recipes" / fmt::format("{}.{}.json", lab.name, name_of(where)),
                        common / "objects", behind, options.check_objects, {options.build_limit, options.memory});
       const fs::path runner = place.path() / ("runner." + name_of(where));
       if (const build_outcome made = make.build(sources, runner); !made.ok) {
-        failure = made.message;
+        c.failure = made.message;
         return {};
       }
       if (allowed.device) {
@@ -119,7 +99,7 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
       }
       auto runs = std::make_unique<process_executor>(runner, allowed, behind, make.runtime());
       if (allowed.device) on_gpu = runs.get();
-      return std::make_unique<subject>(where, std::move(runs), out.seed);
+      return std::make_unique<subject>(where, std::move(runs), seed);
     };
     limits allowed{options.call_limit, options.memory};
     allowed.budget = &budget;
@@ -128,38 +108,31 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
       on.subjects.push_back(std::move(sim));
     }
     allowed.device = options.device;
-    if (failure.empty() && gpu_items) on.on_gpu = built(backend::cuda, allowed);
-    out.outcome = failure.empty() ? outcome::graded : outcome::build_failed;
+    const std::vector<const item*> asked = c.chosen();
+    const bool gpu_items = std::any_of(asked.begin(), asked.end(), [](const item* i) { return i->timed_on_gpu(); });
+    if (c.failure.empty() && options.device && gpu_items) on.on_gpu = built(backend::cuda, allowed);
+    c.out.outcome = c.failure.empty() ? outcome::graded : outcome::build_failed;
   }
   on.staff = std::make_unique<process_executor>(options.build / "bin" / "staff_runner",
                                                 limits{options.call_limit, std::size_t{6} << 30, true}, behind);
-  for (const item& i : rules.items) {
-    if (!options.items.empty() && !options.items.contains(i.id)) continue;
-    options.progress(i.id);
-    const bool timed = i.kind == item_kind::throughput && failure.empty();
-    const turn mine(options.build, timed ? turn::to::measure : turn::to::work);
-    // Items that this machine cannot run are not assessed.
-    const bool beyond_this_machine = i.timed_on_gpu() && !options.device;
-    out.items.push_back(failure.empty() || beyond_this_machine ? assess(i, on) : not_built(i, failure));
-    if (!failure.empty() && in.refused.empty()) keep_predictions(i, on, out.items.back());
+  for (const item* i : c.chosen()) {
+    // Items that this machine cannot run are not assessed, whatever was handed in.
+    const bool beyond_this_machine = i->timed_on_gpu() && !options.device;
+    item_result& got = beyond_this_machine ? c.out.items.emplace_back(assess(*i, on)) : c.assess_next(*i);
+    if (!c.failure.empty() && in.refused.empty()) keep_predictions(*i, on, got);
     // Noise is the machine's fault, and another try may tell; a ratio that cannot be needs a person.
-    const item_result& got = out.items.back();
-    if (got.verdict == verdict::inconclusive && *got.figure <= i.most) out.outcome = outcome::infra_error;
-    if (options.until_lost && got.points < i.points) break;
+    if (got.verdict == verdict::inconclusive && *got.figure <= i->most) c.out.outcome = outcome::infra_error;
+    if (options.until_lost && got.points < i->points) break;
   }
-  if (!options.device) out.notes.push_back(on.without_cuda);
+  result out = c.finish();
   if (on_gpu)
     out.notes.push_back(
         fmt::format("on the GPU its runner had up to {} threads, including CUDA's own", on_gpu->most_threads()));
   if (!boxed)
     out.notes.emplace_back(behind == wall::user ? "graded without a sandbox, as another user"
                                                 : "graded without a sandbox");
-  add_hints(out.items, read_hints(lab.path));
-  for (const auto& s : on.subjects) out.printed += s->output();
-  if (on.on_gpu) out.printed += on.on_gpu->output();
   out.flags = flags_of(out);
   for (const std::string& name : in.missing) out.flags.push_back(name + " was not handed in");
-  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return out;
 }
 

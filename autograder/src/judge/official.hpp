@@ -3,19 +3,17 @@
 
 #include <chrono>
 #include <filesystem>
-#include <functional>
-#include <set>
 #include <string>
 
 #include "build/intake.hpp"
 #include "course/submission.hpp"
-#include "judge/predictions.hpp"
+#include "judge/conductor.hpp"
 #include "result/result.hpp"
 #include "sandbox/gpu.hpp"
 
 namespace grading {
 
-struct official_options {
+struct official_options : common_options {
   std::filesystem::path build;                ///< build directory: recipes, staff objects, cached objects
   bool unsafe = false;                        ///< without sandbox where there is none; the result says so
   bool no_sandbox = false;                    ///< as if there were none: to test grading on platforms without one
@@ -25,17 +23,14 @@ struct official_options {
   std::chrono::seconds build_limit{120};      ///< of one file
   std::size_t memory = std::size_t{4} << 30;  ///< bytes in use, of a runner and of a compiler
   int pairs = 21;
-  locked_predictions locked;    ///< the first complete set that any official grading saw
-  gpu* device = nullptr;        ///< if null, GPU throughput is not graded
-  std::set<std::string> items;  ///< only these; all where empty
-  bool until_lost = false;      ///< ends with the first item that loses points
-  std::uint64_t seed = 0;       ///< 0: from the operating system
-  std::function<void(const std::string&)> progress = [](const std::string&) {};
+  gpu* device = nullptr;    ///< if null, GPU throughput is not graded
+  bool until_lost = false;  ///< ends with the first item that loses points
+  std::uint64_t seed = 0;   ///< 0: from the operating system
 };
 
 /// Throws input_error if official grading cannot run here, std::runtime_error for faults of the grader. Whatever the
 /// submission does is a result.
-result grade_official(const lab_folder& lab, const std::string& id, const std::filesystem::path& from,
-                      const official_options& options);
+result grade_officially(const lab_folder& lab, const std::string& id, const std::filesystem::path& from,
+                        const official_options& options);
 
 }  // namespace grading

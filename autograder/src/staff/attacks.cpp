@@ -84,11 +84,11 @@ attack_outcome run_attack(const fs::path& attack, const fs::path& source, offici
   if (fs::exists(make) && run_command(fmt::format("sh {} {}", quoted(make.string()), quoted(folder.string()))) != 0)
     out.surprises += "make.sh failed\n";
   options.items = names_of(want.items);
-  out.surprises += differences(grade_official(lab, out.name, folder, options), want.items, want.says);
+  out.surprises += differences(grade_officially(lab, out.name, folder, options), want.items, want.says);
   if (!want.unchecked.empty()) {
     options.check_objects = false;
     options.items = names_of(want.unchecked);
-    const std::string behind = differences(grade_official(lab, out.name, folder, options), want.unchecked, "");
+    const std::string behind = differences(grade_officially(lab, out.name, folder, options), want.unchecked, "");
     if (!behind.empty()) out.surprises += "without the check of objects: " + behind;
   }
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "judge/grade.hpp"
+#include "judge/local.hpp"
 #include "support/files.hpp"
 #include "support/text.hpp"
 
@@ -73,10 +73,10 @@ std::string surprises_of(const honest_submission& who, const fs::path& source, b
   // In this order: what the box has compiled, with nothing but the headers that are there, serves both.
   official_options first = official;
   first.items = about;
-  wrong += differences(grade_official(who.lab, id, folder, first), "officially");
-  grade_options second;
+  wrong += differences(grade_officially(who.lab, id, folder, first), "officially");
+  local_options second;
   second.items = about;
-  wrong += differences(grade(who.lab, as, make, second), "locally");
+  wrong += differences(grade_locally(who.lab, as, make, second), "locally");
   fs::remove(make.program(fmt::format("lab{}.{}.sim.runner", who.lab.number, id)));
   return wrong;
 }

@@ -11,7 +11,7 @@
 #include <set>
 
 #include "../../../common/sim/tools/tokens.hpp"
-#include "judge/grade.hpp"
+#include "course/rubric.hpp"
 #include "support/files.hpp"
 #include "support/toml.hpp"
 
@@ -221,7 +221,7 @@ mutant_outcome try_mutant(const lab_folder& lab, const fs::path& solution, const
     options.seed = seed;
     const auto loses = [&](const std::set<std::string>& among) {
       options.items = among;
-      const result r = grade_official(lab, "mutant", place.path(), options);
+      const result r = grade_officially(lab, "mutant", place.path(), options);
       if (r.outcome == outcome::build_failed) out.compiles = false;
       const auto lost = std::find_if(r.items.begin(), r.items.end(),
                                      [](const item_result& i) { return i.points < i.max_points - 1e-6; });

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "judge/grade.hpp"
+#include "course/rubric.hpp"
 #include "support/files.hpp"
 #include "support/text.hpp"
 #include "support/toml.hpp"

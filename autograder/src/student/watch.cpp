@@ -125,7 +125,7 @@ class watcher {
 
   void grade_now(const std::string& changed) {
     const auto start = std::chrono::steady_clock::now();
-    grade_options options = s_.options;
+    local_options options = s_.options;
     options.second_seed = true;
     options.locked = lock_predictions(s_.progress_file, lab_.name, rules_, student_of(lab_).file("predictions.toml"));
     submission then;
@@ -143,7 +143,7 @@ class watcher {
     result r;
     try {
       build_staff(lab_, make_);
-      r = grade(lab_, student_of(lab_), make_, options);
+      r = grade_locally(lab_, student_of(lab_), make_, options);
     } catch (const saved_again&) {
       usual("");
       return;  // the loop sees the newer files

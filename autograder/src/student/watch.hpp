@@ -4,14 +4,14 @@
 #include <filesystem>
 #include <optional>
 
-#include "judge/grade.hpp"
+#include "judge/local.hpp"
 
 namespace grading {
 
 struct watch_settings {
   std::filesystem::path source, progress_file;
   result_store store;
-  grade_options options;
+  local_options options;
   std::optional<result> first;  ///< the last grading, where it still holds: then nothing is graded at the start
 };
 
