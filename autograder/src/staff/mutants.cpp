@@ -10,8 +10,8 @@
 #include <regex>
 #include <set>
 
-#include "../../../common/sim/tools/tokens.hpp"
 #include "course/rubric.hpp"
+#include "sim/tools/tokens.hpp"
 #include "support/files.hpp"
 #include "support/toml.hpp"
 

@@ -17,7 +17,7 @@
 
 #include "lab/ceilings.hpp"
 #include "lab/environment.hpp"
-#include "recording.hpp"
+#include "profiler/recording.hpp"
 
 namespace lab {
 namespace {

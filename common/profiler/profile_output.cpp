@@ -9,7 +9,7 @@
 
 #include "lab/environment.hpp"
 #include "lab/plot.hpp"
-#include "recording.hpp"
+#include "profiler/recording.hpp"
 
 namespace lab {
 namespace {

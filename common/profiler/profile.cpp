@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "lab/environment.hpp"
-#include "recording.hpp"
+#include "profiler/recording.hpp"
 
 namespace lab {
 namespace {
