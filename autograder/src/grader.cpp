@@ -405,6 +405,8 @@ int check(const settings& s) {
       keep_current(s, handout, with_grading_table(text_of(handout), rules),
                    "the grading table does not match the rubric");
       check_lab(lab, rules, all);
+      if (const fs::path solution = s.source / "solutions" / lab.name; fs::exists(solution / "mutants.toml"))
+        mutants_of_lab(lab, solution);  // throws where the list is out of date
     } catch (const std::exception& error) {
       fmt::print(stderr, "lab {}: {}\n", lab.number, error.what());
       fine = false;
@@ -659,7 +661,7 @@ int mutants(const settings& s) {
                                     : got.survived.empty()     ? "lost " + got.lost
                                     : got.survived.size() == 3 ? "SURVIVED"
                                                                : fmt::format("SURVIVED seed {}", got.survived.front());
-        fmt::print("{}  {}:{}  {}  |  {}\n", verdict, all[i].file, all[i].line, all[i].what, all[i].line_text);
+        fmt::print("{}, line {}:  {}\n", verdict, all[i].line, name_of(all[i]));
         return !got.compiles || got.survived.empty();
       });
   fmt::print("{} of {} mutants tried, {} survived\n", all.size(), known, survivors);

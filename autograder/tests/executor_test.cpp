@@ -149,21 +149,37 @@ TEST(Executor, KillsWhatHangs) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, 5s);
 }
 
+/// Keeps every core busy while it lives.
+class crowd {
+ public:
+  crowd() {
+    for (unsigned i = 0; i < 4 * std::thread::hardware_concurrency(); ++i)
+      others_.emplace_back([](const std::stop_token& over) {
+        while (!over.stop_requested()) {
+        }
+      });
+  }
+
+ private:
+  std::vector<std::jthread> others_;
+};
+
 TEST(Executor, WaitingForACoreIsNotTheRunnersFault) {
   const auto e = runner(600ms);
-  std::atomic<bool> over{false};
-  std::vector<std::jthread> others;
-  for (unsigned i = 0; i < 4 * std::thread::hardware_concurrency(); ++i)
-    others.emplace_back([&] {
-      while (!over) {
-      }
-    });
+  const crowd others;
   const auto start = std::chrono::steady_clock::now();
   const answer got = e->run(request("compute", 300));
   const auto took = std::chrono::steady_clock::now() - start;
-  over = true;
   EXPECT_EQ(got.end, answer::ending::answered) << got.what;
   EXPECT_GT(took, 600ms) << "the machine was not busy enough to show anything";
+}
+
+TEST(Executor, NorIsTheJudgesOwnWaitingBeforeItAnswers) {
+  subject s(backend::sim, runner(1000ms), 1);
+  EXPECT_TRUE(s.run(asking("asks", 1)).ok());  // it is up
+  const crowd others;
+  const trial t = s.run(asking("asks", 3000));
+  EXPECT_TRUE(t.ok()) << t.message;
 }
 
 TEST(Executor, ATimedCallSharesTheJudgesCore) {

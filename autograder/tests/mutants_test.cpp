@@ -55,6 +55,12 @@ TEST(Mutants, NarrowTypesAndLeaveTheStream) {
   EXPECT_TRUE(makes("  gemm(a, stream);", "  gemm(a, nullptr);"));
 }
 
+TEST(Mutants, LeaveErrorChecksAndDynamicSharedMemoryAlone) {
+  EXPECT_EQ(lines_of("  LAB_CUDA_CHECK(cudaGetLastError());"), std::vector<std::string>{});
+  EXPECT_FALSE(makes("  k<<<n, 32, 0, stream>>>(a);", "  k<<<n, 32, 1, stream>>>(a);"));
+  EXPECT_TRUE(makes("  k<<<n, 32, 0, stream>>>(a);", "  k<<<n, 33, 0, stream>>>(a);"));
+}
+
 TEST(Mutants, LeaveCommentsStringsAndDirectivesAlone) {
   EXPECT_EQ(lines_of("  // a + b < 3"), std::vector<std::string>{});
   EXPECT_EQ(lines_of("#define N 3"), std::vector<std::string>{});

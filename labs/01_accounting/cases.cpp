@@ -46,8 +46,8 @@ std::function<doubles(std::uint64_t)> drawn(std::size_t count, std::vector<std::
   };
 }
 
-/// A side, for products whose FLOPs fit no integer of 64 bits.
-constexpr double huge = 0x1p32;
+/// A side, for products whose FLOPs fit no integer of 64 bits; a float cannot hold it.
+constexpr double huge = 4096.0 * 1'048'583;
 
 const names of_model = {"layers", "heads", "channels", "vocabulary", "context"};
 

@@ -229,7 +229,7 @@ std::vector<subject> subjects() {
     all.back().least_samples = 51, all.back().error = 0.02, all.back().drawn = &behaviour::input_spread;
     all.back().also = [](const outcome& o) { return spread_missed(o, 0.02); };
   }
-  all.push_back({"throttled", {.seconds = 1e-2, .throttle_after = 0.025, .throttle_share = 0.5}});
+  all.push_back({"throttled", {.seconds = 1e-2, .throttle_after = 0.025, .throttle_share = 0.5, .best_share = 0.93}});
   all.back().least_samples = 61, all.back().budget = 40;  // more are dropped than there are warm-ups
   // None was throttled for a part of its time.
   all.back().also = [](const outcome& o) { return tenths_missed(o, 1, 1, 0.1); };

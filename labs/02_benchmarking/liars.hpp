@@ -43,6 +43,9 @@ class simulated_machine : public machine {
  public:
   simulated_machine(const behaviour& how, std::uint64_t seed) : how_(how), state_(seed) {}
 
+  /// What the clocks show when the machine is made: it has run for over a day, so a float cannot hold its time.
+  static constexpr double switched_on_seconds = 1e5;
+
   double wall_seconds() override {
     read_a_clock();
     return now_ * how_.wall_rate - std::floor(now_ / 0.01) * how_.wall_jump;
@@ -179,7 +182,7 @@ class simulated_machine : public machine {
   std::uint64_t state_;
   std::vector<input> inputs_;
   std::vector<double> pending_;
-  double now_ = 1, busy_ = 0, rested_ = 0, first_stream_ = 0, second_stream_ = 0;
+  double now_ = switched_on_seconds, busy_ = 0, rested_ = 0, first_stream_ = 0, second_stream_ = 0;
   std::int64_t prepared_ = 0;
   bool warm_ = false, untouched_ = false, timed_ = false;
 };

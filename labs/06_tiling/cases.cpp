@@ -58,11 +58,12 @@ constexpr const char* entries[] = {"sgemm_naive",      "sgemm_coalesced", "sgemm
 std::vector<test_case> cases() {
   std::vector<test_case> all;
   // 1, primes, one below and one above the tiles' widths, vectors, depths that no tile divides; all sides
-  // but one divided, and no more than one step along k.
-  const shape shapes[] = {{1, 1, 1},      {1, 37, 5},     {37, 1, 3},     {5, 7, 1},       {31, 33, 32},
-                          {33, 31, 9},    {64, 64, 64},   {65, 63, 17},   {129, 127, 31},  {128, 128, 8},
-                          {128, 4, 12},   {20, 260, 36},  {257, 131, 20}, {256, 256, 256}, {128, 256, 4},
-                          {128, 256, 16}, {100, 256, 16}, {128, 132, 16}, {20, 64, 7}};
+  // but one divided, and no more than one step along k; 4 above 8 of the widest tiles, where a grid counted with a tile
+  // one wider lacks a block.
+  const shape shapes[] = {
+      {1, 1, 1},     {1, 37, 5},     {37, 1, 3},     {5, 7, 1},      {31, 33, 32},  {33, 31, 9},    {64, 64, 64},
+      {65, 63, 17},  {129, 127, 31}, {128, 128, 8},  {128, 4, 12},   {20, 260, 36}, {257, 131, 20}, {256, 256, 256},
+      {128, 256, 4}, {128, 256, 16}, {100, 256, 16}, {128, 132, 16}, {20, 64, 7},   {4, 1028, 8},   {1028, 4, 8}};
   for (const char* entry : entries)
     for (const shape& s : shapes) all.push_back(multiply(entry, s));
   all.push_back(multiply("gemm", {97, 130, 1000}));                             // several strips along k

@@ -234,11 +234,13 @@ answer process_executor::ended() {
   return failed(answer::ending::crashed, fmt::format("the program ended before it answered (exit code {})", code));
 }
 
-/// How long the runner has waited for a core since the request: not its own fault, up to a bound.
+/// How long the runner, and the judge that answers it, have waited for a core since the request: not the submission's
+/// fault, up to a bound.
 std::chrono::nanoseconds process_executor::queued() const {
   const int program = program_ > 0 ? program_ : program_in(child_.process);
-  const std::chrono::duration<double> waited(program > 0 ? waited_by(program) - (program_ > 0 ? waited_before_ : 0)
-                                                         : 0);
+  const std::chrono::duration<double> waited(
+      waited_by_task(gettid()) - judge_waited_before_ +
+      (program > 0 ? waited_by(program) - (program_ > 0 ? waited_before_ : 0) : 0));
   return std::min<std::chrono::nanoseconds>(std::chrono::duration_cast<std::chrono::nanoseconds>(waited),
                                             5 * allowed_.per_request);
 }
@@ -349,6 +351,7 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   gate.asked.store(0);
   const auto deadline = clock::now() + limit;
   waited_before_ = program_ > 0 ? waited_by(program_) : 0;
+  judge_waited_before_ = waited_by_task(gettid());
   if (program_ > 0) thaw(program_);
   lab::request ask = what;
   ask.resident = on_device;

@@ -79,8 +79,9 @@ class process_executor : public executor {
   bool host_only_ = false;   ///< it was started without the device's threads
   std::size_t threads_ = 0;  ///< that it had when it was first stopped
   std::size_t most_threads_ = 0;
-  std::size_t core_ = 0;      ///< of those that the judge may use, the one that timed calls run on
-  double waited_before_ = 0;  ///< seconds that it had waited for a core when the request began
+  std::size_t core_ = 0;            ///< of those that the judge may use, the one that timed calls run on
+  double waited_before_ = 0;        ///< seconds that it had waited for a core when the request began
+  double judge_waited_before_ = 0;  ///< the same of the thread that asks
   int socket_ = -1;
   std::string printed_;
   std::size_t discarded_ = 0;

@@ -22,6 +22,9 @@ struct mutant {
   std::string what;       ///< "'<' -> '<='", "statement dropped"
 };
 
+/// What mutants.toml calls it: file, change and line; another mutant of an equal line may have the same.
+std::string name_of(const mutant& m);
+
 /// The text of `file` with the mutant in it.
 std::string mutated(const std::string& source, const mutant& m);
 
