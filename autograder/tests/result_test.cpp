@@ -97,6 +97,23 @@ TEST(Result, SurvivesJson) {
   EXPECT_THROW(result_from_json(""), std::runtime_error);
 }
 
+TEST(Result, WritesTheWordsThatEarlierVersionsWrote) {
+  result r = graded("student");
+  r.outcome = outcome::build_failed;
+  r.items[0].backends = {backend::sim, backend::cuda};
+  const std::string text = to_json(r);
+  for (const char* part : {R"("outcome": "build_failed")", R"("kind": "correctness")", R"("backend": "sim, cuda")",
+                           R"("backend": "")", R"("verdict": "TOO SLOW")"})
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+  const result back = result_from_json(text);
+  EXPECT_EQ(back.outcome, outcome::build_failed);
+  EXPECT_EQ(back.items[0].backends, r.items[0].backends);
+  EXPECT_TRUE(back.items[1].backends.empty());
+  std::string unknown = text;
+  unknown.replace(unknown.find("build_failed"), 12, "unheard of");
+  EXPECT_THROW(result_from_json(unknown), not_a_result);
+}
+
 TEST_F(Store, KeepsTheResultsOfOthers) {
   EXPECT_TRUE(store.load().empty());
   store.merge({graded("student"), graded("solution")});
