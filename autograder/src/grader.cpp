@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <malloc.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
@@ -13,26 +12,27 @@
 #include <sstream>
 #include <thread>
 
-#include "attacks.hpp"
-#include "batch.hpp"
-#include "class_report.hpp"
-#include "command.hpp"
-#include "expected.hpp"
-#include "exporters.hpp"
-#include "grade.hpp"
-#include "handout.hpp"
-#include "honest.hpp"
-#include "lab_check.hpp"
-#include "mutants.hpp"
-#include "names.hpp"
-#include "official.hpp"
-#include "progress.hpp"
-#include "report.hpp"
-#include "sandbox.hpp"
-#include "scoreboard.hpp"
-#include "terminal.hpp"
-#include "toml_file.hpp"
-#include "watch.hpp"
+#include "class/batch.hpp"
+#include "class/class_report.hpp"
+#include "class/exporters.hpp"
+#include "course/names.hpp"
+#include "judge/local.hpp"
+#include "judge/official.hpp"
+#include "report/report.hpp"
+#include "report/terminal.hpp"
+#include "sandbox/sandbox.hpp"
+#include "staff/attacks.hpp"
+#include "staff/expected.hpp"
+#include "staff/handout.hpp"
+#include "staff/honest.hpp"
+#include "staff/lab_check.hpp"
+#include "staff/mutants.hpp"
+#include "staff/scoreboard.hpp"
+#include "student/progress.hpp"
+#include "student/watch.hpp"
+#include "support/command.hpp"
+#include "support/files.hpp"
+#include "support/toml.hpp"
 
 namespace {
 
@@ -61,8 +61,8 @@ struct settings {
   fs::path progress_file() const { return source / "progress.toml"; }
   fs::path report_folder() const { return report.empty() ? build / "report" : report; }
   result_store store() const { return {report_folder() / "results.json"}; }
-  grade_options options() const {
-    grade_options result;
+  local_options options() const {
+    local_options result;
     result.seed = seed.value_or(1);
     result.drawn = seed.has_value();
     result.sim_limit = std::chrono::seconds(timeout);
@@ -98,8 +98,8 @@ void enter_progress(const settings& s, const result& r) {
 
 /// A student's own predictions are locked before they are graded for the first time; those of the course's submissions
 /// never are.
-grade_options options_for(const settings& s, const lab_folder& lab, const submission& who) {
-  grade_options options = s.options();
+local_options options_for(const settings& s, const lab_folder& lab, const submission& who) {
+  local_options options = s.options();
   if (who.id == "student")
     options.locked = lock_predictions(s.progress_file(), lab.name, read_rubric(lab), who.file("predictions.toml"));
   return options;
@@ -119,13 +119,11 @@ int show_difference(const lab_folder& lab, const submission& who, const std::vec
   const expectation expected = read_expectation(who.expected);
   const submission& base = submission_named(all, expected.base, lab);
   fmt::print("{}: {}\n", who.id, expected.story);
-  std::fflush(stdout);
   for (const std::string& name : read_rubric(lab).handin) {
-    const int code = std::system(fmt::format("diff -up --color=auto --label {} --label {} {} {}",
+    const int code = run_command(fmt::format("diff -up --color=auto --label {} --label {} {} {}",
                                              quoted(base.id + "/" + name), quoted(who.id + "/" + name),
-                                             quoted(base.file(name).string()), quoted(who.file(name).string()))
-                                     .c_str());
-    if (!WIFEXITED(code) || WEXITSTATUS(code) > 1) throw std::runtime_error("diff failed");
+                                             quoted(base.file(name).string()), quoted(who.file(name).string())));
+    if (code > 1) throw std::runtime_error("diff failed");
   }
   return all_well;
 }
@@ -137,10 +135,10 @@ int grade_lab(const settings& s) {
   builder make(s.build);
   build_staff(lab, make);
   if (s.show) return show_difference(lab, who, all);
-  grade_options options = options_for(s, lab, who);
+  local_options options = options_for(s, lab, who);
   options.second_seed = true;
   const std::vector<result> stored = s.store().load();
-  const result r = grade(lab, who, make, options);
+  const result r = grade_locally(lab, who, make, options);
   const terminal_style style = style_of_stdout();
   fmt::print("{}", laid_out(r, style, result_of(stored, lab.name, who.id)));
   if (who.id == "student") fmt::print("{}", wrapped(after_the_lock(r, lab.path), 0, style.width));
@@ -193,7 +191,7 @@ std::size_t side_by_side(std::size_t processes, std::size_t count, const std::fu
     }
     std::_Exit(0);
   }
-  for (const pid_t child : children) waitpid(child, nullptr, 0);
+  for (const pid_t child : children) wait_for_end(child);
   const std::size_t fine = all.fine;
   munmap(shared, sizeof(tally));
   return count - fine;
@@ -222,12 +220,12 @@ int demo(const settings& s) {
     std::vector<result> solved;  // by the solution, first of all: the wrong ones share most of its files
     const auto grade_fresh = [&](std::size_t k) {
       const submission& who = all[fresh[k]];
-      grade_options options = options_for(s, lab, who);
+      local_options options = options_for(s, lab, who);
       if (!solved.empty() && who.id != "student") {
         options.like = result_of(solved, lab.name, "solution");
         options.like_whose = &all.front();
       }
-      s.store().merge({grade(lab, who, make, options)});  // at once: an interrupted run keeps what it has
+      s.store().merge({grade_locally(lab, who, make, options)});  // at once: an interrupted run keeps what it has
       return true;
     };
     const bool has_solution = all.front().id == "solution";
@@ -371,13 +369,13 @@ void keep_current(const settings& s, const fs::path& file, const std::string& sh
 /// The solution's values for the predictions that the rubric asks for.
 std::map<std::string, double> answers_of_solution(const settings& s, const lab_folder& lab, const rubric& rules,
                                                   const submission& solution) {
-  grade_options options = s.options();
+  local_options options = s.options();
   for (const item& i : rules.items)
     if (i.kind == item_kind::predictions) options.items.insert(i.id);
   if (options.items.empty()) return {};
   builder make(s.build);
   build_staff(lab, make);
-  const result r = grade(lab, solution, make, options);
+  const result r = grade_locally(lab, solution, make, options);
   std::map<std::string, double> answers;
   for (const item& i : rules.items)
     for (const prediction& p : i.predict) {
@@ -453,12 +451,12 @@ int grade_one(const settings& s) {
     const toml::table all = toml_from(text_of(s.first), s.first.filename().string());
     if (const toml::table* own = all[s.submission].as_table()) options.locked = locked_in(*own);
   }
-  const result r = grade_official(lab, s.submission, s.paths.front(), options);
+  const result r = grade_officially(lab, s.submission, s.paths.front(), options);
   if (s.result_file.empty())
     fmt::print("{}", laid_out(r, style_of_stdout()));
   else
     replace_file(s.result_file, to_json(r));
-  return r.outcome == "infra_error" ? again_elsewhere : all_well;
+  return r.outcome == outcome::infra_error ? again_elsewhere : all_well;
 }
 
 std::vector<batch_job> jobs_of(const settings& s, const lab_folder& lab) {
@@ -554,8 +552,8 @@ int export_grades(const settings& s) {
 /// The autograder that Gradescope unpacks: its two scripts at the root, the course without solutions beside them.
 int gradescope_zip(const settings& s) {
   const lab_folder lab = find_lab(s.source, s.lab);
-  const fs::path staging = fs::temp_directory_path() / fmt::format("gradescope-{}", getpid());
-  fs::create_directories(staging);
+  const temporary_folder place("gradescope");
+  const fs::path& staging = place.path();
   for (const char* part : {"autograder", "common", "labs", "course", "CMakeLists.txt", "CMakePresets.json", "LICENSE"})
     fs::copy(s.source / part, staging / part, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
   for (const char* part : {"attacks", "honest"}) fs::remove_all(staging / "autograder" / part);
@@ -573,7 +571,6 @@ int gradescope_zip(const settings& s) {
       "cd {} && cmake -E tar cf {} --format=zip setup.sh run_autograder autograder common labs course CMakeLists.txt "
       "CMakePresets.json LICENSE {}",
       grading::quoted(staging.string()), grading::quoted(zip.string()), names));
-  fs::remove_all(staging);
   if (code != 0) throw std::runtime_error("cmake -E tar failed; is there disk space for " + zip.string() + "?");
   fmt::print("{}\n", zip.string());
   return all_well;

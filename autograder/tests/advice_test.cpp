@@ -1,10 +1,10 @@
 // What is told of kernels that are right and waste: on real counters, from tests/terrible.cu.
-#include "advice.hpp"
+#include "judge/advice.hpp"
 
 #include <gtest/gtest.h>
 
-#include "assess.hpp"
-#include "process_executor.hpp"
+#include "judge/assess.hpp"
+#include "sandbox/process_executor.hpp"
 
 namespace {
 
@@ -38,7 +38,7 @@ struct Advice : testing::Test {
     on.rules = &rules;
     on.device = read_modelled_device(LAB_SOURCE_DIR);
     on.subjects.push_back(
-        std::make_unique<subject>("sim", std::make_unique<process_executor>(TERRIBLE_RUNNER, limits{}), 1));
+        std::make_unique<subject>(backend::sim, std::make_unique<process_executor>(TERRIBLE_RUNNER, limits{}), 1));
   }
   std::vector<std::string> given(const std::string& entry, std::int64_t n = 1 << 18) {
     const lab::test_case c = doubling(entry, n);

@@ -1,5 +1,5 @@
 // Items of each kind against a submission whose answers are written here.
-#include "assess.hpp"
+#include "judge/assess.hpp"
 #include "lab/ceilings.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <thread>
 
-#include "in_process_executor.hpp"
+#include "in_process/in_process_executor.hpp"
 
 namespace {
 
@@ -77,13 +77,13 @@ struct Assess : testing::Test {
     on.rules = &rules;
     on.without_cuda = "no GPU on this machine";
     on.predictions = std::filesystem::temp_directory_path() / ("predictions_" + std::to_string(getpid()) + ".toml");
-    sim = add("sim");
+    sim = add(backend::sim);
   }
   void TearDown() override { std::filesystem::remove(on.predictions); }
-  scripted* add(const char* backend) {
+  scripted* add(backend where) {
     auto made = std::make_unique<scripted>();
     scripted* raw = made.get();
-    on.subjects.push_back(std::make_unique<subject>(backend, std::move(made), 1));
+    on.subjects.push_back(std::make_unique<subject>(where, std::move(made), 1));
     return raw;
   }
   void predict(const std::string& text) { std::ofstream(on.predictions) << text; }
@@ -156,7 +156,7 @@ TEST_F(Assess, ShowsTheSmallestFailureAndWhatAllHaveInCommon) {
 }
 
 TEST_F(Assess, CorrectnessCountsOnEveryDevice) {
-  cuda = add("cuda");
+  cuda = add(backend::cuda);
   cuda->right = false;
   const item_result r = assessed(base(item_kind::correctness));
   EXPECT_EQ(r.verdict, verdict::wrong);
@@ -164,10 +164,10 @@ TEST_F(Assess, CorrectnessCountsOnEveryDevice) {
 }
 
 TEST_F(Assess, HostCasesRunOnceOnly) {
-  cuda = add("cuda");
+  cuda = add(backend::cuda);
   item i = base(item_kind::correctness);
   i.cases = {&host_case};
-  EXPECT_EQ(assessed(i).backend, "host");
+  EXPECT_EQ(assessed(i).backends, std::vector{backend::host});
   EXPECT_EQ(sim->calls, 1);
   EXPECT_EQ(cuda->calls, 0);
 }
@@ -180,7 +180,7 @@ TEST_F(Assess, CountersShareThePoints) {
   EXPECT_EQ(r.figure, 4);
   EXPECT_EQ(sim->asked, (std::vector<std::string>{"a", "b", "c"}));
   on.subjects.clear();
-  sim = add("sim");
+  sim = add(backend::sim);
   sim->metrics = {{"a", 64}, {"b", 2}, {"c", 0}};
   r = assessed(counters());
   EXPECT_EQ(r.verdict, verdict::wasteful);
@@ -218,7 +218,7 @@ TEST_F(Assess, CountersOfAWrongResultEarnNothing) {
 
 TEST_F(Assess, CountersThatMayNotBeReadOnTheGpuAreLeftToTheSimulatedDevice) {
   sim->metrics = {{"a", 8}, {"b", 2}, {"c", 0}};
-  cuda = add("cuda");
+  cuda = add(backend::cuda);
   cuda->notes = {"no permission to read counters"};
   EXPECT_EQ(assessed(counters()).verdict, verdict::pass);
   on.subjects.erase(on.subjects.begin());
@@ -229,12 +229,12 @@ TEST_F(Assess, CountersThatMayNotBeReadOnTheGpuAreLeftToTheSimulatedDevice) {
 
 TEST_F(Assess, ACounterThatTheGpuLacksIsLeftToTheSimulatedDevice) {
   sim->metrics = {{"a", 8}, {"b", 2}, {"c", 0}};
-  cuda = add("cuda");
+  cuda = add(backend::cuda);
   cuda->metrics = {{"a", 8}, {"b", 2}};
   EXPECT_EQ(assessed(counters()).verdict, verdict::pass);
   on.subjects.clear();
-  sim = add("sim");
-  cuda = add("cuda");
+  sim = add(backend::sim);
+  cuda = add(backend::cuda);
   sim->metrics = {{"a", 8}, {"b", 2}};
   cuda->metrics = {{"a", 64}, {"b", 2}};
   const item_result r = assessed(counters());
@@ -319,7 +319,7 @@ TEST_F(Assess, APredictionAboutOnesOwnFunctionWaitsForIt) {
   EXPECT_FALSE(r.predictions[1].right);
   EXPECT_EQ(r.message, "first try 1 of 2; 1 pending: f does not pass yet");
   on.subjects.clear();
-  sim = add("sim");
+  sim = add(backend::sim);
   r = assessed(i);
   EXPECT_EQ(r.verdict, verdict::pass);
   EXPECT_EQ(r.points, 12);
@@ -372,7 +372,7 @@ TEST_F(Assess, ARatioThatCannotBeIsAnErrorOfTheMeasurement) {
   item i = base(item_kind::throughput);
   i.ceiling = "copy";
   i.rungs = {{0.1, 0.0}, {0.5, 0.5}, {0.9, 1.0}};
-  cuda = add("cuda");
+  cuda = add(backend::cuda);
   cuda->call_seconds.assign(21, 1e-3);
   cuda->ceiling_seconds.assign(21, 1.4e-3);
   item_result r = assessed(i);
@@ -391,7 +391,7 @@ TEST_F(Assess, NoiseLeavesTheLeastAndTheMostThatItCanBe) {
   item i = base(item_kind::throughput);
   i.ceiling = "copy";
   i.rungs = {{0.1, 0.0}, {0.5, 0.5}, {0.9, 1.0}};
-  cuda = add("cuda");
+  cuda = add(backend::cuda);
   for (int k = 0; k < 21; ++k) {
     cuda->call_seconds.push_back(2e-3);
     cuda->ceiling_seconds.push_back(k % 2 ? 0.7e-3 : 1.4e-3);
@@ -410,7 +410,7 @@ TEST_F(Assess, DeviceThroughputNeedsAGpu) {
   item_result r = assessed(i);
   EXPECT_EQ(r.verdict, verdict::not_assessed);
   EXPECT_EQ(r.message, "no GPU on this machine");
-  cuda = add("cuda");
+  cuda = add(backend::cuda);
   cuda->call_seconds.assign(21, 2e-3);
   cuda->ceiling_seconds.assign(21, 1e-3);
   r = assessed(i);

@@ -1,5 +1,6 @@
 // The grade book and the batch under kills, full disks, damage and company.
-#include "batch.hpp"
+#include "class/batch.hpp"
+#include "support/files.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,8 +14,6 @@
 #include <random>
 #include <set>
 
-#include "toml_file.hpp"
-
 namespace {
 
 using namespace grading;
@@ -26,10 +25,10 @@ result graded(const std::string& submission, double points, const std::string& t
   r.lab_version = "v";
   r.submission = submission;
   r.taken = taken;
-  r.outcome = "graded";
+  r.outcome = outcome::graded;
   r.official = true;
   item_result item;
-  item.id = item.title = item.kind = "x";
+  item.id = item.title = "x";
   item.verdict = verdict::pass;
   item.points = points;
   item.max_points = 100;
@@ -106,18 +105,19 @@ TEST_F(Book, WhatWasAssessedInFullCountsBeforeWhatWasNot) {
 TEST_F(Book, AnInfraErrorIsNotedAndDecidesNothing) {
   grade_book book(file);
   result r = graded("ann", 0);
-  r.outcome = "infra_error";
+  r.outcome = outcome::infra_error;
   const grade_book::key key{r.lab, r.submission, r.taken, r.lab_version, ""};
   book.add(r, "");
   book.add(r, "");
   EXPECT_FALSE(book.has(key));
   EXPECT_EQ(book.infra_errors(key), 2);
   ASSERT_EQ(book.that_count().size(), 1u);
-  EXPECT_EQ(book.that_count()[0].outcome, "infra_error") << "exports and reports must know that a student is missing";
+  EXPECT_EQ(book.that_count()[0].outcome, outcome::infra_error)
+      << "exports and reports must know that a student is missing";
   book.add(graded("ann", 30), "");
   EXPECT_TRUE(book.has(key));
   ASSERT_EQ(book.that_count().size(), 1u);
-  EXPECT_EQ(book.that_count()[0].outcome, "graded");
+  EXPECT_EQ(book.that_count()[0].outcome, outcome::graded);
 }
 
 TEST_F(Book, SaysThatItIsDamaged) {

@@ -1,5 +1,5 @@
 // Points from ratios, and that noise neither costs any nor gives any.
-#include "credit.hpp"
+#include "course/credit.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <random>
 
-#include "paired.hpp"
+#include "judge/paired.hpp"
 
 namespace {
 

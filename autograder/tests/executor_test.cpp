@@ -9,9 +9,9 @@
 #include <fstream>
 #include <thread>
 
-#include "crash_place.hpp"
-#include "process_executor.hpp"
-#include "subject.hpp"
+#include "judge/subject.hpp"
+#include "sandbox/crash_place.hpp"
+#include "sandbox/process_executor.hpp"
 
 namespace {
 
@@ -48,7 +48,7 @@ lab::test_case doubling(const std::string& entry, std::int64_t n) {
 }
 
 trial tried(const std::string& entry, std::int64_t n = 1000) {
-  subject s("sim", runner(500ms), 1);
+  subject s(backend::sim, runner(500ms), 1);
   return s.run(doubling(entry, n));
 }
 
@@ -93,7 +93,7 @@ lab::test_case asking(std::string entry, std::int64_t questions) {
 }
 
 TEST(Executor, ASubmissionAsksAndTheJudgeAnswers) {
-  subject s("sim", runner(), 1);
+  subject s(backend::sim, runner(), 1);
   const trial t = s.run(asking("asks", 1000));
   EXPECT_TRUE(t.ok()) << t.message;
   EXPECT_EQ(t.response.metrics.at("output[0]"), 500500);
@@ -101,14 +101,14 @@ TEST(Executor, ASubmissionAsksAndTheJudgeAnswers) {
 }
 
 TEST(Executor, TheMailboxIsNoResult) {
-  subject s("sim", runner(), 1);
+  subject s(backend::sim, runner(), 1);
   EXPECT_EQ(s.run(asking("nothing", 0)).message, "nothing/0: wrote nothing to its output 0");
 }
 
 TEST(Executor, WithoutAnOracleAQuestionWaitsForEver) {
   lab::test_case mute = asking("asks", 1);
   mute.oracle = {};
-  subject s("sim", runner(300ms), 1);
+  subject s(backend::sim, runner(300ms), 1);
   EXPECT_EQ(s.run(mute).verdict, verdict::timeout);
 }
 
@@ -116,7 +116,7 @@ TEST(Executor, WhereNothingIsCalledTheOracleTellsTheFigures) {
   lab::test_case told = asking("", 0);
   told.outputs = {};
   told.check = [](auto, auto) { return std::string(); };
-  subject s("sim", runner(), 1);
+  subject s(backend::sim, runner(), 1);
   EXPECT_EQ(s.run(told).response.metrics.at("output[0]"), 0);
 }
 
@@ -175,7 +175,7 @@ TEST(Executor, WaitingForACoreIsNotTheRunnersFault) {
 }
 
 TEST(Executor, NorIsTheJudgesOwnWaitingBeforeItAnswers) {
-  subject s("sim", runner(1000ms), 1);
+  subject s(backend::sim, runner(1000ms), 1);
   EXPECT_TRUE(s.run(asking("asks", 1)).ok());  // it is up
   const crowd others;
   const trial t = s.run(asking("asks", 3000));
@@ -346,7 +346,7 @@ std::string place_of(const std::string& entry) {
 
 TEST(Subject, SaysWhereItCrashed) {
   const auto crashed = [](const std::string& entry, std::int64_t parameter) {
-    subject s("sim", runner(), 1);
+    subject s(backend::sim, runner(), 1);
     s.on_crash = [](const std::function<void(executor&)>& call_again) {
       return place_of_crash(*runner(), FAKE_RUNNER, CRASH_REPORTER, {"fake_runner.cpp"}, call_again);
     };
@@ -368,7 +368,7 @@ TEST(Subject, CallsBuffersByTheirNames) {
       "stream);\n"
       "void scribble(double* twice, const double* once, int n);\nvoid overrun(float* a, float* b, const float* in);\n");
   const auto said = [&](const std::string& entry) {
-    subject s("sim", runner(), 1);
+    subject s(backend::sim, runner(), 1);
     s.use_names(names);
     return s.run(doubling(entry, 8)).message;
   };
@@ -380,7 +380,7 @@ TEST(Subject, CallsBuffersByTheirNames) {
 }
 
 TEST(Subject, CallsAFallenEntryNoMore) {
-  subject s("sim", runner(300ms), 1);
+  subject s(backend::sim, runner(300ms), 1);
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(s.run(doubling("hang", 1)).message, "hang/1: no answer after 0.3 s");
   for (int n = 2; n < 50; ++n) {
@@ -393,7 +393,7 @@ TEST(Subject, CallsAFallenEntryNoMore) {
 }
 
 TEST(Subject, EveryCaseHasItsOwnInputs) {
-  subject s("sim", runner(), 1);
+  subject s(backend::sim, runner(), 1);
   const auto a = s.prepare(doubling("right", 64)), b = s.prepare(doubling("other", 64));
   EXPECT_FALSE(std::equal(a.before[0].bytes().begin(), a.before[0].bytes().end(), b.before[0].bytes().begin()));
 }

@@ -1,5 +1,5 @@
 // Every format against a golden file: autograder/tests/goldens. LAB_WRITE_GOLDENS=1 writes them anew.
-#include "exporters.hpp"
+#include "class/exporters.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -9,9 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "batch.hpp"
-#include "class_report.hpp"
-#include "toml_file.hpp"
+#include "class/batch.hpp"
+#include "class/class_report.hpp"
+#include "support/files.hpp"
+#include "support/text.hpp"
 
 namespace {
 
@@ -21,7 +22,7 @@ item_result item(const char* id, verdict v, double points, double most, const ch
   item_result i;
   i.id = id;
   i.title = std::string("does ") + id;
-  i.kind = "correctness";
+  i.kind = item_kind::correctness;
   i.verdict = v;
   i.points = points;
   i.max_points = most;
@@ -37,7 +38,7 @@ std::vector<result> class_of_three() {
     r.lab_title = "Coalescing";
     r.lab_version = "fnv1a:1";
     r.date = "2026-11-21T06:00:00Z";
-    r.outcome = "graded";
+    r.outcome = outcome::graded;
     r.official = r.sandboxed = true;
     r.seconds = 7.4;
   }
@@ -50,7 +51,7 @@ std::vector<result> class_of_three() {
                   item("fast", verdict::crash, 0, 25, "+1+1\nsecond line")};
   all[1].sandboxed = false;
   all[2].submission = "cat";
-  all[2].outcome = "infra_error";
+  all[2].outcome = outcome::infra_error;
   all[2].items = {item("tiled", verdict::inconclusive, 0, 60, "noisy")};
   return all;
 }
@@ -142,7 +143,7 @@ std::string error_of(const std::string& format, const std::vector<result>& resul
 
 TEST(Exporters, PointsAreOutOfTheSameInEveryFormatOrNotExported) {
   std::vector<result> mixed = class_of_three();  // bob's machine had a GPU
-  mixed[2].outcome = "graded";
+  mixed[2].outcome = outcome::graded;
   mixed[2].submission = "bob";
   mixed[2].items = {item("tiled", verdict::pass, 60, 60, ""), item("fast", verdict::pass, 25, 25, ""),
                     item("gpu", verdict::pass, 15, 15, "")};

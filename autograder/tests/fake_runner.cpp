@@ -23,7 +23,7 @@
 #include <thread>
 #include <vector>
 
-#include "channel.hpp"
+#include "sandbox/channel.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // What is taken from a submission, and what is refused with which reason.
-#include "intake.hpp"
+#include "build/intake.hpp"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -10,9 +10,10 @@
 #include <fstream>
 #include <random>
 
-#include "names.hpp"
-#include "sha256.hpp"
-#include "toml_file.hpp"
+#include "course/names.hpp"
+#include "support/files.hpp"
+#include "support/hash.hpp"
+#include "support/text.hpp"
 
 namespace {
 

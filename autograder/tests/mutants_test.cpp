@@ -1,5 +1,5 @@
 // Which mutants are made of which line.
-#include "mutants.hpp"
+#include "staff/mutants.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,14 +1,14 @@
 // Progress, what is next, hints one at a time, and putting files back.
-#include "progress.hpp"
+#include "student/progress.hpp"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <random>
 
-#include "hints.hpp"
-#include "terminal.hpp"
-#include "toml_file.hpp"
+#include "course/hints.hpp"
+#include "report/terminal.hpp"
+#include "support/files.hpp"
 
 namespace {
 
@@ -34,7 +34,7 @@ item_result item(std::string id, verdict v, double points, double of = 4) {
 result graded(std::vector<item_result> items) {
   result r;
   r.lab = "03_coalescing";
-  r.outcome = "graded";
+  r.outcome = outcome::graded;
   r.date = "2026-11-21T12:00:00Z";
   r.items = std::move(items);
   return r;
@@ -122,7 +122,7 @@ TEST_F(Progress, KeepsThePointsWhereTheFilesDoNotBuild) {
   lab_progress p;
   note(p, graded({item("a", verdict::pass, 4), item("b", verdict::wrong, 0)}));
   result broken = graded({item("a", verdict::build_error, 0), item("b", verdict::build_error, 0)});
-  broken.outcome = "build_failed";
+  broken.outcome = outcome::build_failed;
   note(p, broken);
   EXPECT_EQ(p.points, 4);
   EXPECT_EQ(p.items.at("a"), "PASS");
@@ -157,7 +157,7 @@ TEST_F(Progress, APassedLabThatDoesNotBuildIsNotShownAsPassed) {
   progress all;
   note(all["03_coalescing"], graded({item("a", verdict::pass, 4)}));
   result broken = graded({item("a", verdict::build_error, 0)});
-  broken.outcome = "build_failed";
+  broken.outcome = outcome::build_failed;
   note(all["03_coalescing"], broken);
   const std::string table = progress_table(all, {{"03_coalescing", "Coalescing"}}, 100, false);
   EXPECT_NE(table.find("next: fix the build"), std::string::npos) << table;

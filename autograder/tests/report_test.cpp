@@ -1,5 +1,5 @@
 // What people see: tables that fit, text of submissions that cannot break out, sources that cannot leak.
-#include "report.hpp"
+#include "report/report.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "build.hpp"
-#include "html.hpp"
-#include "terminal.hpp"
+#include "build/build.hpp"
+#include "report/html.hpp"
+#include "report/terminal.hpp"
+#include "support/text.hpp"
 
 namespace {
 
@@ -26,7 +27,7 @@ result nasty() {
   item_result i;
   i.id = "a<b";
   i.title = "a title that is much too long for a narrow terminal and has to be cut somewhere, as nobody reads on";
-  i.kind = "counters";
+  i.kind = item_kind::counters;
   i.verdict = verdict::wasteful;
   i.max_points = 4;
   i.figure = 32;
@@ -40,7 +41,7 @@ result nasty() {
   launch.kernel = "<u>kernel</u>";
   launch.lines = {{"/etc/passwd", 1, "<s>global load</s>", 1, 32, 0, 4},
                   {"../../secret.txt", 1, "global load", 1, 4, 0, 4}};
-  r.profiles = {{"f/1", "sim", {0, 1}, {launch}}};
+  r.profiles = {{"f/1", backend::sim, {0, 1}, {launch}}};
   return r;
 }
 
@@ -113,7 +114,7 @@ TEST(Terminal, PassesNoEscapeSequenceOn) {
 
 TEST(Terminal, SaysHowManyCasesPassedBefore) {
   result before = nasty(), after;
-  before.items[0].kind = "correctness";
+  before.items[0].kind = item_kind::correctness;
   before.items[0].verdict = verdict::wrong;
   before.items[0].what = "cases";
   before.items[0].figure = 0;
@@ -156,7 +157,7 @@ TEST(Terminal, SaysOnceWhatManyItemsHaveInCommon) {
 
 TEST(Terminal, ShowsCountsOfSevenDigitsWhole) {
   result r = nasty();
-  r.items[0].kind = "counters";
+  r.items[0].kind = item_kind::counters;
   r.items[0].figure = 2097152;
   r.items[0].threshold = 1048576;
   EXPECT_NE(laid_out(r, {100, false}).find("2097152 (bar 1048576)"), std::string::npos);
@@ -165,7 +166,7 @@ TEST(Terminal, ShowsCountsOfSevenDigitsWhole) {
 TEST(Terminal, SaysWhatTheCeilingIs) {
   result r = nasty();
   item_result& i = r.items[0];
-  i.kind = "throughput";
+  i.kind = item_kind::throughput;
   i.verdict = verdict::pass;
   i.figure = 0.989;
   i.threshold = 0.9;

@@ -1,5 +1,5 @@
 // The canonical result: to JSON and back, merged into the store without losing other results.
-#include "result.hpp"
+#include "result/result.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -7,10 +7,10 @@
 
 #include <fstream>
 
-#include "expected.hpp"
-#include "hints.hpp"
-#include "submission.hpp"
-#include "toml_file.hpp"
+#include "course/hints.hpp"
+#include "course/submission.hpp"
+#include "staff/expected.hpp"
+#include "support/files.hpp"
 
 namespace {
 
@@ -21,7 +21,7 @@ item_result item(const std::string& id, verdict v, double points, double max_poi
   item_result i;
   i.id = id;
   i.title = "title of " + id;
-  i.kind = "correctness";
+  i.kind = item_kind::correctness;
   i.verdict = v;
   i.points = points;
   i.max_points = max_points;
@@ -33,7 +33,7 @@ result graded(const std::string& submission) {
   r.lab = "03_coalescing";
   r.lab_title = "Coalescing";
   r.submission = submission;
-  r.outcome = "graded";
+  r.outcome = outcome::graded;
   r.items = {item("right", verdict::pass, 40, 40), item("slow", verdict::too_slow, 7.5, 45),
              item("gpu", verdict::not_assessed, 0, 15)};
   return r;
@@ -62,7 +62,7 @@ TEST(Result, SurvivesJson) {
   i.threshold = 0.5;
   i.message = "too slow";
   i.hint = {"one", "two"};
-  i.conditions = {{"sectors", "a / b", "sim", std::nullopt, 4.0, std::nullopt, false}};
+  i.conditions = {{"sectors", "a / b", backend::sim, std::nullopt, 4.0, std::nullopt, false}};
   i.most_points = 20;
   i.predictions.resize(1);
   i.predictions[0].key = "k";
@@ -83,7 +83,7 @@ TEST(Result, SurvivesJson) {
                    .sectors = 2,
                    .wavefronts = 3,
                    .ideal = 4}};
-  r.profiles = {{"f/1", "sim", {5, 6}, {launch}}};
+  r.profiles = {{"f/1", backend::sim, {5, 6}, {launch}}};
   const std::string text = to_json(r);
   const result back = result_from_json(text);
   EXPECT_EQ(to_json(back), text);
@@ -95,6 +95,23 @@ TEST(Result, SurvivesJson) {
   EXPECT_EQ(back.machine.at("gpu"), "a GPU");
   EXPECT_THROW(result_from_json("{}"), std::runtime_error);
   EXPECT_THROW(result_from_json(""), std::runtime_error);
+}
+
+TEST(Result, WritesTheWordsThatEarlierVersionsWrote) {
+  result r = graded("student");
+  r.outcome = outcome::build_failed;
+  r.items[0].backends = {backend::sim, backend::cuda};
+  const std::string text = to_json(r);
+  for (const char* part : {R"("outcome": "build_failed")", R"("kind": "correctness")", R"("backend": "sim, cuda")",
+                           R"("backend": "")", R"("verdict": "TOO SLOW")"})
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+  const result back = result_from_json(text);
+  EXPECT_EQ(back.outcome, outcome::build_failed);
+  EXPECT_EQ(back.items[0].backends, r.items[0].backends);
+  EXPECT_TRUE(back.items[1].backends.empty());
+  std::string unknown = text;
+  unknown.replace(unknown.find("build_failed"), 12, "unheard of");
+  EXPECT_THROW(result_from_json(unknown), not_a_result);
 }
 
 TEST_F(Store, KeepsTheResultsOfOthers) {
@@ -165,7 +182,7 @@ TEST_F(Expected, AllMeansEveryItem) {
 
 TEST_F(Expected, MistakesInItHaveALine) {
   EXPECT_NE(refused("story = \"x\"\n[items]\nslow = { verdict = \"LAZY\", points = 0 }\n")
-                .find("expected.toml:3: no verdict"),
+                .find("expected.toml:3: unknown verdict"),
             std::string::npos);
   EXPECT_NE(refused("[items]\n").find("'story' is missing"), std::string::npos);
   EXPECT_NE(refused("story = \"x\"\n[items]\nslow = { verdict = \"WRONG\", points = [1] }\n").find("expected.toml:3:"),

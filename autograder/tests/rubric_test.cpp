@@ -1,14 +1,14 @@
 // Every mistake in a rubric gets an address and an advice, no text at all makes the parser crash, and a lab's other
 // files are checked against it.
-#include "rubric.hpp"
+#include "course/rubric.hpp"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <random>
 
-#include "lab_check.hpp"
-#include "toml_file.hpp"
+#include "staff/lab_check.hpp"
+#include "support/files.hpp"
 
 namespace {
 

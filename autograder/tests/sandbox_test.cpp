@@ -1,5 +1,5 @@
 // The box from inside, and the check of objects. Where this machine has no boxes the tests say so and are skipped.
-#include "sandbox.hpp"
+#include "sandbox/sandbox.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,11 +7,11 @@
 #include <csignal>
 #include <fstream>
 
-#include "box_builder.hpp"
-#include "command.hpp"
-#include "object_check.hpp"
-#include "process_executor.hpp"
-#include "toml_file.hpp"
+#include "build/box_builder.hpp"
+#include "build/object_check.hpp"
+#include "sandbox/process_executor.hpp"
+#include "support/command.hpp"
+#include "support/files.hpp"
 
 namespace {
 

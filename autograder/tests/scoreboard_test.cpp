@@ -1,11 +1,11 @@
 // The scoreboard says what the results say, and complains of a bar that names nothing.
-#include "scoreboard.hpp"
+#include "staff/scoreboard.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "lab/case.hpp"
-#include "toml_file.hpp"
+#include "support/files.hpp"
 
 namespace {
 

@@ -12,7 +12,7 @@ extern "C" int (*InitializeInjectionNvtx2_fnptr)(const void* (*)(std::uint32_t))
 #include <cstring>
 #include <string>
 
-#include "../src/open_ranges.hpp"
+#include "profiler/open_ranges.hpp"
 
 namespace lab {
 namespace {

@@ -1,6 +1,6 @@
 #include "nvtx3/nvToolsExt.h"
 
-#include "../../src/open_ranges.hpp"
+#include "profiler/open_ranges.hpp"
 
 namespace sim {
 

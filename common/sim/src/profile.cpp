@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "../../src/recording.hpp"
 #include "metrics.hpp"
+#include "profiler/recording.hpp"
 
 namespace sim {
 namespace {

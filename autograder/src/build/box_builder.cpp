@@ -1,0 +1,404 @@
+// One box compiles one file; one box links. What leaves a box is read here as data, never run here.
+#include "build/box_builder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <future>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
+
+#include "build/object_check.hpp"
+#include "sandbox/sandbox.hpp"
+#include "support/command.hpp"
+#include "support/files.hpp"
+#include "support/hash.hpp"
+#include "support/text.hpp"
+
+namespace grading {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t largest_object = 32u << 20;
+
+/// A folder with one folder to read and one to write.
+struct scratch {
+  scratch() {
+    fs::create_directories(in);
+    fs::create_directories(out);
+  }
+  temporary_folder folder{"build"};
+  fs::path in = folder.path() / "in", out = folder.path() / "out";
+};
+
+/// The text of a plain file that a box wrote; "" if it is missing, too large, or not a plain file.
+std::string from_box(const fs::path& file) {
+  std::error_code error;
+  if (fs::symlink_status(file, error).type() != fs::file_type::regular || fs::file_size(file) > largest_object)
+    return {};
+  return text_of(file);
+}
+
+/// Diagnostics without colours and control characters, with the files of the folder `in` as in `shown`.
+std::string plain(const std::string& text, const std::string& in, const std::string& shown) {
+  std::string out;
+  for (const char c : text)
+    if (c == '\n' || c == '\t' || static_cast<unsigned char>(c) >= 32) out += c;
+  return replaced(out, in, shown);
+}
+
+/// After pages of "required from" comes the error, so the errors are found first and cut then.
+std::string errors_in(const std::string& diagnostics, const std::string& in, const std::string& shown) {
+  constexpr std::size_t enough = 2000;
+  return first_errors(plain(diagnostics, in, shown)).substr(0, enough);
+}
+
+/// lab08::...; symbols outside every lab's namespace belong to libraries.
+bool is_of_a_lab(const std::string& symbol) { return symbol.starts_with("_ZN5lab"); }
+
+/// Only code from the device's compiler counts accesses, so the two kinds of files stay separate.
+bool is_device_code(const std::string& name) { return name.ends_with(".cu"); }
+
+/// The compiler marks inline assembly, wherever it comes from. nvcc's own is the device's code, as numbers.
+bool has_inline_assembly(const std::string& assembly, bool by_nvcc) {
+  static const std::regex numbers(
+      R"re(\s*(\.section \.nv_fatbin, "a"|\.align \d+|fatbinData:|\.(quad|long|byte) [0-9a-fx, ]+|\.text)?)re");
+  std::istringstream lines(assembly);
+  bool marked = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line == "#NO_APP") marked = false;
+    if (marked && !(by_nvcc && line.size() < 200 && std::regex_match(line, numbers))) return true;
+    marked |= line == "#APP";
+  }
+  return false;
+}
+
+/// What immintrin.h offers. A pause is in <atomic>, too.
+bool has_host_instructions(std::string_view preprocessed) {
+  constexpr std::string_view begin = "__builtin_ia32_";
+  for (std::size_t at = 0; (at = preprocessed.find(begin, at)) != std::string_view::npos;)
+    if (!preprocessed.substr(at += begin.size()).starts_with("pause")) return true;
+  return false;
+}
+
+/// Names of symbols and sections reach the assembler unchanged: a name with a line break can smuggle in instructions,
+/// which the compiler does not mark. It does mark asm with operands, and asm statements.
+bool has_assembly_in_a_name(std::string_view preprocessed) {
+  const auto skip_space = [&](std::size_t at) {
+    while (at < preprocessed.size() && (std::isspace(static_cast<unsigned char>(preprocessed[at])) ||
+                                        (preprocessed[at] == '#' && preprocessed[at - 1] == '\n')))
+      at = preprocessed[at] == '#' ? std::min(preprocessed.find('\n', at), preprocessed.size()) : at + 1;
+    return std::min(at, preprocessed.size() - 1);
+  };
+  const auto is_statement = [&](std::size_t at) {  // what is before it, but for lines of the preprocessor's?
+    while (at > 0) {
+      at = preprocessed.find_last_not_of(" \t\n", at - 1);
+      if (at == std::string_view::npos) return true;
+      const std::size_t line = preprocessed.find_last_of('\n', at) + 1;
+      if (preprocessed[line] != '#') return std::string_view(";{}").find(preprocessed[at]) != std::string_view::npos;
+      at = line;
+    }
+    return true;
+  };
+  const auto in_a_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; };
+  for (const std::string_view word : {"asm", "section", "alias", "weakref", "ifunc", "symver"})
+    for (std::size_t found = 0; (found = preprocessed.find(word, found)) != std::string_view::npos;) {
+      const std::size_t begin = preprocessed.find_last_not_of('_', found - 1) + 1;
+      std::size_t at = found += word.size();
+      while (at < preprocessed.size() && preprocessed[at] == '_') ++at;
+      if (at = skip_space(at); preprocessed[at] != '(') continue;
+      at = skip_space(at + 1);
+      const std::string_view literal = preprocessed.substr(at, preprocessed.substr(at, 4).find('"') + 1);
+      if (literal.ends_with("R\"")) return true;
+      bool odd = false;
+      while (preprocessed[at] == '"') {
+        for (++at; at < preprocessed.size() && preprocessed[at] != '"'; ++at) {
+          odd = odd || !in_a_name(preprocessed[at]);
+          at += preprocessed[at] == '\\';
+        }
+        at = skip_space(at + 1);
+      }
+      if (odd && preprocessed[at] == ')' && !(word == "asm" && is_statement(begin))) return true;
+    }
+  return false;
+}
+
+constexpr const char* rules = "see \"What your files may use\" in labs/README.md";
+
+std::string header_refused(const std::string& name, const std::string& header) {
+  return fmt::format("{}: includes {}, which is not available in official grading: {}", name, header, rules);
+}
+
+/// Headers that the compiler did not find.
+std::string missing_header(const std::string& diagnostics) {
+  static const std::regex not_found("fatal error: '?([^'\n]+?)'?(: No such file or directory| file not found)");
+  std::smatch found;
+  return std::regex_search(diagnostics, found, not_found) ? found[1].str() : "";
+}
+
+/// Files that the compiler read, according to the preprocessor's line markers: # 12 "/usr/include/math.h" 1 3 4
+std::set<std::string> included(std::string_view preprocessed) {
+  std::set<std::string> files;
+  for (std::size_t at = 0; at < preprocessed.size(); at = preprocessed.find('\n', at), at += at != preprocessed.npos) {
+    if (!preprocessed.substr(at).starts_with("# ")) continue;
+    const std::string_view line = preprocessed.substr(at, preprocessed.find('\n', at) - at);
+    const std::size_t open = line.find('"'), close = line.find('"', open + 1);
+    if (close != line.npos && line[open + 1] == '/' && line[close - 1] != '/')  // and not where the compiler ran
+      files.insert(fs::path(line.substr(open + 1, close - open - 1)).lexically_normal().string());
+  }
+  return files;
+}
+
+/// As the source spells it, where it does so itself.
+std::string as_written(const std::string& header, const std::string& source) {
+  static const std::regex include(R"(#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"])");
+  for (std::sregex_iterator match(source.begin(), source.end(), include), end; match != end; ++match)
+    if (header.ends_with("/" + (*match)[1].str()) || header == (*match)[1]) return (*match)[1];
+  return header;
+}
+
+}  // namespace
+
+box_builder::box_builder(const fs::path& recipe, fs::path cache, wall behind, bool check, build_limits allowed)
+    : cache_(std::move(cache)), behind_(behind), check_(check), allowed_(allowed) {
+  if (!fs::exists(recipe))
+    throw input_error(fmt::format("{} does not exist; configure and build first: ./course setup", recipe.string()));
+  const auto document = nlohmann::json::parse(text_of(recipe));
+  for (const auto& [key, list] : document.items()) recipe_[key] = list.get<words>();
+  fs::create_directories(cache_);
+  constexpr auto kept = std::chrono::hours(72);
+  std::error_code taken_by_another;
+  for (const auto& object : fs::directory_iterator(cache_))
+    if (fs::file_time_type::clock::now() - object.last_write_time(taken_by_another) > kept)
+      fs::remove(object, taken_by_another);
+  std::vector<std::string> ignored;
+  std::set<std::string> wanted, there;
+  for (const std::string& object : recipe_.at("objects")) {
+    if (!fs::exists(object))
+      throw input_error(
+          fmt::format("{} is not built; run cmake --build {}", object, recipe.parent_path().parent_path().string()));
+    const object_symbols symbols = read_object(text_of(object), ignored, by_nvcc());
+    wanted.insert(symbols.undefined.begin(), symbols.undefined.end());
+    there.insert(symbols.defined.begin(), symbols.defined.end());
+    there.insert(symbols.weak.begin(), symbols.weak.end());
+    for (const std::string& name : symbols.defined)
+      if (is_of_a_lab(name)) given_.insert(name);
+  }
+  // Functions of the lab that the staff's code calls but does not define are the contract.
+  for (const std::string& name : wanted)
+    if (is_of_a_lab(name) && !there.contains(name)) contract_.push_back(name);
+  for (const char* key : {"cpp", "cu", "headers"}) tools_ += fmt::format("{} ", fmt::join(recipe_.at(key), " "));
+  for (const std::string& path : recipe_.at("readable"))
+    for (const auto& entry : fs::is_directory(path) ? std::vector<fs::path>(fs::recursive_directory_iterator(path), {})
+                                                    : std::vector<fs::path>{path})
+      if (fs::is_regular_file(entry)) tools_ += sha256(text_of(entry));
+  tools_ += output_of(grading::quoted(recipe_.at("link").front()) + " --version 2>/dev/null");
+}
+
+std::string box_builder::fingerprint() const {
+  std::string parts = tools_;
+  for (const char* list : {"objects", "libraries"})
+    for (const std::string& word : recipe_.at(list))
+      if (fs::exists(word))
+        parts +=
+            fmt::format("{} {} {}\n", word, fs::file_size(word), fs::last_write_time(word).time_since_epoch().count());
+  return sha256(parts);
+}
+
+bool box_builder::by_nvcc() const { return recipe_.at("cu").front().ends_with("nvcc"); }
+
+std::vector<fs::path> box_builder::runtime() const {
+  return {recipe_.at("runtime").begin(), recipe_.at("runtime").end()};
+}
+
+build_outcome box_builder::compile(const std::string& name, const hand_in& source, fs::path& object) const {
+  const std::string key =
+      sha256(tools_ + (check_ ? "checked" : "") + source.folder.string() + name + '\0' + source.text);
+  object = cache_ / (key + ".o");
+  if (fs::exists(object)) {
+    std::error_code ignored;
+    fs::last_write_time(object, fs::file_time_type::clock::now(), ignored);
+    return {true, {}};
+  }
+  const scratch place;
+  replace_file(place.in / name, source.text);
+  box what;
+  what.tools = true;
+  what.mounts = {{place.in, "/in"}, {place.out, "/out", true}};
+  for (const char* list : {"readable", "headers", "toolchain"})
+    for (const std::string& path : recipe_.at(list)) what.mounts.push_back({path, path});
+  const bool device = is_device_code(name);
+  what.command = recipe_.at(device ? "cu" : "cpp");
+  const fs::path in = behind_ == wall::box ? fs::path("/in") : place.in,
+                 out = behind_ == wall::box ? fs::path("/out") : place.out;
+  for (const std::string& word :
+       {(in / name).string(), std::string("-c"), std::string("-o"), (out / "hand-in.o").string()})
+    what.command.push_back(word);
+  const std::string shown = source.folder.empty() ? "" : source.folder.string() + "/";
+  if (!shown.empty())  // so that reports name the file where it is edited
+    what.command.push_back(
+        fmt::format("{}-ffile-prefix-map={}/={}", by_nvcc() && device ? "-Xcompiler=" : "", in.string(), shown));
+  what.cpu_seconds = static_cast<int>(allowed_.wall.count());
+  const ran got = run_in(what, behind_, allowed_.wall, allowed_.memory);
+  if (got.timed_out) return {false, fmt::format("{}: the compiler took more than {} s", name, allowed_.wall.count())};
+  if (got.out_of_memory)
+    return {false, fmt::format("{}: the compiler took more than {} MiB of memory", name, allowed_.memory >> 20)};
+  if (got.exit_code != 0) {
+    const std::string why = errors_in(got.output, in.string() + "/", shown);
+    if (const std::string header = missing_header(got.output); !header.empty())
+      return {false, header_refused(shown + name, header)};
+    return {false, why.empty()
+                       ? fmt::format("{}: the compiler was stopped: it exceeded its limits on files or memory", name)
+                       : why};
+  }
+  const std::string compiled = from_box(place.out / "hand-in.o");
+  if (compiled.empty()) return {false, name + ": the compiler wrote no object file under 32 MiB"};
+  std::string assembly, preprocessed;
+  for (const auto& file : fs::directory_iterator(place.out)) {
+    if (file.path().extension() == ".s" && !file.path().filename().string().ends_with(".shared.s"))
+      assembly += from_box(file.path());
+    if (file.path().extension() == ".ii") preprocessed += from_box(file.path());
+  }
+  if (check_)
+    if (const std::string why = refusal(name, source, preprocessed, assembly, {in, out}); !why.empty())
+      return {false, why};
+  replace_file(object, compiled);
+  return {true, {}};
+}
+
+std::string box_builder::refusal(const std::string& name, const hand_in& source, const std::string& preprocessed,
+                                 const std::string& assembly, const std::set<fs::path>& own) const {
+  const bool device = is_device_code(name);
+  const auto is_offered = [&](const std::string& file) {
+    for (const char* list : {"readable", "headers", "toolchain"})
+      for (const std::string& path : recipe_.at(list))
+        if (file == path || file.starts_with(path + "/")) return true;
+    const std::string temporary = fs::temp_directory_path() / "";
+    return file.starts_with("/usr/lib/") || own.contains(fs::path(file).parent_path()) ||
+           file.starts_with(temporary);  // the compiler's, and what it made
+  };
+  if (assembly.empty() || preprocessed.empty() || has_assembly_in_a_name(preprocessed) ||
+      has_inline_assembly(assembly, by_nvcc() && device))
+    return fmt::format("{}: contains inline assembly, which cannot be checked; write it in C++: {}", name, rules);
+  if (device && !by_nvcc() && has_host_instructions(preprocessed))
+    return fmt::format("{}: uses CPU instructions (immintrin.h), which no GPU has", name);
+  for (const std::string& file : included(preprocessed))
+    if (!is_offered(file)) return header_refused(name, as_written(file, source.text));
+  return {};
+}
+
+build_outcome box_builder::expect_clean(const std::map<std::string, fs::path>& objects) const {
+  const callable may_call(recipe_.at("device").at(0), recipe_.at("device").at(1), by_nvcc());
+  std::map<std::string, object_symbols> symbols;
+  std::set<std::string> defined[2];  // by host and device code
+  std::vector<std::string> complaints;
+  for (const auto& [name, object] : objects) {
+    std::vector<std::string> refused;
+    symbols[name] = read_object(text_of(object), refused, by_nvcc() && is_device_code(name));
+    for (const std::string& why : refused) complaints.push_back(fmt::format("{}: {}", name, why));
+    for (const auto* list : {&symbols[name].defined, &symbols[name].weak})
+      defined[is_device_code(name)].insert(list->begin(), list->end());
+  }
+  for (const auto& [name, own] : symbols) {
+    const bool device = is_device_code(name);
+    for (const auto* list : {&own.defined, &own.weak, &own.local, &own.undefined})
+      for (const std::string& symbol : *list)
+        if (const std::string rival = rival_of(symbol); !rival.empty()) {
+          complaints.push_back(
+              fmt::format("{}: uses {} ({}), the library that your code is measured against; write it yourself: {}",
+                          name, rival, demangled(symbol).substr(0, 60), rules));
+          break;
+        }
+    for (const auto* list : {&own.defined, &own.weak})
+      for (const std::string& symbol : *list)
+        if (device && may_call.is_the_devices(symbol))
+          complaints.push_back(fmt::format("{}: defines {}, a name that the simulated device uses; choose another",
+                                           name, demangled(symbol)));
+    for (const std::string& symbol : own.undefined) {
+      if (defined[device].contains(symbol) || may_call(symbol, device) || given_.contains(symbol) ||
+          !rival_of(symbol).empty())
+        continue;
+      const std::string what = fmt::format("{}: calls {}", name, demangled(symbol));
+      if (defined[!device].contains(symbol))
+        complaints.push_back(what + fmt::format(", which is in a {} file; .cu and .cpp files cannot call each other's "
+                                                "functions: {}",
+                                                device ? ".cpp" : ".cu", rules));
+      else
+        complaints.push_back(what + fmt::format(", which a submission may not call: {}", rules));
+    }
+  }
+  for (const std::string& function : contract_)
+    if (!defined[0].contains(function) && !defined[1].contains(function))
+      complaints.push_back("undefined reference to " + demangled(function));
+  return {complaints.empty(), shortened_list(complaints, 5, "\n", "\n")};
+}
+
+build_outcome box_builder::build(const std::map<std::string, hand_in>& sources, const fs::path& program) const {
+  std::map<std::string, fs::path> objects;
+  std::map<std::string, std::future<build_outcome>> compiling;
+  for (const auto& [name, source] : sources)
+    compiling[name] = std::async(std::launch::async, [&, &name = name, &source = source, &object = objects[name]] {
+      return compile(name, source, object);
+    });
+  std::string failures;
+  for (auto& [name, outcome] : compiling)
+    if (const build_outcome one = outcome.get(); !one.ok) add_to_list(failures, "\n", one.message);
+  if (!failures.empty()) return {false, failures};
+  if (check_)
+    if (build_outcome clean = expect_clean(objects); !clean.ok) return clean;
+
+  const scratch place;
+  std::string names[2], keep;
+  for (const auto& [name, object] : objects) {
+    fs::copy_file(object, place.in / (name + ".o"));
+    names[is_device_code(name)] +=
+        " " + grading::quoted(behind_ == wall::box ? "/in/" + name + ".o" : (place.in / (name + ".o")).string());
+  }
+  for (const std::string& function : contract_) keep += function + "\n";
+  replace_file(place.in / "contract", keep);
+  const std::string in = behind_ == wall::box ? "/in" : (place.in).string(),
+                    out = behind_ == wall::box ? "/out" : (place.out).string();
+  box what;
+  what.tools = true;
+  what.mounts = {{place.in, "/in"}, {place.out, "/out", true}};
+  for (const std::string& path : recipe_.at("toolchain")) what.mounts.push_back({path, path});
+  std::string staff;
+  for (const char* key : {"objects", "libraries"})
+    for (const std::string& word : recipe_.at(key)) {
+      staff += " " + grading::quoted(word);
+      if (word.starts_with("/") && !word.starts_with("/usr/lib"))
+        what.mounts.push_back({word, word});  // tools have that
+    }
+  // One object of each kind, which exports only the contract's functions. Constructors must not run before main: the
+  // runner finds them in their own section (runner.cpp). The thread sanitizer's constructor, one per object of device
+  // code, is dropped.
+  const std::string constructors =
+      "hand_in_constructors : { KEEP(*(SORT_BY_INIT_PRIORITY(.init_array.*))) KEEP(*(.init_array)) }";
+  replace_file(place.in / "host.ld", "SECTIONS { " + constructors + " }\n");
+  replace_file(place.in / "device.ld", "SECTIONS { /DISCARD/ : { *(.init_array.00099) } " + constructors + " }\n");
+  std::string script, sealed;
+  for (const bool device : {false, true}) {
+    if (names[device].empty()) continue;
+    const std::string kind = device ? "device" : "host";
+    script += fmt::format(
+        "ld -r -d --force-group-allocation -T {2}/{0}.ld -o {1}/{0}.o{3}\n"
+        "objcopy --keep-global-symbols={2}/contract {1}/{0}.o {1}/{0}.sealed.o\n",
+        kind, out, in, names[device]);
+    sealed += fmt::format(" {}/{}.sealed.o", out, kind);
+  }
+  what.command = {"/usr/bin/sh", "-ec",
+                  script + fmt::format("{} -o {}/runner{}{}", fmt::join(recipe_.at("link"), " "), out, sealed, staff)};
+  const ran got = run_in(what, behind_, allowed_.wall, allowed_.memory);
+  const std::string linked = got.exit_code == 0 ? from_box(place.out / "runner") : std::string{};
+  if (linked.empty()) return {false, "linking failed: " + errors_in(got.output, in + "/", "")};
+  replace_file(program, linked);
+  fs::permissions(program, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
+                               fs::perms::others_read | fs::perms::others_exec);
+  return {true, {}};
+}
+
+}  // namespace grading

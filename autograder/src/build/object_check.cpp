@@ -1,0 +1,312 @@
+// Reading ELF (System V ABI, AMD64 supplement) with every offset checked.
+#include "build/object_check.hpp"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <elf.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <regex>
+#include <sstream>
+#include <stdexcept>
+
+#include "support/files.hpp"
+
+namespace grading {
+namespace {
+
+struct damaged : std::runtime_error {
+  damaged() : std::runtime_error("the object file is malformed") {}
+};
+
+template <class T>
+T at(std::string_view data, std::uint64_t offset) {
+  if (offset > data.size() || sizeof(T) > data.size() - offset) throw damaged();
+  T value;
+  std::memcpy(&value, data.data() + offset, sizeof value);
+  return value;
+}
+
+std::string name_at(std::string_view data, const Elf64_Shdr& strings, std::uint64_t offset) {
+  if (strings.sh_offset > data.size() || strings.sh_size > data.size() - strings.sh_offset || offset >= strings.sh_size)
+    throw damaged();
+  const std::string_view text = data.substr(strings.sh_offset + offset, strings.sh_size - offset);
+  return std::string(text.substr(0, text.find('\0')));
+}
+
+/// Sections that a compiler makes of functions and data. Constructors and destructors of global objects are functions
+/// like others: the runner calls the first once its box is closed, and the second have nothing left to decide.
+bool is_ordinary(const std::string& name) {
+  static const std::regex ordinary(
+      R"((\.(text|data|rodata|bss|tbss|tdata|init_array|fini_array|rela|debug_|gcc_except_table|eh_frame|comment|group|)"
+      R"(symtab|strtab|shstrtab|llvm_addrsig|note\.GNU-stack|note\.gnu\.property)|sim_constant|sim_blocks).*)");
+  return name.empty() || std::regex_match(name, ordinary);
+}
+
+/// Where nvcc keeps the device's code.
+bool is_device_code(const std::string& name) { return name == ".nv_fatbin" || name == ".nvFatBinSegment"; }
+
+void check_sections(std::string_view object, const std::vector<Elf64_Shdr>& sections, const Elf64_Shdr& names,
+                    bool by_nvcc, std::vector<std::string>& refused) {
+  for (const Elf64_Shdr& section : sections) {
+    std::string name = name_at(object, names, section.sh_name);
+    if (name.starts_with(".rela.")) name.erase(0, 5);
+    if (by_nvcc && is_device_code(name)) continue;
+    if (!is_ordinary(name)) {
+      refused.push_back(fmt::format("defines its own section '{}'; remove the section attribute", name));
+    } else if ((section.sh_flags & SHF_EXECINSTR) && ((section.sh_flags & SHF_WRITE) || !name.starts_with(".text"))) {
+      refused.push_back(fmt::format("has code in the section '{}'", name));
+    }
+  }
+}
+
+}  // namespace
+
+object_symbols read_object(std::string_view object, std::vector<std::string>& refused, bool by_nvcc) try {
+  object_symbols result;
+  const auto header = at<Elf64_Ehdr>(object, 0);
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+      header.e_machine != EM_X86_64 || header.e_type != ET_REL)
+    throw damaged();
+  std::vector<Elf64_Shdr> sections;
+  for (unsigned i = 0; i < header.e_shnum; ++i)
+    sections.push_back(at<Elf64_Shdr>(object, header.e_shoff + i * sizeof(Elf64_Shdr)));
+  if (header.e_shstrndx >= sections.size()) throw damaged();
+  check_sections(object, sections, sections[header.e_shstrndx], by_nvcc, refused);
+  for (const Elf64_Shdr& table : sections) {
+    if (table.sh_type != SHT_SYMTAB) continue;
+    if (table.sh_link >= sections.size()) throw damaged();
+    for (std::uint64_t i = 0; i < table.sh_size / sizeof(Elf64_Sym); ++i) {
+      const auto symbol = at<Elf64_Sym>(object, table.sh_offset + i * sizeof(Elf64_Sym));
+      const std::string name = name_at(object, sections[table.sh_link], symbol.st_name);
+      const auto type = ELF64_ST_TYPE(symbol.st_info), bind = ELF64_ST_BIND(symbol.st_info);
+      if (type == STT_GNU_IFUNC)
+        refused.push_back(fmt::format(
+            "'{}' is resolved when the program loads; remove the attribute ifunc or target_clones", demangled(name)));
+      const bool in_code = symbol.st_shndx < sections.size() && sections[symbol.st_shndx].sh_flags & SHF_EXECINSTR;
+      if (type == STT_OBJECT && in_code)
+        refused.push_back(fmt::format("'{}' is data in a code section", demangled(name)));
+      if (name.empty()) continue;
+      if (bind == STB_LOCAL) {
+        result.local.insert(name);
+        continue;
+      }
+      const bool missing = symbol.st_shndx == SHN_UNDEF;
+      (missing ? result.undefined : bind == STB_GLOBAL ? result.defined : result.weak).insert(name);
+    }
+  }
+  std::sort(refused.begin(), refused.end());
+  refused.erase(std::unique(refused.begin(), refused.end()), refused.end());
+  return result;
+} catch (const damaged& why) {
+  refused.emplace_back(why.what());
+  return {};
+}
+
+std::string demangled(const std::string& symbol) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),
+                                                    std::free);
+  return status == 0 ? text.get() : symbol;
+}
+
+namespace {
+
+/// Strong global symbols of all objects in an archive (System V's ar).
+std::set<std::string> defined_in(const std::filesystem::path& archive) {
+  constexpr std::string_view mark = "!<arch>\n";
+  constexpr std::size_t header = 60, size_at = 48, size_digits = 10;
+  const std::string data = text_of(archive);
+  if (!data.starts_with(mark)) throw std::runtime_error(archive.string() + " is not an archive");
+  std::set<std::string> result;
+  std::vector<std::string> ignored;
+  for (std::size_t at = mark.size(); at + header <= data.size();) {
+    const std::size_t bytes = std::strtoull(data.substr(at + size_at, size_digits).c_str(), nullptr, 10);
+    const std::string_view member = std::string_view(data).substr(at + header, bytes);
+    if (member.starts_with(ELFMAG)) result.merge(read_object(member, ignored).defined);
+    at += header + bytes + bytes % 2;
+  }
+  return result;
+}
+
+/// Names that a header declares, defines or calls: words before a parenthesis, an index, a value or a semicolon.
+void add_names(const std::filesystem::path& header, std::set<std::string>& names) {
+  const std::string text = text_of(header);
+  const auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  for (std::size_t at = 0; at < text.size();) {
+    if (!in_word(text[at])) {
+      ++at;
+      continue;
+    }
+    std::size_t end = at;
+    while (end < text.size() && in_word(text[end])) ++end;
+    const std::size_t next = text.find_first_not_of(" \t\n", end);
+    if (next != std::string::npos && std::string_view("(;=[").find(text[next]) != std::string_view::npos)
+      names.insert(text.substr(at, end - at));
+    at = end;
+  }
+}
+
+/// The library that defines it, of those that every C++ program has, the judge too: "libm.so.6".
+std::string library_of(const std::string& symbol) {
+  const auto name_of = [](const void* address) -> std::string {
+    Dl_info where{};
+    return dladdr(address, &where) ? std::filesystem::path(where.dli_fname).filename().string() : std::string{};
+  };
+  constexpr const char* libraries[] = {"libm.so.6", "libgcc_s.so.1", "libstdc++.so.6", "libc.so.6"};
+  for (const char* library : libraries) {
+    void* loaded = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+    if (!loaded) continue;
+    const void* found = dlsym(loaded, symbol.c_str());  // in it, or in what it needs itself
+    dlclose(loaded);
+    if (!found) continue;
+    const std::string where = name_of(found);
+    if (where == library || std::find(std::begin(libraries), std::end(libraries), where) == std::end(libraries))
+      return library;  // it is there, or in no file: a variable of each thread, the kernel's clock
+  }
+  return {};
+}
+
+/// Of the C library: what computes, writes to the streams that are there, and asks for memory or the time.
+bool computes(const std::string& c_function) {
+  static const std::set<std::string> names = [] {
+    std::set<std::string> all;
+    std::istringstream list(
+        // string.h, strings.h, wchar.h
+        "memcpy memmove memset memcmp memchr memrchr memmem mempcpy bcmp bcopy bzero explicit_bzero strlen strnlen "
+        "strcmp strncmp strcasecmp strncasecmp strcoll strxfrm strcpy strncpy stpcpy stpncpy strcat strncat strchr "
+        "strrchr strchrnul strstr strcasestr strspn strcspn strpbrk strtok strtok_r strsep strdup strndup strerror "
+        "strerror_r ffs ffsl ffsll index rindex swab wmemcpy wmemmove wmemset wmemcmp wmemchr wcslen wcsnlen wcscmp "
+        "wcsncmp wcscpy wcsncpy wcscat wcsncat wcschr wcsrchr wcsstr wcstok wcscoll wcsxfrm mbrtowc wcrtomb mbtowc "
+        "wctomb mbstowcs wcstombs mbsrtowcs wcsrtombs mbsnrtowcs wcsnrtombs mbrlen mblen mbsinit btowc wctob "
+        "mbrtoc8 c8rtomb mbrtoc16 c16rtomb mbrtoc32 c32rtomb "
+        // ctype.h, wctype.h, locale.h
+        "isalnum isalpha isblank iscntrl isdigit isgraph islower isprint ispunct isspace isupper isxdigit tolower "
+        "toupper __ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc __ctype_get_mb_cur_max iswalnum iswalpha "
+        "iswdigit iswspace iswupper iswlower iswpunct iswprint iswctype wctype towlower towupper setlocale localeconv "
+        "newlocale freelocale uselocale duplocale "
+        // stdlib.h, search.h, malloc.h
+        "malloc calloc realloc reallocarray free aligned_alloc posix_memalign memalign valloc malloc_usable_size abort "
+        "exit _Exit quick_exit atexit at_quick_exit qsort qsort_r bsearch lsearch lfind rand srand rand_r random "
+        "srandom random_r srandom_r initstate setstate drand48 erand48 lrand48 nrand48 mrand48 jrand48 srand48 abs "
+        "labs llabs div ldiv lldiv atoi atol atoll atof strtol strtoul strtoll strtoull strtoimax strtoumax imaxabs "
+        "imaxdiv strtof strtod strtold wcstol wcstoul wcstoll wcstoull wcstof wcstod wcstold getenv secure_getenv "
+        // stdio.h, wchar.h
+        "puts putchar putc fputc fputs putchar_unlocked putc_unlocked fputc_unlocked fputs_unlocked fwrite_unlocked "
+        "putwchar putwc fputwc fputws fwrite printf fprintf vprintf vfprintf snprintf vsnprintf sprintf vsprintf "
+        "asprintf vasprintf wprintf fwprintf swprintf vswprintf vfwprintf vwprintf perror fflush sscanf vsscanf "
+        "swscanf vswscanf getchar getc fgetc fgets fread scanf fscanf ungetc getwchar getwc fgetwc ungetwc feof ferror "
+        "clearerr fwide fmemopen open_memstream fclose setvbuf setbuf setlinebuf stdin stdout stderr overflow uflow "
+        // errno.h, assert.h, setjmp.h, fenv.h, unistd.h
+        "errno __errno_location __assert_fail __assert_perror_fail __assert setjmp _setjmp sigsetjmp __sigsetjmp "
+        "longjmp "
+        "_longjmp siglongjmp sysconf getpagesize "
+        // time.h; signal.h
+        "clock clock_gettime clock_getres time gettimeofday timespec_get difftime mktime timegm gmtime gmtime_r "
+        "localtime localtime_r asctime asctime_r ctime ctime_r strftime wcsftime nanosleep clock_nanosleep usleep "
+        "sleep sched_yield raise "
+        // Locks, which cost a single thread nothing.
+        "__libc_single_threaded pthread_self pthread_equal pthread_once pthread_key_create pthread_key_delete "
+        "pthread_getspecific pthread_setspecific pthread_mutex_init pthread_mutex_destroy pthread_mutex_lock "
+        "pthread_mutex_trylock pthread_mutex_timedlock pthread_mutex_clocklock pthread_mutex_unlock "
+        "pthread_mutexattr_init pthread_mutexattr_settype pthread_mutexattr_destroy pthread_rwlock_init "
+        "pthread_rwlock_destroy pthread_rwlock_rdlock pthread_rwlock_tryrdlock pthread_rwlock_wrlock "
+        "pthread_rwlock_trywrlock pthread_rwlock_unlock pthread_cond_init pthread_cond_destroy pthread_cond_wait "
+        "pthread_cond_timedwait pthread_cond_clockwait pthread_cond_signal pthread_cond_broadcast pthread_spin_init "
+        "pthread_spin_destroy pthread_spin_lock pthread_spin_trylock pthread_spin_unlock "
+        // What headers make of some of them.
+        "__xpg_strerror_r __overflow __uflow __stack_chk_fail __chk_fail __fdelt_chk __memcpy_chk __cxa_atexit "
+        "__cxa_finalize __cxa_thread_atexit_impl");
+    for (std::string name; list >> name;) all.insert(name);
+    return all;
+  }();
+  std::string name = c_function;
+  for (const std::string_view begin : {"__isoc99_", "__isoc23_", "__"})  // other standards', checked for overflows
+    if (name.starts_with(begin) && (begin.size() > 2 || name.ends_with("_chk"))) {
+      name.erase(0, begin.size());
+      break;
+    }
+  if (name.ends_with("_chk")) name.erase(name.size() - 4);
+  return names.contains(c_function) || names.contains(name);
+}
+
+/// Of the C++ library: all but files and the start of threads.
+bool stays_inside(const std::string& cpp_function) {
+  static const std::regex leaves(
+      ".*(12__basic_file|13basic_filebuf|13stdio_filebuf|14basic_[io]fstream|13basic_fstream|10filesystem|"
+      "6thread15_M_start_thread).*");
+  return !std::regex_match(cpp_function, leaves);
+}
+
+/// What compilers put into any object: arithmetic, exceptions, variables of a thread.
+bool is_the_compilers(const std::string& symbol) {
+  static const std::regex support(
+      R"(DW\.ref\..*|_GLOBAL_OFFSET_TABLE_|__tls_get_addr|__dso_handle|_Unwind_\w+|__gxx_personality_v0|)"
+      R"(__gcc_personality_v0|__cpu_(model|indicator_init|features2)|__stack_chk_fail|)"
+      R"(__(u?div|u?mod|u?divmod|mul|neg|ash[lr]|lshr|u?cmp|popcount|parity|c[lt]z|ffs|bswap|absv|addv|subv|mulv|negv)[sdt]i[234]?|)"
+      R"(__(add|sub|mul|div|neg|pow|powi|eq|ne|lt|le|gt|ge|cmp|unord|fix|fixuns|float|floatun|extend|trunc)[hbsdxtfi]{2,6}[23]?)");
+  return std::regex_match(symbol, support);
+}
+
+/// What simcc's compiler calls at each access and block of a kernel.
+bool is_instrumentation(const std::string& symbol) {
+  static const std::regex hooks(
+      "__tsan_.*|__sanitizer_cov_trace_pc|__ubsan_handle_out_of_bounds|sim_mem(cpy|move|set)");
+  return std::regex_match(symbol, hooks);
+}
+
+}  // namespace
+
+std::string rival_of(const std::string& symbol) {
+  if (symbol.starts_with("cublas")) return "cuBLAS";
+  if (symbol.starts_with("cblas_")) return "BLAS";
+  struct rival {
+    const char *inside, *name;
+  };
+  // By the namespaces that their own code lies in, with the length of each name as in a mangled one.
+  for (const rival& r : {rival{"5Eigen8internal", "Eigen"}, rival{"5boost7numeric5ublas", "Boost"},
+                         rival{"4arma4glue", "Armadillo"}, rival{"7cutlass4gemm", "CUTLASS"}})
+    if (symbol.starts_with("_Z") && symbol.find(r.inside) != std::string::npos) return r.name;
+  return {};
+}
+
+callable::callable(const std::filesystem::path& headers, const std::filesystem::path& library, bool by_nvcc)
+    : device_(defined_in(library)), by_nvcc_(by_nvcc) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(headers))
+    if (entry.is_regular_file()) add_names(entry.path(), declared_);
+  for (const char* name : {"sim/launch.h", "sim/call.h"})
+    if (std::filesystem::exists(headers / name)) add_names(headers / name, for_kernels_);
+}
+
+bool callable::operator()(const std::string& symbol, bool by_device_code) const {
+  if (is_the_compilers(symbol)) return true;
+  if (by_device_code && is_instrumentation(symbol)) return true;
+  // The CUDA runtime: what the device's headers declare and its library defines; sim::name(...), too, that those
+  // headers' own functions call. Kernels and launches are for .cu files, where they are counted.
+  std::smatch name;
+  static const std::regex in_sim(R"(_ZN3sim(\d+)(\w+))"), cuda("(cuda[A-Z]|nvtx[A-Z])\\w*");
+  if (std::regex_match(symbol, name, in_sim)) {
+    const std::string rest = name[2];
+    const std::string plain = rest.substr(0, std::min<std::size_t>(std::stoul(name[1]), rest.size()));
+    return device_.contains(symbol) && declared_.contains(plain) && (by_device_code || !for_kernels_.contains(plain));
+  }
+  if (by_nvcc_) {
+    static const std::regex around_kernels(
+        "__cuda(Register|Unregister|Push|Pop|Launch|Get|Init)\\w*|cudaLaunchKernel\\w*");
+    if (std::regex_match(symbol, around_kernels)) return true;
+    if (std::regex_match(symbol, cuda) && declared_.contains(symbol)) return true;
+  }
+  if (device_.contains(symbol) && declared_.contains(symbol)) return rival_of(symbol).empty();
+  const std::string library = library_of(symbol);
+  if (library == "libm.so.6") return true;
+  if (library == "libstdc++.so.6") return stays_inside(symbol);
+  // atexit is no function of the shared library: a part of libc that each program has for itself.
+  return (library == "libc.so.6" || symbol == "atexit") && computes(symbol);
+}
+
+}  // namespace grading

@@ -1,0 +1,22 @@
+// Pages for instructors and for each student, made from the grade book: HTML files that need nothing else.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "result/result.hpp"
+
+namespace grading {
+
+/// The class: distribution, items by difficulty, flags, everyone with a link to their page.
+std::string class_page(const std::vector<result>& results);
+
+/// File name of a student's page, next to the class page.
+std::string page_of(const result& r);
+
+/// Writes index.html and a page for each result; returns the path of the first.
+std::filesystem::path write_class_report(const std::vector<result>& results, const std::filesystem::path& source,
+                                         const std::filesystem::path& folder);
+
+}  // namespace grading

@@ -1,0 +1,48 @@
+// The grade book: one SQLite file, one transaction per result, and a history that cannot be changed.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "result/result.hpp"
+
+struct sqlite3;
+
+namespace grading {
+
+class grade_book {
+ public:
+  /// Opens or makes the file. Throws std::runtime_error where it is damaged, no grade book, or cannot be written.
+  explicit grade_book(const std::filesystem::path& file);
+  ~grade_book();
+  grade_book(const grade_book&) = delete;  // owns the connection
+  grade_book& operator=(const grade_book&) = delete;
+
+  /// What a result is for: the same key twice is the same result. `round`: "" or a name such as "deadline".
+  struct key {
+    std::string lab, submission, taken, lab_version, round;
+  };
+
+  /// One transaction. False where there is a result for this key already; an infra_error is none, and is only noted.
+  bool add(const result& r, const std::string& round);
+  bool has(const key& what) const;
+  int infra_errors(const key& what) const;
+
+  /// Everything there ever was, oldest first.
+  std::vector<result> history(const std::string& lab = "") const;
+
+  /// The result that counts for each lab and submission: that of the deadline round where there is one, otherwise, of
+  /// those for which most could be assessed, the one with most points, the older of two equal ones: handing in again
+  /// never lowers a grade. Every student is included: if the machine failed each time, with that infra_error.
+  std::vector<result> that_count() const;
+
+ private:
+  std::vector<result> select(const std::string& sql, const std::vector<std::string>& values) const;
+  void run(const std::string& sql) const;
+  sqlite3* db_ = nullptr;
+  std::filesystem::path file_;
+};
+
+}  // namespace grading

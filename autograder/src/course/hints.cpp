@@ -1,0 +1,81 @@
+// Hints from hints.toml.
+#include "course/hints.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "support/files.hpp"
+#include "support/toml.hpp"
+
+namespace grading {
+namespace {
+
+namespace fs = std::filesystem;
+
+void add_from(const fs::path& file, const std::string& name, std::vector<hint>& to) {
+  if (!fs::exists(file)) return;
+  const toml::table document = toml_from(text_of(file), name);
+  const toml_reader in(document, name);
+  in.allow({"hint"});
+  for (const toml_reader& h : in.tables("hint")) {
+    h.allow({"item", "verdict", "says", "text"});
+    hint& one = to.emplace_back();
+    if (h.has("item")) one.item = h.text("item");
+    if (h.has("verdict")) one.verdict = h.text("verdict");
+    if (h.has("says")) one.says = h.texts("says");
+    one.text = h.texts("text");
+    if (one.item.empty() && one.says.empty()) h.fail("a hint needs 'item', or 'says' with words from the message");
+    try {
+      if (h.has("verdict")) named<verdict>(one.verdict);
+    } catch (const std::invalid_argument& error) {
+      h.fail_at(h.line_of("verdict"), error.what());
+    }
+  }
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+/// How well it fits: the lower the better; the last for not at all.
+std::size_t rank_of(const hint& h, const item_result& item) {
+  constexpr std::size_t not_at_all = 4;
+  if (!h.item.empty() && h.item != item.id) return not_at_all;
+  // What could not be decided may go wrong in any way.
+  const bool undecided = !is_assessed(item.verdict) || item.verdict == verdict::inconclusive;
+  if (!undecided && !h.verdict.empty() && h.verdict != name_of(item.verdict)) return not_at_all;
+  if (h.verdict.empty() && item.verdict == verdict::build_error) return not_at_all;  // the compiler says it better
+  if (h.says.empty()) return h.verdict.empty() ? 3 : 2;
+  const std::string message = lower(item.message);
+  const bool said = std::any_of(h.says.begin(), h.says.end(), [&](const std::string& words) {
+    return message.find(lower(words)) != std::string::npos;
+  });
+  return !said ? not_at_all : h.item.empty() ? 1 : 0;
+}
+
+}  // namespace
+
+std::vector<hint> read_hints(const fs::path& lab) {
+  std::vector<hint> result;
+  add_from(lab / "hints.toml", "hints.toml", result);
+  add_from(lab.parent_path() / "hints.toml", "labs/hints.toml", result);
+  return result;
+}
+
+void add_hints(std::vector<item_result>& items, const std::vector<hint>& hints) {
+  constexpr std::size_t ranks = 4;
+  for (item_result& item : items) {
+    if (item.verdict == verdict::pass) continue;
+    const bool good_but_noisy = item.verdict == verdict::inconclusive && item.figure && item.figure >= item.threshold;
+    if (good_but_noisy) continue;
+    std::array<const hint*, ranks> best{};
+    for (const hint& h : hints)
+      if (const std::size_t rank = rank_of(h, item); rank < ranks && !best[rank]) best[rank] = &h;
+    const auto found = std::find_if(best.begin(), best.end(), [](const hint* h) { return h != nullptr; });
+    if (found != best.end()) item.hint = (*found)->text;
+  }
+}
+
+}  // namespace grading

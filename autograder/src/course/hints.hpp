@@ -1,0 +1,27 @@
+// The next step for a student who is stuck, keyed to what went wrong and, where that says too little, to the item.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "result/result.hpp"
+
+namespace grading {
+
+struct hint {
+  std::string item;               ///< "" for any
+  std::string verdict;            ///< "" for any but PASS and BUILD ERROR
+  std::vector<std::string> says;  ///< one of these occurs in the item's message, whatever its case; none: any message
+  std::vector<std::string> text;  ///< levels, each more explicit
+};
+
+/// The hints of a lab: its own hints.toml, then those that all labs share, hints.toml in the folder above. No hints
+/// where there is no file. Throws input_error.
+std::vector<hint> read_hints(const std::filesystem::path& lab);
+
+/// Gives each item that did not pass its hint: the first that names words of its message, those of its own item before
+/// those for any; where none does, the one for its item and verdict, then the one for its item.
+void add_hints(std::vector<item_result>& items, const std::vector<hint>& hints);
+
+}  // namespace grading

@@ -1,0 +1,338 @@
+// Reading rubric.toml. Every complaint has an address and says what to do.
+#include "course/rubric.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "lab/ceilings.hpp"
+#include "lab/device_metrics.hpp"
+#include "support/files.hpp"
+#include "support/hash.hpp"
+#include "support/toml.hpp"
+
+namespace grading {
+namespace {
+
+constexpr double most_points = 25;
+
+struct context {
+  const std::vector<lab::test_case>& cases;
+  std::map<std::string, double> answers;
+  std::set<std::string> ids, keys;  ///< seen so far
+};
+
+item_kind kind_of(const toml_reader& in) try {
+  return named<item_kind>(in.text("kind"));
+} catch (const std::invalid_argument& error) {
+  in.fail_at(in.line_of("kind"), error.what());
+}
+
+const lab::test_case* case_of(const toml_reader& in, const context& known) {
+  const std::string id = in.text("case");
+  for (const lab::test_case& c : known.cases)
+    if (c.id == id) return &c;
+  in.fail_at(in.line_of("case"), fmt::format("no case '{}' in cases.cpp; add it there or correct the name", id));
+}
+
+/// "entry/*" means all cases of the entry that are not for timing; anything else is the id of one case.
+std::vector<const lab::test_case*> matching(const toml_reader& in, const context& known) {
+  std::vector<const lab::test_case*> result;
+  for (const std::string& pattern : in.texts("cases")) {
+    const std::size_t before = result.size();
+    const bool whole_entry = pattern.size() > 2 && pattern.ends_with("/*");
+    const std::string entry = whole_entry ? pattern.substr(0, pattern.size() - 2) : std::string{};
+    for (const lab::test_case& c : known.cases)
+      if (whole_entry ? c.entry == entry && !c.timed : c.id == pattern) result.push_back(&c);
+    if (result.size() == before)
+      in.fail_at(in.line_of("cases"),
+                 fmt::format("'{}' matches no case in cases.cpp; write 'entry/*' or the id of a case", pattern));
+  }
+  return result;
+}
+
+/// Insertions, deletions and changes from one name to another.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t corner = std::exchange(row[0], i + 1);
+    for (std::size_t k = 0; k < b.size(); ++k)
+      corner = std::exchange(row[k + 1], std::min({row[k + 1] + 1, row[k] + 1, corner + (a[i] != b[k])}));
+  }
+  return row.back();
+}
+
+bool is_output(std::string_view name) {
+  return name.starts_with("output[") && name.ends_with("]") && name.size() > 8 &&
+         name.find_first_not_of("0123456789", 7) == name.size() - 1;
+}
+
+/// A device case counts what the simulated device counts; a host case has its outputs.
+void expect_known(const toml_reader& in, const std::string& name, lab::part where) {
+  if (where == lab::part::host) {
+    if (!is_output(name))
+      in.fail_at(in.line_of("metric"),
+                 fmt::format("a host case has no counter '{}'; use its output, \"output[0]\"", name));
+    return;
+  }
+  const auto& known = lab::device_metrics;
+  if (std::find(std::begin(known), std::end(known), name) != std::end(known)) return;
+  const auto nearest = *std::min_element(std::begin(known), std::end(known), [&](const auto& a, const auto& b) {
+    return distance(a, name) < distance(b, name);
+  });
+  in.fail_at(in.line_of("metric"),
+             fmt::format("the simulated device has no counter '{}'; the closest name is '{}', and the full list is in "
+                         "common/include/lab/device_metrics.hpp",
+                         name, nearest));
+}
+
+metric metric_of(const toml_reader& in, lab::part where) {
+  const std::string text = in.text("metric");
+  const std::size_t slash = text.find(" / ");
+  metric result{text.substr(0, slash), slash == std::string::npos ? std::string{} : text.substr(slash + 3)};
+  for (const std::string& name : {result.numerator, result.denominator})
+    if (name.find_first_of(" /") != std::string::npos)
+      in.fail_at(in.line_of("metric"), "a metric is a counter, 'A', or a quotient, 'A / B'");
+  if (result.numerator.empty() || (slash != std::string::npos && result.denominator.empty()))
+    in.fail_at(in.line_of("metric"), "a counter has no name; write 'A' or 'A / B'");
+  expect_known(in, result.numerator, where);
+  if (!result.denominator.empty()) expect_known(in, result.denominator, where);
+  return result;
+}
+
+condition condition_of(const toml_reader& in) {
+  in.allow({"what", "metric", "min", "max"});
+  condition result{in.text("what"), metric_of(in, lab::part::device), in.maybe_number("min"), in.maybe_number("max")};
+  if (!result.min && !result.max) in.fail("a condition needs 'min', 'max' or both");
+  if (result.min && result.max && *result.min > *result.max) in.fail("'min' is larger than 'max'; swap them");
+  return result;
+}
+
+prediction prediction_of(const toml_reader& in, context& known) {
+  in.allow({"key", "case", "metric", "tolerance", "factor", "measured"});
+  prediction result;
+  result.key = in.text("key");
+  result.about = case_of(in, known);
+  result.metric = metric_of(in, result.about->where);
+  result.tolerance = in.maybe_number("tolerance").value_or(result.tolerance);
+  result.factor = in.maybe_number("factor").value_or(result.factor);
+  result.measured = in.raw()["measured"].value_or(false);
+  if (const auto found = known.answers.find(result.key); found != known.answers.end() && !result.measured)
+    result.right = found->second;
+  if (result.tolerance < 0) in.fail_at(in.line_of("tolerance"), "'tolerance' must not be negative");
+  if (in.has("factor") && result.factor <= 1) in.fail_at(in.line_of("factor"), "'factor' must be more than 1");
+  if (in.has("factor") && in.has("tolerance"))
+    in.fail_at(in.line_of("factor"), "give 'tolerance' or 'factor', not both");
+  if (!known.keys.insert(result.key).second)
+    in.fail_at(in.line_of("key"), fmt::format("'{}' appears twice; rename one of them", result.key));
+  return result;
+}
+
+std::vector<rung> rungs_of(const toml_reader& in) {
+  std::vector<rung> result;
+  for (const toml::node& element : in.array("rungs")) {
+    const int line = static_cast<int>(element.source().begin.line);
+    const toml::array* pair = element.as_array();
+    const auto ratio = pair && pair->size() == 2 ? (*pair)[0].value<double>() : std::nullopt;
+    const auto share = ratio ? (*pair)[1].value<double>() : std::nullopt;
+    if (!share) in.fail_at(line, "a rung is [ratio, share]");
+    if (!(*ratio > 0 && *ratio <= 10) || !(*share >= 0 && *share <= 1))
+      in.fail_at(line, "a rung's ratio must be in (0, 10] and its share in [0, 1]");
+    if (!result.empty() && (*ratio <= result.back().ratio || *share <= result.back().share))
+      in.fail_at(line, "rungs must increase in both ratio and share; sort them");
+    result.push_back({*ratio, *share});
+  }
+  if (result.size() < 2) in.fail_at(in.line_of("rungs"), "one rung is not a ladder; give at least two");
+  if (result.front().share > 0.2)
+    in.fail_at(in.line_of("rungs"), "the first rung is a cliff; its share must be at most 0.2");
+  if (result.back().share != 1.0) in.fail_at(in.line_of("rungs"), "the last rung must have share 1.0");
+  return result;
+}
+
+void read_throughput(const toml_reader& in, const context& known, item& out) {
+  in.allow({"id", "title", "kind", "points", "case", "ceiling", "rungs", "most"});
+  out.cases = {case_of(in, known)};
+  out.ceiling = in.text("ceiling");
+  const std::string of_host = fmt::format("\"{}\"", fmt::join(lab::host_ceilings(), "\", \""));
+  const bool for_host = lab::host_ceilings().contains(out.ceiling);
+  const bool for_device = out.ceiling == "copy" || out.ceiling == "cublas" || out.ceiling == "cublas_aligned";
+  if (!for_device && !for_host)
+    in.fail_at(
+        in.line_of("ceiling"),
+        fmt::format("unknown ceiling '{}'; use \"copy\", \"cublas\" or \"cublas_aligned\" (device) or one of {} (host)",
+                    out.ceiling, of_host));
+  const bool host = out.cases[0]->where == lab::part::host;
+  if (host != for_host)
+    in.fail_at(in.line_of("ceiling"), host
+                                          ? fmt::format("a host case has one of the ceilings {}", of_host)
+                                          : "a device case has the ceiling \"copy\", \"cublas\" or \"cublas_aligned\"");
+  out.rungs = rungs_of(in);
+  out.most = in.maybe_number("most").value_or(out.most);
+  if (out.most <= out.rungs.back().ratio)
+    in.fail_at(in.line_of(in.has("most") ? "most" : "rungs"),
+               "the last rung is above 'most', the ratio above which a measurement counts as wrong");
+}
+
+/// By key; see answers_text.
+std::map<std::string, double> answers_in(const std::string& text) {
+  std::map<std::string, double> result;
+  for (const auto& [key, value] : toml_from(text, "answers.toml"))
+    if (const auto bits = value.value<std::int64_t>())
+      result[std::string(key.str())] = std::bit_cast<double>(*bits);
+    else
+      throw input_error(
+          fmt::format("answers.toml:{}: this is not the bit pattern of a double; run grader check --write",
+                      value.source().begin.line));
+  return result;
+}
+
+item item_of(const toml_reader& in, context& known) {
+  item out;
+  out.id = in.text("id");
+  if (!known.ids.insert(out.id).second)
+    in.fail_at(in.line_of("id"), fmt::format("two items are called '{}'; rename one of them", out.id));
+  if (out.id.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != std::string::npos)
+    in.fail_at(in.line_of("id"), fmt::format("'{}' may contain only lower-case letters, digits and _", out.id));
+  out.title = in.text("title");
+  out.kind = kind_of(in);
+  out.points = in.number("points");
+  if (!(out.points > 0 && out.points <= most_points))
+    in.fail_at(in.line_of("points"),
+               fmt::format("{} points; an item must have more than 0 and at most {} points: split it", out.points,
+                           most_points));
+  switch (out.kind) {
+    case item_kind::correctness:
+      in.allow({"id", "title", "kind", "points", "cases"});
+      out.cases = matching(in, known);
+      break;
+    case item_kind::counters:
+      in.allow({"id", "title", "kind", "points", "case", "require", "by_design"});
+      if (in.has("by_design")) out.by_design = in.texts("by_design");
+      out.cases = {case_of(in, known)};
+      if (out.cases[0]->where != lab::part::device) in.fail_at(in.line_of("case"), "only device cases have counters");
+      for (const toml_reader& c : in.tables("require")) out.require.push_back(condition_of(c));
+      break;
+    case item_kind::predictions:
+      in.allow({"id", "title", "kind", "points", "predict"});
+      for (const toml_reader& p : in.tables("predict")) out.predict.push_back(prediction_of(p, known));
+      break;
+    case item_kind::throughput: read_throughput(in, known, out); break;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<double> metric::of(const std::map<std::string, double>& counted) const {
+  const auto find = [&](const std::string& name) {
+    const auto found = counted.find(name);
+    return found != counted.end() && std::isfinite(found->second) ? std::optional(found->second) : std::nullopt;
+  };
+  const std::optional<double> top = find(numerator);
+  if (!top || denominator.empty()) return top;
+  const std::optional<double> bottom = find(denominator);
+  if (!bottom || *bottom == 0.0) return {};
+  return *top / *bottom;
+}
+
+bool prediction::allows(double predicted, double truth) const {
+  if (factor == 0) return std::abs(predicted - truth) <= tolerance;
+  return predicted <= factor * truth && truth <= factor * predicted;
+}
+
+bool condition::holds(double value) const {
+  constexpr double slack = 1e-9;
+  if (!std::isfinite(value)) return false;
+  return (!min || value >= *min - slack * std::abs(*min)) && (!max || value <= *max + slack * std::abs(*max));
+}
+
+bool rubric::has(const std::string& item_id) const {
+  return std::any_of(items.begin(), items.end(), [&](const item& i) { return i.id == item_id; });
+}
+
+std::set<std::string> rubric::metrics_of(const lab::test_case& about) const {
+  std::set<std::string> metrics;
+  const auto add = [&](const metric& m) {
+    metrics.insert(m.numerator);
+    if (!m.denominator.empty()) metrics.insert(m.denominator);
+  };
+  for (const item& i : items) {
+    for (const condition& c : i.require)
+      if (i.cases[0] == &about) add(c.metric);
+    for (const prediction& p : i.predict)
+      if (p.about == &about) add(p.metric);
+  }
+  return metrics;
+}
+
+std::string answers_text(const std::map<std::string, double>& answers) {
+  std::string text =
+      "# The right predictions of this lab, computed from its solution by `grader check --write`. They are not meant\n"
+      "# to be read: each is the bit pattern of a double. A student who decodes them learns what `./course lab` says\n"
+      "# anyway, once all predictions are made.\n\n";
+  for (const auto& [key, value] : answers)
+    text += fmt::format("\"{}\" = 0x{:016x}\n", key, std::bit_cast<std::uint64_t>(value));
+  return text;
+}
+
+rubric parse_rubric(const std::string& text, const std::string& name, const std::vector<lab::test_case>& cases,
+                    const std::filesystem::path& lab_dir) {
+  const toml::table document = toml_from(text, name);
+  const toml_reader in(document, name);
+  in.allow({"lab", "item"});
+  const toml_reader lab = in.table("lab");
+  lab.allow({"id", "title", "handin"});
+  rubric result;
+  result.id = lab.text("id");
+  if (const std::string folder = lab_dir.filename().string(); result.id != folder)
+    lab.fail_at(lab.line_of("id"), fmt::format("id is '{}', but this is the folder of lab {}; write id = \"{}\"",
+                                               result.id, folder, folder));
+  result.title = lab.text("title");
+  result.handin = lab.texts("handin");
+  if (std::filesystem::is_directory(lab_dir)) result.names = contract_in(lab_dir);
+  for (const std::string& file : result.handin)
+    if (!std::filesystem::exists(lab_dir / file))
+      lab.fail_at(lab.line_of("handin"),
+                  fmt::format("missing file '{}'; write its skeleton in {} or remove it from 'handin'", file,
+                              lab_dir.filename().string()));
+  const std::string answers =
+      std::filesystem::exists(lab_dir / "answers.toml") ? text_of(lab_dir / "answers.toml") : "";
+  context known{cases, answers_in(answers), {}, {}};
+  double sum = 0;
+  for (const toml_reader& i : in.tables("item")) {
+    result.items.push_back(item_of(i, known));
+    sum += result.items.back().points;
+  }
+  result.version = hash_of(text + answers);
+  std::set<std::string> written;  // entries that the student writes are those that some item wants right
+  for (const item& i : result.items)
+    if (i.kind == item_kind::correctness)
+      for (const lab::test_case* c : i.cases) written.insert(c->entry);
+  for (item& i : result.items)
+    for (prediction& p : i.predict) p.own = written.contains(p.about->entry);
+  if (std::abs(sum - 100.0) > 1e-9)
+    lab.fail(fmt::format("the items' points add up to {}; they must add up to 100", sum));
+  return result;
+}
+
+std::vector<lab::test_case> all_cases_of(const std::string& lab, std::uint64_t seed) {
+  std::vector<lab::test_case> cases = lab::cases_of(lab);
+  for (lab::test_case& drawn : lab::drawn_cases_of(lab, seed)) {
+    const bool known = std::any_of(cases.begin(), cases.end(), [&](const auto& c) { return c.id == drawn.id; });
+    if (!known) cases.push_back(std::move(drawn));
+  }
+  return cases;
+}
+
+rubric read_rubric(const lab_folder& lab, const std::vector<lab::test_case>& cases) {
+  return parse_rubric(text_of(lab.path / "rubric.toml"), "rubric.toml", cases, lab.path);
+}
+
+rubric read_rubric(const lab_folder& lab) { return read_rubric(lab, lab::cases_of(lab.name)); }
+
+}  // namespace grading

@@ -1,0 +1,91 @@
+// The rubric of a lab: points and thresholds, read from rubric.toml and refused if anything in it is invalid.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "course/contract.hpp"
+#include "course/credit.hpp"
+#include "course/submission.hpp"
+#include "lab/case.hpp"
+#include "result/words.hpp"
+
+namespace grading {
+
+/// A counter of lab::device_metrics, or the quotient of two: "A" or "A / B". A host case has no counters; "output[3]"
+/// is element 3 of its first output, if that is f64 and short.
+struct metric {
+  std::string numerator;
+  std::string denominator;  ///< "" for none
+  std::string text() const { return denominator.empty() ? numerator : numerator + " / " + denominator; }
+  /// No value where it was not counted, or where nothing was divided by nothing: no such access was made.
+  std::optional<double> of(const std::map<std::string, double>& counted) const;
+};
+
+struct condition {
+  std::string what;
+  grading::metric metric;
+  std::optional<double> min, max;
+  bool holds(double value) const;  ///< equality up to 1e-9 of the bound
+};
+
+struct prediction {
+  std::string key;  ///< path in predictions.toml, "sectors.copy_offset_0_load"
+  const lab::test_case* about = nullptr;
+  grading::metric metric;
+  double tolerance = 0.01;      ///< absolute
+  double factor = 0;            ///< if not 0, replaces the tolerance: at most this many times too large or too small
+  bool measured = false;        ///< of the machine at hand: what the case says each time is right
+  std::optional<double> right;  ///< else: what a right solution does, from answers.toml
+  bool own = false;             ///< about a function that the student writes, which has to pass first
+  bool allows(double predicted, double truth) const;
+};
+
+struct item {
+  std::string id, title;
+  item_kind kind = item_kind::correctness;
+  double points = 0;
+  std::vector<const lab::test_case*> cases;  ///< correctness: all of them; counters, throughput: the one
+  std::vector<condition> require;            ///< counters
+  std::vector<std::string> by_design;  ///< counters: words of advice that is not given, since the task is that waste
+  std::vector<prediction> predict;     ///< predictions
+  std::string ceiling;      ///< throughput: "copy", "cublas" or "cublas_aligned" (device), or one of host_ceilings()
+  std::vector<rung> rungs;  ///< throughput
+  double most = 1.3;        ///< throughput: a ratio above it is an error of the measurement
+  bool timed_on_gpu() const { return kind == item_kind::throughput && cases.front()->where == lab::part::device; }
+};
+
+struct rubric {
+  std::string id, title;
+  std::vector<std::string> handin;
+  std::vector<item> items;
+  std::string version;  ///< changes when the text changes
+  contract names;       ///< of the parameters, for messages
+
+  bool has(const std::string& item_id) const;
+
+  /// Names of all counters that some item wants of a case.
+  std::set<std::string> metrics_of(const lab::test_case& about) const;
+};
+
+/// The answers to a rubric's predictions as text of answers.toml. A number is written as the bit pattern of a double,
+/// so that it cannot be read by accident.
+std::string answers_text(const std::map<std::string, double>& answers);
+
+/// Reads a rubric, and the answers in `lab_dir`. `name` is what messages call it; hand-in files must exist there. The
+/// cases must outlive the rubric. Throws input_error with file, line and what to do.
+rubric parse_rubric(const std::string& text, const std::string& name, const std::vector<lab::test_case>& cases,
+                    const std::filesystem::path& lab_dir);
+
+/// A lab's cases, with those whose sizes the seed draws.
+std::vector<lab::test_case> all_cases_of(const std::string& lab, std::uint64_t seed);
+
+/// The rubric in a lab's folder; throws input_error.
+rubric read_rubric(const lab_folder& lab);
+rubric read_rubric(const lab_folder& lab, const std::vector<lab::test_case>& cases);  ///< the cases must outlive it
+
+}  // namespace grading

@@ -1,0 +1,232 @@
+// Runs everything that a lab's rubric asks of a hand-in, in one process and on one backend, and writes the results
+// as JSON: the numbers behind the tables of reference results. Official grades come from the judge, not from here.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "in_process/in_process_executor.hpp"
+#include "judge/assess.hpp"
+#include "lab/environment.hpp"
+#include "support/files.hpp"
+
+namespace {
+
+using namespace grading;
+using nlohmann::json;
+
+/// Counted besides what the rubric names, so that the tables can say why.
+const std::set<std::string> always_counted = {
+    "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+    "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct",
+    "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct",
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
+    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+    "smsp__inst_executed_op_shared_ld.sum",
+    "smsp__inst_executed_op_shared_st.sum",
+    "dram__bytes_read.sum",
+    "dram__bytes_write.sum",
+    "gpu__time_duration.sum",
+};
+
+bool on_device(const lab::test_case& c) { return c.where == lab::part::device; }
+
+std::string sizes_of(const lab::test_case& c) { return c.id.substr(c.id.find('/')); }
+
+/// What the rubric counts, at its sizes in every function: a ladder can be compared only whole.
+bool is_counted(const lab::test_case& c, const rubric& rules) {
+  if (!on_device(c) || c.timed) return false;
+  return std::any_of(lab::cases_of(rules.id).begin(), lab::cases_of(rules.id).end(), [&](const lab::test_case& other) {
+    return on_device(other) && sizes_of(other) == sizes_of(c) && !rules.metrics_of(other).empty();
+  });
+}
+
+/// The rubric's throughput item of this case, or of another size of its function; null where there is none.
+const item* throughput_item(const lab::test_case& c, const rubric& rules) {
+  const item* found = nullptr;
+  for (const item& i : rules.items) {
+    if (i.kind != item_kind::throughput) continue;
+    if (i.cases.front() == &c) return &i;
+    if (i.cases.front()->entry == c.entry) found = &i;
+  }
+  return found;
+}
+
+json spread(const std::vector<double>& samples) {
+  if (samples.empty()) return nullptr;
+  return {{"median", lab::median(samples)},
+          {"p10", lab::quantile(samples, 0.1)},
+          {"p90", lab::quantile(samples, 0.9)},
+          {"samples", samples.size()}};
+}
+
+json counters(const lab::test_case& c, const rubric& rules, subject& s) {
+  std::set<std::string> metrics = rules.metrics_of(c);
+  metrics.insert(always_counted.begin(), always_counted.end());
+  const trial& counted = s.profile(c, metrics);
+  json asked = json::object();
+  const auto add = [&](const std::string& what, const metric& m) {
+    const std::optional<double> value = m.of(counted.response.metrics);
+    asked[what] = value ? json(*value) : json();
+  };
+  for (const item& i : rules.items) {
+    for (const condition& r : i.require)
+      if (i.cases.front() == &c) add(r.what, r.metric);
+    for (const prediction& p : i.predict)
+      if (p.about == &c) add(p.key, p.metric);
+  }
+  return {{"case", c.id},
+          {"wrong", counted.message},
+          {"metrics", counted.response.metrics},
+          {"rubric", std::move(asked)},
+          {"notes", counted.response.notes}};
+}
+
+json throughput(const lab::test_case& c, const rubric& rules, bench& on, int pairs) {
+  const item* graded = throughput_item(c, rules);
+  const std::string ceiling = graded ? graded->ceiling : on_device(c) ? "copy" : "read";
+  std::vector<double> calls, ceilings, ratios;
+  std::string wrong;
+  if (on_device(c)) {
+    const trial timed = on.subjects.front()->time(c, pairs, ceiling);
+    wrong = timed.message;
+    calls = timed.response.call_seconds;
+    ceilings = timed.response.ceiling_seconds;
+  } else {
+    item ask;
+    ask.cases = {&c};
+    ask.ceiling = ceiling;
+    ask.points = 1;
+    ask.rungs = graded ? graded->rungs : std::vector<rung>{{1e-3, 0.0}, {10.0, 1.0}};
+    item_result result;
+    assess_throughput(ask, on, result);
+    if (!result.figure) wrong = result.message;
+    for (const timed_pair& p : result.samples) {
+      calls.push_back(p.call_seconds);
+      ceilings.push_back(p.ceiling_seconds);
+    }
+  }
+  for (std::size_t i = 0; i < std::min(calls.size(), ceilings.size()); ++i) ratios.push_back(ceilings[i] / calls[i]);
+  return {{"case", c.id},
+          {"wrong", wrong},
+          {"bytes", c.work.bytes},
+          {"flops", c.work.flops},
+          {"ratio_to_" + ceiling, spread(ratios)},
+          {"call_seconds", spread(calls)},
+          {"ceiling_seconds", spread(ceilings)},
+          {"pairs", {{"call_seconds", calls}, {"ceiling_seconds", ceilings}}}};
+}
+
+/// A short table for people; the JSON has everything.
+void print_table(const json& report) {
+  for (const json& c : report["counters"]) {
+    const auto id = c["case"].get<std::string>();
+    for (const auto& [what, value] : c["rubric"].items()) fmt::print("{:32} {:44} {}\n", id, what, value.dump());
+    for (const json& note : c["notes"]) fmt::print("{:32} note: {}\n", id, note.get<std::string>());
+  }
+  for (const json& t : report["throughput"]) {
+    if (t["call_seconds"].is_null()) continue;
+    const double seconds = t["call_seconds"]["median"];
+    fmt::print("{:32} {:8.1f} GB/s {:9.1f} GFLOP/s", t["case"].get<std::string>(),
+               1e-9 * t["bytes"].get<double>() / seconds, 1e-9 * t["flops"].get<double>() / seconds);
+    for (const auto& [key, value] : t.items())
+      if (key.starts_with("ratio_to_"))
+        fmt::print(", {:.4f} of {} (p10 {:.4f}, p90 {:.4f})", value["median"].get<double>(), key.substr(9),
+                   value["p10"].get<double>(), value["p90"].get<double>());
+    fmt::print("\n");
+  }
+}
+
+int measure(int argc, char** argv) {
+  CLI::App app{"Measures a lab's hand-in on this machine and writes the numbers as JSON."};
+  std::string output = "-", only;
+  int pairs = 40;
+  bool correctness_only = false, counted_only = false, count_timed = false, list_metrics = false;
+  std::uint64_t seed = 20'240'229;
+  app.add_option("--output,-o", output, "JSON file to write; - for standard output");
+  app.add_option("--only", only, "only cases whose id contains this");
+  app.add_option("--pairs", pairs, "timed pairs for a device case; a host case gets as many as in grading")
+      ->check(CLI::PositiveNumber);
+  app.add_flag("--correctness-only", correctness_only,
+               "check correctness only: no counters, no timing, no large cases");
+  app.add_flag("--counted-only", counted_only, "run only the counted cases, once each: for use under another profiler");
+  app.add_flag("--count-timed", count_timed, "count the timed cases too; each runs and is checked once more");
+  app.add_flag("--list-metrics", list_metrics,
+               "only print the counters that are read, on one line, separated by commas");
+  app.add_option("--seed", seed, "seed of the random inputs");
+  CLI11_PARSE(app, argc, argv);
+
+  const std::filesystem::path lab_dir = LAB_DIR;
+  const std::vector<lab::test_case>& cases = lab::cases_of(LAB_NAME);
+  const rubric rules = parse_rubric(text_of(lab_dir / "rubric.toml"), "rubric.toml", cases, lab_dir);
+  if (list_metrics) {
+    std::set<std::string> names = always_counted;
+    for (const lab::test_case& c : cases)
+      if (on_device(c)) names.merge(rules.metrics_of(c));
+    std::erase_if(names, [](const std::string& name) { return name.find("__") == std::string::npos; });
+    fmt::print("{}\n", fmt::join(names, ","));
+    return 0;
+  }
+  bench on;
+  on.rules = &rules;
+  on.subjects.push_back(std::make_unique<subject>(this_backend(), std::make_unique<in_process_executor>(), seed));
+  subject& s = *on.subjects.front();
+  const bool simulated = this_backend() == backend::sim;
+  json report = {{"lab", rules.id},
+                 {"backend", lab::backend_name()},
+                 {"environment", lab::environment()},
+                 {"seed", seed},
+                 {"correctness", json::array()},
+                 {"counters", json::array()},
+                 {"throughput", json::array()}};
+  int wrong = 0;
+  const auto add = [&](const char* section, json result) {
+    const std::string fault = result["wrong"];
+    if (!fault.empty()) ++wrong, std::cerr << result["case"].get<std::string>() << ": " << fault << '\n';
+    report[section].push_back(std::move(result));
+  };
+  for (const lab::test_case& c : cases) {
+    if (c.id.find(only) == std::string::npos || (counted_only && !is_counted(c, rules))) continue;
+    if (c.timed) {
+      if (correctness_only || (simulated && on_device(c))) continue;
+      if (count_timed && on_device(c)) add("counters", counters(c, rules, s));
+      add("throughput", throughput(c, rules, on, pairs));
+      continue;
+    }
+    const trial ran = s.run(c);
+    json result = {{"case", c.id}, {"wrong", ran.message}, {"reports", ran.response.reports}};
+    if (!on_device(c) && !ran.response.metrics.empty()) result["metrics"] = ran.response.metrics;
+    add("correctness", std::move(result));
+    if (!correctness_only && !counted_only && is_counted(c, rules)) add("counters", counters(c, rules, s));
+  }
+  report["environment_after"] = lab::environment();
+  const std::string text = report.dump(1) + "\n";
+  if (output == "-") {
+    std::cout << text;
+  } else {
+    std::ofstream file(output);
+    file << text;
+    if (!file.flush()) throw std::runtime_error("cannot write " + output);
+    print_table(report);
+  }
+  return wrong == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return measure(argc, argv);
+  } catch (const std::exception& e) {
+    std::cerr << "measure: " << e.what() << '\n';
+    return 2;
+  }
+}

@@ -1,0 +1,83 @@
+// GoogleTest front of a lab: one test for each item of its rubric, in one process with the submission. Quick and
+// debuggable, and not official: what counts is `grader`, which never loads the submission. Predictions are left to it:
+// it locks them before it says what is right.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "in_process/in_process_executor.hpp"
+#include "judge/assess.hpp"
+#include "support/files.hpp"
+#include "support/text.hpp"
+
+namespace {
+
+using namespace grading;
+
+/// Lives as long as the program: each test asks for its own item.
+struct front {
+  rubric rules;
+  bench on;
+};
+
+class item_test : public testing::Test {
+ public:
+  item_test(const item& what, bench& on) : what_(what), on_(on) {}
+
+  void TestBody() override {
+    const item_result result = assess(what_, on_);
+    const std::string verdict =
+        fmt::format("{}: {} of {} points{}{}", name_of(result.verdict), points_text(result.points),
+                    points_text(result.max_points), result.message.empty() ? "" : "\n", result.message);
+    if (!is_assessed(result.verdict)) GTEST_SKIP() << verdict;
+    EXPECT_GE(result.points, result.max_points - 1e-6) << verdict;
+  }
+
+ private:
+  const item& what_;
+  bench& on_;
+};
+
+const char* suite_of(item_kind kind) {
+  switch (kind) {
+    case item_kind::correctness: return "Correctness";
+    case item_kind::counters: return "Counters";
+    default: return "Throughput";
+  }
+}
+
+void register_items(front& f) {
+  const std::filesystem::path lab_dir = LAB_DIR;
+  f.rules = parse_rubric(text_of(lab_dir / "rubric.toml"), "rubric.toml", lab::cases_of(LAB_NAME), lab_dir);
+  f.on.rules = &f.rules;
+  f.on.pairs = 11;  // an answer within seconds of an edit; the grader takes more
+  f.on.subjects.push_back(
+      std::make_unique<subject>(this_backend(), std::make_unique<in_process_executor>(), /*seed=*/1));
+  f.on.without_sim = "graded on the simulated device; this program runs on the GPU";
+  f.on.without_cuda = "timed on a GPU; this program runs on the simulated device";
+  for (const item& i : f.rules.items) {
+    if (i.kind == item_kind::predictions) continue;
+    const bool host = !i.cases.empty() && i.cases.front()->where == lab::part::host;
+    if (host && this_backend() == backend::cuda) continue;  // the same code as in the simulated device's program
+    testing::RegisterTest(suite_of(i.kind), i.id.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                          [&i, &f]() -> testing::Test* { return new item_test(i, f.on); });
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (this_backend() == backend::cuda && !this_machine().contains("gpu")) {
+    fmt::print("SKIPPED: no GPU on this machine\n");
+    return 0;
+  }
+  front f;
+  try {
+    register_items(f);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 2;
+  }
+  if (!testing::GTEST_FLAG(list_tests)) fmt::print("unofficial: same process\n");
+  return RUN_ALL_TESTS();
+}

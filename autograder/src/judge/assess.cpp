@@ -1,0 +1,209 @@
+// Correctness and counters.
+#include "judge/assess.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "judge/failures.hpp"
+#include "support/text.hpp"
+
+namespace grading {
+namespace {
+
+bool runs_on(const lab::test_case& c, const bench& on, const subject& s) {
+  return c.where == lab::part::device || &s == on.subjects.front().get();
+}
+
+std::string prefix(const bench& on, const subject& s) {
+  return on.subjects.size() > 1 ? "on " + name_of(s.backend()) + ", " : "";
+}
+
+std::vector<backend> backends_of(const item& what, const bench& on) {
+  if (what.cases.front()->where == lab::part::host) return {backend::host};
+  std::vector<backend> all;
+  for (const auto& s : on.subjects) all.push_back(s->backend());
+  return all;
+}
+
+condition_result measured(const condition& c, const trial& t, const subject& s) {
+  const std::optional<double> value = c.metric.of(t.response.metrics);
+  return {c.what, c.metric.text(), s.backend(), value, c.min, c.max, value && c.holds(*value)};
+}
+
+/// "16 sectors per store request, at most 4 (x.cu:12: ...)"
+std::string complaint(const condition& c, const condition_result& got, const std::string& worst_line) {
+  // What is counted, and after a semicolon what to compare it with; a share ends with its unit.
+  const std::size_t end = c.what.find(';');
+  std::string noun = c.what.substr(0, end), note = end == std::string::npos ? "" : c.what.substr(end + 2), unit;
+  if (noun.ends_with(", %")) noun.erase(noun.size() - 3), unit = " %";
+  if (!got.value) return noun + ": no such access was made";
+  const double value = *got.value;
+  const bool above = c.max && value > *c.max;
+  const double bound = above ? *c.max : *c.min;
+  const bool exact = c.min && c.max && *c.min == *c.max;
+  const char* side = exact ? "must be" : above ? "at most" : "at least";
+  if (above && bound > 0 && value >= 1.5 * bound && value >= 1e4)
+    note = fmt::format("{} times as many{}{}", figure_text(std::round(10 * value / bound) / 10),
+                       note.empty() ? "" : "; ", note);
+  if (!worst_line.empty()) add_to_list(note, "; ", worst_line);
+  return fmt::format(
+      "{}, {} {}{}{}",
+      unit.empty() ? count_text(value) + " " + noun : fmt::format("{}: {}{}", noun, count_text(value), unit), side,
+      count_text(bound), unit, note.empty() ? "" : " (" + note + ")");
+}
+
+/// Adds advice from the counters of a call: once per case, without repeating the message.
+void advise(const item& what, const lab::test_case& c, const trial& t, bench& on, item_result& out) {
+  if (!t.ok() || !on.advised.insert(c.id).second) return;
+  for (std::string& text : advice_on(t.response.launches, c.work, on.rules->handin, on.device)) {
+    const std::size_t where = text.find(".cu:");
+    const std::size_t end = where == std::string::npos ? where : text.find(':', where + 4);
+    const std::size_t begin = where == std::string::npos ? where : text.find_last_of(' ', where) + 1;
+    const bool said =
+        end != std::string::npos && out.message.find(text.substr(begin, end - begin)) != std::string::npos;
+    const bool asked_for = std::any_of(what.by_design.begin(), what.by_design.end(),
+                                       [&](const std::string& words) { return text.find(words) != std::string::npos; });
+    if (!said && !asked_for) out.advice.push_back(std::move(text));
+  }
+}
+
+}  // namespace
+
+subject* bench::on(backend which) const {
+  for (const auto& s : subjects)
+    if (s->backend() == which) return s.get();
+  return nullptr;
+}
+
+item_result assess(const item& what, bench& on) {
+  item_result out;
+  out.id = what.id;
+  out.title = what.title;
+  out.kind = what.kind;
+  out.max_points = what.points;
+  switch (what.kind) {
+    case item_kind::correctness: assess_correctness(what, on, out); break;
+    case item_kind::counters: assess_counters(what, on, out); break;
+    case item_kind::predictions: assess_predictions(what, on, out); break;
+    case item_kind::throughput: assess_throughput(what, on, out); break;
+  }
+  return out;
+}
+
+item_result not_built(const item& what, const std::string& why) {
+  item_result out;
+  out.id = what.id;
+  out.title = what.title;
+  out.kind = what.kind;
+  out.max_points = what.points;
+  out.verdict = verdict::build_error;
+  out.message = why;
+  return out;
+}
+
+void assess_correctness(const item& what, bench& on, item_result& out) {
+  out.backends = backends_of(what, on);
+  out.what = "cases";
+  struct failure {
+    const lab::test_case* about;
+    trial t;
+    std::string where;
+  };
+  std::vector<failure> failures;
+  std::vector<const lab::test_case*> passed, failed;
+  const lab::test_case* largest = nullptr;  // of the simulated device's, and what it did
+  trial of_largest;
+  int run = 0;
+  for (const auto& s : on.subjects) {
+    for (const lab::test_case* c : what.cases) {
+      if (!runs_on(*c, on, *s)) continue;
+      ++run;
+      trial t = s->run(*c);
+      if (s == on.subjects.front()) (t.ok() ? passed : failed).push_back(c);
+      if (!t.ok()) {
+        failures.push_back({c, std::move(t), prefix(on, *s)});
+      } else if (c->where == lab::part::device && s->backend() == backend::sim && t.bytes > of_largest.bytes) {
+        largest = c;
+        of_largest = std::move(t);
+      }
+    }
+  }
+  const int kept = run - static_cast<int>(failures.size());
+  out.figure = kept;
+  out.threshold = run;
+  out.verdict = verdict::pass;
+  if (failures.empty()) {
+    out.points = what.points;
+    const bool counted_elsewhere = std::any_of(on.rules->items.begin(), on.rules->items.end(), [&](const item& i) {
+      return i.kind == item_kind::counters && largest && i.cases.front()->entry == largest->entry;
+    });
+    if (largest && !counted_elsewhere) advise(what, *largest, of_largest, on, out);
+    return;
+  }
+  // The smallest failure says most. Choose among those with the same verdict as the first, which decided what was
+  // called at all.
+  const failure* shown = &failures.front();
+  for (const failure& f : failures)
+    if (f.t.verdict == shown->t.verdict && f.t.bytes > 0 && (shown->t.bytes == 0 || f.t.bytes < shown->t.bytes))
+      shown = &f;
+  out.verdict = shown->t.verdict;
+  std::string why = shown->t.message;
+  if (why.starts_with(shown->about->id + ": ")) why.erase(0, shown->about->id.size() + 2);
+  const std::string sizes = sizes_text(*shown->about, on.rules->names),
+                    pattern = pattern_of(failed, passed, on.rules->names);
+  out.message = fmt::format("{} of {} cases fail{}{}{}{}: {}{}", failures.size(), run,
+                            failures.size() == 1 ? "s: " : "; the smallest: ", shown->where, shown->about->id,
+                            sizes.empty() ? "" : " (" + sizes + ")", why, pattern.empty() ? "" : "\n" + pattern);
+}
+
+/// A GPU may lack a counter that the simulated device has; then the simulated device alone decides.
+bool can_count(const metric& what, const trial& t, const subject& s) {
+  const auto has = [&](const std::string& name) { return name.empty() || t.response.metrics.contains(name); };
+  return s.backend() == backend::sim || (has(what.numerator) && has(what.denominator));
+}
+
+void assess_counters(const item& what, bench& on, item_result& out) {
+  const lab::test_case& c = *what.cases.front();
+  std::vector<bool> holds(what.require.size(), true);
+  for (const auto& s : on.subjects) {
+    const trial& t = s->profile(c, on.rules->metrics_of(c));
+    if (!t.ok()) {
+      out.verdict = t.verdict;
+      out.message = prefix(on, *s) + t.message;
+      out.conditions.clear();
+      return;
+    }
+    if (t.response.metrics.empty() && !t.response.notes.empty()) {  // counters that this user may not read
+      out.message = t.response.notes.front();
+      continue;
+    }
+    out.backends.push_back(s->backend());
+    for (std::size_t i = 0; i < what.require.size(); ++i) {
+      if (!can_count(what.require[i].metric, t, *s)) continue;
+      out.conditions.push_back(measured(what.require[i], t, *s));
+      if (out.conditions.back().ok) continue;
+      if (holds[i])
+        add_to_list(out.message, "; ",
+                    prefix(on, *s) + complaint(what.require[i], out.conditions.back(),
+                                               worst_line(t.response.launches, what.require[i].metric.text())));
+      holds[i] = false;
+    }
+  }
+  if (out.conditions.empty()) return;  // not assessed; the note says why
+  const auto kept = std::count(holds.begin(), holds.end(), true);
+  out.verdict = kept == std::ssize(holds) ? verdict::pass : verdict::wasteful;
+  out.points = what.points * static_cast<double>(kept) / static_cast<double>(holds.size());
+  if (out.verdict == verdict::wasteful) out.message = c.id + ": " + out.message;
+  // The figure shown is that of the first condition that fails, or of the first.
+  const auto fails = std::find_if(out.conditions.begin(), out.conditions.end(), [](const auto& r) { return !r.ok; });
+  const condition_result& shown = fails == out.conditions.end() ? out.conditions.front() : *fails;
+  out.what = shown.what;
+  out.figure = shown.value;
+  const bool below = shown.min && shown.value && *shown.value < *shown.min;
+  out.threshold = below || !shown.max ? shown.min : shown.max;
+  if (subject* sim = on.on(backend::sim)) advise(what, c, sim->profile(c, {}), on, out);
+}
+
+}  // namespace grading

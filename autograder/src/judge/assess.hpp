@@ -1,0 +1,49 @@
+// From a rubric item to a verdict with points.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "course/rubric.hpp"
+#include "course/submission.hpp"
+#include "judge/advice.hpp"
+#include "judge/predictions.hpp"
+#include "judge/subject.hpp"
+#include "result/result.hpp"
+#include "sandbox/executor.hpp"
+
+namespace grading {
+
+/// A submission with every way to assess it on this machine.
+struct bench {
+  const grading::rubric* rules = nullptr;
+  std::vector<std::unique_ptr<subject>> subjects;  ///< at most one for each backend; host cases run on the first
+  std::string without_sim, without_cuda;           ///< why that backend is absent
+  std::filesystem::path predictions;               ///< the submission's predictions.toml
+  locked_predictions locked;                       ///< where none is, the file's, as soon as they are complete
+  std::unique_ptr<executor> staff;                 ///< measures ceilings as a submission is; null: measured here
+  /// Times device code by the judge's clock, in its memory; null: the backend "cuda" times itself by events.
+  std::unique_ptr<subject> on_gpu;
+  std::unique_ptr<executor> staff_on_gpu;
+  modelled_device device;         ///< whose counters the backend "sim" gives
+  std::set<std::string> advised;  ///< cases that already got advice
+  int pairs = 21;                 ///< of call and ceiling, for one throughput figure
+
+  subject* on(backend which) const;  ///< null where absent
+};
+
+/// Assesses one item. Throws only for faults of the grader or of the rubric.
+item_result assess(const item& what, bench& on);
+
+/// The same item where the submission could not be built.
+item_result not_built(const item& what, const std::string& why);
+
+// The four kinds, each in a file of its own or in assess.cpp. `out` holds id, title, kind and max_points.
+void assess_correctness(const item& what, bench& on, item_result& out);
+void assess_counters(const item& what, bench& on, item_result& out);
+void assess_predictions(const item& what, bench& on, item_result& out);
+void assess_throughput(const item& what, bench& on, item_result& out);
+
+}  // namespace grading

@@ -1,0 +1,65 @@
+#include "judge/conductor.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "course/hints.hpp"
+#include "support/files.hpp"
+#include "support/lock.hpp"
+
+namespace grading {
+
+conductor::conductor(const lab_folder& lab, const std::string& id, const std::filesystem::path& from,
+                     std::filesystem::path build, std::vector<lab::test_case> cases, const common_options& options)
+    : lab_(lab),
+      build_(std::move(build)),
+      cases_(std::move(cases)),
+      options_(options),
+      rules_(read_rubric(lab, cases_)) {
+  for (const std::string& asked : options_.items)
+    if (!rules_.has(asked))
+      throw input_error("lab " + lab.number + " has no item '" + asked + "'; its ids are in rubric.toml");
+  out.lab = lab.name;
+  out.lab_title = rules_.title;
+  out.lab_version = rules_.version;
+  out.submission = id;
+  out.path = from.string();
+  out.machine = this_machine();
+  out.date = now_rfc3339();
+  on.rules = &rules_;
+  on.device = read_modelled_device(lab.path.parent_path().parent_path());
+  on.locked = options_.locked;
+}
+
+void conductor::progress(const std::string& what) const {
+  options_.progress(fmt::format("{} {}: {}", lab_.number, out.submission, what));
+}
+
+std::vector<const item*> conductor::chosen() const {
+  std::vector<const item*> result;
+  for (const item& i : rules_.items)
+    if (options_.items.empty() || options_.items.contains(i.id)) result.push_back(&i);
+  return result;
+}
+
+item_result& conductor::assess_next(const item& what) {
+  progress(what.id);
+  // A GPU's counters see everything that runs on it.
+  const bool alone = failure.empty() && (what.kind == item_kind::throughput ||
+                                         (on.on(backend::cuda) && what.kind != item_kind::correctness));
+  const turn mine(build_, alone ? turn::to::measure : turn::to::work);
+  return out.items.emplace_back(failure.empty() ? assess(what, on) : not_built(what, failure));
+}
+
+result conductor::finish() {
+  options_.progress("");
+  if (!on.without_cuda.empty()) out.notes.push_back(on.without_cuda);
+  add_hints(out.items, read_hints(lab_.path));
+  for (const auto& s : on.subjects) out.printed += s->output();
+  if (on.on_gpu) out.printed += on.on_gpu->output();
+  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  return std::exchange(out, {});
+}
+
+}  // namespace grading

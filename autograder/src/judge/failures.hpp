@@ -1,0 +1,20 @@
+// What the failing cases of an item have in common.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "course/contract.hpp"
+#include "lab/case.hpp"
+
+namespace grading {
+
+/// "rows = 5, columns = 33"; "" where the contract names no such sizes.
+std::string sizes_text(const lab::test_case& c, const contract& names);
+
+/// "Only sizes with a `columns` that 4 does not divide fail."; "" where the cases tell nothing, or where fewer than two
+/// fail or two pass.
+std::string pattern_of(const std::vector<const lab::test_case*>& failed,
+                       const std::vector<const lab::test_case*>& passed, const contract& names);
+
+}  // namespace grading

@@ -1,0 +1,211 @@
+#include "judge/local.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+#include "build/box_builder.hpp"
+#include "judge/conductor.hpp"
+#include "sandbox/crash_place.hpp"
+#include "sandbox/process_executor.hpp"
+#include "support/files.hpp"
+#include "support/hash.hpp"
+#include "support/lock.hpp"
+#include "support/text.hpp"
+
+namespace grading {
+namespace {
+
+std::string staff_of(const lab_folder& lab) { return fmt::format("lab{}.staff", lab.number); }
+
+std::filesystem::path program_of(const lab_folder& lab, const submission& who, backend where, const builder& make) {
+  return make.program(fmt::format("lab{}.{}.{}.runner", lab.number, who.id, name_of(where)));
+}
+
+std::filesystem::path recipe_of(const lab_folder& lab, backend where, const builder& make) {
+  return make.dir() / "recipes" / fmt::format("{}.{}.json", lab.name, name_of(where));
+}
+
+/// "" if there is a GPU and a build for it.
+std::string cuda_obstacle(const lab_folder& lab, const builder& make) {
+  if (!this_machine().contains("gpu")) return "no GPU on this machine";
+  if (!std::filesystem::exists(recipe_of(lab, backend::cuda, make)))
+    return "this build was made without CUDA; install nvcc and configure again";
+  return {};
+}
+
+/// Builds as official grading does, but without its sandbox, so that it refuses the same code with the same messages.
+box_builder builder_of(const lab_folder& lab, backend where, const builder& make) {
+  return {recipe_of(lab, where, make), make.dir() / "official" / "objects", wall::none, true, {}};
+}
+
+std::vector<backend> backends_of(const lab_folder& lab, const builder& make) {
+  return cuda_obstacle(lab, make).empty() ? std::vector{backend::sim, backend::cuda} : std::vector{backend::sim};
+}
+
+/// What the counters saw, one entry a case, as far as any item asked.
+std::vector<profiled_case> profiles_of(const bench& on, const std::vector<lab::test_case>& cases) {
+  std::vector<profiled_case> result;
+  subject* sim = on.on(backend::sim);
+  if (!sim) return result;
+  for (const lab::test_case& c : cases)
+    if (const trial* t = sim->profiled(c); t && t->ok())
+      result.push_back({c.id, backend::sim, c.work, t->response.launches});
+  return result;
+}
+
+/// The items of `like` that would have the same result for `who`, by id.
+std::map<std::string, item_result> taken_over(const rubric& rules, const submission& who, const result& like,
+                                              const submission& like_whose) {
+  std::string same, different;
+  bool other_predictions = false;
+  for (const std::string& name : rules.handin) {
+    const std::string mine = text_of(who.file(name)), theirs = text_of(like_whose.file(name));
+    if (name == "predictions.toml")
+      other_predictions = mine != theirs;
+    else
+      (mine == theirs ? same : different).append(mine).append("\n").append(theirs).append("\n");
+  }
+  std::map<std::string, item_result> result;
+  for (std::size_t k = 0; k < rules.items.size() && k < like.items.size(); ++k) {
+    const item& i = rules.items[k];
+    std::vector<const lab::test_case*> about = i.cases;
+    for (const prediction& p : i.predict) about.push_back(p.about);
+    const bool untouched = std::all_of(about.begin(), about.end(), [&](const lab::test_case* c) {
+      return c && names(same, c->entry) && !names(different, c->entry);
+    });
+    if (untouched && !(other_predictions && i.kind == item_kind::predictions) && like.items[k].id == i.id &&
+        like.items[k].verdict != verdict::inconclusive)
+      result.emplace(i.id, like.items[k]);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string fingerprint_of(const lab_folder& lab, const submission& who, const builder& make) try {
+  std::string parts = hash_of(text_of("/proc/self/exe"));
+  for (const char* key : {"cpu", "cores", "compiler", "gpu", "driver"})  // not its clocks and temperature
+    if (const auto found = this_machine().find(key); found != this_machine().end()) parts += found->second + "\n";
+  const auto add = [&](const std::filesystem::path& file) {
+    parts += std::filesystem::exists(file) ? hash_of(text_of(file)) : "none";
+  };
+  add(lab.path / "rubric.toml");
+  add(lab.path / "answers.toml");
+  add(lab.path / "hints.toml");
+  add(lab.path.parent_path() / "hints.toml");
+  for (const std::string& file : read_rubric(lab).handin) add(who.file(file));
+  for (const backend where : backends_of(lab, make)) parts += builder_of(lab, where, make).fingerprint();
+  return hash_of(parts);
+} catch (const input_error&) {
+  return {};  // the staff's part is not built
+}
+
+void build_staff(const lab_folder& lab, builder& make) {
+  if (!make.has_target(staff_of(lab)))
+    throw input_error(fmt::format("no build target {}; configure again: cmake {}", staff_of(lab), make.dir().string()));
+  if (const build_outcome built = make.build(staff_of(lab)); !built.ok) throw std::runtime_error(built.message);
+}
+
+namespace {
+
+std::string handed_in(const submission& who, const rubric& rules) {
+  std::string texts;
+  for (const std::string& name : rules.handin)
+    if (std::filesystem::exists(who.file(name))) texts += text_of(who.file(name)) + '\0';
+  return texts;
+}
+
+/// The submission in a runner of its own, which tells where it crashes.
+std::unique_ptr<subject> started(const lab_folder& lab, const submission& who, const builder& make,
+                                 const local_options& options, const rubric& rules, backend where, std::uint64_t seed) {
+  const std::chrono::seconds limit = where == backend::sim ? options.sim_limit : options.cuda_limit;
+  const auto program = program_of(lab, who, where, make);
+  auto made = std::make_unique<subject>(where, std::make_unique<process_executor>(program, limits{limit}), seed);
+  made->use_names(rules.names);
+  made->on_crash = [handin = rules.handin, program, reporter = make.program("crash_reporter"),
+                    limit](const std::function<void(executor&)>& call_again) {
+    process_executor again(program, limits{limit});
+    return place_of_crash(again, program, reporter, handin, call_again);
+  };
+  return made;
+}
+
+/// Correctness once more, with a seed of its own: an answer that is right for one seed only is wrong.
+void check_again(conductor& c, const lab_folder& lab, const submission& who, const builder& make,
+                 const local_options& options) {
+  c.progress("with a second seed");
+  const turn mine(make.dir(), turn::to::work);
+  const std::uint64_t seed = std::random_device{}() % 999'999 + 2;
+  const std::vector<lab::test_case> cases = all_cases_of(lab.name, seed);
+  const rubric rules = read_rubric(lab, cases);
+  bench again;
+  again.rules = &rules;
+  for (const auto& s : c.on.subjects)
+    again.subjects.push_back(started(lab, who, make, options, rules, s->backend(), seed));
+  for (std::size_t k = 0; k < rules.items.size(); ++k) {
+    if (rules.items[k].kind != item_kind::correctness) continue;
+    item_result got = assess(rules.items[k], again);
+    if (got.verdict == verdict::pass) continue;
+    got.message = fmt::format(
+        "correct for the usual sizes and inputs, but not for others: {} (reproduce: ./course lab {} --seed {})",
+        got.message, lab.number, seed);
+    c.out.items[k] = std::move(got);
+  }
+  c.out.notes.push_back(fmt::format("correctness was also checked with a second seed, {}", seed));
+}
+
+}  // namespace
+
+result grade_locally(const lab_folder& lab, const submission& who, builder& make, const local_options& options) {
+  conductor c(lab, who.id, who.path, make.dir(),
+              options.drawn ? all_cases_of(lab.name, options.seed) : lab::cases_of(lab.name), options);
+  const rubric& rules = c.rules();
+  c.on.predictions = who.file("predictions.toml");
+  c.on.without_cuda = cuda_obstacle(lab, make);
+  c.on.staff = std::make_unique<process_executor>(make.program("staff_runner"),
+                                                  limits{options.sim_limit, std::size_t{6} << 30, true});
+  const std::string before = handed_in(who, rules);
+  c.out.graded_from = fingerprint_of(lab, who, make);
+  std::map<std::string, hand_in> sources;
+  // Reports name a student's files where they are edited. What others share with the solution is compiled once.
+  for (const std::string& name : rules.handin)
+    if (!name.ends_with(".toml"))
+      sources[name] = {text_of(who.file(name)), who.path == lab.path ? lab.path : std::filesystem::path{}};
+  {
+    c.progress("building");
+    const turn mine(make.dir(), turn::to::work);
+    for (const backend where : backends_of(lab, make)) {
+      const build_outcome built = builder_of(lab, where, make).build(sources, program_of(lab, who, where, make));
+      if (!built.ok) add_to_list(c.failure, "\n", built.message);
+      c.on.subjects.push_back(started(lab, who, make, options, rules, where, options.seed));
+    }
+  }
+  if (handed_in(who, rules) != before) return grade_locally(lab, who, make, options);  // saved while it was compiled
+
+  std::map<std::string, item_result> known;
+  if (options.like && c.failure.empty()) known = taken_over(rules, who, *options.like, *options.like_whose);
+  bool fresh = false, all_right = c.failure.empty();
+  for (const item* i : c.chosen()) {
+    const auto found = known.find(i->id);
+    const item_result& got = found != known.end() ? c.out.items.emplace_back(found->second) : c.assess_next(*i);
+    if (i->kind != item_kind::correctness) continue;
+    fresh = fresh || found == known.end();
+    all_right = all_right && got.verdict == verdict::pass;
+  }
+  if (options.second_seed && options.items.empty() && fresh && all_right) check_again(c, lab, who, make, options);
+  // Files are named from where the course lies, not from the root of this machine.
+  const std::string here = lab.path.parent_path().parent_path().string() + "/";
+  for (item_result& i : c.out.items) i.message = replaced(i.message, here, "");
+  if (!known.empty())
+    c.out.notes.push_back(fmt::format("{} of {} items reuse the result of {}: their files are the same", known.size(),
+                                      rules.items.size(), options.like_whose->id));
+  if (!c.failure.empty()) c.out.outcome = outcome::build_failed;
+  if (!c.failure.empty() || handed_in(who, rules) != before) c.out.graded_from.clear();
+  c.out.profiles = profiles_of(c.on, c.cases());
+  return c.finish();
+}
+
+}  // namespace grading

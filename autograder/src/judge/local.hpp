@@ -1,0 +1,37 @@
+// Local grading of one submission: quick, without a sandbox, and open to anyone who wants to lie to it.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "build/build.hpp"
+#include "course/submission.hpp"
+#include "judge/conductor.hpp"
+#include "result/result.hpp"
+
+namespace grading {
+
+struct local_options : common_options {
+  std::uint64_t seed = 1;
+  bool drawn = false;                   ///< also cases whose sizes the seed draws
+  bool second_seed = false;             ///< correctness once more, with a seed of its own, where all of it passed
+  std::chrono::seconds sim_limit{10};   ///< wall-clock time for one request, host part and simulated device
+  std::chrono::seconds cuda_limit{60};  ///< the same on a GPU
+  /// An earlier result and its submission. Its items are reused if they would have the same result: those of functions
+  /// that no file names in which the two submissions differ. Null: every item is graded.
+  const result* like = nullptr;
+  const submission* like_whose = nullptr;
+};
+
+/// Builds what a lab's submissions are linked with. Throws where that fails.
+void build_staff(const lab_folder& lab, builder& make);
+
+/// Fingerprint of all that decides a result: hand-in files, the staff's part, rubric, hints, machine and this grader.
+/// "" where the staff's part is not built.
+std::string fingerprint_of(const lab_folder& lab, const submission& who, const builder& make);
+
+/// Builds the submission, but not the staff's part, and grades it. Throws input_error or std::runtime_error for faults
+/// that are not the submission's.
+result grade_locally(const lab_folder& lab, const submission& who, builder& make, const local_options& options);
+
+}  // namespace grading

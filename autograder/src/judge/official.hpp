@@ -1,0 +1,36 @@
+// Official grading of one submission: intake, builder and runner in boxes, and a judge that owns everything else.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include "build/intake.hpp"
+#include "course/submission.hpp"
+#include "judge/conductor.hpp"
+#include "result/result.hpp"
+#include "sandbox/gpu.hpp"
+
+namespace grading {
+
+struct official_options : common_options {
+  std::filesystem::path build;                ///< build directory: recipes, staff objects, cached objects
+  bool unsafe = false;                        ///< without sandbox where there is none; the result says so
+  bool no_sandbox = false;                    ///< as if there were none: to test grading on platforms without one
+  bool check_objects = true;                  ///< off in tests of the other defences
+  std::chrono::seconds call_limit{10};        ///< wall-clock time of one call
+  std::chrono::seconds budget{600};           ///< of all calls of a submission together
+  std::chrono::seconds build_limit{120};      ///< of one file
+  std::size_t memory = std::size_t{4} << 30;  ///< bytes in use, of a runner and of a compiler
+  int pairs = 21;
+  gpu* device = nullptr;    ///< if null, GPU throughput is not graded
+  bool until_lost = false;  ///< ends with the first item that loses points
+  std::uint64_t seed = 0;   ///< 0: from the operating system
+};
+
+/// Throws input_error if official grading cannot run here, std::runtime_error for faults of the grader. Whatever the
+/// submission does is a result.
+result grade_officially(const lab_folder& lab, const std::string& id, const std::filesystem::path& from,
+                        const official_options& options);
+
+}  // namespace grading

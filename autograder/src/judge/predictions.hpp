@@ -1,0 +1,41 @@
+// Predictions: what a student wrote down, when, and what it earns.
+#pragma once
+
+#include <toml++/toml.h>
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "course/rubric.hpp"
+#include "result/result.hpp"
+#include "support/toml.hpp"
+
+namespace grading {
+
+/// By key, "sectors.copy_offset_0_load"; what is nan or missing is not there.
+using prediction_set = std::map<std::string, double>;
+
+/// What a predictions.toml says of the keys that the rubric asks for; empty where there is no file. Throws input_error.
+prediction_set read_predictions(const std::filesystem::path& file, const rubric& rules);
+
+/// Whether each key of the rubric has a number.
+bool is_complete(const prediction_set& made, const rubric& rules);
+
+/// The first complete set of a lab. It cannot be changed any more, and earns full points where it is right; a later
+/// correction earns half.
+struct locked_predictions {
+  std::string date;  ///< RFC 3339; "" where nothing is locked
+  prediction_set values;
+};
+
+/// An item's predictions, right or wrong.
+std::vector<prediction_result> not_compared(const item& what, const prediction_set& made);
+
+/// The first complete set of each student in a history, the oldest result first.
+std::map<std::string, locked_predictions> first_complete(const std::vector<result>& history, const rubric& rules);
+
+/// As `locked` and `predicted` in a table, and back.
+void add_to(toml::table& table, const locked_predictions& locked);
+locked_predictions locked_in(const toml::table& table);
+
+}  // namespace grading

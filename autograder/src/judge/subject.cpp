@@ -1,0 +1,212 @@
+// One call of a student function and everything that can be seen of it from outside.
+#include "judge/subject.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <functional>
+
+#include "support/text.hpp"
+
+namespace grading {
+namespace {
+
+constexpr std::byte poison_byte{0xFF};  // reads as NaN
+constexpr std::byte canary{0xC5};
+
+bool is_poison(std::byte b) { return b == poison_byte; }
+
+// Buffers of GPU cases have gigabytes: fill them on all cores.
+void copy(std::span<const std::byte> from, std::span<std::byte> to) {
+  lab::in_parallel(from.size(), [&](std::size_t first, std::size_t last) {
+    std::memcpy(to.data() + first, from.data() + first, last - first);
+  });
+}
+
+void poison(std::span<std::byte> bytes) {
+  lab::in_parallel(bytes.size(), [&](std::size_t first, std::size_t last) {
+    std::memset(bytes.data() + first, std::to_integer<int>(poison_byte), last - first);
+  });
+}
+
+bool equal(std::span<const std::byte> one, std::span<const std::byte> other) {
+  std::atomic<bool> same = true;
+  lab::in_parallel(one.size(), [&](std::size_t first, std::size_t last) {
+    if (std::memcmp(one.data() + first, other.data() + first, last - first) != 0) same = false;
+  });
+  return same;
+}
+
+/// Calls visit(guard zone, name of the buffer before it) for each gap between the buffers.
+void for_each_guard(const prepared_case& ready, std::span<std::byte> memory,
+                    const std::function<void(std::span<std::byte>, const std::string&)>& visit) {
+  std::size_t from = 0;
+  std::string before = "the first buffer";
+  const auto pass = [&](std::size_t start, std::size_t bytes, const std::string& name) {
+    visit(memory.subspan(from, start - from), from == 0 ? "before " + name : "after " + before);
+    from = start + bytes;
+    before = name;
+  };
+  for (std::size_t i = 0; i < ready.where.inputs.size(); ++i)
+    pass(ready.where.inputs[i], ready.request.input_specs[i].bytes(), fmt::format("input {}", i));
+  for (std::size_t i = 0; i < ready.where.outputs.size(); ++i)
+    pass(ready.where.outputs[i], ready.request.output_specs[i].bytes(), fmt::format("output {}", i));
+  visit(memory.subspan(from, ready.where.bytes - from), "after " + before);
+}
+
+/// A few numbers that a host case computes can be asked for like counters: "output[0]", "output[1]", ...
+void add_figures(const lab::buffer& output, std::map<std::string, double>& metrics) {
+  constexpr std::int64_t most = 64;
+  if (output.spec().type != lab::dtype::f64 || output.spec().size > most) return;
+  const std::span<const double> values = output.as<double>();
+  for (std::size_t i = 0; i < values.size(); ++i) metrics[fmt::format("output[{}]", i)] = values[i];
+}
+
+/// A submission's own messages go into grade book and reports, so their length is limited.
+std::string shortened(std::string text) {
+  constexpr std::size_t most = 2000;
+  if (text.size() <= most) return text;
+  const std::size_t all = text.size();
+  text.resize(most);
+  return text + fmt::format(" [{} more bytes were discarded]", all - most);
+}
+
+}  // namespace
+
+subject::subject(grading::backend where, std::unique_ptr<executor> runs, std::uint64_t seed)
+    : backend_(where), runs_(std::move(runs)), seed_(seed) {}
+
+prepared_case subject::prepare(const lab::test_case& what) {
+  prepared_case ready;
+  ready.what = &what;
+  const std::uint64_t seed = lab::derived_seed(seed_, what.id, prepared_[what.id]++);
+  ready.before = what.inputs(seed);
+  if (what.oracle) ready.oracle = what.oracle(seed);
+  lab::request& request = ready.request;
+  request.entry = what.entry;
+  request.parameters = what.parameters;
+  for (const lab::buffer& input : ready.before) request.input_specs.push_back(input.spec());
+  request.output_specs = what.outputs;
+  ready.where = layout_of(request);
+  load(ready);
+  return ready;
+}
+
+std::string subject::named(std::string message, const prepared_case& ready) const {
+  const auto found = names_.find(ready.request.entry);
+  return found == names_.end() ? message
+                               : with_names(std::move(message), found->second, ready.request.input_specs.size(),
+                                            ready.request.output_specs.size());
+}
+
+void subject::load(prepared_case& ready) { load(ready, *runs_); }
+
+void subject::load(prepared_case& ready, executor& into) {
+  const std::span<std::byte> memory = into.memory(ready.where.bytes);
+  place(ready.request, ready.where, memory);
+  for (std::size_t i = 0; i < ready.before.size(); ++i) copy(ready.before[i].bytes(), ready.request.inputs[i]);
+  for (const std::span<std::byte> output : ready.request.outputs) poison(output);
+  for_each_guard(ready, memory,
+                 [](std::span<std::byte> zone, const std::string&) { std::fill(zone.begin(), zone.end(), canary); });
+}
+
+trial subject::call(prepared_case& ready, const std::function<void()>& settle) {
+  const lab::test_case& what = *ready.what;
+  if (const auto fallen = fallen_.find(what.entry); fallen != fallen_.end()) return fallen->second;
+  if (what.entry.empty()) return {};
+  std::function<void(std::span<std::byte>)> reply;
+  if (ready.oracle) reply = [&](std::span<std::byte> question) { ready.oracle->answer(question); };
+  answer got = runs_->run(ready.request, settle, reply);
+  if (got.end != answer::ending::answered) {
+    const verdict v = got.end == answer::ending::crashed ? verdict::crash : verdict::timeout;
+    if (v == verdict::crash && on_crash)
+      got.what += on_crash([&](executor& other) {
+        load(ready, other);
+        other.run(ready.request);
+      });
+    fallen_[what.entry] = {v, fmt::format("not run, because {} already failed: {}", what.id, got.what), {}};
+    return {v, fmt::format("{}: {}", what.id, got.what), {}};
+  }
+  trial result;
+  result.seconds = got.seconds;
+  result.waited = got.waited;
+  result.response = std::move(got.response);
+  const lab::response& response = result.response;
+  if (!response.error.empty() || !response.reports.empty()) {
+    result.verdict = verdict::wrong;
+    result.message = fmt::format(
+        "{}: {}", what.id,
+        named(shortened(response.reports.empty() ? response.error : shortened_list(response.reports, 3, "; ", "; ")),
+              ready));
+  }
+  return result;
+}
+
+void subject::check(prepared_case& ready, trial& t) {
+  if (!t.ok()) return;
+  const auto wrong = [&](const std::string& why) {
+    t.verdict = verdict::wrong;
+    t.message = fmt::format("{}: {}", ready.what->id, named(why, ready));
+  };
+  for_each_guard(ready, runs_->memory(ready.where.bytes), [&](std::span<std::byte> zone, const std::string& place) {
+    const auto touched = std::find_if(zone.begin(), zone.end(), [](std::byte b) { return b != canary; });
+    if (t.ok() && touched != zone.end())
+      wrong(fmt::format("wrote out of bounds, {} bytes into the memory {}", touched - zone.begin(), place));
+  });
+  for (std::size_t i = 0; t.ok() && i < ready.before.size(); ++i)
+    if (!equal(ready.before[i].bytes(), ready.request.inputs[i]))
+      wrong(fmt::format("changed its input {}, which is read-only", i));
+  if (!t.ok()) return;
+  std::vector<lab::buffer> outputs;
+  for (std::size_t i = 0; i < ready.request.outputs.size(); ++i) {
+    outputs.emplace_back(ready.request.output_specs[i]);
+    copy(ready.request.outputs[i], outputs[i].bytes());
+  }
+  const std::size_t results = outputs.size() - (ready.oracle && !outputs.empty() ? 1 : 0);  // the last is for questions
+  if (ready.oracle) outputs.push_back(ready.oracle->account());
+  if (ready.what->where == lab::part::host && !outputs.empty()) add_figures(outputs.front(), t.response.metrics);
+  const std::string why = ready.what->check(ready.before, outputs);
+  if (why.empty()) return;
+  // One of several outputs may be scratch memory, so an untouched output is only mentioned.
+  std::string untouched;
+  for (std::size_t i = 0; i < results; ++i)
+    if (std::all_of(outputs[i].bytes().begin(), outputs[i].bytes().end(), is_poison))
+      add_to_list(untouched, ", ", fmt::format("wrote nothing to its output {}", i));
+  wrong(untouched.empty() ? why : results == 1 ? untouched : why + "; " + untouched);
+}
+
+trial subject::attempt(const lab::test_case& what, lab::action action, const std::set<std::string>& metrics, int pairs,
+                       const std::string& ceiling) {
+  if (const auto fallen = fallen_.find(what.entry); fallen != fallen_.end()) return fallen->second;
+  prepared_case ready = prepare(what);
+  ready.request.what = action;
+  ready.request.metrics.assign(metrics.begin(), metrics.end());
+  ready.request.pairs = pairs;
+  ready.request.ceiling = ceiling;
+  if (action == lab::action::time) ready.request.copy_bytes = what.work.bytes / 2;  // read once and written once
+  trial result = call(ready);
+  check(ready, result);
+  for (const auto* specs : {&ready.request.input_specs, &ready.request.output_specs})
+    for (const lab::buffer_spec& spec : *specs) result.bytes += spec.bytes();
+  return result;
+}
+
+trial subject::run(const lab::test_case& what) { return attempt(what, lab::action::run, {}); }
+
+const trial& subject::profile(const lab::test_case& what, const std::set<std::string>& metrics) {
+  if (const auto known = profiles_.find(what.id); known != profiles_.end()) return known->second;
+  return profiles_[what.id] = attempt(what, lab::action::profile, metrics);
+}
+
+const trial* subject::profiled(const lab::test_case& what) const {
+  const auto known = profiles_.find(what.id);
+  return known == profiles_.end() ? nullptr : &known->second;
+}
+
+trial subject::time(const lab::test_case& what, int pairs, const std::string& ceiling) {
+  return attempt(what, lab::action::time, {}, pairs, ceiling);
+}
+
+}  // namespace grading

@@ -1,0 +1,89 @@
+// A submission on one backend, as an experimenter sees it: prepare a case, call, look at what it did to its buffers.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "course/contract.hpp"
+#include "lab/case.hpp"
+#include "result/words.hpp"
+#include "sandbox/channel.hpp"
+#include "sandbox/executor.hpp"
+
+namespace grading {
+
+/// How one call ended.
+struct trial {
+  grading::verdict verdict = verdict::pass;  ///< pass, wrong, crash or timeout
+  std::string message;                       ///< "" for pass
+  lab::response response;
+  double seconds = 0, waited = 0;  ///< of the call, see answer
+  std::size_t bytes = 0;           ///< of the case's buffers; 0 where it was not called
+  bool ok() const { return verdict == verdict::pass; }
+};
+
+/// A case with its inputs made, laid out in the memory of the submission.
+struct prepared_case {
+  const lab::test_case* what = nullptr;
+  std::vector<lab::buffer> before;  ///< the inputs as the judge made them
+  std::unique_ptr<lab::oracle> oracle;
+  layout where;
+  lab::request request;
+};
+
+class subject {
+ public:
+  /// `seed` decides all inputs.
+  subject(grading::backend where, std::unique_ptr<executor> runs, std::uint64_t seed);
+
+  grading::backend backend() const { return backend_; }
+  std::string output() { return runs_->output(); }
+  executor& runs() { return *runs_; }
+
+  /// What messages call the buffers; their numbers where this does not say.
+  void use_names(const contract& names) { names_ = names; }
+  /// Asked after a crash for what else can be found out, by making the same call again in an executor of its own.
+  std::function<std::string(const std::function<void(executor&)>& call_again)> on_crash;
+
+  /// Calls the case once and checks everything.
+  trial run(const lab::test_case& what);
+
+  /// The same, counting. A case is counted once, however many items ask; `metrics` are the Nsight Compute names that
+  /// any of them wants.
+  const trial& profile(const lab::test_case& what, const std::set<std::string>& metrics);
+
+  /// What profile() found out about the case; null if it was not called.
+  const trial* profiled(const lab::test_case& what) const;
+
+  /// Pairs of call and copy, timed by the device's events. Checks the output of the last call.
+  trial time(const lab::test_case& what, int pairs, const std::string& ceiling);
+
+  // The steps of run(), for callers that call a case many times. Several may be prepared; the memory is that of the
+  // last one loaded. Each time a case is prepared it has other numbers.
+  prepared_case prepare(const lab::test_case& what);
+  void load(prepared_case& ready);  ///< inputs in place, outputs poisoned, guard zones as they must stay
+  /// Only crash, timeout and error are looked at. `settle` as in executor::run.
+  trial call(prepared_case& ready, const std::function<void()>& settle = {});
+  void check(prepared_case& ready, trial&);  ///< guard zones, inputs, outputs
+
+ private:
+  trial attempt(const lab::test_case& what, lab::action action, const std::set<std::string>& metrics, int pairs = 0,
+                const std::string& ceiling = "copy");
+
+  void load(prepared_case& ready, executor& into);
+  std::string named(std::string message, const prepared_case& ready) const;
+
+  contract names_;
+  grading::backend backend_;
+  std::unique_ptr<executor> runs_;
+  std::uint64_t seed_;
+  std::map<std::string, std::uint64_t> prepared_;  ///< how often, by case
+  std::map<std::string, trial> fallen_;            ///< entries that crashed or hung, which are not run again
+  std::map<std::string, trial> profiles_;
+};
+
+}  // namespace grading

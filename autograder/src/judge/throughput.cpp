@@ -1,0 +1,244 @@
+// Throughput: how close a call comes to a ceiling measured alongside it. The host's ceiling is reading the same memory,
+// a triad, chains of multiply-adds or Eigen's product, the device's a copy of as many bytes or cuBLAS's product;
+// correctness of the same case decides whether it counts.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <stdexcept>
+
+#include "judge/assess.hpp"
+#include "judge/paired.hpp"
+#include "lab/ceilings.hpp"
+#include "support/text.hpp"
+
+namespace grading {
+namespace {
+
+void refuse(const trial& t, item_result& out) {
+  out.verdict = t.verdict;
+  out.message = t.message;
+  out.points = 0;
+}
+
+/// A sample that is without a core for more than this share of its time is disturbed.
+constexpr double most_waited = 0.02;
+
+sample sample_of(double seconds, double waited) { return {seconds, waited > most_waited * seconds}; }
+
+void read_inputs(const lab::request& of) {
+  volatile std::uint64_t sink = 0;
+  for (const auto& input : of.inputs) sink = sink + lab::read_all(input);
+}
+
+/// What `name` asks of the staff's runner, alongside a call of the case. The host's ceilings and cuBLAS's product take
+/// what the case takes; "read" takes its inputs, "copy" as many bytes as the case must move, read once and written
+/// once; "cublas_aligned" has m, n and k rounded up to multiples of 8, so that each row starts at a multiple of 16
+/// bytes.
+lab::request asked(const std::string& name, const prepared_case& ready) {
+  lab::request ask;
+  ask.entry = name;
+  ask.input_specs = ready.request.input_specs;
+  ask.output_specs = ready.request.output_specs;
+  ask.parameters = ready.request.parameters;
+  if (name == "nothing") {
+    ask.input_specs.clear();
+    ask.output_specs = {{lab::dtype::i64, 1}};
+  } else if (name == "read") {
+    ask.output_specs = {{lab::dtype::i64, 1}};
+    ask.parameters.clear();
+    for (const lab::buffer_spec& spec : ask.input_specs)
+      ask.parameters.push_back(static_cast<std::int64_t>(spec.bytes()));
+  } else if (name == "copy") {
+    ask.parameters = {static_cast<std::int64_t>(ready.what->work.bytes / 2)};
+    ask.input_specs = ask.output_specs = {{lab::dtype::u8, ask.parameters[0]}};
+  } else if (name == "cublas_aligned") {
+    for (std::int64_t& side : ask.parameters) side = (side + 7) / 8 * 8;
+    const std::int64_t m = ask.parameters.at(0), n = ask.parameters.at(1), k = ask.parameters.at(2);
+    ask.input_specs = {{lab::dtype::bf16, m * k}, {lab::dtype::bf16, k * n}};
+    ask.output_specs = {{lab::dtype::bf16, m * n}};
+  }
+  return ask;
+}
+
+/// The bytes of `from` again and again.
+void fill(std::span<std::byte> to, std::span<const std::byte> from) {
+  for (std::size_t at = 0; !from.empty() && at < to.size(); at += from.size())
+    std::copy_n(from.begin(), std::min(from.size(), to.size() - at), to.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
+/// A ceiling on the case's own inputs, in the staff's own runner: whatever a call has to suffer, its ceiling has too.
+class ceiling_call {
+ public:
+  ceiling_call(std::string name, executor* staff) : name_(std::move(name)), staff_(staff) {}
+
+  sample operator()(const prepared_case& ready) {
+    lab::request ask = asked(name_, ready);
+    const layout where = layout_of(ask);
+    if (!staff_) {
+      own_memory_.resize(where.bytes + alignment);
+      const auto start = reinterpret_cast<std::uintptr_t>(own_memory_.data());
+      place(ask, where, std::span(own_memory_).subspan((alignment - start % alignment) % alignment, where.bytes));
+    } else {
+      place(ask, where, staff_->memory(where.bytes));
+    }
+    for (std::size_t i = 0; !loaded_ && i < ask.inputs.size(); ++i)
+      fill(ask.inputs[i], ready.request.inputs[std::min(i, ready.request.inputs.size() - 1)]);
+    loaded_ = true;
+    if (!staff_) return here(ask);
+    const answer got = staff_->run(ask, [&] { read_inputs(ready.request); });
+    if (got.end != answer::ending::answered || !got.response.error.empty())
+      throw std::runtime_error("cannot measure the ceiling: " + got.what + got.response.error);
+    return sample_of(got.seconds, got.waited);
+  }
+
+ private:
+  static constexpr std::size_t alignment = 256;
+
+  /// Without a staff runner: in this process, as the submission is too.
+  sample here(const lab::request& ask) const {
+    std::vector<const void*> inputs;
+    std::vector<void*> outputs;
+    for (const auto& input : ask.inputs) inputs.push_back(input.data());
+    for (const auto& output : ask.outputs) outputs.push_back(output.data());
+    const double start = lab::raw_seconds();
+    lab::run_host_ceiling(name_, inputs, outputs, ask.parameters);
+    return lab::raw_seconds() - start;
+  }
+
+  std::string name_;
+  executor* staff_;
+  std::vector<std::byte> own_memory_;
+  bool loaded_ = false;
+};
+
+/// Times the case against its ceiling: new inputs, poisoned outputs and a full check for every call, so that
+/// nothing can be left over, remembered or skipped. On a GPU, what the handshake costs is taken off both. No value
+/// where a call fails; `failure` then says why.
+std::optional<paired_result> by_the_judge(const item& what, subject& s, executor* staff, int pairs, trial& failure,
+                                          lab::work& ceiling_work) {
+  const lab::test_case& c = *what.cases.front();
+  std::optional<prepared_case> ready;
+  ceiling_call measured(what.ceiling, staff);
+  double handshake = 0;
+  const auto less_handshake = [&](sample taken) {
+    taken.seconds = std::max(taken.seconds - handshake, 1e-7);
+    return taken;
+  };
+  const auto call = [&]() -> std::optional<sample> {
+    ready = s.prepare(c);
+    // The caches hold what was just written; reading everything once writes it back.
+    failure = s.call(*ready, [&] { read_inputs(ready->request); });
+    s.check(*ready, failure);
+    return failure.ok() ? std::optional(less_handshake(sample_of(failure.seconds, failure.waited))) : std::nullopt;
+  };
+  const auto ceiling = [&] { return less_handshake(measured(*ready)); };
+  if (!call()) return {};  // warms up, too
+  ceiling();
+  if (what.ceiling == "read") {
+    ceiling_work.bytes = 0;
+    for (const lab::buffer_spec& spec : ready->request.input_specs)
+      ceiling_work.bytes += static_cast<double>(spec.bytes());
+  }
+  if (what.timed_on_gpu()) {
+    ceiling_call nothing("nothing", staff);
+    std::vector<double> seconds;
+    seconds.reserve(static_cast<std::size_t>(pairs));
+    for (int i = 0; i < pairs; ++i) seconds.push_back(nothing(*ready).seconds);
+    handshake = lab::median(seconds);
+  }
+  paired_options options;
+  options.pairs = options.most_disturbed = pairs;
+  options.hopeless_ratio = 0.8 * what.rungs.front().ratio;
+  options.certain_ratio = what.rungs.back().ratio;
+  options.narrow = 0.02;
+  if (what.timed_on_gpu()) options.least_pairs = 7;  // quieter than a host, and each call brings gigabytes to check
+  return measure([&] { return run_pairs(call, ceiling, options); }, what.rungs);
+}
+
+/// The runner's own times by the device's events: quick, and only as honest as the submission.
+std::optional<paired_result> by_its_events(const item& what, subject& s, int pairs, trial& failure) {
+  const auto run = [&]() -> std::optional<paired_run> {
+    failure = s.time(*what.cases.front(), pairs, what.ceiling);
+    if (!failure.ok()) return {};
+    const auto &calls = failure.response.call_seconds, &ceilings = failure.response.ceiling_seconds;
+    paired_run result;
+    for (std::size_t i = 0; i < std::min(calls.size(), ceilings.size()); ++i) {
+      result.pairs.push_back({calls[i], ceilings[i]});
+      if (i > 0) result.self_ratios.push_back(ceilings[i - 1] / ceilings[i]);
+    }
+    if (!result.pairs.empty()) return result;
+    failure.verdict = verdict::wrong;
+    failure.message = what.cases.front()->id + ": could not time the call";
+    return {};
+  };
+  return measure(run, what.rungs);
+}
+
+}  // namespace
+
+void assess_throughput(const item& what, bench& on, item_result& out) {
+  const lab::test_case& c = *what.cases.front();
+  const bool host = !what.timed_on_gpu();
+  out.backends = {host ? backend::host : backend::cuda};
+  static const std::map<std::string, std::string> computing{{"fma", "of the multiply-add peak"},
+                                                            {"eigen", "of Eigen's speed"},
+                                                            {"cublas", "of cuBLAS's speed"},
+                                                            {"cublas_aligned", "of cuBLAS's speed at aligned sizes"}};
+  const bool computes = computing.contains(what.ceiling);
+  out.what = computes ? computing.at(what.ceiling) : fmt::format("of {} bandwidth", what.ceiling);
+  out.threshold = what.rungs.back().ratio;
+  out.work = c.work;
+  out.ceiling_work = computes ? lab::work{c.work.flops, 0} : lab::work{0, c.work.bytes};
+  subject* s = host        ? (on.subjects.empty() ? nullptr : on.subjects.front().get())
+               : on.on_gpu ? on.on_gpu.get()
+                           : on.on(backend::cuda);
+  if (!s) {
+    out.message = host ? on.without_sim : on.without_cuda;
+    return;
+  }
+  trial failure;
+  const auto measured = host        ? by_the_judge(what, *s, on.staff.get(), on.pairs, failure, out.ceiling_work)
+                        : on.on_gpu ? by_the_judge(what, *s, on.staff_on_gpu.get(), on.pairs, failure, out.ceiling_work)
+                                    : by_its_events(what, *s, on.pairs, failure);
+  if (!measured) return refuse(failure, out);
+  out.samples = measured->pairs;
+  out.figure = measured->ratio;
+  out.ci95 = measured->ci95;
+  out.noise = measured->noise;
+  const auto points_of = [&](double share) { return std::round(100 * what.points * share) / 100; };
+  out.points = points_of(measured->share.low);
+  if (measured->ratio > what.most) {
+    out.verdict = verdict::inconclusive;
+    out.points = 0;
+    out.most_points = what.points;
+    out.message = fmt::format(
+        "{} {}: nothing can be that fast on this machine (the ceiling is {}), so the measurement is void. Does every "
+        "call do all of the work?",
+        figure_text(measured->ratio), out.what, out.ceiling_text());
+    return;
+  }
+  if (!measured->decided()) {
+    out.verdict = verdict::inconclusive;
+    out.most_points = points_of(measured->share.high);
+    out.message = fmt::format(
+        "between {} and {} of {} points: {} {}, 95 % interval {:.3f} to {:.3f}; the ceiling measured against itself "
+        "varies by {:.0f} %{}. Run again on an otherwise idle machine",
+        points_text(out.points), points_text(*out.most_points), points_text(what.points), figure_text(measured->ratio),
+        out.what, measured->ci95.low, measured->ci95.high, 100 * measured->noise,
+        measured->noise > hopeless_noise ? ", too much for the interval to mean anything" : "");
+    return;
+  }
+  const std::optional<rung> next =
+      next_step(measured->noise > most_noise ? measured->ci95.low : measured->ratio, what.rungs);
+  out.verdict = next ? verdict::too_slow : verdict::pass;
+  if (!next) return;
+  out.message = fmt::format(
+      "{} {} (95 % interval {:.3f} to {:.3f}; the ceiling here is {}); the next step, {}, earns {} of {} points",
+      figure_text(measured->ratio), out.what, measured->ci95.low, measured->ci95.high, out.ceiling_text(),
+      figure_text(next->ratio), points_text(what.points * next->share), points_text(what.points));
+}
+
+}  // namespace grading

@@ -1,0 +1,134 @@
+// The report's roofline: bytes per second over arithmetic intensity, drawn by gnuplot. Seen this way a kernel that
+// computes nothing has a place too. The CPU's ceiling and points are measured, the device's are modelled.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "judge/advice.hpp"
+#include "lab/plot.hpp"
+#include "lab/statistics.hpp"
+#include "report/report_parts.hpp"
+
+namespace grading {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double no_flops = 0.03;  // where intensity 0 is drawn on the logarithmic axis
+constexpr double right_edge = 30;
+constexpr double smallest_case = 64 << 10;  // bytes; below that a launch costs more than the work
+
+struct point {
+  std::string name;
+  double intensity = 0, gigabytes_per_second = 0, label_at = 0;
+};
+
+struct plot {
+  std::vector<point> host, device;
+  double host_bytes = 0, host_flops = 0;  // per second, 0: not measured
+  modelled_device roof;
+};
+
+double drawn(const lab::work& w) {
+  return std::clamp(w.flops > 0 ? w.arithmetic_intensity() : 0.0, no_flops, right_edge);
+}
+
+plot plot_of(const result& r, const fs::path& source) {
+  plot out;
+  for (const item_result& item : r.items) {
+    if (item.samples.empty() || item.backends != std::vector{backend::host}) continue;
+    std::vector<double> calls;
+    for (const timed_pair& p : item.samples) calls.push_back(p.call_seconds);
+    const lab::work ceiling = item.ceiling_rate();
+    out.host_bytes = std::max(out.host_bytes, ceiling.bytes);
+    out.host_flops = std::max(out.host_flops, ceiling.flops);
+    // What lies beyond the right edge is drawn at it, with its FLOP/s.
+    const double bytes = std::max(item.work.bytes, item.work.flops / right_edge);
+    out.host.push_back({item.id, drawn(item.work), bytes / lab::median(calls) * 1e-9});
+  }
+  for (const profiled_case& p : r.profiles) {
+    double seconds = 0;
+    for (const lab::launch_record& l : p.launches) seconds += l.modelled_seconds;
+    if (seconds > 0 && p.work.bytes >= smallest_case)
+      out.device.push_back({p.case_id, drawn(p.work), p.work.bytes / seconds * 1e-9});
+  }
+  if (!out.device.empty()) out.roof = read_modelled_device(source);
+  return out;
+}
+
+/// Moves labels apart that would be printed on each other.
+void spread_labels(std::vector<point>& points) {
+  constexpr double apart = 1.5;  // a line of text, as a factor on the logarithmic axis
+  std::sort(points.begin(), points.end(), [](const point& a, const point& b) {
+    return std::tie(a.intensity, a.gigabytes_per_second) < std::tie(b.intensity, b.gigabytes_per_second);
+  });
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    points[i].label_at = points[i].gigabytes_per_second;
+    if (i > 0 && points[i - 1].intensity == points[i].intensity)
+      points[i].label_at = std::max(points[i].label_at, points[i - 1].label_at * apart);
+  }
+}
+
+std::string data_of(const std::vector<point>& points) {
+  std::string out;
+  for (const point& p : points)
+    out += fmt::format("{} {} \"{}\" {}\n", p.intensity, p.gigabytes_per_second, p.name, p.label_at);
+  return out + "e\n";
+}
+
+std::string script_of(plot p) {
+  spread_labels(p.host);
+  spread_labels(p.device);
+  std::string out = fmt::format(R"(set terminal svg size 760,440 dynamic noenhanced font 'sans-serif,12'
+set logscale xy
+set xrange [{} * 0.8 : {}]
+set yrange [0.1 : 20000]
+set xtics ('0' {}, '0.1' 0.1, '0.3' 0.3, '1' 1, '3' 3, '10' 10, '30' 30) textcolor rgb '#7d8590'
+set ytics textcolor rgb '#7d8590'
+set xlabel 'arithmetic intensity, FLOP per byte' textcolor rgb '#7d8590'
+set ylabel 'GB/s' textcolor rgb '#7d8590'
+set border 3 linecolor rgb '#7d8590'
+set tics nomirror
+set key outside top center horizontal textcolor rgb '#7d8590'
+)",
+                                no_flops, 3 * right_edge, no_flops);  // with room for the last point's name
+  std::vector<std::string> curves, data;
+  const auto roof = [&](double bytes, double flops, const char* look, const char* title) {
+    constexpr double none = 1e30;
+    if (bytes > 0 || flops > 0)
+      curves.push_back(fmt::format("(x * {0} < {1} ? {0} : {1} / x) * 1e-9 with lines linewidth 2 {2} title '{3}'",
+                                   bytes > 0 ? bytes : none, flops > 0 ? flops : none, look, title));
+  };
+  roof(p.host_bytes, p.host_flops, "linecolor rgb '#2f7fd6'", "one core of this CPU: measured");
+  roof(p.roof.bytes_per_second, p.roof.flops_per_second, "dashtype 2 linecolor rgb '#d9822b'", "the device: modelled");
+  const auto add = [&](const std::vector<point>& points, const char* colour, const char* title, double label_y) {
+    if (points.empty()) return;
+    curves.push_back(fmt::format("'-' using 1:2 with points pointtype 7 pointsize 0.7 linecolor rgb '{}' title '{}'",
+                                 colour, title));
+    curves.push_back(fmt::format(
+        "'-' using 1:4:3 with labels left offset 1,{} textcolor rgb '#7d8590' font ',10' notitle", label_y));
+    data.push_back(data_of(points));
+    data.push_back(data_of(points));
+  };
+  add(p.host, "#2f7fd6", "your host code: measured", -0.7);
+  add(p.device, "#d9822b", "your kernels: modelled", 0);
+  return out + fmt::format("plot {}\n{}", fmt::join(curves, ", "), fmt::join(data, ""));
+}
+
+}  // namespace
+
+std::string roofline_part(const result& r, const fs::path& source) {
+  const plot p = plot_of(r, source);
+  if (p.host.empty() && p.device.empty()) return {};
+  const std::string svg = lab::drawn_by_gnuplot(script_of(p));
+  std::string out = "<h3>Roofline</h3>";
+  if (svg.empty()) return out + "<p class=\"soft\">No plot: gnuplot is missing (package gnuplot-nox).</p>";
+  out += svg;
+  if (p.roof.bytes_per_second > 0)
+    out += fmt::format("<p class=\"soft\">The device is a simulated {}; its times are modelled, not measured.</p>",
+                       p.roof.name);
+  return out;
+}
+
+}  // namespace grading

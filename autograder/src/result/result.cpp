@@ -1,0 +1,157 @@
+// Sums, and the store of results: read, merge, write beside, rename.
+#include "result/result.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <thread>
+
+#include "lab/environment.hpp"
+#include "lab/statistics.hpp"
+#include "support/files.hpp"
+#include "support/lock.hpp"
+#include "support/text.hpp"
+
+namespace grading {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+/// The results in the file as they stand there, also those that a later version wrote.
+std::vector<json> stored(const std::filesystem::path& file) {
+  if (!std::filesystem::exists(file)) return {};
+  const json document = json::parse(text_of(file), nullptr, false);
+  if (document.is_discarded() || !document.is_object() || !document.contains("results")) return {};
+  const json& results = document["results"];
+  return results.is_array() ? std::vector<json>(results.begin(), results.end()) : std::vector<json>{};
+}
+
+/// Lab and submission; nothing where it has none.
+std::pair<std::string, std::string> identity(const json& r) {
+  if (!r.is_object()) return {};
+  const auto submission = r.find("submission");
+  if (submission == r.end() || !submission->is_object()) return {};
+  const auto text = [](const json& of, const char* key) {
+    const auto found = of.find(key);
+    return found != of.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  return {text(r, "lab"), text(*submission, "id")};
+}
+
+std::string written(const std::vector<json>& all) {
+  return json{{"schema", "roofline-labs/results/v1"}, {"results", all}}.dump(1) + "\n";
+}
+
+}  // namespace
+
+std::optional<double> item_result::margin() const {
+  if (!figure || !threshold || *threshold == 0.0) return {};
+  return *figure / *threshold - 1.0;
+}
+
+lab::work item_result::ceiling_rate() const {
+  if (samples.empty()) return {};
+  std::vector<double> seconds;
+  for (const timed_pair& p : samples) seconds.push_back(p.ceiling_seconds);
+  const double median = lab::median(seconds);
+  return {ceiling_work.flops / median, ceiling_work.bytes / median};
+}
+
+std::string item_result::ceiling_text() const {
+  const lab::work rate = ceiling_rate();
+  if (rate.flops > 0) return fmt::format("{:.1f} GFLOP/s", rate.flops * 1e-9);
+  return rate.bytes > 0 ? fmt::format("{:.1f} GB/s", rate.bytes * 1e-9) : "";
+}
+
+std::string item_result::earned_text() const {
+  return points_text(points) + (most_points ? " to " + points_text(*most_points) : "");
+}
+
+double result::score() const {
+  double sum = 0;
+  for (const item_result& item : items) sum += item.points;
+  return sum;
+}
+
+double result::most_score() const {
+  double sum = 0;
+  for (const item_result& item : items) sum += item.most_points.value_or(item.points);
+  return sum;
+}
+
+std::string score_text(const result& r) {
+  const std::string least = points_text(r.score()), most = points_text(r.most_score());
+  return fmt::format("{} of {} points", least == most ? least : fmt::format("between {} and {}", least, most),
+                     points_text(r.out_of()));
+}
+
+double result::out_of() const {
+  double sum = 0;
+  for (const item_result& item : items) sum += is_assessed(item.verdict) ? item.max_points : 0.0;
+  return sum;
+}
+
+const std::map<std::string, std::string>& this_machine() {
+  static const auto known = [] {
+    auto found = lab::environment();
+    found.erase("date");  // a result has its own
+    found["cores"] = std::to_string(std::thread::hardware_concurrency());
+    return found;
+  }();
+  return known;
+}
+
+std::string now_rfc3339() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
+}
+
+std::vector<result> result_store::load() const {
+  std::vector<result> results;
+  for (const json& r : stored(file)) {
+    try {
+      results.push_back(result_from_json(r.dump()));
+    } catch (const std::runtime_error&) {
+      continue;  // written by another version; merge() keeps it
+    }
+  }
+  return results;
+}
+
+std::string prediction_result::text() const {
+  std::string text = key + ": predicted ";
+  text += first ? figure_text(*first) : "nothing";
+  if (predicted && predicted != first) text += fmt::format(", now {}", figure_text(*predicted));
+  return right ? text + fmt::format(", right is {}", figure_text(*right)) : text;
+}
+
+void result_store::merge(const std::vector<result>& fresh) const {
+  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path());
+  const file_lock alone(file.string() + ".lock", LOCK_EX);
+  std::vector<json> all = stored(file);
+  for (const result& r : fresh) {
+    json added = json::parse(to_json(r));
+    const auto same =
+        std::find_if(all.begin(), all.end(), [&](const json& old) { return identity(old) == identity(added); });
+    if (same != all.end())
+      *same = std::move(added);
+    else
+      all.push_back(std::move(added));
+  }
+  replace_file(file, written(all));
+}
+
+void result_store::keep_only(const std::string& lab, const std::vector<std::string>& submissions) const {
+  const file_lock alone(file.string() + ".lock", LOCK_EX);
+  std::vector<json> all = stored(file);
+  const std::size_t gone = std::erase_if(all, [&](const json& r) {
+    const auto [of, who] = identity(r);
+    return of == lab && std::find(submissions.begin(), submissions.end(), who) == submissions.end();
+  });
+  if (gone > 0) replace_file(file, written(all));
+}
+
+}  // namespace grading

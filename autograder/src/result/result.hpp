@@ -1,0 +1,134 @@
+// The one canonical result: what was graded, where, and the result of every item of the rubric. Every other format is
+// made from this.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "lab/execute.hpp"
+#include "lab/roofline.hpp"
+#include "lab/statistics.hpp"
+#include "result/words.hpp"
+
+namespace grading {
+
+struct condition_result {
+  std::string what, metric;
+  grading::backend backend = grading::backend::sim;
+  std::optional<double> value, min, max;  ///< no value: no such access was made
+  bool ok = false;
+};
+
+struct prediction_result {
+  std::string key;
+  std::optional<double> predicted;          ///< now
+  std::optional<double> first;              ///< in the first complete set
+  std::optional<double> right;              ///< only if it was compared: not shown before
+  std::optional<double> seen, seen_on_gpu;  ///< in the submission's own code; shown, not graded
+  prediction_state state = prediction_state::not_compared;
+  std::string waits_for;  ///< the function, where pending
+
+  /// "banks.pitch_33: predicted 2, right is 1", of one that was compared.
+  std::string text() const;
+};
+
+/// One pair of timed calls, next to each other in time.
+struct timed_pair {
+  double call_seconds = 0;
+  double ceiling_seconds = 0;
+};
+
+struct item_result {
+  std::string id, title;
+  item_kind kind = item_kind::correctness;
+  grading::verdict verdict = verdict::not_assessed;
+  double points = 0, max_points = 0;  ///< where INCONCLUSIVE, `points` are the least that it can be
+  std::optional<double> most_points;  ///< the most that it can be, where INCONCLUSIVE
+  std::optional<double> figure, threshold;
+  std::string what;     ///< what the figure counts: "cases", "sectors per load request", "of the read ceiling"
+  std::string message;  ///< "" where there is nothing to say
+  std::vector<backend> backends;    ///< that decided
+  std::vector<std::string> advice;  ///< waste that costs no points
+  std::vector<std::string> hint;    ///< levels, each more explicit
+  std::vector<condition_result> conditions;
+  std::vector<prediction_result> predictions;
+  std::vector<timed_pair> samples;
+  std::optional<lab::interval> ci95;  ///< of the median ratio
+  std::optional<double> noise;        ///< spread of the ceiling against itself, without unit
+  lab::work work;                     ///< throughput: of one call
+  lab::work ceiling_work;  ///< of one call of the ceiling: FLOPs where it computes, bytes otherwise, the other is 0
+
+  /// What the ceiling does in a second, by the median of its samples; nothing without any.
+  lab::work ceiling_rate() const;
+  /// The same as "28.1 GB/s"; "" without any.
+  std::string ceiling_text() const;
+
+  /// "4.1", and "4.1 to 10.5" where INCONCLUSIVE.
+  std::string earned_text() const;
+
+  /// How far the figure is from its threshold, as a fraction of the threshold.
+  std::optional<double> margin() const;
+};
+
+/// What the counters saw of one case.
+struct profiled_case {
+  std::string case_id;
+  grading::backend backend = grading::backend::sim;
+  lab::work work;
+  std::vector<lab::launch_record> launches;
+};
+
+/// The machine as lab::environment() tells it, asked once: "cpu", "compiler", "system", "gpu" and so on, and "cores".
+const std::map<std::string, std::string>& this_machine();
+
+struct result {
+  std::string lab, lab_title, lab_version;
+  std::string submission, path;
+  std::map<std::string, std::string> machine;
+  std::string date;  ///< RFC 3339
+  grading::outcome outcome = grading::outcome::graded;
+  std::string graded_from;  ///< fingerprint of all that decides the result; "" where nothing was built
+  double seconds = 0;       ///< that it took to build and grade
+  bool official = false;    ///< by a judge that never loads the submission
+  bool sandboxed = false;   ///< where it did not, only trusted code was graded
+  std::string taken;        ///< SHA-256 of the files that were graded, where official
+  std::uint64_t seed = 0;   ///< decides all inputs and the sizes that were drawn; secret until then, so official only
+  std::vector<std::string> flags;  ///< oddities for a person to look at; they cost no points
+  std::vector<item_result> items;
+  std::vector<profiled_case> profiles;
+  std::vector<std::string> notes;  ///< about the machine: what could not be assessed and why
+  std::string printed;             ///< what the submission printed
+
+  double score() const;       ///< the least that it can be
+  double most_score() const;  ///< the most that it can be; the same where no item is INCONCLUSIVE
+  double out_of() const;      ///< points of all items that this machine could assess
+};
+
+/// "83.8 of 85 points", or "between 41.5 and 47.9 of 85 points".
+std::string score_text(const result& r);
+
+std::string to_json(const result& r);  ///< one result, schema roofline-labs/result/v1
+struct not_a_result : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+result result_from_json(const std::string& text);  ///< throws not_a_result
+
+std::string now_rfc3339();
+
+/// All results of a build directory, the latest of each submission, in one file.
+struct result_store {
+  std::filesystem::path file;
+
+  std::vector<result> load() const;  ///< empty where there is no file; results that cannot be read are left out
+  /// Replaces the results of the same lab and submission, keeps all others, and writes by rename: a killed run loses
+  /// nothing, nor do several at once. Throws std::runtime_error where the file cannot be written.
+  void merge(const std::vector<result>& fresh) const;
+  /// Forgets a lab's submissions that are not among these.
+  void keep_only(const std::string& lab, const std::vector<std::string>& submissions) const;
+};
+
+}  // namespace grading

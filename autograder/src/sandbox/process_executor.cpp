@@ -1,0 +1,425 @@
+// The judge's end of a runner: spawn, ask, let it run for one call, stop it, look, drain what it prints, bury it.
+#include "sandbox/process_executor.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <stdexcept>
+
+#include "lab/ceilings.hpp"
+#include "sandbox/channel.hpp"
+#include "support/command.hpp"
+
+namespace grading {
+namespace {
+
+using clock = std::chrono::steady_clock;
+constexpr std::size_t kept_output = 64 << 10;
+constexpr const char* one_thread = "a submission runs on one core, in the thread that calls it";
+
+[[noreturn]] void fail(const char* what) {
+  throw std::runtime_error(fmt::format("{} failed: {}", what, std::strerror(errno)));
+}
+
+void close_if_open(int& fd) {
+  if (fd >= 0) close(fd);
+  fd = -1;
+}
+
+/// The judge and all threads of a runner on one core, until this ends. While one works the others sleep, so that they
+/// do not disturb each other, and other busy processes get the other cores.
+class on_one_core {
+ public:
+  explicit on_one_core(pid_t program) : program_(program) {
+    if (sched_getaffinity(0, sizeof allowed_, &allowed_) != 0) CPU_ZERO(&allowed_);
+  }
+  ~on_one_core() { restrict_to(allowed_); }
+  on_one_core(const on_one_core&) = delete;
+  on_one_core& operator=(const on_one_core&) = delete;
+
+  [[nodiscard]] std::size_t cores() const { return static_cast<std::size_t>(CPU_COUNT(&allowed_)); }
+  void use(std::size_t core) const {
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+      if (!CPU_ISSET(cpu, &allowed_) || core-- > 0) continue;
+      cpu_set_t one;
+      CPU_ZERO(&one);
+      CPU_SET(cpu, &one);
+      return restrict_to(one);
+    }
+  }
+
+ private:
+  void restrict_to(const cpu_set_t& cores) const {
+    sched_setaffinity(0, sizeof cores, &cores);
+    for (const int task : tasks_of(program_)) sched_setaffinity(task, sizeof cores, &cores);
+  }
+  pid_t program_;
+  cpu_set_t allowed_{};
+};
+
+control& control_of(std::span<std::byte> shared) { return *reinterpret_cast<control*>(shared.data()); }
+
+}  // namespace
+
+process_executor::process_executor(std::filesystem::path runner, limits allowed, wall behind,
+                                   std::vector<std::filesystem::path> readable)
+    : runner_(std::move(runner)), allowed_(allowed), behind_(behind), readable_(std::move(readable)) {
+  prctl(PR_SET_TIMERSLACK, 1000);  // our short sleeps end within a microsecond of when they should
+}
+
+process_executor::~process_executor() {
+  stop();
+  unshare();
+  if (!memory_.empty()) munmap(memory_.data(), memory_.size());
+}
+
+std::span<std::byte> process_executor::memory(std::size_t bytes) {
+  if (bytes <= memory_.size()) return memory_;
+  bytes = std::max(bytes, std::size_t{1} << 20);
+  if (!memory_.empty()) munmap(memory_.data(), memory_.size());
+  memory_ = {};
+  // Pages of the same kind as the runner's, so that reading ours is a fair ceiling for reading its.
+  void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  if (start == MAP_FAILED) fail("mmap of the judge's buffers");
+  memory_ = {static_cast<std::byte*>(start), bytes};
+  return memory_;
+}
+
+/// Memory of a sealed size: if it shrank, the judge would crash. A larger size needs new memory and a new runner that
+/// inherits it.
+void process_executor::share(std::size_t bytes) {
+  unshare();
+  memory_fd_ = memfd_create("buffers", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (memory_fd_ < 0 || ftruncate(memory_fd_, static_cast<off_t>(bytes)) != 0) fail("making the shared buffers");
+  if (fcntl(memory_fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) fail("fcntl(F_ADD_SEALS)");
+  void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, memory_fd_, 0);
+  if (start == MAP_FAILED) fail("mmap of the shared buffers");
+  shared_ = {static_cast<std::byte*>(start), bytes};
+  if (!allowed_.device) return;
+  device_memory_ = allowed_.device->share(memory_.size());
+  control_of(shared_).device_bytes = device_memory_->bytes();
+}
+
+void process_executor::put(std::size_t bytes) {
+  if (device_memory_)
+    device_memory_->write(memory_.first(bytes));
+  else
+    std::memcpy(shared_.data() + page, memory_.data(), bytes);
+}
+
+void process_executor::take(std::size_t bytes) {
+  if (device_memory_)
+    device_memory_->read(memory_.first(bytes));
+  else
+    std::memcpy(memory_.data(), shared_.data() + page, bytes);
+}
+
+void process_executor::unshare() {
+  device_memory_.reset();
+  if (!shared_.empty()) munmap(shared_.data(), shared_.size());
+  shared_ = {};
+  close_if_open(memory_fd_);
+}
+
+void process_executor::start() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail("socketpair");
+  socket_ = ends[0];
+  box what;
+  what.command = {behind_ == wall::box ? std::string("/runner") : runner_.string()};
+  if (host_only_) what.command.emplace_back(runner_host_only);
+  what.mounts = {{runner_, "/runner"}};
+  for (const std::filesystem::path& path : readable_) what.mounts.push_back({path, path});
+  what.cpu_seconds = 600;
+  std::vector<handed_down> descriptors{{ends[1], runner_socket}, {memory_fd_, runner_memory}};
+  if (device_memory_) {
+    allowed_.device->add_to(what);
+    descriptors.push_back({device_memory_->descriptor(), runner_device_memory});
+  }
+  try {
+    child_ = grading::start(what, behind_, descriptors);
+  } catch (const std::exception&) {
+    close(ends[1]);
+    stop();
+    throw;
+  }
+  close(ends[1]);
+  program_ = behind_ == wall::box ? -1 : child_.process;
+}
+
+void process_executor::stop() {
+  if (child_.process > 0) {
+    if (program_ > 0) kill(program_, SIGKILL);  // before anything that waits for it
+    kill(-child_.process, SIGKILL);
+    wait_for_end(child_.process);
+    drain();
+  }
+  child_.process = program_ = -1;
+  threads_ = 0;
+  close_if_open(child_.death);
+  close_if_open(child_.output);
+  close_if_open(socket_);
+}
+
+bool process_executor::drain() {
+  char piece[16 << 10];
+  // Bounded: a submission that prints faster than we read must not keep us here.
+  int pieces = 0;
+  for (; pieces < 64; ++pieces) {
+    const ssize_t got = read(child_.output, piece, sizeof piece);
+    if (got <= 0) break;
+    const std::size_t keep = std::min(static_cast<std::size_t>(got), kept_output - printed_.size());
+    printed_.append(piece, keep);
+    discarded_ += static_cast<std::size_t>(got) - keep;
+  }
+  return pieces > 0;
+}
+
+std::string process_executor::output() {
+  if (discarded_ == 0) return printed_;
+  return printed_ + fmt::format("\n[{} more bytes of output were discarded]\n", discarded_);
+}
+
+answer process_executor::failed(answer::ending how, std::string why) {
+  stop();
+  return {how, {}, std::move(why)};
+}
+
+std::optional<answer> process_executor::hold() {
+  const std::size_t threads = freeze(program_);
+  if (threads == 0) return ended();
+  if (threads_ == 0) threads_ = threads;
+  most_threads_ = std::max(most_threads_, threads);
+  // A GPU's driver starts threads when it likes.
+  if (threads <= threads_ || allowed_.device) return {};
+  return failed(answer::ending::crashed,
+                fmt::format("has {} threads but began with {}; {}", threads, threads_, one_thread));
+}
+
+/// The socket is closed, or the runner said something that is no answer: how did it end?
+answer process_executor::ended() {
+  if (program_ > 0) thaw(program_);  // otherwise it cannot end
+  int status = 0;
+  const auto deadline = clock::now() + std::chrono::seconds(1);
+  pid_t reaped = 0;
+  while ((reaped = waitpid(child_.process, &status, WNOHANG)) == 0 && clock::now() < deadline) {
+    drain();
+    usleep(1000);
+  }
+  if (reaped != child_.process)
+    return failed(answer::ending::crashed, "the program closed its connection to the grader");
+  kill(-child_.process, SIGKILL);  // children that it left behind
+  drain();
+  child_.process = program_ = -1;
+  // A box ends as its program did, and reports a signal as a shell does.
+  const int code = exit_code_of(status);
+  if (code == 128 + SIGSYS)  // the runner's own filter
+    return failed(answer::ending::crashed, fmt::format("starts a thread or a process; {}", one_thread));
+  if (const int number = code - 128; number > 0)
+    return failed(answer::ending::crashed,
+                  fmt::format("the program was killed by SIG{} ({})", sigabbrev_np(number) ? sigabbrev_np(number) : "?",
+                              sigdescr_np(number) ? sigdescr_np(number) : "unknown signal"));
+  return failed(answer::ending::crashed, fmt::format("the program ended before it answered (exit code {})", code));
+}
+
+/// How long the runner, and the judge that answers it, have waited for a core since the request: not the submission's
+/// fault, up to a bound.
+std::chrono::nanoseconds process_executor::queued() const {
+  const int program = program_ > 0 ? program_ : program_in(child_.process);
+  const std::chrono::duration<double> waited(
+      waited_by_task(gettid()) - judge_waited_before_ +
+      (program > 0 ? waited_by(program) - (program_ > 0 ? waited_before_ : 0) : 0));
+  return std::min<std::chrono::nanoseconds>(std::chrono::duration_cast<std::chrono::nanoseconds>(waited),
+                                            5 * allowed_.per_request);
+}
+
+std::optional<answer> process_executor::wait_for(const std::function<bool()>& reached, wait how, time_point deadline) {
+  constexpr auto worth_spinning = std::chrono::microseconds(200);  // then leave the core to other processes
+  constexpr auto look_every = std::chrono::milliseconds(20);
+  const auto begun = clock::now();
+  auto looked = begun;
+  for (unsigned turn = 1;; ++turn) {
+    if (reached()) return {};
+    if (turn % 16 != 0 && how == wait::spin) {
+      __builtin_ia32_pause();
+      continue;
+    }
+    const auto now = clock::now();
+    if (now > deadline && now > deadline + queued())
+      return failed(answer::ending::timed_out,
+                    fmt::format("no answer after {:g} s", static_cast<double>(allowed_.per_request.count()) / 1000.0));
+    if (now - looked > look_every) {
+      looked = now;
+      if (drain() && how == wait::sleep_until_done) how = wait::nap;
+      pollfd ends[] = {{child_.death, POLLIN, 0}, {socket_, 0, 0}};  // the second: it has closed the connection
+      if (poll(ends, 2, 0) > 0) return ended();
+      if (program_ > 0 && memory_of_tree(program_) > allowed_.memory)
+        return failed(answer::ending::crashed, fmt::format("used more than {} MiB of memory", allowed_.memory >> 20));
+    }
+    if (how == wait::sleep_until_done) {
+      sleep_while(control_of(shared_).done, 0, look_every);
+      continue;
+    }
+    if (now - begun > worth_spinning) how = wait::nap;
+    if (how == wait::spin) continue;
+    // A submission that prints much must not wait for us.
+    pollfd printed{child_.output, POLLIN, 0};
+    const timespec moment{0, 10'000};
+    if (ppoll(&printed, 1, &moment, nullptr) > 0 && printed.revents & POLLIN)
+      drain();
+    else if (printed.revents)
+      usleep(10);  // it closed its end
+  }
+}
+
+/// One message, while the runner runs and prints.
+std::optional<answer> process_executor::receive(std::string& text, time_point deadline) {
+  std::string received;
+  std::size_t wanted = sizeof(std::uint32_t);  // length first, then as much as it says
+  bool has_length = false, gone = false, lie = false;
+  const auto whole = [&] {
+    char piece[64 << 10];
+    while (!gone && received.size() < wanted) {
+      const ssize_t got = recv(socket_, piece, std::min(sizeof piece, wanted - received.size()), MSG_DONTWAIT);
+      if (got > 0) received.append(piece, static_cast<std::size_t>(got));
+      if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+      gone = got <= 0;
+      if (received.size() < wanted || has_length) continue;
+      std::uint32_t length = 0;
+      std::memcpy(&length, received.data(), sizeof length);
+      lie = length > longest_message;
+      if (lie) return true;
+      has_length = true;
+      received.clear();
+      wanted = length;
+    }
+    return true;
+  };
+  if (auto instead = wait_for(whole, wait::nap, deadline)) return instead;
+  if (lie) return failed(answer::ending::crashed, "the program sent something other than an answer");
+  if (gone) return ended();
+  text = std::move(received);
+  return {};
+}
+
+answer process_executor::run(const lab::request& what, const std::function<void()>& settle,
+                             const std::function<void(std::span<std::byte>)>& reply) {
+  if (!allowed_.budget) return run_within(allowed_.per_request, what, settle, reply);
+  time_budget& budget = *allowed_.budget;
+  const auto used_up = [&] {
+    return failed(answer::ending::timed_out,
+                  fmt::format("the submission used up its {} s; the remaining items were not run", budget.all.count()));
+  };
+  if (budget.left().count() <= 0) return used_up();
+  const auto begun = clock::now();
+  answer got = run_within(std::min<std::chrono::nanoseconds>(allowed_.per_request, budget.left()), what, settle, reply);
+  budget.spent += std::max(clock::now() - begun - queued(), std::chrono::nanoseconds{});
+  return got.end == answer::ending::timed_out && budget.left().count() <= 0 ? used_up() : got;
+}
+
+answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::request& what,
+                                    const std::function<void()>& settle,
+                                    const std::function<void(std::span<std::byte>)>& reply) {
+  const std::size_t bytes = layout_of(what).bytes;
+  memory(bytes);
+  const bool on_device = allowed_.device != nullptr;
+  if (on_device ? !device_memory_ || device_memory_->bytes() < bytes : shared_.size() < page + bytes) {
+    stop();
+    share(page + (on_device ? 0 : memory_.size()));
+  }
+  // Stopping and waking the device's threads would take time on the one core of a timed call.
+  const bool timed_on_host = settle && !on_device;
+  if (child_.process >= 0 && timed_on_host != host_only_) stop();
+  host_only_ = timed_on_host;
+  if (child_.process < 0) start();
+  control& gate = control_of(shared_);
+  gate.ready.store(0);
+  gate.go.store(0);
+  gate.done.store(0);
+  gate.asked.store(0);
+  const auto deadline = clock::now() + limit;
+  waited_before_ = program_ > 0 ? waited_by(program_) : 0;
+  judge_waited_before_ = waited_by_task(gettid());
+  if (program_ > 0) thaw(program_);
+  lab::request ask = what;
+  ask.resident = on_device;
+  if (!send_message(socket_, lab::to_json(ask))) return ended();
+  if (auto instead = wait_for([&] { return gate.ready.load() != 0 || gate.done.load() != 0; }, wait::nap, deadline))
+    return *instead;
+  if (program_ < 0) program_ = program_in(child_.process);
+  if (program_ < 0) return ended();
+  if (auto instead = hold()) return *instead;
+
+  put(bytes);
+  if (on_device) {  // it empties the caches itself: only its own process has the GPU then
+    gate.go.store(1);
+    thaw(program_);
+    if (auto instead = wait_for([&] { return gate.ready.load() > 1 || gate.done.load() != 0; }, wait::nap, deadline))
+      return *instead;
+  }
+  std::optional<on_one_core> together;
+  if (timed_on_host) {
+    together.emplace(program_);
+    // If the runner had to wait for a core here, it would also wait in the call, so choose another core.
+    for (std::size_t tries = 0; tries < std::min<std::size_t>(together->cores(), 4); ++tries) {
+      together->use(core_);
+      const double waited = waited_by_task(gettid()), start = lab::raw_seconds();
+      settle();
+      if (waited_by_task(gettid()) - waited < 0.01 * (lab::raw_seconds() - start)) break;
+      core_ = (core_ + 1) % together->cores();
+    }
+  }
+  const auto finished = [&] {
+    if (reply && !what.outputs.empty() && gate.asked.exchange(0) != 0) {
+      // In our own memory: the submission can write while we read.
+      const std::span<std::byte> mailbox = what.outputs.back();
+      std::byte* const theirs = shared_.data() + page + (mailbox.data() - memory_.data());
+      std::memcpy(mailbox.data(), theirs, mailbox.size());
+      reply(mailbox);
+      std::memcpy(theirs, mailbox.data(), mailbox.size());
+      set_and_wake(gate.answered);
+    }
+    return gate.done.load() != 0;
+  };
+  const double ran = ran_by(program_), waited = waited_by_task(program_), start = lab::raw_seconds();
+  gate.go.store(on_device ? 2 : 1);
+  thaw(program_);
+  if (auto instead = wait_for(finished, together ? wait::sleep_until_done : wait::spin, deadline)) return *instead;
+  double seconds = lab::raw_seconds() - start;
+  const double waited_in_it = waited_by_task(program_) - waited;  // later, it also waited for us to stop it
+  if (auto instead = hold()) return *instead;
+  // Work after it said "done", or in other threads, is part of the call. Not on a GPU, whose driver's threads run,
+  // too.
+  if (!on_device) seconds = std::max(seconds, ran_by(program_) - ran);
+  together.reset();
+  if (!allowed_.trusted) take(bytes);
+
+  gate.go.store(control::taken);
+  thaw(program_);
+  std::string text;
+  if (auto instead = receive(text, deadline)) return *instead;
+  if (auto instead = hold()) return *instead;
+  drain();
+  try {
+    answer got{answer::ending::answered, lab::response_from_json(text), {}, seconds, waited_in_it};
+    // After some errors a GPU refuses everything else that the process asks of it: the next call gets a new one.
+    if (!got.response.error.empty()) stop();
+    return got;
+  } catch (const std::runtime_error&) {
+    return failed(answer::ending::crashed, "the program sent something other than an answer");
+  }
+}
+
+}  // namespace grading

@@ -1,0 +1,90 @@
+// Runs requests in a runner process: started when first needed, killed when it takes too long, started again after.
+// It runs only during a request: while the judge writes inputs and reads outputs, all its threads are stopped. It sees
+// copies only. A timed call and the judge share one core.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "sandbox/executor.hpp"
+#include "sandbox/gpu.hpp"
+#include "sandbox/sandbox.hpp"
+
+namespace grading {
+
+/// How long the calls of one submission may take together, in all its runners.
+struct time_budget {
+  std::chrono::seconds all;
+  std::chrono::nanoseconds spent{};
+  std::chrono::nanoseconds left() const { return all - spent; }
+};
+
+struct limits {
+  std::chrono::milliseconds per_request{
+      10'000};  ///< from sending a request to its whole answer, less what it waits for a core
+  std::size_t memory = std::size_t{6} << 30;  ///< bytes in use
+  bool trusted = false;                       ///< staff's own: nothing that it wrote is read back
+  gpu* device = nullptr;                      ///< where not null, buffers lie in its memory
+  time_budget* budget = nullptr;              ///< null: no limit to all calls together
+};
+
+class process_executor : public executor {
+ public:
+  /// In a box nothing but the answer comes out, and it can read `readable`.
+  process_executor(std::filesystem::path runner, limits allowed, wall behind = wall::none,
+                   std::vector<std::filesystem::path> readable = {});
+  ~process_executor() override;
+
+  std::span<std::byte> memory(std::size_t bytes) override;
+  answer run(const lab::request& what, const std::function<void()>& settle = {},
+             const std::function<void(std::span<std::byte>)>& reply = {}) override;
+  std::string output() override;
+  std::size_t most_threads() const { return most_threads_; }  ///< that a runner had when it was stopped
+
+ private:
+  using time_point = std::chrono::steady_clock::time_point;
+  answer run_within(std::chrono::nanoseconds limit, const lab::request& what, const std::function<void()>& settle,
+                    const std::function<void(std::span<std::byte>)>& reply);
+  void start();
+  void stop();   ///< kills the runner and whatever it started
+  bool drain();  ///< false where nothing was printed
+  void share(std::size_t bytes);
+  void unshare();
+  void put(std::size_t bytes);   ///< the buffers, where the runner sees them
+  void take(std::size_t bytes);  ///< what it made of them
+  /// Stops the runner where it stands; otherwise an answer that says why that could not be.
+  std::optional<answer> hold();
+  answer ended();
+  answer failed(answer::ending how, std::string why);
+  /// Waits until `reached` says so, `how` being what it does meanwhile; otherwise an answer that says what happened
+  /// instead.
+  enum class wait { nap, spin, sleep_until_done };
+  std::optional<answer> wait_for(const std::function<bool()>& reached, wait how, time_point deadline);
+  std::optional<answer> receive(std::string& text, time_point deadline);
+  std::chrono::nanoseconds queued() const;
+
+  std::filesystem::path runner_;
+  limits allowed_;
+  wall behind_;
+  std::vector<std::filesystem::path> readable_;
+  std::span<std::byte> memory_;  ///< ours alone
+  std::span<std::byte> shared_;  ///< control page, then the same buffers unless they lie on the GPU
+  std::unique_ptr<gpu_memory> device_memory_;
+  int memory_fd_ = -1;
+  child child_;              ///< process -1: not running
+  int program_ = -1;         ///< the runner itself, in its box
+  bool host_only_ = false;   ///< it was started without the device's threads
+  std::size_t threads_ = 0;  ///< that it had when it was first stopped
+  std::size_t most_threads_ = 0;
+  std::size_t core_ = 0;            ///< of those that the judge may use, the one that timed calls run on
+  double waited_before_ = 0;        ///< seconds that it had waited for a core when the request began
+  double judge_waited_before_ = 0;  ///< the same of the thread that asks
+  int socket_ = -1;
+  std::string printed_;
+  std::size_t discarded_ = 0;
+};
+
+}  // namespace grading

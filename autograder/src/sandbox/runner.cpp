@@ -1,0 +1,146 @@
+// The runner: holds a submission, does what the judge asks, and decides nothing. It knows no case, no expected value
+// and no clock; it reads requests from an inherited socket and finds the buffers in inherited memory.
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstddef>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "sandbox/channel.hpp"
+
+namespace {
+
+/// All of the judge's memory, mapped once: a timed call must not meet page faults.
+std::span<std::byte> shared_memory() {
+  struct stat status {};
+  if (fstat(grading::runner_memory, &status) != 0) throw std::runtime_error("the runner has no shared memory");
+  const auto bytes = static_cast<std::size_t>(status.st_size);
+  void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, grading::runner_memory, 0);
+  if (start == MAP_FAILED) throw std::runtime_error("the runner cannot map its buffers");
+  return {static_cast<std::byte*>(start), bytes};
+}
+
+/// Says that it is about to begin, and waits until the judge has written the inputs. One for each request.
+struct waiting_gate : lab::call_gate {
+  explicit waiting_gate(grading::control& page) : shared(page) {}
+  void begin() override {
+    shared.ready.store(++begun);
+    while (shared.go.load() < begun) __builtin_ia32_pause();
+  }
+  /// Waits until the judge has taken the outputs: it stops the clock when all threads have stopped.
+  void end() override {
+    grading::set_and_wake(shared.done);
+    for (std::uint32_t go; (go = shared.go.load()) <= begun;) grading::sleep_while(shared.go, go);
+  }
+  void ask() override {
+    shared.answered.store(0);
+    shared.asked.store(1);
+    while (shared.answered.load() == 0) grading::sleep_while(shared.answered, 0);
+  }
+  grading::control& shared;
+  std::uint32_t begun = 0;
+};
+
+/// Takes all system calls from this process but those that computing and printing need: no new threads, no signal
+/// handlers, no timers, nothing that works on its own in the kernel. Starting a thread ends the process with SIGSYS;
+/// the other calls say that the system does not have them.
+void compute_only() {
+  constexpr std::uint32_t starts_threads[] = {SYS_clone, SYS_clone3, SYS_fork, SYS_vfork};
+  constexpr std::uint32_t needed[] = {
+      // memory, locks, time
+      SYS_brk, SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_futex, SYS_sched_yield, SYS_sched_getaffinity,
+      SYS_clock_gettime, SYS_clock_getres, SYS_gettimeofday, SYS_time, SYS_nanosleep, SYS_clock_nanosleep,
+      SYS_restart_syscall, SYS_set_robust_list, SYS_rseq, SYS_getrandom, SYS_getrusage, SYS_times, SYS_sysinfo,
+      SYS_uname,
+      // the judge's messages, printing, and debug information for the simulated device's reports
+      SYS_recvfrom, SYS_sendto, SYS_read, SYS_pread64, SYS_readv, SYS_write, SYS_writev, SYS_lseek, SYS_open,
+      SYS_openat, SYS_close, SYS_fcntl, SYS_ioctl, SYS_stat, SYS_fstat, SYS_newfstatat, SYS_statx, SYS_access,
+      SYS_faccessat, SYS_faccessat2, SYS_readlink, SYS_readlinkat, SYS_getcwd, SYS_getdents64,
+      // ends of all kinds
+      SYS_getpid, SYS_gettid, SYS_rt_sigprocmask, SYS_sigaltstack, SYS_exit, SYS_exit_group};
+
+  const auto load = [](std::size_t offset) {
+    return sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset));
+  };
+  const auto skip_unless = [](std::uint32_t value, std::uint8_t skipped) {
+    return sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, skipped);
+  };
+  const auto answer = [](std::uint32_t action) { return sock_filter BPF_STMT(BPF_RET | BPF_K, action); };
+  const auto refused = SECCOMP_RET_ERRNO | ENOSYS;
+
+  std::vector<sock_filter> rules{load(offsetof(seccomp_data, arch)),
+                                 sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
+                                 answer(SECCOMP_RET_KILL_PROCESS), load(offsetof(seccomp_data, nr))};
+  for (const std::uint32_t call : starts_threads)
+    rules.insert(rules.end(), {skip_unless(call, 1), answer(SECCOMP_RET_KILL_PROCESS)});
+  for (const std::uint32_t call : needed) rules.insert(rules.end(), {skip_unless(call, 1), answer(SECCOMP_RET_ALLOW)});
+  // Memory may be given back, but the judge's buffers keep pages of their size.
+  rules.insert(rules.end(), {skip_unless(SYS_madvise, 4), load(offsetof(seccomp_data, args[2])),
+                             skip_unless(MADV_DONTNEED, 1), answer(SECCOMP_RET_ALLOW), answer(refused)});
+  // raise() and abort() need tgkill; SIGCONT would undo the judge's SIGSTOP.
+  rules.insert(rules.end(), {skip_unless(SYS_tgkill, 4), load(offsetof(seccomp_data, args[2])), skip_unless(SIGCONT, 1),
+                             answer(refused), answer(SECCOMP_RET_ALLOW), answer(refused)});
+  const sock_fprog program{static_cast<unsigned short>(rules.size()), rules.data()};
+  // For all threads: those of the simulated device run already.
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) != 0)
+    throw std::runtime_error("cannot limit the system calls of the runner");
+}
+
+}  // namespace
+
+// Constructors of the submission's global objects, as the builder leaves them: not for the loader to call.
+using constructor = void (*)();
+extern "C" [[gnu::weak, gnu::visibility("hidden")]] const constructor __start_hand_in_constructors[];
+extern "C" [[gnu::weak, gnu::visibility("hidden")]] const constructor __stop_hand_in_constructors[];
+
+int main(int argc, char** argv) try {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // no orphan keeps a core busy
+  std::signal(SIGPIPE, SIG_IGN);
+  const rlimit no_core_file{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core_file);
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // so that a crash does not lose earlier output
+
+  const std::span<std::byte> memory = shared_memory();
+  auto& page = *reinterpret_cast<grading::control*>(memory.data());
+  const bool host_only = argc > 1 && std::string(argv[1]) == grading::runner_host_only;
+  if (host_only || lab::start_threads()) compute_only();
+  std::span<std::byte> device_memory;
+  // The submission's first code to run; from here on everything forbidden is blocked.
+  std::for_each(__start_hand_in_constructors, __stop_hand_in_constructors, [](constructor c) { c(); });
+  for (std::string text; grading::receive_message(grading::runner_socket, text);) {
+    lab::response response;
+    waiting_gate gate(page);
+    try {
+      lab::request request = lab::request_from_json(text);
+      const grading::layout where = grading::layout_of(request);
+      if (request.resident && device_memory.empty())
+        device_memory = lab::map_device_memory(grading::runner_device_memory, page.device_bytes);
+      const std::span<std::byte> buffers = request.resident ? device_memory : memory.subspan(grading::page);
+      if (where.bytes > buffers.size()) throw std::runtime_error("the buffers do not fit the shared memory");
+      grading::place(request, where, buffers);
+      response = lab::execute(request, gate);
+    } catch (const std::exception& error) {
+      response.error = error.what();
+      gate.end();
+    }
+    std::fflush(stdout);
+    if (!grading::send_message(grading::runner_socket, lab::to_json(response))) return 1;
+  }
+  return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "runner: %s\n", error.what());
+  return 1;
+}

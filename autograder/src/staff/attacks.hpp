@@ -1,0 +1,25 @@
+// The grader's own regression tests: submissions that try to gain points, and the verdict that each must get.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "judge/official.hpp"
+
+namespace grading {
+
+struct attack_outcome {
+  std::string name;
+  std::string surprises;  ///< "" if every result is as required
+  double seconds = 0;
+};
+
+/// Folders of `attacks`, each a submission on top of its lab's solution: hand-in files, or a make.sh that is called
+/// with the folder of the submission; and attack.toml, which gives the required result. If attack.toml says so, the
+/// attack is graded again without the object check, to test the other defences.
+std::vector<std::string> attacks_in(const std::filesystem::path& attacks);
+attack_outcome run_attack(const std::filesystem::path& attack, const std::filesystem::path& source,
+                          official_options options);
+
+}  // namespace grading

@@ -1,0 +1,152 @@
+#include "staff/lab_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "course/hints.hpp"
+#include "staff/expected.hpp"
+#include "support/files.hpp"
+#include "support/toml.hpp"
+
+namespace grading {
+namespace {
+
+/// "a.b.c" of every value in a table.
+void collect_keys(const toml::table& of, const std::string& before, std::set<std::string>& keys) {
+  for (const auto& [key, node] : of) {
+    const std::string name = before + std::string(key.str());
+    if (const toml::table* inner = node.as_table())
+      collect_keys(*inner, name + ".", keys);
+    else
+      keys.insert(name);
+  }
+}
+
+void check_hints(const std::vector<hint>& hints, const rubric& rules) {
+  for (const item& i : rules.items)
+    if (std::none_of(hints.begin(), hints.end(), [&](const hint& h) { return h.item == i.id && h.says.empty(); }))
+      throw input_error(fmt::format("hints.toml: no hint for {}; write three levels, and never the solution", i.id));
+  for (const hint& h : hints)
+    if (h.text.size() != 3 || !(h.item.empty() || rules.has(h.item)))
+      throw input_error(
+          fmt::format("hints.toml: the hint for '{}' has {} levels; it must have three and name an item of rubric.toml",
+                      h.item, h.text.size()));
+}
+
+void check_predictions(const std::filesystem::path& file, const rubric& rules) {
+  std::set<std::string> asked, there;
+  for (const item& i : rules.items)
+    for (const prediction& p : i.predict) {
+      asked.insert(p.key);
+      if (!p.measured && !p.right)
+        throw input_error(fmt::format(
+            "answers.toml: no answer for '{}'; run grader check --write, which needs the lab's solution", p.key));
+    }
+  if (asked.empty() && !std::filesystem::exists(file)) return;
+  collect_keys(toml_from(text_of(file), "predictions.toml"), "", there);
+  for (const std::string& key : asked)
+    if (!there.contains(key))
+      throw input_error(fmt::format("predictions.toml: '{}' of rubric.toml is missing; write it as nan", key));
+  for (const std::string& key : there)
+    if (!asked.contains(key)) throw input_error(fmt::format("predictions.toml: rubric.toml never asks for '{}'", key));
+}
+
+/// A text's numbers, "2,621,440" and "12e6" and "nine" too.
+std::vector<double> numbers_in(const std::string& line) {
+  static const std::vector<std::string> words = {"zero",  "one",   "two",  "three", "four",   "five",  "six",
+                                                 "seven", "eight", "nine", "ten",   "eleven", "twelve"};
+  static const std::regex number(R"([0-9]+(,[0-9]{3})*(\.[0-9]+)?(e[0-9]+)?|[a-z]+)");
+  std::vector<double> result;
+  for (std::sregex_iterator found(line.begin(), line.end(), number), end; found != end; ++found) {
+    std::string text = found->str();
+    const auto word = std::find(words.begin(), words.end(), text);
+    if (word != words.end()) result.push_back(static_cast<double>(word - words.begin()));
+    std::erase(text, ',');
+    if (std::isdigit(static_cast<unsigned char>(text[0]))) result.push_back(std::stod(text));
+  }
+  return result;
+}
+
+/// The words and the numbers of a key's last part, without what many keys have.
+std::pair<std::vector<std::string>, std::vector<double>> parts_of(const std::string& key) {
+  std::pair<std::vector<std::string>, std::vector<double>> parts;
+  std::istringstream leaf(key.substr(key.rfind('.') + 1));
+  for (std::string part; std::getline(leaf, part, '_');)
+    if (std::isdigit(static_cast<unsigned char>(part[0])))
+      parts.second.push_back(std::stod(part));
+    else if (part != "load" && part != "store" && part != "times")
+      parts.first.push_back(part);
+  return parts;
+}
+
+/// Whether a line gives an answer away: by a number of three digits that mean something, wherever it stands, or by a
+/// smaller one beside all of the key's words. 0 and 1 are everywhere, and so are numbers that the key itself has.
+bool gives_away(const std::string& line, const std::string& key, double answer) {
+  if (std::abs(answer) < 1e-9 || std::abs(answer - 1) < 1e-3) return false;
+  const auto [words, own] = parts_of(key);
+  const auto same = [](double a, double b) { return std::abs(a - b) <= 0.001 * std::abs(b); };
+  if (std::any_of(own.begin(), own.end(), [&](double n) { return same(n, answer); })) return false;
+  const std::vector<double> numbers = numbers_in(line);
+  if (std::none_of(numbers.begin(), numbers.end(), [&](double n) { return same(n, answer); })) return false;
+  std::string digits = fmt::format("{:.2e}", answer);  // d.dde+dd
+  const bool telling = digits[3] != '0';
+  return telling || (!words.empty() && std::all_of(words.begin(), words.end(), [&](const std::string& word) {
+           return line.find(word) != std::string::npos;
+         }));
+}
+
+/// What a student reads before the predictions are locked: handout, hints, comments of predictions, contract, skeletons
+/// and given kernels.
+void check_for_answers(const std::filesystem::path& lab, const rubric& rules) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(lab)) {
+    const std::string name = entry.path().filename().string(), kind = entry.path().extension().string();
+    const bool judges = name == "cases.cpp" || name == "calls.cpp";
+    if (name == "README.md" || name == "hints.toml" || name == "predictions.toml" ||
+        (!judges && (kind == ".cu" || kind == ".cpp" || kind == ".hpp")))
+      files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  std::string found;
+  for (const auto& file : files) {
+    std::istringstream lines(text_of(file));
+    const bool source = file.extension() != ".md" && file.extension() != ".toml";
+    int at = 0;
+    for (std::string line; std::getline(lines, line);) {
+      ++at;
+      if (source) line = line.find("//") == std::string::npos ? "" : line.substr(line.find("//"));
+      for (const item& i : rules.items)
+        for (const prediction& p : i.predict)
+          if (p.right && gives_away(line, p.key, *p.right))
+            found += fmt::format("{}:{}: gives away the prediction '{}'; say it in SEEN.md, or say it differently\n",
+                                 file.filename().string(), at, p.key);
+    }
+  }
+  if (!found.empty()) throw input_error(found.substr(0, found.size() - 1));
+}
+
+}  // namespace
+
+void check_lab(const lab_folder& lab, const rubric& rules, const std::vector<submission>& submissions) {
+  check_hints(read_hints(lab.path), rules);
+  check_predictions(lab.path / "predictions.toml", rules);
+  check_for_answers(lab.path, rules);
+  for (const submission& who : submissions)
+    if (!who.expected.empty()) {
+      const expectation expected = read_expectation(who.expected);
+      if (expected.items.empty() != who.id.starts_with("right-"))
+        throw input_error(who.id +
+                          "/expected.toml: wrong submissions name [items] that lose points, right ones do not");
+      for (const auto& [id, ignored] : expected.items)
+        if (id != "all" && !rules.has(id))
+          throw input_error(fmt::format("{}/expected.toml: the rubric has no item '{}'", who.id, id));
+    }
+}
+
+}  // namespace grading

@@ -1,0 +1,16 @@
+// A lab as its author left it: rubric, hints, predictions and wrong submissions must know the same items.
+#pragma once
+
+#include <vector>
+
+#include "course/rubric.hpp"
+#include "course/submission.hpp"
+
+namespace grading {
+
+/// Throws input_error, which names the file and what to do, if an item has no hint or a hint no item; if
+/// predictions.toml lacks a prediction that the rubric asks for, or has one that it does not; if a text that students
+/// read gives an answer away; or if a wrong submission's expectation names an unknown item.
+void check_lab(const lab_folder& lab, const rubric& rules, const std::vector<submission>& submissions);
+
+}  // namespace grading

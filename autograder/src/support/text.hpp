@@ -1,0 +1,32 @@
+// Lists, words and numbers as people read them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace grading {
+
+/// Adds one more to a list: the separator first, unless it is the first.
+void add_to_list(std::string& list, std::string_view separator, std::string_view text);
+
+/// A list of at most so many, then how many more there are: "a; b; and 3 more".
+std::string shortened_list(const std::vector<std::string>& all, std::size_t most, std::string_view separator,
+                           std::string_view last_separator);
+
+/// Every `from` in the text becomes `to`.
+std::string replaced(std::string text, std::string_view from, std::string_view to);
+
+/// Whether the word stands in the text.
+bool names(const std::string& text, const std::string& word);
+
+/// Points as people write them: 4, 1.25, 83.8.
+std::string points_text(double points);
+
+/// A measured figure with three significant digits or as a whole number: 0.832, 4, 31.8, 16.
+std::string figure_text(double figure);
+
+/// 1069547 as "1,069,547"; numbers that are not whole as figure_text writes them.
+std::string count_text(double value);
+
+}  // namespace grading

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Each folder of src/ includes only from itself and from those above it in the table of README.md.
+# layers_test.sh AUTOGRADER
+set -euo pipefail
+cd "$1"
+
+mapfile -t layers < <(grep -oP '^\| `\K[a-z_]+(?=` \| )' README.md)
+[[ ${layers[*]} == support* && ${#layers[@]} -eq $(find src -mindepth 1 -type d | wc -l) ]] ||
+  { echo "README.md lists ${layers[*]}; src/ has $(ls -d src/*/ | tr '\n' ' ')"; exit 1; }
+wrong=0
+for ((i = 0; i < ${#layers[@]}; ++i)); do
+  for above in "${layers[@]:i+1}"; do
+    if grep -n "#include \"$above/" -r "src/${layers[i]}"; then wrong=1; fi
+  done
+done
+if grep -rnE '#include "[^"]*\.\./' src; then wrong=1; fi
+exit $wrong

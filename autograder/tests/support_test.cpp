@@ -1,0 +1,56 @@
+// What every part of the grader stands on.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support/command.hpp"
+#include "support/files.hpp"
+#include "support/text.hpp"
+
+using namespace grading;
+namespace fs = std::filesystem;
+
+TEST(TemporaryFolder, IsNewOpenToOtherUsersByNameAndGoneAfterwards) {
+  fs::path first;
+  {
+    const temporary_folder one("house"), other("house");
+    first = one.path();
+    EXPECT_NE(one.path(), other.path());
+    EXPECT_TRUE(first.filename().string().starts_with("house-")) << first;
+    EXPECT_EQ(fs::status(first).permissions(), fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec);
+    replace_file(first / "in" / "file", "text");
+  }
+  EXPECT_FALSE(fs::exists(first));
+}
+
+TEST(Spawn, GivesAnEmptyInputTheNamedDescriptorsAndNoOthers) {
+  const temporary_folder place("spawn");
+  const int file = open((place.path() / "said").c_str(), O_RDWR | O_CREAT, 0600), stays = dup(file);
+  const std::string script = "cat; echo out; echo error >&2; echo seven >&7; ls /proc/self/fd | grep -c .; exit 3";
+  const int process = spawn({"sh", "-c", script}, {{file, STDOUT_FILENO}, {file, 7}}, process_group::own);
+  EXPECT_EQ(getpgid(process), process);
+  EXPECT_EQ(wait_for_end(process), 3);
+  close(file);
+  close(stays);
+  // 0, 1, 2 and 7, and the folder that ls reads.
+  EXPECT_EQ(text_of(place.path() / "said"), "out\nerror\nseven\n5\n");
+  EXPECT_THROW(spawn({"/no/such/program"}, {}, process_group::ours), std::runtime_error);
+}
+
+TEST(RunCommand, PassesOnWhatIsPrintedAndHowItEnded) {
+  std::string said;
+  EXPECT_EQ(run_command("echo one; echo two; exit 5", [&](std::string_view piece) { said += piece; }), 5);
+  EXPECT_EQ(said, "one\ntwo\n");
+  EXPECT_EQ(run_command("kill -9 $$", [](std::string_view) {}), 128 + 9);
+  EXPECT_EQ(output_of("printf %s " + quoted("it's")), "it's");
+}
+
+TEST(Lists, NameSoManyAndCountTheRest) {
+  EXPECT_EQ(shortened_list({"a", "b"}, 2, ", ", " "), "a, b");
+  EXPECT_EQ(shortened_list({"a", "b", "c", "d"}, 2, ", ", " "), "a, b and 2 more");
+  EXPECT_EQ(shortened_list({}, 2, ", ", " "), "");
+  std::string list;
+  for (const char* word : {"a", "b", "c"}) add_to_list(list, "; ", word);
+  EXPECT_EQ(list, "a; b; c");
+}
