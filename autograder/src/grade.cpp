@@ -10,6 +10,7 @@
 
 #include "box_builder.hpp"
 #include "crash_place.hpp"
+#include "handout.hpp"
 #include "hints.hpp"
 #include "process_executor.hpp"
 #include "toml_file.hpp"
@@ -100,9 +101,9 @@ std::string fingerprint_of(const lab_folder& lab, const submission& who, const b
   const auto add = [&](const std::filesystem::path& file) {
     parts += std::filesystem::exists(file) ? hash_of(text_of(file)) : "none";
   };
-  add(lab.path / "rubric.toml");
-  add(lab.path / "answers.toml");
-  add(lab.path / "hints.toml");
+  add(lab.judge() / "rubric.toml");
+  add(lab.judge() / "answers.toml");
+  add(lab.judge() / "hints.toml");
   add(lab.path.parent_path() / "hints.toml");
   for (const std::string& file : read_rubric(lab).handin) add(who.file(file));
   for (const std::string& backend : backends_of(lab, make)) parts += builder_of(lab, backend, make).fingerprint();
@@ -127,7 +128,7 @@ std::vector<lab::test_case> all_cases_of(const std::string& lab, std::uint64_t s
 }
 
 rubric read_rubric(const lab_folder& lab, const std::vector<lab::test_case>& cases) {
-  return parse_rubric(text_of(lab.path / "rubric.toml"), "rubric.toml", cases, lab.path);
+  return parse_rubric(text_of(lab.judge() / "rubric.toml"), "rubric.toml", cases, lab.path);
 }
 
 rubric read_rubric(const lab_folder& lab) { return read_rubric(lab, lab::cases_of(lab.name)); }
@@ -137,6 +138,7 @@ result grade(const lab_folder& lab, const submission& who, builder& make, const 
   const std::vector<lab::test_case> cases =
       options.drawn ? all_cases_of(lab.name, options.seed) : lab::cases_of(lab.name);
   const rubric rules = read_rubric(lab, cases);
+  if (who.path == lab.handin()) expect_handin_as_listed(lab.path, rules.handin);
   result out;
   out.lab = lab.name;
   out.lab_title = rules.title;
@@ -164,7 +166,7 @@ result grade(const lab_folder& lab, const submission& who, builder& make, const 
   // Reports name a student's files where they are edited. What others share with the solution is compiled once.
   for (const std::string& name : rules.handin)
     if (!name.ends_with(".toml"))
-      sources[name] = {text_of(who.file(name)), who.path == lab.path ? lab.path : std::filesystem::path{}};
+      sources[name] = {text_of(who.file(name)), who.path == lab.handin() ? lab.handin() : std::filesystem::path{}};
   std::string build_failure;
   const auto started = [&](const std::string& backend, std::uint64_t seed) {
     const std::chrono::seconds limit = backend == "sim" ? options.sim_limit : options.cuda_limit;

@@ -1,7 +1,9 @@
 // Parts of Markdown files that are generated from other files, between two marks.
 #pragma once
 
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "rubric.hpp"
 
@@ -13,5 +15,12 @@ std::string with_generated(const std::string& text, const std::string& name, con
 
 /// The handout with its grading table as the rubric has it.
 std::string with_grading_table(const std::string& handout, const rubric& rules);
+
+/// The handout with the names of the files that are handed in.
+std::string with_handin_list(const std::string& handout, const std::vector<std::string>& handin);
+
+/// A student's folder may have lost a file, or got one that grading will not take: throws input_error where it does not
+/// hold what the handout lists.
+void expect_handin_as_listed(const std::filesystem::path& lab_dir, const std::vector<std::string>& handin);
 
 }  // namespace grading

@@ -113,7 +113,7 @@ result grade_official(const lab_folder& lab, const std::string& id, const fs::pa
     std::map<std::string, hand_in> sources;
     for (const std::string& name : rules.handin) {
       const auto handed = in.files.find(name);
-      const std::string text = handed != in.files.end() ? handed->second : text_of(lab.path / name);
+      const std::string text = handed != in.files.end() ? handed->second : text_of(lab.handin() / name);
       if (name.ends_with(".toml"))
         replace_file(place.path / name, text);
       else

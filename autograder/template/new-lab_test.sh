@@ -7,7 +7,7 @@ trap 'rm -rf "$place"' EXIT
 "$new_lab" 42 low_precision "$place" >/dev/null
 [[ -f $place/labs/42_low_precision/low_precision.hpp && -f $place/solutions/42_low_precision/wrong/scalar/expected.toml ]]
 ! grep -rnE 'lab00|00_topic|topic\.hpp|[Ll]ab 00' "$place"
-grep -q '"42_low_precision"' "$place/labs/42_low_precision/rubric.toml"
+grep -q '"42_low_precision"' "$place/labs/42_low_precision/judge/rubric.toml"
 refuses() {
   local said
   if said=$("$new_lab" "$@" 2>&1); then echo "accepted: $*"; exit 1; fi

@@ -27,11 +27,10 @@ std::string item(const std::string& id, const std::string& rest) {
 class scoreboard_test : public testing::Test {
  protected:
   void SetUp() override {
-    replace_file(source_ / "labs/91_board/a.cu", "//\n");
+    replace_file(source_ / "labs/91_board/handin/a.cu", "//\n");
     const std::string right = "kind = \"correctness\"\ncases = [\"f/1\"]\n";
-    replace_file(source_ / "labs/91_board/rubric.toml",
-                 "[lab]\nid = \"91_board\"\ntitle = \"t\"\nhandin = [\"a.cu\"]\n" + item("a", right) +
-                     item("b", right) + item("c", right) +
+    replace_file(source_ / "labs/91_board/judge/rubric.toml",
+                 "[lab]\nid = \"91_board\"\ntitle = \"t\"\n" + item("a", right) + item("b", right) + item("c", right) +
                      item("d",
                           "kind = \"counters\"\ncase = \"f/1\"\nrequire = [\n{ what = \"bytes\", metric = "
                           "\"smsp__inst_executed.sum\", max "
