@@ -402,6 +402,7 @@ std::map<std::string, double> answers_of_solution(const settings& s, const lab_f
 
 int check(const settings& s) {
   bool fine = true;
+  std::vector<rubric> read;
   for (const lab_folder& lab : s.chosen_labs()) {
     try {
       rubric rules = read_rubric(lab);
@@ -418,8 +419,19 @@ int check(const settings& s) {
       keep_current(s, handout, with_handin_list(text_of(handout), rules.handin),
                    "the list of hand-in files is not that of handin/");
       check_lab(lab, rules, all);
+      read.push_back(std::move(rules));
     } catch (const std::exception& error) {
       fmt::print(stderr, "lab {}: {}\n", lab.number, error.what());
+      fine = false;
+    }
+  }
+  if (const fs::path readme = s.source / "README.md", way = s.source / "labs" / "README.md";
+      fine && s.labs.empty() && fs::exists(readme) && fs::exists(way)) {
+    try {
+      keep_current(s, readme, with_questions(text_of(readme), read), "the table of labs is not that of their rubrics");
+      keep_current(s, way, with_way(text_of(way), read), "the table of labs is not that of their rubrics");
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "{}\n", error.what());
       fine = false;
     }
   }

@@ -25,6 +25,12 @@ std::string with_grading_table(const std::string& handout, const rubric& rules) 
 
 namespace {
 
+/// "[06 Tiling](FOLDER06_tiling/README.md)"
+std::string linked(const rubric& lab, const std::string& folder) {
+  return fmt::format("[{} {}]({}{}/README.md)", lab.id.substr(0, 2), lab.title.substr(0, lab.title.find(':')), folder,
+                     lab.id);
+}
+
 std::string listed(const std::vector<std::string>& handin) {
   std::string list = "You hand in the folder `handin/`:\n";
   for (std::size_t i = 0; i < handin.size(); ++i)
@@ -33,6 +39,19 @@ std::string listed(const std::vector<std::string>& handin) {
 }
 
 }  // namespace
+
+std::string with_questions(const std::string& readme, const std::vector<rubric>& labs) {
+  std::string table = "| lab | question |\n|---|---|\n";
+  for (const rubric& lab : labs) table += fmt::format("| {} | {} |\n", linked(lab, "labs/"), lab.question);
+  return with_generated(readme, "labs", table);
+}
+
+std::string with_way(const std::string& walkthrough, const std::vector<rubric>& labs) {
+  std::string table = "| lab | you learn to | needs | hours |\n|---|---|---|---|\n";
+  for (const rubric& lab : labs)
+    table += fmt::format("| {} | {} | {} | {} |\n", linked(lab, ""), lab.learn, lab.needs, lab.hours);
+  return with_generated(walkthrough, "labs", table);
+}
 
 std::string with_handin_list(const std::string& handout, const std::vector<std::string>& handin) {
   return with_generated(handout, "hand-in files", listed(handin));

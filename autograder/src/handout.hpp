@@ -16,6 +16,10 @@ std::string with_generated(const std::string& text, const std::string& name, con
 /// The handout with its grading table as the rubric has it.
 std::string with_grading_table(const std::string& handout, const rubric& rules);
 
+/// README.md, and the walkthrough in labs/, with their tables of all labs.
+std::string with_questions(const std::string& readme, const std::vector<rubric>& labs);
+std::string with_way(const std::string& walkthrough, const std::vector<rubric>& labs);
+
 /// The handout with the names of the files that are handed in.
 std::string with_handin_list(const std::string& handout, const std::vector<std::string>& handin);
 

@@ -305,13 +305,17 @@ rubric parse_rubric(const std::string& text, const std::string& name, const std:
   const toml_reader in(document, name);
   in.allow({"lab", "item"});
   const toml_reader lab = in.table("lab");
-  lab.allow({"id", "title"});
+  lab.allow({"id", "title", "question", "learn", "needs", "hours"});
   rubric result;
   result.id = lab.text("id");
   if (const std::string folder = lab_dir.filename().string(); result.id != folder)
     lab.fail_at(lab.line_of("id"), fmt::format("id is '{}', but this is the folder of lab {}; write id = \"{}\"",
                                                result.id, folder, folder));
   result.title = lab.text("title");
+  result.question = lab.text("question");
+  result.learn = lab.text("learn");
+  result.needs = lab.text("needs");
+  result.hours = lab.text("hours");
   result.handin = handin_in(lab_dir);
   if (std::filesystem::is_directory(lab_dir)) result.names = contract_in(lab_dir);
   const std::filesystem::path known_answers = lab_dir / "judge" / "answers.toml";

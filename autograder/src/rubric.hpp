@@ -62,6 +62,7 @@ struct item {
 
 struct rubric {
   std::string id, title;
+  std::string question, learn, needs, hours;  ///< for the tables of labs
   std::vector<std::string> handin;
   std::vector<item> items;
   std::string version;  ///< changes when the text changes

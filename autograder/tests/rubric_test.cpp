@@ -47,6 +47,10 @@ const fs::path& folder() {
 const std::string valid = R"([lab]
 id = "00_test"
 title = "A test"
+question = "what?"
+learn = "test"
+needs = "C++"
+hours = "1"
 
 [[item]]
 id = "f_correct"
@@ -140,60 +144,60 @@ INSTANTIATE_TEST_SUITE_P(
     Rubric, Mistakes,
     testing::Values(
         mistake{"title = \"f is right\"", "title = \"f is right\"\ncolour = 3",
-                "rubric.toml:8: unknown key 'colour'; remove it or use one of: id, title, kind, points, cases"},
+                "rubric.toml:12: unknown key 'colour'; remove it or use one of: id, title, kind, points, cases"},
         mistake{"\"correctness\"", "\"beauty\"",
-                "rubric.toml:8: unknown kind 'beauty'; use one of: correctness, counters, predictions, throughput"},
+                "rubric.toml:12: unknown kind 'beauty'; use one of: correctness, counters, predictions, throughput"},
         mistake{"case = \"f/2\"", "case = \"f/3\"",
-                "rubric.toml:17: no case 'f/3' in cases.cpp; add it there or correct the name"},
+                "rubric.toml:21: no case 'f/3' in cases.cpp; add it there or correct the name"},
         mistake{"\"f/*\"", "\"q/*\"",
-                "rubric.toml:10: 'q/*' matches no case in cases.cpp; write 'entry/*' or the id of a case"},
+                "rubric.toml:14: 'q/*' matches no case in cases.cpp; write 'entry/*' or the id of a case"},
         mistake{"points = 25", "points = 24", "rubric.toml:1: the items' points add up to 99; they must add up to 100"},
         mistake{"points = 25", "points = 26",
-                "rubric.toml:9: 26 points; an item must have more than 0 and at most 25 points: split it"},
+                "rubric.toml:13: 26 points; an item must have more than 0 and at most 25 points: split it"},
         mistake{"points = 25", "points = 0",
-                "rubric.toml:9: 0 points; an item must have more than 0 and at most 25 points: split it"},
-        mistake{"points = 25", "points = nan", "rubric.toml:9: 'points' must be a finite number"},
-        mistake{"[0.5, 0.5]", "[0.9, 0.5]", "rubric.toml:37: rungs must increase in both ratio and share; sort them"},
-        mistake{"[0.5, 0.5]", "[0.5]", "rubric.toml:37: a rung is [ratio, share]"},
-        mistake{"[0.8, 1.0]", "[0.8, 0.9]", "rubric.toml:37: the last rung must have share 1.0"},
-        mistake{"[0.1, 0.0]", "[0.1, 0.3]", "rubric.toml:37: the first rung is a cliff; its share must be at most 0.2"},
+                "rubric.toml:13: 0 points; an item must have more than 0 and at most 25 points: split it"},
+        mistake{"points = 25", "points = nan", "rubric.toml:13: 'points' must be a finite number"},
+        mistake{"[0.5, 0.5]", "[0.9, 0.5]", "rubric.toml:41: rungs must increase in both ratio and share; sort them"},
+        mistake{"[0.5, 0.5]", "[0.5]", "rubric.toml:41: a rung is [ratio, share]"},
+        mistake{"[0.8, 1.0]", "[0.8, 0.9]", "rubric.toml:41: the last rung must have share 1.0"},
+        mistake{"[0.1, 0.0]", "[0.1, 0.3]", "rubric.toml:41: the first rung is a cliff; its share must be at most 0.2"},
         mistake{"id = \"f_counters\"", "id = \"f_correct\"",
-                "rubric.toml:13: two items are called 'f_correct'; rename one of them"},
+                "rubric.toml:17: two items are called 'f_correct'; rename one of them"},
         mistake{"ceiling = \"read\"", "ceiling = \"copy\"",
-                "rubric.toml:36: a host case has one of the ceilings \"eigen\", \"fma\", \"read\", \"triad\""},
+                "rubric.toml:40: a host case has one of the ceilings \"eigen\", \"fma\", \"read\", \"triad\""},
         mistake{"ceiling = \"read\"", "ceiling = \"sky\"",
-                "rubric.toml:36: unknown ceiling 'sky'; use \"copy\", \"cublas\" or \"cublas_aligned\" (device) or "
+                "rubric.toml:40: unknown ceiling 'sky'; use \"copy\", \"cublas\" or \"cublas_aligned\" (device) or "
                 "one of \"eigen\", \"fma\", \"read\", \"triad\" (host)"},
-        mistake{", max = 0 }", " }", "rubric.toml:20: a condition needs 'min', 'max' or both"},
-        mistake{"min = 4, max = 4", "min = 5, max = 4", "rubric.toml:19: 'min' is larger than 'max'; swap them"},
+        mistake{", max = 0 }", " }", "rubric.toml:24: a condition needs 'min', 'max' or both"},
+        mistake{"min = 4, max = 4", "min = 5, max = 4", "rubric.toml:23: 'min' is larger than 'max'; swap them"},
         mistake{"smsp__inst_executed.sum", "smsp__inst_executed.sum / ",
-                "rubric.toml:20: a counter has no name; write 'A' or 'A / B'"},
+                "rubric.toml:24: a counter has no name; write 'A' or 'A / B'"},
         mistake{"dram__bytes_read.sum / dram__bytes_write.sum", "dram__bytes_read.sum/dram__bytes_write.sum",
-                "rubric.toml:19: a metric is a counter, 'A', or a quotient, 'A / B'"},
+                "rubric.toml:23: a metric is a counter, 'A', or a quotient, 'A / B'"},
         mistake{"title = \"A test\"", "", "rubric.toml:1: 'title' is missing; add it to this table"},
-        mistake{"tolerance = 0.5", "factor = 1", "rubric.toml:28: 'factor' must be more than 1"},
+        mistake{"tolerance = 0.5", "factor = 1", "rubric.toml:32: 'factor' must be more than 1"},
         mistake{"tolerance = 0.5", "tolerance = 0.5, factor = 2",
-                "rubric.toml:28: give 'tolerance' or 'factor', not both"},
+                "rubric.toml:32: give 'tolerance' or 'factor', not both"},
         mistake{"case = \"f/1\", metric", "case = \"g/1\", metric",
-                "rubric.toml:28: a host case has no counter 'dram__bytes_read.sum'; use its output, \"output[0]\""},
+                "rubric.toml:32: a host case has no counter 'dram__bytes_read.sum'; use its output, \"output[0]\""},
         mistake{"case = \"f/1\", metric = \"dram__bytes_read.sum / dram__bytes_write.sum\"",
                 "case = \"g/1\", metric = \"output[0] / output[x]\"",
-                "rubric.toml:28: a host case has no counter 'output[x]'; use its output, \"output[0]\""},
+                "rubric.toml:32: a host case has no counter 'output[x]'; use its output, \"output[0]\""},
         mistake{"dram__bytes_read.sum / dram__bytes_write.sum\", min",
                 "dram__bytes_read.sum / dram__byte_write.sum\", min",
-                "rubric.toml:19: the simulated device has no counter 'dram__byte_write.sum'; the closest name is "
+                "rubric.toml:23: the simulated device has no counter 'dram__byte_write.sum'; the closest name is "
                 "'dram__bytes_write.sum', and the full list is in common/include/lab/device_metrics.hpp"},
         mistake{"smsp__inst_executed.sum", "launch",
-                "rubric.toml:20: the simulated device has no counter 'launch'; the closest name is 'launches', and the "
+                "rubric.toml:24: the simulated device has no counter 'launch'; the closest name is 'launches', and the "
                 "full list is in "
                 "common/include/lab/device_metrics.hpp"},
         mistake{"id = \"00_test\"", "id = \"01_other\"",
                 "rubric.toml:2: id is '01_other', but this is the folder of lab 00_test; write id = \"00_test\""},
-        mistake{"case = \"f/2\"", "case = \"g/1\"", "rubric.toml:17: only device cases have counters"}),
+        mistake{"case = \"f/2\"", "case = \"g/1\"", "rubric.toml:21: only device cases have counters"}),
     [](const auto& which) { return "n" + std::to_string(which.index); });
 
 TEST(Rubric, SyntaxErrorsHaveALine) {
-  EXPECT_EQ(error_of(with("kind = \"correctness\"", "kind = correctness")).substr(0, 14), "rubric.toml:8:");
+  EXPECT_EQ(error_of(with("kind = \"correctness\"", "kind = correctness")).substr(0, 15), "rubric.toml:12:");
   EXPECT_NE(error_of(""), "");
   EXPECT_NE(error_of("[lab]\nid = 3\n"), "");
 }
@@ -256,6 +260,15 @@ TEST(Handin, IsWhatTheFolderHolds) {
             "labs/00_layout/handin/b2.cpp is not among the files that you hand in, and grading would not see it: move "
             "it elsewhere");
   fs::remove_all(lab);
+}
+
+TEST(Labs, AreListedFromTheirRubrics) {
+  rubric lab = parse_rubric(valid, "rubric.toml", cases(), folder());
+  lab.title = "A test: of tables";
+  const std::string marks = "<!-- labs: begin -->\n<!-- labs: end -->\n";
+  EXPECT_NE(with_questions(marks, {lab}).find("\n| [00 A test](labs/00_test/README.md) | what? |\n"),
+            std::string::npos);
+  EXPECT_NE(with_way(marks, {lab}).find("\n| [00 A test](00_test/README.md) | test | C++ | 1 |\n"), std::string::npos);
 }
 
 /// A lab with that rubric, its hints and predictions, and a wrong submission; each mistake in one of them is told.
