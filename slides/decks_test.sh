@@ -27,7 +27,7 @@ refuses() {
   fi
   grep -q "broken.md:3: .*$2" "$place/error" || { cat "$place/error"; bad=1; }
 }
-refuses '<!-- code: solutions/03_coalescing/transpose.cu no_such_marker -->' 'no_such_marker.*0 times'
+refuses '<!-- code: solutions/03_coalescing/handin/transpose.cu no_such_marker -->' 'no_such_marker.*0 times'
 { echo '//! [long]'; seq 25; echo '//! [long]'; } >"$place/long.cpp"
 refuses "<!-- code: $place/long.cpp long -->" '25 lines of code'
 refuses '{{solutions/08_gpt2/WORKLOG.md > no such block > launches}}' '0 tables.*no such block'

@@ -23,7 +23,7 @@
 #include "sandbox/sandbox.hpp"
 #include "staff/attacks.hpp"
 #include "staff/expected.hpp"
-#include "staff/handout.hpp"
+#include "course/handout.hpp"
 #include "staff/honest.hpp"
 #include "staff/lab_check.hpp"
 #include "staff/mutants.hpp"
@@ -266,7 +266,8 @@ int watch_lab(const settings& s) {
   const lab_folder lab = find_lab(s.source, s.lab);
   builder make(s.build);
   make.quiet = true;
-  fmt::print("watching the hand-in files in {}; save one to grade again\n", fs::relative(lab.path, s.source).string());
+  fmt::print("watching the hand-in files in {}; save one to grade again\n",
+             fs::relative(lab.handin(), s.source).string());
   std::fflush(stdout);
   watch_settings w{s.source, s.progress_file(), s.store(), s.options(), {}};
   w.first = known_result(s.store().load(), lab, student_of(lab), make);
@@ -335,7 +336,8 @@ int next(const settings& s) {
       fmt::print("  next: {}; ./course watch {}, and ./course hint {} if you are stuck\n", all.at(lab->name).next,
                  number, number);
     else
-      fmt::print("  read labs/{}/README.md, fill in predictions.toml, then run ./course watch {}\n", lab->name, number);
+      fmt::print("  read labs/{}/README.md, fill in handin/predictions.toml, then run ./course watch {}\n", lab->name,
+                 number);
   } else {
     fmt::print("you have passed all labs\n");
   }
@@ -344,16 +346,23 @@ int next(const settings& s) {
 
 int reset(const settings& s) {
   const lab_folder lab = find_lab(s.source, s.lab);
-  const std::vector<std::string> files = read_rubric(lab).handin;
   // ./course keeps the commit that the student began with in refs/course/start.
+  const std::string git = "git -C " + quoted(s.source.string());
+  std::istringstream files(
+      output_of(fmt::format("{} ls-tree --name-only refs/course/start labs/{}/handin/ 2>/dev/null", git, lab.name)));
   std::map<std::string, std::string> skeleton;
-  for (const std::string& name : files)
-    skeleton[name] = output_of(fmt::format("git -C {} show refs/course/start:labs/{}/{} 2>/dev/null",
-                                           quoted(s.source.string()), lab.name, name));
+  for (std::string file; std::getline(files, file);)
+    skeleton[fs::path(file).filename().string()] =
+        output_of(fmt::format("{} show {} 2>/dev/null", git, quoted("refs/course/start:" + file)));
+  if (skeleton.empty() && !output_of(git + " rev-parse -q --verify refs/course/start 2>/dev/null").empty())
+    throw input_error(
+        fmt::format("the course as you began with it has no labs/{}/handin; to reset to a newer version, name its "
+                    "commit first: git update-ref refs/course/start COMMIT",
+                    lab.name));
   std::string time = now_rfc3339().substr(0, 19);
   std::replace(time.begin(), time.end(), ':', '-');
   const fs::path backup = s.source / "backups" / (lab.name + "-" + time);
-  for (const std::string& line : reset_files(lab.path, files, skeleton, backup)) fmt::print("{}\n", line);
+  for (const std::string& line : reset_files(lab.handin(), skeleton, backup)) fmt::print("{}\n", line);
   if (fs::exists(backup)) fmt::print("your files are kept in {}\n", fs::relative(backup, s.source).string());
   return all_well;
 }
@@ -391,6 +400,7 @@ std::map<std::string, double> answers_of_solution(const settings& s, const lab_f
 
 int check(const settings& s) {
   bool fine = true;
+  std::vector<rubric> read;
   for (const lab_folder& lab : s.chosen_labs()) {
     try {
       rubric rules = read_rubric(lab);
@@ -398,17 +408,29 @@ int check(const settings& s) {
       const std::vector<submission> all = submissions_of(s.source, s.build, lab);
       if (s.write && all.front().id == "solution") {
         const std::map<std::string, double> answers = answers_of_solution(s, lab, rules, all.front());
-        if (!answers.empty()) replace_file(lab.path / "answers.toml", answers_text(answers));
+        if (!answers.empty()) replace_file(lab.judge() / "answers.toml", answers_text(answers));
         rules = read_rubric(lab);
       }
       const fs::path handout = lab.path / "README.md";
       keep_current(s, handout, with_grading_table(text_of(handout), rules),
                    "the grading table does not match the rubric");
+      keep_current(s, handout, with_handin_list(text_of(handout), rules.handin),
+                   "the list of hand-in files is not that of handin/");
       check_lab(lab, rules, all);
-      if (const fs::path solution = s.source / "solutions" / lab.name; fs::exists(solution / "mutants.toml"))
-        mutants_of_lab(lab, solution);  // throws where the list is out of date
+      if (all.front().id == "solution") mutants_of_lab(lab, all.front());  // throws where its list is out of date
+      read.push_back(std::move(rules));
     } catch (const std::exception& error) {
       fmt::print(stderr, "lab {}: {}\n", lab.number, error.what());
+      fine = false;
+    }
+  }
+  if (const fs::path readme = s.source / "README.md", way = s.source / "labs" / "README.md";
+      fine && s.labs.empty() && fs::exists(readme) && fs::exists(way)) {
+    try {
+      keep_current(s, readme, with_questions(text_of(readme), read), "the table of labs is not that of their rubrics");
+      keep_current(s, way, with_way(text_of(way), read), "the table of labs is not that of their rubrics");
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "{}\n", error.what());
       fine = false;
     }
   }
@@ -636,7 +658,7 @@ int honest(const settings& s) {
 /// Tries mutants of the solution, and lists those that no item noticed.
 int mutants(const settings& s) {
   const lab_folder lab = find_lab(s.source, s.lab);
-  const fs::path solution = s.source / "solutions" / lab.name;
+  const submission solution = solution_of(s.source, lab);
   const std::uint64_t seed = s.options().seed;
   std::vector<mutant> all = mutants_of_lab(lab, solution);
   const std::size_t known = all.size();

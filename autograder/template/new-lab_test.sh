@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# new-lab puts the lab's own names everywhere, and refuses what would hurt. usage: new-lab_test.sh NEW-LAB
+# new-lab puts the lab's own names everywhere, touches nothing but the lab's folders and one line, and refuses what would
+# hurt. usage: new-lab_test.sh NEW-LAB
 set -euo pipefail
 new_lab=$1
 place=$(mktemp -d)
@@ -7,7 +8,19 @@ trap 'rm -rf "$place"' EXIT
 "$new_lab" 42 low_precision "$place" >/dev/null
 [[ -f $place/labs/42_low_precision/low_precision.hpp && -f $place/solutions/42_low_precision/wrong/scalar/expected.toml ]]
 ! grep -rnE 'lab00|00_topic|topic\.hpp|[Ll]ab 00' "$place"
-grep -q '"42_low_precision"' "$place/labs/42_low_precision/rubric.toml"
+grep -q '"42_low_precision"' "$place/labs/42_low_precision/judge/rubric.toml"
+# In a checkout, by way of ./course: what git says has changed.
+source=$(cd "$(dirname "$new_lab")/../.." && pwd) checkout=$place/checkout
+mkdir -p "$checkout"/{autograder,labs,solutions}
+cp "$source/course" "$checkout"
+cp -r "$source/autograder/template" "$checkout/autograder"
+cp "$source"/labs/*.* "$checkout/labs"
+touch "$checkout/solutions/README.md"
+git -C "$checkout" init -q && git -C "$checkout" add . && git -C "$checkout" -c user.name=test -c user.email=test@localhost commit -qm start
+"$checkout/course" new-lab 42 low_precision >/dev/null
+changed=$(git -C "$checkout" status --porcelain)
+[[ $changed == ' M labs/CMakeLists.txt'$'\n''?? labs/42_low_precision/'$'\n''?? solutions/42_low_precision/' ]] || { echo "$changed"; exit 1; }
+[[ $(git -C "$checkout" diff --unified=0 | grep -c '^[-+][^-+]') == 1 ]]
 refuses() {
   local said
   if said=$("$new_lab" "$@" 2>&1); then echo "accepted: $*"; exit 1; fi

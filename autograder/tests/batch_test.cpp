@@ -297,6 +297,13 @@ TEST_F(Class, GivesOneIdToOneSubmission) {
             fmt::format("'ann' has two submissions, {0}/class/ann and {0}/late/ann; keep one", folder.string()));
 }
 
+TEST_F(Class, TakesTheFolderThatStudentsEdit) {
+  replace_file(of / "ann" / "handin" / "a.cpp", "x");
+  replace_file(of / "bob" / "a.cpp", "x");
+  EXPECT_EQ(ids(found()), (std::vector<std::string>{"ann", "bob"}));
+  EXPECT_EQ(ids(submissions_at({of / "ann"}, {"a.cpp"})), std::vector<std::string>{"ann"});
+}
+
 TEST_F(Class, IsNotTakenForOneSubmission) {
   replace_file(of / "ann" / "a.cpp", "x");
   replace_file(of / "a.cpp", "a stray file");

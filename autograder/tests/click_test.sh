@@ -14,7 +14,7 @@ chmod 755 "$place"
 # Two students; one has a name, and hands in a file, that attack the reader of the report.
 mkdir -p "$place/class/ann" "$place/class/<img src=x onerror=document.title='owned'>"
 for who in "$place"/class/*; do
-  cp "$source"/solutions/03_coalescing/{column_sums.cpp,predictions.toml} "$who"
+  cp "$source"/solutions/03_coalescing/handin/{column_sums.cpp,predictions.toml} "$who"
 done
 evil='#error </pre><script>document.title="owned"</script><img src=x onerror="document.title=1">'
 echo "$evil" >"$place/class/<img src=x onerror=document.title='owned'>/column_sums.cpp"

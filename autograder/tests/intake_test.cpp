@@ -126,6 +126,25 @@ TEST_F(Intake, TakesTheHighestOfSeveral) {
   EXPECT_EQ(take_in(sub, {"a.cpp"}).files.at("a.cpp"), "new");
 }
 
+TEST_F(Intake, TakesTheFolderThatStudentsEditLikeItsFiles) {
+  // However much of the course is in it: the folder alone, the lab, everything.
+  for (const std::string above : {"", "handin/", "03_coalescing/handin/", "course/labs/03_coalescing/handin/"}) {
+    fs::remove_all(sub);
+    write(sub / (above + "a.cpp"), "int a;");
+    write(sub / (above + "b.cu"), "int b;");
+    const taken got = take_in(sub, {"a.cpp", "b.cu"});
+    EXPECT_TRUE(got.refused.empty() && got.missing.empty()) << above;
+    EXPECT_EQ(got.files.at("a.cpp"), "int a;") << above;
+    write(folder / "sub.zip", archive_of("zip", {{above + "a.cpp", "int a;"}, {above + "b.cu", "int b;"}}));
+    EXPECT_EQ(take_in(folder / "sub.zip", {"a.cpp", "b.cu"}).sha256, got.sha256) << above;
+  }
+  // A file in its old place and in the new one: which is meant?
+  fs::remove_all(sub);
+  write(sub / "a.cpp", "old");
+  write(sub / "handin" / "a.cpp", "new");
+  EXPECT_EQ(refusal(sub), "there is more than one such file: a.cpp, a.cpp and handin/a.cpp; hand in one");
+}
+
 TEST_F(Intake, RefusesWhatIsNoPlainText) {
   EXPECT_EQ(refusal(sub), "it contains none of the hand-in files: a.cpp, b.cu");
   symlink("/etc/passwd", (sub / "a.cpp").c_str());

@@ -221,9 +221,11 @@ TEST(Answers, MustBeWhatTheSolutionsCountersSay) {
 
 TEST_F(Store, HintsPreferTheVerdict) {
   EXPECT_TRUE(read_hints(folder).empty());
-  std::ofstream(folder / "hints.toml") << "[[hint]]\nitem = \"slow\"\ntext = [\"any\"]\n"
-                                          "[[hint]]\nitem = \"slow\"\nverdict = \"TOO SLOW\"\ntext = [\"a\", \"b\"]\n"
-                                          "[[hint]]\nitem = \"right\"\ntext = [\"never\"]\n";
+  fs::create_directories(folder / "judge");
+  std::ofstream(folder / "judge" / "hints.toml")
+      << "[[hint]]\nitem = \"slow\"\ntext = [\"any\"]\n"
+         "[[hint]]\nitem = \"slow\"\nverdict = \"TOO SLOW\"\ntext = [\"a\", \"b\"]\n"
+         "[[hint]]\nitem = \"right\"\ntext = [\"never\"]\n";
   std::vector<item_result> items = graded("student").items;
   add_hints(items, read_hints(folder));
   EXPECT_EQ(items[1].hint, (std::vector<std::string>{"a", "b"}));
@@ -268,8 +270,8 @@ TEST(Hints, NoneForAnyVerdictFitsABuildError) {
 }
 
 TEST_F(Store, LabsAreFoundByNumber) {
-  fs::create_directories(folder / "labs" / "03_coalescing");
-  std::ofstream(folder / "labs" / "03_coalescing" / "rubric.toml") << "\n";
+  fs::create_directories(folder / "labs" / "03_coalescing" / "judge");
+  std::ofstream(folder / "labs" / "03_coalescing" / "judge" / "rubric.toml") << "\n";
   for (const char* name : {"3", "03", "03_coalescing"}) EXPECT_EQ(find_lab(folder, name).name, "03_coalescing");
   try {
     find_lab(folder, "99");
@@ -282,7 +284,7 @@ TEST_F(Store, LabsAreFoundByNumber) {
 TEST_F(Store, WrongSubmissionsAreNamedByTheSolutionAndMadeInTheBuildFolder) {
   const fs::path solution = folder / "solutions" / "03_coalescing", wrong = solution / "wrong" / "slow";
   fs::create_directories(wrong);
-  std::ofstream(solution / "predictions.toml") << "\n";
+  fs::create_directories(solution / "handin");
   const lab_folder lab{"03", "03_coalescing", folder / "labs" / "03_coalescing"};
   const auto all = submissions_of(folder, folder / "build", lab);
   ASSERT_EQ(all.size(), 3u);

@@ -2,11 +2,13 @@
 // files are checked against it.
 #include "course/rubric.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <random>
 
+#include "course/handout.hpp"
 #include "staff/lab_check.hpp"
 #include "support/files.hpp"
 
@@ -33,9 +35,10 @@ const std::vector<lab::test_case>& cases() {
 const fs::path& folder() {
   static const fs::path path = [] {
     fs::path made = fs::temp_directory_path() / ("rubric_test_" + std::to_string(getpid())) / "00_test";
-    fs::create_directories(made);
-    std::ofstream(made / "a.cu") << "//\n";
-    std::ofstream(made / "answers.toml") << answers_text({{"x.y", 2.5}});
+    fs::create_directories(made / "handin");
+    fs::create_directories(made / "judge");
+    std::ofstream(made / "handin" / "a.cu") << "//\n";
+    std::ofstream(made / "judge" / "answers.toml") << answers_text({{"x.y", 2.5}});
     return made;
   }();
   return path;
@@ -44,7 +47,10 @@ const fs::path& folder() {
 const std::string valid = R"([lab]
 id = "00_test"
 title = "A test"
-handin = ["a.cu"]
+question = "what?"
+learn = "test"
+needs = "C++"
+hours = "1"
 
 [[item]]
 id = "f_correct"
@@ -138,63 +144,60 @@ INSTANTIATE_TEST_SUITE_P(
     Rubric, Mistakes,
     testing::Values(
         mistake{"title = \"f is right\"", "title = \"f is right\"\ncolour = 3",
-                "rubric.toml:9: unknown key 'colour'; remove it or use one of: id, title, kind, points, cases"},
+                "rubric.toml:12: unknown key 'colour'; remove it or use one of: id, title, kind, points, cases"},
         mistake{"\"correctness\"", "\"beauty\"",
-                "rubric.toml:9: unknown kind 'beauty'; use one of: correctness, counters, predictions, throughput"},
+                "rubric.toml:12: unknown kind 'beauty'; use one of: correctness, counters, predictions, throughput"},
         mistake{"case = \"f/2\"", "case = \"f/3\"",
-                "rubric.toml:18: no case 'f/3' in cases.cpp; add it there or correct the name"},
+                "rubric.toml:21: no case 'f/3' in cases.cpp; add it there or correct the name"},
         mistake{"\"f/*\"", "\"q/*\"",
-                "rubric.toml:11: 'q/*' matches no case in cases.cpp; write 'entry/*' or the id of a case"},
+                "rubric.toml:14: 'q/*' matches no case in cases.cpp; write 'entry/*' or the id of a case"},
         mistake{"points = 25", "points = 24", "rubric.toml:1: the items' points add up to 99; they must add up to 100"},
         mistake{"points = 25", "points = 26",
-                "rubric.toml:10: 26 points; an item must have more than 0 and at most 25 points: split it"},
+                "rubric.toml:13: 26 points; an item must have more than 0 and at most 25 points: split it"},
         mistake{"points = 25", "points = 0",
-                "rubric.toml:10: 0 points; an item must have more than 0 and at most 25 points: split it"},
-        mistake{"points = 25", "points = nan", "rubric.toml:10: 'points' must be a finite number"},
-        mistake{"[0.5, 0.5]", "[0.9, 0.5]", "rubric.toml:38: rungs must increase in both ratio and share; sort them"},
-        mistake{"[0.5, 0.5]", "[0.5]", "rubric.toml:38: a rung is [ratio, share]"},
-        mistake{"[0.8, 1.0]", "[0.8, 0.9]", "rubric.toml:38: the last rung must have share 1.0"},
-        mistake{"[0.1, 0.0]", "[0.1, 0.3]", "rubric.toml:38: the first rung is a cliff; its share must be at most 0.2"},
+                "rubric.toml:13: 0 points; an item must have more than 0 and at most 25 points: split it"},
+        mistake{"points = 25", "points = nan", "rubric.toml:13: 'points' must be a finite number"},
+        mistake{"[0.5, 0.5]", "[0.9, 0.5]", "rubric.toml:41: rungs must increase in both ratio and share; sort them"},
+        mistake{"[0.5, 0.5]", "[0.5]", "rubric.toml:41: a rung is [ratio, share]"},
+        mistake{"[0.8, 1.0]", "[0.8, 0.9]", "rubric.toml:41: the last rung must have share 1.0"},
+        mistake{"[0.1, 0.0]", "[0.1, 0.3]", "rubric.toml:41: the first rung is a cliff; its share must be at most 0.2"},
         mistake{"id = \"f_counters\"", "id = \"f_correct\"",
-                "rubric.toml:14: two items are called 'f_correct'; rename one of them"},
-        mistake{"[\"a.cu\"]", "[\"a.cu\", \"b.cu\"]",
-                "rubric.toml:4: missing file 'b.cu'; write its skeleton in " + folder().filename().string() +
-                    " or remove it from 'handin'"},
+                "rubric.toml:17: two items are called 'f_correct'; rename one of them"},
         mistake{"ceiling = \"read\"", "ceiling = \"copy\"",
-                "rubric.toml:37: a host case has one of the ceilings \"eigen\", \"fma\", \"read\", \"triad\""},
+                "rubric.toml:40: a host case has one of the ceilings \"eigen\", \"fma\", \"read\", \"triad\""},
         mistake{"ceiling = \"read\"", "ceiling = \"sky\"",
-                "rubric.toml:37: unknown ceiling 'sky'; use \"copy\", \"cublas\" or \"cublas_aligned\" (device) or "
+                "rubric.toml:40: unknown ceiling 'sky'; use \"copy\", \"cublas\" or \"cublas_aligned\" (device) or "
                 "one of \"eigen\", \"fma\", \"read\", \"triad\" (host)"},
-        mistake{", max = 0 }", " }", "rubric.toml:21: a condition needs 'min', 'max' or both"},
-        mistake{"min = 4, max = 4", "min = 5, max = 4", "rubric.toml:20: 'min' is larger than 'max'; swap them"},
+        mistake{", max = 0 }", " }", "rubric.toml:24: a condition needs 'min', 'max' or both"},
+        mistake{"min = 4, max = 4", "min = 5, max = 4", "rubric.toml:23: 'min' is larger than 'max'; swap them"},
         mistake{"smsp__inst_executed.sum", "smsp__inst_executed.sum / ",
-                "rubric.toml:21: a counter has no name; write 'A' or 'A / B'"},
+                "rubric.toml:24: a counter has no name; write 'A' or 'A / B'"},
         mistake{"dram__bytes_read.sum / dram__bytes_write.sum", "dram__bytes_read.sum/dram__bytes_write.sum",
-                "rubric.toml:20: a metric is a counter, 'A', or a quotient, 'A / B'"},
+                "rubric.toml:23: a metric is a counter, 'A', or a quotient, 'A / B'"},
         mistake{"title = \"A test\"", "", "rubric.toml:1: 'title' is missing; add it to this table"},
-        mistake{"tolerance = 0.5", "factor = 1", "rubric.toml:29: 'factor' must be more than 1"},
+        mistake{"tolerance = 0.5", "factor = 1", "rubric.toml:32: 'factor' must be more than 1"},
         mistake{"tolerance = 0.5", "tolerance = 0.5, factor = 2",
-                "rubric.toml:29: give 'tolerance' or 'factor', not both"},
+                "rubric.toml:32: give 'tolerance' or 'factor', not both"},
         mistake{"case = \"f/1\", metric", "case = \"g/1\", metric",
-                "rubric.toml:29: a host case has no counter 'dram__bytes_read.sum'; use its output, \"output[0]\""},
+                "rubric.toml:32: a host case has no counter 'dram__bytes_read.sum'; use its output, \"output[0]\""},
         mistake{"case = \"f/1\", metric = \"dram__bytes_read.sum / dram__bytes_write.sum\"",
                 "case = \"g/1\", metric = \"output[0] / output[x]\"",
-                "rubric.toml:29: a host case has no counter 'output[x]'; use its output, \"output[0]\""},
+                "rubric.toml:32: a host case has no counter 'output[x]'; use its output, \"output[0]\""},
         mistake{"dram__bytes_read.sum / dram__bytes_write.sum\", min",
                 "dram__bytes_read.sum / dram__byte_write.sum\", min",
-                "rubric.toml:20: the simulated device has no counter 'dram__byte_write.sum'; the closest name is "
+                "rubric.toml:23: the simulated device has no counter 'dram__byte_write.sum'; the closest name is "
                 "'dram__bytes_write.sum', and the full list is in common/include/lab/device_metrics.hpp"},
         mistake{"smsp__inst_executed.sum", "launch",
-                "rubric.toml:21: the simulated device has no counter 'launch'; the closest name is 'launches', and the "
+                "rubric.toml:24: the simulated device has no counter 'launch'; the closest name is 'launches', and the "
                 "full list is in "
                 "common/include/lab/device_metrics.hpp"},
         mistake{"id = \"00_test\"", "id = \"01_other\"",
                 "rubric.toml:2: id is '01_other', but this is the folder of lab 00_test; write id = \"00_test\""},
-        mistake{"case = \"f/2\"", "case = \"g/1\"", "rubric.toml:18: only device cases have counters"}),
+        mistake{"case = \"f/2\"", "case = \"g/1\"", "rubric.toml:21: only device cases have counters"}),
     [](const auto& which) { return "n" + std::to_string(which.index); });
 
 TEST(Rubric, SyntaxErrorsHaveALine) {
-  EXPECT_EQ(error_of(with("kind = \"correctness\"", "kind = correctness")).substr(0, 14), "rubric.toml:9:");
+  EXPECT_EQ(error_of(with("kind = \"correctness\"", "kind = correctness")).substr(0, 15), "rubric.toml:12:");
   EXPECT_NE(error_of(""), "");
   EXPECT_NE(error_of("[lab]\nid = 3\n"), "");
 }
@@ -226,6 +229,48 @@ TEST(Rubric, RandomMutationsAreReadOrRefusedButNeverCrash) {
   EXPECT_GT(refused, 1000);
 }
 
+TEST(Handin, IsWhatTheFolderHolds) {
+  const fs::path lab = folder().parent_path() / "00_layout";
+  const auto complaint = [&] {
+    try {
+      const std::vector<std::string> names = handin_in(lab);
+      expect_handin_as_listed(lab, names);
+      return fmt::format("{}", fmt::join(names, " "));
+    } catch (const input_error& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_EQ(complaint(), "labs/00_layout/handin: there are no hand-in files here");
+  const std::string marks = "<!-- hand-in files: begin -->\n<!-- hand-in files: end -->\n";
+  replace_file(lab / "README.md", with_handin_list(marks, {"a.cu", "b.cpp", "predictions.toml"}));
+  EXPECT_NE(text_of(lab / "README.md").find("`handin/`:\n`a.cu`, `b.cpp` and `predictions.toml`.\n"),
+            std::string::npos);
+  for (const char* name : {"predictions.toml", "b.cpp", "a.cu", "a.cu~", ".b.cpp", "notes.txt"})
+    replace_file(lab / "handin" / name, "x");
+  EXPECT_EQ(complaint(), "a.cu b.cpp predictions.toml");
+  fs::rename(lab / "handin/b.cpp", lab / "b.cpp");
+  EXPECT_EQ(complaint(),
+            "labs/00_layout/handin/b.cpp is missing: put it back, or run ./course reset 00, which restores all files "
+            "there and keeps yours in backups/");
+  fs::copy(lab / "b.cpp", lab / "handin/b.cpp");
+  EXPECT_EQ(complaint(),
+            "labs/00_layout/b.cpp: hand-in files now belong in labs/00_layout/handin; move b.cpp there, or delete it");
+  fs::rename(lab / "b.cpp", lab / "handin/b2.cpp");
+  EXPECT_EQ(complaint(),
+            "labs/00_layout/handin/b2.cpp is not among the files that you hand in, and grading would not see it: move "
+            "it elsewhere");
+  fs::remove_all(lab);
+}
+
+TEST(Labs, AreListedFromTheirRubrics) {
+  rubric lab = parse_rubric(valid, "rubric.toml", cases(), folder());
+  lab.title = "A test: of tables";
+  const std::string marks = "<!-- labs: begin -->\n<!-- labs: end -->\n";
+  EXPECT_NE(with_questions(marks, {lab}).find("\n| [00 A test](labs/00_test/README.md) | what? |\n"),
+            std::string::npos);
+  EXPECT_NE(with_way(marks, {lab}).find("\n| [00 A test](00_test/README.md) | test | C++ | 1 |\n"), std::string::npos);
+}
+
 /// A lab with that rubric, its hints and predictions, and a wrong submission; each mistake in one of them is told.
 class lab_check_test : public testing::Test {
  protected:
@@ -233,8 +278,8 @@ class lab_check_test : public testing::Test {
     std::string hints;
     for (const char* id : {"f_correct", "f_counters", "predicted", "g_fast"})
       hints += std::string("[[hint]]\nitem = \"") + id + "\"\ntext = [\"a\", \"b\", \"c\"]\n";
-    replace_file(root_ / "hints.toml", hints);
-    replace_file(root_ / "predictions.toml", "[x]\ny = nan\n");
+    replace_file(root_ / "judge/hints.toml", hints);
+    replace_file(root_ / "handin/predictions.toml", "[x]\ny = nan\n");
     replace_file(root_ / "wrong/expected.toml", "story = \"s\"\n[items]\nall = { verdict = \"PASS\", points = 25 }\n");
   }
   void TearDown() override { fs::remove_all(root_); }
@@ -255,25 +300,25 @@ class lab_check_test : public testing::Test {
 TEST_F(lab_check_test, nothing_to_complain_of) { EXPECT_EQ(complaint(), ""); }
 
 TEST_F(lab_check_test, an_item_without_a_hint_and_a_hint_without_an_item) {
-  const std::string hints = text_of(root_ / "hints.toml");
-  replace_file(root_ / "hints.toml", hints.substr(0, hints.rfind("[[hint]]")));
+  const std::string hints = text_of(root_ / "judge/hints.toml");
+  replace_file(root_ / "judge/hints.toml", hints.substr(0, hints.rfind("[[hint]]")));
   EXPECT_EQ(complaint(), "hints.toml: no hint for g_fast; write three levels, and never the solution");
-  replace_file(root_ / "hints.toml", hints + "[[hint]]\nitem = \"h\"\ntext = [\"a\", \"b\", \"c\"]\n");
+  replace_file(root_ / "judge/hints.toml", hints + "[[hint]]\nitem = \"h\"\ntext = [\"a\", \"b\", \"c\"]\n");
   EXPECT_EQ(complaint(),
             "hints.toml: the hint for 'h' has 3 levels; it must have three and name an item of rubric.toml");
 }
 
 TEST_F(lab_check_test, predictions_that_cannot_be_made_or_are_never_asked_for) {
-  replace_file(root_ / "predictions.toml", "[x]\nz = nan\n");
+  replace_file(root_ / "handin/predictions.toml", "[x]\nz = nan\n");
   EXPECT_EQ(complaint(), "predictions.toml: 'x.y' of rubric.toml is missing; write it as nan");
-  replace_file(root_ / "predictions.toml", "[x]\ny = nan\nz = nan\n");
+  replace_file(root_ / "handin/predictions.toml", "[x]\ny = nan\nz = nan\n");
   EXPECT_EQ(complaint(), "predictions.toml: rubric.toml never asks for 'x.z'");
-  fs::remove(root_ / "predictions.toml");
+  fs::remove(root_ / "handin/predictions.toml");
   EXPECT_NE(complaint(), "");
 }
 
 TEST_F(lab_check_test, an_answer_that_is_missing_and_one_that_cannot_be_read_by_accident) {
-  const fs::path answers = folder() / "answers.toml";
+  const fs::path answers = folder() / "judge/answers.toml";
   const std::string kept = text_of(answers);
   EXPECT_EQ(kept.find("2.5"), std::string::npos) << kept;
   EXPECT_EQ(parse_rubric(valid, "rubric.toml", cases(), folder()).items[2].predict[0].right, 2.5);
@@ -293,9 +338,9 @@ TEST_F(lab_check_test, a_text_that_gives_an_answer_away) {
     rules.items[0].predict[0].key = key;
     rules.items[0].predict[0].right = answer;
     fs::remove_all(root_);
-    replace_file(root_ / "hints.toml", "[[hint]]\nitem = \"g_fast\"\ntext = [\"a\", \"b\", \"c\"]\n");
+    replace_file(root_ / "judge/hints.toml", "[[hint]]\nitem = \"g_fast\"\ntext = [\"a\", \"b\", \"c\"]\n");
     const std::size_t dot = key.find('.');
-    replace_file(root_ / "predictions.toml",
+    replace_file(root_ / "handin/predictions.toml",
                  "[" + key.substr(0, dot) + "]\n" + key.substr(dot + 1) + " = nan\n# nothing here\n");
     replace_file(root_ / file, "first line\n" + line + "\n");
     try {
@@ -309,9 +354,9 @@ TEST_F(lab_check_test, a_text_that_gives_an_answer_away) {
             "README.md:2: gives away the prediction 'sectors.coalesced'; say it in SEEN.md, or say it differently");
   EXPECT_NE(says("README.md", "GELU, gelu_unfused, is nine kernels", "launches.gelu_unfused", 9), "");
   EXPECT_EQ(says("README.md", "nine lives", "launches.gelu_unfused", 9), "");
-  EXPECT_NE(says("a.cu", "f(2049);  // falls at 2049", "cliff.h200", 2049), "");
-  EXPECT_EQ(says("a.cu", "f(2049);  // falls there", "cliff.h200", 2049), "") << "code is code";
-  EXPECT_EQ(says("cases.cpp", "// falls at 2049", "cliff.h200", 2049), "") << "the judge's own";
+  EXPECT_NE(says("handin/a.cu", "f(2049);  // falls at 2049", "cliff.h200", 2049), "");
+  EXPECT_EQ(says("given/a.cu", "f(2049);  // falls there", "cliff.h200", 2049), "") << "code is code";
+  EXPECT_EQ(says("judge/cases.cpp", "// falls at 2049", "cliff.h200", 2049), "") << "the judge's own";
   EXPECT_EQ(says("SEEN.md", "It falls at 2049", "cliff.h200", 2049), "");
   EXPECT_EQ(says("README.md", "pitch 32", "banks.pitch_32", 32), "") << "the key's own number";
   EXPECT_NE(says("README.md", "a pitch of 48 takes 16", "banks.pitch_48", 16), "");

@@ -91,7 +91,7 @@ TEST_F(Sandbox, DeviceCodeIsBuiltForAGpuAndCheckedAsForTheSimulatedDevice) {
   box_builder make(recipe, folder / "objects", wall::box, true, {120s, std::size_t{4} << 30});
   std::map<std::string, hand_in> sources;
   for (const char* name : {"layout.cu", "transpose.cu", "column_sums.cpp"})
-    sources[name].text = text_of(fs::path(LAB_SOURCE_DIR) / "labs" / "03_coalescing" / name);
+    sources[name].text = text_of(fs::path(LAB_SOURCE_DIR) / "labs" / "03_coalescing" / "handin" / name);
   const build_outcome fine = make.build(sources, folder / "runner");
   EXPECT_TRUE(fine.ok) << fine.message;
   EXPECT_TRUE(fs::exists(folder / "runner"));
@@ -119,7 +119,7 @@ TEST_F(Sandbox, AHandInMayCallWhatTheLabGivesAndNoMoreOfTheStaffs) {
                    {120s, std::size_t{4} << 30});
   std::map<std::string, hand_in> sources;
   for (const char* name : {"ranges.cpp", "analysis.cpp", "blocks.cu"})
-    sources[name].text = text_of(fs::path(LAB_SOURCE_DIR) / "labs" / "08_gpt2" / name);
+    sources[name].text = text_of(fs::path(LAB_SOURCE_DIR) / "labs" / "08_gpt2" / "handin" / name);
   const build_outcome fine = make.build(sources, folder / "runner");  // blocks.cu calls unfused.cu
   EXPECT_TRUE(fine.ok) << fine.message;
   sources["analysis.cpp"].text += "#include <gpt2/model.hpp>\nauto all() { return gpt2::parameters({}); }\n";
@@ -131,7 +131,7 @@ TEST_F(Sandbox, LocallyAndOfficiallyTheSameIsRefusedInTheSameWords) {
   const fs::path folder = fs::temp_directory_path() / fmt::format("words-{}", getpid());
   std::map<std::string, hand_in> sources;
   for (const char* name : {"layout.cu", "transpose.cu", "column_sums.cpp"})
-    sources[name].text = text_of(fs::path(LAB_SOURCE_DIR) / "labs" / "03_coalescing" / name);
+    sources[name].text = text_of(fs::path(LAB_SOURCE_DIR) / "labs" / "03_coalescing" / "handin" / name);
   const std::string good = sources["column_sums.cpp"].text;
   const auto said = [&](const std::string& addition, wall behind) {
     sources["column_sums.cpp"].text = good + addition;
@@ -163,7 +163,7 @@ TEST_F(Sandbox, AnErrorAfterPagesOfTemplatesIsTold) {
   const fs::path folder = fs::temp_directory_path() / fmt::format("pages-{}", getpid());
   std::map<std::string, hand_in> sources;
   for (const char* name : {"layout.cu", "transpose.cu", "column_sums.cpp"})
-    sources[name].text = text_of(fs::path(LAB_SOURCE_DIR) / "labs" / "03_coalescing" / name);
+    sources[name].text = text_of(fs::path(LAB_SOURCE_DIR) / "labs" / "03_coalescing" / "handin" / name);
   const std::string name(300, 'x');
   sources["column_sums.cpp"].text +=
       "struct " + name +

@@ -27,18 +27,19 @@ std::string item(const std::string& id, const std::string& rest) {
 class scoreboard_test : public testing::Test {
  protected:
   void SetUp() override {
-    replace_file(source_ / "labs/91_board/a.cu", "//\n");
+    replace_file(source_ / "labs/91_board/handin/a.cu", "//\n");
     const std::string right = "kind = \"correctness\"\ncases = [\"f/1\"]\n";
-    replace_file(source_ / "labs/91_board/rubric.toml",
-                 "[lab]\nid = \"91_board\"\ntitle = \"t\"\nhandin = [\"a.cu\"]\n" + item("a", right) +
-                     item("b", right) + item("c", right) +
-                     item("d",
-                          "kind = \"counters\"\ncase = \"f/1\"\nrequire = [\n{ what = \"bytes\", metric = "
-                          "\"smsp__inst_executed.sum\", max "
-                          "= 10 },\n{ what = \"more\", metric = \"smsp__inst_executed.sum\", min = 10 },\n{ what = "
-                          "\"no counter of a GPU's\", "
-                          "metric = "
-                          "\"sm__inst_executed_op_barrier.sum\", max = 1 }]\n"));
+    replace_file(
+        source_ / "labs/91_board/judge/rubric.toml",
+        "[lab]\nid = \"91_board\"\ntitle = \"t\"\nquestion = \"q\"\nlearn = \"l\"\nneeds = \"n\"\nhours = \"1\"\n" +
+            item("a", right) + item("b", right) + item("c", right) +
+            item("d",
+                 "kind = \"counters\"\ncase = \"f/1\"\nrequire = [\n{ what = \"bytes\", metric = "
+                 "\"smsp__inst_executed.sum\", max "
+                 "= 10 },\n{ what = \"more\", metric = \"smsp__inst_executed.sum\", min = 10 },\n{ what = "
+                 "\"no counter of a GPU's\", "
+                 "metric = "
+                 "\"sm__inst_executed_op_barrier.sum\", max = 1 }]\n"));
     replace_file(source_ / "solutions/results/gpu/lab91.json", R"({
       "environment": {"date": "2026-11-21T01:55:03Z", "gpu": "NVIDIA X", "max_sm_clock": "1000 MHz"},
       "environment_after": {"sm_clock": "900 MHz"},

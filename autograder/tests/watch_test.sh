@@ -3,7 +3,7 @@
 # lab graded once more, reset. Works on the trial lab in the build folder. usage: watch_test.sh GRADER SOURCE BUILD
 set -euo pipefail
 grader=$1 source=$2 build=$3
-lab=$source/labs/00_trial solution=$source/solutions/00_trial
+lab=$source/labs/00_trial/handin solution=$source/solutions/00_trial/handin
 common=(--source "$source" --build "$build" --report "$source/report")
 kept=$(mktemp -d)
 cp "$lab"/{scale.cu,scale.cpp,predictions.toml} "$kept"
@@ -11,6 +11,7 @@ watch= log=$(mktemp)
 restore() {
   [[ -z $watch ]] || kill $watch 2>/dev/null || true
   wait
+  rm -f "$lab/../scale.cu"
   cp "$kept"/*.* "$lab"  # as new: what is built from the other files is older
   rm -rf "$kept" "$log" "$source"/{progress.toml,backups,.git}
 }
@@ -85,6 +86,15 @@ cp "$solution/scale.cu" "$lab/scale.cu"
 says "scale.cu: reset" reset 00
 cmp "$lab/scale.cu" "$kept/scale.cu"
 cmp "$source"/backups/00_trial-*/scale.cu "$solution/scale.cu"
+rm "$lab/scale.cu"
+says "scale.cu: reset" reset 00
+cmp "$lab/scale.cu" "$kept/scale.cu"
+# A student's file where hand-in files were in older versions.
+cp "$solution/scale.cu" "$lab/.."
+says "labs/00_trial/scale.cu: hand-in files now belong in labs/00_trial/handin; move scale.cu there, or delete it" lab 00
+rm "$lab/../scale.cu"
+git -C "$source" update-ref refs/course/start "$(git -C "$source" hash-object -t tree --stdin </dev/null | xargs git -C "$source" -c user.name=test -c user.email=test@localhost commit-tree -m older)"
+says "the course as you began with it has no labs/00_trial/handin" reset 00
 # What is saved while it is compiled is graded, too: here the skeleton is read, and the solution saved right after that.
 sleep 1
 echo "// unlike any that was compiled before: $$" >>"$lab/scale.cu"

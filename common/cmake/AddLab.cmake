@@ -1,12 +1,13 @@
-# add_lab(03_coalescing) is the whole declaration of a lab: the folder says the rest. With ROOT FOLDER its labs/ and
-# solutions/ lie there, and not in the source tree.
+# add_lab(03_coalescing) is the whole declaration of a lab: its folders say the rest. handin/ holds what a student hands
+# in and nothing else, given/ code that is given, judge/ the judge's side; the contract is beside them. With ROOT FOLDER
+# its labs/ and solutions/ lie there, and not in the source tree.
 #
 # What the grader needs to build submissions itself (the student's own files, the solution, and other right and wrong
 # ones): the target lab03.staff and build/recipes/03_coalescing.<backend>.json. For
 # the student and the solution it makes, for each backend,
 #   lab03.<submission>.<backend>.test      GoogleTest over the rubric, in one process
 #   lab03.<submission>.<backend>.bench     Google Benchmark over the cases
-#   lab03.<submission>.<backend>.experiment   where the lab's folder has an experiment.cpp
+#   lab03.<submission>.<backend>.experiment   where given/ has an experiment.cpp
 # add_lab(08_gpt2 LIBRARY gpt2) links gpt2_model to the judge's side and gpt2_<backend> to the runner's.
 # `lab03` builds what ctest runs for the student. Tests carry the labels lab03, sim or cuda or cpu, and their kind.
 
@@ -23,7 +24,7 @@ function(_lab_objects source contract backend objects)
   string(MAKE_C_IDENTIFIER "obj.${name}" id)
   get_filename_component(extension ${source} LAST_EXT)
   if(extension STREQUAL ".cu" AND backend STREQUAL "sim")
-    add_sim_object(${source} object ${_lab_sim_flags} -I${contract})
+    add_sim_object(${source} object ${_lab_sim_flags} -I${contract} -I${contract}/given)
     set(${objects} ${object} PARENT_SCOPE)
     return()
   endif()
@@ -32,7 +33,7 @@ function(_lab_objects source contract backend objects)
   endif()
   if(NOT TARGET ${id})
     add_library(${id} OBJECT EXCLUDE_FROM_ALL ${source})
-    target_include_directories(${id} PRIVATE ${contract} ${PROJECT_SOURCE_DIR}/common/include)
+    target_include_directories(${id} PRIVATE ${contract} ${contract}/given ${PROJECT_SOURCE_DIR}/common/include)
     target_compile_options(${id} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${_lab_host_flags}>)
     if(extension STREQUAL ".cu")
       target_link_libraries(${id} PRIVATE lab_cuda)
@@ -63,20 +64,14 @@ function(add_lab dir)
   set(contract ${root}/labs/${dir})
   set(answers ${root}/solutions/${dir})
 
-  file(STRINGS ${contract}/rubric.toml handin_line REGEX "^handin *=")
-  string(REGEX MATCHALL "[A-Za-z0-9_]+\\.(cu|cpp)" handin "${handin_line}")
-  if(NOT handin)
-    message(FATAL_ERROR "labs/${dir}/rubric.toml: no line handin = [\"file.cu\", ...]")
-  endif()
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${contract}/rubric.toml)
-
   set(backends sim)
   if(TARGET lab_cuda)
     list(APPEND backends cuda)
   endif()
 
   # The judge's side.
-  add_library(${lab}.cases OBJECT ${contract}/cases.cpp)
+  add_library(${lab}.cases OBJECT ${contract}/judge/cases.cpp)
+  target_include_directories(${lab}.cases PRIVATE ${contract} ${contract}/given)
   target_link_libraries(${lab}.cases PRIVATE lab_defaults tomlplusplus::tomlplusplus fmt::fmt)
   target_compile_definitions(${lab}.cases PRIVATE LAB_DEVICES="${PROJECT_SOURCE_DIR}/common/sim/devices")
   target_sources(grader PRIVATE $<TARGET_OBJECTS:${lab}.cases>)
@@ -86,16 +81,14 @@ function(add_lab dir)
   endif()
 
   # The runner's side that the staff wrote: calls, and device code that is given.
-  file(GLOB given CONFIGURE_DEPENDS ${contract}/*.cu)
-  foreach(file IN LISTS handin)
-    list(REMOVE_ITEM given ${contract}/${file})
-  endforeach()
+  file(GLOB given CONFIGURE_DEPENDS ${contract}/given/*.cu)
   foreach(backend IN LISTS backends)
     set(library_${backend} lab_${backend})
     if(add_LIBRARY)
       list(PREPEND library_${backend} ${add_LIBRARY}_${backend})
     endif()
-    add_library(${lab}.${backend}.calls OBJECT ${contract}/calls.cpp)
+    add_library(${lab}.${backend}.calls OBJECT ${contract}/judge/calls.cpp)
+    target_include_directories(${lab}.${backend}.calls PRIVATE ${contract} ${contract}/given)
     target_link_libraries(${lab}.${backend}.calls PRIVATE ${library_${backend}} lab_defaults Eigen3::Eigen)
     set(staff_${backend} $<TARGET_OBJECTS:${lab}.${backend}.calls>)
     foreach(source IN LISTS given)
@@ -109,29 +102,29 @@ function(add_lab dir)
     _lab_recipe(${lab} ${dir} ${contract} ${backend} "${staff_${backend}}" "${add_LIBRARY}")
   endforeach()
   set(submissions student)
-  set(from_student ${contract})
-  if(EXISTS ${answers})
-    _lab_others(${lab} ${dir} ${answers} "${handin};predictions.toml")
+  file(GLOB from_student CONFIGURE_DEPENDS ${contract}/handin/*.cu ${contract}/handin/*.cpp)
+  if(EXISTS ${answers}/handin)
+    _lab_others(${lab} ${dir} ${answers})
     list(APPEND submissions solution)
-    set(from_solution ${answers})
+    file(GLOB from_solution CONFIGURE_DEPENDS ${answers}/handin/*.cu ${answers}/handin/*.cpp)
   endif()
 
   add_custom_target(${lab})
   foreach(submission IN LISTS submissions)
     foreach(backend IN LISTS backends)
       set(objects ${staff_${backend}})
-      foreach(file IN LISTS handin)
-        _lab_objects(${from_${submission}}/${file} ${contract} ${backend} object)
+      foreach(source IN LISTS from_${submission})
+        _lab_objects(${source} ${contract} ${backend} object)
         list(APPEND objects ${object})
       endforeach()
       set(name ${lab}.${submission}.${backend})
       foreach(kind IN ITEMS test bench)
         _lab_program(${name}.${kind} "${objects};$<TARGET_OBJECTS:${lab}.cases>" grading ${library_${backend}} lab_common)
       endforeach()
-      if(EXISTS ${contract}/experiment.cpp)
-        _lab_program(${name}.experiment "${objects};${contract}/experiment.cpp" ${library_${backend}} lab_common lab_defaults
+      if(EXISTS ${contract}/given/experiment.cpp)
+        _lab_program(${name}.experiment "${objects};${contract}/given/experiment.cpp" ${library_${backend}} lab_common lab_defaults
                      Eigen3::Eigen nlohmann_json::nlohmann_json)
-        target_include_directories(${name}.experiment PRIVATE ${contract})
+        target_include_directories(${name}.experiment PRIVATE ${contract} ${contract}/given)
         # g++ 12 warns of its own AVX-512 headers (bug 105593).
         target_compile_options(${name}.experiment PRIVATE ${_lab_host_flags} $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
       endif()
@@ -193,9 +186,9 @@ endfunction()
 # is where compilers are installed that are not in /usr/bin.
 function(_lab_recipe lab dir contract backend staff library)
   set(common ${PROJECT_SOURCE_DIR}/common)
-  file(GLOB own_headers CONFIGURE_DEPENDS ${contract}/*.hpp ${contract}/*.h)
+  file(GLOB own_headers CONFIGURE_DEPENDS ${contract}/*.hpp ${contract}/given/*.hpp)
   _lab_standard_headers(headers)
-  set(include -I${contract} -I${common}/include)
+  set(include -I${contract} -I${contract}/given -I${common}/include)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     list(APPEND include -fno-gnu-unique)  # such symbols could not be made local
   endif()
@@ -258,7 +251,8 @@ endfunction()
 
 # Other submissions than the solution, solutions/NN_topic/{right,wrong}/NAME, are their base but for the files, or the
 # patch, that they hold. labNN.staff makes each whole, in build/submissions/NN_topic/.
-function(_lab_others lab dir answers handin)
+function(_lab_others lab dir answers)
+  file(GLOB solution CONFIGURE_DEPENDS ${answers}/handin/*)
   file(GLOB all CONFIGURE_DEPENDS ${answers}/right/*/* ${answers}/wrong/*/*)
   file(GLOB others RELATIVE ${answers} ${answers}/right/*/expected.toml ${answers}/wrong/*/expected.toml)
   list(TRANSFORM others REPLACE "/expected.toml" "")
@@ -273,8 +267,8 @@ function(_lab_others lab dir answers handin)
     string(REGEX REPLACE "^base *= *\"(.*)\".*" "\\1" base "${base}")
     string(REGEX REPLACE "^(right|wrong)-" "\\1/" base_folder "${base}")
     if(base STREQUAL "solution" OR base STREQUAL "")
-      set(from ${answers})
-      list(TRANSFORM handin PREPEND ${answers}/ OUTPUT_VARIABLE needs)
+      set(from ${answers}/handin)
+      set(needs ${solution})
     elseif(base_folder IN_LIST others)
       set(from ${whole}/${base})
       set(needs ${from}/made)
@@ -282,7 +276,7 @@ function(_lab_others lab dir answers handin)
       message(FATAL_ERROR "${answers}/${other}/expected.toml: there is no submission '${base}' to be its base")
     endif()
     add_custom_command(OUTPUT ${whole}/${id}/made
-                       COMMAND ${make_whole} ${from} ${answers}/${other} ${whole}/${id} ${handin}
+                       COMMAND ${make_whole} ${from} ${answers}/${other} ${whole}/${id}
                        DEPENDS ${make_whole} ${own} ${needs} COMMENT "${dir} ${id}" VERBATIM)
     list(APPEND made ${whole}/${id}/made)
   endforeach()
@@ -308,7 +302,7 @@ function(_lab_tests lab dir backends root)
                            SKIP_REGULAR_EXPRESSION "SKIPPED: " RUN_SERIAL TRUE)
     endforeach()
   endforeach()
-  if(EXISTS ${root}/solutions/${dir})
+  if(EXISTS ${root}/solutions/${dir}/handin)
     set(elsewhere "")
     if(NOT root STREQUAL PROJECT_SOURCE_DIR)
       set(elsewhere --source ${root} --report ${root}/report)

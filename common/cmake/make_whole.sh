@@ -1,17 +1,26 @@
 #!/bin/sh
-# Makes a submission whole: of each file its own or its base's, with its patch, which must fit to the letter.
-# usage: make_whole.sh BASE OWN WHOLE FILE...
+# Makes a submission whole: its base's files, replaced by its own or changed by its patches, which must fit to the letter.
+# usage: make_whole.sh BASE OWN WHOLE
 set -eu
 base=$1 own=$2 whole=$3
-shift 3
 rm -rf "$whole"
 mkdir -p "$whole"
-for file; do
-  [ -e "$own/$file" ] && cp "$own/$file" "$whole" || cp "$base/$file" "$whole"
-  [ ! -e "$own/$file.patch" ] ||
-    patch --quiet --force --fuzz=0 --no-backup-if-mismatch --reject-file=- "$whole/$file" "$own/$file.patch" || {
-      echo "error: $own/$file.patch no longer fits $base/$file"
-      exit 1
-    }
+cp "$base"/* "$whole"
+rm -f "$whole/made"
+for from in "$own"/*; do
+  name=$(basename "$from" .patch)
+  [ "$name" != expected.toml ] || continue
+  [ -e "$whole/$name" ] || {
+    echo "error: $from is for none of the files in $base"
+    exit 1
+  }
+  case $from in
+    *.patch)
+      patch --quiet --force --fuzz=0 --no-backup-if-mismatch --reject-file=- "$whole/$name" "$from" || {
+        echo "error: $from no longer fits $base/$name"
+        exit 1
+      } ;;
+    *) cp "$from" "$whole" ;;
+  esac
 done
 touch "$whole/made"

@@ -141,7 +141,7 @@ done <<<"$list"
 while read -r command; do
   [[ -n ${how[$command]:-} ]] || complain "$command: no test runs it; see the list in common/docs/shown_test.sh"
 done <<<"$shown"
-made=(build/run/program labs/09_low_precision/rubric.toml)
+made=(build/run/program labs/09_low_precision/judge/rubric.toml)
 [[ $sandbox == no ]] || made+=(grades.sqlite build/report/class/index.html results.json canvas.csv)
 for file in "${made[@]}"; do [[ -s $file ]] || complain "no command made $file"; done
 exit $bad

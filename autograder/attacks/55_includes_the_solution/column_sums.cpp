@@ -1,5 +1,5 @@
 // includes the reference solution
-#include "../../solutions/03_coalescing/column_sums.cpp"
+#include "../../solutions/03_coalescing/handin/column_sums.cpp"
 #include "coalescing.hpp"
 
 namespace {

@@ -57,8 +57,8 @@ class basket {
     expect_text(path, text);
     const std::string name = basename_of(path);
     if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
-    // The file nearest the top counts: people hand in their backups too. The same path again replaces it, as it does
-    // where an archive is unpacked.
+    // The file nearest the top counts, as if handin/ were no folder: people hand in their backups too. The same path
+    // again replaces it, as it does where an archive is unpacked.
     const found here{path, depth_of(path)};
     const auto known = from_.find(name);
     if (known != from_.end() && known->second.path != path) {
@@ -88,7 +88,8 @@ class basket {
   /// Folders that programs make (.history, .ipynb_checkpoints, __MACOSX) come after all others.
   static std::ptrdiff_t depth_of(const std::string& path) {
     const bool hidden = path.starts_with(".") || path.find("/.") != std::string::npos || path.starts_with("__MACOSX/");
-    return std::count(path.begin(), path.end(), '/') + (hidden ? PATH_MAX : 0);
+    const bool in_handin = fs::path(path).parent_path().filename() == "handin";
+    return std::count(path.begin(), path.end(), '/') - (in_handin ? 1 : 0) + (hidden ? PATH_MAX : 0);
   }
   static void expect_text(const std::string& path, const std::string& text) {
     if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))

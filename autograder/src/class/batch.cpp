@@ -187,7 +187,8 @@ std::string why_skipped(const fs::directory_entry& entry) {
 void expect_no_class(const fs::path& folder, const std::function<bool(const fs::path&)>& has_handin) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    if (!name.starts_with(".") && (entry.is_directory() ? has_handin(entry.path()) : stem_of_archive(name).has_value()))
+    if (!name.starts_with(".") && name != "handin" &&
+        (entry.is_directory() ? has_handin(entry.path()) : stem_of_archive(name).has_value()))
       throw input_error(
           fmt::format("{} contains hand-in files, so it looks like one submission, but {} inside it could be another. "
                       "If it is a class, remove the files; if it is one submission, name its parent folder",
@@ -208,7 +209,9 @@ fs::path spool_of(const fs::path& book, const std::string& round) {
 submissions_found submissions_at(const std::vector<fs::path>& paths, const std::vector<std::string>& handin) {
   submissions_found found;
   const auto has_handin = [&](const fs::path& folder) {
-    return std::any_of(handin.begin(), handin.end(), [&](const auto& file) { return fs::exists(folder / file); });
+    return std::any_of(handin.begin(), handin.end(), [&](const auto& file) {
+      return fs::exists(folder / file) || fs::exists(folder / "handin" / file);
+    });
   };
   for (const fs::path& given : paths) {
     fs::path path = fs::absolute(given).lexically_normal();

@@ -40,9 +40,10 @@ struct submissions_found {
   std::vector<std::string> skipped;  ///< other entries, and why they are not submissions
 };
 
-/// The submissions at these paths: a folder with one of the `handin` files in it, or an archive, is one; any other
-/// folder is a class, whose folders and archives are one each. Ids are their names as text, without an archive's
-/// ending. Throws input_error if two have the same id, or if a path could be either one submission or a class.
+/// The submissions at these paths: a folder with one of the `handin` files in it, or in its folder handin/, or an
+/// archive, is one; any other folder is a class, whose folders and archives are one each. Ids are their names as text,
+/// without an archive's ending. Throws input_error if two have the same id, or if a path could be either one submission
+/// or a class.
 submissions_found submissions_at(const std::vector<std::filesystem::path>& paths,
                                  const std::vector<std::string>& handin);
 

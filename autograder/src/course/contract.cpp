@@ -47,7 +47,7 @@ contract contract_of(const std::string& header) {
 
 contract contract_in(const fs::path& folder) {
   contract result;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder))
     if (entry.path().extension() == ".hpp")
       for (auto& [name, s] : contract_of(text_of(entry.path())))
         if (signature& known = result[name]; known.outputs.size() <= s.outputs.size()) known = s;

@@ -59,7 +59,7 @@ std::size_t rank_of(const hint& h, const item_result& item) {
 
 std::vector<hint> read_hints(const fs::path& lab) {
   std::vector<hint> result;
-  add_from(lab / "hints.toml", "hints.toml", result);
+  add_from(lab / "judge" / "hints.toml", "hints.toml", result);
   add_from(lab.parent_path() / "hints.toml", "labs/hints.toml", result);
   return result;
 }

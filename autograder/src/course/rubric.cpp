@@ -280,28 +280,44 @@ std::string answers_text(const std::map<std::string, double>& answers) {
   return text;
 }
 
+std::vector<std::string> handin_in(const std::filesystem::path& lab_dir) {
+  const std::string folder = (lab_dir.filename() / "handin").string();
+  std::vector<std::string> names;
+  if (std::filesystem::is_directory(lab_dir / "handin"))
+    for (const auto& entry : std::filesystem::directory_iterator(lab_dir / "handin")) {
+      const std::string name = entry.path().filename().string(), kind = entry.path().extension().string();
+      if (!name.starts_with(".") && (kind == ".cu" || kind == ".cpp" || kind == ".toml")) names.push_back(name);
+    }
+  if (names.empty()) throw input_error(fmt::format("labs/{}: there are no hand-in files here", folder));
+  std::sort(names.begin(), names.end());
+  for (const std::string& name : names)
+    if (std::filesystem::exists(lab_dir / name))
+      throw input_error(fmt::format("labs/{0}/{1}: hand-in files now belong in labs/{2}; move {1} there, or delete it",
+                                    lab_dir.filename().string(), name, folder));
+  return names;
+}
+
 rubric parse_rubric(const std::string& text, const std::string& name, const std::vector<lab::test_case>& cases,
                     const std::filesystem::path& lab_dir) {
   const toml::table document = toml_from(text, name);
   const toml_reader in(document, name);
   in.allow({"lab", "item"});
   const toml_reader lab = in.table("lab");
-  lab.allow({"id", "title", "handin"});
+  lab.allow({"id", "title", "question", "learn", "needs", "hours"});
   rubric result;
   result.id = lab.text("id");
   if (const std::string folder = lab_dir.filename().string(); result.id != folder)
     lab.fail_at(lab.line_of("id"), fmt::format("id is '{}', but this is the folder of lab {}; write id = \"{}\"",
                                                result.id, folder, folder));
   result.title = lab.text("title");
-  result.handin = lab.texts("handin");
+  result.question = lab.text("question");
+  result.learn = lab.text("learn");
+  result.needs = lab.text("needs");
+  result.hours = lab.text("hours");
+  result.handin = handin_in(lab_dir);
   if (std::filesystem::is_directory(lab_dir)) result.names = contract_in(lab_dir);
-  for (const std::string& file : result.handin)
-    if (!std::filesystem::exists(lab_dir / file))
-      lab.fail_at(lab.line_of("handin"),
-                  fmt::format("missing file '{}'; write its skeleton in {} or remove it from 'handin'", file,
-                              lab_dir.filename().string()));
-  const std::string answers =
-      std::filesystem::exists(lab_dir / "answers.toml") ? text_of(lab_dir / "answers.toml") : "";
+  const std::filesystem::path known_answers = lab_dir / "judge" / "answers.toml";
+  const std::string answers = std::filesystem::exists(known_answers) ? text_of(known_answers) : "";
   context known{cases, answers_in(answers), {}, {}};
   double sum = 0;
   for (const toml_reader& i : in.tables("item")) {
@@ -330,7 +346,7 @@ std::vector<lab::test_case> all_cases_of(const std::string& lab, std::uint64_t s
 }
 
 rubric read_rubric(const lab_folder& lab, const std::vector<lab::test_case>& cases) {
-  return parse_rubric(text_of(lab.path / "rubric.toml"), "rubric.toml", cases, lab.path);
+  return parse_rubric(text_of(lab.judge() / "rubric.toml"), "rubric.toml", cases, lab.path);
 }
 
 rubric read_rubric(const lab_folder& lab) { return read_rubric(lab, lab::cases_of(lab.name)); }

@@ -61,6 +61,7 @@ struct item {
 
 struct rubric {
   std::string id, title;
+  std::string question, learn, needs, hours;  ///< for the tables of labs
   std::vector<std::string> handin;
   std::vector<item> items;
   std::string version;  ///< changes when the text changes
@@ -76,8 +77,12 @@ struct rubric {
 /// so that it cannot be read by accident.
 std::string answers_text(const std::map<std::string, double>& answers);
 
-/// Reads a rubric, and the answers in `lab_dir`. `name` is what messages call it; hand-in files must exist there. The
-/// cases must outlive the rubric. Throws input_error with file, line and what to do.
+/// The names of a lab's hand-in files: what its folder handin/ holds. Throws input_error where there are none, or where
+/// one lies beside that folder, as in older versions of the course.
+std::vector<std::string> handin_in(const std::filesystem::path& lab_dir);
+
+/// Reads a rubric, and the hand-in files and answers in `lab_dir`. `name` is what messages call it. The cases must
+/// outlive the rubric. Throws input_error with file, line and what to do.
 rubric parse_rubric(const std::string& text, const std::string& name, const std::vector<lab::test_case>& cases,
                     const std::filesystem::path& lab_dir);
 

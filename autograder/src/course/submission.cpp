@@ -31,7 +31,7 @@ std::vector<lab_folder> labs_in(const fs::path& source) {
     const std::string name = folder.filename().string();
     const bool numbered = name.size() > 3 && std::isdigit(static_cast<unsigned char>(name[0])) &&
                           std::isdigit(static_cast<unsigned char>(name[1])) && name[2] == '_';
-    if (numbered && fs::exists(folder / "rubric.toml")) result.push_back({name.substr(0, 2), name, folder});
+    if (numbered && fs::exists(folder / "judge" / "rubric.toml")) result.push_back({name.substr(0, 2), name, folder});
   }
   return result;
 }
@@ -46,16 +46,20 @@ lab_folder find_lab(const fs::path& source, const std::string& wanted) {
   throw input_error(fmt::format("no lab {}; labs here: {}", wanted, numbers.empty() ? "none" : numbers));
 }
 
-submission student_of(const lab_folder& lab) { return {"student", lab.path}; }
+submission student_of(const lab_folder& lab) { return {"student", lab.handin()}; }
+
+submission solution_of(const fs::path& source, const lab_folder& lab) {
+  return {"solution", source / "solutions" / lab.name / "handin"};
+}
 
 std::vector<submission> submissions_of(const fs::path& source, const fs::path& build, const lab_folder& lab) {
   std::vector<submission> result;
-  const fs::path solution = source / "solutions" / lab.name;
-  // The folder may exist with nothing but notes in it.
-  if (fs::exists(solution / "predictions.toml")) result.push_back({"solution", solution});
+  const submission solution = solution_of(source, lab);
+  // There may be nothing but notes beside it.
+  if (fs::exists(solution.path)) result.push_back(solution);
   result.push_back(student_of(lab));
   for (const std::string kind : {"right", "wrong"})
-    for (const fs::path& other : folders_in(solution / kind)) {
+    for (const fs::path& other : folders_in(solution.path.parent_path() / kind)) {
       const std::string id = kind + "-" + other.filename().string();
       result.push_back({id, build / "submissions" / lab.name / id, other / "expected.toml"});
     }

@@ -8,9 +8,12 @@
 namespace grading {
 
 struct lab_folder {
-  std::string number;  ///< "03"
-  std::string name;    ///< "03_coalescing"
-  std::filesystem::path path;
+  std::string number;          ///< "03"
+  std::string name;            ///< "03_coalescing"
+  std::filesystem::path path;  ///< README.md, SEEN.md and the contract; the rest is in folders
+
+  std::filesystem::path handin() const { return path / "handin"; }  ///< what a student hands in, and nothing else
+  std::filesystem::path judge() const { return path / "judge"; }    ///< rubric, answers and hints
 };
 
 /// All labs of a source tree, by number.
@@ -28,6 +31,7 @@ struct submission {
 };
 
 submission student_of(const lab_folder& lab);
+submission solution_of(const std::filesystem::path& source, const lab_folder& lab);
 
 /// Solution (where there is one), student, and the others that solutions/ holds.
 std::vector<submission> submissions_of(const std::filesystem::path& source, const std::filesystem::path& build,

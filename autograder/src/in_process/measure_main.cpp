@@ -166,7 +166,7 @@ int measure(int argc, char** argv) {
 
   const std::filesystem::path lab_dir = LAB_DIR;
   const std::vector<lab::test_case>& cases = lab::cases_of(LAB_NAME);
-  const rubric rules = parse_rubric(text_of(lab_dir / "rubric.toml"), "rubric.toml", cases, lab_dir);
+  const rubric rules = parse_rubric(text_of(lab_dir / "judge" / "rubric.toml"), "rubric.toml", cases, lab_dir);
   if (list_metrics) {
     std::set<std::string> names = always_counted;
     for (const lab::test_case& c : cases)

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "course/handout.hpp"
 #include "in_process/in_process_executor.hpp"
 #include "judge/assess.hpp"
 #include "support/files.hpp"
@@ -47,7 +48,8 @@ const char* suite_of(item_kind kind) {
 
 void register_items(front& f) {
   const std::filesystem::path lab_dir = LAB_DIR;
-  f.rules = parse_rubric(text_of(lab_dir / "rubric.toml"), "rubric.toml", lab::cases_of(LAB_NAME), lab_dir);
+  f.rules = parse_rubric(text_of(lab_dir / "judge" / "rubric.toml"), "rubric.toml", lab::cases_of(LAB_NAME), lab_dir);
+  expect_handin_as_listed(lab_dir, f.rules.handin);
   f.on.rules = &f.rules;
   f.on.pairs = 11;  // an answer within seconds of an edit; the grader takes more
   f.on.subjects.push_back(

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "build/box_builder.hpp"
+#include "course/handout.hpp"
 #include "judge/conductor.hpp"
 #include "sandbox/crash_place.hpp"
 #include "sandbox/process_executor.hpp"
@@ -92,9 +93,9 @@ std::string fingerprint_of(const lab_folder& lab, const submission& who, const b
   const auto add = [&](const std::filesystem::path& file) {
     parts += std::filesystem::exists(file) ? hash_of(text_of(file)) : "none";
   };
-  add(lab.path / "rubric.toml");
-  add(lab.path / "answers.toml");
-  add(lab.path / "hints.toml");
+  add(lab.judge() / "rubric.toml");
+  add(lab.judge() / "answers.toml");
+  add(lab.judge() / "hints.toml");
   add(lab.path.parent_path() / "hints.toml");
   for (const std::string& file : read_rubric(lab).handin) add(who.file(file));
   for (const backend where : backends_of(lab, make)) parts += builder_of(lab, where, make).fingerprint();
@@ -141,6 +142,7 @@ void check_again(conductor& c, const lab_folder& lab, const submission& who, con
   const std::uint64_t seed = std::random_device{}() % 999'999 + 2;
   const std::vector<lab::test_case> cases = all_cases_of(lab.name, seed);
   const rubric rules = read_rubric(lab, cases);
+  if (who.path == lab.handin()) expect_handin_as_listed(lab.path, rules.handin);
   bench again;
   again.rules = &rules;
   for (const auto& s : c.on.subjects)
@@ -173,7 +175,7 @@ result grade_locally(const lab_folder& lab, const submission& who, builder& make
   // Reports name a student's files where they are edited. What others share with the solution is compiled once.
   for (const std::string& name : rules.handin)
     if (!name.ends_with(".toml"))
-      sources[name] = {text_of(who.file(name)), who.path == lab.path ? lab.path : std::filesystem::path{}};
+      sources[name] = {text_of(who.file(name)), who.path == lab.handin() ? lab.handin() : std::filesystem::path{}};
   {
     c.progress("building");
     const turn mine(make.dir(), turn::to::work);

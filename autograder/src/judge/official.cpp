@@ -75,7 +75,7 @@ result grade_officially(const lab_folder& lab, const std::string& id, const fs::
     std::map<std::string, hand_in> sources;
     for (const std::string& name : rules.handin) {
       const auto handed = in.files.find(name);
-      const std::string text = handed != in.files.end() ? handed->second : text_of(lab.path / name);
+      const std::string text = handed != in.files.end() ? handed->second : text_of(lab.handin() / name);
       if (name.ends_with(".toml"))
         replace_file(place.path() / name, text);
       else

@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 class sources {
  public:
   sources(const result& r, const fs::path& source) {
-    folders_ = {fs::path(r.path), source / "labs" / fs::path(r.lab).filename()};
+    const fs::path lab = source / "labs" / fs::path(r.lab).filename();
+    folders_ = {fs::path(r.path), lab / "given", lab};
   }
 
   std::string line(const std::string& file, int number) {

@@ -73,8 +73,7 @@ attack_outcome run_attack(const fs::path& attack, const fs::path& source, offici
   const lab_folder lab = find_lab(source, want.lab);
   const temporary_folder place("attack-" + out.name);
   const fs::path& folder = place.path();
-  for (const auto& file : fs::directory_iterator(source / "solutions" / lab.name))
-    if (file.is_regular_file()) fs::copy_file(file.path(), folder / file.path().filename());
+  fs::copy(solution_of(source, lab).path, folder);
   for (const auto& file : fs::directory_iterator(attack)) {
     const std::string name = file.path().filename().string();
     if (name != "attack.toml" && name != "make.sh")

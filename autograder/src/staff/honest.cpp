@@ -51,7 +51,7 @@ std::vector<honest_submission> honest_in(const fs::path& source, const fs::path&
 
 std::string surprises_of(const honest_submission& who, const fs::path& source, builder& make,
                          const official_options& official) {
-  const fs::path solution = source / "solutions" / who.lab.name;
+  const submission solution = solution_of(source, who.lab);
   const std::string id = "honest-" + who.files.front().stem().string();
   const temporary_folder place(id);
   const fs::path& folder = place.path();
@@ -64,7 +64,7 @@ std::string surprises_of(const honest_submission& who, const fs::path& source, b
   std::set<std::string> about;
   const rubric rules = read_rubric(who.lab);
   for (const std::string& name : rules.handin)
-    if (!fs::exists(folder / name)) fs::copy_file(solution / name, folder / name);
+    if (!fs::exists(folder / name)) fs::copy_file(solution.file(name), folder / name);
   for (const item& i : rules.items)
     if (i.kind == item_kind::correctness &&
         std::all_of(i.cases.begin(), i.cases.end(), [&](const lab::test_case* c) { return names(text, c->entry); }))

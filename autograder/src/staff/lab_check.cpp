@@ -105,9 +105,9 @@ bool gives_away(const std::string& line, const std::string& key, double answer) 
 /// and given kernels.
 void check_for_answers(const std::filesystem::path& lab, const rubric& rules) {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(lab)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(lab)) {
     const std::string name = entry.path().filename().string(), kind = entry.path().extension().string();
-    const bool judges = name == "cases.cpp" || name == "calls.cpp";
+    const bool judges = entry.path().parent_path().filename() == "judge";
     if (name == "README.md" || name == "hints.toml" || name == "predictions.toml" ||
         (!judges && (kind == ".cu" || kind == ".cpp" || kind == ".hpp")))
       files.push_back(entry.path());
@@ -135,7 +135,7 @@ void check_for_answers(const std::filesystem::path& lab, const rubric& rules) {
 
 void check_lab(const lab_folder& lab, const rubric& rules, const std::vector<submission>& submissions) {
   check_hints(read_hints(lab.path), rules);
-  check_predictions(lab.path / "predictions.toml", rules);
+  check_predictions(student_of(lab).file("predictions.toml"), rules);
   check_for_answers(lab.path, rules);
   for (const submission& who : submissions)
     if (!who.expected.empty()) {

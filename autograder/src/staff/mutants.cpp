@@ -201,14 +201,14 @@ std::string name_of_all(const mutant& m) { return fmt::format("{}  *  |  {}", m.
 
 std::vector<mutant> mutants_of(const std::string& file, const std::string& source) { return maker(file, source).run(); }
 
-std::vector<mutant> mutants_of_lab(const lab_folder& lab, const fs::path& solution) {
+std::vector<mutant> mutants_of_lab(const lab_folder& lab, const submission& solution) {
   std::vector<mutant> all;
   for (const std::string& name : read_rubric(lab).handin) {
     if (name.ends_with(".toml")) continue;
-    const std::vector<mutant> own = mutants_of(name, text_of(solution / name));
+    const std::vector<mutant> own = mutants_of(name, text_of(solution.file(name)));
     all.insert(all.end(), own.begin(), own.end());
   }
-  const fs::path listed = solution / "mutants.toml";
+  const fs::path listed = solution.path.parent_path() / "mutants.toml";
   if (!fs::exists(listed)) return all;
   const toml::table document = toml_from(text_of(listed), "mutants.toml");
   for (const toml_reader& one : toml_reader(document, "mutants.toml").tables("equivalent")) {
@@ -221,12 +221,12 @@ std::vector<mutant> mutants_of_lab(const lab_folder& lab, const fs::path& soluti
   return all;
 }
 
-mutant_outcome try_mutant(const lab_folder& lab, const fs::path& solution, const mutant& m,
+mutant_outcome try_mutant(const lab_folder& lab, const submission& solution, const mutant& m,
                           const std::vector<std::uint64_t>& seeds, official_options options) {
   const rubric rules = read_rubric(lab);
   const temporary_folder place("mutant");
-  for (const std::string& name : rules.handin) fs::copy_file(solution / name, place.path() / name);
-  replace_file(place.path() / m.file, mutated(text_of(solution / m.file), m));
+  for (const std::string& name : rules.handin) fs::copy_file(solution.file(name), place.path() / name);
+  replace_file(place.path() / m.file, mutated(text_of(solution.file(m.file)), m));
   std::set<std::string> items;
   for (const item& i : rules.items)
     if (i.kind == item_kind::correctness || i.kind == item_kind::counters) items.insert(i.id);

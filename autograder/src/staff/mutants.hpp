@@ -34,7 +34,7 @@ std::vector<mutant> mutants_of(const std::string& file, const std::string& sourc
 
 /// The solution's own, but for those that its mutants.toml names as equivalent. Throws input_error where that file
 /// names one that does not exist.
-std::vector<mutant> mutants_of_lab(const lab_folder& lab, const std::filesystem::path& solution);
+std::vector<mutant> mutants_of_lab(const lab_folder& lab, const submission& solution);
 
 struct mutant_outcome {
   bool compiles = true;
@@ -43,7 +43,7 @@ struct mutant_outcome {
 };
 
 /// Grades it officially at each seed, without predictions and timings.
-mutant_outcome try_mutant(const lab_folder& lab, const std::filesystem::path& solution, const mutant& m,
+mutant_outcome try_mutant(const lab_folder& lab, const submission& solution, const mutant& m,
                           const std::vector<std::uint64_t>& seeds, official_options options);
 
 }  // namespace grading

@@ -171,18 +171,16 @@ std::string progress_table(const progress& all, const std::vector<lab_title>& la
   return out;
 }
 
-std::vector<std::string> reset_files(const fs::path& lab, const std::vector<std::string>& files,
-                                     const std::map<std::string, std::string>& skeleton, const fs::path& backup) {
-  for (const std::string& name : files)
-    if (const auto known = skeleton.find(name); known == skeleton.end() || known->second.empty())
-      throw input_error(
-          fmt::format("the original {} is not known: is this checkout a git repository? If not, unpack the course "
-                      "again elsewhere and copy the file from there",
-                      (lab.filename() / name).string()));
+std::vector<std::string> reset_files(const fs::path& handin, const std::map<std::string, std::string>& skeleton,
+                                     const fs::path& backup) {
+  if (skeleton.empty())
+    throw input_error(
+        fmt::format("the original files of {} are not known: is this checkout a git repository? If not, unpack the "
+                    "course again elsewhere and copy them from there",
+                    (handin.parent_path().filename() / handin.filename()).string()));
   std::vector<std::string> done;
-  for (const std::string& name : files) {
-    const fs::path file = lab / name;
-    const std::string& want = skeleton.at(name);
+  for (const auto& [name, want] : skeleton) {
+    const fs::path file = handin / name;
     if (fs::exists(file) && text_of(file) == want) {
       done.push_back(name + ": unchanged since the start");
       continue;

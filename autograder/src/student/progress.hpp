@@ -58,10 +58,9 @@ struct lab_title {
 };
 std::string progress_table(const progress& all, const std::vector<lab_title>& labs, int width, bool colours);
 
-/// Puts the hand-in files back to what `skeleton` says of each (the text of a path below the source tree, or "" where
-/// it is not known), and keeps the present ones in `backup`. Returns what was done, one line a file; throws
-/// input_error, and then nothing was changed.
-std::vector<std::string> reset_files(const std::filesystem::path& lab, const std::vector<std::string>& files,
+/// Puts the hand-in files back to what `skeleton` says, by name, and keeps the present ones in `backup`. Returns what
+/// was done, one line a file; throws input_error where nothing is known, and then nothing was changed.
+std::vector<std::string> reset_files(const std::filesystem::path& handin,
                                      const std::map<std::string, std::string>& skeleton,
                                      const std::filesystem::path& backup);
 

@@ -96,7 +96,7 @@ class watcher {
     texts now;
     for (const std::string& name : rules_.handin) {
       std::error_code gone;  // an editor replaces a file in two steps
-      if (fs::exists(lab_.path / name, gone)) now[name] = text_of(lab_.path / name);
+      if (const fs::path file = student_of(lab_).file(name); fs::exists(file, gone)) now[name] = text_of(file);
     }
     return now;
   }
@@ -294,7 +294,7 @@ class watcher {
 }  // namespace
 
 bool watch(const lab_folder& lab, builder& make, watch_settings s) {
-  if (!fs::exists(lab.path / "rubric.toml")) throw input_error("no lab in " + lab.path.string());
+  if (!fs::exists(lab.judge() / "rubric.toml")) throw input_error("no lab in " + lab.path.string());
   return watcher(lab, make, std::move(s)).run();
 }
 

@@ -17,7 +17,7 @@ done
 mkdir -p "$out"
 
 nvcc -std=c++20 -O3 -arch=native -I "$root/common/include" -I "$root/labs/03_coalescing" -o "$work/golden_kernels" \
-  "$here"/*.cu "$root"/solutions/03_coalescing/*.cu "$root/labs/03_coalescing/patterns.cu"
+  "$here"/*.cu "$root"/solutions/03_coalescing/handin/*.cu "$root/labs/03_coalescing/given/patterns.cu"
 "$work/golden_kernels"
 "$work/golden_kernels" timed
 

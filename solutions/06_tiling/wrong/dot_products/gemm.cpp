@@ -1,1 +1,1 @@
-../../../../labs/06_tiling/gemm.cpp
+../../../../labs/06_tiling/handin/gemm.cpp

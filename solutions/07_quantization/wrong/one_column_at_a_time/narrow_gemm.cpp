@@ -1,1 +1,1 @@
-../../../../labs/07_quantization/narrow_gemm.cpp
+../../../../labs/07_quantization/handin/narrow_gemm.cpp

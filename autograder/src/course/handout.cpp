@@ -1,0 +1,85 @@
+#include "course/handout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "support/files.hpp"
+
+namespace grading {
+
+std::string with_generated(const std::string& text, const std::string& name, const std::string& part) {
+  const std::string begin = fmt::format("<!-- {}: begin -->\n", name), end = fmt::format("<!-- {}: end -->", name);
+  const std::size_t first = text.find(begin), last = text.find(end);
+  if (first == std::string::npos || last == std::string::npos || last < first)
+    throw input_error(fmt::format("README.md: add the lines {} and {} where the {} belongs",
+                                  begin.substr(0, begin.size() - 1), end, name));
+  return text.substr(0, first + begin.size()) + part + text.substr(last);
+}
+
+std::string with_grading_table(const std::string& handout, const rubric& rules) {
+  std::string table = "| item | points | requirement |\n|---|---|---|\n";
+  for (const item& i : rules.items) table += fmt::format("| `{}` | {} | {} |\n", i.id, i.points, i.title);
+  return with_generated(handout, "grading table", table);
+}
+
+namespace {
+
+/// "[06 Tiling](FOLDER06_tiling/README.md)"
+std::string linked(const rubric& lab, const std::string& folder) {
+  return fmt::format("[{} {}]({}{}/README.md)", lab.id.substr(0, 2), lab.title.substr(0, lab.title.find(':')), folder,
+                     lab.id);
+}
+
+std::string listed(const std::vector<std::string>& handin) {
+  std::string list = "You hand in the folder `handin/`:\n";
+  for (std::size_t i = 0; i < handin.size(); ++i)
+    list += fmt::format("{}`{}`", i == 0 ? "" : i + 1 == handin.size() ? " and " : ", ", handin[i]);
+  return list + ".\n";
+}
+
+}  // namespace
+
+std::string with_questions(const std::string& readme, const std::vector<rubric>& labs) {
+  std::string table = "| lab | question |\n|---|---|\n";
+  for (const rubric& lab : labs) table += fmt::format("| {} | {} |\n", linked(lab, "labs/"), lab.question);
+  return with_generated(readme, "labs", table);
+}
+
+std::string with_way(const std::string& walkthrough, const std::vector<rubric>& labs) {
+  std::string table = "| lab | you learn to | needs | hours |\n|---|---|---|---|\n";
+  for (const rubric& lab : labs)
+    table += fmt::format("| {} | {} | {} | {} |\n", linked(lab, ""), lab.learn, lab.needs, lab.hours);
+  return with_generated(walkthrough, "labs", table);
+}
+
+std::string with_handin_list(const std::string& handout, const std::vector<std::string>& handin) {
+  return with_generated(handout, "hand-in files", listed(handin));
+}
+
+void expect_handin_as_listed(const std::filesystem::path& lab_dir, const std::vector<std::string>& handin) {
+  const std::string handout = text_of(lab_dir / "README.md"), lab = lab_dir.filename().string();
+  if (with_handin_list(handout, handin) == handout) return;
+  const std::string begin = "<!-- hand-in files: begin -->";
+  const std::size_t from = handout.find(begin) + begin.size();
+  const std::string list = handout.substr(from, handout.find("<!--", from) - from);
+  std::vector<std::string> names;
+  for (std::size_t at = 0; (at = list.find('`', at)) != std::string::npos;) {
+    const std::size_t end = list.find('`', at + 1);
+    if (const std::string name = list.substr(at + 1, end - at - 1); name != "handin/") names.push_back(name);
+    at = end == std::string::npos ? end : end + 1;
+  }
+  for (const std::string& name : names)
+    if (std::find(handin.begin(), handin.end(), name) == handin.end())
+      throw input_error(
+          fmt::format("labs/{0}/handin/{1} is missing: put it back, or run ./course reset {2}, which "
+                      "restores all files there and keeps yours in backups/",
+                      lab, name, lab.substr(0, 2)));
+  for (const std::string& name : handin)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      throw input_error(fmt::format(
+          "labs/{}/handin/{} is not among the files that you hand in, and grading would not see it: move it elsewhere",
+          lab, name));
+}
+
+}  // namespace grading

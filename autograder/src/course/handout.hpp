@@ -1,0 +1,30 @@
+// Parts of Markdown files that are generated from other files, between two marks.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "course/rubric.hpp"
+
+namespace grading {
+
+/// The text with `part` between the marks <!-- NAME: begin --> and <!-- NAME: end -->. Throws input_error where a mark
+/// is missing.
+std::string with_generated(const std::string& text, const std::string& name, const std::string& part);
+
+/// The handout with its grading table as the rubric has it.
+std::string with_grading_table(const std::string& handout, const rubric& rules);
+
+/// README.md, and the walkthrough in labs/, with their tables of all labs.
+std::string with_questions(const std::string& readme, const std::vector<rubric>& labs);
+std::string with_way(const std::string& walkthrough, const std::vector<rubric>& labs);
+
+/// The handout with the names of the files that are handed in.
+std::string with_handin_list(const std::string& handout, const std::vector<std::string>& handin);
+
+/// A student's folder may have lost a file, or got one that grading will not take: throws input_error where it does not
+/// hold what the handout lists.
+void expect_handin_as_listed(const std::filesystem::path& lab_dir, const std::vector<std::string>& handin);
+
+}  // namespace grading
