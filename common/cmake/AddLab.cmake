@@ -308,7 +308,7 @@ function(_lab_tests lab dir backends root)
       set(elsewhere --source ${root} --report ${root}/report)
     endif()
     add_test(NAME ${lab}.expected COMMAND grader demo --lab ${dir} ${elsewhere})
-    set_tests_properties(${lab}.expected PROPERTIES LABELS "course" TIMEOUT 1200 RUN_SERIAL TRUE)
+    set_tests_properties(${lab}.expected PROPERTIES LABELS "course;sweep" TIMEOUT 1200 RUN_SERIAL TRUE)
     # The programs that ctest runs for a student, with the solution in them.
     add_custom_target(${lab}.front ALL DEPENDS ${lab}.solution.sim.test)
     add_test(NAME ${lab}.front COMMAND ${lab}.solution.sim.test --gtest_filter=-Throughput.*)
