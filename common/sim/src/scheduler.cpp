@@ -4,6 +4,7 @@
 // set aside, with its shared memory, and the worker goes on with another.
 #include <sys/mman.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include <algorithm>
 #include <boost/context/detail/fcontext.hpp>
@@ -165,34 +166,34 @@ class worker {
 
   void run(grid_run& grid);
 
-  // ---- called from fibers ----
-  void barrier(std::uintptr_t pc) {
+  // ---- called from fibers; `frame`: of the function that the kernel called ----
+  void barrier(std::uintptr_t pc, std::uintptr_t frame) {
     current_->waits_at = pc;
     current_->now = state::at_barrier;
-    leave();
+    leave(frame);
   }
-  int barrier_count(std::uintptr_t pc, int predicate) {
+  int barrier_count(std::uintptr_t pc, int predicate, std::uintptr_t frame) {
     block_->counted += predicate != 0;
-    barrier(pc);
+    barrier(pc, frame);
     return block_->released_count;
   }
-  void grid_barrier(std::uintptr_t pc);
-  void meet(unsigned mask, void* argument, combine_function combine, std::uintptr_t pc);
+  void grid_barrier(std::uintptr_t pc, std::uintptr_t frame);
+  void meet(unsigned mask, void* argument, combine_function combine, std::uintptr_t pc, std::uintptr_t frame);
   unsigned lane_number() const { return current_number_ % lanes_per_warp; }
-  void spin(std::uintptr_t pc) {
+  void spin(std::uintptr_t pc, std::uintptr_t frame) {
     current_->waits_at = pc;
     current_->now = state::waiting;
-    leave();
+    leave(frame);
   }
   [[noreturn]] void break_off(fault what, std::uint64_t site, std::uintptr_t address, const std::string& detail = "");
   void report_here(fault what, std::uint64_t site, space where, std::uintptr_t address,
                    const std::string& detail = "") {
     observer_.report(what, site, where, {block_->number, current_number_}, 0, address, detail);
   }
-  void records_full() { leave(); }
+  void records_full(std::uintptr_t frame) { leave(frame); }
   launch_counts& counts() { return observer_.counts(); }
-  void turn() {  // of a loop in a block that is not observed
-    if (++turns_ % 4096 == 0) leave();
+  void turn(std::uintptr_t frame) {  // of a loop in a block that is not observed
+    if (++turns_ == 4096) leave(frame);
   }
   std::uint64_t depth_of(std::uintptr_t frame) const { return ((stack_top - frame) >> 4) & 0xffff; }
   /// For functions that know their caller's program counter, but not its frame.
@@ -222,10 +223,15 @@ class worker {
   void resume(thread_state& thread);
   void activate(thread_state& thread);
   void remember_state(thread_state& thread, const lane_records& records);
-  void leave() {
+  [[gnu::always_inline]] void leave(std::uintptr_t frame) {
+    looked_at_ = (current_->now == state::ready || look_) && look(frame);
+    jump();
+  }
+  void jump() {
     const context::transfer_t back = context::jump_fcontext(scheduler_, nullptr);
     scheduler_ = back.fctx;
   }
+  bool look(std::uintptr_t frame);
   bool finish_and_take_next();
   bool put_together(unsigned first, unsigned count, bool all);
   void check_index(std::uint64_t site, unsigned lane, const access* next, const access* end, std::uint64_t index);
@@ -253,7 +259,10 @@ class worker {
   running_block* block_ = nullptr;
   std::deque<std::unique_ptr<running_block>> spare_blocks_;
   thread_state* current_ = nullptr;
-  std::uint64_t turns_ = 0;
+  unsigned turns_ = 0;
+  bool looked_at_ = false;           // the thread when it left
+  std::uintptr_t caller_stack_ = 0;  // of the kernel's code, where the thread was looked at
+  std::uint64_t caller_registers_[6] = {};
   unsigned warp_first_ = 0;                        // of the warp that is put together
   unsigned current_number_ = 0;                    // linear index of current_ in its block
   bool broken_off_ = false, got_further_ = false;  // since the last round over the block's warps
@@ -313,6 +322,21 @@ void worker::activate(thread_state& thread) {
   thread.now = state::ready;
 }
 
+/// Takes the registers that a called function preserves as they are in the code that called the one with this frame:
+/// our own functions, up to here, may have saved them anywhere. False where the stack cannot be followed.
+[[gnu::noinline, gnu::cold]] bool worker::look(std::uintptr_t frame) {
+  sim_active_worker = sim_running_worker = nullptr;
+  caller_stack_ = frame + 8;  // from the return address on
+  const auto take = [](_Unwind_Context* at, void* to) {
+    worker& self = *static_cast<worker*>(to);
+    if (_Unwind_GetCFA(at) <= self.caller_stack_) return _URC_NO_REASON;  // a function of ours
+    constexpr int numbers[] = {3, 6, 12, 13, 14, 15};                     // rbx, rbp, r12 to r15, as DWARF has them
+    for (std::size_t i = 0; i < std::size(numbers); ++i) self.caller_registers_[i] = _Unwind_GetGR(at, numbers[i]);
+    return _URC_NORMAL_STOP;
+  };
+  return _Unwind_Backtrace(take, this) != _URC_END_OF_STACK;
+}
+
 void worker::resume(thread_state& thread) {
   if (!thread.stack) {
     thread.stack = take_stack();
@@ -321,6 +345,8 @@ void worker::resume(thread_state& thread) {
   }
   fiber_stack* stack = thread.stack;
   activate(thread);
+  turns_ = 0;
+  looked_at_ = false;
   enter();
   const context::transfer_t back = context::jump_fcontext(stack->context, this);
   sim_active_worker = sim_running_worker = nullptr;
@@ -332,7 +358,7 @@ void worker::resume(thread_state& thread) {
     current_->stack = nullptr;
     free_stacks_.push_back(stack);
   }
-  if (current_->now == state::ready || (look_ && current_->now != state::done)) {
+  if (looked_at_) {
     remember_state(*current_, records);
   } else {
     current_->as_before = false;
@@ -345,14 +371,15 @@ void worker::resume(thread_state& thread) {
 void worker::remember_state(thread_state& thread, const lane_records& records) {
   std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
   const auto mix = [&hash](std::uint64_t word) { hash = (hash ^ word) * 0x9e37'79b9'7f4a'7c15 + (hash >> 29); };
-  for (auto at = reinterpret_cast<std::uintptr_t>(thread.stack->context); at + 8 <= stack_top; at += 8)
+  for (const std::uint64_t value : caller_registers_) mix(value);
+  for (std::uintptr_t at = caller_stack_; at + 8 <= stack_top; at += 8)
     mix(*reinterpret_cast<const std::uint64_t*>(at));
   const std::ptrdiff_t recent = std::min<std::ptrdiff_t>(records.write - records.begin, 32);
-  for (const access* a = records.write - recent; a != records.write; ++a)
-    if (site_operation(a->site) <= operation::atomic && a->address % word_bytes == 0 && site_bytes(a->site) >= 4) {
-      mix(a->address);
+  for (const access* a = records.write - recent; a != records.write; ++a) {
+    mix(a->address);  // also of a copy in the middle of which it left
+    if (site_operation(a->site) <= operation::atomic && a->address % word_bytes == 0 && site_bytes(a->site) >= 4)
       mix(__atomic_load_n(reinterpret_cast<const std::uint32_t*>(a->address), __ATOMIC_RELAXED));
-    }
+  }
   if (block_->pasts.empty()) block_->pasts.resize(threads().size());
   past& been_in = block_->pasts[static_cast<std::size_t>(&thread - threads().data())];
   thread.as_before = std::find(been_in.begin(), been_in.end(), hash) != been_in.end();
@@ -374,7 +401,9 @@ void worker::fiber_main(context::transfer_t from) {
   self->scheduler_ = from.fctx;
   for (;;) {
     self->grid_->body(self->grid_->frame);
-    if (!self->finish_and_take_next()) self->leave();
+    sim_active_worker = sim_running_worker = nullptr;
+    if (!self->finish_and_take_next()) self->jump();
+    self->enter();
   }
 }
 
@@ -499,9 +528,8 @@ void worker::run_warp(unsigned first, unsigned count) {
       thread_state& t = threads()[first + lane];
       if ((t.now != state::fresh && t.now != state::ready) || records_[lane].full() || (waiting >> lane & 1)) continue;
       const access* const written = records_[lane].write;
-      const std::uint64_t turns = turns_;
       resume(t);
-      steps += static_cast<std::uint64_t>(records_[lane].write - written) + turns_ - turns;
+      steps += static_cast<std::uint64_t>(records_[lane].write - written) + turns_;
       moved = true;
       new_state |= !current_->as_before;
       meeting |= current_->now == state::at_collective;  // a later lane, where fresh ones went on in its fiber
@@ -599,7 +627,7 @@ void worker::break_off(fault what, std::uint64_t site, std::uintptr_t address, c
   sim_active_worker = sim_running_worker = nullptr;
   report_here(what, site, address - shared_begin < shared_bytes ? space::shared : space::global, address, detail);
   broken_off_ = true;
-  leave();  // for good: the scheduler abandons this fiber
+  jump();  // for good: the scheduler abandons this fiber
   __builtin_unreachable();
 }
 
@@ -753,16 +781,16 @@ bool worker::pass_grid_barrier(std::deque<running_block*>& waiting) {
   return true;
 }
 
-void worker::grid_barrier(std::uintptr_t pc) {
+void worker::grid_barrier(std::uintptr_t pc, std::uintptr_t frame) {
   current_->waits_at = pc;
   if (!grid_->what->config.cooperative) break_off(fault::not_cooperative, make_site(pc, 0, operation::load), 0);
   current_->now = state::at_grid_barrier;
-  leave();
+  leave(frame);
 }
 
 // ---- warp functions -------------------------------------------------------------------------------------------------
 
-void worker::meet(unsigned mask, void* argument, combine_function combine, std::uintptr_t pc) {
+void worker::meet(unsigned mask, void* argument, combine_function combine, std::uintptr_t pc, std::uintptr_t frame) {
   sim_active_worker = sim_running_worker = nullptr;
   thread_state& self = *current_;
   if (mask != whoever_comes && !((mask >> lane_number()) & 1))
@@ -771,10 +799,13 @@ void worker::meet(unsigned mask, void* argument, combine_function combine, std::
   if (observing) {
     const access meeting{make_site(pc, 0, operation::sync, last_depth()), mask};
     *write++ = meeting;
-    if (write == write_end) leave();
-    sim_active_worker = sim_running_worker = nullptr;
+    if (write == write_end) {
+      leave(frame);
+      sim_active_worker = sim_running_worker = nullptr;
+    }
   } else {
-    turn();
+    turn(frame);
+    sim_active_worker = sim_running_worker = nullptr;
   }
   self.mask = mask;
   self.argument = argument;
@@ -787,7 +818,7 @@ void worker::meet(unsigned mask, void* argument, combine_function combine, std::
   for (unsigned other = 0; other < lanes_per_warp && first + other < threads().size(); ++other)
     here |= static_cast<unsigned>(threads()[first + other].meets(self)) << other;
   if (mask != whoever_comes && (here & mask) == mask) complete(first, here & mask);
-  if (self.now == state::at_collective || pausing_) leave();  // pausing: no lane gets ahead of the others
+  if (self.now == state::at_collective || pausing_) leave(frame);  // pausing: no lane gets ahead of the others
   enter();
 }
 
@@ -1075,25 +1106,51 @@ void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t fr
 
 // ---- what kernels call ----------------------------------------------------------------------------------------------
 
+namespace {
+
+/// The kernel's code that called a function of ours, which has its stack frame at `frame`.
+struct caller {
+  std::uintptr_t pc, frame;
+  std::uint64_t depth;  // how deep in calls it is
+};
+[[gnu::always_inline]] inline std::uintptr_t frame_here() {
+  return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+}
+[[gnu::always_inline]] inline caller caller_here() {
+  const worker* self = sim_active_worker;
+  return {reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)), frame_here(),
+          self ? self->depth_of(frame_here()) : 0};
+}
+/// Where the program counter is known but not the caller's frame: most likely as deep as its last access.
+[[gnu::always_inline]] inline caller caller_at(const void* pc) {
+  const worker* self = sim_active_worker;
+  return {reinterpret_cast<std::uintptr_t>(pc), frame_here(), self ? self->last_depth() : 0};
+}
+
+}  // namespace
+
 void meet(unsigned mask, void* argument, combine_function combine, const void* pc) {
-  sim_running_worker->meet(mask, argument, combine, reinterpret_cast<std::uintptr_t>(pc));
+  sim_running_worker->meet(mask, argument, combine, reinterpret_cast<std::uintptr_t>(pc), frame_here());
 }
 bool in_kernel() { return sim_running_worker != nullptr; }
 void stop_kernel(fault what, const void* pc, const std::string& detail) {
   sim_running_worker->break_off(what, make_site(reinterpret_cast<std::uintptr_t>(pc), 0, operation::load), 0, detail);
 }
 unsigned lane_number() { return sim_running_worker->lane_number(); }
-void grid_barrier(const void* pc) { sim_running_worker->grid_barrier(reinterpret_cast<std::uintptr_t>(pc)); }
+void grid_barrier(const void* pc) {
+  sim_running_worker->grid_barrier(reinterpret_cast<std::uintptr_t>(pc), frame_here());
+}
 void fence() {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   if (worker* self = sim_running_worker) self->counts().fenced = true;
 }
 void spin() {
-  if (worker* self = sim_running_worker) self->spin(reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)));
+  if (worker* self = sim_running_worker)
+    self->spin(reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)), frame_here());
 }
-void block_barrier(const void* pc) { sim_running_worker->barrier(reinterpret_cast<std::uintptr_t>(pc)); }
+void block_barrier(const void* pc) { sim_running_worker->barrier(reinterpret_cast<std::uintptr_t>(pc), frame_here()); }
 int block_barrier_count(int predicate, const void* pc) {
-  return sim_running_worker->barrier_count(reinterpret_cast<std::uintptr_t>(pc), predicate);
+  return sim_running_worker->barrier_count(reinterpret_cast<std::uintptr_t>(pc), predicate, frame_here());
 }
 std::uint64_t modelled_cycles() {
   static std::atomic<std::uint64_t> ticks{0};
@@ -1104,27 +1161,30 @@ std::uintptr_t ask_for_kernel(void (*body)(void*), void* frame) {
   std::jmp_buf here;
   sim_answer = 0;
   sim_asking = &here;
-  if (setjmp(here) == 0) body(frame);  // up to the kernel's first basic block
+  if (setjmp(here) == 0) body(frame);  // up to the kernel's first basic block, or access to device memory
   sim_asking = nullptr;
   return sim_answer;
 }
 
 namespace {
 
-[[gnu::always_inline]] inline void note_access(worker& self, std::uint64_t site, std::uintptr_t address) {
+[[gnu::always_inline]] inline void note_access(worker& self, std::uint64_t site, std::uintptr_t address,
+                                               std::uintptr_t frame) {
   *self.write++ = {site, address};
   if (self.write == self.write_end) [[unlikely]]
-    self.records_full();
+    self.records_full(frame);
 }
 
-[[gnu::noinline, gnu::cold]] void observe_elsewhere(worker& self, std::uintptr_t address, std::uint64_t site) {
+[[gnu::noinline, gnu::cold]] void observe_elsewhere(worker& self, std::uintptr_t address, std::uint64_t site,
+                                                    std::uintptr_t frame) {
   const std::uint64_t local =
       (site & ~(std::uint64_t{0xff} << 40)) | (std::uint64_t{static_cast<unsigned>(operation::local)} << 40);
   if (address - self.coordinates_begin < self.coordinates_bytes && site_operation(site) != operation::load)
     self.break_off(fault::out_of_bounds, site, address);  // an index so far beyond its array
   if (self.stack_top - address <= stack_bytes || address - self.frame_begin < self.frame_bytes ||
       address - self.coordinates_begin < self.coordinates_bytes || is_program_constant(address))
-    return note_access(self, local, address);  // its stack, the launch's arguments, threadIdx (which clang reports)
+    return note_access(self, local, address,
+                       frame);  // its stack, the launch's arguments, threadIdx (which clang reports)
   if (address - self.stacks_begin < max_stacks * stack_bytes) {
     sim_active_worker = sim_running_worker = nullptr;
     self.report_here(fault::local_bounds, site, space::none, address);
@@ -1132,45 +1192,50 @@ namespace {
     return;
   }
   if (!is_program_variable(address)) self.break_off(fault::illegal_address, site, address);
-  note_access(self, site, address);
+  note_access(self, site, address, frame);
+}
+
+[[gnu::noinline, gnu::cold, noreturn]] void misaligned(worker& self, std::uint64_t site, std::uintptr_t address) {
+  self.break_off(fault::misaligned, site, address);
+}
+
+/// The kernel has begun that ask_for_kernel asks for.
+void tell_kernel(std::uintptr_t pc) {
+  if (function_at(pc) == 0) return;
+  sim_answer = pc;
+  std::longjmp(*sim_asking, 1);
 }
 
 [[gnu::noinline, gnu::cold]] void observe_host(std::uintptr_t address, std::size_t bytes, operation op,
                                                std::uintptr_t pc) {
+  if (sim_asking) tell_kernel(pc);
   if (!sim_running_worker) host_access(address, make_site(pc, bytes, op));
 }
 
-[[gnu::always_inline]] inline void observe(std::uintptr_t address, std::size_t bytes, operation op, const void* pc,
-                                           std::uint64_t depth) {
+[[gnu::always_inline]] inline void observe(std::uintptr_t address, std::size_t bytes, operation op,
+                                           const caller& from) {
   worker* self = sim_active_worker;
-  const auto at = reinterpret_cast<std::uintptr_t>(pc);
   if (!self) {
     if (address - heap_base < heap_bytes) [[unlikely]]
-      observe_host(address, bytes, op, at);
+      observe_host(address, bytes, op, from.pc);
     return;
   }
-  const std::uint64_t site = make_site(at, bytes, op, depth);
+  const std::uint64_t site = make_site(from.pc, bytes, op, from.depth);
   if (address - heap_base < heap_bytes || (address - self->shared_begin < self->shared_bytes &&
                                            address - self->coordinates_begin >= self->coordinates_bytes)) [[likely]] {
     if (address & (bytes - 1)) [[unlikely]]
-      self->break_off(fault::misaligned, site, address);
-    note_access(*self, site, address);
+      misaligned(*self, site, address);
+    note_access(*self, site, address, from.frame);
   } else {
-    observe_elsewhere(*self, address, site);
+    observe_elsewhere(*self, address, site, from.frame);
   }
 }
 
-/// How deep in calls the function is that called a hook.
-[[gnu::always_inline]] inline std::uint64_t depth_here() {
-  const worker* self = sim_active_worker;
-  return self ? self->depth_of(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))) : 0;
-}
-
 /// A copy of several words goes word by word, as the device would do it.
-void observe_range(std::uintptr_t address, std::size_t bytes, operation op, const void* pc, std::uint64_t depth) {
+void observe_range(std::uintptr_t address, std::size_t bytes, operation op, const caller& from) {
   while (bytes > 0) {
     const std::size_t step = address % 4 == 0 && bytes >= 4 ? 4 : address % 2 == 0 && bytes >= 2 ? 2 : 1;
-    observe(address, step, op, pc, depth);
+    observe(address, step, op, from);
     address += step;
     bytes -= step;
   }
@@ -1178,100 +1243,94 @@ void observe_range(std::uintptr_t address, std::size_t bytes, operation op, cons
 
 /// Threads hand data over to each other by volatile variables and locks: that orders accesses in ways not followed
 /// here.
-void note_hand_over(std::uintptr_t address) {
+void note_hand_over(std::uintptr_t address, std::uintptr_t frame) {
   if (worker* self = sim_running_worker) {
     (address - self->shared_begin < self->shared_bytes ? self->counts().hands_over_shared
                                                        : self->counts().hands_over_global) = true;
-    if (!self->observing) self->turn();
+    if (!self->observing) self->turn(frame);
   }
 }
 
 /// 16 bytes at a time where both sides lie so; what their type is, the call does not tell.
-void observe_copy(const void* to, const void* from, std::size_t bytes, const void* pc, std::uint64_t depth) {
-  auto t = reinterpret_cast<std::uintptr_t>(to), f = reinterpret_cast<std::uintptr_t>(from);
+void observe_copy(const void* to, const void* source, std::size_t bytes, const caller& from) {
+  auto t = reinterpret_cast<std::uintptr_t>(to), f = reinterpret_cast<std::uintptr_t>(source);
   if (!sim_active_worker) {  // host code: the first byte tells
-    observe(f, 1, operation::load, pc, 0);
-    observe(t, 1, operation::store, pc, 0);
+    observe(f, 1, operation::load, from);
+    observe(t, 1, operation::store, from);
     return;
   }
   for (; bytes >= 16 && t % 16 == 0 && f % 16 == 0; bytes -= 16, t += 16, f += 16) {
-    observe(f, 16, operation::load, pc, depth);
-    observe(t, 16, operation::store, pc, depth);
+    observe(f, 16, operation::load, from);
+    observe(t, 16, operation::store, from);
   }
-  observe_range(f, bytes, operation::load, pc, depth);
-  observe_range(t, bytes, operation::store, pc, depth);
+  observe_range(f, bytes, operation::load, from);
+  observe_range(t, bytes, operation::store, from);
 }
 
 }  // namespace
 
 void observe_atomic(const volatile void* address, std::size_t bytes, const void* pc, bool in_warp) {
-  const worker* self = sim_active_worker;
-  observe(reinterpret_cast<std::uintptr_t>(address), bytes, in_warp ? atomic_in_warp : operation::atomic, pc,
-          self ? self->last_depth() : 0);
+  observe(reinterpret_cast<std::uintptr_t>(address), bytes, in_warp ? atomic_in_warp : operation::atomic,
+          caller_at(pc));
 }
 void observe_load(const volatile void* address, std::size_t bytes, const void* pc) {
-  const worker* self = sim_active_worker;
-  observe(reinterpret_cast<std::uintptr_t>(address), bytes, operation::load, pc, self ? self->last_depth() : 0);
+  observe(reinterpret_cast<std::uintptr_t>(address), bytes, operation::load, caller_at(pc));
 }
 void observe_store(const volatile void* address, std::size_t bytes, const void* pc) {
-  const worker* self = sim_active_worker;
-  observe(reinterpret_cast<std::uintptr_t>(address), bytes, operation::store, pc, self ? self->last_depth() : 0);
+  observe(reinterpret_cast<std::uintptr_t>(address), bytes, operation::store, caller_at(pc));
 }
 void observe_copy_begin(const volatile void* address, std::size_t bytes, const void* pc) {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   const worker* self = sim_active_worker;
-  if (self && at - self->shared_begin < self->shared_bytes) observe(at, bytes, operation::copy, pc, self->last_depth());
+  if (self && at - self->shared_begin < self->shared_bytes) observe(at, bytes, operation::copy, caller_at(pc));
 }
 void observe_copy_end(const volatile void* address, std::size_t bytes, const void* pc) {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   const worker* self = sim_active_worker;
   const bool shared = self && at - self->shared_begin < self->shared_bytes;
-  observe(at, bytes, shared ? operation::copied : operation::store, pc, self ? self->last_depth() : 0);
+  observe(at, bytes, shared ? operation::copied : operation::store, caller_at(pc));
 }
-void hand_over(const volatile void* address) { note_hand_over(reinterpret_cast<std::uintptr_t>(address)); }
+void hand_over(const volatile void* address) {
+  note_hand_over(reinterpret_cast<std::uintptr_t>(address), frame_here());
+}
 
 }  // namespace sim
 
 // ---- what the compiler calls (-fsanitize=thread and -fsanitize-coverage=trace-pc; their libraries are not linked) ---
 
 extern "C" void __sanitizer_cov_trace_pc() {
-  sim::worker* self = sim_active_worker;
-  const auto pc = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
-  if (self) [[likely]] {
-    sim::note_access(*self, sim::make_site(pc, 0, sim::operation::block, sim::depth_here()), 0);
+  const sim::caller from = sim::caller_here();
+  if (sim::worker* self = sim_active_worker) [[likely]] {
+    sim::note_access(*self, sim::make_site(from.pc, 0, sim::operation::block, from.depth), 0, from.frame);
   } else if (sim_running_worker) {
-    sim_running_worker->turn();
-  } else if (sim_asking && sim::function_at(pc) != 0) [[unlikely]] {
-    sim_answer = pc;
-    std::longjmp(*sim_asking, 1);
+    sim_running_worker->turn(from.frame);
+  } else if (sim_asking) [[unlikely]] {
+    sim::tell_kernel(from.pc);
   }
 }
 
 // An index beyond its array (-fsanitize=bounds).
 extern "C" void __ubsan_handle_out_of_bounds(void*, void* index) {
+  const sim::caller from = sim::caller_here();
   if (sim::worker* self = sim_active_worker)
-    sim::note_access(*self,
-                     sim::make_site(reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)), 0,
-                                    sim::operation::index, sim::depth_here()),
-                     reinterpret_cast<std::uintptr_t>(index));
+    sim::note_access(*self, sim::make_site(from.pc, 0, sim::operation::index, from.depth),
+                     reinterpret_cast<std::uintptr_t>(index), from.frame);
 }
 
-#define SIM_HOOK(name, bytes, op)                                                                                   \
-  extern "C" void name(void* address) {                                                                             \
-    sim::observe(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::op, __builtin_return_address(0), \
-                 sim::depth_here());                                                                                \
+#define SIM_HOOK(name, bytes, op)                                                                           \
+  extern "C" void name(void* address) {                                                                     \
+    sim::observe(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::op, sim::caller_here()); \
   }
-#define SIM_VOLATILE_HOOK(name, bytes, op)                                                                          \
-  extern "C" void name(void* address) {                                                                             \
-    sim::hand_over(address);                                                                                        \
-    sim::observe(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::op, __builtin_return_address(0), \
-                 sim::depth_here());                                                                                \
+#define SIM_VOLATILE_HOOK(name, bytes, op)                                                    \
+  extern "C" void name(void* address) {                                                       \
+    const sim::caller from = sim::caller_here();                                              \
+    sim::note_hand_over(reinterpret_cast<std::uintptr_t>(address), from.frame);               \
+    sim::observe(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::op, from); \
   }
 // The compiler knows of these that the type need not lie on a multiple of its size: the device takes it by words.
-#define SIM_UNALIGNED_HOOK(name, bytes, op)                                                  \
-  extern "C" void name(void* address) {                                                      \
-    sim::observe_range(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::op, \
-                       __builtin_return_address(0), sim::depth_here());                      \
+#define SIM_UNALIGNED_HOOK(name, bytes, op)                                                                       \
+  extern "C" void name(void* address) {                                                                           \
+    sim::observe_range(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::op, sim::caller_here()); \
   }
 #define SIM_HOOKS(bytes)                                                 \
   SIM_HOOK(__tsan_read##bytes, bytes, load)                              \
@@ -1295,12 +1354,10 @@ void __tsan_func_exit() {}
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 void __tsan_read_range(void* address, std::size_t bytes) {
-  sim::observe_range(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::load,
-                     __builtin_return_address(0), sim::depth_here());
+  sim::observe_range(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::load, sim::caller_here());
 }
 void __tsan_write_range(void* address, std::size_t bytes) {
-  sim::observe_range(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::store,
-                     __builtin_return_address(0), sim::depth_here());
+  sim::observe_range(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::store, sim::caller_here());
 }
 void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 void __tsan_atomic_signal_fence(int) {}
@@ -1308,64 +1365,63 @@ void __tsan_atomic_signal_fence(int) {}
 
 // simcc gives kernels these for memcpy and its kind, which compilers also make of copies in the source (clang: of each
 // struct over 8 bytes).
-#define SIM_COPY(name)                                                                                 \
-  extern "C" void* sim_##name(void* to, const void* from, std::size_t bytes) {                         \
-    if (bytes > 0) sim::observe_copy(to, from, bytes, __builtin_return_address(0), sim::depth_here()); \
-    return std::name(to, from, bytes);                                                                 \
+#define SIM_COPY(name)                                                         \
+  extern "C" void* sim_##name(void* to, const void* from, std::size_t bytes) { \
+    if (bytes > 0) sim::observe_copy(to, from, bytes, sim::caller_here());     \
+    return std::name(to, from, bytes);                                         \
   }
 SIM_COPY(memcpy)
 SIM_COPY(memmove)
 extern "C" void* sim_memset(void* to, int value, std::size_t bytes) {
   if (sim_active_worker)
-    sim::observe_range(reinterpret_cast<std::uintptr_t>(to), bytes, sim::operation::store, __builtin_return_address(0),
-                       sim::depth_here());
+    sim::observe_range(reinterpret_cast<std::uintptr_t>(to), bytes, sim::operation::store, sim::caller_here());
   return std::memset(to, value, bytes);
 }
 
 // The runtime of an instrumented atomic has to do the operation itself.
-#define SIM_ATOMIC_RMW(bits, type, name)                                                  \
-  extern "C" type __tsan_atomic##bits##_##name(volatile type* address, type value, int) { \
-    sim::observe_atomic(address, sizeof(type), __builtin_return_address(0));              \
-    return __atomic_##name(address, value, __ATOMIC_SEQ_CST);                             \
+#define SIM_ATOMIC_RMW(bits, type, name)                                                                               \
+  extern "C" type __tsan_atomic##bits##_##name(volatile type* address, type value, int) {                              \
+    sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(type), sim::operation::atomic, sim::caller_here()); \
+    return __atomic_##name(address, value, __ATOMIC_SEQ_CST);                                                          \
   }
-#define SIM_ATOMICS(bits, type)                                                                                       \
-  extern "C" type __tsan_atomic##bits##_load(const volatile type* address, int) {                                     \
-    sim::hand_over(address);                                                                                          \
-    sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(type), sim::operation::load,                       \
-                 __builtin_return_address(0), sim::depth_here());                                                     \
-    return __atomic_load_n(address, __ATOMIC_SEQ_CST);                                                                \
-  }                                                                                                                   \
-  extern "C" void __tsan_atomic##bits##_store(volatile type* address, type value, int) {                              \
-    sim::hand_over(address);                                                                                          \
-    sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(type), sim::operation::store,                      \
-                 __builtin_return_address(0), sim::depth_here());                                                     \
-    __atomic_store_n(address, value, __ATOMIC_SEQ_CST);                                                               \
-  }                                                                                                                   \
-  extern "C" type __tsan_atomic##bits##_exchange(volatile type* address, type value, int) {                           \
-    sim::observe_atomic(address, sizeof(type), __builtin_return_address(0));                                          \
-    return __atomic_exchange_n(address, value, __ATOMIC_SEQ_CST);                                                     \
-  }                                                                                                                   \
-  extern "C" int __tsan_atomic##bits##_compare_exchange_strong(volatile type* address, type* expected, type value,    \
-                                                               int, int) {                                            \
-    sim::observe_atomic(address, sizeof(type), __builtin_return_address(0));                                          \
-    return __atomic_compare_exchange_n(address, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);          \
-  }                                                                                                                   \
-  extern "C" int __tsan_atomic##bits##_compare_exchange_weak(volatile type* address, type* expected, type value, int, \
-                                                             int) {                                                   \
-    sim::observe_atomic(address, sizeof(type), __builtin_return_address(0));                                          \
-    return __atomic_compare_exchange_n(address, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);          \
-  }                                                                                                                   \
-  extern "C" type __tsan_atomic##bits##_compare_exchange_val(volatile type* address, type expected, type value, int,  \
-                                                             int) {                                                   \
-    sim::observe_atomic(address, sizeof(type), __builtin_return_address(0));                                          \
-    __atomic_compare_exchange_n(address, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                \
-    return expected;                                                                                                  \
-  }                                                                                                                   \
-  SIM_ATOMIC_RMW(bits, type, fetch_add)                                                                               \
-  SIM_ATOMIC_RMW(bits, type, fetch_sub)                                                                               \
-  SIM_ATOMIC_RMW(bits, type, fetch_and)                                                                               \
-  SIM_ATOMIC_RMW(bits, type, fetch_or)                                                                                \
-  SIM_ATOMIC_RMW(bits, type, fetch_xor)                                                                               \
+#define SIM_ATOMICS(bits, type)                                                                                        \
+  extern "C" type __tsan_atomic##bits##_load(const volatile type* address, int) {                                      \
+    const sim::caller from = sim::caller_here();                                                                       \
+    sim::note_hand_over(reinterpret_cast<std::uintptr_t>(address), from.frame);                                        \
+    sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(type), sim::operation::load, from);                 \
+    return __atomic_load_n(address, __ATOMIC_SEQ_CST);                                                                 \
+  }                                                                                                                    \
+  extern "C" void __tsan_atomic##bits##_store(volatile type* address, type value, int) {                               \
+    const sim::caller from = sim::caller_here();                                                                       \
+    sim::note_hand_over(reinterpret_cast<std::uintptr_t>(address), from.frame);                                        \
+    sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(type), sim::operation::store, from);                \
+    __atomic_store_n(address, value, __ATOMIC_SEQ_CST);                                                                \
+  }                                                                                                                    \
+  extern "C" type __tsan_atomic##bits##_exchange(volatile type* address, type value, int) {                            \
+    sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(type), sim::operation::atomic, sim::caller_here()); \
+    return __atomic_exchange_n(address, value, __ATOMIC_SEQ_CST);                                                      \
+  }                                                                                                                    \
+  extern "C" int __tsan_atomic##bits##_compare_exchange_strong(volatile type* address, type* expected, type value,     \
+                                                               int, int) {                                             \
+    sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(type), sim::operation::atomic, sim::caller_here()); \
+    return __atomic_compare_exchange_n(address, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);           \
+  }                                                                                                                    \
+  extern "C" int __tsan_atomic##bits##_compare_exchange_weak(volatile type* address, type* expected, type value, int,  \
+                                                             int) {                                                    \
+    sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(type), sim::operation::atomic, sim::caller_here()); \
+    return __atomic_compare_exchange_n(address, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);           \
+  }                                                                                                                    \
+  extern "C" type __tsan_atomic##bits##_compare_exchange_val(volatile type* address, type expected, type value, int,   \
+                                                             int) {                                                    \
+    sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(type), sim::operation::atomic, sim::caller_here()); \
+    __atomic_compare_exchange_n(address, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                 \
+    return expected;                                                                                                   \
+  }                                                                                                                    \
+  SIM_ATOMIC_RMW(bits, type, fetch_add)                                                                                \
+  SIM_ATOMIC_RMW(bits, type, fetch_sub)                                                                                \
+  SIM_ATOMIC_RMW(bits, type, fetch_and)                                                                                \
+  SIM_ATOMIC_RMW(bits, type, fetch_or)                                                                                 \
+  SIM_ATOMIC_RMW(bits, type, fetch_xor)                                                                                \
   SIM_ATOMIC_RMW(bits, type, fetch_nand)
 SIM_ATOMICS(8, std::uint8_t)
 SIM_ATOMICS(16, std::uint16_t)
