@@ -5,7 +5,7 @@ set -e
 compiler=$1 flag=$2 simcc=$3 library=$4 folder=$5
 sim=$(dirname "$0")/..
 mkdir -p "$folder"
-CXX=$compiler $simcc "$sim/tests/waits_test.cu" "$flag" -c -o "$folder/waits_test.o" "-I$sim/../include"
+CXX=$compiler $simcc "$sim/tests/waits_test.cu" -std=c++20 "$flag" -c -o "$folder/waits_test.o" "-I$sim/../include"
 $compiler -std=gnu++20 "$flag" -c "$sim/src/scheduler.cpp" -o "$folder/scheduler.o" "-I$sim/include" "-I$sim/../include"
 # Before the library: what it has of the scheduler is then left out.
 $compiler "$folder"/*.o "$library" -o "$folder/waits_test" -lgtest_main -lgtest -lboost_context -lfmt -ldw -ltomlplusplus \
