@@ -44,7 +44,11 @@ struct fiber_stack {
 // that each place of a circle comes up.
 constexpr unsigned look_every = 257;
 
-// A warp that has taken so many steps - accesses, and turns of loops where those are not seen - or a block that has
+// A thread that has taken so many steps - accesses, and turns of loops where those are not recorded - since it last met
+// others may go round in a circle: it is looked at.
+constexpr unsigned steps_alone = 8 * record_capacity;
+
+// A warp that has taken so many steps, or a block that has
 // passed so many barriers gives way: it may wait for what another one has yet to do, and count how often it has looked,
 // so that it never looks as before.
 constexpr std::uint64_t steps_of_warp = std::uint64_t{1} << 22;
@@ -63,6 +67,7 @@ struct thread_state {
   void* argument = nullptr;
   combine_function combine = nullptr;
   bool as_before = false;   // it looks as it did at one of the last times that it was looked at
+  std::uint64_t alone = 0;  // steps since it last met others or was seen to have got further
   std::uint64_t depth = 0;  // of its last access
   bool meets(const thread_state& other) const {
     return now == state::at_collective && mask == other.mask && combine == other.combine &&
@@ -190,10 +195,11 @@ class worker {
                    const std::string& detail = "") {
     observer_.report(what, site, where, {block_->number, current_number_}, 0, address, detail);
   }
-  void records_full(std::uintptr_t frame) { leave(frame); }
+  [[gnu::noinline, gnu::cold]] void interrupt(std::uintptr_t frame) { leave(frame); }
   launch_counts& counts() { return observer_.counts(); }
-  void turn(std::uintptr_t frame) {  // of a loop in a block that is not observed
-    if (++turns_ == 4096) leave(frame);
+  void turn(std::uintptr_t frame) {  // of a loop that is not recorded
+    if (++turns_ == steps_alone) [[unlikely]]
+      interrupt(frame);
   }
   std::uint64_t depth_of(std::uintptr_t frame) const { return ((stack_top - frame) >> 4) & 0xffff; }
   /// For functions that know their caller's program counter, but not its frame.
@@ -206,7 +212,6 @@ class worker {
   access* write_end = nullptr;
   std::uintptr_t shared_begin = 0, shared_bytes = 0, stacks_begin = 0, stack_top = 0;
   std::uintptr_t frame_begin = 0, frame_bytes = 0, coordinates_begin = 0, coordinates_bytes = 0;
-  bool observing = true;
 
  private:
   static void fiber_main(context::transfer_t from);
@@ -220,13 +225,14 @@ class worker {
   bool stuck(std::uint64_t progress, const std::deque<running_block*>& waiting);
   bool pass_grid_barrier(std::deque<running_block*>& waiting);
   void run_warp(unsigned first, unsigned count);
-  void resume(thread_state& thread);
+  std::uint64_t resume(thread_state& thread);
   void activate(thread_state& thread);
   void remember_state(thread_state& thread, const lane_records& records);
   [[gnu::always_inline]] void leave(std::uintptr_t frame) {
-    looked_at_ = (current_->now == state::ready || look_) && look(frame);
+    looked_at_ = recording_ && (look_ || (current_->now == state::ready && may_circle(*current_))) && look(frame);
     jump();
   }
+  static bool may_circle(const thread_state& t) { return t.as_before || t.alone >= steps_alone; }
   void jump() {
     const context::transfer_t back = context::jump_fcontext(scheduler_, nullptr);
     scheduler_ = back.fctx;
@@ -259,6 +265,8 @@ class worker {
   running_block* block_ = nullptr;
   std::deque<std::unique_ptr<running_block>> spare_blocks_;
   thread_state* current_ = nullptr;
+  bool observing_ = true;  // the block is observed
+  bool recording_ = true;  // the thread's accesses are; where the block is not observed, for a look at it
   unsigned turns_ = 0;
   bool looked_at_ = false;           // the thread when it left
   std::uintptr_t caller_stack_ = 0;  // of the kernel's code, where the thread was looked at
@@ -289,7 +297,7 @@ namespace sim {
 
 void worker::enter() {
   sim_running_worker = this;
-  sim_active_worker = observing ? this : nullptr;
+  sim_active_worker = recording_ ? this : nullptr;
 }
 
 fiber_stack* worker::take_stack() {
@@ -337,7 +345,8 @@ void worker::activate(thread_state& thread) {
   return _Unwind_Backtrace(take, this) != _URC_END_OF_STACK;
 }
 
-void worker::resume(thread_state& thread) {
+/// Lets the thread go on until it leaves. Returns how many steps it took.
+std::uint64_t worker::resume(thread_state& thread) {
   if (!thread.stack) {
     thread.stack = take_stack();
     if (!thread.stack->context)
@@ -347,11 +356,13 @@ void worker::resume(thread_state& thread) {
   activate(thread);
   turns_ = 0;
   looked_at_ = false;
+  recording_ = observing_ || look_ || may_circle(thread);
   enter();
   const context::transfer_t back = context::jump_fcontext(stack->context, this);
   sim_active_worker = sim_running_worker = nullptr;
   stack->context = back.fctx;
   lane_records& records = records_[lane_number()];
+  const std::uint64_t steps = static_cast<std::uint64_t>(write - records.write) + turns_;
   records.write = write;
   current_->depth = last_depth();
   if (current_->now == state::done) {  // the fiber went through fresh lanes and none is left
@@ -362,8 +373,11 @@ void worker::resume(thread_state& thread) {
     remember_state(*current_, records);
   } else {
     current_->as_before = false;
+    current_->alone = current_->now == state::ready ? current_->alone + steps : 0;
     got_further_ = true;
   }
+  if (!observing_) records.write = records.begin;
+  return steps;
 }
 
 /// A thread that looks as it did before - its stack, its registers, and what it has just read - goes round in a circle:
@@ -391,6 +405,7 @@ void worker::remember_state(thread_state& thread, const lane_records& records) {
     }
     return;
   }
+  thread.alone = 0;
   got_further_ = true;
   std::rotate(been_in.begin(), been_in.begin() + 1, been_in.end());
   been_in.back() = hash;
@@ -411,7 +426,8 @@ void worker::fiber_main(context::transfer_t from) {
 bool worker::finish_and_take_next() {
   current_->now = state::done;
   got_further_ = true;
-  records_[lane_number()].write = write;
+  lane_records& records = records_[lane_number()];
+  records.write = observing_ ? write : records.begin;
   const unsigned next = current_number_ + 1;
   if (next % lanes_per_warp == 0 || next == threads().size() || threads()[next].now != state::fresh) return false;
   std::swap(threads()[next].stack, current_->stack);
@@ -434,6 +450,7 @@ void worker::begin_block(running_block& block, std::uint64_t number) {
     t.now = state::fresh;
     t.stack = nullptr;
     t.as_before = false;
+    t.alone = 0;
     t.depth = 0;
     if (++x == config.block.x) {
       x = 0;
@@ -469,7 +486,7 @@ outcome worker::go_on_with(running_block& block) {
   const dim3 grid = grid_->what->config.grid;
   blockIdx = {static_cast<unsigned>(block.number % grid.x), static_cast<unsigned>(block.number / grid.x % grid.y),
               static_cast<unsigned>(block.number / grid.x / grid.y)};
-  observing = block.number % grid_->sample == 0;
+  observing_ = block.number % grid_->sample == 0;
   block_got_further_ = false;
   const auto count = static_cast<unsigned>(block.threads.size());
   for (unsigned round = 1;; ++round) {
@@ -492,7 +509,7 @@ outcome worker::go_on_with(running_block& block) {
       waiting += t.now == state::waiting;
     }
     if (done == count) {
-      if (observing) observer_.end_block();
+      if (observing_) observer_.end_block();
       return outcome::finished;
     }
     if (at_grid > 0 && at_grid + done == count) return outcome::waits_for_grid;
@@ -527,9 +544,7 @@ void worker::run_warp(unsigned first, unsigned count) {
     for (unsigned lane = 0; lane < count && !broken_off_; ++lane) {
       thread_state& t = threads()[first + lane];
       if ((t.now != state::fresh && t.now != state::ready) || records_[lane].full() || (waiting >> lane & 1)) continue;
-      const access* const written = records_[lane].write;
-      resume(t);
-      steps += static_cast<std::uint64_t>(records_[lane].write - written) + turns_;
+      steps += resume(t);
       moved = true;
       new_state |= !current_->as_before;
       meeting |= current_->now == state::at_collective;  // a later lane, where fresh ones went on in its fiber
@@ -568,7 +583,7 @@ bool worker::release_barrier() {
                      std::to_string(waiting) + " of " + std::to_string(threads().size()) + " threads wait at it, " +
                          std::to_string(done) + " have returned");
   }
-  if (observing) observer_.counts().barriers += (waiting + lanes_per_warp - 1) / lanes_per_warp;
+  if (observing_) observer_.counts().barriers += (waiting + lanes_per_warp - 1) / lanes_per_warp;
   observer_.barrier();
   for (thread_state& t : threads())
     if (t.now == state::at_barrier) t.now = state::ready;
@@ -796,7 +811,7 @@ void worker::meet(unsigned mask, void* argument, combine_function combine, std::
   if (mask != whoever_comes && !((mask >> lane_number()) & 1))
     observer_.report(fault::missing_lane, make_site(pc, 0, operation::load), space::shared,
                      {block_->number, current_number_}, 0, 0, "the calling lane itself is not in the mask");
-  if (observing) {
+  if (recording_) {
     const access meeting{make_site(pc, 0, operation::sync, last_depth()), mask};
     *write++ = meeting;
     if (write == write_end) {
@@ -1172,7 +1187,7 @@ namespace {
                                                std::uintptr_t frame) {
   *self.write++ = {site, address};
   if (self.write == self.write_end) [[unlikely]]
-    self.records_full(frame);
+    self.interrupt(frame);
 }
 
 [[gnu::noinline, gnu::cold]] void observe_elsewhere(worker& self, std::uintptr_t address, std::uint64_t site,
@@ -1200,7 +1215,7 @@ namespace {
 }
 
 /// The kernel has begun that ask_for_kernel asks for.
-void tell_kernel(std::uintptr_t pc) {
+[[gnu::noinline, gnu::cold]] void tell_kernel(std::uintptr_t pc) {
   if (function_at(pc) == 0) return;
   sim_answer = pc;
   std::longjmp(*sim_asking, 1);
@@ -1209,14 +1224,14 @@ void tell_kernel(std::uintptr_t pc) {
 [[gnu::noinline, gnu::cold]] void observe_host(std::uintptr_t address, std::size_t bytes, operation op,
                                                std::uintptr_t pc) {
   if (sim_asking) tell_kernel(pc);
-  if (!sim_running_worker) host_access(address, make_site(pc, bytes, op));
+  host_access(address, make_site(pc, bytes, op));
 }
 
 [[gnu::always_inline]] inline void observe(std::uintptr_t address, std::size_t bytes, operation op,
                                            const caller& from) {
   worker* self = sim_active_worker;
   if (!self) {
-    if (address - heap_base < heap_bytes) [[unlikely]]
+    if (!sim_running_worker && address - heap_base < heap_bytes) [[unlikely]]
       observe_host(address, bytes, op, from.pc);
     return;
   }
@@ -1247,7 +1262,7 @@ void note_hand_over(std::uintptr_t address, std::uintptr_t frame) {
   if (worker* self = sim_running_worker) {
     (address - self->shared_begin < self->shared_bytes ? self->counts().hands_over_shared
                                                        : self->counts().hands_over_global) = true;
-    if (!self->observing) self->turn(frame);
+    if (!sim_active_worker) self->turn(frame);
   }
 }
 

@@ -147,6 +147,34 @@ TEST_F(Waits, CountTheirTurns) {
   EXPECT_EQ(flags.host()[0], 1);
 }
 
+// Only memory tells that they get further: their stacks and registers are the same at each turn.
+__global__ void count_in_memory(int* counters, int turns) {
+  while (atomicAdd(&counters[blockIdx.x], 1) < turns) {
+  }
+}
+
+__global__ void count_in_memory_warp_by_warp(int* counters, int turns) {
+  while (atomicAdd(&counters[blockIdx.x], 1) < turns) __syncwarp();
+}
+
+__global__ void count_in_memory_block_by_block(int* counters, int turns) {
+  __shared__ int turn;
+  do {
+    __syncthreads();
+    if (threadIdx.x == 0) turn = counters[blockIdx.x]++;
+    __syncthreads();
+  } while (turn < turns);
+}
+
+TEST_F(Waits, CountInMemory) {
+  for (const auto kernel : {count_in_memory, count_in_memory_warp_by_warp, count_in_memory_block_by_block}) {
+    const on_device<int> counters(std::vector<int>(16, 0));
+    const counts c = observe([&] { kernel<<<16, 1>>>(counters.data, 20'000); });
+    EXPECT_TRUE(c.reports.empty()) << c.reports[0];
+    EXPECT_GE(counters.host()[1], 20'000);
+  }
+}
+
 // Each thread is interrupted several times within one call: that is progress.
 __global__ void fill_large_arrays(int* out, int value) {
   char filled[32768], copied[16384];
