@@ -225,7 +225,7 @@ void worker::break_off(fault what, std::uint64_t site, std::uintptr_t address, c
   sim_active_worker = sim_running_worker = nullptr;
   report_here(what, site, address - shared_begin < shared_bytes ? space::shared : space::global, address, detail);
   broken_off_ = true;
-  jump();  // for good: the scheduler abandons this fiber
+  jump();  // for good: the worker abandons this fiber
   __builtin_unreachable();
 }
 

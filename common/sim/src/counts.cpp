@@ -1,4 +1,4 @@
-#include "internal.hpp"
+#include "counts.hpp"
 
 #include <utility>
 

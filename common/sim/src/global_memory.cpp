@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "addresses.hpp"
+#include "grid.hpp"
 #include "observer.hpp"
 
 namespace sim {

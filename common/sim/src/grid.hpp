@@ -2,10 +2,11 @@
 #pragma once
 
 #include <atomic>
+#include <bitset>
 #include <condition_variable>
 #include <mutex>
 
-#include "internal.hpp"
+#include "launches.hpp"
 
 namespace sim {
 
@@ -67,5 +68,15 @@ struct grid_run {
   std::uint64_t grid_barriers = 0;
   std::atomic<std::uint64_t> finished_blocks{0};
 };
+
+/// The epoch for what begins now; epochs are numbered from 1, and anew after 65535.
+std::uint16_t begin_epoch();
+/// Every how many blocks one is observed (SIM_SAMPLE); 1 where all are.
+std::uint64_t sampling();
+/// Starts the threads that run blocks; otherwise the first launch does.
+void start_workers();
+/// Runs all blocks and fills `counts`, `aborted` and `static_shared_bytes`.
+void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t frame_bytes,
+                const std::bitset<65536>* concurrent);
 
 }  // namespace sim

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "faults.hpp"
 #include "worker.hpp"
 
 __thread uint3 threadIdx;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "lines.hpp"
 #include "worker.hpp"
 
 namespace sim {

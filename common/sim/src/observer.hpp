@@ -5,7 +5,10 @@
 #include <span>
 #include <unordered_map>
 
-#include "internal.hpp"
+#include "basic_blocks.hpp"
+#include "counts.hpp"
+#include "heap.hpp"
+#include "program.hpp"
 
 namespace sim {
 

@@ -5,7 +5,12 @@
 #include <cmath>
 
 #include "../../src/recording.hpp"
+#include "faults.hpp"
+#include "grid.hpp"
 #include "metrics.hpp"
+#include "model.hpp"
+#include "runtime.hpp"
+#include "streams.hpp"
 
 namespace sim {
 namespace {

@@ -4,10 +4,13 @@
 #include <algorithm>
 
 #include "addresses.hpp"
+#include "async.hpp"
 #include "observer.hpp"
 
 namespace sim {
 namespace {
+
+constexpr std::size_t bank_count = 32;
 
 /// Passes over the banks for the words of one phase: the bank with the most different words decides.
 std::size_t bank_passes(std::span<std::uintptr_t> words) {

@@ -940,7 +940,7 @@ TEST_F(Runtime, CountersHaveTheNamesThatARubricCanAskFor) {
   std::set<std::string> counted, known(std::begin(lab::device_metrics), std::end(lab::device_metrics));
   for (const auto& [name, value] : c.metrics) counted.insert(name);
   for (const auto& [name, value] : c.launches.at(0).metrics) counted.insert(name);
-  EXPECT_EQ(counted, known) << "common/include/lab/device_metrics.hpp must list what metrics_of() in report.cpp gives";
+  EXPECT_EQ(counted, known) << "common/include/lab/device_metrics.hpp must list what metrics_of() in metrics.cpp gives";
 }
 
 }  // namespace
