@@ -80,7 +80,7 @@ std::uint64_t worker::resume(thread_state& thread) {
   activate(thread);
   turns_ = 0;
   looked_at_ = false;
-  recording_ = observing_ || look_ || may_circle(thread);
+  recording_ = observing_ || look_ || may_go_in_circles(thread);
   enter();
   const context::transfer_t back = context::jump_fcontext(stack->context, this);
   sim_active_worker = sim_running_worker = nullptr;

@@ -30,9 +30,9 @@ struct fiber_stack {
   context::fcontext_t context = nullptr;  // where to go on; null: never started, or abandoned
 };
 
-// A thread that has taken so many steps - accesses, and turns of loops where those are not recorded - since it last met
+// A thread that has taken so many steps (accesses, and turns of loops where those are not recorded) since it last met
 // others may go round in a circle: it is looked at.
-constexpr unsigned steps_alone = 8 * record_capacity;
+constexpr unsigned steps_before_look = 8 * record_capacity;
 
 class worker {
  public:
@@ -67,7 +67,7 @@ class worker {
   [[gnu::noinline, gnu::cold]] void interrupt(std::uintptr_t frame) { leave(frame); }
   launch_counts& counts() { return observer_.counts(); }
   void turn(std::uintptr_t frame) {  // of a loop that is not recorded
-    if (++turns_ == steps_alone) [[unlikely]]
+    if (++turns_ == steps_before_look) [[unlikely]]
       interrupt(frame);
   }
   std::uint64_t depth_of(std::uintptr_t frame) const { return ((stack_top - frame) >> 4) & 0xffff; }
@@ -83,44 +83,54 @@ class worker {
   std::uintptr_t frame_begin = 0, frame_bytes = 0, coordinates_begin = 0, coordinates_bytes = 0;
 
  private:
-  static void fiber_main(context::transfer_t from);
-  void enter();
-  fiber_stack* take_stack();
+  // ---- grid.cpp
+  bool run_blocks();
+  bool stuck(std::uint64_t progress, const std::deque<running_block*>& waiting);
+  bool pass_grid_barrier(std::deque<running_block*>& waiting);
+  bool may_give_way() const { return stacks_made_ - free_stacks_.size() < max_stacks / 2; }
+
+  // ---- blocks.cpp
   void begin_block(running_block& block, std::uint64_t number);
   void set_aside(running_block& block);
   void bring_back(running_block& block);
   outcome go_on_with(running_block& block);
-  bool run_blocks();
-  bool stuck(std::uint64_t progress, const std::deque<running_block*>& waiting);
-  bool pass_grid_barrier(std::deque<running_block*>& waiting);
   void run_warp(unsigned first, unsigned count);
-  std::uint64_t resume(thread_state& thread);
-  void activate(thread_state& thread);
-  void remember_state(thread_state& thread, const lane_records& records);
-  [[gnu::always_inline]] void leave(std::uintptr_t frame) {
-    looked_at_ = recording_ && (look_ || (current_->now == state::ready && may_circle(*current_))) && look(frame);
-    jump();
-  }
-  static bool may_circle(const thread_state& t) { return t.as_before || t.alone >= steps_alone; }
-  void jump() {
-    const context::transfer_t back = context::jump_fcontext(scheduler_, nullptr);
-    scheduler_ = back.fctx;
-  }
-  bool look(std::uintptr_t frame);
-  bool finish_and_take_next();
-  bool put_together(unsigned first, unsigned count, bool all);
-  void check_index(std::uint64_t site, unsigned lane, const access* next, const access* end, std::uint64_t index);
-  bool settle_collectives(unsigned first, unsigned count);
-  bool settle_whoever_came(unsigned first, unsigned count);
-  void complete(unsigned first, unsigned participants);
   bool release_barrier();
   void report_stuck();
   void report_infinite_wait(const running_block& block);
   void abandon(running_block& block);
-  bool may_give_way() const { return stacks_made_ - free_stacks_.size() < max_stacks / 2; }
   std::vector<thread_state>& threads() { return block_->threads; }
-  unsigned warp_first() const { return (current_number_ / 32) * 32; }
   static std::uint64_t waiting_site(const thread_state& t) { return make_site(t.waits_at, 0, operation::load); }
+
+  // ---- fibers.cpp
+  static void fiber_main(context::transfer_t from);
+  void enter();
+  fiber_stack* take_stack();
+  void activate(thread_state& thread);
+  std::uint64_t resume(thread_state& thread);
+  bool finish_and_take_next();
+  static bool may_go_in_circles(const thread_state& t) { return t.as_before || t.alone >= steps_before_look; }
+  bool look(std::uintptr_t frame);
+  void remember_state(thread_state& thread, const lane_records& records);
+  [[gnu::always_inline]] void leave(std::uintptr_t frame) {
+    looked_at_ =
+        recording_ && (look_ || (current_->now == state::ready && may_go_in_circles(*current_))) && look(frame);
+    jump();
+  }
+  void jump() {
+    const context::transfer_t back = context::jump_fcontext(scheduler_, nullptr);
+    scheduler_ = back.fctx;
+  }
+
+  // ---- warps.cpp
+  bool settle_collectives(unsigned first, unsigned count);
+  bool settle_whoever_came(unsigned first, unsigned count);
+  void complete(unsigned first, unsigned participants);
+  unsigned warp_first() const { return (current_number_ / 32) * 32; }
+
+  // ---- merge.cpp
+  bool put_together(unsigned first, unsigned count, bool all);
+  void check_index(std::uint64_t site, unsigned lane, const access* next, const access* end, std::uint64_t index);
 
   char* stack_memory_;
   std::size_t stacks_made_ = 0;
@@ -149,4 +159,3 @@ class worker {
 };
 
 }  // namespace sim
-
