@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <thread>
+#include <utility>
 
 #include "hooks.hpp"
 #include "worker.hpp"
@@ -21,15 +22,17 @@ void worker::run(grid_run& grid) {
   observer_.begin_launch(grid.epoch, thread_pointer, config.dynamic_shared_bytes, grid.concurrent);
   shared_begin = thread_pointer + static_cast<std::uintptr_t>(thread_storage_offset());
   shared_bytes = thread_storage_bytes();
-  const std::uintptr_t coordinates[] = {
-      // and our own variables beside them
-      reinterpret_cast<std::uintptr_t>(&threadIdx),         reinterpret_cast<std::uintptr_t>(&blockIdx),
-      reinterpret_cast<std::uintptr_t>(&blockDim),          reinterpret_cast<std::uintptr_t>(&gridDim),
-      reinterpret_cast<std::uintptr_t>(&sim_active_worker), reinterpret_cast<std::uintptr_t>(&sim_running_worker),
-      reinterpret_cast<std::uintptr_t>(&sim_asking),        reinterpret_cast<std::uintptr_t>(&sim_answer)};
-  coordinates_begin = *std::min_element(std::begin(coordinates), std::end(coordinates));
-  coordinates_bytes =
-      *std::max_element(std::begin(coordinates), std::end(coordinates)) + sizeof(uint3) - coordinates_begin;
+  coordinates_begin = ~std::uintptr_t{0};
+  std::uintptr_t coordinates_end = 0;
+  const auto cover = [&](const auto&... variables) {
+    for (const auto& [begin, bytes] : {std::pair{reinterpret_cast<std::uintptr_t>(&variables), sizeof variables}...}) {
+      coordinates_begin = std::min(coordinates_begin, begin);
+      coordinates_end = std::max(coordinates_end, begin + bytes);
+    }
+  };
+  // Our own variables lie beside the coordinates.
+  cover(threadIdx, blockIdx, blockDim, gridDim, sim_active_worker, sim_running_worker, sim_asking, sim_answer);
+  coordinates_bytes = coordinates_end - coordinates_begin;
   frame_begin = reinterpret_cast<std::uintptr_t>(grid.frame);
   frame_bytes = grid.frame_bytes;
   if (!run_blocks()) grid.abort = true;
