@@ -132,7 +132,7 @@ void worker::run_warp(unsigned first, unsigned count) {
       new_state |= !current_->as_before;
       meeting |= current_->now == state::at_collective;  // a later lane, where fresh ones went on in its fiber
     }
-    rest = put_together(first, count, false);
+    rest = observing_ && put_together(first, count, false);
     if (meeting) moved |= settle_collectives(first, count);
     again = false;
     for (unsigned lane = 0; moved && lane < count; ++lane) {
