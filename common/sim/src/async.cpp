@@ -1,10 +1,14 @@
 // The asynchronous copies that threads have asked for and not waited for yet.
-#include "sim/async.h"
+#include "async.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_map>
+#include <vector>
 
-#include "internal.hpp"
+#include "hooks.hpp"
+#include "launches.hpp"
+#include "sim/async.h"
 
 namespace sim {
 namespace {
@@ -32,9 +36,9 @@ struct async_copies {
 
 }  // namespace sim
 
-// Of this OS thread, which a block never leaves. Outside the namespace: memory.cpp knows it by this name.
+// Of this OS thread, which a block never leaves. Outside the namespace: program.cpp knows what is ours by the prefix
+// sim_.
 __thread sim::async_copies* sim_async_copies = nullptr;
-extern __thread sim::worker* sim_active_worker;
 
 namespace sim {
 namespace {

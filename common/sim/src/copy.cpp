@@ -4,7 +4,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "internal.hpp"
+#include "faults.hpp"
+#include "heap.hpp"
+#include "lines.hpp"
+#include "model.hpp"
+#include "program.hpp"
+#include "runtime.hpp"
+#include "streams.hpp"
 
 struct sim_memory_pool {
   std::uint64_t release_threshold = 0;
@@ -14,7 +20,6 @@ namespace sim {
 namespace {
 
 sim_memory_pool default_pool;
-std::vector<std::string> faults;
 std::vector<std::pair<std::uintptr_t, std::uintptr_t>> symbols;  // whose addresses the host has asked for
 
 std::uintptr_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
@@ -183,12 +188,6 @@ cudaError_t free_as(const char* call, void* pointer, bool pinned, const void* pc
 }
 
 }  // namespace
-
-void note_host_fault(std::string what) {
-  report_at_exit();
-  faults.push_back(std::move(what));
-}
-const std::vector<std::string>& host_faults() { return faults; }
 
 cudaError_t allocate_pitched(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height,
                              const void* pc) {

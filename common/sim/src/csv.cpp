@@ -1,13 +1,17 @@
 // The launches in the columns of Nsight Compute, so that a script reads both.
+#include "csv.hpp"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <set>
 
 #include "metrics.hpp"
+#include "model.hpp"
 
 namespace sim {
 namespace {

@@ -8,7 +8,12 @@
 #include <cmath>
 #include <cstring>
 
-#include "internal.hpp"
+#include "faults.hpp"
+#include "heap.hpp"
+#include "library.hpp"
+#include "program.hpp"
+#include "runtime.hpp"
+#include "streams.hpp"
 
 struct cublasContext {
   cudaStream_t stream = nullptr;

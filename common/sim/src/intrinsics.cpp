@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "internal.hpp"
+#include "heap.hpp"
+#include "hooks.hpp"
+#include "program.hpp"
 #include "sim/device.h"
 
 namespace sim {

@@ -1,11 +1,17 @@
 // Kernels known by address: launches without <<<>>>, their attributes, and how many blocks fit a multiprocessor.
+#include "kernels.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cstdio>
+#include <unordered_map>
 
-#include "internal.hpp"
+#include "faults.hpp"
+#include "hooks.hpp"
+#include "launches.hpp"
+#include "model.hpp"
+#include "program.hpp"
+#include "runtime.hpp"
 
 namespace sim {
 namespace {
@@ -14,8 +20,6 @@ std::unordered_map<const void*, kernel_binder>& binders() {
   static auto* table = new std::unordered_map<const void*, kernel_binder>;  // filled before main, too
   return *table;
 }
-
-bool at_work = false;  // in library_call, under runtime_mutex
 
 }  // namespace
 
@@ -155,43 +159,6 @@ std::uintptr_t kernel_behind(const char* name, void (*body)(void*), void* frame)
     entry->second = identifier(known);
   }
   return entry->second == identifier(name) ? address : 0;
-}
-
-/// Also declared in cub/cub.cuh.
-cudaError_t library_call(const char* name, cudaStream_t stream, double flops, double bytes,
-                         const std::function<void()>& work) {
-  report_at_exit();
-  const std::scoped_lock lock(runtime_mutex());
-  if (sticky_error() != cudaSuccess) return sticky_error();
-  if (!is_stream(stream)) return fail(cudaErrorInvalidResourceHandle);
-  if (is_capturing(stream)) {
-    record(stream, cudaGraphNodeTypeKernel, [=](cudaStream_t s) { library_call(name, s, flops, bytes, work); });
-    return cudaSuccess;
-  }
-  at_work = true;
-  work();
-  at_work = false;
-  if (sticky_error() != cudaSuccess) return sticky_error();
-  const device_description& d = described_device();
-  launched entry;
-  entry.kernel = name;
-  entry.config.stream = stream;
-  entry.modelled_seconds =
-      d.launch_seconds + std::max(flops / d.fp32_flops_per_second, bytes / d.copy_bytes_per_second);
-  const double seconds = entry.modelled_seconds, begin = advance_clock(stream, seconds);
-  launch_log().push_back(std::move(entry));
-  tell({stream_work::kind::kernel, name, stream, begin, seconds, 0});
-  return cudaSuccess;
-}
-bool library_at_work() { return at_work; }
-namespace {
-std::atomic<bool> shared_with_host = false;
-}
-void share_device_memory_with_host() { shared_with_host = true; }
-bool host_shares_device_memory() { return shared_with_host; }
-void host_wrote(const void* pointer, std::size_t bytes) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(pointer);
-  if (begin - heap_base < heap_bytes) mark_valid(begin, bytes);
 }
 
 }  // namespace sim

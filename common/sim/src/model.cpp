@@ -1,5 +1,7 @@
 // The device that SIM_DEVICE names, how many blocks fit it, and how long a launch would take on it. Times are a model,
 // never a measurement; tests/goldens_test.cpp and tests/program_times.py print how far they are from an H200's.
+#include "model.hpp"
+
 #include <fmt/format.h>
 
 #include <toml++/toml.h>
@@ -7,7 +9,9 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "internal.hpp"
+#include "basic_blocks.hpp"
+#include "heap.hpp"
+#include "launches.hpp"
 
 namespace sim {
 namespace {

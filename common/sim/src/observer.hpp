@@ -5,7 +5,10 @@
 #include <span>
 #include <unordered_map>
 
-#include "internal.hpp"
+#include "basic_blocks.hpp"
+#include "counts.hpp"
+#include "heap.hpp"
+#include "program.hpp"
 
 namespace sim {
 
@@ -81,7 +84,12 @@ class observer {
     std::uint32_t epoch = 0, warp = 0;   ///< who made it
     const block_info* begins = nullptr;  ///< the basic block whose first access this is
   };
-  cached_site& cached(space where, std::uint64_t site);
+  cached_site& cached(space where, std::uint64_t site) {
+    const std::uint64_t key = (site & site_mask) | (static_cast<std::uint64_t>(where) << 48);
+    cached_site& entry = recent_[(key * 0x9e37'79b9'7f4a'7c15) >> 54];
+    return entry.key == key ? entry : look_up(entry, key, where, site);
+  }
+  cached_site& look_up(cached_site& entry, std::uint64_t key, space where, std::uint64_t site);
   void global(std::uint64_t site, std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
               const warp_position& where);
   void shared(std::uint64_t site, std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,

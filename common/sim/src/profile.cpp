@@ -4,8 +4,13 @@
 
 #include <cmath>
 
+#include "faults.hpp"
+#include "grid.hpp"
 #include "metrics.hpp"
+#include "model.hpp"
 #include "profiler/recording.hpp"
+#include "runtime.hpp"
+#include "streams.hpp"
 
 namespace sim {
 namespace {

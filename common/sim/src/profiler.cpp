@@ -1,7 +1,9 @@
 // lab::profiler on the simulated device: it counts all the time, so collecting is reading what has been added.
 #include "lab/profiler.hpp"
 
+#include "faults.hpp"
 #include "metrics.hpp"
+#include "streams.hpp"
 
 namespace lab {
 

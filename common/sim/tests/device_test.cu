@@ -1,30 +1,13 @@
 // The simulated device as a CUDA program sees it: what it computes, what it counts, what it finds.
-#include <cuda_runtime.h>
-#include <gtest/gtest.h>
-
 #include <csignal>
-#include <functional>
-#include <numeric>
 #include <set>
-#include <string>
-#include <vector>
+
+#include "device_test.hpp"
 
 #include <lab/device_metrics.hpp>
-#include <lab/profiler.hpp>
 
 namespace {
 
-using counts = lab::profiler::result;
-
-counts observe(const std::function<void()>& launch) {
-  counts result = lab::profiler({}).collect(launch);
-  return result;
-}
-
-double metric(const counts& c, const std::string& name) {
-  const auto found = c.metrics.find(name);
-  return found == c.metrics.end() ? -1 : found->second;
-}
 double loads(const counts& c) {
   return metric(c, "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio");
 }
@@ -32,36 +15,6 @@ double stores(const counts& c) {
   return metric(c, "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio");
 }
 
-template <class T>
-struct on_device {
-  explicit on_device(std::size_t n) : size(n) { EXPECT_EQ(cudaMalloc(&data, n * sizeof(T)), cudaSuccess); }
-  explicit on_device(const std::vector<T>& values) : on_device(values.size()) {
-    EXPECT_EQ(cudaMemcpy(data, values.data(), size * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
-  }
-  ~on_device() { cudaFree(data); }
-  std::vector<T> host() const {
-    std::vector<T> values(size);
-    EXPECT_EQ(cudaMemcpy(values.data(), data, size * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
-    return values;
-  }
-  T* data = nullptr;
-  std::size_t size;
-};
-
-std::vector<float> ramp(std::size_t n) {
-  std::vector<float> values(n);
-  std::iota(values.begin(), values.end(), 0.0f);
-  return values;
-}
-
-std::string only_report(const counts& c) {
-  EXPECT_EQ(c.reports.size(), 1u) << testing::PrintToString(c.reports);
-  return c.reports.empty() ? "" : c.reports[0];
-}
-
-struct DeviceTest : testing::Test {
-  void TearDown() override { cudaDeviceReset(); }
-};
 using Sectors = DeviceTest;
 using Banks = DeviceTest;
 using Warps = DeviceTest;
@@ -763,148 +716,6 @@ TEST_F(Checkers, FencesOrderBlocks) {
   EXPECT_EQ(out.host()[0], 64);
 }
 
-__global__ void wait_for_the_next_block(volatile int* flags) {
-  // Blocks begin in order, so each waits for one that has not begun.
-  if (threadIdx.x == 0 && blockIdx.x + 1 < gridDim.x)
-    while (flags[blockIdx.x + 1] == 0) {
-    }
-  __syncthreads();
-  if (threadIdx.x == 0) flags[blockIdx.x] = 1;
-}
-
-TEST_F(Blocks, WaitForLaterBlocks) {
-  const on_device<int> flags(std::vector<int>(16, 0));
-  const counts c = observe([&] { wait_for_the_next_block<<<16, 64>>>(flags.data); });
-  EXPECT_TRUE(c.reports.empty()) << c.reports[0];
-  EXPECT_EQ(flags.host()[0], 1);
-}
-
-__global__ void lock_and_add(int* lock, int* sum) {
-  if (threadIdx.x % 32 == 0) {
-    while (atomicCAS(lock, 0, 1) != 0) {
-    }
-    *sum = *sum + 1;
-    __threadfence();
-    atomicExch(lock, 0);
-  }
-}
-
-TEST_F(Blocks, SpinLocks) {
-  const on_device<int> lock(std::vector<int>{0}), sum(std::vector<int>{0});
-  const counts c = observe([&] { lock_and_add<<<16, 128>>>(lock.data, sum.data); });
-  EXPECT_TRUE(c.reports.empty()) << c.reports[0];
-  EXPECT_EQ(sum.host()[0], 64);
-}
-
-__global__ void wait_forever(volatile int* flag) {
-  while (*flag == 0) {
-  }
-}
-
-TEST_F(Checkers, InfiniteWait) {
-  const on_device<int> flag(std::vector<int>{0});
-  const std::string r = only_report(observe([&] { wait_forever<<<4, 64>>>(flag.data); }));
-  EXPECT_NE(r.find("infinite wait"), std::string::npos) << r;
-  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchTimeout);
-}
-
-__global__ void wait_for_either(volatile int* flags) {
-  while (flags[0] == 0 || flags[1] == 1) {
-  }
-}
-
-TEST_F(Checkers, InfiniteWaitIsOneReportALine) {
-  const on_device<int> flags(std::vector<int>{1, 1});
-  const std::string r = only_report(observe([&] { wait_for_either<<<1, 32>>>(flags.data); }));
-  EXPECT_NE(r.find("infinite wait"), std::string::npos) << r;
-  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchTimeout);
-}
-
-__global__ void wait_warp_by_warp(volatile int* flag) {
-  while (*flag == 0) __syncwarp();
-}
-
-__global__ void wait_block_by_block(volatile int* flag) {
-  while (*flag == 0) __syncthreads();
-}
-
-TEST_F(Checkers, InfiniteWaitAroundAWarpFunctionOrABarrier) {
-  for (const auto kernel : {wait_warp_by_warp, wait_block_by_block}) {
-    const on_device<int> flag(std::vector<int>{0});  // freed by the reset below
-    const std::string r = only_report(observe([&] { kernel<<<32, 64>>>(flag.data); }));
-    EXPECT_NE(r.find("infinite wait"), std::string::npos) << r;
-    EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchTimeout);
-    EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
-  }
-}
-
-__global__ void wait_for_the_next_warp_by_warp(volatile int* flags) {
-  if (threadIdx.x < 32 && blockIdx.x + 1 < gridDim.x)
-    while (!__any_sync(0xffffffff, flags[blockIdx.x + 1])) {
-    }
-  __syncthreads();
-  if (threadIdx.x == 0) flags[blockIdx.x] = 1;
-}
-
-TEST_F(Blocks, WaitForTheNextAroundAWarpFunction) {
-  const on_device<int> flags(std::vector<int>(16, 0));
-  const counts c = observe([&] { wait_for_the_next_warp_by_warp<<<16, 64>>>(flags.data); });
-  EXPECT_TRUE(c.reports.empty()) << c.reports[0];
-  EXPECT_EQ(flags.host()[0], 1);
-}
-
-// They never look as before: each turn is counted.
-__global__ void count_until_the_next(volatile int* flags, int* turns) {
-  int n = 0;
-  if (blockIdx.x + 1 < gridDim.x)
-    while (!flags[blockIdx.x + 1]) ++n;
-  turns[blockIdx.x * blockDim.x + threadIdx.x] = n;
-  __syncthreads();
-  if (threadIdx.x == 0) flags[blockIdx.x] = 1;
-}
-
-__global__ void count_until_the_next_warp_by_warp(volatile int* flags, int* turns) {
-  int n = 0;
-  if (threadIdx.x < 32 && blockIdx.x + 1 < gridDim.x)
-    while (!__any_sync(0xffffffff, flags[blockIdx.x + 1])) ++n;
-  turns[blockIdx.x * blockDim.x + threadIdx.x] = n;
-  __syncthreads();
-  if (threadIdx.x == 0) flags[blockIdx.x] = 1;
-}
-
-__global__ void count_until_the_next_block_by_block(volatile int* flags, int* turns) {
-  int n = 0;
-  if (blockIdx.x + 1 < gridDim.x)
-    while (!__syncthreads_or(flags[blockIdx.x + 1])) ++n;
-  turns[blockIdx.x * blockDim.x + threadIdx.x] = n;
-  if (threadIdx.x == 0) flags[blockIdx.x] = 1;
-}
-
-// The warps of one block wait for each other, the first for the last.
-__global__ void count_until_the_next_warp(volatile int* flags, int* turns) {
-  const unsigned warp = threadIdx.x / 32, warps = blockDim.x / 32;
-  int n = 0;
-  if (warp + 1 < warps)
-    while (!flags[warp + 1]) ++n;
-  turns[blockIdx.x * blockDim.x + threadIdx.x] = n;
-  flags[warp] = 1;
-}
-
-TEST_F(Blocks, WaitAndCount) {
-  for (const auto kernel :
-       {count_until_the_next, count_until_the_next_warp_by_warp, count_until_the_next_block_by_block}) {
-    const on_device<int> flags(std::vector<int>(5, 0)), turns(std::vector<int>(5 * 64, 0));
-    const counts c = observe([&] { kernel<<<5, 64>>>(flags.data, turns.data); });
-    EXPECT_TRUE(c.reports.empty()) << c.reports[0];
-    EXPECT_EQ(flags.host()[0], 1);
-    EXPECT_GT(turns.host()[0], 0);
-  }
-  const on_device<int> flags(std::vector<int>(4, 0)), turns(std::vector<int>(128, 0));
-  observe(
-      [&] { count_until_the_next_warp<<<1, 128>>>(flags.data, turns.data); });  // in shared memory it would be a race
-  EXPECT_EQ(flags.host()[0], 1);
-}
-
 __global__ void grid_sums(float* out, float* partial) {
   partial[blockIdx.x * blockDim.x + threadIdx.x] = 1;
   sim::grid_barrier(SIM_CALLER);
@@ -1129,7 +940,7 @@ TEST_F(Runtime, CountersHaveTheNamesThatARubricCanAskFor) {
   std::set<std::string> counted, known(std::begin(lab::device_metrics), std::end(lab::device_metrics));
   for (const auto& [name, value] : c.metrics) counted.insert(name);
   for (const auto& [name, value] : c.launches.at(0).metrics) counted.insert(name);
-  EXPECT_EQ(counted, known) << "common/include/lab/device_metrics.hpp must list what metrics_of() in report.cpp gives";
+  EXPECT_EQ(counted, known) << "common/include/lab/device_metrics.hpp must list what metrics_of() in metrics.cpp gives";
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace sim {
 
 /// - Storage for arrays declared `extern __shared__`: all of them begin at the same place.
 /// - A gap behind each shared array, so that an overrun does not reach the next one.
-/// - A section `sim_blocks`: what each basic block computes (block_info in src/internal.hpp).
+/// - A section `sim_blocks`: what each basic block computes (block_info in src/basic_blocks.hpp).
 /// - Basic blocks that access memory need not be traced: their first access tells as much.
 /// - memcpy and its kind become sim_memcpy, which observes what it copies.
 /// The text is that of g++ or clang++ for x86-64 Linux.

@@ -1,14 +1,20 @@
-// Whose line an access belongs to, where it lies in a device header's function that the compiler inlined: to the line
-// that called it, as a GPU's profiler has it for an instruction.
+// Source lines from the program's debug information.
+#include "lines.hpp"
+
 #include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
-
-#include "inlined.hpp"
+#include <mutex>
+#include <unordered_map>
 
 namespace sim {
+namespace {
 
+/// `line` itself, or where it is a line of a device header, the line of the program that called the header's function:
+/// that is whose line a GPU's profiler has an inlined function's instruction belong to.
 source_line outside_headers(Dwfl* session, std::uintptr_t pc, source_line line) {
   Dwarf_Addr bias = 0;
   Dwarf_Die* unit = dwfl_addrdie(session, pc, &bias);
@@ -36,6 +42,30 @@ source_line outside_headers(Dwfl* session, std::uintptr_t pc, source_line line) 
   std::free(scopes);
   std::free(innermost);
   return line;
+}
+
+}  // namespace
+
+source_line line_of(std::uintptr_t pc) {
+  static std::mutex mutex;
+  static auto& known = *new std::unordered_map<std::uintptr_t, source_line>;  // the account at the end needs it
+  const std::scoped_lock lock(mutex);
+  if (const auto found = known.find(pc); found != known.end()) return found->second;
+  static Dwfl* session = [] {
+    static char* no_path = nullptr;
+    static const Dwfl_Callbacks callbacks = {dwfl_linux_proc_find_elf, dwfl_standard_find_debuginfo, nullptr, &no_path};
+    Dwfl* s = dwfl_begin(&callbacks);
+    if (s && dwfl_linux_proc_report(s, getpid()) == 0) dwfl_report_end(s, nullptr, nullptr);
+    return s;
+  }();
+  source_line line{"?", 0};
+  if (session)  // a return address is one past the call
+    if (Dwfl_Line* found = dwfl_getsrc(session, pc - 1))
+      if (const char* file = dwfl_lineinfo(found, nullptr, &line.line, nullptr, nullptr, nullptr)) {
+        line.file = file;
+        line = outside_headers(session, pc - 1, line);
+      }
+  return known[pc] = line;
 }
 
 }  // namespace sim

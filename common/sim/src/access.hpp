@@ -1,0 +1,47 @@
+// One lane's access, as the hooks record it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sim {
+
+constexpr std::size_t lanes_per_warp = 32;
+
+enum class operation : std::uint8_t {
+  load,
+  store,
+  atomic,
+  copy,    ///< into shared memory, asynchronous, begins: from now on it may write
+  copied,  ///< and has been waited for: it has written
+  local,   ///< memory that is no traffic: the thread's own stack, constants, arguments
+  block,   ///< a basic block begins
+  sync,    ///< a warp function; the address is its mask
+  index,   ///< the address is an index beyond its array; what the next access touches tells whether that is wrong
+};
+enum class space : std::uint8_t { global, shared, none };
+
+extern "C" const char __executable_start[];  // the linker's name for where the program begins
+
+/// One lane's access. `site` names the instruction: program counter, from the program's beginning (32 bits), size in
+/// bytes (8), operation (8); and how deep in calls the lane was, as a distance on its stack (16).
+struct access {
+  std::uint64_t site;
+  std::uintptr_t address;
+};
+constexpr std::uint64_t site_mask = 0xffff'ffff'ffff;
+inline std::uint64_t make_site(std::uintptr_t pc, std::size_t bytes, operation op, std::uint64_t depth = 0) {
+  return ((pc - reinterpret_cast<std::uintptr_t>(__executable_start)) & 0xffff'ffff) | (std::uint64_t{bytes} << 32) |
+         (static_cast<std::uint64_t>(op) << 40) | (depth << 48);
+}
+inline std::uintptr_t site_pc(std::uint64_t site) {
+  return (site & 0xffff'ffff) + reinterpret_cast<std::uintptr_t>(__executable_start);
+}
+constexpr std::size_t site_bytes(std::uint64_t site) { return (site >> 32) & 0xff; }
+constexpr operation site_operation(std::uint64_t site) { return static_cast<operation>((site >> 40) & 0x7f); }
+/// An atomic whose lanes nvcc combines in the warp where they want one address: of integers.
+constexpr auto atomic_in_warp = static_cast<operation>(static_cast<unsigned>(operation::atomic) | 0x80);
+constexpr bool site_in_warp(std::uint64_t site) { return (site >> 47) & 1; }
+constexpr std::uint64_t site_depth(std::uint64_t site) { return site >> 48; }
+
+}  // namespace sim

@@ -1,0 +1,20 @@
+// What the addresses of one warp instruction have in common.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace sim {
+
+/// Lanes of a warp access consecutive elements in order.
+inline bool consecutive(std::span<const std::uintptr_t> a, std::size_t bytes) {
+  std::uintptr_t different = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) different |= a[i] ^ (a[0] + i * bytes);
+  return different == 0;
+}
+
+/// How many different values there are; sorts them.
+std::size_t distinct(std::span<std::uintptr_t> values);
+
+}  // namespace sim

@@ -1,0 +1,11 @@
+// Asynchronous copies that have not been waited for.
+#pragma once
+
+#include <cstdint>
+
+namespace sim {
+
+/// Whether an asynchronous copy to this address of shared memory has begun that its thread has not waited for.
+bool copy_pending(std::uintptr_t address);
+
+}  // namespace sim

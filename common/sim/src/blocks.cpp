@@ -1,0 +1,232 @@
+// Runs a block: its warps in turn, up to the barrier that all its threads wait at.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "hooks.hpp"
+#include "worker.hpp"
+
+namespace sim {
+namespace {
+
+// Looking whether a thread goes round in a circle takes time: where it meets others on its way, only so often. Odd, so
+// that each place of a circle comes up.
+constexpr unsigned look_every = 257;
+
+// A warp that has taken so many steps, or a block that has passed so many barriers, gives way: it may wait for what
+// another one has yet to do, and count how often it has looked, so that it never looks as before.
+constexpr std::uint64_t steps_of_warp = std::uint64_t{1} << 22;
+constexpr unsigned rounds_of_block = 64 * look_every;
+
+}  // namespace
+
+void worker::begin_block(running_block& block, std::uint64_t number) {
+  const configuration& config = grid_->what->config;
+  block.number = number;
+  block.counted = 0;
+  block.waits = false;
+  block.pasts.clear();
+  block.threads.resize(std::size_t{config.block.x} * config.block.y * config.block.z);
+  unsigned x = 0, y = 0, z = 0;
+  for (thread_state& t : block.threads) {
+    t.index = {x, y, z};
+    t.now = state::fresh;
+    t.stack = nullptr;
+    t.as_before = false;
+    t.alone = 0;
+    t.depth = 0;
+    if (++x == config.block.x) {
+      x = 0;
+      if (++y == config.block.y) {
+        y = 0;
+        ++z;
+      }
+    }
+  }
+  observer_.begin_block(block.shadow, (block.threads.size() + lanes_per_warp - 1) / lanes_per_warp);
+}
+
+void worker::set_aside(running_block& block) {
+  block.shared_image.clear();
+  for (const shared_array& array : observer_.arrays()) {
+    const char* begin = reinterpret_cast<const char*>(__builtin_thread_pointer()) + array.offset;
+    block.shared_image.insert(block.shared_image.end(), begin, begin + array.bytes);
+  }
+}
+
+void worker::bring_back(running_block& block) {
+  const char* from = block.shared_image.data();
+  for (const shared_array& array : observer_.arrays()) {
+    std::memcpy(reinterpret_cast<char*>(__builtin_thread_pointer()) + array.offset, from, array.bytes);
+    from += array.bytes;
+  }
+  observer_.go_on_with(block.shadow);
+}
+
+/// Runs the block until it has finished or none of its threads can go on.
+outcome worker::go_on_with(running_block& block) {
+  block_ = &block;
+  const dim3 grid = grid_->what->config.grid;
+  blockIdx = {static_cast<unsigned>(block.number % grid.x), static_cast<unsigned>(block.number / grid.x % grid.y),
+              static_cast<unsigned>(block.number / grid.x / grid.y)};
+  observing_ = block.number % grid_->sample == 0;
+  block_got_further_ = false;
+  const auto count = static_cast<unsigned>(block.threads.size());
+  for (unsigned round = 1;; ++round) {
+    got_further_ = false;
+    look_ = block.waits || round % look_every == 0;
+    for (unsigned first = 0; first < count; first += lanes_per_warp)
+      run_warp(first, std::min<unsigned>(lanes_per_warp, count - first));
+    if (broken_off_) break;
+    block_got_further_ |= got_further_;
+    if (release_barrier()) {
+      if (!got_further_ && block.waits) return outcome::waits_for_others;
+      if (round >= rounds_of_block && may_give_way()) return outcome::gave_way;
+      continue;
+    }
+    unsigned ready = 0, done = 0, waiting = 0, at_grid = 0;
+    for (thread_state& t : block.threads) {
+      ready += t.now == state::ready;
+      done += t.now == state::done;
+      at_grid += t.now == state::at_grid_barrier;
+      waiting += t.now == state::waiting;
+    }
+    if (done == count) {
+      if (observing_) observer_.end_block();
+      return outcome::finished;
+    }
+    if (at_grid > 0 && at_grid + done == count) return outcome::waits_for_grid;
+    if (ready > 0) return outcome::gave_way;
+    if (waiting == 0) {
+      report_stuck();
+      break;
+    }
+    for (thread_state& t : block.threads)
+      if (t.now == state::waiting) t.now = state::ready;
+    if (!got_further_) return outcome::waits_for_others;
+  }
+  broken_off_ = false;
+  return outcome::broken_off;
+}
+
+/// Runs the warp until each lane waits at the block's barrier, waits in vain for others, or has returned; or until it
+/// has taken long, and nothing that its lanes did would be counted otherwise for that.
+void worker::run_warp(unsigned first, unsigned count) {
+  const bool look = look_;
+  std::uint64_t steps = 0;
+  bool meeting = false;  // a lane waits in a warp function
+  for (unsigned lane = 0; lane < count; ++lane) meeting |= threads()[first + lane].now == state::at_collective;
+  bool rest = false;  // accesses that wait for other lanes'
+  unsigned turn = 1;
+  for (bool again = true; again && !broken_off_; ++turn) {
+    bool moved = false, new_state = false;
+    look_ = look || turn % look_every == 0;
+    unsigned waiting = 0;  // lanes that this turn is not for
+    for (unsigned lane = 0; pausing_ && lane < count; ++lane)
+      waiting |= static_cast<unsigned>(threads()[first + lane].now == state::at_collective) << lane;
+    for (unsigned lane = 0; lane < count && !broken_off_; ++lane) {
+      thread_state& t = threads()[first + lane];
+      if ((t.now != state::fresh && t.now != state::ready) || records_[lane].full() || (waiting >> lane & 1)) continue;
+      steps += resume(t);
+      moved = true;
+      new_state |= !current_->as_before;
+      meeting |= current_->now == state::at_collective;  // a later lane, where fresh ones went on in its fiber
+    }
+    rest = observing_ && put_together(first, count, false);
+    if (meeting) moved |= settle_collectives(first, count);
+    again = false;
+    for (unsigned lane = 0; moved && lane < count; ++lane) {
+      state& now = threads()[first + lane].now;
+      if (now == state::ready && look_ && !new_state) now = state::waiting;
+      again |= now == state::ready;
+    }
+    pausing_ = steps >= steps_of_warp && may_give_way();
+    if (pausing_ && !rest) break;
+  }
+  pausing_ = false;
+  look_ = look;
+  if (rest) put_together(first, count, true);
+}
+
+/// All threads wait at a barrier: lets them go on. False where none waits, or where not all live ones do.
+bool worker::release_barrier() {
+  std::size_t waiting = 0, done = 0;
+  const thread_state* waits = nullptr;
+  for (const thread_state& t : threads()) {
+    done += t.now == state::done;
+    if (t.now == state::at_barrier) {
+      ++waiting;
+      if (!waits) waits = &t;
+    }
+  }
+  if (waiting == 0 || waiting + done != threads().size()) return false;
+  if (done > 0) {
+    const auto number = static_cast<std::uint32_t>(waits - threads().data());
+    observer_.report(fault::divergent_barrier, waiting_site(*waits), space::shared, {block_->number, number}, 0, 0,
+                     std::to_string(waiting) + " of " + std::to_string(threads().size()) + " threads wait at it, " +
+                         std::to_string(done) + " have returned");
+  }
+  if (observing_) observer_.counts().barriers += (waiting + lanes_per_warp - 1) / lanes_per_warp;
+  observer_.barrier();
+  for (thread_state& t : threads())
+    if (t.now == state::at_barrier) t.now = state::ready;
+  block_->released_count = std::exchange(block_->counted, 0);
+  return true;
+}
+
+/// Some threads wait for others of their block that will never come.
+void worker::report_stuck() {
+  for (unsigned i = 0; i < threads().size(); ++i) {
+    const thread_state& t = threads()[i];
+    if (t.now != state::at_collective) continue;
+    std::string missing;
+    const unsigned first = i / 32 * 32;
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      if (!((t.mask >> lane) & 1) ||
+          (first + lane < threads().size() && threads()[first + lane].now == state::at_collective &&
+           threads()[first + lane].waits_at == t.waits_at))
+        continue;
+      missing += (missing.empty() ? "" : ", ") + std::to_string(lane);
+    }
+    observer_.report(fault::missing_lane, waiting_site(t), space::shared, {block_->number, i}, 0, 0,
+                     "its mask names lanes that never come: " + missing);
+    return;
+  }
+  for (unsigned i = 0; i < threads().size(); ++i)
+    if (threads()[i].now == state::at_barrier || threads()[i].now == state::at_grid_barrier) {
+      observer_.report(fault::divergent_barrier, waiting_site(threads()[i]), space::shared, {block_->number, i}, 0, 0,
+                       threads()[i].now == state::at_barrier ? "not all threads of the block reach it"
+                                                             : "other threads of the block wait elsewhere");
+      return;
+    }
+}
+
+void worker::report_infinite_wait(const running_block& block) {
+  for (const thread_state& t : block.threads)
+    if (t.as_before && t.now != state::done) {
+      observer_.report(fault::infinite_wait, waiting_site(t), space::global,
+                       {block.number, static_cast<std::uint32_t>(&t - block.threads.data())}, 0, 0);
+      return;
+    }
+}
+
+void worker::abandon(running_block& block) {
+  for (thread_state& t : block.threads)
+    if (t.stack) {
+      t.stack->context = nullptr;
+      free_stacks_.push_back(t.stack);
+      t.stack = nullptr;
+    }
+  for (lane_records& r : records_) r.read = r.write = r.begin;
+}
+
+/// What stops a kernel on a GPU stops it here, before the access is made.
+void worker::break_off(fault what, std::uint64_t site, std::uintptr_t address, const std::string& detail) {
+  sim_active_worker = sim_running_worker = nullptr;
+  report_here(what, site, address - shared_begin < shared_bytes ? space::shared : space::global, address, detail);
+  broken_off_ = true;
+  jump();  // for good: the worker abandons this fiber
+  __builtin_unreachable();
+}
+
+}  // namespace sim

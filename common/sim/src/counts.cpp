@@ -1,0 +1,67 @@
+#include "counts.hpp"
+
+#include <utility>
+
+namespace sim {
+
+void site_counts::add(const site_counts& o) {
+  requests += o.requests;
+  lanes += o.lanes;
+  bytes += o.bytes;
+  sectors += o.sectors;
+  lines += o.lines;
+  ideal_sectors += o.ideal_sectors;
+  wavefronts += o.wavefronts;
+  ideal_wavefronts += o.ideal_wavefronts;
+  low = std::min(low, o.low);
+  high = std::max(high, o.high);
+}
+
+void fault_report::merge(const fault_report& other) {
+  const std::uint64_t both = occurrences + other.occurrences;
+  if (std::pair{other.block, other.thread} < std::pair{block, thread}) *this = other;
+  occurrences = both;
+}
+
+void launch_counts::add(const fault_report& report) {
+  auto [entry, fresh] = faults.try_emplace({report.what, report.site}, report);
+  if (!fresh) entry->second.merge(report);
+}
+
+void launch_counts::add(const launch_counts& o) {
+  for (const auto& [key, counts] : o.sites) sites[key].add(counts);
+  for (const auto& [key, report] : o.faults) add(report);
+  unique_loaded_sectors += o.unique_loaded_sectors;
+  unique_stored_sectors += o.unique_stored_sectors;
+  unique_loaded_pairs += o.unique_loaded_pairs;
+  shared_stores += o.shared_stores;
+  for (std::size_t k = 0; k < reuse.size(); ++k) reuse[k] += o.reuse[k];
+  barriers += o.barriers;
+  collectives += o.collectives;
+  path.add(o.path);
+  longest.take_longer(o.longest);
+  accesses += o.accesses;
+  fenced |= o.fenced;
+  hands_over_global |= o.hands_over_global;
+  hands_over_shared |= o.hands_over_shared;
+}
+
+void launch_counts::scale(double factor) {
+  const auto apply = [factor](std::uint64_t& n) {
+    n = static_cast<std::uint64_t>(static_cast<double>(n) * factor + 0.5);
+  };
+  for (auto& [key, c] : sites)
+    for (std::uint64_t* n :
+         {&c.requests, &c.lanes, &c.bytes, &c.sectors, &c.ideal_sectors, &c.lines, &c.wavefronts, &c.ideal_wavefronts})
+      apply(*n);
+  for (std::uint64_t* n :
+       {&unique_loaded_sectors, &unique_loaded_pairs, &unique_stored_sectors, &shared_stores, &barriers, &collectives})
+    apply(*n);
+  for (std::uint64_t& n : reuse) apply(n);
+  path.combine({}, [&](std::uint64_t n, std::uint64_t) {
+    apply(n);
+    return n;
+  });
+}
+
+}  // namespace sim

@@ -1,0 +1,105 @@
+// What is counted, and what is found wrong.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "access.hpp"
+
+namespace sim {
+
+/// Sums over all warp instructions of one site.
+struct site_counts {
+  std::uint64_t requests = 0, lanes = 0;
+  std::uint64_t bytes = 0;                             ///< the different ones of each request
+  std::uint64_t sectors = 0, ideal_sectors = 0;        ///< global memory
+  std::uint64_t lines = 0;                             ///< of 128 bytes, looked up one by one; of atomics, L2's steps
+  std::uint64_t wavefronts = 0, ideal_wavefronts = 0;  ///< shared memory
+  std::uintptr_t low = ~std::uintptr_t{0}, high = 0;   ///< addresses: [low, high)
+  void add(const site_counts& other);
+};
+
+enum class fault : std::uint8_t {
+  out_of_bounds,
+  use_after_free,
+  misaligned,
+  uninitialised,
+  illegal_address,
+  divergent_barrier,
+  missing_lane,
+  shared_race,
+  global_race,
+  stream_race,
+  local_bounds,
+  infinite_wait,
+  not_cooperative,
+  assertion,
+  trap,
+};
+
+/// The first occurrence, by block and thread, of a fault at a site.
+struct fault_report {
+  fault what{};
+  std::uint64_t site = 0;
+  space where = space::global;
+  std::uint64_t block = 0;
+  std::uint32_t thread = 0;
+  std::uintptr_t address = 0;
+  std::string detail;
+  std::uint64_t other_site = 0;   ///< of a race: the access before
+  std::uint64_t other_block = 0;  ///< or, of a race between streams, the number of the launch before
+  std::uint32_t other_thread = 0;
+  std::uint64_t occurrences = 1;
+  /// Of the two the earlier one stays, with the occurrences of both.
+  void merge(const fault_report& other);
+};
+
+/// What takes a warp time of its own, one thing after the other, in warp instructions. Of a block: the most that a warp
+/// does from barrier to barrier, summed over the phases.
+struct warp_path {
+  std::uint64_t instructions = 0, special = 0, barriers = 0, atomics = 0;
+  std::uint64_t loads = 0;         ///< of global memory, that the warp waits for
+  std::uint64_t loads_beside = 0;  ///< behind another in its basic block
+  std::uint64_t loads_ahead = 0;   ///< in a loop that nvcc unrolls: several turns' are on their way together
+  std::uint64_t loads_near = 0, loads_ahead_near = 0;  ///< of what the block has just loaded
+  template <class Combine>
+  void combine(const warp_path& other, Combine f) {
+    for (const auto field :
+         {&warp_path::instructions, &warp_path::special, &warp_path::barriers, &warp_path::atomics, &warp_path::loads,
+          &warp_path::loads_beside, &warp_path::loads_ahead, &warp_path::loads_near, &warp_path::loads_ahead_near})
+      this->*field = f(this->*field, other.*field);
+  }
+  void add(const warp_path& other) { combine(other, std::plus<>()); }
+  void take_longer(const warp_path& other) {
+    combine(other, [](std::uint64_t a, std::uint64_t b) { return std::max(a, b); });
+  }
+};
+
+/// Counts of one launch, or of one worker's share of it.
+struct launch_counts {
+  std::map<std::pair<space, std::uint64_t>, site_counts> sites;
+  std::map<std::pair<fault, std::uint64_t>, fault_report> faults;
+  std::uint64_t unique_loaded_sectors = 0, unique_stored_sectors = 0;
+  std::uint64_t unique_loaded_pairs = 0;  ///< of sectors: DRAM moves 64 bytes at a time
+  std::uint64_t shared_stores = 0;        ///< of a sector that another block had stored to first
+  /// Loaded sectors that the block had loaded before. Entry k: while its warp moved on by less than 2^k lines, and by
+  /// 2^(k-1) or more.
+  std::array<std::uint64_t, 13> reuse{};
+  warp_path path;                                             ///< summed over the blocks
+  warp_path longest;                                          ///< of one block
+  std::uint64_t barriers = 0;                                 ///< __syncthreads, one for each warp
+  std::uint64_t collectives = 0;                              ///< shuffles, votes, __syncwarp, one for each warp
+  std::uint64_t accesses = 0;                                 ///< observed, one for each lane
+  bool fenced = false;                                        ///< a thread used a fence
+  bool hands_over_global = false, hands_over_shared = false;  ///< or volatile accesses, or locks, in this memory
+  void add(const launch_counts& other);
+  void add(const fault_report& report);
+  void scale(double factor);  ///< to all blocks from those observed
+};
+
+}  // namespace sim

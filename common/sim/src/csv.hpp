@@ -1,0 +1,17 @@
+// The launches in the columns of Nsight Compute.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launches.hpp"
+
+namespace sim {
+
+/// The launches as `ncu --csv --page raw --print-units base` prints them: names, units, then a row for each launch.
+/// Kernels have the names that the source launches them by.
+std::string csv_of(const std::vector<launched>& launches);
+/// Writes them to a file; "-" is stdout.
+void write_csv(const std::string& path);
+
+}  // namespace sim

@@ -1,0 +1,227 @@
+// What checkers found: which reports stay, and how each reads.
+#include "faults.hpp"
+
+#include <fmt/format.h>
+
+#include <fmt/ranges.h>
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <map>
+
+#include "heap.hpp"
+#include "library.hpp"
+#include "lines.hpp"
+#include "report.hpp"
+
+namespace sim {
+namespace {
+
+std::string coordinates(std::uint64_t i, const dim3& of) {
+  return fmt::format("({},{},{})", i % of.x, i / of.x % of.y, i / of.x / of.y);
+}
+
+const char* verb(operation op) {
+  switch (op) {
+    case operation::load: return "load";
+    case operation::store: return "store";
+    case operation::copy:
+    case operation::copied: return "asynchronous copy";
+    default: return "atomic";
+  }
+}
+
+std::string line_text(std::uint64_t site) {
+  const source_line at = line_of(site_pc(site));
+  return fmt::format("{}:{}", at.file, at.line);
+}
+
+/// The lines of a launch that loaded, or that stored, near this address.
+std::string lines_that_touch(const launched& where, std::uintptr_t address, bool loads) {
+  std::vector<std::string> lines;
+  for (const auto& [key, c] : where.counts.sites) {
+    if (key.first != space::global || (site_operation(key.second) == operation::load) != loads) continue;
+    if (address < c.low || address >= c.high) continue;
+    const std::string line = line_text(key.second);
+    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+  }
+  if (lines.size() > 3) lines.resize(3);
+  return lines.empty() ? "an unknown line" : fmt::format("{}", fmt::join(lines, " or "));
+}
+
+std::string place_in_allocation(std::uintptr_t address) {
+  bool freed = false;
+  const allocation* a = nearest_allocation(address, &freed);
+  if (!a) return "";
+  const std::string name = a->name.empty() ? fmt::format("allocation {}", a->number) : a->name;
+  return address < a->end
+             ? fmt::format(", byte {} of {} of {} bytes", address - a->begin, name, a->end - a->begin)
+             : fmt::format(", {} bytes past the end of {} of {} bytes", address - a->end, name, a->end - a->begin);
+}
+
+}  // namespace
+
+void settle_reports(launched& what) {
+  auto& faults = what.counts.faults;
+  const launch_counts& c = what.counts;
+  std::erase_if(faults, [&](const auto& entry) {
+    const fault_report& r = entry.second;
+    if (r.what == fault::global_race || r.what == fault::stream_race) return c.fenced || c.hands_over_global;
+    // What a block hands over is marked as written a little later than it is.
+    if (r.what == fault::uninitialised && r.where == space::global)
+      return (c.fenced || c.hands_over_global) && is_valid(r.address, site_bytes(r.site));
+    return r.what == fault::shared_race && r.detail.empty() && c.fenced && c.hands_over_shared;
+  });
+  // A waiting loop may have several loads in one line, and a compiler copies loops.
+  std::map<std::string, fault_report*> waits;
+  for (auto next = faults.begin(); next != faults.end();) {
+    fault_report& r = next->second;
+    fault_report* kept = r.what == fault::infinite_wait ? waits.try_emplace(line_text(r.site), &r).first->second : &r;
+    if (kept == &r) {
+      ++next;
+    } else {
+      kept->merge(r);
+      next = faults.erase(next);
+    }
+  }
+  std::erase_if(faults, [&](const auto& entry) {
+    const fault_report& r = entry.second;
+    return std::any_of(faults.begin(), faults.end(), [&](const auto& other) {
+      const fault_report& o = other.second;
+      // A race is seen from both sides.
+      const auto pc = [](std::uint64_t site) { return site & 0xffff'ffff; };
+      if (r.what == fault::shared_race && site_operation(r.site) != operation::load)
+        return o.what == r.what && pc(o.site) == pc(r.other_site) && pc(o.other_site) == pc(r.site) &&
+               site_operation(o.site) == operation::load;
+      // What is read too early is a race in the first place.
+      if (r.what == fault::uninitialised && r.where == space::shared)
+        return o.what == fault::shared_race && (o.site == r.site || pc(o.other_site) == pc(r.site));
+      if (r.what != fault::global_race || o.what != r.what || site_operation(r.site) != operation::load ||
+          site_operation(o.site) == operation::load)
+        return false;
+      const site_counts& load = c.sites.at({space::global, r.site});
+      const site_counts& store = c.sites.at({space::global, o.site});
+      return store.low <= r.address && r.address < store.high && load.low <= o.address && o.address < load.high;
+    });
+  });
+}
+
+std::string describe(const launched& where, const fault_report& r) {
+  const auto& block = where.config.block;
+  const std::string thread =
+      fmt::format("block {} thread {}", coordinates(r.block, where.config.grid), coordinates(r.thread, block));
+  const operation op = site_operation(r.site);
+  const std::string access = fmt::format("{} of {} bytes", verb(op), site_bytes(r.site));
+  const char* memory = r.where == space::global ? "global" : "shared";
+  const std::string place =
+      r.where == space::global && r.what != fault::illegal_address ? place_in_allocation(r.address) : "";
+  std::string what;
+  switch (r.what) {
+    case fault::out_of_bounds:
+      what = fmt::format("{} {} out of bounds{}; check the index against the size", memory, access,
+                         r.where == space::shared ? r.detail : place);
+      break;
+    case fault::use_after_free: what = fmt::format("{} {} after cudaFree{}", memory, access, place); break;
+    case fault::misaligned:
+      what = fmt::format("misaligned {} {}; its address must be a multiple of {}", memory, access, site_bytes(r.site));
+      break;
+    case fault::uninitialised:
+      what = r.detail.empty() ? fmt::format("{} {} that nobody has written{}; write them first{}", memory, access,
+                                            place, r.where == space::shared ? ", and put __syncthreads() between" : "")
+                              : fmt::format(
+                                    "{} {} before the asynchronous copy into them has arrived; wait for the copy "
+                                    "(__pipeline_wait_prior), and put __syncthreads() after the wait",
+                                    memory, access);
+      break;
+    case fault::illegal_address:
+      what = fmt::format("{} at {:#x}, which is no device memory; is it a host pointer, or null?", access, r.address);
+      break;
+    case fault::divergent_barrier:
+      what = fmt::format(
+          "barrier not reached by all threads: {}; move it out of the branch, or let nobody return before it",
+          r.detail);
+      break;
+    case fault::assertion: what = fmt::format("assertion failed: {}", r.detail); break;
+    case fault::trap: what = "__trap() stopped the kernel"; break;
+    case fault::missing_lane:
+      what = fmt::format("warp function with lanes missing: {}; give it the mask of the lanes that call it", r.detail);
+      break;
+    case fault::shared_race:
+      what =
+          r.detail == "copy"
+              ? fmt::format(
+                    "race in shared memory: {} at byte {} of its array, before the asynchronous copy into them has "
+                    "arrived that thread {} made at {}; wait for the copy (__pipeline_wait_prior), and put "
+                    "__syncthreads() after the wait",
+                    access, r.address, coordinates(r.other_thread, block), line_text(r.other_site))
+              : fmt::format("race in shared memory: {} at byte {} of its array, and {} by thread {} at {}; put {}",
+                            access, r.address, verb(site_operation(r.other_site)), coordinates(r.other_thread, block),
+                            line_text(r.other_site),
+                            r.detail.empty() ? "__syncthreads() between"
+                                             : "__syncwarp() between (or __syncthreads(), where other warps share it)");
+      break;
+    case fault::global_race:
+      what = fmt::format(
+          "race between blocks: {}{}, and {} by block {} at {}; blocks run in any order: use two launches, an atomic, "
+          "or a barrier of the grid",
+          access, place, op == operation::load ? "store" : "load", coordinates(r.other_block, where.config.grid),
+          lines_that_touch(where, r.address, op != operation::load));
+      break;
+    case fault::stream_race: {
+      const launched* other = nullptr;
+      for (const launched& l : launch_log())
+        if (l.first_epoch <= r.other_block && r.other_block <= l.last_epoch) other = &l;
+      what = fmt::format(
+          "race between streams: {}{}, and kernel {} at {}, which nothing orders before it; use cudaStreamWaitEvent or "
+          "cudaStreamSynchronize between the launches",
+          access, place, other ? other->kernel : "?",
+          other ? lines_that_touch(*other, r.address, op != operation::load) : "?");
+      break;
+    }
+    case fault::local_bounds:
+      what = r.detail.empty()
+                 ? fmt::format("{} of another thread's local variable; hand it over in shared or global memory", access)
+                 : fmt::format("local array out of bounds{}; check the index against its size", r.detail);
+      break;
+    case fault::infinite_wait:
+      what =
+          "infinite wait: the thread goes round in a circle, and nobody is left to change what it waits for; check "
+          "who should, and whether that thread or block can run";
+      break;
+    case fault::not_cooperative:
+      what = "barrier of the grid in an ordinary launch; launch with cudaLaunchCooperativeKernel";
+      break;
+  }
+  return fmt::format("{}: {}: {}: {}{}", line_text(r.site), where.kernel, thread, what,
+                     r.occurrences > 1 ? fmt::format(" ({} times)", r.occurrences) : "");
+}
+
+namespace {
+std::vector<std::string> of_host;
+}
+
+void note_host_fault(std::string what) {
+  report_at_exit();
+  of_host.push_back(std::move(what));
+}
+const std::vector<std::string>& host_faults() { return of_host; }
+
+void host_access(std::uintptr_t address, std::uint64_t site) {
+  if (library_at_work()) return;
+  const allocation* entry = find_allocation(address);
+  if (entry && entry->kind != memory_kind::device) return;
+  if (entry && host_shares_device_memory()) {
+    if (site_operation(site) != operation::load) host_wrote(reinterpret_cast<const void*>(address), site_bytes(site));
+    return;
+  }
+  std::fflush(stdout);
+  fmt::print(stderr,
+             "error: {}: host code: {} of {} bytes in device memory{}; copy it with cudaMemcpy, or use "
+             "cudaMallocManaged\n",
+             line_text(site), verb(site_operation(site)), site_bytes(site), place_in_allocation(address));
+  std::fflush(stderr);
+  std::signal(SIGSEGV, SIG_DFL);
+  std::raise(SIGSEGV);
+}
+
+}  // namespace sim

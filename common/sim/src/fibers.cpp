@@ -1,0 +1,162 @@
+// A block's threads as fibers of one OS thread.
+#include <sys/mman.h>
+#include <unwind.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "hooks.hpp"
+#include "worker.hpp"
+
+namespace sim {
+
+worker::worker() {
+  stack_memory_ = static_cast<char*>(mmap(nullptr, max_stacks * stack_bytes, PROT_READ | PROT_WRITE,
+                                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0));
+  if (stack_memory_ == MAP_FAILED) std::abort();
+  stacks_begin = reinterpret_cast<std::uintptr_t>(stack_memory_);
+  for (std::size_t i = 0; i < lanes_per_warp; ++i)
+    records_[i].begin = records_[i].read = records_[i].write = record_memory_.data() + i * record_stride;
+}
+
+void worker::enter() {
+  sim_running_worker = this;
+  sim_active_worker = recording_ ? this : nullptr;
+}
+
+fiber_stack* worker::take_stack() {
+  if (!free_stacks_.empty()) {
+    fiber_stack* stack = free_stacks_.back();
+    free_stacks_.pop_back();
+    return stack;
+  }
+  const std::size_t i = stacks_made_++;
+  if (i >= max_stacks) {
+    std::fprintf(stderr, "simulated device: more than %zu threads wait for others; launch a smaller grid\n",
+                 max_stacks);
+    std::_Exit(71);
+  }
+  // A page that faults below each of the first stacks; the system has not got enough of them for all.
+  if (i < max_threads) mprotect(stack_memory_ + i * stack_bytes, 4096, PROT_NONE);
+  // Tops at different offsets in a page, or all of them would fall into the same cache sets.
+  stacks_.push_back({stack_memory_ + (i + 1) * stack_bytes - (i % 64) * 64, nullptr});
+  return &stacks_.back();
+}
+
+void worker::activate(thread_state& thread) {
+  current_ = &thread;
+  current_number_ = static_cast<unsigned>(&thread - threads().data());
+  threadIdx = thread.index;
+  lane_records& records = records_[lane_number()];
+  write = records.write;
+  write_end = records.begin + record_capacity;
+  stack_top = reinterpret_cast<std::uintptr_t>(thread.stack->top);
+  thread.now = state::ready;
+}
+
+/// Takes the registers that a called function preserves as they are in the code that called the one with this frame:
+/// our own functions, up to here, may have saved them anywhere. False where the stack cannot be followed.
+[[gnu::noinline, gnu::cold]] bool worker::look(std::uintptr_t frame) {
+  sim_active_worker = sim_running_worker = nullptr;
+  caller_stack_ = frame + 8;  // from the return address on
+  const auto take = [](_Unwind_Context* at, void* to) {
+    worker& self = *static_cast<worker*>(to);
+    if (_Unwind_GetCFA(at) <= self.caller_stack_) return _URC_NO_REASON;  // a function of ours
+    constexpr int numbers[] = {3, 6, 12, 13, 14, 15};                     // rbx, rbp, r12 to r15, as DWARF has them
+    for (std::size_t i = 0; i < std::size(numbers); ++i) self.caller_registers_[i] = _Unwind_GetGR(at, numbers[i]);
+    return _URC_NORMAL_STOP;
+  };
+  return _Unwind_Backtrace(take, this) != _URC_END_OF_STACK;
+}
+
+/// Lets the thread go on until it leaves. Returns how many steps it took.
+std::uint64_t worker::resume(thread_state& thread) {
+  if (!thread.stack) {
+    thread.stack = take_stack();
+    if (!thread.stack->context)
+      thread.stack->context = context::make_fcontext(thread.stack->top, stack_bytes - 8192, &worker::fiber_main);
+  }
+  fiber_stack* stack = thread.stack;
+  activate(thread);
+  turns_ = 0;
+  looked_at_ = false;
+  recording_ = observing_ || look_ || may_go_in_circles(thread);
+  enter();
+  const context::transfer_t back = context::jump_fcontext(stack->context, this);
+  sim_active_worker = sim_running_worker = nullptr;
+  stack->context = back.fctx;
+  lane_records& records = records_[lane_number()];
+  const std::uint64_t steps = static_cast<std::uint64_t>(write - records.write) + turns_;
+  records.write = write;
+  current_->depth = last_depth();
+  if (current_->now == state::done) {  // the fiber went through fresh lanes and none is left
+    current_->stack = nullptr;
+    free_stacks_.push_back(stack);
+  }
+  if (looked_at_) {
+    remember_state(*current_, records);
+  } else {
+    current_->as_before = false;
+    current_->alone = current_->now == state::ready ? current_->alone + steps : 0;
+    got_further_ = true;
+  }
+  if (!observing_) records.write = records.begin;
+  return steps;
+}
+
+/// A thread that looks as it did before - its stack, its registers, and what it has just read - goes round in a circle:
+/// it waits for somebody to change what it reads.
+void worker::remember_state(thread_state& thread, const lane_records& records) {
+  std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
+  const auto mix = [&hash](std::uint64_t word) { hash = (hash ^ word) * 0x9e37'79b9'7f4a'7c15 + (hash >> 29); };
+  for (const std::uint64_t value : caller_registers_) mix(value);
+  for (std::uintptr_t at = caller_stack_; at + 8 <= stack_top; at += 8)
+    mix(*reinterpret_cast<const std::uint64_t*>(at));
+  const std::ptrdiff_t recent = std::min<std::ptrdiff_t>(records.write - records.begin, 32);
+  for (const access* a = records.write - recent; a != records.write; ++a) {
+    mix(a->address);  // also of a copy in the middle of which it left
+    if (site_operation(a->site) <= operation::atomic && a->address % word_bytes == 0 && site_bytes(a->site) >= 4)
+      mix(__atomic_load_n(reinterpret_cast<const std::uint32_t*>(a->address), __ATOMIC_RELAXED));
+  }
+  if (block_->pasts.empty()) block_->pasts.resize(threads().size());
+  past& been_in = block_->pasts[static_cast<std::size_t>(&thread - threads().data())];
+  thread.as_before = std::find(been_in.begin(), been_in.end(), hash) != been_in.end();
+  if (thread.as_before) {
+    block_->waits = true;
+    if (thread.now == state::ready) {
+      thread.now = state::waiting;
+      thread.waits_at = recent > 0 ? site_pc(records.write[-1].site) : 0;
+    }
+    return;
+  }
+  thread.alone = 0;
+  got_further_ = true;
+  std::rotate(been_in.begin(), been_in.begin() + 1, been_in.end());
+  been_in.back() = hash;
+}
+
+void worker::fiber_main(context::transfer_t from) {
+  auto* self = static_cast<worker*>(from.data);
+  self->scheduler_ = from.fctx;
+  for (;;) {
+    self->grid_->body(self->grid_->frame);
+    sim_active_worker = sim_running_worker = nullptr;
+    if (!self->finish_and_take_next()) self->jump();
+    self->enter();
+  }
+}
+
+/// The thread has returned. Its fiber goes on with the next lane of the warp where that has not begun yet.
+bool worker::finish_and_take_next() {
+  current_->now = state::done;
+  got_further_ = true;
+  lane_records& records = records_[lane_number()];
+  records.write = observing_ ? write : records.begin;
+  const unsigned next = current_number_ + 1;
+  if (next % lanes_per_warp == 0 || next == threads().size() || threads()[next].now != state::fresh) return false;
+  std::swap(threads()[next].stack, current_->stack);
+  activate(threads()[next]);
+  return true;
+}
+
+}  // namespace sim

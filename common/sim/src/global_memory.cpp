@@ -1,0 +1,231 @@
+// Warp instructions on global memory: sectors and lines, how long the warp waits, bounds, and what was never written.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "addresses.hpp"
+#include "grid.hpp"
+#include "observer.hpp"
+
+namespace sim {
+namespace {
+
+/// Atomics on the same address come one after another, each time with all the sectors that still have one: seen so on
+/// an H200.
+std::size_t atomic_sectors(std::span<const std::uintptr_t> a) {
+  std::uintptr_t sorted[lanes_per_warp], of_round[lanes_per_warp];
+  std::copy(a.begin(), a.end(), sorted);
+  std::sort(sorted, sorted + a.size());
+  std::size_t total = 0, found = 1;
+  for (std::size_t round = 0; found > 0; ++round) {  // the lanes that are the round-th on their address
+    found = 0;
+    for (std::size_t i = round; i < a.size(); ++i)
+      if (sorted[i] == sorted[i - round] && (i == round || sorted[i - round - 1] != sorted[i - round]))
+        of_round[found++] = sorted[i] / sector_bytes;
+    total += static_cast<std::size_t>(std::unique(of_round, of_round + found) - of_round);
+  }
+  return total;
+}
+
+}  // namespace
+
+/// Did the warp make this request before, since the last barrier?
+bool observer::is_again(cached_site& entry, const warp_position& where) const {
+  const bool again = entry.epoch == block_->epoch && entry.warp == where.first_thread;
+  entry.epoch = block_->epoch;
+  entry.warp = where.first_thread;
+  return again;
+}
+
+/// How long the warp waits for this load, as far as that is seen from outside.
+void observer::note_load(cached_site& entry, std::span<const std::uintptr_t> a, std::uintptr_t low, bool near,
+                         const warp_position& where) {
+  warp_path& path = path_of(where);
+  const bool again = is_again(entry, where);
+  const bool stored = std::exchange(entry.stores, stores_) != stores_;
+  const std::uintptr_t stride = low - std::exchange(entry.last, low);
+  const bool goes_on = again && entry.stride == stride;
+  entry.stride = again ? stride : 0;
+  if (goes_on && !stored) {
+    if (stride == 0) return;  // kept in a register, or it waits for another thread
+    // nvcc puts turns together where it knows the step and no store lies between.
+    if (basic_block_ && basic_block_->counted) {
+      ++(near ? path.loads_ahead_near : path.loads_ahead);
+      return;
+    }
+  }
+  const bool first = std::exchange(first_load_, false);
+  const bool even = a.size() < 8 || a[7] - a[0] == 7 * (a[1] - a[0]);  // else the address has been loaded, too
+  const bool waits = first || !even || goes_on || (again && stored);
+  ++(waits ? near ? path.loads_near : path.loads : path.loads_beside);
+}
+
+/// Warps of a block run one after another here and together on a GPU. So what counts is how far a warp has come since
+/// it, or another warp at that point of its own way, loaded the sector.
+bool observer::note_reuse(std::uintptr_t line, std::uint8_t sectors, std::uint32_t now) {
+  recent_line& entry = recent_lines_[(line * 0x9e37'79b9'7f4a'7c15) >> 52];
+  if (entry.line != line || entry.block != block_->number) {
+    entry = {line, block_->number, now, sectors};
+    return false;
+  }
+  const std::uint8_t known = entry.sectors & sectors;
+  const auto distance = static_cast<unsigned>(std::bit_width(now > entry.at ? now - entry.at : entry.at - now));
+  if (known != 0)
+    counts_.reuse[std::min<std::size_t>(distance, counts_.reuse.size() - 1)] +=
+        static_cast<unsigned>(std::popcount(known));
+  entry.sectors |= sectors;
+  entry.at = now;
+  return known == sectors && distance <= near_distance;
+}
+
+/// The slow, thorough way: bounds and initialisation of one lane's access.
+void observer::global_lane(std::uint64_t site, std::uintptr_t address, std::uint8_t lane, const warp_position& where) {
+  if (address - heap_base >= heap_bytes) return;  // a __device__ variable
+  const std::size_t bytes = site_bytes(site);
+  const operation op = site_operation(site);
+  const allocation* entry = find_allocation(address);
+  if (!entry || address + bytes > entry->end) {
+    bool freed = false;
+    nearest_allocation(address, &freed);
+    report(freed ? fault::use_after_free : fault::out_of_bounds, site, space::global, where, lane, address);
+    return;
+  }
+  std::uint8_t* valid = shadow().valid;
+  for (std::uintptr_t b = address - heap_base; b < address - heap_base + bytes; ++b) {
+    const auto bit = static_cast<std::uint8_t>(1u << (b % word_bytes));
+    // Blocks that are not observed leave no mark where they write.
+    if (op != operation::store && sampling() == 1 &&
+        !(__atomic_load_n(valid + b / word_bytes, __ATOMIC_RELAXED) & bit)) {
+      report(fault::uninitialised, site, space::global, where, lane, address);
+      return;
+    }
+    if (op != operation::load) __atomic_fetch_or(valid + b / word_bytes, bit, __ATOMIC_RELAXED);
+  }
+}
+
+void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
+                      const warp_position& where) {
+  const std::size_t bytes = site_bytes(site);
+  const operation op = site_operation(site);
+  cached_site& entry = cached(space::global, site);
+  enter_basic_block(entry, where);
+  site_counts& counts = *entry.counts;
+  ++counts.requests;
+  counts.lanes += a.size();
+
+  std::uintptr_t low = a[0], high = a[0], bits = 0;
+  for (std::uintptr_t x : a) {
+    low = std::min(low, x);
+    high = std::max(high, x);
+    bits |= x;
+  }
+  high += bytes;
+  counts.low = std::min(counts.low, low);
+  counts.high = std::max(counts.high, high);
+  const bool row = consecutive(a, bytes);
+  struct touched_sector {
+    std::uintptr_t sector;
+    std::uint8_t words;
+  } sectors[lanes_per_warp + 1];
+  std::size_t count = 0, different = a.size();
+  const auto add = [&](std::uintptr_t begin, std::uintptr_t end) {  // within one sector
+    const std::uintptr_t s = begin / sector_bytes;
+    if (count == 0 || s != sectors[count - 1].sector) sectors[count++] = {s, 0};
+    if (bytes < word_bytes) return;  // which bytes of a word is not kept: no conflict is looked for
+    const unsigned first = begin % sector_bytes / word_bytes, last = (end - 1) % sector_bytes / word_bytes;
+    sectors[count - 1].words |= static_cast<std::uint8_t>((2u << last) - (1u << first));
+  };
+  if (low == high - bytes) {
+    add(low, high);
+    different = 1;
+  } else if (row) {
+    count = (high - 1) / sector_bytes - low / sector_bytes + 1;
+    if (count > lanes_per_warp) count = 0;  // 16 bytes each: below
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uintptr_t s = low / sector_bytes + i;
+      sectors[i] = {s, static_cast<std::uint8_t>(bytes < word_bytes ? 0 : 0xFF)};
+    }
+    if (bytes >= word_bytes && count > 0) {
+      sectors[0].words &= static_cast<std::uint8_t>(0xFFu << (low % sector_bytes / word_bytes));
+      sectors[count - 1].words &= static_cast<std::uint8_t>(0xFFu >> (7 - (high - 1) % sector_bytes / word_bytes));
+    }
+  } else {
+    std::uintptr_t sorted[lanes_per_warp];
+    std::copy(a.begin(), a.end(), sorted);
+    different = distinct({sorted, a.size()});
+    for (std::size_t i = 0; i < different; ++i) add(sorted[i], sorted[i] + bytes);
+  }
+  std::size_t lines = count > 0;
+  for (std::size_t i = 1; i < count; ++i) lines += sectors[i].sector / 4 != sectors[i - 1].sector / 4;
+  if (op != operation::atomic)
+    counts.lines += lines;
+  else
+    counts.lines += site_in_warp(site) && different == 1 ? 1 : atomic_sectors(a);
+  counts.sectors += op == operation::atomic ? atomic_sectors(a) : count;
+  counts.bytes += different * bytes;
+  counts.ideal_sectors += std::min(count, (a.size() * bytes + sector_bytes - 1) / sector_bytes);
+
+  if (low < entry.begin || high > entry.end) {
+    const allocation* home = find_allocation(low);
+    if (!home || high > home->end) {
+      for (std::size_t i = 0; i < a.size(); ++i) global_lane(site, a[i], lanes[i], where);
+      return;
+    }
+    entry.begin = home->begin;
+    entry.end = home->end;
+  }
+
+  if (op == operation::load) {
+    std::uint32_t& now = block_->lines[where.first_thread / lanes_per_warp];
+    if (sectors[0].sector / 4 != entry.last / (4 * sector_bytes)) now += static_cast<std::uint32_t>(lines);
+    bool near = true;
+    for (std::size_t i = 0; i < count;) {
+      const std::uintptr_t line = sectors[i].sector / 4;
+      unsigned in_line = 0;
+      for (; i < count && sectors[i].sector / 4 == line; ++i) in_line |= 1u << (sectors[i].sector % 4);
+      near &= note_reuse(line, static_cast<std::uint8_t>(in_line), now);
+    }
+    note_load(entry, a, low, near, where);
+  } else if (op == operation::store) {
+    ++stores_;
+  } else {
+    // Again at the same address: most likely it waits for another thread.
+    const bool waits = is_again(entry, where) && entry.last == low;
+    path_of(where).atomics += !waits;
+    entry.last = low;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uintptr_t s = sectors[i].sector - heap_base / sector_bytes;
+    const conflict found = use_sector(s, sectors[i].words, op, static_cast<std::uint32_t>(where.block));
+    if (found.words != 0) report_conflict(found, s, site, a, lanes, where);
+  }
+
+  std::uint8_t* valid = shadow().valid;
+  const bool whole_words = (bytes % word_bytes == 0) && (bits % word_bytes == 0);
+  if (whole_words && op != operation::atomic) {
+    const std::size_t words = bytes / word_bytes;
+    if (row) {
+      std::uint8_t* first = valid + (low - heap_base) / word_bytes;
+      const std::size_t n = a.size() * words;
+      if (op == operation::store) {
+        std::memset(first, 0x0F, n);
+        return;
+      }
+      std::uint8_t all = 0x0F;
+      for (std::size_t i = 0; i < n; ++i) all &= first[i];
+      if (all == 0x0F) return;
+    } else if (op == operation::store) {
+      for (std::uintptr_t x : a) std::memset(valid + (x - heap_base) / word_bytes, 0x0F, words);
+      return;
+    } else {
+      std::uint8_t all = 0x0F;
+      for (std::uintptr_t x : a)
+        for (std::size_t w = 0; w < words; ++w) all &= valid[(x - heap_base) / word_bytes + w];
+      if (all == 0x0F) return;
+    }
+  }
+  for (std::size_t i = 0; i < a.size(); ++i) global_lane(site, a[i], lanes[i], where);
+}
+
+}  // namespace sim

@@ -1,0 +1,274 @@
+// Runs a grid: the OS threads that take its blocks, and blocks that wait for each other.
+#include "grid.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+#include <utility>
+
+#include "hooks.hpp"
+#include "worker.hpp"
+
+namespace sim {
+
+void worker::run(grid_run& grid) {
+  grid_ = &grid;
+  const configuration& config = grid.what->config;
+  gridDim = config.grid;
+  blockDim = config.block;
+  const auto thread_pointer = reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
+  observer_.begin_launch(grid.epoch, thread_pointer, config.dynamic_shared_bytes, grid.concurrent);
+  shared_begin = thread_pointer + static_cast<std::uintptr_t>(thread_storage_offset());
+  shared_bytes = thread_storage_bytes();
+  coordinates_begin = ~std::uintptr_t{0};
+  std::uintptr_t coordinates_end = 0;
+  const auto cover = [&](const auto&... variables) {
+    for (const auto& [begin, bytes] : {std::pair{reinterpret_cast<std::uintptr_t>(&variables), sizeof variables}...}) {
+      coordinates_begin = std::min(coordinates_begin, begin);
+      coordinates_end = std::max(coordinates_end, begin + bytes);
+    }
+  };
+  // Our own variables lie beside the coordinates.
+  cover(threadIdx, blockIdx, blockDim, gridDim, sim_active_worker, sim_running_worker, sim_asking, sim_answer);
+  coordinates_bytes = coordinates_end - coordinates_begin;
+  frame_begin = reinterpret_cast<std::uintptr_t>(grid.frame);
+  frame_bytes = grid.frame_bytes;
+  if (!run_blocks()) grid.abort = true;
+  grid.workers_stand.gone();
+  grid.grid_barrier.notify_all();
+  if (stacks_made_ > max_threads) {  // after a cooperative launch
+    madvise(stack_memory_ + max_threads * stack_bytes, (stacks_made_ - max_threads) * stack_bytes, MADV_DONTNEED);
+    for (std::size_t i = max_threads; i < stacks_made_; ++i) stacks_[i].context = nullptr;
+  }
+
+  static std::mutex merging;
+  const std::scoped_lock lock(merging);
+  grid.what->static_shared_bytes = std::max(grid.what->static_shared_bytes, observer_.static_shared_bytes());
+  grid.what->counts.add(observer_.take());
+}
+
+/// Takes blocks until there are no more. False where the kernel has to end.
+bool worker::run_blocks() {
+  std::deque<running_block*> waiting;  // in the order in which they began
+  const auto give_back = [&](running_block* block) { spare_blocks_.emplace_back(block); };
+  const auto give_up = [&] {
+    for (running_block* block : waiting) {
+      abandon(*block);
+      give_back(block);
+    }
+    return false;
+  };
+  for (;;) {
+    while (!grid_->abort) {
+      const std::uint64_t number = grid_->next_block++;
+      if (number >= grid_->blocks) break;
+      if (spare_blocks_.empty()) spare_blocks_.push_back(std::make_unique<running_block>());
+      running_block* block = spare_blocks_.back().release();
+      spare_blocks_.pop_back();
+      begin_block(*block, number);
+      const outcome end = go_on_with(*block);
+      grid_->workers_stand.got_further();
+      if (end == outcome::finished) {
+        ++grid_->finished_blocks;
+        give_back(block);
+      } else if (end == outcome::broken_off) {
+        waiting.push_back(block);
+        return give_up();
+      } else {
+        set_aside(*block);
+        waiting.push_back(block);
+      }
+    }
+    if (grid_->abort) return give_up();
+    if (waiting.empty()) return true;
+    // All blocks have begun: go round among those that wait.
+    const std::uint64_t before = grid_->workers_stand.progress();
+    std::deque<running_block*> still;
+    bool all_at_grid_barrier = true;
+    while (!waiting.empty()) {
+      running_block* block = waiting.front();
+      const bool at_grid = std::any_of(block->threads.begin(), block->threads.end(),
+                                       [](const auto& t) { return t.now == state::at_grid_barrier; });
+      outcome end = outcome::waits_for_grid;
+      const bool others = std::any_of(block->threads.begin(), block->threads.end(), [](const auto& t) {
+        return t.now != state::at_grid_barrier && t.now != state::done;
+      });
+      if (!at_grid || others) {
+        bring_back(*block);
+        end = go_on_with(*block);
+        if (block_got_further_) grid_->workers_stand.got_further();
+        set_aside(*block);
+      }
+      if (end == outcome::broken_off || grid_->abort) return give_up();
+      waiting.pop_front();
+      all_at_grid_barrier &= end != outcome::waits_for_others && end != outcome::gave_way;
+      if (end == outcome::finished) {
+        ++grid_->finished_blocks;
+        give_back(block);
+      } else {
+        still.push_back(block);
+      }
+    }
+    waiting.swap(still);
+    if (waiting.empty()) continue;
+    if (all_at_grid_barrier) {
+      if (!pass_grid_barrier(waiting)) return give_up();
+    } else if (stuck(before, waiting)) {
+      return give_up();
+    }
+  }
+}
+
+/// None of this worker's blocks has got any further. Waits for other workers' blocks; true where those are stuck too.
+bool worker::stuck(std::uint64_t progress, const std::deque<running_block*>& waiting) {
+  standing& all = grid_->workers_stand;
+  if (!all.idle(progress)) return false;
+  while (!grid_->abort && !all.all_idle(grid_->workers)) {
+    if (all.progress() != progress) return false;
+    std::this_thread::yield();
+  }
+  if (all.progress() != progress && !grid_->abort) return false;
+  if (all.all_idle(grid_->workers))
+    for (const running_block* block : waiting) report_infinite_wait(*block);
+  return true;
+}
+
+/// Waits until all blocks of the grid are there.
+bool worker::pass_grid_barrier(std::deque<running_block*>& waiting) {
+  std::unique_lock lock(grid_->mutex);
+  const std::uint64_t round = grid_->grid_barriers;
+  grid_->workers_stand.at_grid_barrier();
+  while (round == grid_->grid_barriers && !grid_->workers_stand.all_at_grid_barrier(grid_->workers) && !grid_->abort)
+    grid_->grid_barrier.wait_for(lock, std::chrono::milliseconds(1));
+  if (grid_->abort) return false;
+  if (round == grid_->grid_barriers) {  // the first to see that all are there
+    if (grid_->finished_blocks > 0) {
+      const thread_state& t = waiting.front()->threads.front();
+      observer_.report(fault::divergent_barrier, waiting_site(t), space::shared, {waiting.front()->number, 0}, 0, 0,
+                       std::to_string(grid_->finished_blocks.load()) + " blocks of the grid have returned");
+      grid_->abort = true;
+      return false;
+    }
+    grid_->workers_stand.pass_grid_barrier();
+    grid_->epoch = sim::begin_epoch();
+    ++grid_->grid_barriers;
+    grid_->grid_barrier.notify_all();
+  }
+  observer_.begin_epoch(grid_->epoch);
+  for (running_block* block : waiting)
+    for (thread_state& t : block->threads)
+      if (t.now == state::at_grid_barrier) t.now = state::ready;
+  return true;
+}
+
+void worker::grid_barrier(std::uintptr_t pc, std::uintptr_t frame) {
+  current_->waits_at = pc;
+  if (!grid_->what->config.cooperative) break_off(fault::not_cooperative, make_site(pc, 0, operation::load), 0);
+  current_->now = state::at_grid_barrier;
+  leave(frame);
+}
+
+// ---- the pool ----------------------------------------------------------------------------------------------------
+
+namespace {
+
+class pool {
+ public:
+  pool() {
+    const char* wanted = std::getenv("SIM_THREADS");
+    unsigned count =
+        wanted ? static_cast<unsigned>(std::strtoul(wanted, nullptr, 10)) : std::thread::hardware_concurrency();
+    count = std::clamp(count, 1u, 64u);
+    for (unsigned i = 0; i < count; ++i) threads_.emplace_back([this] { serve(); });
+  }
+  ~pool() {
+    {
+      const std::scoped_lock lock(mutex_);
+      stop_ = true;
+    }
+    begin_.notify_all();
+    for (std::thread& t : threads_) t.join();
+  }
+  void run(grid_run& grid) {
+    std::unique_lock lock(mutex_);
+    grid_ = &grid;
+    grid.workers = static_cast<unsigned>(threads_.size());
+    working_ = static_cast<unsigned>(threads_.size());
+    ++generation_;
+    begin_.notify_all();
+    end_.wait(lock, [this] { return working_ == 0; });
+  }
+
+ private:
+  void serve() {
+    worker self;
+    for (std::uint64_t seen = 0;;) {
+      std::unique_lock lock(mutex_);
+      begin_.wait(lock, [&] { return stop_ || generation_ != seen; });
+      if (stop_) return;
+      seen = generation_;
+      grid_run& grid = *grid_;
+      lock.unlock();
+      self.run(grid);
+      lock.lock();
+      if (--working_ == 0) end_.notify_one();
+    }
+  }
+  std::vector<std::thread> threads_;
+  std::mutex mutex_;
+  std::condition_variable begin_, end_;
+  grid_run* grid_ = nullptr;
+  unsigned working_ = 0;
+  std::uint64_t generation_ = 0;
+  bool stop_ = false;
+};
+
+pool& workers() {
+  static pool all;
+  return all;
+}
+
+}  // namespace
+
+void start_workers() { workers(); }
+
+std::uint64_t sampling() {
+  static const std::uint64_t every = [] {
+    const char* wanted = std::getenv("SIM_SAMPLE");
+    return std::max<std::uint64_t>(wanted ? std::strtoull(wanted, nullptr, 10) : 1, 1);
+  }();
+  return every;
+}
+
+std::uint16_t begin_epoch() {
+  static std::uint16_t epoch = 0;
+  if (++epoch == 0) {
+    madvise(shadow().sectors, heap_bytes / sector_bytes * sizeof(sector_shadow), MADV_DONTNEED);
+    epoch = 1;
+  }
+  return epoch;
+}
+
+void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t frame_bytes,
+                const std::bitset<65536>* concurrent) {
+  grid_run grid;
+  grid.what = &what;
+  grid.body = body;
+  grid.frame = frame;
+  grid.frame_bytes = frame_bytes;
+  grid.concurrent = concurrent;
+  what.first_epoch = begin_epoch();
+  grid.epoch = what.first_epoch;
+  grid.blocks = std::uint64_t{what.config.grid.x} * what.config.grid.y * what.config.grid.z;
+  // At least eight blocks are observed.
+  grid.sample = what.config.cooperative ? 1 : std::clamp<std::uint64_t>(grid.blocks / 8, 1, sampling());
+  workers().run(grid);
+  what.observed_blocks = (grid.blocks + grid.sample - 1) / grid.sample;
+  if (grid.sample > 1) what.counts.scale(static_cast<double>(grid.blocks) / static_cast<double>(what.observed_blocks));
+  what.aborted = grid.abort;
+  what.last_epoch = grid.epoch;
+}
+
+}  // namespace sim

@@ -1,0 +1,82 @@
+// A launch's grid, as the workers that run its blocks share it.
+#pragma once
+
+#include <atomic>
+#include <bitset>
+#include <condition_variable>
+#include <mutex>
+
+#include "launches.hpp"
+
+namespace sim {
+
+/// Where the workers of a grid stand, as one word: how far the grid has got, and how many workers have no block left,
+/// wait at a barrier of the grid, or have found no block of theirs that can go on since it got that far.
+class standing {
+ public:
+  std::uint64_t progress() const { return word_.load() >> 24; }
+  void got_further() {
+    change([](std::uint64_t w) { return ((w >> 24) + 1) << 24 | (w & 0xffff00); });
+  }
+  void gone() { word_ += 0x10000; }
+  void at_grid_barrier() { word_ += 0x100; }
+  void pass_grid_barrier() {
+    change([](std::uint64_t w) { return ((w >> 24) + 1) << 24 | (w & 0xff0000); });
+  }
+  /// False where the grid has got further than `progress` meanwhile.
+  bool idle(std::uint64_t progress) {
+    std::uint64_t w = word_;
+    while (w >> 24 == progress)
+      if (word_.compare_exchange_weak(w, w + 1)) return true;
+    return false;
+  }
+  bool all_idle(unsigned workers) const {
+    const std::uint64_t w = word_;
+    return (w & 0xff) > 0 && (w & 0xff) + (w >> 8 & 0xff) + (w >> 16 & 0xff) == workers;
+  }
+  bool all_at_grid_barrier(unsigned workers) const {
+    const std::uint64_t w = word_;
+    return (w >> 8 & 0xff) + (w >> 16 & 0xff) == workers;
+  }
+
+ private:
+  template <class Change>
+  void change(Change to) {
+    std::uint64_t w = word_;
+    while (!word_.compare_exchange_weak(w, to(w))) {
+    }
+  }
+  std::atomic<std::uint64_t> word_{0};
+};
+
+struct grid_run {
+  launched* what = nullptr;
+  void (*body)(void*) = nullptr;
+  void* frame = nullptr;
+  std::size_t frame_bytes = 0;
+  std::atomic<std::uint16_t> epoch{0};
+  const std::bitset<65536>* concurrent = nullptr;
+  std::uint64_t blocks = 0;
+  std::uint64_t sample = 1;  // every so many blocks one is observed
+  std::atomic<std::uint64_t> next_block{0};
+  std::atomic<bool> abort{false};
+  // Blocks that wait for each other:
+  standing workers_stand;
+  unsigned workers = 0;
+  std::mutex mutex;
+  std::condition_variable grid_barrier;
+  std::uint64_t grid_barriers = 0;
+  std::atomic<std::uint64_t> finished_blocks{0};
+};
+
+/// The epoch for what begins now; epochs are numbered from 1, and anew after 65535.
+std::uint16_t begin_epoch();
+/// Every how many blocks one is observed (SIM_SAMPLE); 1 where all are.
+std::uint64_t sampling();
+/// Starts the threads that run blocks; otherwise the first launch does.
+void start_workers();
+/// Runs all blocks and fills `counts`, `aborted` and `static_shared_bytes`.
+void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t frame_bytes,
+                const std::bitset<65536>* concurrent);
+
+}  // namespace sim

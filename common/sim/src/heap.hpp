@@ -1,0 +1,56 @@
+// The device's memory that programs allocate, and its shadow: what was written, and by whom.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/api.h"
+
+namespace sim {
+
+constexpr std::uintptr_t heap_base =
+    0x2000'0000'0000;  ///< all of cudaMalloc lies in [heap_base, heap_base + heap_bytes)
+constexpr std::uintptr_t heap_bytes = std::uintptr_t{1} << 37;
+constexpr std::size_t sector_bytes = 32, word_bytes = 4;
+
+/// Who loaded, or stored, the words of a sector since a kernel or a grid barrier began: the epoch, the first block, the
+/// words that this block alone touched, and those that several blocks did. Words that only later blocks touched are not
+/// kept.
+struct sector_use {
+  std::uint16_t epoch;
+  std::uint8_t one, many;  ///< bit w: word w of the sector
+  std::uint32_t block;
+};
+struct sector_shadow {
+  std::atomic<sector_use> stored, loaded;
+};
+/// Reserved once; the kernel gives pages as they are touched.
+struct shadow_memory {
+  std::uint8_t* valid;     ///< by word: bit b says that byte b has been written
+  sector_shadow* sectors;  ///< by sector
+};
+const shadow_memory& shadow();
+
+struct allocation {
+  std::uintptr_t begin = 0, end = 0;
+  std::uint64_t number = 0;  ///< 1 for the program's first cudaMalloc
+  memory_kind kind = memory_kind::device;
+  std::uintptr_t pc = 0;  ///< of the line that allocated it
+  std::string name;       ///< for messages; empty where it is called by its number
+};
+/// The live allocation that holds the address, or null. The table does not change during a launch.
+const allocation* find_allocation(std::uintptr_t address);
+/// The last allocation that begins at or before the address, live or freed; null where there is none.
+const allocation* nearest_allocation(std::uintptr_t address, bool* freed);
+void mark_valid(std::uintptr_t begin, std::size_t bytes);
+bool is_valid(std::uintptr_t begin, std::size_t bytes);
+/// Frees the live allocation that begins here; false where there is none.
+bool release(std::uintptr_t begin);
+void free_everything();
+std::vector<allocation> live_allocations();
+std::vector<allocation>& registered_host_memory();
+
+}  // namespace sim

@@ -1,0 +1,345 @@
+// What the kernel's compiled code calls: barriers and warp functions, and at each access and basic block the hooks of
+// -fsanitize=thread and -fsanitize-coverage=trace-pc.
+#include "hooks.hpp"
+
+#include <cstring>
+
+#include "faults.hpp"
+#include "worker.hpp"
+
+__thread uint3 threadIdx;
+__thread uint3 blockIdx;
+__thread uint3 blockDim;
+__thread uint3 gridDim;
+
+// Side by side with the coordinates: worker::run says where they lie.
+__thread sim::worker* sim_active_worker = nullptr;
+__thread sim::worker* sim_running_worker = nullptr;
+__thread std::jmp_buf* sim_asking = nullptr;
+__thread std::uintptr_t sim_answer = 0;
+
+namespace sim {
+
+// ---- what kernels call ----------------------------------------------------------------------------------------------
+
+namespace {
+
+/// The kernel's code that called a function of ours, which has its stack frame at `frame`.
+struct caller {
+  std::uintptr_t pc, frame;
+  std::uint64_t depth;  // how deep in calls it is
+};
+[[gnu::always_inline]] inline std::uintptr_t frame_here() {
+  return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+}
+[[gnu::always_inline]] inline caller caller_here() {
+  const worker* self = sim_active_worker;
+  return {reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)), frame_here(),
+          self ? self->depth_of(frame_here()) : 0};
+}
+/// Where the program counter is known but not the caller's frame: most likely as deep as its last access.
+[[gnu::always_inline]] inline caller caller_at(const void* pc) {
+  const worker* self = sim_active_worker;
+  return {reinterpret_cast<std::uintptr_t>(pc), frame_here(), self ? self->last_depth() : 0};
+}
+
+}  // namespace
+
+void meet(unsigned mask, void* argument, combine_function combine, const void* pc) {
+  sim_running_worker->meet(mask, argument, combine, reinterpret_cast<std::uintptr_t>(pc), frame_here());
+}
+bool in_kernel() { return sim_running_worker != nullptr; }
+void stop_kernel(fault what, const void* pc, const std::string& detail) {
+  sim_running_worker->break_off(what, make_site(reinterpret_cast<std::uintptr_t>(pc), 0, operation::load), 0, detail);
+}
+unsigned lane_number() { return sim_running_worker->lane_number(); }
+void grid_barrier(const void* pc) {
+  sim_running_worker->grid_barrier(reinterpret_cast<std::uintptr_t>(pc), frame_here());
+}
+void fence() {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  if (worker* self = sim_running_worker) self->counts().fenced = true;
+}
+void spin() {
+  if (worker* self = sim_running_worker)
+    self->spin(reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)), frame_here());
+}
+void block_barrier(const void* pc) { sim_running_worker->barrier(reinterpret_cast<std::uintptr_t>(pc), frame_here()); }
+int block_barrier_count(int predicate, const void* pc) {
+  return sim_running_worker->barrier_count(reinterpret_cast<std::uintptr_t>(pc), predicate, frame_here());
+}
+std::uint64_t modelled_cycles() {
+  static std::atomic<std::uint64_t> ticks{0};
+  return ticks += 32;
+}
+
+std::uintptr_t ask_for_kernel(void (*body)(void*), void* frame) {
+  std::jmp_buf here;
+  sim_answer = 0;
+  sim_asking = &here;
+  if (setjmp(here) == 0) body(frame);  // up to the kernel's first basic block, or access to device memory
+  sim_asking = nullptr;
+  return sim_answer;
+}
+
+namespace {
+
+[[gnu::always_inline]] inline void note_access(worker& self, std::uint64_t site, std::uintptr_t address,
+                                               std::uintptr_t frame) {
+  *self.write++ = {site, address};
+  if (self.write == self.write_end) [[unlikely]]
+    self.interrupt(frame);
+}
+
+[[gnu::noinline, gnu::cold]] void observe_elsewhere(worker& self, std::uintptr_t address, std::uint64_t site,
+                                                    std::uintptr_t frame) {
+  const std::uint64_t local =
+      (site & ~(std::uint64_t{0xff} << 40)) | (std::uint64_t{static_cast<unsigned>(operation::local)} << 40);
+  if (address - self.coordinates_begin < self.coordinates_bytes && site_operation(site) != operation::load)
+    self.break_off(fault::out_of_bounds, site, address);  // an index so far beyond its array
+  if (self.stack_top - address <= stack_bytes || address - self.frame_begin < self.frame_bytes ||
+      address - self.coordinates_begin < self.coordinates_bytes || is_program_constant(address))
+    return note_access(self, local, address,
+                       frame);  // its stack, the launch's arguments, threadIdx (which clang reports)
+  if (address - self.stacks_begin < max_stacks * stack_bytes) {
+    sim_active_worker = sim_running_worker = nullptr;
+    self.report_here(fault::local_bounds, site, space::none, address);
+    sim_active_worker = sim_running_worker = &self;
+    return;
+  }
+  if (!is_program_variable(address)) self.break_off(fault::illegal_address, site, address);
+  note_access(self, site, address, frame);
+}
+
+[[gnu::noinline, gnu::cold, noreturn]] void misaligned(worker& self, std::uint64_t site, std::uintptr_t address) {
+  self.break_off(fault::misaligned, site, address);
+}
+
+/// The kernel has begun that ask_for_kernel asks for.
+[[gnu::noinline, gnu::cold]] void tell_kernel(std::uintptr_t pc) {
+  if (function_at(pc) == 0) return;
+  sim_answer = pc;
+  std::longjmp(*sim_asking, 1);
+}
+
+[[gnu::noinline, gnu::cold]] void observe_host(std::uintptr_t address, std::size_t bytes, operation op,
+                                               std::uintptr_t pc) {
+  if (sim_asking) tell_kernel(pc);
+  host_access(address, make_site(pc, bytes, op));
+}
+
+[[gnu::always_inline]] inline void observe(std::uintptr_t address, std::size_t bytes, operation op,
+                                           const caller& from) {
+  worker* self = sim_active_worker;
+  if (!self) {
+    if (!sim_running_worker && address - heap_base < heap_bytes) [[unlikely]]
+      observe_host(address, bytes, op, from.pc);
+    return;
+  }
+  const std::uint64_t site = make_site(from.pc, bytes, op, from.depth);
+  if (address - heap_base < heap_bytes || (address - self->shared_begin < self->shared_bytes &&
+                                           address - self->coordinates_begin >= self->coordinates_bytes)) [[likely]] {
+    if (address & (bytes - 1)) [[unlikely]]
+      misaligned(*self, site, address);
+    note_access(*self, site, address, from.frame);
+  } else {
+    observe_elsewhere(*self, address, site, from.frame);
+  }
+}
+
+/// A copy of several words goes word by word, as the device would do it.
+void observe_range(std::uintptr_t address, std::size_t bytes, operation op, const caller& from) {
+  while (bytes > 0) {
+    const std::size_t step = address % 4 == 0 && bytes >= 4 ? 4 : address % 2 == 0 && bytes >= 2 ? 2 : 1;
+    observe(address, step, op, from);
+    address += step;
+    bytes -= step;
+  }
+}
+
+/// Threads hand data over to each other by volatile variables and locks: that orders accesses in ways not followed
+/// here.
+void note_hand_over(std::uintptr_t address, std::uintptr_t frame) {
+  if (worker* self = sim_running_worker) {
+    (address - self->shared_begin < self->shared_bytes ? self->counts().hands_over_shared
+                                                       : self->counts().hands_over_global) = true;
+    if (!sim_active_worker) self->turn(frame);
+  }
+}
+
+/// 16 bytes at a time where both sides lie so; what their type is, the call does not tell.
+void observe_copy(const void* to, const void* source, std::size_t bytes, const caller& from) {
+  auto t = reinterpret_cast<std::uintptr_t>(to), f = reinterpret_cast<std::uintptr_t>(source);
+  if (!sim_active_worker) {  // host code: the first byte tells
+    observe(f, 1, operation::load, from);
+    observe(t, 1, operation::store, from);
+    return;
+  }
+  for (; bytes >= 16 && t % 16 == 0 && f % 16 == 0; bytes -= 16, t += 16, f += 16) {
+    observe(f, 16, operation::load, from);
+    observe(t, 16, operation::store, from);
+  }
+  observe_range(f, bytes, operation::load, from);
+  observe_range(t, bytes, operation::store, from);
+}
+
+}  // namespace
+
+void observe_atomic(const volatile void* address, std::size_t bytes, const void* pc, bool in_warp) {
+  observe(reinterpret_cast<std::uintptr_t>(address), bytes, in_warp ? atomic_in_warp : operation::atomic,
+          caller_at(pc));
+}
+void observe_load(const volatile void* address, std::size_t bytes, const void* pc) {
+  observe(reinterpret_cast<std::uintptr_t>(address), bytes, operation::load, caller_at(pc));
+}
+void observe_store(const volatile void* address, std::size_t bytes, const void* pc) {
+  observe(reinterpret_cast<std::uintptr_t>(address), bytes, operation::store, caller_at(pc));
+}
+void observe_copy_begin(const volatile void* address, std::size_t bytes, const void* pc) {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  const worker* self = sim_active_worker;
+  if (self && at - self->shared_begin < self->shared_bytes) observe(at, bytes, operation::copy, caller_at(pc));
+}
+void observe_copy_end(const volatile void* address, std::size_t bytes, const void* pc) {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  const worker* self = sim_active_worker;
+  const bool shared = self && at - self->shared_begin < self->shared_bytes;
+  observe(at, bytes, shared ? operation::copied : operation::store, caller_at(pc));
+}
+void hand_over(const volatile void* address) {
+  note_hand_over(reinterpret_cast<std::uintptr_t>(address), frame_here());
+}
+
+}  // namespace sim
+
+// ---- what the compiler calls (-fsanitize=thread and -fsanitize-coverage=trace-pc; their libraries are not linked) ---
+
+extern "C" void __sanitizer_cov_trace_pc() {
+  const sim::caller from = sim::caller_here();
+  if (sim::worker* self = sim_active_worker) [[likely]] {
+    sim::note_access(*self, sim::make_site(from.pc, 0, sim::operation::block, from.depth), 0, from.frame);
+  } else if (sim_running_worker) {
+    sim_running_worker->turn(from.frame);
+  } else if (sim_asking) [[unlikely]] {
+    sim::tell_kernel(from.pc);
+  }
+}
+
+// An index beyond its array (-fsanitize=bounds).
+extern "C" void __ubsan_handle_out_of_bounds(void*, void* index) {
+  const sim::caller from = sim::caller_here();
+  if (sim::worker* self = sim_active_worker)
+    sim::note_access(*self, sim::make_site(from.pc, 0, sim::operation::index, from.depth),
+                     reinterpret_cast<std::uintptr_t>(index), from.frame);
+}
+
+#define SIM_HOOK(name, bytes, op)                                                                           \
+  extern "C" void name(void* address) {                                                                     \
+    sim::observe(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::op, sim::caller_here()); \
+  }
+#define SIM_VOLATILE_HOOK(name, bytes, op)                                                    \
+  extern "C" void name(void* address) {                                                       \
+    const sim::caller from = sim::caller_here();                                              \
+    sim::note_hand_over(reinterpret_cast<std::uintptr_t>(address), from.frame);               \
+    sim::observe(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::op, from); \
+  }
+// The compiler knows of these that the type need not lie on a multiple of its size: the device takes it by words.
+#define SIM_UNALIGNED_HOOK(name, bytes, op)                                                                       \
+  extern "C" void name(void* address) {                                                                           \
+    sim::observe_range(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::op, sim::caller_here()); \
+  }
+#define SIM_HOOKS(bytes)                                                 \
+  SIM_HOOK(__tsan_read##bytes, bytes, load)                              \
+  SIM_HOOK(__tsan_write##bytes, bytes, store)                            \
+  SIM_UNALIGNED_HOOK(__tsan_unaligned_read##bytes, bytes, load)          \
+  SIM_UNALIGNED_HOOK(__tsan_unaligned_write##bytes, bytes, store)        \
+  SIM_VOLATILE_HOOK(__tsan_volatile_read##bytes, bytes, load)            \
+  SIM_VOLATILE_HOOK(__tsan_volatile_write##bytes, bytes, store)          \
+  SIM_UNALIGNED_HOOK(__tsan_unaligned_volatile_read##bytes, bytes, load) \
+  SIM_UNALIGNED_HOOK(__tsan_unaligned_volatile_write##bytes, bytes, store)
+SIM_HOOKS(1)
+SIM_HOOKS(2)
+SIM_HOOKS(4)
+SIM_HOOKS(8)
+SIM_HOOKS(16)
+
+extern "C" {
+void __tsan_init() {}
+void __tsan_func_entry(void*) {}
+void __tsan_func_exit() {}
+void __tsan_vptr_update(void**, void*) {}
+void __tsan_vptr_read(void**) {}
+void __tsan_read_range(void* address, std::size_t bytes) {
+  sim::observe_range(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::load, sim::caller_here());
+}
+void __tsan_write_range(void* address, std::size_t bytes) {
+  sim::observe_range(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::store, sim::caller_here());
+}
+void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+void __tsan_atomic_signal_fence(int) {}
+}
+
+// simcc gives kernels these for memcpy and its kind, which compilers also make of copies in the source (clang: of each
+// struct over 8 bytes).
+#define SIM_COPY(name)                                                         \
+  extern "C" void* sim_##name(void* to, const void* from, std::size_t bytes) { \
+    if (bytes > 0) sim::observe_copy(to, from, bytes, sim::caller_here());     \
+    return std::name(to, from, bytes);                                         \
+  }
+SIM_COPY(memcpy)
+SIM_COPY(memmove)
+extern "C" void* sim_memset(void* to, int value, std::size_t bytes) {
+  if (sim_active_worker)
+    sim::observe_range(reinterpret_cast<std::uintptr_t>(to), bytes, sim::operation::store, sim::caller_here());
+  return std::memset(to, value, bytes);
+}
+
+// The runtime of an instrumented atomic has to do the operation itself.
+#define SIM_ATOMIC_RMW(bits, type, name)                                                                               \
+  extern "C" type __tsan_atomic##bits##_##name(volatile type* address, type value, int) {                              \
+    sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(type), sim::operation::atomic, sim::caller_here()); \
+    return __atomic_##name(address, value, __ATOMIC_SEQ_CST);                                                          \
+  }
+#define SIM_ATOMICS(bits, type)                                                                                        \
+  extern "C" type __tsan_atomic##bits##_load(const volatile type* address, int) {                                      \
+    const sim::caller from = sim::caller_here();                                                                       \
+    sim::note_hand_over(reinterpret_cast<std::uintptr_t>(address), from.frame);                                        \
+    sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(type), sim::operation::load, from);                 \
+    return __atomic_load_n(address, __ATOMIC_SEQ_CST);                                                                 \
+  }                                                                                                                    \
+  extern "C" void __tsan_atomic##bits##_store(volatile type* address, type value, int) {                               \
+    const sim::caller from = sim::caller_here();                                                                       \
+    sim::note_hand_over(reinterpret_cast<std::uintptr_t>(address), from.frame);                                        \
+    sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(type), sim::operation::store, from);                \
+    __atomic_store_n(address, value, __ATOMIC_SEQ_CST);                                                                \
+  }                                                                                                                    \
+  extern "C" type __tsan_atomic##bits##_exchange(volatile type* address, type value, int) {                            \
+    sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(type), sim::operation::atomic, sim::caller_here()); \
+    return __atomic_exchange_n(address, value, __ATOMIC_SEQ_CST);                                                      \
+  }                                                                                                                    \
+  extern "C" int __tsan_atomic##bits##_compare_exchange_strong(volatile type* address, type* expected, type value,     \
+                                                               int, int) {                                             \
+    sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(type), sim::operation::atomic, sim::caller_here()); \
+    return __atomic_compare_exchange_n(address, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);           \
+  }                                                                                                                    \
+  extern "C" int __tsan_atomic##bits##_compare_exchange_weak(volatile type* address, type* expected, type value, int,  \
+                                                             int) {                                                    \
+    sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(type), sim::operation::atomic, sim::caller_here()); \
+    return __atomic_compare_exchange_n(address, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);           \
+  }                                                                                                                    \
+  extern "C" type __tsan_atomic##bits##_compare_exchange_val(volatile type* address, type expected, type value, int,   \
+                                                             int) {                                                    \
+    sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(type), sim::operation::atomic, sim::caller_here()); \
+    __atomic_compare_exchange_n(address, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                 \
+    return expected;                                                                                                   \
+  }                                                                                                                    \
+  SIM_ATOMIC_RMW(bits, type, fetch_add)                                                                                \
+  SIM_ATOMIC_RMW(bits, type, fetch_sub)                                                                                \
+  SIM_ATOMIC_RMW(bits, type, fetch_and)                                                                                \
+  SIM_ATOMIC_RMW(bits, type, fetch_or)                                                                                 \
+  SIM_ATOMIC_RMW(bits, type, fetch_xor)                                                                                \
+  SIM_ATOMIC_RMW(bits, type, fetch_nand)
+SIM_ATOMICS(8, std::uint8_t)
+SIM_ATOMICS(16, std::uint16_t)
+SIM_ATOMICS(32, std::uint32_t)
+SIM_ATOMICS(64, std::uint64_t)

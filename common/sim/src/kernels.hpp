@@ -1,0 +1,20 @@
+// Kernels known by address.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "sim/launch.h"
+
+namespace sim {
+
+std::string kernel_name(const void* kernel);
+/// The address of the kernel that `body` runs, called `name` in the source; 0 where that cannot be told.
+std::uintptr_t kernel_behind(const char* name, void (*body)(void*), void* frame);
+/// For each thread of the kernel, as ptxas says (simcc asks it), or else a guess.
+int registers_of(std::uintptr_t kernel);
+/// Nothing, and an error noted for the report, where the types of the kernel's arguments are not known.
+std::shared_ptr<const bound_kernel> bind_by_address(const void* kernel, void** arguments);
+
+}  // namespace sim

@@ -1,0 +1,144 @@
+// From <<<>>> to an entry of the launch log.
+#include "launches.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "faults.hpp"
+#include "grid.hpp"
+#include "kernels.hpp"
+#include "lines.hpp"
+#include "model.hpp"
+#include "report.hpp"
+#include "runtime.hpp"
+#include "streams.hpp"
+
+namespace sim {
+namespace {
+
+struct launch_state {
+  std::unordered_map<std::uintptr_t, std::size_t> dynamic_shared_limits;  // by kernel, where it was set
+  std::string refused;  // the last refused launch, until the program asks for the error
+  std::vector<launched> log;
+};
+launch_state& launches() {
+  static auto* instance = new launch_state;  // outlives everything that may still report at exit
+  return *instance;
+}
+
+}  // namespace
+
+std::vector<launched>& launch_log() { return launches().log; }
+
+cudaError_t set_kernel_attribute(const void* kernel, cudaFuncAttribute attribute, int value) {
+  const std::scoped_lock lock(runtime_mutex());
+  const device_description& d = described_device();
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
+  if (value < 0 || static_cast<std::size_t>(value) > d.shared_per_block_optin_bytes) return fail(cudaErrorInvalidValue);
+  launches().dynamic_shared_limits[reinterpret_cast<std::uintptr_t>(kernel)] = static_cast<std::size_t>(value);
+  return cudaSuccess;
+}
+
+std::size_t dynamic_shared_limit(std::uintptr_t kernel) {
+  const auto& limits = launches().dynamic_shared_limits;
+  if (const auto found = limits.find(kernel); found != limits.end()) return found->second;
+  std::size_t most = default_shared_bytes;
+  if (kernel == 0)  // nobody knows which
+    for (const auto& [address, limit] : limits) most = std::max(most, limit);
+  return most;
+}
+
+namespace {
+
+/// A launch that cannot be. CUDA says so only to those who ask.
+void refuse_launch(const char* kernel, cudaError_t error, const std::string& why, const void* pc) {
+  const source_line at = line_of(reinterpret_cast<std::uintptr_t>(pc));
+  if (!launches().refused.empty()) note_host_fault(launches().refused);
+  launches().refused =
+      fmt::format("{}:{}: launch of {} failed with {}: {}; nobody asked: call cudaGetLastError() behind the launch",
+                  at.file, at.line, kernel, cudaGetErrorName(error), why);
+  fail(error);
+}
+
+std::string what_exceeds_the_limits(const configuration& c) {
+  const auto threads = std::uint64_t{c.block.x} * c.block.y * c.block.z;
+  if (threads == 0) return "a block needs at least one thread";
+  if (threads > 1024) return fmt::format("a block of {} threads, and 1024 is the most", threads);
+  if (c.block.z > 64) return fmt::format("a block with {} layers, and 64 is the most", c.block.z);
+  if (c.grid.x == 0 || c.grid.y == 0 || c.grid.z == 0) return "a grid needs at least one block; was there no work?";
+  if (c.grid.x > 0x7fffffffu) return fmt::format("a grid {} blocks wide, and 2147483647 is the most", c.grid.x);
+  if (c.grid.y > 65535 || c.grid.z > 65535)
+    return fmt::format("a grid of {} by {} rows and layers, and 65535 each is the most", c.grid.y, c.grid.z);
+  return "";
+}
+
+}  // namespace
+
+std::string unchecked_launch() { return launches().refused; }
+void forget_unchecked_launch() { launches().refused.clear(); }
+
+void launch(const char* kernel, const configuration& config, void (*thread_body)(void*), void* frame,
+            std::size_t frame_bytes) {
+  report_at_exit();
+  const std::scoped_lock lock(runtime_mutex());
+  if (sticky_error() != cudaSuccess) {
+    fail(sticky_error());
+    return;
+  }
+  const void* pc = __builtin_return_address(0);
+  if (const std::string why = what_exceeds_the_limits(config); !why.empty())
+    return refuse_launch(kernel, cudaErrorInvalidConfiguration, why, pc);
+  const std::uintptr_t address = kernel_behind(kernel, thread_body, frame);
+  const std::size_t limit = dynamic_shared_limit(address);
+  if (config.dynamic_shared_bytes > limit)
+    return refuse_launch(
+        kernel, cudaErrorInvalidValue,
+        fmt::format("{} bytes of dynamic shared memory, and {} are allowed; cudaFuncSetAttribute with "
+                    "cudaFuncAttributeMaxDynamicSharedMemorySize allows up to {}",
+                    config.dynamic_shared_bytes, limit, described_device().shared_per_block_optin_bytes),
+        pc);
+  if (!is_stream(config.stream)) {
+    fail(cudaErrorInvalidResourceHandle);
+    return;
+  }
+  if (is_capturing(config.stream)) {
+    const auto* bytes = static_cast<const char*>(frame);
+    sim::record(config.stream, cudaGraphNodeTypeKernel,
+                [=, name = std::string(kernel),
+                 copy = std::vector<char>(bytes, bytes + frame_bytes)](cudaStream_t stream) mutable {
+                  configuration again = config;
+                  again.stream = stream;
+                  launch(name.c_str(), again, thread_body, copy.data(), frame_bytes);
+                });
+    return;
+  }
+  launched record;
+  record.kernel = kernel;
+  record.config = config;
+  record.registers = registers_of(address);
+  run_blocks(record, thread_body, frame, frame_bytes, concurrent_launches(config.stream));
+  note_launch(config.stream, record.first_epoch, record.last_epoch);
+  settle_reports(record);
+  record.modelled_seconds = model_seconds(record);
+  // Behind a kernel the next one does not begin at once.
+  const device_description& d = described_device();
+  const double begin =
+      advance_clock(config.stream, record.modelled_seconds + d.launch_seconds - d.kernel_floor_seconds);
+  if (record.aborted) {
+    cudaError_t error = cudaErrorLaunchTimeout;
+    for (const auto& [key, report] : record.counts.faults) {
+      if (key.first == fault::illegal_address) error = cudaErrorIllegalAddress;
+      if (key.first == fault::misaligned) error = cudaErrorMisalignedAddress;
+      if (key.first == fault::assertion) error = cudaErrorAssert;
+      if (key.first == fault::trap) error = cudaErrorLaunchFailure;
+    }
+    fail(error, true);
+  }
+  const double seconds = record.modelled_seconds;
+  launches().log.push_back(std::move(record));
+  tell({stream_work::kind::kernel, kernel, config.stream, begin, seconds, 0});
+}
+
+}  // namespace sim

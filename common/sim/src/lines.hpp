@@ -1,0 +1,16 @@
+// The source line of a program counter.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace sim {
+
+struct source_line {
+  std::string file;
+  int line = 0;
+};
+/// The source line of a program counter; {"?", 0} without debug information.
+source_line line_of(std::uintptr_t pc);
+
+}  // namespace sim

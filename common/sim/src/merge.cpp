@@ -1,0 +1,127 @@
+// From what each lane of a warp recorded to warp instructions.
+#include <algorithm>
+#include <cstring>
+
+#include "lines.hpp"
+#include "worker.hpp"
+
+namespace sim {
+
+/// An index beyond its array. Where that line's next access is to shared memory or a __device__ variable, its own
+/// bounds count: `tile[0][i]` may well mean the rows behind. Local arrays have no such second check.
+void worker::check_index(std::uint64_t site, unsigned lane, const access* next, const access* end,
+                         std::uint64_t index) {
+  const auto says_nothing = [this](const access& a) {
+    return site_operation(a.site) > operation::local ||
+           (site_operation(a.site) == operation::local && a.address - stacks_begin >= max_stacks * stack_bytes);
+  };
+  while (next != end && says_nothing(*next)) ++next;
+  if (next != end && (next->address - shared_begin < shared_bytes || is_program_variable(next->address))) {
+    const source_line line = line_of(site_pc(site)), there = line_of(site_pc(next->site));
+    if (there.file == line.file && there.line == line.line) return;
+  }
+  observer_.report(fault::local_bounds, site, space::none, {block_->number, warp_first_}, lane, 0,
+                   " at index " + std::to_string(static_cast<std::int64_t>(index)));
+}
+
+/// Lanes at the same instruction form one warp instruction. Where they differ, the deepest call goes first, then the
+/// lowest program counter, so that lanes meet again behind a branch; a warp function goes when all lanes of its mask
+/// are there. A lane that was only interrupted has more to come: then the rest waits, unless all of it is wanted.
+/// Returns whether something waits.
+bool worker::put_together(unsigned first, unsigned count, bool all) {
+  const access* head[lanes_per_warp];
+  const access* end[lanes_per_warp];
+  std::uint8_t alive[lanes_per_warp];
+  bool more_to_come[lanes_per_warp];
+  unsigned n = 0;
+  for (unsigned lane = 0; lane < count; ++lane) {
+    const state now = threads()[first + lane].now;
+    lane_records& r = records_[lane];
+    more_to_come[lane] = !all && (now == state::ready || now == state::fresh);
+    head[lane] = r.read;
+    end[lane] = r.write;
+    if (r.read != r.write || more_to_come[lane]) alive[n++] = static_cast<std::uint8_t>(lane);
+  }
+  if (n == 0) return false;
+  std::uintptr_t addresses[lanes_per_warp];
+  std::uint8_t lanes[lanes_per_warp];
+  const warp_position where{block_->number, first};
+  warp_first_ = first;
+  bool interrupted = false;
+  for (;;) {
+    std::ptrdiff_t steps = record_capacity;  // for which every lane has something
+    for (unsigned i = 0; i < n;) {           // drop lanes that have no more
+      const unsigned lane = alive[i];
+      steps = std::min(steps, end[lane] - head[lane]);
+      if (head[lane] != end[lane]) {
+        ++i;
+      } else if (more_to_come[lane]) {
+        interrupted = true;
+        break;
+      } else {
+        steps = record_capacity;
+        std::copy(alive + i + 1, alive + n, alive + i);
+        --n;
+        i = 0;
+      }
+    }
+    if (interrupted || n == 0) break;
+    const access* next[lanes_per_warp];
+    for (unsigned i = 0; i < n; ++i) next[i] = head[alive[i]];
+    std::uint64_t site = 0, different = 0;
+    std::ptrdiff_t step = 0;
+    for (; step < steps; ++step) {
+      site = next[0][step].site;
+      different = static_cast<std::uint64_t>(site_operation(site) == operation::index);
+      for (unsigned i = 0; i < n; ++i) {
+        const access& a = next[i][step];
+        different |= a.site ^ site;
+        addresses[i] = a.address;
+      }
+      if (different != 0) break;
+      observer_.instruction(site, {addresses, n}, {alive, n}, where);
+    }
+    for (unsigned i = 0; i < n; ++i) head[alive[i]] += step;
+    if (different == 0) continue;
+    unsigned syncing = 0, here = 0;  // lanes at a warp function, and all lanes that have more
+    for (unsigned i = 0; i < n; ++i) {
+      here |= 1u << alive[i];
+      syncing |= static_cast<unsigned>(site_operation(head[alive[i]]->site) == operation::sync) << alive[i];
+    }
+    const auto rank = [](std::uint64_t s) { return (~s & ~site_mask) | (s & 0xffff'ffff); };
+    std::uint64_t best = ~std::uint64_t{0};
+    for (unsigned i = 0; i < n; ++i) {
+      const access* a = head[alive[i]];
+      const auto mask = static_cast<unsigned>(a->address);
+      if (((syncing >> alive[i]) & 1) && (mask & here & ~syncing) != 0) continue;
+      if (rank(a->site) < best) {
+        best = rank(a->site);
+        site = a->site;
+      }
+    }
+    unsigned group = 0;
+    for (unsigned i = 0; i < n; ++i) {
+      const unsigned lane = alive[i];
+      if (head[lane]->site != site) continue;
+      addresses[group] = head[lane]->address;
+      lanes[group++] = static_cast<std::uint8_t>(lane);
+      ++head[lane];
+    }
+    if (site_operation(site) == operation::index)
+      for (unsigned i = 0; i < group; ++i) check_index(site, lanes[i], head[lanes[i]], end[lanes[i]], addresses[i]);
+    else
+      observer_.instruction(site, {addresses, group}, {lanes, group}, where);
+  }
+  bool left = false;
+  for (unsigned lane = 0; lane < count; ++lane) {
+    lane_records& r = records_[lane];
+    const auto rest = static_cast<std::size_t>(end[lane] - head[lane]);
+    if (rest > 0 && head[lane] != r.begin) std::memmove(r.begin, head[lane], rest * sizeof(access));
+    r.read = r.begin;
+    r.write = r.read + rest;
+    left |= rest > 0;
+  }
+  return left;
+}
+
+}  // namespace sim

@@ -1,0 +1,120 @@
+// One launch in Nsight Compute's words.
+#include "metrics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "basic_blocks.hpp"
+#include "heap.hpp"
+#include "lines.hpp"
+#include "model.hpp"
+
+namespace sim {
+
+std::map<std::string, double> metrics_of(const launched& what) {
+  struct sums {
+    double requests = 0, sectors = 0, bytes = 0, wavefronts = 0, ideal = 0;
+  };
+  std::map<std::pair<space, operation>, sums> by;
+  for (const auto& [key, c] : what.counts.sites) {
+    sums& s = by[{key.first, site_operation(key.second)}];
+    s.requests += static_cast<double>(c.requests);
+    s.sectors += static_cast<double>(c.sectors);
+    s.bytes += static_cast<double>(c.bytes);
+    s.wavefronts += static_cast<double>(c.wavefronts);
+    s.ideal += static_cast<double>(c.ideal_wavefronts);
+  }
+  std::map<std::string, double> m;
+  double conflicts = 0;
+  for (const auto& [op, name] : {std::pair{operation::load, "ld"}, {operation::store, "st"}}) {
+    const sums& g = by[{space::global, op}];
+    m[fmt::format("l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum", name)] = g.requests;
+    m[fmt::format("l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum", name)] = g.sectors;
+    m[fmt::format("smsp__inst_executed_op_global_{}.sum", name)] = g.requests;
+    m[fmt::format("smsp__sass_data_bytes_mem_global_op_{}.sum", name)] = g.bytes;
+    if (g.sectors > 0) {
+      m[fmt::format("smsp__sass_average_data_bytes_per_sector_mem_global_op_{}.pct", name)] =
+          100 * g.bytes / (g.sectors * sector_bytes);
+      m[fmt::format("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_{}.ratio", name)] =
+          g.sectors / g.requests;
+    }
+    const sums& s = by[{space::shared, op}];
+    m[fmt::format("smsp__inst_executed_op_shared_{}.sum", name)] = s.requests;
+    m[fmt::format("smsp__sass_data_bytes_mem_shared_op_{}.sum", name)] = s.bytes;
+    m[fmt::format("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum", name)] = s.wavefronts;
+    m[fmt::format("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum", name)] = s.wavefronts - s.ideal;
+    conflicts += s.wavefronts - s.ideal;
+  }
+  const sums& atomics = by[{space::global, operation::atomic}];
+  m["l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum"] = atomics.requests;
+  m["l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum"] = atomics.sectors;
+  m["smsp__inst_executed_op_shared_atom.sum"] = by[{space::shared, operation::atomic}].requests;
+  m["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"] = conflicts;
+  m["smsp__inst_executed_op_ldgsts.sum"] = by[{space::shared, operation::copy}].requests;
+  m["sm__inst_executed_op_barrier.sum"] = static_cast<double>(what.counts.barriers);
+  const executed e = executed_by(what);
+  m["smsp__sass_thread_inst_executed_op_fadd_pred_on.sum"] = e.fadd;
+  m["smsp__sass_thread_inst_executed_op_fmul_pred_on.sum"] = e.fmul;
+  m["smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"] = e.ffma;
+  m["smsp__sass_thread_inst_executed_op_dadd_pred_on.sum"] = e.dadd;
+  m["smsp__sass_thread_inst_executed_op_dmul_pred_on.sum"] = e.dmul;
+  m["smsp__sass_thread_inst_executed_op_dfma_pred_on.sum"] = e.dfma;
+  m["smsp__inst_executed.sum"] = e.instructions;
+  m["smsp__thread_inst_executed.sum"] = e.thread_instructions;
+  if (e.instructions > 0)
+    m["smsp__thread_inst_executed_per_inst_executed.ratio"] = e.thread_instructions / e.instructions;
+  const dim3 &g = what.config.grid, &b = what.config.block;
+  const double blocks = what.registers > 0 ? static_cast<double>(g.x) * g.y * g.z : 0;  // none known of a library's
+  const unsigned warps = (b.x * b.y * b.z + lanes_per_warp - 1) / lanes_per_warp;
+  m["sm__ctas_launched.sum"] = blocks;
+  m["smsp__warps_launched.sum"] = blocks * warps;
+  if (what.registers > 0) {
+    const occupancy_limits fit = occupancy_of(what);
+    const device_description& d = described_device();
+    m["launch__registers_per_thread"] = what.registers;
+    m["launch__occupancy_limit_blocks"] = fit.by_blocks;
+    m["launch__occupancy_limit_registers"] = fit.by_registers;
+    m["launch__occupancy_limit_shared_mem"] = fit.by_shared;
+    m["launch__occupancy_limit_warps"] = fit.by_warps;
+    m["launch__waves_per_multiprocessor"] = blocks / std::max(1, fit.blocks()) / d.multiprocessors;
+    m["sm__maximum_warps_per_active_cycle_pct"] = 100.0 * fit.blocks() * warps / (d.max_threads_per_sm / 32);
+  }
+  // Modelled.
+  const dram_traffic traffic = dram_traffic_of(what);
+  m["dram__bytes_read.sum"] = traffic.read_bytes;
+  m["dram__bytes_write.sum"] = traffic.written_bytes;
+  m["gpu__time_duration.sum"] = what.modelled_seconds * 1e9;
+  return m;
+}
+
+std::vector<lab::line_counters> lines_of(const launched& what) {
+  std::map<std::tuple<std::string, int, std::string>, lab::line_counters> lines;
+  for (const auto& [key, c] : what.counts.sites) {
+    if (key.first == space::none) continue;
+    const source_line at = line_of(site_pc(key.second));
+    const operation op = site_operation(key.second);
+    if (op == operation::copy) continue;  // counted where it ends
+    const std::string name = fmt::format("{} {}", key.first == space::global ? "global" : "shared",
+                                         op == operation::load                               ? "load"
+                                         : op == operation::store || op == operation::copied ? "store"
+                                                                                             : "atomic");
+    lab::line_counters& l = lines[{at.file, at.line, name}];
+    l.file = at.file;
+    l.line = at.line;
+    l.operation = name;
+    l.requests += c.requests;
+    l.lanes += c.lanes;
+    l.sectors += c.sectors;
+    l.wavefronts += c.wavefronts;
+    l.ideal += c.ideal_sectors + c.ideal_wavefronts;
+  }
+  std::vector<lab::line_counters> sorted;
+  sorted.reserve(lines.size());
+  for (auto& [key, l] : lines) sorted.push_back(std::move(l));
+  return sorted;
+}
+
+}  // namespace sim

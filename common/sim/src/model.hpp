@@ -1,0 +1,44 @@
+// The device that is simulated, and how long it would take.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
+namespace sim {
+
+struct launched;
+
+struct device_description {
+  std::string name;
+  int compute_major = 0, compute_minor = 0, multiprocessors = 0;
+  double sm_clock_hertz = 0, memory_bytes = 0, l2_bytes = 0;
+  double copy_bytes_per_second = 0;  ///< reached by a large device-to-device copy, read + write
+  double l2_bytes_per_second = 0;
+  double fp32_flops_per_second = 0;
+  double host_copy_bytes_per_second = 0;
+  double launch_seconds = 0;        ///< from one kernel's start to the next, empty kernels in one stream
+  double kernel_floor_seconds = 0;  ///< of an empty kernel, from its own start to its end
+  double dram_latency_seconds = 0, l2_latency_cycles = 0, l1_latency_cycles = 0, shared_latency_cycles = 0;
+  double l1_bytes_per_sm = 0;  ///< with shared memory, which takes its share of them
+  double fp32_lanes_per_sm = 0, fp64_lanes_per_sm = 0;
+  int max_threads_per_sm = 0, max_blocks_per_sm = 0;
+  int registers_per_sm = 0, register_allocation_unit = 0, warp_allocation_granularity = 0;
+  std::size_t shared_per_sm_bytes = 0, shared_per_block_optin_bytes = 0, shared_reserved_per_block_bytes = 0;
+};
+const device_description& described_device();
+/// How many blocks fit one multiprocessor as far as each of its resources goes.
+struct occupancy_limits {
+  int by_blocks = 0, by_registers = 0, by_shared = 0, by_warps = 0;
+  int blocks() const { return std::min({by_blocks, by_registers, by_shared, by_warps}); }
+};
+occupancy_limits occupancy_of(int threads, int registers, std::size_t shared_bytes);
+occupancy_limits occupancy_of(const launched& what);
+struct dram_traffic {
+  double read_bytes = 0, written_bytes = 0;
+};
+dram_traffic dram_traffic_of(const launched& what);
+/// How long the launch takes on the device. A model, never a measurement.
+double model_seconds(const launched& what);
+
+}  // namespace sim

@@ -1,0 +1,10 @@
+// The account that a program gives at its end.
+#pragma once
+
+namespace sim {
+
+/// With SIM_REPORT set: an account of all launches on stderr when the program ends; exit code 1 where a checker
+/// complained.
+void report_at_exit();
+
+}  // namespace sim

@@ -1,0 +1,202 @@
+// Warp instructions on shared memory: wavefronts over the banks, bounds, what was never written, and races.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "addresses.hpp"
+#include "async.hpp"
+#include "observer.hpp"
+
+namespace sim {
+namespace {
+
+constexpr std::size_t bank_count = 32;
+
+/// Passes over the banks for the words of one phase: the bank with the most different words decides.
+std::size_t bank_passes(std::span<std::uintptr_t> words) {
+  const std::size_t count = distinct(words);
+  std::uint8_t in_bank[bank_count] = {};
+  std::uint8_t most = 0;
+  for (std::size_t i = 0; i < count; ++i) most = std::max(most, ++in_bank[words[i] % bank_count]);
+  return most;
+}
+
+struct shared_cost {
+  std::size_t wavefronts = 0, ideal = 0, bytes = 0;
+};
+
+/// Each active lane n wants the same address as lane n ^ 1, or each the same as lane n ^ 2.
+bool in_pairs(std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes) {
+  std::uintptr_t by_lane[lanes_per_warp] = {};
+  for (std::size_t i = 0; i < a.size(); ++i) by_lane[lanes[i]] = a[i];
+  for (const unsigned other : {1u, 2u}) {
+    bool all = true;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      const std::uintptr_t partner = by_lane[lanes[i] ^ other];
+      all &= partner == 0 || partner == a[i];
+    }
+    if (all) return true;
+  }
+  return false;
+}
+
+/// Accesses of 8 bytes go by half warps, of 16 bytes by quarter warps; twice as many lanes at a time where lanes want
+/// the same in pairs. Seen so on an H200: tests/goldens.
+shared_cost shared_wavefronts(std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
+                              std::size_t bytes) {
+  const bool same = std::all_of(a.begin(), a.end(), [&](std::uintptr_t x) { return x == a[0]; });
+  if (bytes <= word_bytes && (same || consecutive(a, word_bytes))) return {1, 1, same ? bytes : a.size() * bytes};
+  const std::size_t lanes_per_phase =
+      bytes <= word_bytes ? lanes_per_warp : 2 * lanes_per_warp * word_bytes / bytes / (in_pairs(a, lanes) ? 1 : 2);
+  shared_cost cost;
+  std::uintptr_t words[lanes_per_warp * 4];
+  std::copy(a.begin(), a.end(), words);
+  cost.bytes = distinct({words, a.size()}) * bytes;
+  for (std::size_t i = 0; i < a.size();) {
+    const std::size_t phase = lanes[i] / lanes_per_phase;
+    std::size_t count = 0;
+    for (; i < a.size() && lanes[i] / lanes_per_phase == phase; ++i)
+      for (std::uintptr_t w = a[i] / word_bytes; w <= (a[i] + bytes - 1) / word_bytes; ++w) words[count++] = w;
+    cost.wavefronts += bank_passes({words, count});
+    ++cost.ideal;
+  }
+  return cost;
+}
+
+}  // namespace
+
+/// Makes `entry` that of the array which holds the access; false where none does.
+bool observer::enter_array(cached_site& entry, std::uintptr_t address, std::size_t bytes) {
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    const std::uintptr_t begin = thread_pointer_ + static_cast<std::uintptr_t>(arrays_[i].offset);
+    if (address < begin || address + bytes > begin + arrays_[i].bytes) continue;
+    entry.begin = begin;
+    entry.end = begin + arrays_[i].bytes;
+    entry.first_word = first_word_[i];
+    touched_[i] = 1;
+    return true;
+  }
+  return false;
+}
+
+/// Was this word touched by another thread since the last barrier?
+void observer::check_shared(std::uint64_t site, shared_word& w, std::uint8_t bytes, std::uint16_t thread,
+                            std::uintptr_t address, const warp_position& where) {
+  const operation op = site_operation(site);
+  const std::uint32_t epoch = block_->epoch, sync = block_->syncs[thread / lanes_per_warp];
+  const auto same_warp = [&](std::uint16_t other) { return other / lanes_per_warp == thread / lanes_per_warp; };
+  const auto pc = static_cast<std::uint32_t>(site);
+  constexpr std::uint64_t copy_bits = static_cast<std::uint64_t>(operation::copy) << 40;
+  const auto race = [&](std::uint32_t other_pc, std::uint16_t other, operation other_op, bool not_awaited = false) {
+    fault_report r;
+    r.what = fault::shared_race;
+    r.site = site & site_mask;
+    if (op == operation::copied) r.site = (r.site & ~(std::uint64_t{0x7f} << 40)) | copy_bits;  // seen at both ends
+    r.where = space::shared;
+    r.block = where.block;
+    r.thread = thread;
+    r.address = address;
+    r.other_site = other_pc | (std::uint64_t{4} << 32) | (static_cast<std::uint64_t>(other_op) << 40);
+    r.other_thread = other;
+    r.detail = not_awaited ? "copy" : same_warp(other) ? "warp" : "";
+    counts_.add(r);
+  };
+  // A copy on its way may write at any moment until it has been waited for.
+  if ((w.copy_bytes & bytes) != 0 && w.copy_site != pc)
+    race(w.copy_site, w.copier, operation::copy, w.copier == thread || w.copy_epoch != epoch);
+  const bool written = w.write_epoch == epoch && w.writer != thread && (w.write_bytes & bytes) != 0 &&
+                       !(w.write_atomic && op == operation::atomic) && (!same_warp(w.writer) || w.write_sync == sync);
+  if (op == operation::load) {
+    if (written) race(w.write_site, w.writer, w.write_atomic ? operation::atomic : operation::store);
+    const bool fresh =
+        w.read_epoch != epoch || (w.read_by != shared_word::many && same_warp(w.reader) && w.read_sync != sync);
+    if (fresh) {
+      w.read_epoch = epoch;
+      w.read_sync = sync;
+      w.read_site = pc;
+      w.reader = thread;
+      w.read_bytes = bytes;
+      w.read_by = shared_word::one;
+      return;
+    }
+    w.read_bytes |= bytes;
+    if (w.reader == thread || w.read_by == shared_word::many) return;
+    w.read_by = same_warp(w.reader) ? shared_word::one_warp : shared_word::many;
+    return;
+  }
+  // The same instruction in several threads: one of them wins, whichever.
+  if (written && w.write_site != pc)
+    race(w.write_site, w.writer, w.write_atomic ? operation::atomic : operation::store);
+  if (w.read_epoch == epoch && (w.read_bytes & bytes) != 0) {
+    const bool by_others = w.read_by == shared_word::many || !same_warp(w.reader) ||
+                           (w.read_sync == sync && (w.read_by == shared_word::one_warp || w.reader != thread));
+    if (by_others) race(w.read_site, w.reader, operation::load);
+  }
+  if (op == operation::copy) {
+    w.copy_bytes |= bytes;
+    w.copier = thread;
+    w.copy_epoch = epoch;
+    w.copy_site = pc;
+    return;
+  }
+  if (w.copier == thread && w.copy_site == pc) w.copy_bytes &= static_cast<std::uint8_t>(~bytes);
+  if (w.write_epoch == epoch && w.writer == thread && w.write_atomic == (op == operation::atomic)) {
+    w.write_bytes |= bytes;
+  } else {
+    w.write_bytes = bytes;
+  }
+  w.write_epoch = epoch;
+  w.write_sync = sync;
+  w.write_site = pc;
+  w.writer = thread;
+  w.write_atomic = op == operation::atomic;
+}
+
+void observer::shared(std::uint64_t site, std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
+                      const warp_position& where) {
+  // The compiler's own access, and in vain: begin_block has set the guard.
+  if (std::find(guards_.begin(), guards_.end(), a[0]) != guards_.end()) return;
+  const std::size_t bytes = site_bytes(site);
+  const operation op = site_operation(site);
+  cached_site& entry = cached(space::shared, site);
+  enter_basic_block(entry, where);
+  site_counts& counts = *entry.counts;
+  ++counts.requests;
+  counts.lanes += a.size();
+  if (op != operation::copy) {
+    const shared_cost cost = shared_wavefronts(a, lanes, bytes);
+    counts.bytes += cost.bytes;
+    counts.wavefronts += cost.wavefronts;
+    counts.ideal_wavefronts += cost.ideal;
+  }
+
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if ((a[i] < entry.begin || a[i] + bytes > entry.end) && !enter_array(entry, a[i], bytes)) {
+      const std::uintptr_t at = a[i] - dynamic_.begin;
+      report(fault::out_of_bounds, site, space::shared, where, lanes[i], a[i] - shared_begin_,
+             at < dynamic_.most ? fmt::format(", byte {} of dynamic shared memory, for which the launch asks {} bytes "
+                                              "(the third argument between <<< and >>>)",
+                                              at, dynamic_.bytes)
+                                : "");
+      continue;
+    }
+    const auto thread = static_cast<std::uint16_t>(where.first_thread + lanes[i]);
+    const std::uintptr_t offset = a[i] - entry.begin;
+    bool initialised = true;
+    for (std::uintptr_t b = offset; b < offset + bytes;) {
+      const std::size_t word = entry.first_word + b / word_bytes;
+      const std::size_t in_word = b % word_bytes, n = std::min(word_bytes - in_word, offset + bytes - b);
+      const auto mask = static_cast<std::uint8_t>(((1u << n) - 1) << in_word);
+      std::uint8_t& valid = block_->valid[word];
+      const bool reads = op == operation::load || op == operation::atomic;
+      initialised &= !reads || (valid & mask) == mask;
+      if (op != operation::load && op != operation::copy) valid |= mask;
+      check_shared(site, block_->words[word], mask, thread, offset, where);
+      b += n;
+    }
+    if (!initialised)
+      report(fault::uninitialised, site, space::shared, where, lanes[i], offset, copy_pending(a[i]) ? "copy" : "");
+  }
+}
+
+}  // namespace sim

@@ -1,0 +1,101 @@
+// Warp functions: lanes of a warp wait for each other and exchange values.
+#include "hooks.hpp"
+#include "worker.hpp"
+
+namespace sim {
+
+void worker::meet(unsigned mask, void* argument, combine_function combine, std::uintptr_t pc, std::uintptr_t frame) {
+  sim_active_worker = sim_running_worker = nullptr;
+  thread_state& self = *current_;
+  if (mask != whoever_comes && !((mask >> lane_number()) & 1))
+    observer_.report(fault::missing_lane, make_site(pc, 0, operation::load), space::shared,
+                     {block_->number, current_number_}, 0, 0, "the calling lane itself is not in the mask");
+  if (recording_) {
+    const access meeting{make_site(pc, 0, operation::sync, last_depth()), mask};
+    *write++ = meeting;
+    if (write == write_end) {
+      leave(frame);
+      sim_active_worker = sim_running_worker = nullptr;
+    }
+  } else {
+    turn(frame);
+    sim_active_worker = sim_running_worker = nullptr;
+  }
+  self.mask = mask;
+  self.argument = argument;
+  self.combine = combine;
+  self.waits_at = pc;
+  self.now = state::at_collective;
+  // The last lane to come completes the call and need not wait.
+  const unsigned first = warp_first();
+  unsigned here = 0;
+  for (unsigned other = 0; other < lanes_per_warp && first + other < threads().size(); ++other)
+    here |= static_cast<unsigned>(threads()[first + other].meets(self)) << other;
+  if (mask != whoever_comes && (here & mask) == mask) complete(first, here & mask);
+  if (self.now == state::at_collective || pausing_) leave(frame);  // pausing: no lane gets ahead of the others
+  enter();
+}
+
+/// Lanes that have returned will not come: completes what waits only for them. True where a lane can go on.
+bool worker::settle_collectives(unsigned first, unsigned count) {
+  bool any = false;
+  for (unsigned lane = 0; lane < count; ++lane) {
+    const thread_state& t = threads()[first + lane];
+    if (t.now != state::at_collective || t.mask == whoever_comes) continue;
+    unsigned here = 0, gone = 0;
+    for (unsigned other = 0; other < lanes_per_warp; ++other) {
+      const bool exists = first + other < threads().size();
+      const thread_state* o = exists ? &threads()[first + other] : nullptr;
+      if (!exists || o->now == state::done)
+        gone |= 1u << other;
+      else if (o->meets(t))
+        here |= 1u << other;
+    }
+    if ((t.mask & ~gone & ~here) != 0) continue;
+    if (const unsigned absent = t.mask & gone; absent != 0 && t.combine) {
+      // A full mask in a block whose last warp is not full is common and harmless; lanes that left early are not.
+      unsigned left = 0;
+      for (unsigned other = 0; other < count; ++other) left += (absent >> other) & 1;
+      if (left > 0)
+        observer_.report(fault::missing_lane, waiting_site(t), space::shared, {block_->number, first + lane}, 0, 0,
+                         std::to_string(left) + " lanes of its mask have already returned");
+    }
+    complete(first, here & t.mask ? here & t.mask : 1u << lane);
+    any = true;
+  }
+  return any || settle_whoever_came(first, count);
+}
+
+/// No lane can go on before those go on that wait for whoever comes: the ones at the lowest program counter do.
+bool worker::settle_whoever_came(unsigned first, unsigned count) {
+  const thread_state* lowest = nullptr;
+  for (unsigned lane = 0; lane < count; ++lane) {
+    const thread_state& t = threads()[first + lane];
+    if (t.now == state::ready || t.now == state::fresh) return false;
+    if (t.now == state::at_collective && t.mask == whoever_comes && (!lowest || t.waits_at < lowest->waits_at))
+      lowest = &t;
+  }
+  if (!lowest) return false;
+  unsigned here = 0;
+  for (unsigned lane = 0; lane < count; ++lane)
+    here |= static_cast<unsigned>(threads()[first + lane].meets(*lowest)) << lane;
+  complete(first, here);
+  return true;
+}
+
+void worker::complete(unsigned first, unsigned participants) {
+  warp_call call;
+  call.participants = participants;
+  combine_function combine = nullptr;
+  for (unsigned lane = 0; lane < lanes_per_warp; ++lane) {
+    if (!call.has(lane)) continue;
+    thread_state& t = threads()[first + lane];
+    call.argument[lane] = t.argument;
+    combine = t.combine;
+    call.pc = reinterpret_cast<const void*>(t.waits_at);
+    t.now = state::ready;
+  }
+  if (combine) combine(call);
+}
+
+}  // namespace sim

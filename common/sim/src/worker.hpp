@@ -1,0 +1,161 @@
+// An OS thread that runs whole blocks. A block's threads are fibers that run one after another up to the next barrier
+// or warp function. What the lanes of a warp accessed in between is then put together, warp instruction by warp
+// instruction, and given to the observer. A block whose threads all wait for others outside it is set aside, with its
+// shared memory, and the worker goes on with another.
+#pragma once
+
+#include <boost/context/detail/fcontext.hpp>
+#include <deque>
+#include <memory>
+
+#include "blocks.hpp"
+#include "grid.hpp"
+
+// The coordinates that kernels read; declared const in sim/device.h.
+extern __thread uint3 threadIdx;
+extern __thread uint3 blockIdx;
+extern __thread uint3 blockDim;  // there sim::dimensions, of the same layout
+extern __thread uint3 gridDim;
+
+namespace sim {
+
+namespace context = boost::context::detail;
+
+constexpr std::size_t stack_bytes = std::size_t{64} * 1024, max_threads = 1024;
+constexpr std::size_t max_stacks = std::size_t{1} << 18;    // of one worker: threads of the blocks that it has begun
+constexpr std::size_t record_stride = record_capacity + 4;  // lanes begin in different cache sets
+
+struct fiber_stack {
+  char* top = nullptr;
+  context::fcontext_t context = nullptr;  // where to go on; null: never started, or abandoned
+};
+
+// A thread that has taken so many steps (accesses, and turns of loops where those are not recorded) since it last met
+// others may go round in a circle: it is looked at.
+constexpr unsigned steps_before_look = 8 * record_capacity;
+
+class worker {
+ public:
+  worker();
+
+  void run(grid_run& grid);
+
+  // ---- called from fibers; `frame`: of the function that the kernel called ----
+  void barrier(std::uintptr_t pc, std::uintptr_t frame) {
+    current_->waits_at = pc;
+    current_->now = state::at_barrier;
+    leave(frame);
+  }
+  int barrier_count(std::uintptr_t pc, int predicate, std::uintptr_t frame) {
+    block_->counted += predicate != 0;
+    barrier(pc, frame);
+    return block_->released_count;
+  }
+  void grid_barrier(std::uintptr_t pc, std::uintptr_t frame);
+  void meet(unsigned mask, void* argument, combine_function combine, std::uintptr_t pc, std::uintptr_t frame);
+  unsigned lane_number() const { return current_number_ % lanes_per_warp; }
+  void spin(std::uintptr_t pc, std::uintptr_t frame) {
+    current_->waits_at = pc;
+    current_->now = state::waiting;
+    leave(frame);
+  }
+  [[noreturn]] void break_off(fault what, std::uint64_t site, std::uintptr_t address, const std::string& detail = "");
+  void report_here(fault what, std::uint64_t site, space where, std::uintptr_t address,
+                   const std::string& detail = "") {
+    observer_.report(what, site, where, {block_->number, current_number_}, 0, address, detail);
+  }
+  [[gnu::noinline, gnu::cold]] void interrupt(std::uintptr_t frame) { leave(frame); }
+  launch_counts& counts() { return observer_.counts(); }
+  void turn(std::uintptr_t frame) {  // of a loop that is not recorded
+    if (++turns_ == steps_before_look) [[unlikely]]
+      interrupt(frame);
+  }
+  std::uint64_t depth_of(std::uintptr_t frame) const { return ((stack_top - frame) >> 4) & 0xffff; }
+  /// For functions that know their caller's program counter, but not its frame.
+  std::uint64_t last_depth() const {
+    return write != records_[lane_number()].begin ? site_depth(write[-1].site) : current_->depth;
+  }
+
+  // ---- read by the hooks ----
+  access* write = nullptr;
+  access* write_end = nullptr;
+  std::uintptr_t shared_begin = 0, shared_bytes = 0, stacks_begin = 0, stack_top = 0;
+  std::uintptr_t frame_begin = 0, frame_bytes = 0, coordinates_begin = 0, coordinates_bytes = 0;
+
+ private:
+  // ---- grid.cpp
+  bool run_blocks();
+  bool stuck(std::uint64_t progress, const std::deque<running_block*>& waiting);
+  bool pass_grid_barrier(std::deque<running_block*>& waiting);
+  bool may_give_way() const { return stacks_made_ - free_stacks_.size() < max_stacks / 2; }
+
+  // ---- blocks.cpp
+  void begin_block(running_block& block, std::uint64_t number);
+  void set_aside(running_block& block);
+  void bring_back(running_block& block);
+  outcome go_on_with(running_block& block);
+  void run_warp(unsigned first, unsigned count);
+  bool release_barrier();
+  void report_stuck();
+  void report_infinite_wait(const running_block& block);
+  void abandon(running_block& block);
+  std::vector<thread_state>& threads() { return block_->threads; }
+  static std::uint64_t waiting_site(const thread_state& t) { return make_site(t.waits_at, 0, operation::load); }
+
+  // ---- fibers.cpp
+  static void fiber_main(context::transfer_t from);
+  void enter();
+  fiber_stack* take_stack();
+  void activate(thread_state& thread);
+  std::uint64_t resume(thread_state& thread);
+  bool finish_and_take_next();
+  static bool may_go_in_circles(const thread_state& t) { return t.as_before || t.alone >= steps_before_look; }
+  bool look(std::uintptr_t frame);
+  void remember_state(thread_state& thread, const lane_records& records);
+  [[gnu::always_inline]] void leave(std::uintptr_t frame) {
+    looked_at_ =
+        recording_ && (look_ || (current_->now == state::ready && may_go_in_circles(*current_))) && look(frame);
+    jump();
+  }
+  void jump() {
+    const context::transfer_t back = context::jump_fcontext(scheduler_, nullptr);
+    scheduler_ = back.fctx;
+  }
+
+  // ---- warps.cpp
+  bool settle_collectives(unsigned first, unsigned count);
+  bool settle_whoever_came(unsigned first, unsigned count);
+  void complete(unsigned first, unsigned participants);
+  unsigned warp_first() const { return (current_number_ / 32) * 32; }
+
+  // ---- merge.cpp
+  bool put_together(unsigned first, unsigned count, bool all);
+  void check_index(std::uint64_t site, unsigned lane, const access* next, const access* end, std::uint64_t index);
+
+  char* stack_memory_;
+  std::size_t stacks_made_ = 0;
+  std::deque<fiber_stack> stacks_;
+  std::vector<fiber_stack*> free_stacks_;
+  context::fcontext_t scheduler_ = nullptr;
+  grid_run* grid_ = nullptr;
+  observer observer_;
+  std::vector<access> record_memory_ = std::vector<access>(lanes_per_warp * record_stride);
+  std::array<lane_records, lanes_per_warp> records_;
+  running_block* block_ = nullptr;
+  std::deque<std::unique_ptr<running_block>> spare_blocks_;
+  thread_state* current_ = nullptr;
+  bool observing_ = true;  // the block is observed
+  bool recording_ = true;  // the thread's accesses are; where the block is not observed, for a look at it
+  unsigned turns_ = 0;
+  bool looked_at_ = false;           // the thread when it left
+  std::uintptr_t caller_stack_ = 0;  // of the kernel's code, where the thread was looked at
+  std::uint64_t caller_registers_[6] = {};
+  unsigned warp_first_ = 0;                        // of the warp that is put together
+  unsigned current_number_ = 0;                    // linear index of current_ in its block
+  bool broken_off_ = false, got_further_ = false;  // since the last round over the block's warps
+  bool block_got_further_ = false;                 // since it was brought back
+  bool pausing_ = false;                           // the warp is to give way once its lanes are together
+  bool look_ = false;                              // for circles that lead through warp functions and barriers too
+};
+
+}  // namespace sim

@@ -1,0 +1,19 @@
+#!/bin/sh
+# waits.sh COMPILER FLAG SIMCC LIBSIM FOLDER SOURCE...: whether the simulated device sees which kernels wait where they and
+# these sources of its own are built by this compiler with this flag, in whole and in sampled launches.
+set -e
+compiler=$1 flag=$2 simcc=$3 library=$4 folder=$5
+shift 5
+sim=$(dirname "$0")/..
+rm -rf "$folder"
+mkdir -p "$folder"
+CXX=$compiler $simcc "$sim/tests/waits_test.cu" -std=c++20 "$flag" -c -o "$folder/waits_test.o" "-I$sim/../include"
+for source; do
+  $compiler -std=gnu++20 "$flag" -c "$sim/$source" -o "$folder/$(basename "$source").o" "-I$sim/include" "-I$sim/../include"
+done
+# Before the library: what it has of these sources is then left out.
+$compiler "$folder"/*.o "$library" -o "$folder/waits_test" -lgtest_main -lgtest -lboost_context -lfmt -ldw -ltomlplusplus \
+  -lpthread
+for sample in 1 2; do
+  SIM_SAMPLE=$sample "$folder/waits_test" --gtest_filter=-*CountTheirTurns  # they take longer without optimisation
+done

@@ -1,0 +1,193 @@
+// Kernels whose threads wait for each other: which go on, and which are reported because nothing can end the wait.
+#include "device_test.hpp"
+
+namespace {
+
+using Waits = DeviceTest;
+
+__global__ void wait_for_the_next_block(volatile int* flags) {
+  // Blocks begin in order, so each waits for one that has not begun.
+  if (threadIdx.x == 0 && blockIdx.x + 1 < gridDim.x)
+    while (flags[blockIdx.x + 1] == 0) {
+    }
+  __syncthreads();
+  if (threadIdx.x == 0) flags[blockIdx.x] = 1;
+}
+
+TEST_F(Waits, ForLaterBlocks) {
+  const on_device<int> flags(std::vector<int>(16, 0));
+  const counts c = observe([&] { wait_for_the_next_block<<<16, 64>>>(flags.data); });
+  EXPECT_TRUE(c.reports.empty()) << c.reports[0];
+  EXPECT_EQ(flags.host()[0], 1);
+}
+
+__global__ void lock_and_add(int* lock, int* sum) {
+  if (threadIdx.x % 32 == 0) {
+    while (atomicCAS(lock, 0, 1) != 0) {
+    }
+    *sum = *sum + 1;
+    __threadfence();
+    atomicExch(lock, 0);
+  }
+}
+
+TEST_F(Waits, SpinLocks) {
+  const on_device<int> lock(std::vector<int>{0}), sum(std::vector<int>{0});
+  const counts c = observe([&] { lock_and_add<<<16, 128>>>(lock.data, sum.data); });
+  EXPECT_TRUE(c.reports.empty()) << c.reports[0];
+  EXPECT_EQ(sum.host()[0], 64);
+}
+
+__global__ void wait_forever(volatile int* flag) {
+  while (*flag == 0) {
+  }
+}
+
+TEST_F(Waits, Infinite) {
+  const on_device<int> flag(std::vector<int>{0});
+  const std::string r = only_report(observe([&] { wait_forever<<<4, 64>>>(flag.data); }));
+  EXPECT_NE(r.find("infinite wait"), std::string::npos) << r;
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchTimeout);
+}
+
+__global__ void wait_for_either(volatile int* flags) {
+  while (flags[0] == 0 || flags[1] == 1) {
+  }
+}
+
+TEST_F(Waits, InfiniteIsOneReportALine) {
+  const on_device<int> flags(std::vector<int>{1, 1});
+  const std::string r = only_report(observe([&] { wait_for_either<<<1, 32>>>(flags.data); }));
+  EXPECT_NE(r.find("infinite wait"), std::string::npos) << r;
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchTimeout);
+}
+
+__global__ void wait_warp_by_warp(volatile int* flag) {
+  while (*flag == 0) __syncwarp();
+}
+
+__global__ void wait_block_by_block(volatile int* flag) {
+  while (*flag == 0) __syncthreads();
+}
+
+TEST_F(Waits, InfiniteAroundAWarpFunctionOrABarrier) {
+  for (const auto kernel : {wait_warp_by_warp, wait_block_by_block}) {
+    const on_device<int> flag(std::vector<int>{0});  // freed by the reset below
+    const std::string r = only_report(observe([&] { kernel<<<32, 64>>>(flag.data); }));
+    EXPECT_NE(r.find("infinite wait"), std::string::npos) << r;
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchTimeout);
+    EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
+  }
+}
+
+__global__ void wait_for_the_next_warp_by_warp(volatile int* flags) {
+  if (threadIdx.x < 32 && blockIdx.x + 1 < gridDim.x)
+    while (!__any_sync(0xffffffff, flags[blockIdx.x + 1])) {
+    }
+  __syncthreads();
+  if (threadIdx.x == 0) flags[blockIdx.x] = 1;
+}
+
+TEST_F(Waits, ForTheNextAroundAWarpFunction) {
+  const on_device<int> flags(std::vector<int>(16, 0));
+  const counts c = observe([&] { wait_for_the_next_warp_by_warp<<<16, 64>>>(flags.data); });
+  EXPECT_TRUE(c.reports.empty()) << c.reports[0];
+  EXPECT_EQ(flags.host()[0], 1);
+}
+
+// They never look as before: each turn is counted.
+__global__ void count_until_the_next(volatile int* flags, int* turns) {
+  int n = 0;
+  if (blockIdx.x + 1 < gridDim.x)
+    while (!flags[blockIdx.x + 1]) ++n;
+  turns[blockIdx.x * blockDim.x + threadIdx.x] = n;
+  __syncthreads();
+  if (threadIdx.x == 0) flags[blockIdx.x] = 1;
+}
+
+__global__ void count_until_the_next_warp_by_warp(volatile int* flags, int* turns) {
+  int n = 0;
+  if (threadIdx.x < 32 && blockIdx.x + 1 < gridDim.x)
+    while (!__any_sync(0xffffffff, flags[blockIdx.x + 1])) ++n;
+  turns[blockIdx.x * blockDim.x + threadIdx.x] = n;
+  __syncthreads();
+  if (threadIdx.x == 0) flags[blockIdx.x] = 1;
+}
+
+__global__ void count_until_the_next_block_by_block(volatile int* flags, int* turns) {
+  int n = 0;
+  if (blockIdx.x + 1 < gridDim.x)
+    while (!__syncthreads_or(flags[blockIdx.x + 1])) ++n;
+  turns[blockIdx.x * blockDim.x + threadIdx.x] = n;
+  if (threadIdx.x == 0) flags[blockIdx.x] = 1;
+}
+
+// The warps of one block wait for each other, the first for the last.
+__global__ void count_until_the_next_warp(volatile int* flags, int* turns) {
+  const unsigned warp = threadIdx.x / 32, warps = blockDim.x / 32;
+  int n = 0;
+  if (warp + 1 < warps)
+    while (!flags[warp + 1]) ++n;
+  turns[blockIdx.x * blockDim.x + threadIdx.x] = n;
+  flags[warp] = 1;
+}
+
+TEST_F(Waits, CountTheirTurns) {
+  for (const auto kernel :
+       {count_until_the_next, count_until_the_next_warp_by_warp, count_until_the_next_block_by_block}) {
+    const on_device<int> flags(std::vector<int>(5, 0)), turns(std::vector<int>(5 * 64, 0));
+    const counts c = observe([&] { kernel<<<5, 64>>>(flags.data, turns.data); });
+    EXPECT_TRUE(c.reports.empty()) << c.reports[0];
+    EXPECT_EQ(flags.host()[0], 1);
+    EXPECT_GT(turns.host()[0], 0);
+  }
+  const on_device<int> flags(std::vector<int>(4, 0)), turns(std::vector<int>(128, 0));
+  observe(
+      [&] { count_until_the_next_warp<<<1, 128>>>(flags.data, turns.data); });  // in shared memory it would be a race
+  EXPECT_EQ(flags.host()[0], 1);
+}
+
+// Only memory tells that they get further: their stacks and registers are the same at each turn.
+__global__ void count_in_memory(int* counters, int turns) {
+  while (atomicAdd(&counters[blockIdx.x], 1) < turns) {
+  }
+}
+
+__global__ void count_in_memory_warp_by_warp(int* counters, int turns) {
+  while (atomicAdd(&counters[blockIdx.x], 1) < turns) __syncwarp();
+}
+
+__global__ void count_in_memory_block_by_block(int* counters, int turns) {
+  __shared__ int turn;
+  do {
+    __syncthreads();
+    if (threadIdx.x == 0) turn = counters[blockIdx.x]++;
+    __syncthreads();
+  } while (turn < turns);
+}
+
+TEST_F(Waits, CountInMemory) {
+  for (const auto kernel : {count_in_memory, count_in_memory_warp_by_warp, count_in_memory_block_by_block}) {
+    const on_device<int> counters(std::vector<int>(16, 0));
+    const counts c = observe([&] { kernel<<<16, 1>>>(counters.data, 20'000); });
+    EXPECT_TRUE(c.reports.empty()) << c.reports[0];
+    EXPECT_GE(counters.host()[1], 20'000);
+  }
+}
+
+// Each thread is interrupted several times within one call: that is progress.
+__global__ void fill_large_arrays(int* out, int value) {
+  char filled[32768], copied[16384];
+  memset(filled, value, sizeof filled);
+  memcpy(copied, filled, value ? sizeof copied : 1);
+  out[blockIdx.x * blockDim.x + threadIdx.x] = copied[value];
+}
+
+TEST_F(Waits, LongCopiesDoNotWait) {
+  const on_device<int> out(16 * 32);
+  const counts c = observe([&] { fill_large_arrays<<<16, 32>>>(out.data, 3); });
+  EXPECT_TRUE(c.reports.empty()) << c.reports[0];
+  EXPECT_EQ(out.host().back(), 3);
+}
+
+}  // namespace
