@@ -217,6 +217,13 @@ TEST_F(OpenRunner, RefusesThreadsThatItDidNotBeginWith) {
   EXPECT_EQ(got.what, std::string("has 3 threads but began with 2; ") + one_thread);
 }
 
+TEST_F(OpenRunner, MayHaveThreadsOfAGpusDriver) {
+  limits allowed{10s};
+  allowed.driver = true;
+  process_executor e(FAKE_RUNNER, allowed);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(e.run(request("thread_that_stays")).end, answer::ending::answered);
+}
+
 TEST_F(OpenRunner, FindsTheDoorsOpenThatOthersFindClosed) {
   EXPECT_NE(runner()->run(request("doors")).response.error, "") << "or the test below shows nothing";
 }

@@ -122,13 +122,14 @@ std::string handed_in(const submission& who, const rubric& rules) {
 /// The submission in a runner of its own, which tells where it crashes.
 std::unique_ptr<subject> started(const lab_folder& lab, const submission& who, const builder& make,
                                  const local_options& options, const rubric& rules, backend where, std::uint64_t seed) {
-  const std::chrono::seconds limit = where == backend::sim ? options.sim_limit : options.cuda_limit;
+  limits allowed{where == backend::sim ? options.sim_limit : options.cuda_limit};
+  allowed.driver = where == backend::cuda;
   const auto program = program_of(lab, who, where, make);
-  auto made = std::make_unique<subject>(where, std::make_unique<process_executor>(program, limits{limit}), seed);
+  auto made = std::make_unique<subject>(where, std::make_unique<process_executor>(program, allowed), seed);
   made->use_names(rules.names);
   made->on_crash = [handin = rules.handin, program, reporter = make.program("crash_reporter"),
-                    limit](const std::function<void(executor&)>& call_again) {
-    process_executor again(program, limits{limit});
+                    allowed](const std::function<void(executor&)>& call_again) {
+    process_executor again(program, allowed);
     return place_of_crash(again, program, reporter, handin, call_again);
   };
   return made;
@@ -142,7 +143,6 @@ void check_again(conductor& c, const lab_folder& lab, const submission& who, con
   const std::uint64_t seed = std::random_device{}() % 999'999 + 2;
   const std::vector<lab::test_case> cases = all_cases_of(lab.name, seed);
   const rubric rules = read_rubric(lab, cases);
-  if (who.path == lab.handin()) expect_handin_as_listed(lab.path, rules.handin);
   bench again;
   again.rules = &rules;
   for (const auto& s : c.on.subjects)
@@ -165,6 +165,7 @@ result grade_locally(const lab_folder& lab, const submission& who, builder& make
   conductor c(lab, who.id, who.path, make.dir(),
               options.drawn ? all_cases_of(lab.name, options.seed) : lab::cases_of(lab.name), options);
   const rubric& rules = c.rules();
+  if (who.path == lab.handin()) expect_handin_as_listed(lab.path, rules.handin);
   c.on.predictions = who.file("predictions.toml");
   c.on.without_cuda = cuda_obstacle(lab, make);
   c.on.staff = std::make_unique<process_executor>(make.program("staff_runner"),

@@ -202,8 +202,7 @@ std::optional<answer> process_executor::hold() {
   if (threads == 0) return ended();
   if (threads_ == 0) threads_ = threads;
   most_threads_ = std::max(most_threads_, threads);
-  // A GPU's driver starts threads when it likes.
-  if (threads <= threads_ || allowed_.device) return {};
+  if (threads <= threads_ || allowed_.device || allowed_.driver) return {};
   return failed(answer::ending::crashed,
                 fmt::format("has {} threads but began with {}; {}", threads, threads_, one_thread));
 }
@@ -402,7 +401,7 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   if (auto instead = hold()) return *instead;
   // Work after it said "done", or in other threads, is part of the call. Not on a GPU, whose driver's threads run,
   // too.
-  if (!on_device) seconds = std::max(seconds, ran_by(program_) - ran);
+  if (!on_device && !allowed_.driver) seconds = std::max(seconds, ran_by(program_) - ran);
   together.reset();
   if (!allowed_.trusted) take(bytes);
 
