@@ -9,6 +9,7 @@
 #include <random>
 
 #include "course/handout.hpp"
+#include "lab/device_metrics.hpp"
 #include "staff/lab_check.hpp"
 #include "support/files.hpp"
 
@@ -66,8 +67,8 @@ kind = "counters"
 points = 25
 case = "f/2"
 require = [
-  { what = "sectors", metric = "dram__bytes_read.sum / dram__bytes_write.sum", min = 4, max = 4 },
-  { what = "conflicts", metric = "smsp__inst_executed.sum", max = 0 },
+  { counter = "sectors per load request", note = "4 at best", min = 4, max = 4 },
+  { counter = "warps", max = 0 },
 ]
 
 [[item]]
@@ -75,7 +76,7 @@ id = "predicted"
 title = "predicted"
 kind = "predictions"
 points = 25
-predict = [ { key = "x.y", case = "f/1", metric = "dram__bytes_read.sum / dram__bytes_write.sum", tolerance = 0.5 } ]
+predict = [ { key = "x.y", case = "f/1", counter = "sectors per load request", tolerance = 0.5 } ]
 
 [[item]]
 id = "g_fast"
@@ -107,21 +108,25 @@ TEST(Rubric, ReadsAValidOne) {
   const rubric r = parse_rubric(valid, "rubric.toml", cases(), folder());
   ASSERT_EQ(r.items.size(), 4u);
   EXPECT_EQ(r.items[0].cases.size(), 3u) << "f/* leaves the timed case out";
-  EXPECT_EQ(r.items[1].require[0].metric.text(), "dram__bytes_read.sum / dram__bytes_write.sum");
+  const std::string sectors = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+                    requests = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
+  EXPECT_EQ(r.items[1].require[0].what, "sectors per load request; 4 at best");
+  EXPECT_EQ(r.items[1].require[0].metric.text(), sectors + " / " + requests);
+  EXPECT_EQ(r.items[1].require[0].metric.nsight_name(),
+            "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio");
+  EXPECT_EQ(r.items[1].require[1].metric.nsight_name(), "smsp__warps_launched.sum");
   EXPECT_FALSE(r.items[1].require[1].min);
   EXPECT_EQ(r.items[2].predict[0].tolerance, 0.5);
   EXPECT_EQ(r.items[3].rungs.size(), 3u);
-  EXPECT_EQ(r.metrics_of(cases()[1]),
-            (std::set<std::string>{"dram__bytes_read.sum", "dram__bytes_write.sum", "smsp__inst_executed.sum"}));
-  EXPECT_EQ(r.metrics_of(cases()[0]), (std::set<std::string>{"dram__bytes_read.sum", "dram__bytes_write.sum"}));
+  EXPECT_EQ(r.metrics_of(cases()[1]), (std::set<std::string>{sectors, requests, "smsp__warps_launched.sum"}));
+  EXPECT_EQ(r.metrics_of(cases()[0]), (std::set<std::string>{sectors, requests}));
   EXPECT_NE(r.version, parse_rubric(valid + "\n", "rubric.toml", cases(), folder()).version);
 }
 
 TEST(Rubric, APredictionMayBeAskedOfAHostCaseAndWithinAFactor) {
   const std::string asked = "case = \"g/1\", metric = \"output[2]\", factor = 2";
-  const rubric r = parse_rubric(
-      with("case = \"f/1\", metric = \"dram__bytes_read.sum / dram__bytes_write.sum\", tolerance = 0.5", asked),
-      "rubric.toml", cases(), folder());
+  const rubric r = parse_rubric(with("case = \"f/1\", counter = \"sectors per load request\", tolerance = 0.5", asked),
+                                "rubric.toml", cases(), folder());
   const prediction& p = r.items[2].predict[0];
   EXPECT_EQ(p.metric.text(), "output[2]");
   EXPECT_TRUE(p.allows(1.0, 2.0) && p.allows(2.0, 1.0));
@@ -170,31 +175,38 @@ INSTANTIATE_TEST_SUITE_P(
                 "one of \"eigen\", \"fma\", \"read\", \"triad\" (host)"},
         mistake{", max = 0 }", " }", "rubric.toml:24: a condition needs 'min', 'max' or both"},
         mistake{"min = 4, max = 4", "min = 5, max = 4", "rubric.toml:23: 'min' is larger than 'max'; swap them"},
-        mistake{"smsp__inst_executed.sum", "smsp__inst_executed.sum / ",
-                "rubric.toml:24: a counter has no name; write 'A' or 'A / B'"},
-        mistake{"dram__bytes_read.sum / dram__bytes_write.sum", "dram__bytes_read.sum/dram__bytes_write.sum",
-                "rubric.toml:23: a metric is a counter, 'A', or a quotient, 'A / B'"},
         mistake{"title = \"A test\"", "", "rubric.toml:1: 'title' is missing; add it to this table"},
         mistake{"tolerance = 0.5", "factor = 1", "rubric.toml:32: 'factor' must be more than 1"},
         mistake{"tolerance = 0.5", "tolerance = 0.5, factor = 2",
                 "rubric.toml:32: give 'tolerance' or 'factor', not both"},
-        mistake{"case = \"f/1\", metric", "case = \"g/1\", metric",
-                "rubric.toml:32: a host case has no counter 'dram__bytes_read.sum'; use its output, \"output[0]\""},
-        mistake{"case = \"f/1\", metric = \"dram__bytes_read.sum / dram__bytes_write.sum\"",
+        mistake{"case = \"f/1\", counter", "case = \"g/1\", counter",
+                "rubric.toml:32: 'metric' is missing; add it to this table"},
+        mistake{"case = \"f/1\", counter = \"sectors per load request\"",
                 "case = \"g/1\", metric = \"output[0] / output[x]\"",
-                "rubric.toml:32: a host case has no counter 'output[x]'; use its output, \"output[0]\""},
-        mistake{"dram__bytes_read.sum / dram__bytes_write.sum\", min",
-                "dram__bytes_read.sum / dram__byte_write.sum\", min",
-                "rubric.toml:23: the simulated device has no counter 'dram__byte_write.sum'; the closest name is "
-                "'dram__bytes_write.sum', and the full list is in common/include/lab/device_metrics.hpp"},
-        mistake{"smsp__inst_executed.sum", "launch",
-                "rubric.toml:24: the simulated device has no counter 'launch'; the closest name is 'launches', and the "
-                "full list is in "
-                "common/include/lab/device_metrics.hpp"},
+                "rubric.toml:32: a host case has no 'output[x]'; use its outputs, \"output[0]\" or \"output[0] / "
+                "output[1]\""},
+        mistake{"case = \"f/1\", counter = \"sectors per load request\"", "case = \"g/1\", metric = \"launches\"",
+                "rubric.toml:32: a host case has no 'launches'; use its outputs, \"output[0]\" or \"output[0] / "
+                "output[1]\""},
+        mistake{"counter = \"warps\"", "counter = \"wraps\"",
+                "rubric.toml:24: there is no counter 'wraps'; the closest is 'warps', and all are in "
+                "common/include/lab/device_metrics.hpp, where you can add one"},
         mistake{"id = \"00_test\"", "id = \"01_other\"",
                 "rubric.toml:2: id is '01_other', but this is the folder of lab 00_test; write id = \"00_test\""},
         mistake{"case = \"f/2\"", "case = \"g/1\"", "rubric.toml:21: only device cases have counters"}),
     [](const auto& which) { return "n" + std::to_string(which.index); });
+
+TEST(Rubric, EveryLabelIsOfCountersThatTheSimulatedDeviceHas) {
+  const std::set<std::string> known(std::begin(lab::device_metrics), std::end(lab::device_metrics));
+  std::set<std::string> labels;
+  for (const lab::counter_label& one : lab::counter_labels) {
+    EXPECT_TRUE(labels.insert(one.label).second) << one.label;
+    const std::string text = one.metric;
+    const std::size_t slash = text.find(" / ");
+    EXPECT_TRUE(known.contains(text.substr(0, slash))) << text;
+    EXPECT_TRUE(slash == std::string::npos || known.contains(text.substr(slash + 3))) << text;
+  }
+}
 
 TEST(Rubric, SyntaxErrorsHaveALine) {
   EXPECT_EQ(error_of(with("kind = \"correctness\"", "kind = correctness")).substr(0, 15), "rubric.toml:12:");

@@ -34,18 +34,15 @@ class scoreboard_test : public testing::Test {
         "[lab]\nid = \"91_board\"\ntitle = \"t\"\nquestion = \"q\"\nlearn = \"l\"\nneeds = \"n\"\nhours = \"1\"\n" +
             item("a", right) + item("b", right) + item("c", right) +
             item("d",
-                 "kind = \"counters\"\ncase = \"f/1\"\nrequire = [\n{ what = \"bytes\", metric = "
-                 "\"smsp__inst_executed.sum\", max "
-                 "= 10 },\n{ what = \"more\", metric = \"smsp__inst_executed.sum\", min = 10 },\n{ what = "
-                 "\"no counter of a GPU's\", "
-                 "metric = "
-                 "\"sm__inst_executed_op_barrier.sum\", max = 1 }]\n"));
+                 "kind = \"counters\"\ncase = \"f/1\"\nrequire = [\n{ counter = \"warps\", max = 10 },\n"
+                 "{ counter = \"warps\", note = \"more\", min = 10 },\n"
+                 "{ counter = \"barriers per warp\", note = \"not read on this GPU\", max = 1 }]\n"));
     replace_file(source_ / "solutions/results/gpu/lab91.json", R"({
       "environment": {"date": "2026-11-21T01:55:03Z", "gpu": "NVIDIA X", "max_sm_clock": "1000 MHz"},
       "environment_after": {"sm_clock": "900 MHz"},
       "correctness": [{"case": "f/1", "wrong": ""}, {"case": "f/2", "wrong": "all of it"}],
-      "counters": [{"case": "f/1", "wrong": "", "metrics": {"smsp__inst_executed.sum": 5}},
-                   {"case": "g/2", "wrong": "", "metrics": {"smsp__inst_executed.sum": 20}}],
+      "counters": [{"case": "f/1", "wrong": "", "metrics": {"smsp__warps_launched.sum": 5}},
+                   {"case": "g/2", "wrong": "", "metrics": {"smsp__warps_launched.sum": 20}}],
       "throughput": [{"case": "f/1", "wrong": "", "bytes": 4e9, "flops": 512e9, "call_seconds": {"median": 2e-3},
                       "ceiling_seconds": {"median": 1e-3}, "ratio_to_copy": {"median": 0.5, "p10": 0.4, "p90": 0.6}},
                      {"case": "g/2", "wrong": "", "bytes": 1, "flops": 1, "call_seconds": {"median": 6e-3},
@@ -72,7 +69,7 @@ TEST_F(scoreboard_test, figures_bars_and_aims) {
   EXPECT_EQ(row("case = \"f/1\"\nof = \"copy\"\nleast = 0.5\nmoonshot = 0.6"),
             "| 91 | w | 0.5000 (0.4000 to 0.6000) | copy: 1.000 ms, 4000 GB/s | ≥ 0.5: met | ≥ 0.6: **not met** |");
   EXPECT_EQ(row("case = \"f/1\"\nof = [\"g/2\"]\nleast = 4"), "| 91 | w | 3.000 | 6.000 ms | ≥ 4: **not met** |  |");
-  EXPECT_EQ(row("case = [\"f/1\", \"g/2\"]\nof = [\"g/2\"]\nmost = 1.3\nmetric = \"smsp__inst_executed.sum\""),
+  EXPECT_EQ(row("case = [\"f/1\", \"g/2\"]\nof = [\"g/2\"]\nmost = 1.3\nmetric = \"smsp__warps_launched.sum\""),
             "| 91 | w | 1.250 | 20.00 | ≤ 1.3: met |  |");
   // 512 GFLOP in 2 ms of 2000 x 128 x 2 x 1 GHz.
   EXPECT_EQ(row("case = \"f/1\"\nof = \"fp32_peak\"\nleast = 0.4"),
@@ -99,7 +96,7 @@ TEST_F(scoreboard_test, what_was_not_measured_or_was_wrong_has_no_figure) {
   EXPECT_EQ(row("case = \"g/2\"\nof = \"copy\"\nleast = 1"), nothing);
   EXPECT_EQ(row("pass = \"bf16, B1 T2\"\nof = \"PyTorch\"\nleast = 1"), nothing);
   EXPECT_EQ(row("pass = \"fp32, B1 T2\"\nof = \"JAX\"\nleast = 1"), nothing);
-  EXPECT_EQ(row("case = \"f/2\"\nmetric = \"smsp__inst_executed.sum\"\nleast = 1"), nothing);
+  EXPECT_EQ(row("case = \"f/2\"\nmetric = \"smsp__warps_launched.sum\"\nleast = 1"), nothing);
   EXPECT_EQ(row("figure = \"/model/3 x 3\"\nleast = 1"), nothing);
 }
 

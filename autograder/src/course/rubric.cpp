@@ -72,53 +72,54 @@ bool is_output(std::string_view name) {
          name.find_first_not_of("0123456789", 7) == name.size() - 1;
 }
 
-/// A device case counts what the simulated device counts; a host case has its outputs.
-void expect_known(const toml_reader& in, const std::string& name, lab::part where) {
-  if (where == lab::part::host) {
-    if (!is_output(name))
-      in.fail_at(in.line_of("metric"),
-                 fmt::format("a host case has no counter '{}'; use its output, \"output[0]\"", name));
-    return;
-  }
-  const auto& known = lab::device_metrics;
-  if (std::find(std::begin(known), std::end(known), name) != std::end(known)) return;
-  const auto nearest = *std::min_element(std::begin(known), std::end(known), [&](const auto& a, const auto& b) {
-    return distance(a, name) < distance(b, name);
-  });
-  in.fail_at(in.line_of("metric"),
-             fmt::format("the simulated device has no counter '{}'; the closest name is '{}', and the full list is in "
-                         "common/include/lab/device_metrics.hpp",
-                         name, nearest));
+/// "A" or "A / B"
+metric metric_from(const std::string& text) {
+  const std::size_t slash = text.find(" / ");
+  return {text.substr(0, slash), slash == std::string::npos ? std::string{} : text.substr(slash + 3), {}};
 }
 
-metric metric_of(const toml_reader& in, lab::part where) {
-  const std::string text = in.text("metric");
-  const std::size_t slash = text.find(" / ");
-  metric result{text.substr(0, slash), slash == std::string::npos ? std::string{} : text.substr(slash + 3)};
+/// Of a host case: its outputs.
+metric outputs_of(const toml_reader& in) {
+  const metric result = metric_from(in.text("metric"));
   for (const std::string& name : {result.numerator, result.denominator})
-    if (name.find_first_of(" /") != std::string::npos)
-      in.fail_at(in.line_of("metric"), "a metric is a counter, 'A', or a quotient, 'A / B'");
-  if (result.numerator.empty() || (slash != std::string::npos && result.denominator.empty()))
-    in.fail_at(in.line_of("metric"), "a counter has no name; write 'A' or 'A / B'");
-  expect_known(in, result.numerator, where);
-  if (!result.denominator.empty()) expect_known(in, result.denominator, where);
+    if (!is_output(name) && (&name == &result.numerator || !name.empty()))
+      in.fail_at(
+          in.line_of("metric"),
+          fmt::format("a host case has no '{}'; use its outputs, \"output[0]\" or \"output[0] / output[1]\"", name));
+  return result;
+}
+
+/// Of a device case: what the label stands for.
+metric counter_of(const toml_reader& in) {
+  const std::string label = in.text("counter");
+  const auto& known = lab::counter_labels;
+  const auto far = [&](const lab::counter_label& one) { return distance(one.label, label); };
+  const auto nearest = *std::min_element(std::begin(known), std::end(known),
+                                         [&](const auto& a, const auto& b) { return far(a) < far(b); });
+  if (nearest.label != label)
+    in.fail_at(in.line_of("counter"), fmt::format("there is no counter '{}'; the closest is '{}', and all are in "
+                                                  "common/include/lab/device_metrics.hpp, where you can add one",
+                                                  label, nearest.label));
+  metric result = metric_from(nearest.metric);
+  result.nsight = nearest.nsight;
   return result;
 }
 
 condition condition_of(const toml_reader& in) {
-  in.allow({"what", "metric", "min", "max"});
-  condition result{in.text("what"), metric_of(in, lab::part::device), in.maybe_number("min"), in.maybe_number("max")};
+  in.allow({"counter", "note", "min", "max"});
+  condition result{in.text("counter"), counter_of(in), in.maybe_number("min"), in.maybe_number("max")};
+  if (in.has("note")) result.what += "; " + in.text("note");
   if (!result.min && !result.max) in.fail("a condition needs 'min', 'max' or both");
   if (result.min && result.max && *result.min > *result.max) in.fail("'min' is larger than 'max'; swap them");
   return result;
 }
 
 prediction prediction_of(const toml_reader& in, context& known) {
-  in.allow({"key", "case", "metric", "tolerance", "factor", "measured"});
+  in.allow({"key", "case", "counter", "metric", "tolerance", "factor", "measured"});
   prediction result;
   result.key = in.text("key");
   result.about = case_of(in, known);
-  result.metric = metric_of(in, result.about->where);
+  result.metric = result.about->where == lab::part::host ? outputs_of(in) : counter_of(in);
   result.tolerance = in.maybe_number("tolerance").value_or(result.tolerance);
   result.factor = in.maybe_number("factor").value_or(result.factor);
   result.measured = in.raw()["measured"].value_or(false);

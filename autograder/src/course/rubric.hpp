@@ -16,18 +16,20 @@
 
 namespace grading {
 
-/// A counter of lab::device_metrics, or the quotient of two: "A" or "A / B". A host case has no counters; "output[3]"
-/// is element 3 of its first output, if that is f64 and short.
+/// A counter of lab::device_metrics, or the quotient of two; rubrics give its label (lab::counter_labels). A host case
+/// has no counters; "output[3]" is element 3 of its first output, if that is f64 and short.
 struct metric {
   std::string numerator;
-  std::string denominator;  ///< "" for none
+  std::string denominator{};  ///< "" for none
+  std::string nsight{};       ///< what Nsight Compute calls the quotient, where it has it
   std::string text() const { return denominator.empty() ? numerator : numerator + " / " + denominator; }
+  std::string nsight_name() const { return nsight.empty() ? text() : nsight; }
   /// No value where it was not counted, or where nothing was divided by nothing: no such access was made.
   std::optional<double> of(const std::map<std::string, double>& counted) const;
 };
 
 struct condition {
-  std::string what;
+  std::string what;  ///< the counter's label; after "; " what to compare it with
   grading::metric metric;
   std::optional<double> min, max;
   bool holds(double value) const;  ///< equality up to 1e-9 of the bound

@@ -29,7 +29,7 @@ std::vector<backend> backends_of(const item& what, const bench& on) {
 
 condition_result measured(const condition& c, const trial& t, const subject& s) {
   const std::optional<double> value = c.metric.of(t.response.metrics);
-  return {c.what, c.metric.text(), s.backend(), value, c.min, c.max, value && c.holds(*value)};
+  return {c.what, c.metric.nsight_name(), s.backend(), value, c.min, c.max, value && c.holds(*value)};
 }
 
 /// "16 sectors per store request, at most 4 (x.cu:12: ...)"

@@ -56,4 +56,48 @@ inline constexpr std::string_view device_metrics[] = {
     "smsp__warps_launched.sum",
 };
 
+/// A plain name of a counter or a quotient of two, for rubrics and messages; and the metric of Nsight Compute that
+/// shows the same, where it is not the counter itself.
+struct counter_label {
+  const char *label, *metric, *nsight = "";
+};
+inline constexpr counter_label counter_labels[] = {
+    {"kernels launched", "launches"},
+    {"blocks", "sm__ctas_launched.sum"},
+    {"warps", "smsp__warps_launched.sum"},
+    {"kernel time", "gpu__time_duration.sum"},
+    {"bytes loaded", "smsp__sass_data_bytes_mem_global_op_ld.sum"},
+    {"bytes stored", "smsp__sass_data_bytes_mem_global_op_st.sum"},
+    {"load requests", "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"},
+    {"sectors loaded", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"},
+    {"sectors stored", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"},
+    {"sectors per load request",
+     "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum / l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+     "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio"},
+    {"sectors per store request",
+     "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum / l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+     "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio"},
+    {"bytes used of each loaded sector, %", "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct"},
+    {"bytes used of each stored sector, %", "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct"},
+    {"shared loads", "smsp__inst_executed_op_shared_ld.sum"},
+    {"bytes of shared loads", "smsp__sass_data_bytes_mem_shared_op_ld.sum"},
+    {"wavefronts of shared loads", "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"},
+    {"wavefronts of shared stores", "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum"},
+    {"wavefronts per shared load",
+     "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum / smsp__inst_executed_op_shared_ld.sum"},
+    {"bytes that a shared load moves per wavefront",
+     "smsp__sass_data_bytes_mem_shared_op_ld.sum / smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"},
+    {"bytes that a shared store moves per wavefront",
+     "smsp__sass_data_bytes_mem_shared_op_st.sum / smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum"},
+    {"bank conflicts per shared load",
+     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum / smsp__inst_executed_op_shared_ld.sum"},
+    {"shared wavefronts lost to bank conflicts", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"},
+    {"asynchronous copies", "smsp__inst_executed_op_ldgsts.sum"},
+    {"shared stores per asynchronous copy", "smsp__inst_executed_op_shared_st.sum / smsp__inst_executed_op_ldgsts.sum"},
+    {"barriers per warp", "sm__inst_executed_op_barrier.sum / smsp__warps_launched.sum"},
+    {"fused multiply-adds", "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"},
+    {"separate multiplications", "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum"},
+    {"separate additions", "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum"},
+};
+
 }  // namespace lab
