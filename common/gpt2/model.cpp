@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "lab/splitmix.hpp"
+
 namespace gpt2 {
 namespace {
 
@@ -100,11 +102,8 @@ checkpoint random_checkpoint(const config& of, std::uint64_t seed) {
   expect_sane(of, "random checkpoint");
   checkpoint result{of, std::vector<float>(parameters(of))};
   std::uint64_t state = seed;
-  const auto uniform = [&] {  // splitmix64, in (0, 1]
-    std::uint64_t z = state += 0x9E3779B97F4A7C15ull;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-    return (static_cast<double>((z ^ (z >> 31)) >> 11) + 1.0) * 0x1p-53;
+  const auto uniform = [&] {  // in (0, 1]
+    return (static_cast<double>(lab::splitmix64(state) >> 11) + 1.0) * 0x1p-53;
   };
   // Sums of four uniform numbers are near enough to normal ones, and the same on every machine.
   const auto normal = [&] { return (uniform() + uniform() + uniform() + uniform() - 2.0) * std::sqrt(3.0); };

@@ -13,6 +13,8 @@
 #include <optional>
 #include <sstream>
 
+#include "lab/splitmix.hpp"
+
 namespace gpt2 {
 namespace {
 
@@ -304,13 +306,8 @@ std::string tokenizer::decode(std::span<const int> tokens) const {
 
 namespace {
 
-/// splitmix64, uniform in [0, 1).
-double uniform(std::uint64_t& state) {
-  std::uint64_t z = state += 0x9E3779B97F4A7C15ull;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-  return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
-}
+/// Uniform in [0, 1).
+double uniform(std::uint64_t& state) { return static_cast<double>(lab::splitmix64(state) >> 11) * 0x1p-53; }
 
 int choose(const std::vector<float>& logits, const sampling& how, std::uint64_t& state) {
   for (const float l : logits)

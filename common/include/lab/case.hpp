@@ -43,6 +43,12 @@ struct test_case {
       false;  ///< for throughput items only: too large for the simulated device, and no pattern "entry/*" means it
 };
 
+/// `base`, for throughput items only.
+inline test_case timed(test_case base) {
+  base.timed = true;
+  return base;
+}
+
 /// A lab's cases.cpp defines one object of this kind; a program that links it can find the cases by the lab's name.
 /// `draw`, if there is one, makes more cases with random sizes, which are unknown before an official grading; the
 /// rubric's "entry/*" includes them.

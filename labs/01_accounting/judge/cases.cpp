@@ -567,11 +567,6 @@ void add_operations(std::vector<test_case>& all) {
                             {1e-3, 0}));
 }
 
-test_case timed(test_case base) {
-  base.timed = true;
-  return base;
-}
-
 std::vector<test_case> cases() {
   std::vector<test_case> all;
   add_flops(all);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "benchmark.hpp"
+#include "lab/splitmix.hpp"
 
 namespace lab02 {
 
@@ -122,12 +123,8 @@ class simulated_machine : public machine {
     double draw = 0;  ///< in [-1, 1)
   };
 
-  double uniform() {  // splitmix64
-    std::uint64_t z = (state_ += 0x9E3779B97F4A7C15u);
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-52 - 1;
-  }
+  /// In [-1, 1).
+  double uniform() { return static_cast<double>(lab::splitmix64(state_) >> 11) * 0x1p-52 - 1; }
 
   void read_a_clock() {
     now_ += ++clock_reads > most_clock_reads ? 1.0 : read_clock;  // so that every budget ends

@@ -121,11 +121,6 @@ test_case column_sums(int64_t rows, int64_t columns) {
   return result;
 }
 
-test_case timed(test_case base) {
-  base.timed = true;
-  return base;
-}
-
 /// Everything that computes on a matrix, for one shape.
 void add_shape(std::vector<test_case>& all, int64_t rows, int64_t columns) {
   for (const char* entry : {"transpose_naive", "transpose_tiled", "transpose_padded", "transpose"})

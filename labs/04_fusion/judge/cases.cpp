@@ -196,11 +196,6 @@ test_case rows_of(const std::string& entry, int64_t rows, int64_t columns) {
   return result;
 }
 
-test_case timed(test_case base) {
-  base.timed = true;
-  return base;
-}
-
 void add_length(std::vector<test_case>& all, int64_t n) {
   for (const char* entry : {"gelu", "gelu_host"}) all.push_back(gelu_of(entry, n));
   all.push_back(sine("sin2_plus_cos2", n));

@@ -415,11 +415,6 @@ test_case roofline() {
 
 // ---- all ------------------------------------------------------------------------------------------------------------
 
-test_case timed(test_case base) {
-  base.timed = true;
-  return base;
-}
-
 std::vector<test_case> cases() {
   std::vector<test_case> all;
   for (const int64_t n : {1, 2, 3, 4, 5, 31, 33, 127, 128, 129, 1023, 1025, 4099, 250'000, 1 << 20}) {

@@ -47,11 +47,6 @@ test_case multiply(std::string entry, const shape& s) {
   return result;
 }
 
-test_case timed(test_case base) {
-  base.timed = true;
-  return base;
-}
-
 constexpr const char* entries[] = {"sgemm_naive",      "sgemm_coalesced", "sgemm_tiled",     "sgemm_1d", "sgemm_2d",
                                    "sgemm_vectorized", "sgemm_pipelined", "sgemm_warptiled", "sgemm",    "gemm"};
 

@@ -709,11 +709,6 @@ test_case fixed_tile_gemm(const std::string& name, int64_t k, const std::vector<
 
 // ---- all ----------------------------------------------------------------------------------------------------------
 
-test_case timed(test_case base) {
-  base.timed = true;
-  return base;
-}
-
 constexpr const char* formulas[] = {"tiles",   "occupancy",  "waves",      "utilization",
                                     "seconds", "next_cliff", "best_kernel"};
 

@@ -415,11 +415,6 @@ test_case forward(const gpt2::config& c, int64_t batch, int64_t length, block yo
   return result;
 }
 
-test_case timed(test_case base) {
-  base.timed = true;
-  return base;
-}
-
 std::vector<test_case> cases() {
   std::vector<test_case> all;
   for (const int64_t layers : {1, 2, 12}) all.push_back(ranges(layers, -1));
