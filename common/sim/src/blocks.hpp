@@ -26,6 +26,7 @@ struct thread_state {
   void* argument = nullptr;
   combine_function combine = nullptr;
   bool as_before = false;   // it looks as it did at one of the last times that it was looked at
+  bool saw_clock = false;   // since it was last looked at: time goes on, whatever else does not
   std::uint64_t alone = 0;  // steps since it last met others or was seen to have got further
   std::uint64_t depth = 0;  // of its last access
   bool meets(const thread_state& other) const {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "hooks.hpp"
 #include "worker.hpp"
@@ -107,6 +108,12 @@ std::uint64_t worker::resume(thread_state& thread) {
 /// A thread that looks as it did before - its stack, its registers, and what it has just read - goes round in a circle:
 /// it waits for somebody to change what it reads.
 void worker::remember_state(thread_state& thread, const lane_records& records) {
+  if (std::exchange(thread.saw_clock, false)) {
+    thread.as_before = false;
+    thread.alone = 0;
+    got_further_ = true;
+    return;
+  }
   std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
   const auto mix = [&hash](std::uint64_t word) { hash = (hash ^ word) * 0x9e37'79b9'7f4a'7c15 + (hash >> 29); };
   for (const std::uint64_t value : caller_registers_) mix(value);

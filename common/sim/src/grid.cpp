@@ -157,9 +157,11 @@ bool worker::pass_grid_barrier(std::deque<running_block*>& waiting) {
     grid_->grid_barrier.notify_all();
   }
   observer_.begin_epoch(grid_->epoch);
-  for (running_block* block : waiting)
+  for (running_block* block : waiting) {
+    observer_.begin_phase(block->shadow);
     for (thread_state& t : block->threads)
       if (t.now == state::at_grid_barrier) t.now = state::ready;
+  }
   return true;
 }
 

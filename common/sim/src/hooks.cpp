@@ -70,6 +70,7 @@ int block_barrier_count(int predicate, const void* pc) {
 }
 std::uint64_t modelled_cycles() {
   static std::atomic<std::uint64_t> ticks{0};
+  if (worker* self = sim_running_worker) self->saw_clock();
   return ticks += 32;
 }
 

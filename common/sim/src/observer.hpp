@@ -58,6 +58,7 @@ class observer {
   void begin_block(block_shadow& shadow, std::size_t warps);
   void go_on_with(block_shadow& shadow) { block_ = &shadow; }
   void barrier();
+  void begin_phase(block_shadow& shadow) { shadow.epoch = ++block_epochs_; }  ///< of a block that waited for the grid
   void end_block();
   /// The arrays in force in this launch; dynamic ones cut to size.
   const std::vector<shared_array>& arrays() const { return arrays_; }

@@ -1,4 +1,6 @@
 // Kernels whose threads wait for each other: which go on, and which are reported because nothing can end the wait.
+#include <cooperative_groups.h>
+
 #include "device_test.hpp"
 
 namespace {
@@ -173,6 +175,45 @@ TEST_F(Waits, CountInMemory) {
     EXPECT_TRUE(c.reports.empty()) << c.reports[0];
     EXPECT_GE(counters.host()[1], 20'000);
   }
+}
+
+__global__ void hand_on_behind_a_grid_barrier(int* out) {
+  __shared__ int word;
+  const auto grid = cooperative_groups::this_grid();
+  if (threadIdx.x == 0) word = static_cast<int>(blockIdx.x);
+  grid.sync();
+  out[grid.thread_rank()] = word;
+  grid.sync();
+  if (threadIdx.x == 33) word = -1;
+}
+
+TEST_F(Waits, ForTheGridAreForTheBlockToo) {
+  const on_device<int> out(std::vector<int>(4 * 64, 7));
+  int* data = out.data;
+  void* arguments[] = {&data};
+  const counts c = observe([&] {
+    EXPECT_EQ(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(hand_on_behind_a_grid_barrier), dim3(4),
+                                          dim3(64), arguments, 0, nullptr),
+              cudaSuccess);
+  });
+  EXPECT_TRUE(c.reports.empty()) << c.reports[0];
+  EXPECT_EQ(out.host()[255], 3);
+}
+
+__global__ void wait_for_the_clock(long long cycles, volatile int* flag, int* given_up) {
+  const long long begin = clock64();
+  while (*flag == 0)
+    if (clock64() - begin > cycles) {
+      if (threadIdx.x == 0) atomicAdd(given_up, 1);
+      break;
+    }
+}
+
+TEST_F(Waits, UntilATimeHasPassed) {
+  const on_device<int> flag(std::vector<int>{0}), given_up(std::vector<int>{0});
+  const counts c = observe([&] { wait_for_the_clock<<<2, 64>>>(10'000'000, flag.data, given_up.data); });
+  EXPECT_TRUE(c.reports.empty()) << c.reports[0];
+  EXPECT_EQ(given_up.host()[0], 2);
 }
 
 // Each thread is interrupted several times within one call: that is progress.
