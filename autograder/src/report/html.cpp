@@ -50,7 +50,7 @@ summary { cursor: pointer; } summary:focus-visible { outline: 2px solid var(--ma
 .message { white-space: pre-wrap; overflow-wrap: anywhere; }
 .hint, .advice { border-left: 3px solid var(--mark); padding-left: .6rem; } .advice { border-color: var(--none); }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .875rem; width: 100%; }
-th { text-align: left; font-weight: 600; color: var(--soft); } th.num { text-align: right; }
+td code { overflow-wrap: anywhere; } th { text-align: left; font-weight: 600; color: var(--soft); } th.num { text-align: right; }
 td, th { padding: .2rem .6rem .2rem 0; border-bottom: 1px solid var(--line); white-space: nowrap; vertical-align: top; }
 td.source { white-space: pre; } tr.waste td { color: var(--bad); }
 pre { overflow-x: auto; max-height: 20rem; white-space: pre-wrap; overflow-wrap: anywhere; margin: .25rem 0; }

@@ -43,7 +43,7 @@ std::string conditions_table(const item_result& item) {
       R"(<th class="num">at most</th><th>on</th></tr>)";
   for (const condition_result& c : item.conditions)
     out += fmt::format(
-        R"(<tr{}><td>{}<br><small>{}</small></td><td class="num">{}</td><td class="num">{}</td><td class="num">{}</td><td>{}</td></tr>)",
+        R"(<tr{}><td>{}<br><code class="soft">{}</code></td><td class="num">{}</td><td class="num">{}</td><td class="num">{}</td><td>{}</td></tr>)",
         c.ok ? "" : R"( class="waste")", escaped(c.what), escaped(c.metric), shown(c.value, "no access"),
         shown(c.min, ""), shown(c.max, ""), name_of(c.backend));
   return item.conditions.empty() ? "" : out + "</table></div>";
