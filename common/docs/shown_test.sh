@@ -42,6 +42,7 @@ profile common/tests/programs/profile_demo.cu --backend cuda --output build/prof
 docs                                                    docs.site
 slides                                                  docs.slides
 test                                                    .ci/run
+test --all                                              .ci/run
 ctest --test-dir build -L labNN                         there
 ctest --test-dir build -L lab09                         lab00.expected
 cmake --build build && ctest --test-dir build -R lab09  lab00.expected
