@@ -510,6 +510,8 @@ int grade_class(const settings& s) {
   if (!sandbox_obstacle().empty() && !s.unsafe)
     throw input_error("official grading needs a sandbox: " + sandbox_obstacle() +
                       "; or pass --unsafe for code that you trust");
+  builder make(s.build);
+  build_staff(lab, make);
   batch_options options;
   options.book = s.book_or_usual();
   options.jobs = s.jobs.value_or(1);

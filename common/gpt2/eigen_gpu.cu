@@ -1,3 +1,4 @@
+#pragma nv_diag_suppress 20012  // of Eigen's own defaulted functions
 #define EIGEN_USE_GPU
 #include "eigen_pass.hpp"
 namespace gpt2 {

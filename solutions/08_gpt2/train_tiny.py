@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains the small GPT-2 of labs/08_gpt2/given/tiny on the course's own texts: train_tiny.py FOLDER
+"""Trains the small GPT-2 of common/gpt2/tiny on the course's own texts: train_tiny.py FOLDER
 
 Four layers of 64 channels with one head of 64, 512 tokens, a context of 256: 0.25 million parameters, learnt by heart
 from the handouts and worklogs in a minute on a GPU. Writes what Hugging Face's GPT2LMHeadModel and this course's gpt2

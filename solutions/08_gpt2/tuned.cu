@@ -3,8 +3,8 @@
 // CUDA graph.
 #include "attention.cuh"
 #include "forward.hpp"
-#include "gpt2/handed_in.hpp"
 #include "lab/device.hpp"
+#include "program/handed_in.hpp"
 
 namespace lab08 {
 namespace {

@@ -14,8 +14,8 @@ namespace gpt2 {
 /// What the matrix products multiply. Sums are made in FP32, and so is the residual stream, by all three.
 enum class precision { fp32, tf32, bf16 };
 
-/// Kernels that a pass is given: the first two are lab 08's hand-in, and every pass needs them. Each launches on
-/// `stream` and returns without waiting. All matrices are row-major.
+/// Kernels that a pass is given; every pass needs the first two. Each launches on `stream` and returns without waiting.
+/// All matrices are row-major.
 struct kernels {
   /// out(r, c) = (in(r, c) - mean(r)) / sqrt(variance(r) + 1e-5) * weight(c) + bias(c)
   void (*layer_norm)(float* out, const float* in, const float* weight, const float* bias, int rows, int channels,

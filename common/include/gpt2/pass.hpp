@@ -21,7 +21,7 @@ inline constexpr block all_blocks[] = {block::embedding, block::norm1,      bloc
 /// "LayerNorm 1", "attention", ...
 const char* name_of(block which);
 
-/// What a block must do, by labs/08_gpt2's rules of counting.
+/// What a block must do, with no operation fused with another.
 struct block_work {
   double flops = 0;
   double weight_bytes = 0;

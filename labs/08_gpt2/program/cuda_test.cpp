@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "gpt2/handed_in.hpp"
 #include "gpt2/text.hpp"
+#include "handed_in.hpp"
 #include "lab/case.hpp"
 #include "lab/device.hpp"
 

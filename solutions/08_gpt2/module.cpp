@@ -6,9 +6,9 @@
 #include <cstring>
 #include <map>
 
-#include "gpt2/handed_in.hpp"
 #include "lab/device.hpp"
 #include "lab/range.hpp"
+#include "program/handed_in.hpp"
 
 namespace {
 

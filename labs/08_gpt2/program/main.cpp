@@ -9,8 +9,8 @@
 #include <iostream>
 #include <optional>
 
-#include "gpt2/handed_in.hpp"
 #include "gpt2/text.hpp"
+#include "handed_in.hpp"
 #include "lab/profiler.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
 // From the student: the two blocks of lab 08, and nothing else.
-#include "gpt2/handed_in.hpp"
+#include "handed_in.hpp"
 
 #include "forward.hpp"
 
