@@ -1,4 +1,4 @@
-// How many accesses a second of one core the simulated device observes: a copy, a grid-stride triad, the tiled
+// How many accesses per second and core the simulated device observes: a copy, a grid-stride triad, the tiled
 // transpose, a tiled matmul. With SIM_SAMPLE=64: what blocks cost that are not observed.
 #include <cuda_runtime.h>
 
