@@ -54,7 +54,7 @@ class bencher {
   //! [find_tick]
 
   //! [find_overhead]
-  /// A launch of nothing, waited for; less what reading the clock takes, which all samples have in common.
+  /// The time of an empty launch and the wait for it, less the time to read the clock, which all samples share.
   double find_overhead() {
     double best = 1;
     for (int i = 0; i < 11; ++i) {
@@ -70,8 +70,8 @@ class bencher {
   //! [find_overhead]
 
   //! [sample]
-  /// New inputs, so that nothing can be remembered; their memory touched, so that nobody faults; the caches as wanted;
-  /// nothing left running from before. Then the clock that nobody sets, and in the end a wait for everything there is.
+  /// New inputs, so that nothing can be remembered; their memory touched, so that no page faults are timed; the caches
+  /// as requested; nothing still running. Then the steady clock and, at the end, a wait for the whole device.
   sample take(int calls) {
     m_.prepare(calls);
     m_.touch();
@@ -133,7 +133,7 @@ class bencher {
   }
   //! [relative_error]
 
-  /// Rests until the clock is back: nobody says beforehand how long that takes.
+  /// Rests until the clock has recovered; how long that takes is not known beforehand.
   void cool_down() {
     while (m_.clock_share() < 0.98 * best_clock_ && spent() < how_.budget_seconds) m_.rest(0.1);
   }
