@@ -591,10 +591,9 @@ __global__ void dynamic_array() {
 
 TEST_F(Checkers, TooLittleDynamicSharedMemory) {
   const std::string r = only_report(observe([&] { dynamic_array<<<1, 32, 40>>>(); }));
-  EXPECT_NE(
-      r.find("thread (10,0,0): shared store of 4 bytes out of bounds, byte 40 of dynamic shared memory, for which "
-             "the launch asks 40 bytes (the third argument between <<< and >>>)"),
-      std::string::npos)
+  EXPECT_NE(r.find("thread (10,0,0): shared store of 4 bytes out of bounds, byte 40 of dynamic shared memory, and "
+                   "the launch requests 40 bytes (the third argument between <<< and >>>)"),
+            std::string::npos)
       << r;
 }
 

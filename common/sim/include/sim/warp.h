@@ -56,7 +56,7 @@ inline constexpr bool is_shuffled = std::is_arithmetic_v<T>;
 
 template <class Source, class T>
 T shuffle(unsigned mask, T value, int argument, int width, const void* pc) {
-  static_assert(is_shuffled<T>, "a shuffle hands over one number; shuffle a struct or vector member by member");
+  static_assert(is_shuffled<T>, "a shuffle moves one number; shuffle a struct or vector member by member");
   shuffle_argument<T> mine{value, value, argument, width};
   meet(mask, &mine, &combine_shuffle<T, Source>, pc);
   return mine.result;
