@@ -1,5 +1,5 @@
-// Timing something that may deceive. One sample is taken with all the care there is; how many calls it holds, how many
-// samples there are, and which of them count, is decided by what was seen and by nothing else. See WORKLOG.md.
+// Timing functions that may deceive. Each sample is taken with full care. Only measurements decide how many calls a
+// sample holds, how many samples are taken, and which of them count. See WORKLOG.md.
 #include "benchmark.hpp"
 
 #include <algorithm>
@@ -89,8 +89,8 @@ class bencher {
   //! [sample]
 
   //! [find_batch]
-  /// So many calls that a tick of the clock is half a per cent of them. Only work that cannot be timed alone is
-  /// repeated: two calls in one sample have one overhead, and only a mean.
+  /// Enough calls that a tick of the clock is half a per cent of them. Only work that is too short to be timed alone is
+  /// repeated: two calls in one sample share one overhead and give only a mean.
   int find_batch() {
     constexpr int most = 1 << 20;
     int calls = 1;
@@ -100,8 +100,8 @@ class bencher {
   //! [find_batch]
 
   //! [warm_up]
-  /// Ten calls and more, until three in a row are no longer faster than the one before by a tenth. What settles later
-  /// cannot be told from the function itself.
+  /// At least ten calls, until three in a row are no longer faster than the previous one by a tenth. A function that
+  /// settles later cannot be distinguished from one that is slow.
   void warm_up() {
     double last = take(calls_).seconds;
     for (int calm = 0, done = 1; (calm < 3 || done < 10) && spent() < 0.1 * how_.budget_seconds; ++done) {
