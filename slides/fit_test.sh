@@ -13,7 +13,7 @@ cat >"$place/ask" <<'JS'
   const found = [];
   document.querySelectorAll('section').forEach((s, i) => {
     const box = s.getBoundingClientRect();
-    s.querySelectorAll('pre').forEach(e => {  // code may be scaled down, but not until nobody can read it
+    s.querySelectorAll('pre').forEach(e => {  // code may be scaled down, but must stay readable
       const text = document.createRange();
       text.selectNodeContents(e);
       const height = text.getBoundingClientRect().height / e.textContent.trimEnd().split('\n').length * 720 / box.height;

@@ -5,4 +5,4 @@ cd /autograder/source
 lab=$(<lab)
 ./course setup
 cmake --build build --target grader simcc "lab$lab.staff"
-chmod 711 /autograder /autograder/source  # the builder's box reads headers by their path; nobody can look around
+chmod 711 /autograder /autograder/source  # the builder's sandbox reads headers by their path; listing is not allowed

@@ -214,7 +214,7 @@ TEST(Pairs, AlternateAndEndWithTheBudget) {
       << "all below a ratio of 2";
   EXPECT_EQ(run_pairs(call, ceiling, {.budget_seconds = 1000, .narrow = 0.02})->pairs.size(), 11u);
   double seconds = 1.0;
-  const auto unsteady = [&] { return seconds = 2.1 - seconds; };  // 1.0 and 1.1 by turns
+  const auto unsteady = [&] { return seconds = 2.1 - seconds; };  // alternates 1.0 and 1.1
   EXPECT_EQ(run_pairs(call, unsteady, {.budget_seconds = 1000, .narrow = 0.02})->pairs.size(), 21u);
   EXPECT_FALSE(run_pairs([]() -> std::optional<double> { return {}; }, ceiling));
 }

@@ -298,7 +298,7 @@ TEST(Executor, KeepsTheFirst64KiBOfWhatIsPrinted) {
   EXPECT_NE(printed.find("more bytes of output were discarded"), std::string::npos);
 }
 
-TEST(Executor, PrintingInATimedCallWaitsForNobody) {
+TEST(Executor, PrintingInATimedCallDoesNotBlock) {
   const auto e = runner(5s);
   const answer got = e->run(request("shout", 200), [] {});
   EXPECT_EQ(got.end, answer::ending::answered) << got.what;

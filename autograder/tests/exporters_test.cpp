@@ -201,7 +201,7 @@ std::string given(const std::vector<std::string>& ids, const export_options& opt
   return text;
 }
 
-TEST(Canvas, NobodyGetsAnothersGrade) {
+TEST(Canvas, GradesStayWithTheirStudents) {
   EXPECT_EQ(given({"ann", "bob"}, tangled()), "Ann 1 Bob 2");
   EXPECT_EQ(given({"1002", "1003"}, tangled()), "Bob 1 Cid 2");
   EXPECT_EQ(error_of("canvas", submissions_of({"1001"}), tangled()),
@@ -306,7 +306,7 @@ TEST(Canvas, RandomGradebooksAreReadOrRefusedButNeverCrash) {
 }
 
 /// 300 people with names as bad as they come, from their folders through the grade book into each format.
-TEST(Exporters, LoseNobody) {
+TEST(Exporters, ListEveryStudent) {
   namespace fs = std::filesystem;
   const fs::path place = fs::temp_directory_path() / ("exports_" + std::to_string(getpid()));
   fs::remove_all(place);

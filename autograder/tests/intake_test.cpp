@@ -247,7 +247,7 @@ TEST_F(Intake, RefusesTricksOfArchives) {
   std::snprintf(octal, sizeof octal, "%06o", sum);
   header.replace(148, 7, std::string(octal, 7));
   EXPECT_EQ(said(header + tar.substr(512)), "s.zip unpacks to more than 67108864 bytes");
-  // Packed twice: some such files unpack to themselves for ever.
+  // Packed twice: some such files unpack to themselves forever.
   EXPECT_EQ(said(gzipped(gzipped(tar))).substr(0, 12), "s.zip is not");
   EXPECT_EQ(said("PK nothing"), "s.zip is not a .zip, .tar, .tar.gz or .tgz, or is damaged; make a new one");
   EXPECT_EQ(said(""), "s.zip is not a .zip, .tar, .tar.gz or .tgz, or is damaged; make a new one");

@@ -122,7 +122,7 @@ class gpu final : public profiled_device {
 }  // namespace
 }  // namespace lab
 
-/// What ./course profile puts in the place of a program's cudaDeviceReset: the program will run again.
+/// What ./course profile calls instead of a program's cudaDeviceReset: the program will run again.
 extern "C" cudaError_t lab_keep_device() { return cudaDeviceSynchronize(); }
 
 extern "C" lab::profiled_device* lab_profiled_device() {

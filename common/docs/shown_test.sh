@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every command that a guide or handout shows is run by a test. The list below says by which; a command that is not in it fails.
 # `here` is this one, in a copy of what a ./course command touches, with 03 for NN and the file named after it; `there` is this
-# one, too, in the build itself; `gpu` is run by nobody who has none. A ./course command for a GPU has the test of the same one
+# one, too, in the build itself; `gpu` is skipped without a GPU. A ./course command for a GPU has the test of the same one
 # on the simulated device. Without a sandbox, nothing is graded here.
 # usage: shown_test.sh SOURCE BUILD GRADER SIMCC
 set -euo pipefail

@@ -16,7 +16,7 @@ namespace {
 
 bool returned = false;
 
-/// Where the program ends itself, there is nothing to repeat and nobody to report.
+/// If the program calls exit, nothing can be repeated or reported.
 void say_why_nothing_was_profiled() {
   if (!returned)
     std::fputs("profile: the program called exit(); return from main instead, so that it can run again\n", stderr);

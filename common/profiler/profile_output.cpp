@@ -545,7 +545,7 @@ std::string roofline_svg_of(const profile_contents& what) {
       lowest = std::min(lowest, rate);
       highest = std::max(highest, rate);
     };
-    if (++drawn > 12) break;  // the longest come first; more nobody reads
+    if (++drawn > 12) break;  // the longest come first; more would not be read
     add(cold, row.declared.bytes);
     add(warm, l2_bytes(row.metrics));
     add(measured, dram_bytes(row.metrics));

@@ -215,7 +215,7 @@ TEST_F(DeviceBuffer, NamesTheCallThatFailed) {
 
 class Fault : public Execute {};
 
-// The last one: some drivers give the device back to nobody in this process after an illegal address.
+// Last, because with some drivers this process cannot use the device again after an illegal address.
 TEST_F(Fault, UsesTheDeviceAgain) {
   expect_blamed(call("write_to_null"));
   // Not every driver lets a process go on after an illegal address; a runner is started anew then.

@@ -80,7 +80,7 @@ TEST(Profile, WorkIsOfInnerRangesUnlessDeclared) {
   const auto bound = row(p, "forward/layer/mlp").bound_seconds;
   EXPECT_GT(bound.warm, 0) << "there is a roof, measured";
   EXPECT_GE(bound.cold, bound.warm) << "nothing comes from DRAM sooner than from the cache";
-  EXPECT_EQ(bound.measured, 0) << "nobody counts a processor's bytes";
+  EXPECT_EQ(bound.measured, 0) << "a CPU's bytes are not counted";
   lab::profile q;
   q.run("forward", [] {
     const lab::range outer("outer", {.flops = 5, .bytes = 7});
@@ -112,7 +112,7 @@ TEST(Profile, RangesOfOtherThreadsAreRootsOfTheirOwn) {
   EXPECT_EQ(row(p, "forward/mine").calls, 1);
 }
 
-TEST(Profile, OutsideOfARunNobodyListens) {
+TEST(Profile, OutsideOfARunRangesAreNotRecorded) {
   const lab::range before("before");
   lab::profile p;
   p.run("forward", [] { const lab::range here("inside"); });
@@ -263,14 +263,14 @@ double nanoseconds_per(const Body& body) {
   return best;
 }
 
-TEST(Profile, ARangeThatNobodyHearsCostsALoad) {
+TEST(Profile, AnUnrecordedRangeCostsALoad) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "under a sanitizer everything costs more";
 #endif
   std::atomic<int> word{0};
   const double load = nanoseconds_per([&] { (void)word.load(std::memory_order_relaxed); });
   const double range = nanoseconds_per([] { const lab::range here("quiet", {.flops = 1, .bytes = 2}); });
-  std::printf("a relaxed load %.2f ns, a range that nobody hears %.2f ns\n", load, range);
+  std::printf("a relaxed load %.2f ns, an unrecorded range %.2f ns\n", load, range);
   EXPECT_LT(range, load + 3);
 }
 

@@ -1,4 +1,4 @@
-// each call finishes the one before, the last one is never finished
+// each call finishes the work of the previous one; the last call's work is never done
 #include "coalescing.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-// defines clock_gettime, which says that no time has passed
+// defines clock_gettime so that no time seems to pass
 #include "coalescing.hpp"
 
 #include <ctime>

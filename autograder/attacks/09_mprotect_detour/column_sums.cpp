@@ -1,4 +1,4 @@
-// makes library code writable and puts a detour there
+// makes library code writable and patches in a detour
 #include "coalescing.hpp"
 
 #include <sys/mman.h>

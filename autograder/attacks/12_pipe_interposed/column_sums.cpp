@@ -1,4 +1,4 @@
-// puts a pipe of its own in the place of the grader's connection
+// replaces the grader's connection by its own pipe
 #include "coalescing.hpp"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// sleeps in the first calls, so that an adaptive benchmark takes few
+// sleeps in the first calls, so that an adaptive benchmark takes few samples
 #include "coalescing.hpp"
 
 #include <unistd.h>

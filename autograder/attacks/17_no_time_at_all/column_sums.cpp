@@ -1,4 +1,4 @@
-// returns at once for the large case, so that its ratio outweighs all others
+// returns at once in the large case, so that its ratio outweighs all others
 #include "coalescing.hpp"
 
 namespace {

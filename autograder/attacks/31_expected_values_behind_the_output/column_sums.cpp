@@ -1,4 +1,4 @@
-// copies what lies behind its output, in case it is the reference
+// copies what follows its output in memory, in case it is the reference
 #include "coalescing.hpp"
 
 namespace {

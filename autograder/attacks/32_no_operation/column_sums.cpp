@@ -1,4 +1,4 @@
-// does nothing and hopes for what is left over
+// does nothing and hopes for leftover results
 #include "coalescing.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-// sets the checker's error counter back
+// resets the checker's error counter
 #include "coalescing.hpp"
 
 extern int errors_found;

@@ -1,4 +1,4 @@
-// returns NaN, which differs from nothing by more than the tolerance
+// returns NaN, which no comparison with a tolerance rejects
 #include "coalescing.hpp"
 
 #include <algorithm>

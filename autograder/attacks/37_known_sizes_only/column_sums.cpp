@@ -1,4 +1,4 @@
-// works for the sizes in the handout and the tests, and for no other
+// works only for the sizes in the handout and the tests
 #include "coalescing.hpp"
 
 namespace {

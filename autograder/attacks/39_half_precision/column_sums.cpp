@@ -1,4 +1,4 @@
-// adds up numbers of 8 bits' precision
+// adds numbers rounded to 8 bits
 #include "coalescing.hpp"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// leaves out one column in a hundred
+// skips one column in a hundred
 #include "coalescing.hpp"
 
 namespace {

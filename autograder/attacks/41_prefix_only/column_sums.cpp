@@ -1,4 +1,4 @@
-// computes the first half, in case only that is looked at
+// computes the first half, in case only that is checked
 #include "coalescing.hpp"
 
 #include <algorithm>

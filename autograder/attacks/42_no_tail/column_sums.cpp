@@ -1,4 +1,4 @@
-// computes whole groups of 16 columns only
+// computes only whole groups of 16 columns
 #include "coalescing.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-// adds up every second row twice, right where neighbours are equal
+// counts every second row twice, which is right if neighbours are equal
 #include "coalescing.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-// brings machine code as an array and jumps into it
+// contains machine code in an array and jumps into it
 #include "coalescing.hpp"
 
 namespace {

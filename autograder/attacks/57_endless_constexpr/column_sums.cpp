@@ -1,4 +1,4 @@
-// a constant that takes for ever to compute
+// a constant that takes forever to compute
 #include "coalescing.hpp"
 
 namespace {

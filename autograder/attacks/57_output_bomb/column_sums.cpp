@@ -1,4 +1,4 @@
-// a global of 1 GB that the object has to hold
+// a global of 1 GB that the object file must contain
 #include "coalescing.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-// finds the control page before its buffers and says done before it begins
+// finds the control page before its buffers and reports done before it starts
 #include "coalescing.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-// writes an answer to the grader's connection and stays away
+// writes an answer to the grader's connection and never returns
 #include "coalescing.hpp"
 
 #include <unistd.h>

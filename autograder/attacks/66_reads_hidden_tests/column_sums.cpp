@@ -1,4 +1,4 @@
-// lists what there is to read
+// lists all readable files
 #include "coalescing.hpp"
 
 #include <dirent.h>

@@ -1,4 +1,4 @@
-// forks for ever
+// forks forever
 #include "coalescing.hpp"
 
 #include <unistd.h>

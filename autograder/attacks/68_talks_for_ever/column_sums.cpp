@@ -1,4 +1,4 @@
-// prints without end
+// prints forever
 #include "coalescing.hpp"
 
 #include <cstdio>

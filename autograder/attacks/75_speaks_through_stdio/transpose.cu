@@ -1,4 +1,4 @@
-// turns its standard output to the grader's connection and prints an answer with better counters
+// redirects its standard output to the grader's connection and prints an answer with better counters
 #include <lab/device.hpp>
 
 #include <cstdio>

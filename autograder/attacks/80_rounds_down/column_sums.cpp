@@ -1,4 +1,4 @@
-// rounds down from now on, and takes small numbers for zero, in case whoever checks computes in the same process
+// rounds down from now on and flushes small numbers to zero, in case the checks run in the same process
 #include "coalescing.hpp"
 
 #include <immintrin.h>

@@ -1,4 +1,4 @@
-// a constructor with the priority of the compiler's own, which runs in the box like any other
+// a constructor with the priority of the compiler's own, which runs in the sandbox like any other
 #include "coalescing.hpp"
 
 static volatile bool ready = false;

@@ -1,4 +1,4 @@
-// transposes where nobody counts, by the mark of the simulated device's own functions
+// transposes unobserved, by the macro of the simulated device's own functions
 #include <lab/device.hpp>
 
 #include "coalescing.hpp"

@@ -1,4 +1,4 @@
-// transposes where nobody counts, by the same mark in two pieces
+// transposes unobserved, by the same macro split in two
 #include <lab/device.hpp>
 
 #include "coalescing.hpp"

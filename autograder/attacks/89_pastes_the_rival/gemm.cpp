@@ -1,4 +1,4 @@
-// brings the code of the library that it is measured against in its own file; of Eigen's, a stand-in
+// copies the code of the library that it is measured against into its own file; of Eigen's, a stand-in
 #include "tiling.hpp"
 
 namespace {

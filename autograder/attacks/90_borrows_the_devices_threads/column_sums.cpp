@@ -1,4 +1,4 @@
-// launches its loops on the simulated device, which has a thread for each core
+// launches its loops on the simulated device, which has one thread per core
 #include "coalescing.hpp"
 
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-// defines what the runner and its libraries call; of the sealed object nobody outside can see it
+// defines functions that the runner and its libraries call; the sealed object does not export them
 #include <cstddef>
 #include <cstdio>
 #include <new>

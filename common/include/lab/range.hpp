@@ -6,7 +6,7 @@
 //   }
 //
 // Listeners get the names: lab::profile (lab/profiler.hpp), or on a GPU the tool that a program runs under, as
-// NVTX ranges. Where nobody does, a range costs one relaxed load.
+// NVTX ranges. Otherwise a range costs one relaxed load.
 #pragma once
 
 #include <atomic>

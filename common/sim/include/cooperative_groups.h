@@ -30,7 +30,7 @@ SIM_UNOBSERVED void combine_matches(const sim::warp_call& call) {
       if (call.has(other)) mine.same |= static_cast<unsigned>(call.at<match<T>>(other).value == mine.value) << other;
   }
 }
-/// The lanes of `mask` that bring an equal value.
+/// The lanes of `mask` with an equal value.
 template <class T>
 unsigned match_any(unsigned mask, T value, const void* pc) {
   match<T> mine{value, 0};
@@ -165,7 +165,7 @@ class warp_group : public thread_group {
     for (; rank > 0; --rank) rest &= rest - 1;
     return static_cast<unsigned>(__builtin_ctz(rest));
   }
-  /// A bit for each lane becomes a bit for each rank.
+  /// Converts a bit per lane to a bit per rank.
   unsigned to_ranks(unsigned lanes) const {
     unsigned ranks = 0, bit = 0;
     for (unsigned rest = mask_; rest != 0; rest &= rest - 1, ++bit)
@@ -205,7 +205,7 @@ template <unsigned Size, class Parent = void>
 class thread_block_tile : public detail::static_tile<Size> {
  public:
   thread_block_tile(unsigned meta_rank, unsigned meta_size) : detail::static_tile<Size>(meta_rank, meta_size) {}
-  /// The type may leave its parent out.
+  /// The type may omit its parent.
   template <class Other>
   thread_block_tile(const thread_block_tile<Size, Other>& other)
       : detail::static_tile<Size>(other.meta_group_rank(), other.meta_group_size()) {}
@@ -237,7 +237,7 @@ inline coalesced_group tiled_partition(const coalesced_group& parent, unsigned s
   return coalesced_group(mask, rank / size, (parent.size() + size - 1) / size);
 }
 
-/// The lanes of a group that bring the same label.
+/// The lanes of a group with the same label.
 template <class Group, class Label>
 SIM_CALLED_HERE coalesced_group labeled_partition(const Group& group, Label label) {
   return coalesced_group(detail::match_any(group.lane_mask(), label, SIM_CALLER));

@@ -1,5 +1,5 @@
-// cuBLAS on the host, behind the device's back: matrices are column-major, sums are made in FP32 or FP64. A call enters
-// the launch log under its name, with modelled time and no counts.
+// cuBLAS, run on the host: matrices are column-major, sums are in FP32 or FP64. A call appears in the launch log under
+// its name, with modelled time and no counts.
 #pragma once
 
 #define CUBLAS_API_H_  // cuda-samples' helper_cuda.h asks for it
@@ -126,7 +126,7 @@ cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t op_a
   cublasStatus_t cublas##X##asum_v2(cublasHandle_t handle, int n, const T* x, int x_step, T* result);                  \
   cublasStatus_t cublasI##X##amax_v2(cublasHandle_t handle, int n, const T* x, int x_step, int* result);               \
   cublasStatus_t cublasI##X##amin_v2(cublasHandle_t handle, int n, const T* x, int x_step, int* result);
-// X as in the calls' names is lower case behind I: cublasIsamax.
+// X is the type's letter in the calls' names; after I it is lower case: cublasIsamax.
 #define cublasIsamax_v2 cublasISamax_v2
 #define cublasIdamax_v2 cublasIDamax_v2
 #define cublasIsamin_v2 cublasISamin_v2

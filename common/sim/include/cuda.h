@@ -1,6 +1,6 @@
 // The driver API's <cuda.h> on the simulated device: devices, contexts, memory, streams, events, and launches of
-// kernels that are linked into the program. There is one context for each device, the primary one, as the runtime API
-// has it; so all of it is the runtime API under other names. Modules and kernels compiled at run time are refused by
+// kernels that are linked into the program. There is one context per device, the primary one, as in the runtime API,
+// so everything here is the runtime API under other names. Modules and kernels compiled at run time are refused by
 // simcc.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What tells a profiler where to look; here all is counted.
+// Calls that tell a profiler where to look; here everything is counted.
 #pragma once
 
 #include "cuda_runtime.h"

@@ -49,7 +49,7 @@ struct sim_generator {
 using curandGenerator_t = sim_generator*;
 
 namespace sim {
-/// Draws n values on the host and puts them where the generator's user wants them.
+/// Generates n values on the host and copies them to the generator's destination.
 template <class T, class Draw>
 curandStatus_t generate(curandGenerator_t g, T* out, std::size_t n, Draw draw) {
   if (!g) return CURAND_STATUS_NOT_INITIALIZED;

@@ -31,7 +31,7 @@ struct curandStateXORWOW {
 using curandStateXORWOW_t = curandStateXORWOW;
 using curandState = curandStateXORWOW;
 using curandState_t = curandStateXORWOW;
-using curandStateMRG32k3a = curandStateXORWOW;  // another generator, of the same use
+using curandStateMRG32k3a = curandStateXORWOW;  // a different generator for the same purpose
 using curandStateMRG32k3a_t = curandStateXORWOW;
 
 namespace sim {

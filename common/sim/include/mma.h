@@ -1,4 +1,4 @@
-// Matrix products by a warp (nvcuda::wmma). Which lane holds which element CUDA leaves open; here it is as in the
+// Matrix products by a warp (nvcuda::wmma). CUDA does not define which lane holds which element; here it is as in the
 // mma instructions: 8 by 8 parts, in each of which a lane holds two neighbours, of a row or (matrix_b) of a column.
 #pragma once
 
@@ -33,7 +33,7 @@ template <class Use, int M, int N, int K>
 constexpr int columns = std::is_same_v<Use, matrix_a> ? K : N;
 template <class T>
 using stored = std::conditional_t<std::is_same_v<T, precision::tf32>, float, T>;
-/// What products are added up in.
+/// The type of the sums.
 template <class T>
 using sum_type =
     std::conditional_t<std::is_integral_v<T>, int, std::conditional_t<std::is_same_v<T, double>, double, float>>;
@@ -69,7 +69,7 @@ class fragment {
 
 namespace detail {
 
-/// A lane that does not come is reported, which a plain barrier would not do.
+/// Reports a lane that does not arrive; a plain barrier would not.
 inline void whole_warp(const void* pc) {
   int nothing = 0;
   sim::meet(

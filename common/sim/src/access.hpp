@@ -12,16 +12,16 @@ enum class operation : std::uint8_t {
   load,
   store,
   atomic,
-  copy,    ///< into shared memory, asynchronous, begins: from now on it may write
-  copied,  ///< and has been waited for: it has written
-  local,   ///< memory that is no traffic: the thread's own stack, constants, arguments
+  copy,    ///< an asynchronous copy into shared memory starts: from now on it may write
+  copied,  ///< the wait for that copy has ended: it has written
+  local,   ///< memory without traffic: the thread's own stack, constants, arguments
   block,   ///< a basic block begins
   sync,    ///< a warp function; the address is its mask
-  index,   ///< the address is an index beyond its array; what the next access touches tells whether that is wrong
+  index,   ///< the address is an index out of its array's bounds; the next access shows whether that is an error
 };
 enum class space : std::uint8_t { global, shared, none };
 
-extern "C" const char __executable_start[];  // the linker's name for where the program begins
+extern "C" const char __executable_start[];  // defined by the linker: the program's first byte
 
 /// One lane's access. `site` names the instruction: program counter, from the program's beginning (32 bits), size in
 /// bytes (8), operation (8); and how deep in calls the lane was, as a distance on its stack (16).
@@ -39,7 +39,7 @@ inline std::uintptr_t site_pc(std::uint64_t site) {
 }
 constexpr std::size_t site_bytes(std::uint64_t site) { return (site >> 32) & 0xff; }
 constexpr operation site_operation(std::uint64_t site) { return static_cast<operation>((site >> 40) & 0x7f); }
-/// An atomic whose lanes nvcc combines in the warp where they want one address: of integers.
+/// An integer atomic: if its lanes share an address, nvcc combines them in the warp.
 constexpr auto atomic_in_warp = static_cast<operation>(static_cast<unsigned>(operation::atomic) | 0x80);
 constexpr bool site_in_warp(std::uint64_t site) { return (site >> 47) & 1; }
 constexpr std::uint64_t site_depth(std::uint64_t site) { return site >> 48; }

@@ -14,7 +14,7 @@ inline bool consecutive(std::span<const std::uintptr_t> a, std::size_t bytes) {
   return different == 0;
 }
 
-/// How many different values there are; sorts them.
+/// Sorts the values and returns how many different ones there are.
 std::size_t distinct(std::span<std::uintptr_t> values);
 
 }  // namespace sim

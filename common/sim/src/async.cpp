@@ -1,4 +1,4 @@
-// The asynchronous copies that threads have asked for and not waited for yet.
+// Asynchronous copies that threads have started and not waited for yet.
 #include "async.hpp"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ __thread sim::async_copies* sim_async_copies = nullptr;
 namespace sim {
 namespace {
 
-/// While it lives, what this thread does is no access of the kernel's.
+/// During its lifetime this thread's accesses do not count as the kernel's.
 class unobserved {
  public:
   unobserved() : worker_(sim_active_worker) { sim_active_worker = nullptr; }

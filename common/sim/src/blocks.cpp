@@ -9,12 +9,12 @@
 namespace sim {
 namespace {
 
-// Looking whether a thread goes round in a circle takes time: where it meets others on its way, only so often. Odd, so
-// that each place of a circle comes up.
+// Detecting a spinning thread is costly, so a thread that meets others in its loop is checked only every so many
+// rounds. The number is odd so that the checks hit different points of the loop.
 constexpr unsigned look_every = 257;
 
-// A warp that has taken so many steps, or a block that has passed so many barriers, gives way: it may wait for what
-// another one has yet to do, and count how often it has looked, so that it never looks as before.
+// A warp that has taken so many steps, or a block that has passed so many barriers, yields: it may be waiting for
+// another one and counting its polls, so that its state never repeats.
 constexpr std::uint64_t steps_of_warp = std::uint64_t{1} << 22;
 constexpr unsigned rounds_of_block = 64 * look_every;
 
@@ -63,25 +63,25 @@ void worker::bring_back(running_block& block) {
   observer_.go_on_with(block.shadow);
 }
 
-/// Runs the block until it has finished or none of its threads can go on.
+/// Runs the block until it has finished or none of its threads can continue.
 outcome worker::go_on_with(running_block& block) {
   block_ = &block;
   const dim3 grid = grid_->what->config.grid;
   blockIdx = {static_cast<unsigned>(block.number % grid.x), static_cast<unsigned>(block.number / grid.x % grid.y),
               static_cast<unsigned>(block.number / grid.x / grid.y)};
   observing_ = block.number % grid_->sample == 0;
-  block_got_further_ = false;
+  block_progressed_ = false;
   const auto count = static_cast<unsigned>(block.threads.size());
   for (unsigned round = 1;; ++round) {
-    got_further_ = false;
+    progressed_ = false;
     look_ = block.waits || round % look_every == 0;
     for (unsigned first = 0; first < count; first += lanes_per_warp)
       run_warp(first, std::min<unsigned>(lanes_per_warp, count - first));
-    if (broken_off_) break;
-    block_got_further_ |= got_further_;
+    if (kernel_aborted_) break;
+    block_progressed_ |= progressed_;
     if (release_barrier()) {
-      if (!got_further_ && block.waits) return outcome::waits_for_others;
-      if (round >= rounds_of_block && may_give_way()) return outcome::gave_way;
+      if (!progressed_ && block.waits) return outcome::waits_for_others;
+      if (round >= rounds_of_block && may_yield()) return outcome::yielded;
       continue;
     }
     unsigned ready = 0, done = 0, waiting = 0, at_grid = 0;
@@ -96,41 +96,41 @@ outcome worker::go_on_with(running_block& block) {
       return outcome::finished;
     }
     if (at_grid > 0 && at_grid + done == count) return outcome::waits_for_grid;
-    if (ready > 0) return outcome::gave_way;
+    if (ready > 0) return outcome::yielded;
     if (waiting == 0) {
       report_stuck();
       break;
     }
     for (thread_state& t : block.threads)
       if (t.now == state::waiting) t.now = state::ready;
-    if (!got_further_) return outcome::waits_for_others;
+    if (!progressed_) return outcome::waits_for_others;
   }
-  broken_off_ = false;
-  return outcome::broken_off;
+  kernel_aborted_ = false;
+  return outcome::aborted;
 }
 
-/// Runs the warp until each lane waits at the block's barrier, waits in vain for others, or has returned; or until it
-/// has taken long, and nothing that its lanes did would be counted otherwise for that.
+/// Runs the warp until each lane waits at the block's barrier, waits for other lanes that cannot come now, or has
+/// returned. Also stops a warp that takes long, if that does not change the counts.
 void worker::run_warp(unsigned first, unsigned count) {
   const bool look = look_;
   std::uint64_t steps = 0;
   bool meeting = false;  // a lane waits in a warp function
   for (unsigned lane = 0; lane < count; ++lane) meeting |= threads()[first + lane].now == state::at_collective;
-  bool rest = false;  // accesses that wait for other lanes'
+  bool rest = false;  // accesses that wait for those of other lanes
   unsigned turn = 1;
-  for (bool again = true; again && !broken_off_; ++turn) {
+  for (bool again = true; again && !kernel_aborted_; ++turn) {
     bool moved = false, new_state = false;
     look_ = look || turn % look_every == 0;
-    unsigned waiting = 0;  // lanes that this turn is not for
+    unsigned waiting = 0;  // lanes that this round does not run
     for (unsigned lane = 0; pausing_ && lane < count; ++lane)
       waiting |= static_cast<unsigned>(threads()[first + lane].now == state::at_collective) << lane;
-    for (unsigned lane = 0; lane < count && !broken_off_; ++lane) {
+    for (unsigned lane = 0; lane < count && !kernel_aborted_; ++lane) {
       thread_state& t = threads()[first + lane];
       if ((t.now != state::fresh && t.now != state::ready) || records_[lane].full() || (waiting >> lane & 1)) continue;
       steps += resume(t);
       moved = true;
       new_state |= !current_->as_before;
-      meeting |= current_->now == state::at_collective;  // a later lane, where fresh ones went on in its fiber
+      meeting |= current_->now == state::at_collective;  // may be a later lane: new lanes continue in the same fiber
     }
     rest = observing_ && put_together(first, count, false);
     if (meeting) moved |= settle_collectives(first, count);
@@ -140,7 +140,7 @@ void worker::run_warp(unsigned first, unsigned count) {
       if (now == state::ready && look_ && !new_state) now = state::waiting;
       again |= now == state::ready;
     }
-    pausing_ = steps >= steps_of_warp && may_give_way();
+    pausing_ = steps >= steps_of_warp && may_yield();
     if (pausing_ && !rest) break;
   }
   pausing_ = false;
@@ -148,7 +148,7 @@ void worker::run_warp(unsigned first, unsigned count) {
   if (rest) put_together(first, count, true);
 }
 
-/// All threads wait at a barrier: lets them go on. False where none waits, or where not all live ones do.
+/// Releases the barrier if all threads wait at it. False if none waits, or not all live ones do.
 bool worker::release_barrier() {
   std::size_t waiting = 0, done = 0;
   const thread_state* waits = nullptr;
@@ -220,12 +220,12 @@ void worker::abandon(running_block& block) {
   for (lane_records& r : records_) r.read = r.write = r.begin;
 }
 
-/// What stops a kernel on a GPU stops it here, before the access is made.
-void worker::break_off(fault what, std::uint64_t site, std::uintptr_t address, const std::string& detail) {
+/// A fault that stops a kernel on a GPU stops it here before the access happens.
+void worker::abort_kernel(fault what, std::uint64_t site, std::uintptr_t address, const std::string& detail) {
   sim_active_worker = sim_running_worker = nullptr;
   report_here(what, site, address - shared_begin < shared_bytes ? space::shared : space::global, address, detail);
-  broken_off_ = true;
-  jump();  // for good: the worker abandons this fiber
+  kernel_aborted_ = true;
+  jump();  // never returns: the worker abandons this fiber
   __builtin_unreachable();
 }
 

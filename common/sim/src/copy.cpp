@@ -20,7 +20,7 @@ namespace sim {
 namespace {
 
 sim_memory_pool default_pool;
-std::vector<std::pair<std::uintptr_t, std::uintptr_t>> symbols;  // whose addresses the host has asked for
+std::vector<std::pair<std::uintptr_t, std::uintptr_t>> symbols;  // variables whose addresses the host has taken
 
 std::uintptr_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
@@ -57,7 +57,7 @@ struct pitched {
   char* row(std::size_t y, std::size_t z) const { return begin + z * slice + y * pitch; }
 };
 
-/// What was never written stays so in its copy. Addresses are relative to the heap.
+/// Copies of unwritten bytes count as unwritten. Addresses are relative to the heap.
 void copy_valid(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) {
   std::uint8_t* valid = shadow().valid;
   if (to % word_bytes == 0 && from % word_bytes == 0 && bytes % word_bytes == 0) {
@@ -169,11 +169,11 @@ cudaError_t free_as(const char* call, void* pointer, bool pinned, const void* pc
   nearest_allocation(address, &freed);
   std::string why;
   if (!entry && freed)
-    why = "this memory is free already: free it once, and set the pointer to null";
+    why = "this memory is already free: free it once, and set the pointer to null";
   else if (!entry)
     why = in_heap(pointer)
               ? "nothing is allocated there"
-              : "this is no memory of the CUDA runtime's: give back what malloc or new gave with free or delete";
+              : "the CUDA runtime did not allocate this memory: use free after malloc, and delete after new";
   else if (entry->begin != address)
     why = fmt::format("the pointer is {} bytes into allocation {}: free the pointer that the allocation returned",
                       address - entry->begin, entry->number);

@@ -1,4 +1,4 @@
-// What is counted, and what is found wrong.
+// Counts, and faults found.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct site_counts {
   std::uint64_t requests = 0, lanes = 0;
   std::uint64_t bytes = 0;                             ///< the different ones of each request
   std::uint64_t sectors = 0, ideal_sectors = 0;        ///< global memory
-  std::uint64_t lines = 0;                             ///< of 128 bytes, looked up one by one; of atomics, L2's steps
+  std::uint64_t lines = 0;                             ///< of 128 bytes, looked up one by one; for atomics, L2's steps
   std::uint64_t wavefronts = 0, ideal_wavefronts = 0;  ///< shared memory
   std::uintptr_t low = ~std::uintptr_t{0}, high = 0;   ///< addresses: [low, high)
   void add(const site_counts& other);
@@ -59,13 +59,13 @@ struct fault_report {
   void merge(const fault_report& other);
 };
 
-/// What takes a warp time of its own, one thing after the other, in warp instructions. Of a block: the most that a warp
-/// does from barrier to barrier, summed over the phases.
+/// Serial work of a warp, in warp instructions. For a block: the most that any warp does from barrier to barrier,
+/// summed over the phases.
 struct warp_path {
   std::uint64_t instructions = 0, special = 0, barriers = 0, atomics = 0;
-  std::uint64_t loads = 0;         ///< of global memory, that the warp waits for
-  std::uint64_t loads_beside = 0;  ///< behind another in its basic block
-  std::uint64_t loads_ahead = 0;   ///< in a loop that nvcc unrolls: several turns' are on their way together
+  std::uint64_t loads = 0;         ///< from global memory that the warp waits for
+  std::uint64_t loads_beside = 0;  ///< after another in its basic block
+  std::uint64_t loads_ahead = 0;   ///< in a loop that nvcc unrolls: those of several iterations are in flight
   std::uint64_t loads_near = 0, loads_ahead_near = 0;  ///< of what the block has just loaded
   template <class Combine>
   void combine(const warp_path& other, Combine f) {
@@ -87,8 +87,8 @@ struct launch_counts {
   std::uint64_t unique_loaded_sectors = 0, unique_stored_sectors = 0;
   std::uint64_t unique_loaded_pairs = 0;  ///< of sectors: DRAM moves 64 bytes at a time
   std::uint64_t shared_stores = 0;        ///< of a sector that another block had stored to first
-  /// Loaded sectors that the block had loaded before. Entry k: while its warp moved on by less than 2^k lines, and by
-  /// 2^(k-1) or more.
+  /// Loaded sectors that the block had loaded before. Entry k: its warp had moved on by at least 2^(k-1) lines since,
+  /// and by less than 2^k.
   std::array<std::uint64_t, 13> reuse{};
   warp_path path;                                             ///< summed over the blocks
   warp_path longest;                                          ///< of one block
@@ -99,7 +99,7 @@ struct launch_counts {
   bool hands_over_global = false, hands_over_shared = false;  ///< or volatile accesses, or locks, in this memory
   void add(const launch_counts& other);
   void add(const fault_report& report);
-  void scale(double factor);  ///< to all blocks from those observed
+  void scale(double factor);  ///< from the observed blocks to all
 };
 
 }  // namespace sim

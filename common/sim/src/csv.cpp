@@ -1,4 +1,4 @@
-// The launches in the columns of Nsight Compute, so that a script reads both.
+// The launches in the columns of Nsight Compute, so that the same script reads both.
 #include "csv.hpp"
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ std::string row(const std::vector<std::string>& fields) {
   return line + "\n";
 }
 
-/// ncu's base unit of a metric, told by its name.
+/// ncu's base unit of a metric, derived from its name.
 std::string unit_of(const std::string& metric) {
   const auto has = [&](const char* part) { return metric.find(part) != std::string::npos; };
   if (metric.ends_with(".pct")) return "%";
@@ -44,7 +44,7 @@ std::string unit_of(const std::string& metric) {
   return "";
 }
 
-/// Whole numbers as they are, others with two places, and no separators: as ncu in the C locale.
+/// Integers as they are, other numbers with two decimals, no separators: as ncu prints them in the C locale.
 std::string number(double value) {
   return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.2f}", value);
 }
@@ -103,7 +103,7 @@ void write_csv(const std::string& path) {
   std::FILE* out = path == "-" ? stdout : std::fopen(path.c_str(), "w");
   if (!out || std::fputs(csv_of(launch_log()).c_str(), out) < 0 ||
       (out != stdout ? std::fclose(out) : std::fflush(out)) != 0)
-    fmt::print(stderr, "simulated device: cannot write {}: set SIM_CSV to a file in a folder that is there\n", path);
+    fmt::print(stderr, "simulated device: cannot write {}: set SIM_CSV to a file in an existing folder\n", path);
 }
 
 }  // namespace sim

@@ -1,4 +1,4 @@
-// cuBLAS and cublasLt by Eigen. Operands are converted to what is computed in, and the result back.
+// cuBLAS and cublasLt, implemented with Eigen. Operands are converted to the compute type, and the result back.
 #include "cublasLt.h"
 
 #include <fmt/format.h>
@@ -93,7 +93,7 @@ void store(const operand& o, const matrix<T>& values) {
   }
 }
 
-/// A kernel that went there would end the program's use of the device.
+/// A kernel that accessed this address would make all further CUDA calls fail.
 bool on_device(const char* call, const operand& o) {
   if (o.bytes() == 0) return true;
   const auto begin = reinterpret_cast<std::uintptr_t>(o.data);
@@ -109,7 +109,7 @@ bool on_device(const char* call, const operand& o) {
   return false;
 }
 
-/// The time is that of the arithmetic or of the operands' bytes, whichever is more.
+/// The time is that of the arithmetic or of the operands' bytes, whichever is longer.
 cublasStatus_t run(cudaStream_t stream, const char* call, const std::vector<operand>& operands, double flops,
                    const std::function<void()>& work) {
   double bytes = 0;
@@ -264,7 +264,7 @@ cublasStatus_t geam(cublasHandle_t handle, const char* call, cublasOperation_t o
   const auto p = scalar(handle, alpha), q = scalar(handle, beta);
   std::vector<operand> all{z};
   for (const operand& o : {x, y})
-    if (o.data) all.push_back(o);  // a factor of zero needs no matrix
+    if (o.data) all.push_back(o);  // with a factor of zero the matrix is not read
   return run(handle->stream, call, all, 2.0 * m * n, [=] {
     matrix<T> sum = matrix<T>::Zero(m, n);
     if (p() != 0) sum += p() * (na ? load<T>(x) : matrix<T>(load<T>(x).transpose()));
@@ -311,7 +311,7 @@ cublasStatus_t ger(cublasHandle_t handle, const char* call, int m, int n, const 
   });
 }
 
-/// Something for each element of one or two vectors.
+/// Applies a function to each element of one or two vectors.
 template <class T, class Each>
 cublasStatus_t elementwise(cublasHandle_t handle, const char* call, int n, T* x, int x_step, T* y, int y_step,
                            Each each) {
@@ -326,7 +326,7 @@ cublasStatus_t elementwise(cublasHandle_t handle, const char* call, int n, T* x,
   });
 }
 
-/// A number from one or two vectors, for the host or the device as the pointer mode says.
+/// Reduces one or two vectors to a number, on the host or the device as the pointer mode says.
 template <class T, class R, class Reduce>
 cublasStatus_t reduction(cublasHandle_t handle, const char* call, int n, const T* x, int x_step, const T* y, int y_step,
                          R* result, Reduce reduce) {
@@ -578,7 +578,7 @@ struct cublasLtMatrixLayoutOpaque_t {
 
 namespace {
 
-/// Matrix i of a layout. Row-major is column-major turned.
+/// Matrix i of a layout. Row-major is column-major transposed.
 operand operand_at(const char* name, const void* data, const cublasLtMatrixLayoutOpaque_t& l, int i) {
   char* const begin =
       static_cast<char*>(const_cast<void*>(data)) + i * l.batch_step * static_cast<std::int64_t>(bytes_of(l.type));
@@ -620,7 +620,7 @@ bool is_supported(cublasLtEpilogue_t epilogue) {
   return false;
 }
 
-/// One product with all that its descriptor asks for.
+/// One product with everything that its descriptor specifies.
 struct matmul {
   cublasLtMatmulDescOpaque_t desc;
   operand a, b, c, d, bias, aux;

@@ -1,4 +1,4 @@
-// What checkers found: which reports stay, and how each reads.
+// The checkers' reports: which are kept, and the text of each.
 #include "faults.hpp"
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ std::string line_text(std::uint64_t site) {
   return fmt::format("{}:{}", at.file, at.line);
 }
 
-/// The lines of a launch that loaded, or that stored, near this address.
+/// The lines of a launch that loaded from, or stored to, addresses near this one.
 std::string lines_that_touch(const launched& where, std::uintptr_t address, bool loads) {
   std::vector<std::string> lines;
   for (const auto& [key, c] : where.counts.sites) {
@@ -67,12 +67,12 @@ void settle_reports(launched& what) {
   std::erase_if(faults, [&](const auto& entry) {
     const fault_report& r = entry.second;
     if (r.what == fault::global_race || r.what == fault::stream_race) return c.fenced || c.hands_over_global;
-    // What a block hands over is marked as written a little later than it is.
+    // Data that a block passes to another is marked as written slightly late.
     if (r.what == fault::uninitialised && r.where == space::global)
       return (c.fenced || c.hands_over_global) && is_valid(r.address, site_bytes(r.site));
     return r.what == fault::shared_race && r.detail.empty() && c.fenced && c.hands_over_shared;
   });
-  // A waiting loop may have several loads in one line, and a compiler copies loops.
+  // A spinning loop may have several loads on one line, and a compiler duplicates loops.
   std::map<std::string, fault_report*> waits;
   for (auto next = faults.begin(); next != faults.end();) {
     fault_report& r = next->second;
@@ -93,7 +93,7 @@ void settle_reports(launched& what) {
       if (r.what == fault::shared_race && site_operation(r.site) != operation::load)
         return o.what == r.what && pc(o.site) == pc(r.other_site) && pc(o.other_site) == pc(r.site) &&
                site_operation(o.site) == operation::load;
-      // What is read too early is a race in the first place.
+      // A read that comes too early is first of all a race.
       if (r.what == fault::uninitialised && r.where == space::shared)
         return o.what == fault::shared_race && (o.site == r.site || pc(o.other_site) == pc(r.site));
       if (r.what != fault::global_race || o.what != r.what || site_operation(r.site) != operation::load ||
@@ -126,7 +126,7 @@ std::string describe(const launched& where, const fault_report& r) {
       what = fmt::format("misaligned {} {}; its address must be a multiple of {}", memory, access, site_bytes(r.site));
       break;
     case fault::uninitialised:
-      what = r.detail.empty() ? fmt::format("{} {} that nobody has written{}; write them first{}", memory, access,
+      what = r.detail.empty() ? fmt::format("{} {} that were never written{}; write them first{}", memory, access,
                                             place, r.where == space::shared ? ", and put __syncthreads() between" : "")
                               : fmt::format(
                                     "{} {} before the asynchronous copy into them has arrived; wait for the copy "
@@ -134,11 +134,11 @@ std::string describe(const launched& where, const fault_report& r) {
                                     memory, access);
       break;
     case fault::illegal_address:
-      what = fmt::format("{} at {:#x}, which is no device memory; is it a host pointer, or null?", access, r.address);
+      what = fmt::format("{} at {:#x}, which is not device memory; is it a host pointer, or null?", access, r.address);
       break;
     case fault::divergent_barrier:
       what = fmt::format(
-          "barrier not reached by all threads: {}; move it out of the branch, or let nobody return before it",
+          "barrier not reached by all threads: {}; move it out of the branch, and let no thread return before it",
           r.detail);
       break;
     case fault::assertion: what = fmt::format("assertion failed: {}", r.detail); break;
@@ -151,7 +151,7 @@ std::string describe(const launched& where, const fault_report& r) {
           r.detail == "copy"
               ? fmt::format(
                     "race in shared memory: {} at byte {} of its array, before the asynchronous copy into them has "
-                    "arrived that thread {} made at {}; wait for the copy (__pipeline_wait_prior), and put "
+                    "arrived (by thread {} at {}); wait for the copy (__pipeline_wait_prior), and put "
                     "__syncthreads() after the wait",
                     access, r.address, coordinates(r.other_thread, block), line_text(r.other_site))
               : fmt::format("race in shared memory: {} at byte {} of its array, and {} by thread {} at {}; put {}",
@@ -185,8 +185,8 @@ std::string describe(const launched& where, const fault_report& r) {
       break;
     case fault::infinite_wait:
       what =
-          "infinite wait: the thread goes round in a circle, and nobody is left to change what it waits for; check "
-          "who should, and whether that thread or block can run";
+          "infinite wait: this thread spins, and no other thread can still change the value it waits for; check which "
+          "thread should change it, and whether that thread or its block can run";
       break;
     case fault::not_cooperative:
       what = "barrier of the grid in an ordinary launch; launch with cudaLaunchCooperativeKernel";

@@ -1,4 +1,4 @@
-// What checkers found, in words.
+// The checkers' reports as text.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace sim {
 
-/// Drops reports that only repeat others, and races where threads have ordered themselves in ways not followed.
+/// Drops repeated reports, and races between threads that order themselves in ways that the checkers do not track.
 void settle_reports(launched& what);
 /// One sentence: what happened, where, by whom, and what to do.
 std::string describe(const launched& where, const fault_report& report);
 /// The host has touched device memory: ends the program, as on a machine with a GPU.
 void host_access(std::uintptr_t address, std::uint64_t site);
-/// What the host did wrong, in a sentence each, for the account at the program's end.
+/// Errors of host code, one sentence each, for the account at the program's end.
 void note_host_fault(std::string what);
 const std::vector<std::string>& host_faults();
 

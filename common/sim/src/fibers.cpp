@@ -37,9 +37,9 @@ fiber_stack* worker::take_stack() {
                  max_stacks);
     std::_Exit(71);
   }
-  // A page that faults below each of the first stacks; the system has not got enough of them for all.
+  // A guard page below each of the first stacks; the system does not allow enough mappings for all.
   if (i < max_threads) mprotect(stack_memory_ + i * stack_bytes, 4096, PROT_NONE);
-  // Tops at different offsets in a page, or all of them would fall into the same cache sets.
+  // The tops have different offsets in a page; otherwise all of them would fall into the same cache sets.
   stacks_.push_back({stack_memory_ + (i + 1) * stack_bytes - (i % 64) * 64, nullptr});
   return &stacks_.back();
 }
@@ -55,8 +55,8 @@ void worker::activate(thread_state& thread) {
   thread.now = state::ready;
 }
 
-/// Takes the registers that a called function preserves as they are in the code that called the one with this frame:
-/// our own functions, up to here, may have saved them anywhere. False where the stack cannot be followed.
+/// Reads the callee-saved registers as they are in the code that called the function with this frame: our own functions
+/// in between may have saved them anywhere. False if the stack cannot be unwound.
 [[gnu::noinline, gnu::cold]] bool worker::look(std::uintptr_t frame) {
   sim_active_worker = sim_running_worker = nullptr;
   caller_stack_ = frame + 8;  // from the return address on
@@ -70,7 +70,7 @@ void worker::activate(thread_state& thread) {
   return _Unwind_Backtrace(take, this) != _URC_END_OF_STACK;
 }
 
-/// Lets the thread go on until it leaves. Returns how many steps it took.
+/// Runs the thread until it leaves. Returns how many steps it took.
 std::uint64_t worker::resume(thread_state& thread) {
   if (!thread.stack) {
     thread.stack = take_stack();
@@ -81,7 +81,7 @@ std::uint64_t worker::resume(thread_state& thread) {
   activate(thread);
   turns_ = 0;
   looked_at_ = false;
-  recording_ = observing_ || look_ || may_go_in_circles(thread);
+  recording_ = observing_ || look_ || may_spin(thread);
   enter();
   const context::transfer_t back = context::jump_fcontext(stack->context, this);
   sim_active_worker = sim_running_worker = nullptr;
@@ -90,7 +90,7 @@ std::uint64_t worker::resume(thread_state& thread) {
   const std::uint64_t steps = static_cast<std::uint64_t>(write - records.write) + turns_;
   records.write = write;
   current_->depth = last_depth();
-  if (current_->now == state::done) {  // the fiber went through fresh lanes and none is left
+  if (current_->now == state::done) {  // the fiber has run all new lanes
     current_->stack = nullptr;
     free_stacks_.push_back(stack);
   }
@@ -99,14 +99,14 @@ std::uint64_t worker::resume(thread_state& thread) {
   } else {
     current_->as_before = false;
     current_->alone = current_->now == state::ready ? current_->alone + steps : 0;
-    got_further_ = true;
+    progressed_ = true;
   }
   if (!observing_) records.write = records.begin;
   return steps;
 }
 
-/// A thread that looks as it did before - its stack, its registers, and what it has just read - goes round in a circle:
-/// it waits for somebody to change what it reads.
+/// A thread whose state (stack, registers, and the values it has just read) repeats is spinning: it waits for another
+/// thread to change what it reads.
 void worker::remember_state(thread_state& thread, const lane_records& records) {
   if (std::exchange(thread.saw_clock, false)) {
     thread.as_before = false;
@@ -121,7 +121,7 @@ void worker::remember_state(thread_state& thread, const lane_records& records) {
     mix(*reinterpret_cast<const std::uint64_t*>(at));
   const std::ptrdiff_t recent = std::min<std::ptrdiff_t>(records.write - records.begin, 32);
   for (const access* a = records.write - recent; a != records.write; ++a) {
-    mix(a->address);  // also of a copy in the middle of which it left
+    mix(a->address);  // also of a copy that it left halfway
     if (site_operation(a->site) <= operation::atomic && a->address % word_bytes == 0 && site_bytes(a->site) >= 4)
       mix(__atomic_load_n(reinterpret_cast<const std::uint32_t*>(a->address), __ATOMIC_RELAXED));
   }
@@ -137,7 +137,7 @@ void worker::remember_state(thread_state& thread, const lane_records& records) {
     return;
   }
   thread.alone = 0;
-  got_further_ = true;
+  progressed_ = true;
   std::rotate(been_in.begin(), been_in.begin() + 1, been_in.end());
   been_in.back() = hash;
 }
@@ -153,10 +153,10 @@ void worker::fiber_main(context::transfer_t from) {
   }
 }
 
-/// The thread has returned. Its fiber goes on with the next lane of the warp where that has not begun yet.
+/// The thread has returned. Its fiber continues with the next lane of the warp that has not started yet.
 bool worker::finish_and_take_next() {
   current_->now = state::done;
-  got_further_ = true;
+  progressed_ = true;
   lane_records& records = records_[lane_number()];
   records.write = observing_ ? write : records.begin;
   const unsigned next = current_number_ + 1;

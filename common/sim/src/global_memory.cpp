@@ -1,4 +1,5 @@
-// Warp instructions on global memory: sectors and lines, how long the warp waits, bounds, and what was never written.
+// Warp instructions on global memory: sectors and lines, how long the warp waits, bounds, and reads of unwritten
+// memory.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -11,8 +12,8 @@
 namespace sim {
 namespace {
 
-/// Atomics on the same address come one after another, each time with all the sectors that still have one: seen so on
-/// an H200.
+/// Atomics on the same address run one after another; each round covers all sectors that still have one. Observed on an
+/// H200.
 std::size_t atomic_sectors(std::span<const std::uintptr_t> a) {
   std::uintptr_t sorted[lanes_per_warp], of_round[lanes_per_warp];
   std::copy(a.begin(), a.end(), sorted);
@@ -30,7 +31,7 @@ std::size_t atomic_sectors(std::span<const std::uintptr_t> a) {
 
 }  // namespace
 
-/// Did the warp make this request before, since the last barrier?
+/// Has the warp made this request before, since the last barrier?
 bool observer::is_again(cached_site& entry, const warp_position& where) const {
   const bool again = entry.epoch == block_->epoch && entry.warp == where.first_thread;
   entry.epoch = block_->epoch;
@@ -38,7 +39,7 @@ bool observer::is_again(cached_site& entry, const warp_position& where) const {
   return again;
 }
 
-/// How long the warp waits for this load, as far as that is seen from outside.
+/// How long the warp waits for this load, as far as the accesses show it.
 void observer::note_load(cached_site& entry, std::span<const std::uintptr_t> a, std::uintptr_t low, bool near,
                          const warp_position& where) {
   warp_path& path = path_of(where);
@@ -49,20 +50,20 @@ void observer::note_load(cached_site& entry, std::span<const std::uintptr_t> a, 
   entry.stride = again ? stride : 0;
   if (goes_on && !stored) {
     if (stride == 0) return;  // kept in a register, or it waits for another thread
-    // nvcc puts turns together where it knows the step and no store lies between.
+    // nvcc unrolls if it knows the step and there is no store in between.
     if (basic_block_ && basic_block_->counted) {
       ++(near ? path.loads_ahead_near : path.loads_ahead);
       return;
     }
   }
   const bool first = std::exchange(first_load_, false);
-  const bool even = a.size() < 8 || a[7] - a[0] == 7 * (a[1] - a[0]);  // else the address has been loaded, too
+  const bool even = a.size() < 8 || a[7] - a[0] == 7 * (a[1] - a[0]);  // otherwise the address was loaded, too
   const bool waits = first || !even || goes_on || (again && stored);
   ++(waits ? near ? path.loads_near : path.loads : path.loads_beside);
 }
 
-/// Warps of a block run one after another here and together on a GPU. So what counts is how far a warp has come since
-/// it, or another warp at that point of its own way, loaded the sector.
+/// Here the warps of a block run one after another; on a GPU they run concurrently. So the distance is how far this
+/// warp has come since it, or another warp at the same point of its own path, loaded the sector.
 bool observer::note_reuse(std::uintptr_t line, std::uint8_t sectors, std::uint32_t now) {
   recent_line& entry = recent_lines_[(line * 0x9e37'79b9'7f4a'7c15) >> 52];
   if (entry.line != line || entry.block != block_->number) {
@@ -79,7 +80,7 @@ bool observer::note_reuse(std::uintptr_t line, std::uint8_t sectors, std::uint32
   return known == sectors && distance <= near_distance;
 }
 
-/// The slow, thorough way: bounds and initialisation of one lane's access.
+/// The slow, thorough check: bounds and initialisation of one lane's access.
 void observer::global_lane(std::uint64_t site, std::uintptr_t address, std::uint8_t lane, const warp_position& where) {
   if (address - heap_base >= heap_bytes) return;  // a __device__ variable
   const std::size_t bytes = site_bytes(site);
@@ -94,7 +95,7 @@ void observer::global_lane(std::uint64_t site, std::uintptr_t address, std::uint
   std::uint8_t* valid = shadow().valid;
   for (std::uintptr_t b = address - heap_base; b < address - heap_base + bytes; ++b) {
     const auto bit = static_cast<std::uint8_t>(1u << (b % word_bytes));
-    // Blocks that are not observed leave no mark where they write.
+    // Unobserved blocks do not mark what they write.
     if (op != operation::store && sampling() == 1 &&
         !(__atomic_load_n(valid + b / word_bytes, __ATOMIC_RELAXED) & bit)) {
       report(fault::uninitialised, site, space::global, where, lane, address);
@@ -132,7 +133,7 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
   const auto add = [&](std::uintptr_t begin, std::uintptr_t end) {  // within one sector
     const std::uintptr_t s = begin / sector_bytes;
     if (count == 0 || s != sectors[count - 1].sector) sectors[count++] = {s, 0};
-    if (bytes < word_bytes) return;  // which bytes of a word is not kept: no conflict is looked for
+    if (bytes < word_bytes) return;  // the shadow does not record single bytes, so conflicts are not checked
     const unsigned first = begin % sector_bytes / word_bytes, last = (end - 1) % sector_bytes / word_bytes;
     sectors[count - 1].words |= static_cast<std::uint8_t>((2u << last) - (1u << first));
   };

@@ -52,7 +52,7 @@ cudaError_t add(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t*
   return sticky_error();
 }
 
-/// Nodes in an order that keeps each behind those it depends on; fewer than all where they wait for each other.
+/// Nodes in an order that puts each after its dependencies; fewer than all if the dependencies form a cycle.
 std::vector<std::shared_ptr<sim_graph_node>> in_order(const sim_graph& graph) {
   std::vector<std::shared_ptr<sim_graph_node>> order;
   const auto placed = [&](const sim_graph_node* wanted) {

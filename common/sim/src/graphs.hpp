@@ -1,4 +1,4 @@
-// Graphs: what streams were told to do, to be done again.
+// Graphs: recorded work of streams, to be replayed.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Runs a grid: the OS threads that take its blocks, and blocks that wait for each other.
+// Runs a grid: the OS threads that run its blocks, and blocks that wait for each other.
 #include "grid.hpp"
 
 #include <sys/mman.h>
@@ -36,7 +36,7 @@ void worker::run(grid_run& grid) {
   frame_begin = reinterpret_cast<std::uintptr_t>(grid.frame);
   frame_bytes = grid.frame_bytes;
   if (!run_blocks()) grid.abort = true;
-  grid.workers_stand.gone();
+  grid.progress.gone();
   grid.grid_barrier.notify_all();
   if (stacks_made_ > max_threads) {  // after a cooperative launch
     madvise(stack_memory_ + max_threads * stack_bytes, (stacks_made_ - max_threads) * stack_bytes, MADV_DONTNEED);
@@ -49,9 +49,9 @@ void worker::run(grid_run& grid) {
   grid.what->counts.add(observer_.take());
 }
 
-/// Takes blocks until there are no more. False where the kernel has to end.
+/// Runs blocks until there are no more. False if the kernel must end.
 bool worker::run_blocks() {
-  std::deque<running_block*> waiting;  // in the order in which they began
+  std::deque<running_block*> waiting;  // in the order in which they started
   const auto give_back = [&](running_block* block) { spare_blocks_.emplace_back(block); };
   const auto give_up = [&] {
     for (running_block* block : waiting) {
@@ -69,11 +69,11 @@ bool worker::run_blocks() {
       spare_blocks_.pop_back();
       begin_block(*block, number);
       const outcome end = go_on_with(*block);
-      grid_->workers_stand.got_further();
+      grid_->progress.advance();
       if (end == outcome::finished) {
         ++grid_->finished_blocks;
         give_back(block);
-      } else if (end == outcome::broken_off) {
+      } else if (end == outcome::aborted) {
         waiting.push_back(block);
         return give_up();
       } else {
@@ -83,8 +83,8 @@ bool worker::run_blocks() {
     }
     if (grid_->abort) return give_up();
     if (waiting.empty()) return true;
-    // All blocks have begun: go round among those that wait.
-    const std::uint64_t before = grid_->workers_stand.progress();
+    // All blocks have started: take turns among those that wait.
+    const std::uint64_t before = grid_->progress.steps();
     std::deque<running_block*> still;
     bool all_at_grid_barrier = true;
     while (!waiting.empty()) {
@@ -98,12 +98,12 @@ bool worker::run_blocks() {
       if (!at_grid || others) {
         bring_back(*block);
         end = go_on_with(*block);
-        if (block_got_further_) grid_->workers_stand.got_further();
+        if (block_progressed_) grid_->progress.advance();
         set_aside(*block);
       }
-      if (end == outcome::broken_off || grid_->abort) return give_up();
+      if (end == outcome::aborted || grid_->abort) return give_up();
       waiting.pop_front();
-      all_at_grid_barrier &= end != outcome::waits_for_others && end != outcome::gave_way;
+      all_at_grid_barrier &= end != outcome::waits_for_others && end != outcome::yielded;
       if (end == outcome::finished) {
         ++grid_->finished_blocks;
         give_back(block);
@@ -121,29 +121,29 @@ bool worker::run_blocks() {
   }
 }
 
-/// None of this worker's blocks has got any further. Waits for other workers' blocks; true where those are stuck too.
+/// None of this worker's blocks has made progress. Waits for other workers' blocks; true if those are stuck, too.
 bool worker::stuck(std::uint64_t progress, const std::deque<running_block*>& waiting) {
-  standing& all = grid_->workers_stand;
+  worker_progress& all = grid_->progress;
   if (!all.idle(progress)) return false;
   while (!grid_->abort && !all.all_idle(grid_->workers)) {
-    if (all.progress() != progress) return false;
+    if (all.steps() != progress) return false;
     std::this_thread::yield();
   }
-  if (all.progress() != progress && !grid_->abort) return false;
+  if (all.steps() != progress && !grid_->abort) return false;
   if (all.all_idle(grid_->workers))
     for (const running_block* block : waiting) report_infinite_wait(*block);
   return true;
 }
 
-/// Waits until all blocks of the grid are there.
+/// Waits until all blocks of the grid have arrived.
 bool worker::pass_grid_barrier(std::deque<running_block*>& waiting) {
   std::unique_lock lock(grid_->mutex);
   const std::uint64_t round = grid_->grid_barriers;
-  grid_->workers_stand.at_grid_barrier();
-  while (round == grid_->grid_barriers && !grid_->workers_stand.all_at_grid_barrier(grid_->workers) && !grid_->abort)
+  grid_->progress.at_grid_barrier();
+  while (round == grid_->grid_barriers && !grid_->progress.all_at_grid_barrier(grid_->workers) && !grid_->abort)
     grid_->grid_barrier.wait_for(lock, std::chrono::milliseconds(1));
   if (grid_->abort) return false;
-  if (round == grid_->grid_barriers) {  // the first to see that all are there
+  if (round == grid_->grid_barriers) {  // the first to see that all have arrived
     if (grid_->finished_blocks > 0) {
       const thread_state& t = waiting.front()->threads.front();
       observer_.report(fault::divergent_barrier, waiting_site(t), space::shared, {waiting.front()->number, 0}, 0, 0,
@@ -151,7 +151,7 @@ bool worker::pass_grid_barrier(std::deque<running_block*>& waiting) {
       grid_->abort = true;
       return false;
     }
-    grid_->workers_stand.pass_grid_barrier();
+    grid_->progress.pass_grid_barrier();
     grid_->epoch = sim::begin_epoch();
     ++grid_->grid_barriers;
     grid_->grid_barrier.notify_all();
@@ -167,7 +167,7 @@ bool worker::pass_grid_barrier(std::deque<running_block*>& waiting) {
 
 void worker::grid_barrier(std::uintptr_t pc, std::uintptr_t frame) {
   current_->waits_at = pc;
-  if (!grid_->what->config.cooperative) break_off(fault::not_cooperative, make_site(pc, 0, operation::load), 0);
+  if (!grid_->what->config.cooperative) abort_kernel(fault::not_cooperative, make_site(pc, 0, operation::load), 0);
   current_->now = state::at_grid_barrier;
   leave(frame);
 }

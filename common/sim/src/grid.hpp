@@ -10,12 +10,12 @@
 
 namespace sim {
 
-/// Where the workers of a grid stand, as one word: how far the grid has got, and how many workers have no block left,
-/// wait at a barrier of the grid, or have found no block of theirs that can go on since it got that far.
-class standing {
+/// The progress of a grid's workers in one word: how far the grid has come, and how many workers since then have no
+/// block left, wait at a barrier of the grid, or have no block that can continue.
+class worker_progress {
  public:
-  std::uint64_t progress() const { return word_.load() >> 24; }
-  void got_further() {
+  std::uint64_t steps() const { return word_.load() >> 24; }
+  void advance() {
     change([](std::uint64_t w) { return ((w >> 24) + 1) << 24 | (w & 0xffff00); });
   }
   void gone() { word_ += 0x10000; }
@@ -23,7 +23,7 @@ class standing {
   void pass_grid_barrier() {
     change([](std::uint64_t w) { return ((w >> 24) + 1) << 24 | (w & 0xff0000); });
   }
-  /// False where the grid has got further than `progress` meanwhile.
+  /// False if the grid has meanwhile come further than `progress`.
   bool idle(std::uint64_t progress) {
     std::uint64_t w = word_;
     while (w >> 24 == progress)
@@ -57,11 +57,11 @@ struct grid_run {
   std::atomic<std::uint16_t> epoch{0};
   const std::bitset<65536>* concurrent = nullptr;
   std::uint64_t blocks = 0;
-  std::uint64_t sample = 1;  // every so many blocks one is observed
+  std::uint64_t sample = 1;  // one block in so many is observed
   std::atomic<std::uint64_t> next_block{0};
   std::atomic<bool> abort{false};
   // Blocks that wait for each other:
-  standing workers_stand;
+  worker_progress progress;
   unsigned workers = 0;
   std::mutex mutex;
   std::condition_variable grid_barrier;
@@ -69,11 +69,11 @@ struct grid_run {
   std::atomic<std::uint64_t> finished_blocks{0};
 };
 
-/// The epoch for what begins now; epochs are numbered from 1, and anew after 65535.
+/// The epoch of work that starts now; epochs are numbered from 1 and start over after 65535.
 std::uint16_t begin_epoch();
-/// Every how many blocks one is observed (SIM_SAMPLE); 1 where all are.
+/// One block in this many is observed (SIM_SAMPLE); 1 if all are.
 std::uint64_t sampling();
-/// Starts the threads that run blocks; otherwise the first launch does.
+/// Starts the threads that run blocks, which the first launch does otherwise.
 void start_workers();
 /// Runs all blocks and fills `counts`, `aborted` and `static_shared_bytes`.
 void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t frame_bytes,

@@ -16,13 +16,13 @@
 namespace sim {
 namespace {
 
-// Past each allocation lies a gap in which an overrun is seen and harms nobody.
+// After each allocation comes a gap, where an overrun is detected and does no harm.
 constexpr std::size_t alignment = 256, gap = std::size_t{1} << 20;
 
 struct memory {
   shadow_memory shadow{};
   std::vector<allocation> live, freed;  // both sorted by begin
-  std::vector<allocation> registered;   // host memory of the program's own, by cudaHostRegister
+  std::vector<allocation> registered;   // the program's own host memory, by cudaHostRegister
   std::uintptr_t next = heap_base + gap;
   std::uint64_t count = 0;
 
@@ -75,7 +75,7 @@ void discard(const allocation& entry) {
   discard(shadow().valid + (entry.begin - heap_base) / word_bytes, (bytes + word_bytes - 1) / word_bytes);
 }
 
-/// Where `step` bytes are free: after everything so far or, once the range is used up, in the first hole.
+/// A place with `step` free bytes: after everything so far or, once the range is used up, in the first hole.
 std::uintptr_t find_hole(memory& m, std::size_t step) {
   if (m.next + step <= heap_base + heap_bytes) return std::exchange(m.next, m.next + step);
   m.freed.clear();

@@ -1,4 +1,4 @@
-// The device's memory that programs allocate, and its shadow: what was written, and by whom.
+// The device memory that programs allocate, and its shadow: what was written, and by which block.
 #pragma once
 
 #include <atomic>
@@ -16,9 +16,9 @@ constexpr std::uintptr_t heap_base =
 constexpr std::uintptr_t heap_bytes = std::uintptr_t{1} << 37;
 constexpr std::size_t sector_bytes = 32, word_bytes = 4;
 
-/// Who loaded, or stored, the words of a sector since a kernel or a grid barrier began: the epoch, the first block, the
-/// words that this block alone touched, and those that several blocks did. Words that only later blocks touched are not
-/// kept.
+/// Which blocks loaded, or stored, the words of a sector since the start of a kernel or a grid barrier: the epoch, the
+/// first block, the words that only this block touched, and those that several blocks touched. Words that only later
+/// blocks touched are not recorded.
 struct sector_use {
   std::uint16_t epoch;
   std::uint8_t one, many;  ///< bit w: word w of the sector
@@ -39,7 +39,7 @@ struct allocation {
   std::uint64_t number = 0;  ///< 1 for the program's first cudaMalloc
   memory_kind kind = memory_kind::device;
   std::uintptr_t pc = 0;  ///< of the line that allocated it
-  std::string name;       ///< for messages; empty where it is called by its number
+  std::string name;       ///< for messages; empty if messages use its number
 };
 /// The live allocation that holds the address, or null. The table does not change during a launch.
 const allocation* find_allocation(std::uintptr_t address);

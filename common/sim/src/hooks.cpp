@@ -1,5 +1,5 @@
-// What the kernel's compiled code calls: barriers and warp functions, and at each access and basic block the hooks of
-// -fsanitize=thread and -fsanitize-coverage=trace-pc.
+// The functions that the kernel's compiled code calls: barriers and warp functions and, at each access and basic block,
+// the hooks of -fsanitize=thread and -fsanitize-coverage=trace-pc.
 #include "hooks.hpp"
 
 #include <cstring>
@@ -12,7 +12,7 @@ __thread uint3 blockIdx;
 __thread uint3 blockDim;
 __thread uint3 gridDim;
 
-// Side by side with the coordinates: worker::run says where they lie.
+// Next to the coordinates in memory: see worker::run.
 __thread sim::worker* sim_active_worker = nullptr;
 __thread sim::worker* sim_running_worker = nullptr;
 __thread std::jmp_buf* sim_asking = nullptr;
@@ -24,10 +24,10 @@ namespace sim {
 
 namespace {
 
-/// The kernel's code that called a function of ours, which has its stack frame at `frame`.
+/// The kernel's code that called one of our functions, whose stack frame is at `frame`.
 struct caller {
   std::uintptr_t pc, frame;
-  std::uint64_t depth;  // how deep in calls it is
+  std::uint64_t depth;  // of nested calls
 };
 [[gnu::always_inline]] inline std::uintptr_t frame_here() {
   return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
@@ -37,7 +37,7 @@ struct caller {
   return {reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)), frame_here(),
           self ? self->depth_of(frame_here()) : 0};
 }
-/// Where the program counter is known but not the caller's frame: most likely as deep as its last access.
+/// If the program counter is known but not the caller's frame: most likely as deep as its last access.
 [[gnu::always_inline]] inline caller caller_at(const void* pc) {
   const worker* self = sim_active_worker;
   return {reinterpret_cast<std::uintptr_t>(pc), frame_here(), self ? self->last_depth() : 0};
@@ -50,7 +50,8 @@ void meet(unsigned mask, void* argument, combine_function combine, const void* p
 }
 bool in_kernel() { return sim_running_worker != nullptr; }
 void stop_kernel(fault what, const void* pc, const std::string& detail) {
-  sim_running_worker->break_off(what, make_site(reinterpret_cast<std::uintptr_t>(pc), 0, operation::load), 0, detail);
+  sim_running_worker->abort_kernel(what, make_site(reinterpret_cast<std::uintptr_t>(pc), 0, operation::load), 0,
+                                   detail);
 }
 unsigned lane_number() { return sim_running_worker->lane_number(); }
 void grid_barrier(const void* pc) {
@@ -97,7 +98,7 @@ namespace {
   const std::uint64_t local =
       (site & ~(std::uint64_t{0xff} << 40)) | (std::uint64_t{static_cast<unsigned>(operation::local)} << 40);
   if (address - self.coordinates_begin < self.coordinates_bytes && site_operation(site) != operation::load)
-    self.break_off(fault::out_of_bounds, site, address);  // an index so far beyond its array
+    self.abort_kernel(fault::out_of_bounds, site, address);  // an index so far beyond its array
   if (self.stack_top - address <= stack_bytes || address - self.frame_begin < self.frame_bytes ||
       address - self.coordinates_begin < self.coordinates_bytes || is_program_constant(address))
     return note_access(self, local, address,
@@ -108,15 +109,15 @@ namespace {
     sim_active_worker = sim_running_worker = &self;
     return;
   }
-  if (!is_program_variable(address)) self.break_off(fault::illegal_address, site, address);
+  if (!is_program_variable(address)) self.abort_kernel(fault::illegal_address, site, address);
   note_access(self, site, address, frame);
 }
 
 [[gnu::noinline, gnu::cold, noreturn]] void misaligned(worker& self, std::uint64_t site, std::uintptr_t address) {
-  self.break_off(fault::misaligned, site, address);
+  self.abort_kernel(fault::misaligned, site, address);
 }
 
-/// The kernel has begun that ask_for_kernel asks for.
+/// The kernel that ask_for_kernel looks for has started.
 [[gnu::noinline, gnu::cold]] void tell_kernel(std::uintptr_t pc) {
   if (function_at(pc) == 0) return;
   sim_answer = pc;
@@ -148,7 +149,7 @@ namespace {
   }
 }
 
-/// A copy of several words goes word by word, as the device would do it.
+/// Copies several words one by one, as the device would.
 void observe_range(std::uintptr_t address, std::size_t bytes, operation op, const caller& from) {
   while (bytes > 0) {
     const std::size_t step = address % 4 == 0 && bytes >= 4 ? 4 : address % 2 == 0 && bytes >= 2 ? 2 : 1;
@@ -158,8 +159,8 @@ void observe_range(std::uintptr_t address, std::size_t bytes, operation op, cons
   }
 }
 
-/// Threads hand data over to each other by volatile variables and locks: that orders accesses in ways not followed
-/// here.
+/// Threads pass data to each other by volatile variables and locks, an order of accesses that the checkers do not
+/// track.
 void note_hand_over(std::uintptr_t address, std::uintptr_t frame) {
   if (worker* self = sim_running_worker) {
     (address - self->shared_begin < self->shared_bytes ? self->counts().hands_over_shared
@@ -168,7 +169,7 @@ void note_hand_over(std::uintptr_t address, std::uintptr_t frame) {
   }
 }
 
-/// 16 bytes at a time where both sides lie so; what their type is, the call does not tell.
+/// 16 bytes at a time if both sides are aligned to 16; the call does not reveal their type.
 void observe_copy(const void* to, const void* source, std::size_t bytes, const caller& from) {
   auto t = reinterpret_cast<std::uintptr_t>(to), f = reinterpret_cast<std::uintptr_t>(source);
   if (!sim_active_worker) {  // host code: the first byte tells
@@ -244,7 +245,7 @@ extern "C" void __ubsan_handle_out_of_bounds(void*, void* index) {
     sim::note_hand_over(reinterpret_cast<std::uintptr_t>(address), from.frame);               \
     sim::observe(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::op, from); \
   }
-// The compiler knows of these that the type need not lie on a multiple of its size: the device takes it by words.
+// For these the compiler knows that the type need not be aligned to its size: the device accesses it word by word.
 #define SIM_UNALIGNED_HOOK(name, bytes, op)                                                                       \
   extern "C" void name(void* address) {                                                                           \
     sim::observe_range(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::op, sim::caller_here()); \
@@ -280,8 +281,8 @@ void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); 
 void __tsan_atomic_signal_fence(int) {}
 }
 
-// simcc gives kernels these for memcpy and its kind, which compilers also make of copies in the source (clang: of each
-// struct over 8 bytes).
+// simcc substitutes these for memcpy and its kind in kernels. Compilers also generate such calls for copies in the
+// source (clang: for each struct of more than 8 bytes).
 #define SIM_COPY(name)                                                         \
   extern "C" void* sim_##name(void* to, const void* from, std::size_t bytes) { \
     if (bytes > 0) sim::observe_copy(to, from, bytes, sim::caller_here());     \

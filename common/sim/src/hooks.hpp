@@ -1,4 +1,4 @@
-// What the kernel's compiled code calls, and what it reads.
+// The functions that the kernel's compiled code calls, and the variables that it reads.
 #pragma once
 
 #include <csetjmp>
@@ -13,20 +13,19 @@ class worker;
 
 /// Whether the caller is a thread of a kernel.
 bool in_kernel();
-/// Ends the kernel that calls.
+/// Ends the calling kernel.
 [[noreturn]] void stop_kernel(fault what, const void* pc, const std::string& detail);
-/// A program counter in the first function that `body` would run, but for those of namespace std; 0 where none is
-/// traced.
+/// A program counter in the first function outside namespace std that `body` would run; 0 if none is traced.
 std::uintptr_t ask_for_kernel(void (*body)(void*), void* frame);
 
 }  // namespace sim
 
 // Not null while this OS thread runs a kernel's own code. Null while the worker schedules and in our functions that
-// kernels call: the linker may have given us the instrumented copy of a library function such as std::string's, and
-// that is no access of the kernel. Outside the namespace: program.cpp knows what is ours by the prefix sim_.
+// kernels call: the linker may have given us the instrumented copy of a library function such as std::string's, whose
+// accesses are not the kernel's. Outside the namespace: program.cpp recognises our variables by the prefix sim_.
 extern __thread sim::worker* sim_active_worker;
 // Likewise, but also in blocks that are not observed.
 extern __thread sim::worker* sim_running_worker;
-// While the host only asks which function a launch would run.
+// True while the host only finds out which function a launch would run.
 extern __thread std::jmp_buf* sim_asking;
 extern __thread std::uintptr_t sim_answer;

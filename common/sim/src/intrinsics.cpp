@@ -1,5 +1,5 @@
-// Device functions that ask for more than arithmetic: address spaces, the ends of a kernel, and what the C library
-// would otherwise answer for a thread of a kernel: assert() and clock().
+// Device functions that need more than arithmetic: address spaces, ending a kernel, and those that would otherwise call
+// the C library: assert() and clock().
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -32,7 +32,8 @@ void trap(const void* pc) {
 
 extern "C" {
 
-/// In a kernel: the words that CUDA prints, and the launch ends with cudaErrorAssert. In host code as the C library.
+/// In a kernel, prints the same text as CUDA and ends the launch with cudaErrorAssert. In host code, like the C
+/// library.
 void __assert_fail(const char* assertion, const char* file, unsigned line, const char* function) noexcept {
   if (sim::in_kernel()) {
     fmt::print(stderr, "{}:{}: {}: block: [{},{},{}], thread: [{},{},{}] Assertion `{}` failed.\n", file, line,

@@ -32,11 +32,11 @@ std::shared_ptr<const bound_kernel> bind_by_address(const void* kernel, void** a
   const std::scoped_lock lock(runtime_mutex());
   const auto found = binders().find(kernel);
   if (found == binders().end()) {
-    note_host_fault(
-        fmt::format("a kernel was launched by its address alone ({}), which does not tell its arguments: write "
-                    "(void*)kernel in the "
-                    "file that defines the kernel, or launch it by kernel<<<grid, block>>>(arguments)",
-                    kernel_name(kernel)));
+    note_host_fault(fmt::format(
+        "a kernel was launched by its address alone ({}), which does not say what arguments it takes: write "
+        "(void*)kernel in the "
+        "file that defines the kernel, or launch it by kernel<<<grid, block>>>(arguments)",
+        kernel_name(kernel)));
     fail(cudaErrorInvalidDeviceFunction);
     return {};
   }
@@ -46,7 +46,7 @@ std::shared_ptr<const bound_kernel> bind_by_address(const void* kernel, void** a
           }};
 }
 
-/// Without what the linker adds: "void ns::sum<4>(float*, int)" is ns::sum<4>.
+/// Without return type and parameters: "void ns::sum<4>(float*, int)" becomes ns::sum<4>.
 std::string kernel_name(const void* kernel) {
   std::string name = function_name(reinterpret_cast<std::uintptr_t>(kernel));
   if (name.empty()) return fmt::format("{}", kernel);
@@ -93,7 +93,7 @@ cudaError_t configure(const cudaLaunchConfig_t* extended, configuration* config)
         a.val.clusterDim.x * a.val.clusterDim.y * a.val.clusterDim.z > 1) {
       const std::scoped_lock lock(runtime_mutex());
       note_host_fault(
-          "a launch asked for clusters of blocks, which the simulated device does not have: launch without");
+          "a launch requested thread-block clusters, which the simulated device does not support: launch without them");
       return fail(cudaErrorNotSupported);
     }
   }
@@ -135,8 +135,8 @@ extern "C" const kernel_registers __start_sim_registers[] __attribute__((weak));
 extern "C" const kernel_registers __stop_sim_registers[] __attribute__((weak));
 
 int registers_of(std::uintptr_t kernel) {
-  constexpr int guess = 32;  // the most that lets 2048 threads share 65536 registers
-  constexpr int least = 16;  // as Nsight Compute shows for kernels of fewer
+  constexpr int guess = 32;  // the most with which 2048 threads fit into 65536 registers
+  constexpr int least = 16;  // as Nsight Compute shows for kernels that use fewer
   for (const kernel_registers* r = __start_sim_registers; r != __stop_sim_registers; ++r)
     if (reinterpret_cast<std::uintptr_t>(&r->kernel) + static_cast<std::uintptr_t>(r->kernel) == kernel)
       return std::max<int>(r->registers, least);
@@ -144,7 +144,7 @@ int registers_of(std::uintptr_t kernel) {
 }
 
 std::uintptr_t kernel_behind(const char* name, void (*body)(void*), void* frame) {
-  // The first code to run may be that of an argument's copy, not the kernel's: it has another name.
+  // The first code to run may copy an argument and not be the kernel's: then it has another name.
   static auto* names = new std::unordered_map<std::uintptr_t, std::string>;  // under runtime_mutex
   const auto identifier = [](std::string text) {
     text.resize(std::min(text.find('<'), text.size()));

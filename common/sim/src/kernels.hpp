@@ -10,11 +10,11 @@
 namespace sim {
 
 std::string kernel_name(const void* kernel);
-/// The address of the kernel that `body` runs, called `name` in the source; 0 where that cannot be told.
+/// The address of the kernel that `body` runs, called `name` in the source; 0 if it cannot be determined.
 std::uintptr_t kernel_behind(const char* name, void (*body)(void*), void* frame);
-/// For each thread of the kernel, as ptxas says (simcc asks it), or else a guess.
+/// Registers per thread, from ptxas if simcc could run it; otherwise a guess.
 int registers_of(std::uintptr_t kernel);
-/// Nothing, and an error noted for the report, where the types of the kernel's arguments are not known.
+/// Empty, with an error noted for the report, if the types of the kernel's arguments are not known.
 std::shared_ptr<const bound_kernel> bind_by_address(const void* kernel, void** arguments);
 
 }  // namespace sim

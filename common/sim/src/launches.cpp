@@ -45,32 +45,32 @@ std::size_t dynamic_shared_limit(std::uintptr_t kernel) {
   const auto& limits = launches().dynamic_shared_limits;
   if (const auto found = limits.find(kernel); found != limits.end()) return found->second;
   std::size_t most = default_shared_bytes;
-  if (kernel == 0)  // nobody knows which
+  if (kernel == 0)  // unknown
     for (const auto& [address, limit] : limits) most = std::max(most, limit);
   return most;
 }
 
 namespace {
 
-/// A launch that cannot be. CUDA says so only to those who ask.
+/// Notes a launch that is impossible. CUDA reports it only to a program that checks the error.
 void refuse_launch(const char* kernel, cudaError_t error, const std::string& why, const void* pc) {
   const source_line at = line_of(reinterpret_cast<std::uintptr_t>(pc));
   if (!launches().refused.empty()) note_host_fault(launches().refused);
-  launches().refused =
-      fmt::format("{}:{}: launch of {} failed with {}: {}; nobody asked: call cudaGetLastError() behind the launch",
-                  at.file, at.line, kernel, cudaGetErrorName(error), why);
+  launches().refused = fmt::format(
+      "{}:{}: launch of {} failed with {}: {}; its error was never checked: call cudaGetLastError() after the launch",
+      at.file, at.line, kernel, cudaGetErrorName(error), why);
   fail(error);
 }
 
 std::string what_exceeds_the_limits(const configuration& c) {
   const auto threads = std::uint64_t{c.block.x} * c.block.y * c.block.z;
   if (threads == 0) return "a block needs at least one thread";
-  if (threads > 1024) return fmt::format("a block of {} threads, and 1024 is the most", threads);
-  if (c.block.z > 64) return fmt::format("a block with {} layers, and 64 is the most", c.block.z);
+  if (threads > 1024) return fmt::format("a block of {} threads exceeds the limit of 1024", threads);
+  if (c.block.z > 64) return fmt::format("a block with {} layers exceeds the limit of 64", c.block.z);
   if (c.grid.x == 0 || c.grid.y == 0 || c.grid.z == 0) return "a grid needs at least one block; was there no work?";
-  if (c.grid.x > 0x7fffffffu) return fmt::format("a grid {} blocks wide, and 2147483647 is the most", c.grid.x);
+  if (c.grid.x > 0x7fffffffu) return fmt::format("a grid {} blocks wide exceeds the limit of 2147483647", c.grid.x);
   if (c.grid.y > 65535 || c.grid.z > 65535)
-    return fmt::format("a grid of {} by {} rows and layers, and 65535 each is the most", c.grid.y, c.grid.z);
+    return fmt::format("a grid of {} by {} rows and layers exceeds the limit of 65535 for each", c.grid.y, c.grid.z);
   return "";
 }
 
@@ -95,7 +95,7 @@ void launch(const char* kernel, const configuration& config, void (*thread_body)
   if (config.dynamic_shared_bytes > limit)
     return refuse_launch(
         kernel, cudaErrorInvalidValue,
-        fmt::format("{} bytes of dynamic shared memory, and {} are allowed; cudaFuncSetAttribute with "
+        fmt::format("{} bytes of dynamic shared memory exceed the {} allowed; cudaFuncSetAttribute with "
                     "cudaFuncAttributeMaxDynamicSharedMemorySize allows up to {}",
                     config.dynamic_shared_bytes, limit, described_device().shared_per_block_optin_bytes),
         pc);
@@ -122,7 +122,7 @@ void launch(const char* kernel, const configuration& config, void (*thread_body)
   note_launch(config.stream, record.first_epoch, record.last_epoch);
   settle_reports(record);
   record.modelled_seconds = model_seconds(record);
-  // Behind a kernel the next one does not begin at once.
+  // The next kernel does not start immediately after the previous one.
   const device_description& d = described_device();
   const double begin =
       advance_clock(config.stream, record.modelled_seconds + d.launch_seconds - d.kernel_floor_seconds);

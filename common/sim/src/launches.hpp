@@ -1,4 +1,4 @@
-// Launches: which were made, which were refused.
+// Launches: those that ran and those that were refused.
 #pragma once
 
 #include <cstddef>
@@ -27,11 +27,11 @@ struct launched {
 
 /// Every launch since the program began, oldest first.
 std::vector<launched>& launch_log();
-/// A launch that failed and for whose error nobody has asked yet; empty where there is none.
+/// A failed launch whose error the program has not checked yet; empty if there is none.
 std::string unchecked_launch();
-/// The program has asked for the error.
+/// The program has checked the error.
 void forget_unchecked_launch();
-/// What cudaFuncSetAttribute allows; of a kernel that is not known (0), what it allows any.
+/// The limit set by cudaFuncSetAttribute; for an unknown kernel (0), the largest set for any.
 std::size_t dynamic_shared_limit(std::uintptr_t kernel);
 
 }  // namespace sim

@@ -13,8 +13,8 @@
 namespace sim {
 namespace {
 
-/// `line` itself, or where it is a line of a device header, the line of the program that called the header's function:
-/// that is whose line a GPU's profiler has an inlined function's instruction belong to.
+/// `line` itself or, for a line of a device header, the line of the program that called the header's function: GPU
+/// profilers attribute inlined instructions in the same way.
 source_line outside_headers(Dwfl* session, std::uintptr_t pc, source_line line) {
   Dwarf_Addr bias = 0;
   Dwarf_Die* unit = dwfl_addrdie(session, pc, &bias);

@@ -1,4 +1,4 @@
-// From what each lane of a warp recorded to warp instructions.
+// Merges the records of a warp's lanes into warp instructions.
 #include <algorithm>
 #include <cstring>
 
@@ -7,8 +7,8 @@
 
 namespace sim {
 
-/// An index beyond its array. Where that line's next access is to shared memory or a __device__ variable, its own
-/// bounds count: `tile[0][i]` may well mean the rows behind. Local arrays have no such second check.
+/// An index out of its array's bounds. If the next access of that line is to shared memory or a __device__ variable,
+/// the bounds of that variable decide: `tile[0][i]` may well mean later rows. Local arrays have no such second check.
 void worker::check_index(std::uint64_t site, unsigned lane, const access* next, const access* end,
                          std::uint64_t index) {
   const auto says_nothing = [this](const access& a) {
@@ -25,9 +25,9 @@ void worker::check_index(std::uint64_t site, unsigned lane, const access* next, 
 }
 
 /// Lanes at the same instruction form one warp instruction. Where they differ, the deepest call goes first, then the
-/// lowest program counter, so that lanes meet again behind a branch; a warp function goes when all lanes of its mask
-/// are there. A lane that was only interrupted has more to come: then the rest waits, unless all of it is wanted.
-/// Returns whether something waits.
+/// lowest program counter, so that lanes reconverge after a branch. A warp function goes when all lanes of its mask
+/// have arrived. An interrupted lane will record more, so the rest waits, unless the caller wants everything merged.
+/// Returns whether any records are still waiting.
 bool worker::put_together(unsigned first, unsigned count, bool all) {
   const access* head[lanes_per_warp];
   const access* end[lanes_per_warp];
@@ -49,7 +49,7 @@ bool worker::put_together(unsigned first, unsigned count, bool all) {
   warp_first_ = first;
   bool interrupted = false;
   for (;;) {
-    std::ptrdiff_t steps = record_capacity;  // for which every lane has something
+    std::ptrdiff_t steps = record_capacity;  // for which every lane has a record
     for (unsigned i = 0; i < n;) {           // drop lanes that have no more
       const unsigned lane = alive[i];
       steps = std::min(steps, end[lane] - head[lane]);

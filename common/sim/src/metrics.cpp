@@ -1,4 +1,4 @@
-// One launch in Nsight Compute's words.
+// One launch in Nsight Compute's terms.
 #include "metrics.hpp"
 
 #include <fmt/format.h>

@@ -64,25 +64,25 @@ device_description read_description() {
   }
 }
 
-// What the device files do not say. All were fitted on the H200's launches in tests/goldens and are taken to hold for
-// the other devices too. The programs in tests/programs, measured on an H200 as well, were left out of the fit.
-constexpr double instruction_scale = 0.78;    // of the device's instructions to those that assembly.cpp counts
+// Constants that the device files do not have. All were fitted to the H200's launches in tests/goldens and are assumed
+// to hold for the other devices, too. The fit does not use the programs in tests/programs, also measured on an H200.
+constexpr double instruction_scale = 0.78;    // the device's instructions per instruction that assembly.cpp counts
 constexpr double instructions_special = 11;   // of a division, square root or function of the math library
 constexpr double cycles_per_special = 2;      // a warp's 32 lanes on 16 units, as in NVIDIA's whitepapers
 constexpr double cycles_per_instruction = 2;  // of one warp alone, from an instruction to the next
 constexpr double cycles_per_block = 1.17;     // of the whole device, to hand out a block
 constexpr double cycles_per_line = 1.15;      // L1 looks up a line of 128 bytes at a time
-constexpr double cycles_per_barrier = 70;     // with the access to shared memory behind it
-constexpr double miss_cycles = 42;            // what a busy device adds to the latency of a lone access behind L1
-constexpr double next_load = 0.23;            // of a latency: a load behind another in the same basic block
+constexpr double cycles_per_barrier = 70;     // with the access to shared memory after it
+constexpr double miss_cycles = 42;            // what a busy device adds to the latency of a lone access that misses L1
+constexpr double next_load = 0.23;            // of a latency: a load after another in the same basic block
 constexpr double turns_together = 12;         // of a loop that is unrolled
 constexpr double atomic_wait = 0.5;           // of DRAM's latency; many kernels do not use what an atomic returns
 constexpr double dram_efficiency = 0.94;      // of what a copy of 4 GiB reaches
 constexpr double l2_efficiency = 0.63;        // of what reads of a small array reach
 constexpr double l2_share = 0.58;             // of L2: what was written last and stays there, not yet in DRAM
 constexpr double shared_store_sectors = 4.5;  // times L2 handles a sector that blocks write in turns
-constexpr double cycles_per_atomic = 3.5;     // of a line of L2 that all want, one step after the other
-constexpr double overlap = 3.1;               // 1: one limit after the other; infinite: they hide each other wholly
+constexpr double cycles_per_atomic = 3.5;     // of a contended line of L2, one step after the other
+constexpr double overlap = 3.1;               // 1: one limit after the other; infinite: they overlap completely
 
 constexpr std::size_t line_bytes = 128;
 
@@ -92,7 +92,7 @@ double sum_of(std::uint64_t n) { return static_cast<double>(n); }
 struct work {
   double load_sectors = 0, store_sectors = 0, atomic_sectors = 0, lines = 0;
   double wavefronts = 0, shared_atomic_lanes = 0;
-  double atomic_steps = 0, most_steps = 0;  ///< in all, and in the line that most atomics want
+  double atomic_steps = 0, most_steps = 0;  ///< in total, and in the most contended line
   double loaded_sectors = 0;                ///< different ones, as far as the addresses allow
 };
 
@@ -128,7 +128,7 @@ work work_of(const launched& what) {
       most += std::ceil(static_cast<double>(end - std::max(begin, covered)) / sector_bytes);
     covered = std::max(covered, end);
   }
-  // Blocks that share data: scaled up from a sample, it would be counted again with each.
+  // Blocks may share data, which scaling up from a sample would count once per block.
   w.loaded_sectors = std::min(sum_of(what.counts.unique_loaded_sectors), most);
   return w;
 }
@@ -140,7 +140,7 @@ int threads_of(const launched& what) {
   return static_cast<int>(what.config.block.x * what.config.block.y * what.config.block.z);
 }
 
-/// Loaded sectors found in L1: those that come again before the multiprocessor's warps have moved on by what L1 holds.
+/// Loaded sectors that hit L1: those reused before the multiprocessor's warps have loaded as much as L1 holds.
 double l1_hits(const launched& what, double warps_per_sm, double blocks_per_sm) {
   const device_description& d = described_device();
   const double shared = static_cast<double>(what.static_shared_bytes + what.config.dynamic_shared_bytes +
@@ -165,7 +165,7 @@ occupancy_limits occupancy_of(int threads, int registers, std::size_t shared_byt
   const device_description& d = described_device();
   const int warps = (threads + 31) / 32;
   const auto up = [](int n, int unit) { return (n + unit - 1) / unit * unit; };
-  // A warp's registers lie in the file of one of the multiprocessor's parts.
+  // A warp's registers are in the register file of one partition of the multiprocessor.
   const int warp_registers = up(std::max(registers, 1) * 32, d.register_allocation_unit);
   const int parts = d.warp_allocation_granularity;
   const std::size_t shared = (shared_bytes + 127) / 128 * 128 + d.shared_reserved_per_block_bytes;
@@ -177,7 +177,7 @@ occupancy_limits occupancy_of(const launched& what) {
   return occupancy_of(threads_of(what), what.registers, what.static_shared_bytes + what.config.dynamic_shared_bytes);
 }
 
-/// DRAM moves pairs of sectors. What was written last stays in L2, in the share that reads leave to it.
+/// DRAM moves pairs of sectors. The latest writes stay in L2, in the share that reads leave to them.
 dram_traffic dram_traffic_of(const launched& what) {
   const launch_counts& c = what.counts;
   const double all = sum_of(c.unique_loaded_sectors);
@@ -194,7 +194,7 @@ double model_seconds(const launched& what) {
   const device_description& d = described_device();
   const work w = work_of(what);
   const double blocks = grid_blocks(what), warps_per_block = (threads_of(what) + 31) / 32;
-  // The busiest multiprocessor has one block more than the others where they do not go round.
+  // If the blocks do not divide evenly, the busiest multiprocessor has one block more than the others.
   const double here = std::ceil(blocks / d.multiprocessors), share = here / blocks;
   const double fit = std::max(1, occupancy_of(what).blocks());
   const double resident = std::min(fit, here);
@@ -216,7 +216,7 @@ double model_seconds(const launched& what) {
   const double dram =
       (traffic.read_bytes + traffic.written_bytes) / (d.copy_bytes_per_second * dram_efficiency) * d.sm_clock_hertz;
 
-  // A block waits for what its busiest warps load, and multiprocessors have only so many blocks at a time.
+  // A block waits for the loads of its busiest warps, and a multiprocessor holds only so many blocks at a time.
   const double missing = w.load_sectors > 0 ? std::max(0.0, 1 - hits / w.load_sectors) : 0;
   const double cold =
       w.load_sectors > 0 ? std::min(1.0, w.loaded_sectors / std::max(1.0, w.load_sectors * missing)) : 0;

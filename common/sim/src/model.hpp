@@ -1,4 +1,4 @@
-// The device that is simulated, and how long it would take.
+// The simulated device, and how long it would take.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ struct device_description {
   std::size_t shared_per_sm_bytes = 0, shared_per_block_optin_bytes = 0, shared_reserved_per_block_bytes = 0;
 };
 const device_description& described_device();
-/// How many blocks fit one multiprocessor as far as each of its resources goes.
+/// How many blocks fit on a multiprocessor, by each of its resources.
 struct occupancy_limits {
   int by_blocks = 0, by_registers = 0, by_shared = 0, by_warps = 0;
   int blocks() const { return std::min({by_blocks, by_registers, by_shared, by_warps}); }

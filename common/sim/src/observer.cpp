@@ -123,7 +123,7 @@ void observer::instruction(std::uint64_t site, std::span<const std::uintptr_t> a
   for (std::uintptr_t a : addresses) in_shared += is_shared(a);
   if (in_shared == 0) return global(site, addresses, lanes, where);
   if (in_shared == addresses.size()) return shared(site, addresses, lanes, where);
-  for (const bool want : {false, true}) {  // a generic pointer, here to one and there to the other
+  for (const bool want : {false, true}) {  // a generic pointer may point to either
     std::vector<std::uintptr_t> a;
     std::vector<std::uint8_t> l;
     for (std::size_t i = 0; i < addresses.size(); ++i)

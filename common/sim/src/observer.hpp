@@ -1,4 +1,4 @@
-// From lanes' accesses to warp instructions: sectors, wavefronts, and what was wrong with them.
+// Observes warp instructions: counts sectors and wavefronts, and finds faults.
 #pragma once
 
 #include <bitset>
@@ -12,14 +12,14 @@
 
 namespace sim {
 
-/// Where a warp stands: enough to name a thread in a report.
+/// Identifies a warp: enough to name a thread in a report.
 struct warp_position {
   std::uint64_t block = 0;         ///< linear block index
   std::uint32_t first_thread = 0;  ///< linear thread index of lane 0
 };
 
-/// Who last wrote and read a word of shared memory. Two accesses are ordered by a barrier of the block between them,
-/// or, within a warp, by a warp function.
+/// Which threads last wrote and read a word of shared memory. Two accesses are ordered by a barrier of the block
+/// between them, or, within a warp, by a warp function.
 struct shared_word {
   enum readers : std::uint8_t { one, one_warp, many };
   std::uint32_t write_epoch = 0, write_sync = 0, write_site = 0;
@@ -30,9 +30,9 @@ struct shared_word {
   std::uint16_t reader = 0;  ///< the first one
   std::uint8_t read_bytes = 0;
   readers read_by = one;
-  std::uint8_t copy_bytes = 0;  ///< those that an asynchronous copy is on its way to
+  std::uint8_t copy_bytes = 0;  ///< those that an asynchronous copy in flight will write
   std::uint16_t copier = 0;
-  std::uint32_t copy_epoch = 0, copy_site = 0;  ///< where the copy began
+  std::uint32_t copy_epoch = 0, copy_site = 0;  ///< where the copy started
 };
 
 /// What is known about one block's shared memory.
@@ -60,7 +60,7 @@ class observer {
   void barrier();
   void begin_phase(block_shadow& shadow) { shadow.epoch = ++block_epochs_; }  ///< of a block that waited for the grid
   void end_block();
-  /// The arrays in force in this launch; dynamic ones cut to size.
+  /// The shared arrays of this launch; dynamic ones cut to size.
   const std::vector<shared_array>& arrays() const { return arrays_; }
 
   /// One warp instruction: `lanes[i]` accessed `addresses[i]`; lanes ascend.
@@ -70,7 +70,7 @@ class observer {
   void report(fault what, std::uint64_t site, space where, const warp_position& position, std::uint32_t lane,
               std::uintptr_t address, std::string detail = {});
   launch_counts& counts() { return counts_; }
-  launch_counts take();  ///< counts so far, and starts anew
+  launch_counts take();  ///< returns the counts so far and starts over
   std::size_t static_shared_bytes() const;
 
  private:
@@ -82,7 +82,7 @@ class observer {
     std::uintptr_t last = 0;             ///< where this site's last request began
     std::uintptr_t stride = 0;           ///< and how far from the one before
     std::uint64_t stores = 0;            ///< stores_ then
-    std::uint32_t epoch = 0, warp = 0;   ///< who made it
+    std::uint32_t epoch = 0, warp = 0;   ///< of that request
     const block_info* begins = nullptr;  ///< the basic block whose first access this is
   };
   cached_site& cached(space where, std::uint64_t site) {
@@ -115,7 +115,7 @@ class observer {
   void check_shared(std::uint64_t site, shared_word& word, std::uint8_t bytes, std::uint16_t thread,
                     std::uintptr_t address, const warp_position& where);
 
-  /// A conflict in the words of a sector: which, and with whom.
+  /// A conflict in the words of a sector: which words, and with which block.
   struct conflict {
     std::uint8_t words = 0;
     bool streams = false;

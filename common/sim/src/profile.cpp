@@ -1,5 +1,4 @@
-// What a profile asks of the simulated device: it counts all the time, so it has only to be told which segment a launch
-// was in.
+// Profiles on the simulated device. It always counts, so it only needs to know which segment a launch belongs to.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -53,7 +52,8 @@ class simulated final : public lab::profiled_device {
     }
     if (unseen > 0)
       account_.notes.push_back(fmt::format(
-          "{} launches are a library's: their times are modelled, what they load and store is not counted", unseen));
+          "{} launches come from libraries: their times are modelled, and their loads and stores are not counted",
+          unseen));
     if (faults > 0)
       account_.notes.push_back(fmt::format("the checkers found {} faults; the first: {}", faults, first_fault));
     if (sampling() > 1)
@@ -62,7 +62,7 @@ class simulated final : public lab::profiled_device {
     return std::exchange(account_, {});
   }
 
-  /// All it can count it has counted.
+  /// The device has already counted everything that it can count.
   lab::device_account count(const std::function<void()>&, const std::set<int>&,
                             const std::vector<std::string>& metrics) override {
     lab::device_account none;

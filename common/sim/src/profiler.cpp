@@ -1,4 +1,4 @@
-// lab::profiler on the simulated device: it counts all the time, so collecting is reading what has been added.
+// lab::profiler on the simulated device, which always counts: collecting reads what has been added since.
 #include "lab/profiler.hpp"
 
 #include "faults.hpp"
@@ -48,7 +48,7 @@ profiler::result profiler::collect(const std::function<void()>& launch_once, voi
     r.launches.push_back(std::move(record));
   }
   r.metrics["launches"] = static_cast<double>(r.launches.size());
-  // Quotients are made of sums, never averaged over launches.
+  // Ratios are computed from sums, never averaged over launches.
   if (const double instructions = r.metrics["smsp__inst_executed.sum"]; instructions > 0)
     r.metrics["smsp__thread_inst_executed_per_inst_executed.ratio"] =
         r.metrics["smsp__thread_inst_executed.sum"] / instructions;

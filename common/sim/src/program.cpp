@@ -91,7 +91,7 @@ struct program {
   }
 
   void add(const char* name, const Elf64_Sym& symbol) {
-    // simcc's mark for the block behind `extern __shared__`; the coordinates and our own variables are not shared
+    // simcc's mark for the storage of `extern __shared__`; the coordinates and our own variables are not shared
     // memory.
     const bool dynamic = std::strncmp(name, "sim_dynamic_shared", 18) == 0;
     if (!dynamic && std::strncmp(name, "sim_", 4) == 0) return;

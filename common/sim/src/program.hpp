@@ -1,4 +1,4 @@
-// What the program itself brings: shared arrays, variables, constants, functions.
+// The program's own shared arrays, variables, constants and functions.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ struct shared_array {
   std::intptr_t offset = 0;
   std::size_t bytes = 0;
   bool dynamic = false;
-  bool guard = false;  ///< no array: g++'s note whether what has a constructor has been constructed
+  bool guard = false;  ///< not an array: g++'s flag that says whether a variable has been constructed
 };
 /// All arrays declared __shared__ in this program, by offset; those declared extern are `dynamic`.
 const std::vector<shared_array>& shared_arrays();
@@ -25,9 +25,9 @@ std::size_t thread_storage_bytes();
 bool is_program_variable(std::uintptr_t address);
 bool is_program_constant(std::uintptr_t address);
 
-/// As it stands in the program: ns::kernel<int, 4>; empty where the address is no function.
+/// As the program writes it: ns::kernel<int, 4>; empty if no function starts at the address.
 std::string function_name(std::uintptr_t address);
-/// Where the function begins that this program counter lies in; 0 where it lies in none, or in one of namespace std.
+/// The start of the function that contains this program counter; 0 if there is none or it is in namespace std.
 std::uintptr_t function_at(std::uintptr_t pc);
 
 }  // namespace sim

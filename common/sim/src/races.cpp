@@ -31,8 +31,8 @@ observer::conflict observer::conflict_with(const sector_use& use, std::uint8_t w
   return {};
 }
 
-/// A load and a store of the same word, by different blocks of a launch or by launches that nothing orders. Atomics
-/// order themselves.
+/// A load and a store of the same word by different blocks of a launch, or by launches that nothing orders. Atomics are
+/// ordered by themselves.
 observer::conflict observer::use_sector(std::uintptr_t sector, std::uint8_t words, operation op, std::uint32_t block) {
   sector_shadow& shadow = sim::shadow().sectors[sector];
   conflict found;

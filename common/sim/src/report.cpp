@@ -31,7 +31,7 @@ std::string quotient(std::uint64_t a, std::uint64_t b) {
   return b == 0 ? "-" : fmt::format("{:.2f}", static_cast<double>(a) / static_cast<double>(b));
 }
 
-/// What checkers found in kernels and in host code; how many errors.
+/// Prints what the checkers found in kernels and host code. Returns the number of errors.
 int print_faults() {
   std::vector<std::string> errors;
   for (const launched& l : launch_log())

@@ -3,8 +3,8 @@
 
 namespace sim {
 
-/// With SIM_REPORT set: an account of all launches on stderr when the program ends; exit code 1 where a checker
-/// complained.
+/// With SIM_REPORT set: an account of all launches on stderr when the program ends; exit code 1 if a checker
+/// reported an error.
 void report_at_exit();
 
 }  // namespace sim

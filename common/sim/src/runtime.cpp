@@ -127,7 +127,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
     *yes = 1;
   p->asyncEngineCount = 3;
   p->clockRate = static_cast<int>(d.sm_clock_hertz / 1e3);
-  // So that programs that work out the bandwidth, twice the clock times the width, get what a copy reaches.
+  // Programs compute the bandwidth as twice the clock times the width: let that give what a copy reaches.
   p->memoryBusWidth = 4096;
   p->memoryClockRate = static_cast<int>(d.copy_bytes_per_second / 2 / (p->memoryBusWidth / 8) / 1e3);
   p->singleToDoublePrecisionPerfRatio = 2;

@@ -1,4 +1,4 @@
-// Warp instructions on shared memory: wavefronts over the banks, bounds, what was never written, and races.
+// Warp instructions on shared memory: wavefronts over the banks, bounds, reads of unwritten memory, and races.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,8 +40,8 @@ bool in_pairs(std::span<const std::uintptr_t> a, std::span<const std::uint8_t> l
   return false;
 }
 
-/// Accesses of 8 bytes go by half warps, of 16 bytes by quarter warps; twice as many lanes at a time where lanes want
-/// the same in pairs. Seen so on an H200: tests/goldens.
+/// Accesses of 8 bytes go by half warps, of 16 bytes by quarter warps; by twice as many lanes if pairs of lanes share
+/// an address. Observed on an H200: tests/goldens.
 shared_cost shared_wavefronts(std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
                               std::size_t bytes) {
   const bool same = std::all_of(a.begin(), a.end(), [&](std::uintptr_t x) { return x == a[0]; });
@@ -65,7 +65,7 @@ shared_cost shared_wavefronts(std::span<const std::uintptr_t> a, std::span<const
 
 }  // namespace
 
-/// Makes `entry` that of the array which holds the access; false where none does.
+/// Sets `entry` to the array that contains the access; false if none does.
 bool observer::enter_array(cached_site& entry, std::uintptr_t address, std::size_t bytes) {
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
     const std::uintptr_t begin = thread_pointer_ + static_cast<std::uintptr_t>(arrays_[i].offset);
@@ -79,7 +79,7 @@ bool observer::enter_array(cached_site& entry, std::uintptr_t address, std::size
   return false;
 }
 
-/// Was this word touched by another thread since the last barrier?
+/// Has another thread touched this word since the last barrier?
 void observer::check_shared(std::uint64_t site, shared_word& w, std::uint8_t bytes, std::uint16_t thread,
                             std::uintptr_t address, const warp_position& where) {
   const operation op = site_operation(site);
@@ -101,7 +101,7 @@ void observer::check_shared(std::uint64_t site, shared_word& w, std::uint8_t byt
     r.detail = not_awaited ? "copy" : same_warp(other) ? "warp" : "";
     counts_.add(r);
   };
-  // A copy on its way may write at any moment until it has been waited for.
+  // A copy in flight may write at any moment until a thread has waited for it.
   if ((w.copy_bytes & bytes) != 0 && w.copy_site != pc)
     race(w.copy_site, w.copier, operation::copy, w.copier == thread || w.copy_epoch != epoch);
   const bool written = w.write_epoch == epoch && w.writer != thread && (w.write_bytes & bytes) != 0 &&
@@ -124,7 +124,7 @@ void observer::check_shared(std::uint64_t site, shared_word& w, std::uint8_t byt
     w.read_by = same_warp(w.reader) ? shared_word::one_warp : shared_word::many;
     return;
   }
-  // The same instruction in several threads: one of them wins, whichever.
+  // The same instruction in several threads: any one of them wins.
   if (written && w.write_site != pc)
     race(w.write_site, w.writer, w.write_atomic ? operation::atomic : operation::store);
   if (w.read_epoch == epoch && (w.read_bytes & bytes) != 0) {
@@ -154,7 +154,7 @@ void observer::check_shared(std::uint64_t site, shared_word& w, std::uint8_t byt
 
 void observer::shared(std::uint64_t site, std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
                       const warp_position& where) {
-  // The compiler's own access, and in vain: begin_block has set the guard.
+  // The compiler's own access, without effect: begin_block has set the guard.
   if (std::find(guards_.begin(), guards_.end(), a[0]) != guards_.end()) return;
   const std::size_t bytes = site_bytes(site);
   const operation op = site_operation(site);
@@ -174,7 +174,7 @@ void observer::shared(std::uint64_t site, std::span<const std::uintptr_t> a, std
     if ((a[i] < entry.begin || a[i] + bytes > entry.end) && !enter_array(entry, a[i], bytes)) {
       const std::uintptr_t at = a[i] - dynamic_.begin;
       report(fault::out_of_bounds, site, space::shared, where, lanes[i], a[i] - shared_begin_,
-             at < dynamic_.most ? fmt::format(", byte {} of dynamic shared memory, for which the launch asks {} bytes "
+             at < dynamic_.most ? fmt::format(", byte {} of dynamic shared memory, and the launch requests {} bytes "
                                               "(the third argument between <<< and >>>)",
                                               at, dynamic_.bytes)
                                 : "");

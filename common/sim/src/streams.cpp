@@ -1,5 +1,5 @@
-// Streams, events and what is captured from them. A call has done its work when it returns; what streams, events and
-// the host go by is the modelled clock, in seconds since the program began.
+// Streams, events and captured graphs. A call has done its work when it returns; streams, events and the host follow
+// the modelled clock, in seconds since the program started.
 #include "streams.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 #include "graphs.hpp"
 #include "runtime.hpp"
 
-/// What has certainly happened before: by stream, how many of its launches, copies and fills.
+/// What must have happened before: for each stream, the number of its launches, copies and fills.
 struct sim_order {
   std::vector<std::uint32_t> launches;
   void join(const sim_order& o) {
@@ -53,9 +53,9 @@ struct {
   std::vector<sim_event*> events;
 } clocks;
 
-constexpr double poll_seconds = 1e-6;  // what the host takes to ask once
+constexpr double poll_seconds = 1e-6;  // the host's time for one query
 
-/// Null where there is no such stream.
+/// Null if there is no such stream.
 sim_stream* find(cudaStream_t stream) {
   if (stream == nullptr || stream == cudaStreamLegacy) return &clocks.legacy;
   if (stream == cudaStreamPerThread) return &clocks.per_thread;
@@ -65,7 +65,7 @@ bool known(cudaEvent_t event) {
   return std::find(clocks.events.begin(), clocks.events.end(), event) != clocks.events.end();
 }
 
-/// When what is put into the stream now can begin.
+/// When work that is enqueued in the stream now can start.
 double ready(const sim_stream& s) {
   double at = std::max(s.busy_until, clocks.host_now);
   if (&s == &clocks.legacy) {
@@ -78,7 +78,7 @@ double ready(const sim_stream& s) {
   return at;
 }
 
-/// What happens before what is put into the stream now.
+/// What must happen before work that is enqueued in the stream now.
 sim_order order(const sim_stream& s) {
   sim_order before = clocks.host;
   before.join(s.before);
@@ -131,7 +131,7 @@ void (*stream_listener)(const stream_work&) = nullptr;
 stream_watch* watched_streams = nullptr;
 
 namespace {
-/// One more piece of work in the stream; says which.
+/// Adds a work item to the stream and returns its number.
 std::uint32_t next_item(sim_stream& s) {
   s.before = order(s);
   if (s.before.launches.size() <= s.number) s.before.launches.resize(s.number + 1);

@@ -12,7 +12,7 @@
 
 namespace sim {
 
-/// Says when this begins.
+/// Returns when this starts.
 double advance_clock(cudaStream_t stream, double seconds);
 /// What a stream does from one moment of the modelled clock to another.
 struct stream_work {
@@ -21,11 +21,11 @@ struct stream_work {
   cudaStream_t stream;
   double begin, seconds, bytes;
 };
-/// Told of it, in the thread that asked for it, where a profile is taken; null otherwise.
+/// If a profile is being taken, called for each item in the thread that enqueued it; null otherwise.
 extern void (*stream_listener)(const stream_work&);
 void tell(const stream_work& what);
-/// What one call of a function put into streams and whether it waited, for contracts that say "launch on `stream` and
-/// return without waiting".
+/// What one call of a function enqueued in streams and whether it waited, for contracts that say "launch on `stream`
+/// and return without waiting".
 struct stream_watch {
   struct piece {
     std::string name;
@@ -36,18 +36,18 @@ struct stream_watch {
   std::vector<piece> work;
   std::string waited;  ///< the first call that made the host wait
 };
-/// Null where nobody asks.
+/// Null unless a call is being watched.
 extern stream_watch* watched_streams;
 /// `call` is about to make the host wait.
 void note_wait(const char* call);
-/// One sentence for each way in which what was watched broke that contract.
+/// One sentence for each way in which the watched call broke that contract.
 std::vector<std::string> broken_contract(const stream_watch& watched, cudaStream_t stream);
 /// The epochs of launches that nothing orders before one in this stream now; null where there are none.
 const std::bitset<65536>* concurrent_launches(cudaStream_t stream);
 void note_launch(cudaStream_t stream, std::uint16_t first_epoch, std::uint16_t last_epoch);
 bool is_stream(cudaStream_t stream);
 bool is_capturing(cudaStream_t stream);
-/// Into the graph that the stream is being captured to. `replay` gets the stream that the graph is launched in.
+/// Adds to the graph that captures the stream. `replay` receives the stream that the graph is launched in.
 void record(cudaStream_t stream, cudaGraphNodeType type, std::function<void(cudaStream_t)> replay);
 void wait_for_all();
 void forget_streams();

@@ -7,7 +7,7 @@ namespace sim {
 void worker::meet(unsigned mask, void* argument, combine_function combine, std::uintptr_t pc, std::uintptr_t frame) {
   sim_active_worker = sim_running_worker = nullptr;
   thread_state& self = *current_;
-  if (mask != whoever_comes && !((mask >> lane_number()) & 1))
+  if (mask != any_lanes && !((mask >> lane_number()) & 1))
     observer_.report(fault::missing_lane, make_site(pc, 0, operation::load), space::shared,
                      {block_->number, current_number_}, 0, 0, "the calling lane itself is not in the mask");
   if (recording_) {
@@ -31,17 +31,17 @@ void worker::meet(unsigned mask, void* argument, combine_function combine, std::
   unsigned here = 0;
   for (unsigned other = 0; other < lanes_per_warp && first + other < threads().size(); ++other)
     here |= static_cast<unsigned>(threads()[first + other].meets(self)) << other;
-  if (mask != whoever_comes && (here & mask) == mask) complete(first, here & mask);
+  if (mask != any_lanes && (here & mask) == mask) complete(first, here & mask);
   if (self.now == state::at_collective || pausing_) leave(frame);  // pausing: no lane gets ahead of the others
   enter();
 }
 
-/// Lanes that have returned will not come: completes what waits only for them. True where a lane can go on.
+/// Lanes that have returned will not arrive: completes calls that wait only for them. True if a lane can continue.
 bool worker::settle_collectives(unsigned first, unsigned count) {
   bool any = false;
   for (unsigned lane = 0; lane < count; ++lane) {
     const thread_state& t = threads()[first + lane];
-    if (t.now != state::at_collective || t.mask == whoever_comes) continue;
+    if (t.now != state::at_collective || t.mask == any_lanes) continue;
     unsigned here = 0, gone = 0;
     for (unsigned other = 0; other < lanes_per_warp; ++other) {
       const bool exists = first + other < threads().size();
@@ -63,17 +63,16 @@ bool worker::settle_collectives(unsigned first, unsigned count) {
     complete(first, here & t.mask ? here & t.mask : 1u << lane);
     any = true;
   }
-  return any || settle_whoever_came(first, count);
+  return any || release_any_lanes(first, count);
 }
 
-/// No lane can go on before those go on that wait for whoever comes: the ones at the lowest program counter do.
-bool worker::settle_whoever_came(unsigned first, unsigned count) {
+/// Every lane waits, some of them for any lanes that come: of these, releases the lanes at the lowest program counter.
+bool worker::release_any_lanes(unsigned first, unsigned count) {
   const thread_state* lowest = nullptr;
   for (unsigned lane = 0; lane < count; ++lane) {
     const thread_state& t = threads()[first + lane];
     if (t.now == state::ready || t.now == state::fresh) return false;
-    if (t.now == state::at_collective && t.mask == whoever_comes && (!lowest || t.waits_at < lowest->waits_at))
-      lowest = &t;
+    if (t.now == state::at_collective && t.mask == any_lanes && (!lowest || t.waits_at < lowest->waits_at)) lowest = &t;
   }
   if (!lowest) return false;
   unsigned here = 0;

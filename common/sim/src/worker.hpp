@@ -1,7 +1,7 @@
 // An OS thread that runs whole blocks. A block's threads are fibers that run one after another up to the next barrier
-// or warp function. What the lanes of a warp accessed in between is then put together, warp instruction by warp
-// instruction, and given to the observer. A block whose threads all wait for others outside it is set aside, with its
-// shared memory, and the worker goes on with another.
+// or warp function. Then the accesses of a warp's lanes are merged into warp instructions and passed to the observer.
+// If all threads of a block wait for threads outside it, the worker suspends the block with its shared memory and
+// continues with another.
 #pragma once
 
 #include <boost/context/detail/fcontext.hpp>
@@ -14,7 +14,7 @@
 // The coordinates that kernels read; declared const in sim/device.h.
 extern __thread uint3 threadIdx;
 extern __thread uint3 blockIdx;
-extern __thread uint3 blockDim;  // there sim::dimensions, of the same layout
+extern __thread uint3 blockDim;  // sim::dimensions there, with the same layout
 extern __thread uint3 gridDim;
 
 namespace sim {
@@ -22,16 +22,16 @@ namespace sim {
 namespace context = boost::context::detail;
 
 constexpr std::size_t stack_bytes = std::size_t{64} * 1024, max_threads = 1024;
-constexpr std::size_t max_stacks = std::size_t{1} << 18;    // of one worker: threads of the blocks that it has begun
-constexpr std::size_t record_stride = record_capacity + 4;  // lanes begin in different cache sets
+constexpr std::size_t max_stacks = std::size_t{1} << 18;    // of one worker: threads of the blocks that it has started
+constexpr std::size_t record_stride = record_capacity + 4;  // lanes start in different cache sets
 
 struct fiber_stack {
   char* top = nullptr;
-  context::fcontext_t context = nullptr;  // where to go on; null: never started, or abandoned
+  context::fcontext_t context = nullptr;  // where to continue; null: never started, or abandoned
 };
 
-// A thread that has taken so many steps (accesses, and turns of loops where those are not recorded) since it last met
-// others may go round in a circle: it is looked at.
+// A thread that has taken so many steps (accesses, and iterations of loops that are not recorded) since it last met
+// others may be spinning: it is checked.
 constexpr unsigned steps_before_look = 8 * record_capacity;
 
 class worker {
@@ -60,14 +60,15 @@ class worker {
     current_->now = state::waiting;
     leave(frame);
   }
-  [[noreturn]] void break_off(fault what, std::uint64_t site, std::uintptr_t address, const std::string& detail = "");
+  [[noreturn]] void abort_kernel(fault what, std::uint64_t site, std::uintptr_t address,
+                                 const std::string& detail = "");
   void report_here(fault what, std::uint64_t site, space where, std::uintptr_t address,
                    const std::string& detail = "") {
     observer_.report(what, site, where, {block_->number, current_number_}, 0, address, detail);
   }
   [[gnu::noinline, gnu::cold]] void interrupt(std::uintptr_t frame) { leave(frame); }
   launch_counts& counts() { return observer_.counts(); }
-  void turn(std::uintptr_t frame) {  // of a loop that is not recorded
+  void turn(std::uintptr_t frame) {  // an iteration of a loop that is not recorded
     if (++turns_ == steps_before_look) [[unlikely]]
       interrupt(frame);
   }
@@ -88,7 +89,7 @@ class worker {
   bool run_blocks();
   bool stuck(std::uint64_t progress, const std::deque<running_block*>& waiting);
   bool pass_grid_barrier(std::deque<running_block*>& waiting);
-  bool may_give_way() const { return stacks_made_ - free_stacks_.size() < max_stacks / 2; }
+  bool may_yield() const { return stacks_made_ - free_stacks_.size() < max_stacks / 2; }
 
   // ---- blocks.cpp
   void begin_block(running_block& block, std::uint64_t number);
@@ -110,12 +111,11 @@ class worker {
   void activate(thread_state& thread);
   std::uint64_t resume(thread_state& thread);
   bool finish_and_take_next();
-  static bool may_go_in_circles(const thread_state& t) { return t.as_before || t.alone >= steps_before_look; }
+  static bool may_spin(const thread_state& t) { return t.as_before || t.alone >= steps_before_look; }
   bool look(std::uintptr_t frame);
   void remember_state(thread_state& thread, const lane_records& records);
   [[gnu::always_inline]] void leave(std::uintptr_t frame) {
-    looked_at_ =
-        recording_ && (look_ || (current_->now == state::ready && may_go_in_circles(*current_))) && look(frame);
+    looked_at_ = recording_ && (look_ || (current_->now == state::ready && may_spin(*current_))) && look(frame);
     jump();
   }
   void jump() {
@@ -125,7 +125,7 @@ class worker {
 
   // ---- warps.cpp
   bool settle_collectives(unsigned first, unsigned count);
-  bool settle_whoever_came(unsigned first, unsigned count);
+  bool release_any_lanes(unsigned first, unsigned count);
   void complete(unsigned first, unsigned participants);
   unsigned warp_first() const { return (current_number_ / 32) * 32; }
 
@@ -146,17 +146,17 @@ class worker {
   std::deque<std::unique_ptr<running_block>> spare_blocks_;
   thread_state* current_ = nullptr;
   bool observing_ = true;  // the block is observed
-  bool recording_ = true;  // the thread's accesses are; where the block is not observed, for a look at it
+  bool recording_ = true;  // the thread's accesses are recorded; in an unobserved block, to check the thread
   unsigned turns_ = 0;
-  bool looked_at_ = false;           // the thread when it left
-  std::uintptr_t caller_stack_ = 0;  // of the kernel's code, where the thread was looked at
+  bool looked_at_ = false;           // the thread was checked when it left
+  std::uintptr_t caller_stack_ = 0;  // of the kernel's code, where the thread was checked
   std::uint64_t caller_registers_[6] = {};
-  unsigned warp_first_ = 0;                        // of the warp that is put together
-  unsigned current_number_ = 0;                    // linear index of current_ in its block
-  bool broken_off_ = false, got_further_ = false;  // since the last round over the block's warps
-  bool block_got_further_ = false;                 // since it was brought back
-  bool pausing_ = false;                           // the warp is to give way once its lanes are together
-  bool look_ = false;                              // for circles that lead through warp functions and barriers too
+  unsigned warp_first_ = 0;                           // of the warp that is being merged
+  unsigned current_number_ = 0;                       // linear index of current_ in its block
+  bool kernel_aborted_ = false, progressed_ = false;  // since the last round over the block's warps
+  bool block_progressed_ = false;                     // since it was resumed
+  bool pausing_ = false;                              // the warp must yield once its lanes have met
+  bool look_ = false;                                 // check also for loops through warp functions and barriers
 };
 
 }  // namespace sim

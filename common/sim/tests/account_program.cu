@@ -1,4 +1,4 @@
-// What the account at a program's end says of a program with one of each fault; sim.account reads it.
+// A program with one fault of each kind; sim.account checks the account at its end.
 #include <cstdio>
 __global__ void scale(float* x, int n) {
   __shared__ float tile[128];

@@ -21,7 +21,7 @@ assert [l["Kernel Name"] for l in launches] == ["copy<2>", "fill"]
 assert float(launches[0]["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]) == 16
 assert dict(zip(names, units))["dram__bytes_read.sum"] == "byte"
 
-# The golden file names the columns that it knows; further metrics may come, and times are modelled.
+# The golden file names its columns; the program may print further metrics, and times are modelled.
 with open(golden) as file:
     expected = list(csv.reader(file))
 for row in rows[2:]:

@@ -1,4 +1,4 @@
-// The simulated device as a CUDA program sees it: what it computes, what it counts, what it finds.
+// The simulated device as a CUDA program sees it: its results, its counts, its reports.
 #include <csignal>
 #include <set>
 
@@ -74,7 +74,7 @@ TEST_F(Sectors, VectorsAsArgumentsAndResultsAreAccesses) {
   EXPECT_EQ(metric(twice, "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"), 16);
 }
 
-TEST_F(Sectors, VectorsMoveWhole) {
+TEST_F(Sectors, AVectorIsOneAccess) {
   const on_device<float> in(ramp(4096)), out(4096);
   const counts two = observe([&] { copy_as<<<8, 256>>>((float2*)out.data, (const float2*)in.data); });
   EXPECT_EQ(loads(two), 8);
@@ -106,7 +106,7 @@ __global__ void build_fours(float4* out) {
 }
 __global__ void build_zeros(int4* out) { out[threadIdx.x] = {}; }
 
-TEST_F(Sectors, VectorsBuiltInPlaceAreStoredWhole) {
+TEST_F(Sectors, AVectorBuiltInPlaceIsOneStore) {
   static_assert(std::is_trivially_copyable_v<float4> && std::is_aggregate_v<float4>);
 #ifdef __clang__
   GTEST_SKIP() << "clang stores a vector that is built of single values in parts";
@@ -161,7 +161,7 @@ __global__ void unequal_inner_loops(float* out, const float* in) {
   out[lane] = sum;
 }
 
-TEST_F(Sectors, LanesMeetAgainBehindInnerLoops) {
+TEST_F(Sectors, LanesReconvergeAfterInnerLoops) {
   const on_device<float> in(ramp(256)), out(32);
   const counts c = observe([&] { unequal_inner_loops<<<1, 32>>>(out.data, in.data); });
   // Each turn of the outer loop: all lanes, 4 sectors; then half of them, 2.
@@ -181,7 +181,7 @@ __global__ void calls_in_branches(float* out, const float* in) {
   out[lane] = x;
 }
 
-TEST_F(Sectors, LanesMeetAgainBehindCalls) {
+TEST_F(Sectors, LanesReconvergeAfterCalls) {
   const on_device<float> in(ramp(64)), out(32);
   const counts c = observe([&] { calls_in_branches<<<1, 32>>>(out.data, in.data); });
   EXPECT_EQ(metric(c, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"), 2);
@@ -254,7 +254,7 @@ TEST_F(Banks, TransposesAsTheHardwareCountsThem) {
     for (int c = 0; c < n; ++c) ASSERT_EQ(result[c * n + r], values[r * n + c]);
 }
 
-TEST_F(Banks, LinesAreNamed) {
+TEST_F(Banks, CountsAreByLine) {
   const on_device<float> in(ramp(1024)), out(1024);
   const counts c = observe([&] { transpose_tiled<32><<<dim3(1, 1), dim3(32, 8)>>>(out.data, in.data, 32, 32); });
   ASSERT_EQ(c.launches.size(), 1u);
@@ -272,7 +272,7 @@ __global__ void hinted(float4* out, const float4* in) {
   __stcs(out + threadIdx.x, __ldcs(in + threadIdx.x));  // line of `hinted`
 }
 
-TEST_F(Sectors, CacheHintsAreThisLine) {
+TEST_F(Sectors, CacheHintsCountAtTheCallersLine) {
   const on_device<float> in(ramp(128)), out(128);
   const counts c = observe([&] { hinted<<<1, 32>>>((float4*)out.data, (const float4*)in.data); });
   EXPECT_EQ(loads(c), 16);
@@ -288,7 +288,7 @@ __global__ void copy_bytes(float* out, const float* in) {
   *reinterpret_cast<row*>(out + 256 + 8 * threadIdx.x) = *reinterpret_cast<const row*>(in + 256 + 8 * threadIdx.x);
 }
 
-TEST_F(Sectors, CopiesOfMemoryAreAccesses) {
+TEST_F(Sectors, MemcpyCountsAsAccesses) {
   const on_device<float> in(ramp(512)), out(512);
   const counts c = observe([&] { copy_bytes<<<1, 32>>>(out.data, in.data); });
   EXPECT_EQ(metric(c, "dram__bytes_read.sum"), 2048);
@@ -304,7 +304,7 @@ __global__ void shared_rows(T* out) {
   out[threadIdx.x] = tile[threadIdx.x];
 }
 
-TEST_F(Banks, WideAccessesTakeTheirPasses) {
+TEST_F(Banks, WideAccessesTakeSeveralPasses) {
   const on_device<float> out(512);
   const std::string wavefronts = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum";
   EXPECT_EQ(metric(observe([&] { shared_rows<<<1, 128>>>(out.data); }), wavefronts), 4);
@@ -381,7 +381,7 @@ __global__ void who_is_here(unsigned* out) {
   for (int i = 0; i < lane / 8; ++i) out[64 + 32 * i + lane] = __activemask();
 }
 
-TEST_F(Warps, ActiveMaskIsWhoIsHereTogether) {
+TEST_F(Warps, ActiveMaskHasTheLanesThatArriveTogether) {
   const on_device<unsigned> out(std::vector<unsigned>(64 + 96, 0u));
   who_is_here<<<1, 32>>>(out.data);
   const std::vector<unsigned> r = out.host();
@@ -477,10 +477,10 @@ TEST_F(Checkers, OutOfBoundsNamesThreadAndLine) {
   EXPECT_NE(r.find("(28 times)"), std::string::npos) << r;
 }
 
-TEST_F(Checkers, ReadsOfWhatNobodyWrote) {
+TEST_F(Checkers, ReadsOfUnwrittenMemory) {
   const on_device<float> in(128), out(128);
   const std::string r = only_report(observe([&] { copy<<<1, 128>>>(out.data, in.data, 128, 1, 0); }));
-  EXPECT_NE(r.find("global load of 4 bytes that nobody has written"), std::string::npos) << r;
+  EXPECT_NE(r.find("global load of 4 bytes that were never written"), std::string::npos) << r;
 }
 
 __global__ void forgets_the_barrier(float* out) {
@@ -509,7 +509,7 @@ TEST_F(Checkers, HostPointersAreIllegal) {
   const on_device<float> in(ramp(64));
   std::vector<float> host(64);
   const std::string r = only_report(observe([&] { copy<<<1, 64>>>(host.data(), in.data, 64, 1, 0); }));
-  EXPECT_NE(r.find("no device memory"), std::string::npos) << r;
+  EXPECT_NE(r.find("not device memory"), std::string::npos) << r;
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
   float* more = nullptr;
   EXPECT_EQ(cudaMalloc(&more, 4), cudaErrorIllegalAddress);  // sticky, as on a GPU
@@ -541,8 +541,8 @@ TEST_F(Checkers, DivergentBarrier) {
   EXPECT_NE(r.find("128 of 256 threads wait at it, 128 have returned"), std::string::npos) << r;
 }
 
-// The report is made of strings, and this file has instrumented the library's: once they were taken for the kernel's
-// own.
+// Reports are strings, and this file instruments the library's string functions: once their accesses counted as the
+// kernel's.
 TEST_F(Checkers, ReportsFromAFullBlock) {
   const on_device<float> out(1024);
   for (int i = 0; i < 3; ++i) {
@@ -561,7 +561,7 @@ __global__ void waits_for_nobody(float* out) {
   out[threadIdx.x] = 1;
 }
 
-TEST_F(Checkers, LanesThatNeverCome) {
+TEST_F(Checkers, MissingLanes) {
   const on_device<float> out(32);
   const std::string r = only_report(observe([&] { waits_for_nobody<<<1, 32>>>(out.data); }));
   EXPECT_NE(r.find("lanes missing"), std::string::npos) << r;
@@ -589,12 +589,11 @@ __global__ void dynamic_array() {
   row[threadIdx.x] = 1;
 }
 
-TEST_F(Checkers, NoSharedMemoryAskedFor) {
+TEST_F(Checkers, TooLittleDynamicSharedMemory) {
   const std::string r = only_report(observe([&] { dynamic_array<<<1, 32, 40>>>(); }));
-  EXPECT_NE(
-      r.find("thread (10,0,0): shared store of 4 bytes out of bounds, byte 40 of dynamic shared memory, for which "
-             "the launch asks 40 bytes (the third argument between <<< and >>>)"),
-      std::string::npos)
+  EXPECT_NE(r.find("thread (10,0,0): shared store of 4 bytes out of bounds, byte 40 of dynamic shared memory, and "
+                   "the launch requests 40 bytes (the third argument between <<< and >>>)"),
+            std::string::npos)
       << r;
 }
 
@@ -896,12 +895,12 @@ TEST_F(Runtime, LoadsThatWaitForEachOtherAreModelledSlower) {
   EXPECT_GT(by_steps, 3 * together);
   EXPECT_GT(by_stores, 3 * together);
   EXPECT_GT(by_addresses, 3 * together);
-  // What one warp of eight does takes the block as long as if all did.
+  // If one warp of eight is slow, the block takes as long as if all were.
   const double by_one = modelled([&] { sum_by_one<<<1, 256>>>(out.data, in.data, n); });
   EXPECT_GT(by_one, 3 * together);
 }
 
-// A multiprocessor that gets a second block takes twice as long, however few others do.
+// A multiprocessor with a second block takes twice as long, even if no other has one.
 __global__ void busy_kernel(int* out) {
   __shared__ int words[1024];
   for (int i = 0; i < 4; ++i) words[i * 256 + threadIdx.x] = i;
@@ -911,7 +910,7 @@ __global__ void busy_kernel(int* out) {
   out[blockIdx.x * 256 + threadIdx.x] = sum;
 }
 
-TEST_F(Runtime, ABlockMoreThanMultiprocessorsIsModelledAsAnotherWave) {
+TEST_F(Runtime, OneBlockTooManyTakesAnotherWave) {
   const on_device<int> out(std::vector<int>(265 * 256));
   const auto working = [&](int blocks) {
     return metric(observe([&] { busy_kernel<<<blocks, 256>>>(out.data); }), "gpu__time_duration.sum") - 1900.0;
@@ -932,7 +931,7 @@ __global__ void all_sorts(float* data, double* more, int* total) {
   more[threadIdx.x] = more[threadIdx.x] * 2.0 + 1.0;
 }
 
-TEST_F(Runtime, CountersHaveTheNamesThatARubricCanAskFor) {
+TEST_F(Runtime, CountersHaveTheRubricsNames) {
   const on_device<float> data(std::vector<float>(64));
   const on_device<double> more(std::vector<double>(64));
   const on_device<int> total(std::vector<int>(2));

@@ -1,4 +1,4 @@
-// The device descriptions: the same keys in each, each figure with where it comes from, and none against another.
+// The device descriptions: the same keys in each, a source for each figure, and no contradictions.
 #include <gtest/gtest.h>
 
 #include <toml++/toml.h>
@@ -30,7 +30,7 @@ TEST(Devices, AllHaveTheKeysOfTheH200) {
   for (const fs::path& path : descriptions()) EXPECT_EQ(keys(path), expected) << path;
 }
 
-TEST(Devices, EveryFigureSaysWhereItComesFrom) {
+TEST(Devices, EveryFigureHasASource) {
   for (const fs::path& path : descriptions()) {
     std::ifstream file(path);
     int number = 0;
@@ -44,7 +44,7 @@ TEST(Devices, EveryFigureSaysWhereItComesFrom) {
   }
 }
 
-TEST(Devices, FiguresFitTogether) {
+TEST(Devices, FiguresAreConsistent) {
   for (const fs::path& path : descriptions()) {
     SCOPED_TRACE(path.string());
     const toml::table t = toml::parse_file(path.string());

@@ -104,7 +104,7 @@ constexpr std::uint64_t nvidia[hashes] = {0xe6edf286a35efb25u, 0xa4b49fd5baa0e62
                                           0x746dfa9d76753882u, 0xeb84b15bfdac7279u, 0x200d4de7167e4d87u,
                                           0x08a0eb3f828686b7u};
 
-TEST(Fp8, IsBitForBitWhatNvidiasHeaderMakes) {
+TEST(Fp8, MatchesNvidiasHeaderBitForBit) {
   hash h[hashes];
   all_of_them(h);
   for (int i = 0; i < hashes; ++i) EXPECT_EQ(h[i].value, nvidia[i]) << names[i];
@@ -115,7 +115,7 @@ __global__ void scale(__nv_fp8x4_e4m3* out, const __nv_fp8x4_e4m3* in, float by)
   out[threadIdx.x] = __nv_fp8x4_e4m3(make_float4(by * x.x, by * x.y, by * x.z, by * x.w));
 }
 
-TEST(Fp8, FourMoveAtOnceInAKernel) {
+TEST(Fp8, AVectorOfFourIsOneAccess) {
   __nv_fp8x4_e4m3 *in, *out, host[32];
   for (int i = 0; i < 32; ++i) host[i] = __nv_fp8x4_e4m3(make_float4(1.0f * i, 2.0f * i, 0.5f, -4.0f));
   ASSERT_EQ(cudaMalloc(&in, sizeof host), cudaSuccess);

@@ -1,5 +1,5 @@
-// The simulated device against hardware, launch by launch. Counters that both must agree on are compared exactly; of
-// the others the error is tabulated.
+// The simulated device against hardware, launch by launch. Counters that must agree are compared exactly; for the
+// others the error is tabulated.
 #include <cuda_runtime.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ namespace {
 
 using record = std::map<std::string, double>;
 
-/// What must be the same, for every launch but those below.
+/// Counters that must agree, for every launch except those below.
 const std::set<std::string> exact = {
     "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
     "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
@@ -63,7 +63,8 @@ const std::vector<exception> exceptions = {
     {"add_float_shared", {"mem_shared"}},
     // How often the loop turns depends on who comes first.
     {"multiply_into", {"global_op_atom"}},
-    // Lanes that meet on an address by chance: the hardware takes up to 2 % more sectors than turns of lanes explain.
+    // Lanes that share an address by chance: the hardware counts up to 2 % more sectors than the rounds of lanes
+    // explain.
     {"histogram_global", {"sectors_pipe_lsu_mem_global_op_atom"}},
     {"set_bits", {"sectors_pipe_lsu_mem_global_op_atom"}},
     {"add_wide", {"sectors_pipe_lsu_mem_global_op_atom"}},
@@ -111,7 +112,7 @@ std::vector<golden> read_goldens(const std::string& path) {
     golden g{fields.at(0), base_name(fields.at(1)), {}};
     for (std::size_t i = 2; i < fields.size(); ++i)
       if (!fields[i].empty()) g.values[header.at(i)] = std::stod(fields[i]);
-    // An atomic whose result nobody uses is a reduction to the hardware; in the source both look alike.
+    // To the hardware, an atomic whose result is unused is a reduction; in the source both look the same.
     for (const std::string what : {"requests", "sectors"}) {
       const std::string both = "l1tex__t_" + what + "_pipe_lsu_mem_global_op_";
       if (const auto red = g.values.find(both + "red.sum"); red != g.values.end())
@@ -253,9 +254,7 @@ void replay(bool timed, const std::string& csv, const std::string& table, const 
   EXPECT_LE(times.median_error, floor.median_error);
 }
 
-TEST(Goldens, EveryCounterIsWhatAnH200Counted) {
-  replay(false, GOLDENS ".csv", ERRORS "goldens_errors.csv", {0.87, 0.15});
-}
+TEST(Goldens, EveryCounterMatchesAnH200) { replay(false, GOLDENS ".csv", ERRORS "goldens_errors.csv", {0.87, 0.15}); }
 
 TEST(GoldensTimed, ErrorsOfTimeAndTraffic) {
   if (!std::ifstream(GOLDENS "-timed.csv")) GTEST_SKIP() << GOLDENS "-timed.csv is not there; collect.sh makes it";

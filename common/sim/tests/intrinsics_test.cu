@@ -161,7 +161,7 @@ void check_operations() {
 TEST_F(Halves, EachOperationOfHalfIsRoundedOnce) { check_operations<fp16>(); }
 TEST_F(Halves, EachOperationOfBfloat16IsRoundedOnce) { check_operations<bf16>(); }
 
-TEST_F(Halves, FusedMultiplyAddSeesWhatIsFarBelow) {
+TEST_F(Halves, FusedMultiplyAddKeepsTinyAddends) {
   const nv_bfloat16 a = 1.0625f, tiny = 0x1p-130f;  // a * a lies in the middle of two numbers
   EXPECT_EQ(static_cast<float>(__hfma(a, a, tiny)), 1.1328125f);
   EXPECT_EQ(static_cast<float>(__hfma(a, a, -tiny)), 1.125f);
@@ -302,7 +302,7 @@ __global__ void through_shared(T* out, const T* in) {
 }
 
 // g++ guards what has constructors as if it were to construct it; CUDA constructs nothing in shared memory.
-TEST_F(Accesses, SharedArraysOfClassesAreJustMemory) {
+TEST_F(Accesses, SharedArraysOfClassesAreNotConstructed) {
   const managed<half> in(32), out(32);
   in[31] = 7;
   const counts c = observe([&] { through_shared<<<2, 32>>>(out.data, in.data); });
@@ -396,7 +396,7 @@ __global__ void sums_of_products(float* out, float a, float b, float c) {
   out[3] = b * b + c;
 }
 
-TEST_F(Arithmetic, WhatIsRoundedByNameIsNotJoinedToFma) {
+TEST_F(Arithmetic, RoundingIntrinsicsAreNotContractedToFma) {
   const float a = 1 + 0x1p-12f, c = -(1 + 0x1p-11f);  // a * a = 1 + 0x1p-11 + 0x1p-24, the last lost in rounding
   const managed<float> out(4);
   sums_of_products<<<1, 1>>>(out.data, a, a, c);
@@ -575,7 +575,7 @@ __global__ void every_atomic(int* out, unsigned* u, uint64* wide_out, double* d,
     expected = old;
 }
 
-TEST_F(Atomics, GiveWhatTheSequenceGives) {
+TEST_F(Atomics, MatchASerialSequence) {
   const managed<int> out(4);
   const managed<unsigned> u(4);
   const managed<uint64> wide_out(2);

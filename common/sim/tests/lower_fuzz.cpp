@@ -1,5 +1,5 @@
-// Lowering under texts that nobody thought of: token soups, the repository's own files with pieces moved about, and
-// launches put together at random, of which the answer is known. Always the same seeds.
+// Lowering of unexpected texts: token soups, the repository's own files with pieces moved, and random launches whose
+// correct lowering is known. Always the same seeds.
 #include <gtest/gtest.h>
 
 #include <algorithm>

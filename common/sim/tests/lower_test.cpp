@@ -1,4 +1,4 @@
-// Launches as people write them, text that only looks like one, and what is refused.
+// Typical launches, text that only looks like a launch, and features that are refused.
 #include "../tools/lower.hpp"
 
 #include <gtest/gtest.h>
@@ -97,7 +97,7 @@ TEST(LowerLaunches, KeepsConfigurations) {
     EXPECT_EQ(lower_launches(std::string("f(k<<<") + c + ">>>(x));"), "f(" + in_line("k", c) + "(x));");
 }
 
-TEST(LowerLaunches, WorksBehindStatements) {
+TEST(LowerLaunches, WorksAfterStatements) {
   for (const std::string before :
        {"", "if (x) ", "else ", "return ", "do ", "a, ", "{ ", "x = 1; ", "case 1:", "if constexpr (a<b>::c) ",
         "auto f = [=] { ", "(void)", "\t  ", "here:", "/* k<<< */ ", "if (a) f(b); "})
@@ -125,7 +125,7 @@ TEST(LowerLaunches, StaysOnTheLineInMacros) {
             "#if A\nf(\n#else\ng(\n#endif\n" + in_line("k", "1") + "());");
 }
 
-TEST(LowerLaunches, LeavesAloneWhatIsNoLaunch) {
+TEST(LowerLaunches, IgnoresTextThatIsNotALaunch) {
   for (const char* text : {"// k<<<1, 2>>>()\n",
                            "// \\\n k<<<1, 2>>>()\n",
                            "// \\\r\n k<<<1, 2>>>()\r\n",
@@ -161,7 +161,7 @@ std::string refused(const std::string& source) {
          ": " + lowered.substr(begin + 12, lowered.find("\\\"", begin + 12) - begin - 12);
 }
 
-TEST(LowerLaunches, SaysWhatIsWrong) {
+TEST(LowerLaunches, ReportsErrors) {
   EXPECT_EQ(refused("\n\nk<<<1, 2(x);"), "line 3: this <<< has no >>>");
   EXPECT_EQ(refused("\n<<<1, 2>>>(x);"), "line 2: there is no kernel before this <<<");
   EXPECT_EQ(refused("; )<<<1, 1>>>(x);"), "line 1: there is no kernel before this <<<");
@@ -253,7 +253,7 @@ TEST(Refusals, NameWhatReplacesInlinePtx) {
   EXPECT_NE(all_refused("#define LANE(x) \\\n  asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(x))"), "");
 }
 
-TEST(Refusals, NobodyElseUsesTheDevicesOwnMarks) {
+TEST(Refusals, OfTheDevicesOwnMacros) {
   const std::string advice = "leave it out";
   for (const char* text :
        {"SIM_QUIET __global__ void k() {}", "#define F(a, b) a##b\nF(SIM_, QUIET) __global__ void k() {}",
@@ -262,7 +262,7 @@ TEST(Refusals, NobodyElseUsesTheDevicesOwnMarks) {
   EXPECT_EQ(all_refused("#define F(a, b) a##b\nint F(SIM, x), QUIET;"), "");
 }
 
-TEST(Refusals, PassWhatIsNoPtx) {
+TEST(Refusals, AcceptAssemblyThatIsNotPtx) {
   for (const char* text :
        {"__device__ void f() { asm volatile(\"\" ::: \"memory\"); }",
         "__device__ void f() { asm(\" \\n\" : \"+r\"(x)); }",
@@ -274,7 +274,7 @@ TEST(Refusals, PassWhatIsNoPtx) {
     EXPECT_EQ(all_refused(text), "") << text;
 }
 
-TEST(Refusals, OfWhatTheDeviceLacks) {
+TEST(Refusals, OfUnsupportedFeatures) {
   EXPECT_EQ(all_refused("\n#include <cufft.h>\n# include \"cusparse.h\"\n#include <cudnn.h>"),
             "2: cuFFT is not simulated; write the kernel yourself, or run this on a GPU\n"
             "3: cuSPARSE is not simulated; write the kernel yourself, or run this on a GPU\n"

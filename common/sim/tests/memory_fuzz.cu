@@ -206,7 +206,7 @@ struct MemoryFuzz : testing::Test {
     std::optional<std::string> place;  // of the first that is out of bounds
     if (at - 0x2000'0000'0000 >= std::uintptr_t{1} << 37) {
       error = cudaErrorIllegalAddress;
-      expected["which is no device memory"] = 1;
+      expected["which is not device memory"] = 1;
     } else if (at % sizeof(T) != 0) {
       error = cudaErrorMisalignedAddress;
       expected["misaligned " + what.substr(0, what.size() - 1)] = 1;
@@ -236,7 +236,7 @@ struct MemoryFuzz : testing::Test {
           written = written && b->written[offset + i];
           reinterpret_cast<std::uint8_t*>(&content)[i] = b->bytes[offset + i];
         }
-        if (!written) ++expected[what + "that nobody has written"];
+        if (!written) ++expected[what + "that were never written"];
         if (written) loaded[static_cast<std::size_t>(lane)] = content;
       }
     }
@@ -294,7 +294,7 @@ struct MemoryFuzz : testing::Test {
   model m;
 };
 
-TEST_F(MemoryFuzz, DoesWhatTheModelSays) {
+TEST_F(MemoryFuzz, MatchesTheModel) {
   for (unsigned seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     ASSERT_NO_FATAL_FAILURE(begin(seed));
@@ -336,7 +336,7 @@ TEST_F(MemoryFuzz, SizesThatOverflow) {
 
 // Last, for what was freed is forgotten then: a program that allocates in a loop comes to the end of the reserved
 // range.
-TEST_F(MemoryFuzz, TheRangeIsUsedAgain) {
+TEST_F(MemoryFuzz, AddressesAreReused) {
   char *kept = nullptr, *p = nullptr;
   ASSERT_EQ(cudaMalloc(&kept, 1000), cudaSuccess);
   ASSERT_EQ(cudaMemset(kept, 7, 1000), cudaSuccess);

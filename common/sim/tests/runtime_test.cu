@@ -1,4 +1,4 @@
-// The runtime API: kinds of memory, copies with a pitch, streams on the modelled clock, graphs, questions and limits.
+// The runtime API: kinds of memory, copies with a pitch, streams on the modelled clock, graphs, queries and limits.
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ struct Memory : testing::Test {
 };
 using Streams = Memory;
 using Graphs = Memory;
-using Questions = Memory;
+using Queries = Memory;
 
 __global__ void increment(int* data, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -83,10 +83,10 @@ TEST_F(Memory, FreedTwiceOrElsewhere) {
   ASSERT_GE(faults.size(), 3u);
   const std::string* last = &faults.back() - 2;
   EXPECT_NE(last[0].find(": the pointer is 4 bytes into allocation"), std::string::npos) << last[0];
-  EXPECT_NE(last[1].find("runtime_test.cu:" + std::to_string(second_free) + ": this memory is free already"),
+  EXPECT_NE(last[1].find("runtime_test.cu:" + std::to_string(second_free) + ": this memory is already free"),
             std::string::npos)
       << last[1];
-  EXPECT_NE(last[2].find("this is no memory of the CUDA runtime's"), std::string::npos) << last[2];
+  EXPECT_NE(last[2].find("the CUDA runtime did not allocate this memory"), std::string::npos) << last[2];
   cudaGetLastError();
 }
 
@@ -302,9 +302,9 @@ TEST_F(Graphs, BuiltByHand) {
   cudaGetLastError();
 }
 
-// ---- questions
+// ---- queries
 
-TEST_F(Questions, Occupancy) {
+TEST_F(Queries, Occupancy) {
   int blocks = 0, grid = 0, block = 0;
   EXPECT_EQ(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, increment, 256, 0), cudaSuccess);
   EXPECT_EQ(blocks, 8);
@@ -328,7 +328,7 @@ __global__ void take_shared(int* out) {
   *out = words[threadIdx.x];
 }
 
-TEST_F(Questions, SharedMemoryIsAllowedToOneKernel) {
+TEST_F(Queries, SharedMemoryIsAllowedToOneKernel) {
   int* out = nullptr;
   ASSERT_EQ(cudaMalloc(&out, 4), cudaSuccess);
   take_shared<<<1, 1, 100'000>>>(out);
@@ -348,7 +348,7 @@ TEST_F(Questions, SharedMemoryIsAllowedToOneKernel) {
   cudaFree(out);
 }
 
-TEST_F(Questions, TextsAndLimits) {
+TEST_F(Queries, TextsAndLimits) {
   EXPECT_STREQ(cudaGetErrorName(cudaErrorStreamCaptureUnsupported), "cudaErrorStreamCaptureUnsupported");
   EXPECT_STREQ(cudaGetErrorString(cudaErrorInvalidConfiguration), "invalid configuration argument");
   EXPECT_EQ(static_cast<int>(cudaErrorCooperativeLaunchTooLarge), 720);

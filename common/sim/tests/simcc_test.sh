@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What people pass to nvcc, passed to simcc: several files, libraries, options that mean nothing here, Makefiles.
+# Typical nvcc command lines, passed to simcc: several files, libraries, options without effect, Makefiles.
 #   simcc_test.sh SIMCC
 set -euo pipefail
 simcc=$1
@@ -87,7 +87,7 @@ cp src/scale.cu scale.txt
 "$simcc" -x cu -Iinclude -c scale.txt -o txt.o && "$simcc" main.o txt.o host.o count.o -o parts_txt || fail "-x cu scale.txt"
 [[ $(./parts_txt) == "$(./parts)" ]] || fail "-x cu scale.txt: $(./parts_txt)"
 
-# What cannot be done is said in a sentence.
+# Unsupported requests give an error of one sentence.
 refused() {
   local wanted=$1 said
   shift

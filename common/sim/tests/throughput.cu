@@ -1,4 +1,4 @@
-// How many accesses a second of one core the simulated device observes: a copy, a grid-stride triad, the tiled
+// How many accesses per second and core the simulated device observes: a copy, a grid-stride triad, the tiled
 // transpose, a tiled matmul. With SIM_SAMPLE=64: what blocks cost that are not observed.
 #include <cuda_runtime.h>
 
@@ -60,7 +60,7 @@ bool measure(const char* what, double accesses, double most, Launch launch) {
     best = std::min(best, access);
     calls = std::min(calls, access / call);
   }
-  std::printf("%-10s %6.1f million accesses a second and core, each %.1f calls to drand48 (at most %.0f)\n", what,
+  std::printf("%-10s %6.1f million accesses per second and core, each %.1f calls to drand48 (at most %.0f)\n", what,
               1e-6 / best, calls, most);
   return calls <= most;
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# waits.sh COMPILER FLAG SIMCC LIBSIM FOLDER SOURCE...: whether the simulated device sees which kernels wait where they and
-# these sources of its own are built by this compiler with this flag, in whole and in sampled launches.
+# waits.sh COMPILER FLAG SIMCC LIBSIM FOLDER SOURCE...: whether the simulated device detects waiting kernels if they and these
+# sources of the device are built by this compiler with this flag, in full and in sampled launches.
 set -e
 compiler=$1 flag=$2 simcc=$3 library=$4 folder=$5
 shift 5

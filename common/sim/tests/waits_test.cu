@@ -1,4 +1,5 @@
-// Kernels whose threads wait for each other: which go on, and which are reported because nothing can end the wait.
+// Kernels whose threads wait for each other: which of them finish, and which are reported because nothing can end the
+// wait.
 #include <cooperative_groups.h>
 
 #include "device_test.hpp"
@@ -97,7 +98,7 @@ TEST_F(Waits, ForTheNextAroundAWarpFunction) {
   EXPECT_EQ(flags.host()[0], 1);
 }
 
-// They never look as before: each turn is counted.
+// Their state never repeats: they count each iteration.
 __global__ void count_until_the_next(volatile int* flags, int* turns) {
   int n = 0;
   if (blockIdx.x + 1 < gridDim.x)
@@ -149,7 +150,7 @@ TEST_F(Waits, CountTheirTurns) {
   EXPECT_EQ(flags.host()[0], 1);
 }
 
-// Only memory tells that they get further: their stacks and registers are the same at each turn.
+// Only memory shows their progress: stacks and registers are the same in each iteration.
 __global__ void count_in_memory(int* counters, int turns) {
   while (atomicAdd(&counters[blockIdx.x], 1) < turns) {
   }

@@ -40,7 +40,7 @@ struct block {
   bool straight = true;          // neither jump nor label so far
   bool does_nothing = true;      // it only restores registers and returns
   bool first_of_function = false;
-  string skip;  // label behind a jump that may be the one over a report of an index out of bounds
+  string skip;  // target of a jump that may skip the report of an out-of-range index
   bool skips_report = false;
   unsigned before_skip = 0;  // instructions
   unsigned pending = 0;      // hooks whose access is still to come
@@ -52,8 +52,8 @@ struct block {
 
 bool starts(string_view s, string_view with) { return s.substr(0, with.size()) == with; }
 
-/// Moves between registers, or between them and the stack, which a GPU with its many registers and three operands has
-/// no need of; and what keeps the stack.
+/// Moves between registers, or between them and the stack, which a GPU with its many registers and three operands does
+/// not need; and instructions that manage the stack.
 bool only_moves(string_view mnemonic, string_view operands) {
   if (starts(mnemonic, "push") || starts(mnemonic, "pop") || starts(mnemonic, "endbr") || mnemonic == "leave" ||
       mnemonic == "cltq" || mnemonic == "cqto" || mnemonic == "cltd" || mnemonic == "nop")
@@ -76,7 +76,7 @@ bool goes_on_by_constant(string_view mnemonic, string_view operands) {
   return source.find(',') == string_view::npos && source.substr(1) == target.substr(1);
 }
 
-/// Follows which accesses are to the thread's own arrays.
+/// Tracks which accesses are to the thread's own arrays.
 void note_operands(string_view mnemonic, string_view operands, block& b) {
   if (mnemonic.ends_with("ss") || mnemonic.ends_with("sd") || mnemonic.ends_with("ps") || mnemonic.ends_with("pd"))
     b.arithmetic += !starts(mnemonic, "mov") && !starts(mnemonic, "vmov");
@@ -111,7 +111,7 @@ void count_instruction(string_view mnemonic, string_view operands, block& b) {
     ++b.count[special];
 }
 
-/// A function of the C library's that a GPU computes in several instructions.
+/// A C library function that a GPU computes in several instructions.
 bool is_math(string_view callee) {
   callee = callee.substr(0, callee.find('@'));
   if (callee.ends_with('f')) callee.remove_suffix(1);
@@ -175,7 +175,7 @@ class editor {
     const string_view word = first_word(s);
     if (word == ".section" || word == ".text" || word == ".data" || word == ".bss" || word == ".popsection") {
       in_shared_ = s.find(".tbss") != string_view::npos || s.find(".tdata") != string_view::npos;
-    } else if (word == ".file") {  // clang: where not all files have a checksum, the assembler warns
+    } else if (word == ".file") {  // clang: the assembler warns if not all files have a checksum
       if (const std::size_t sum = lines_[i].find(" md5 0x"); sum != string::npos) lines_[i].resize(sum);
     } else if (word == ".zero" && in_shared_) {
       lines_[i] += "\n\t.zero\t" + std::to_string(gap_bytes);
@@ -187,10 +187,10 @@ class editor {
     }
   }
 
-  /// `cmp; jbe 1f; call __ubsan_handle_out_of_bounds; 1:` is no branch of the program's.
+  /// `cmp; jbe 1f; call __ubsan_handle_out_of_bounds; 1:` is not one of the program's branches.
   static void end_skip(block& b, string_view label) {
     if (b.skips_report && b.skip == label)
-      b.count[instructions] = b.before_skip - std::min(b.before_skip, 1u);  // nor is its comparison
+      b.count[instructions] = b.before_skip - std::min(b.before_skip, 1u);  // nor does its comparison count
     else
       b.straight = false;
     b.skip.clear();
@@ -249,7 +249,7 @@ class editor {
     count_instruction(mnemonic, trim(s.substr(mnemonic.size())), b);
   }
 
-  /// Labels each block where the run time will see it, and writes the table behind the function.
+  /// Labels each block for the runtime, and writes the table after the function.
   void end_function(std::size_t i) {
     string table;
     for (block& b : blocks_) {

@@ -25,7 +25,7 @@ struct file {
   std::vector<edit> edits;
   bool refused = false;
   std::vector<include> includes;
-  fs::path written;  // not empty: this stands for it
+  fs::path written;  // not empty: the file that replaces it
 };
 
 std::string read(const fs::path& path) {
@@ -69,7 +69,7 @@ class program {
 
   lowered_file write_to(const fs::path& lowered, const fs::path& name) {
     files_.at(source_).written = lowered;
-    for (bool more = true; more;) {  // to those that include what is written
+    for (bool more = true; more;) {  // on to the files that include replaced ones
       more = false;
       for (auto& [path, f] : files_) {
         bool must = !f.edits.empty();
@@ -145,11 +145,11 @@ class program {
       const fs::path& stand_in = files_.at(i.found).written;
       if (!stand_in.empty() && i.found != source_)
         edits.push_back({i.at, i.length, quoted(stand_in)});
-      else if (i.beside && path != source_)  // it is beside the original only
+      else if (i.beside && path != source_)  // only the original has it in its folder
         edits.push_back({i.at, i.length, quoted(i.found)});
     }
     std::string text = apply(f.text, std::move(edits));
-    return text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text;  // no file begins here any more
+    return text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text;  // the text no longer starts a file
   }
 
   fs::path source_;

@@ -31,7 +31,7 @@ class lowering {
   bool same_text(std::size_t i) const { return tokens_[i].directive == tokens_[launch_].directive; }
   bool touches(std::size_t i) const { return i > 0 && tokens_[i - 1].end == tokens_[i].begin; }
 
-  /// Returns what is wrong with it, if something is.
+  /// Returns an error message if the launch is invalid.
   std::optional<std::string> lower() {
     if (places_[launch_].in_device_code && tokens_[launch_].directive == 0)
       return "a kernel that launches kernels (dynamic parallelism) is not simulated; launch it from the host";
@@ -49,7 +49,7 @@ class lowering {
       return branches;
 
     const std::size_t kernel = tokens_[*first].begin, open = tokens_[launch_].begin, close = tokens_[*last].end - 3;
-    // No directive may stand in a macro or in its arguments, so no #line either.
+    // A macro and its arguments cannot contain directives, and so no #line.
     aligned_ = tokens_[launch_].directive == 0 && places_[launch_].parentheses == 0;
     const bool value = is_value(*first);
     if (aligned_) {
@@ -81,7 +81,7 @@ class lowering {
     return "\n#line " + std::to_string(line + 1) + "\n" + std::string(at - line_begin, ' ');
   }
 
-  /// As # in a macro would write it: one blank where there are any, none of the comments.
+  /// As # in a macro would write it: runs of blanks become one, comments disappear.
   std::string kernel_name(std::size_t first) const {
     std::string name;
     for (std::size_t i = first; i < launch_; ++i) {
@@ -133,7 +133,7 @@ class lowering {
     while (i > 0 && tokens_[i - 1].directive == tokens_[i].directive) --i;
     return i;
   }
-  /// The first token behind `#define NAME` or `#define NAME(parameters)`.
+  /// The first token after `#define NAME` or `#define NAME(parameters)`.
   std::size_t definition_body(std::size_t i) const {
     std::size_t body = directive_begin(i) + 3;
     if (body < i && text(body) == "(" && touches(body)) {
@@ -210,7 +210,7 @@ class lowering {
   std::optional<std::size_t> configuration_end() const {
     std::optional<std::size_t> doubtful;
     int depth = 0;
-    std::size_t templates = 0;  // opened by `name <`; it may also be a comparison
+    std::size_t templates = 0;  // opened by `name <`, which may also be a comparison
     for (std::size_t i = launch_ + 1; i < tokens_.size() && same_text_or_conditional(i); ++i) {
       const std::string_view t = text(i);
       if (!same_text(i)) continue;
@@ -264,7 +264,7 @@ class erased_kernels {
     return std::string_view(source_).substr(tokens_[i].begin, tokens_[i].end - tokens_[i].begin);
   }
 
-  /// The names of the file's own kernels: what stands before the first ( behind __global__.
+  /// The names of the file's own kernels: the token before the first ( after __global__.
   void find_kernels() {
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
       if (text(i) != "__global__") continue;
@@ -283,8 +283,8 @@ class erased_kernels {
     }
   }
 
-  /// Where `(void*)kernel<4>` or `reinterpret_cast<void*>(kernel)` begins its kernel at token i: the token behind it.
-  /// Otherwise i. The cast would lose the types of the arguments.
+  /// Where `(void*)kernel<4>` or `reinterpret_cast<void*>(kernel)` starts with its kernel at token i: the token after
+  /// it. Otherwise i. The cast would lose the types of the arguments.
   std::size_t erased_kernel_end(std::size_t i) const {
     const auto at = [&](std::size_t back) { return back <= i ? text(i - back) : std::string_view(); };
     const bool c_cast =
@@ -295,7 +295,7 @@ class erased_kernels {
       return i;
     std::size_t end = name + 1;
     while (end + 1 < tokens_.size() && text(end) == "::" && tokens_[end + 1].kind == 'i') end += 2;
-    // A kernel from a header is known by whom it is given to.
+    // A kernel from a header is recognised by the function that receives it.
     const std::size_t open = at(4) == "const" ? 5 : 4;
     const bool given = c_cast && text(i) != "&" && at(open + 1) == "(" &&
                        (at(open + 2) == "cudaLaunchKernel" || at(open + 2) == "cudaLaunchCooperativeKernel");
@@ -316,7 +316,7 @@ class erased_kernels {
   std::set<std::string> kernels_;
 };
 
-/// `__shared__ alignas(16) float x[4]`: alignas may not stand behind thread_local, which __shared__ is.
+/// `__shared__ alignas(16) float x[4]`: alignas must not follow thread_local, which __shared__ expands to.
 void align_shared(const std::string& source, const std::vector<token>& tokens, std::vector<edit>& edits) {
   const auto text = [&](std::size_t i) {
     return std::string_view(source).substr(tokens[i].begin, tokens[i].end - tokens[i].begin);
@@ -340,7 +340,7 @@ std::vector<edit> launch_edits(const std::string& source, const std::vector<toke
   std::vector<edit> edits = lowering(source, tokens).run();
   erased_kernels(source, tokens).add_to(edits);
   align_shared(source, tokens, edits);
-  // What is put before a place comes before what takes its place: `(void*)k<<<...` closes a bracket at the `<<<`.
+  // Insertions at a place come before replacements there: `(void*)k<<<...` closes a bracket at the `<<<`.
   std::stable_sort(edits.begin(), edits.end(), [](const edit& a, const edit& b) {
     return std::pair(a.at, a.length > 0) < std::pair(b.at, b.length > 0);
   });

@@ -13,7 +13,8 @@ struct advice {
   std::string_view what, instead;
 };
 
-// PTX, the first that occurs decides: so longer names come first, and special registers before what moves them.
+// PTX: the first match decides, so longer names come first, and special registers before the instructions that move
+// them.
 constexpr advice ptx[] = {
     {"%laneid", "the linear thread index % 32"},
     {"%warpid", "the linear thread index / 32"},
@@ -52,9 +53,9 @@ constexpr advice ptx[] = {
     {"membar", "__threadfence()"},
     {"fence", "__threadfence()"},
     {"cvta", "the pointer itself"},
-    {"prefetch", "nothing: leave the hint out"},
-    {"createpolicy", "nothing: leave the hint out"},
-    {"discard", "nothing: leave the hint out"},
+    {"prefetch", "nothing: omit the hint"},
+    {"createpolicy", "nothing: omit the hint"},
+    {"discard", "nothing: omit the hint"},
     {"redux.sync", "__reduce_add_sync and its like"},
     {"shfl.sync", "__shfl_sync and its like"},
     {"vote.sync", "__ballot_sync and its like"},
@@ -92,7 +93,7 @@ constexpr std::string_view
     modules = "kernels loaded or compiled at run time are not simulated; launch the kernel with <<<>>>";
 
 constexpr std::string_view own_mark =
-    "this is for functions that tell the simulated device themselves what they access; leave it out";
+    "only functions that report their own accesses to the simulated device may use this; leave it out";
 
 constexpr advice names[] = {
     {"SIM_QUIET", own_mark},
@@ -144,7 +145,8 @@ std::size_t find_name(std::string_view text, std::string_view name) {
   return std::string_view::npos;
 }
 
-/// PTX names an instruction's type behind a point, as in mov.u32; it declares registers by .reg. No x86 assembler does.
+/// PTX writes an instruction's type after a dot, as in mov.u32, and declares registers by .reg. x86 assembly does
+/// neither.
 bool looks_like_ptx(std::string_view text) {
   if (find_name(text, ".reg") != std::string_view::npos) return true;
   bool at_start = true;  // of an instruction
@@ -215,7 +217,7 @@ class search {
     if (text(i) == "cuda" && text(i + 1) == "::" && text(i + 2) == "ptx")
       refuse(i, "cuda::ptx is not simulated; use the functions of CUDA C++");
   }
-  /// A mark whose pieces all stand in the file: ## glues them together, or a backslash at the end of a line.
+  /// A mark whose pieces are all in the file: ## joins them, or a backslash at the end of a line.
   void refuse_pasted_marks() {
     std::set<std::string_view> pieces;
     for (std::size_t i = 0; i < tokens_.size(); ++i)

@@ -8,8 +8,8 @@
 
 namespace sim {
 
-/// Puts a refusal, which says what to do instead, where such a thing stands. It speaks only where the preprocessor
-/// keeps that line, so code for other architectures passes.
+/// Inserts an error that says what to do instead wherever such a feature is used. The error appears only if the
+/// preprocessor keeps that line, so code for other architectures passes.
 std::vector<edit> refusals(const std::string& source, const std::vector<token>& tokens);
 
 }  // namespace sim

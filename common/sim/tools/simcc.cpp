@@ -3,13 +3,14 @@
 //   simcc FILE... -o PROGRAM [options]    a program
 //   simcc -c FILE.cu -o FILE.o            an object to link with libsim, or with simcc
 //
-// It takes nvcc's options: those that make sense here go to the host compiler, the others have no effect.
+// It takes nvcc's options: the applicable ones go to the host compiler, the others have no effect.
 //
-// Where nvcc is installed, it is asked how many registers the kernels take, for occupancy: for programs, and for
-// objects with --registers. It runs beside the host compiler; what it cannot compile is left to the guess.
+// If nvcc is installed, simcc asks it how many registers the kernels take, for occupancy: for programs, and for objects
+// with
+// --registers. nvcc runs concurrently with the host compiler; if it cannot compile a file, simcc guesses.
 //
 // In a .cu file, launches are lowered (lower.hpp), the compiler's sanitizer passes report each access and each basic
-// block to hooks of ours, and the assembly is completed (assembly.hpp). Other sources are the host compiler's.
+// block to our hooks, and the assembly is completed (assembly.hpp). Other sources go to the host compiler unchanged.
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -78,7 +79,7 @@ void run(const words& command) {
   if (status != 0) std::exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
 
-/// nvcc at work on the registers of a file's kernels.
+/// An nvcc process that computes the registers of a file's kernels.
 class register_count {
  public:
   register_count(const fs::path& source, const words& flags) {
@@ -189,7 +190,7 @@ const words ignored_pairs = {
     "-split-compile", "--split-compile",    "-odir",      "--output-directory"};
 // Options of the host compiler whose value is the next word.
 const words pairs = {"-I", "-D", "-U", "-include", "-isystem", "-iquote", "-idirafter", "-MT", "-MQ", "-imacros"};
-// Libraries that libsim stands for.
+// Libraries that libsim replaces.
 const words ours = {"-lcudart",   "-lcudart_static",   "-lcuda",   "-lcudadevrt",     "-lcublas",     "-lcublas_static",
                     "-lcublasLt", "-lcublasLt_static", "-lcurand", "-lcurand_static", "-lnvToolsExt", "-lculibos"};
 const words not_made = {"-ptx", "--ptx", "-cubin", "--cubin", "-fatbin", "--fatbin", "-lib", "--lib"};
@@ -304,7 +305,7 @@ class command_line {
   }
 
   void option(const std::string& name, const std::string& v) {
-    // The headers of an installed toolkit would stand in front of ours.
+    // The headers of an installed toolkit would come before ours.
     if (name.starts_with("-i") || name == "-I")
       if (fs::exists(fs::path(v) / "cuda_runtime.h") && !fs::equivalent(v, SIM_INCLUDE)) return;
     made_.flags.push_back(name);
@@ -357,7 +358,7 @@ std::string dependency_file(const request& r, const fs::path& object) {
   return r.dependency_file.empty() ? fs::path(object).replace_extension(".d").string() : r.dependency_file;
 }
 
-/// What makes the compiler write down which files it read, for make.
+/// Options that make the compiler list the files it read, for make.
 void add_dependencies(words& command, const request& r, const fs::path& object) {
   if (!r.dependencies) return;
   command.insert(command.end(), {"-MD", "-MF", dependency_file(r, object)});
@@ -377,7 +378,7 @@ void compile_host(const request& r, const input& in, const fs::path& object) {
   run(command);
 }
 
-/// The object of a CUDA file. What is written between lies beside the object where it is kept, else in `between`.
+/// The object of a CUDA file. Intermediate files are next to the object if they are kept, else in `between`.
 void compile_cuda(const request& r, const fs::path& file, const fs::path& object, const fs::path& between) {
   const fs::path source = fs::absolute(file).lexically_normal();
   const std::string stem = r.keep ? object.string() : (between / object.filename()).string();
@@ -393,7 +394,7 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
   words compile = {compiler, "-x", "c++", "-std=c++17", "-O2", "-g1", "-D__CUDACC__", "-D__NVCC__",
                    "-D__CUDA_ARCH__=900", "-DCUDART_VERSION=13000", "-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP",
                    "-Wno-unknown-pragmas", "-include", "cuda_runtime.h",
-                   // Every access is reported, each at its full width, and each once.
+                   // A hook for every access, at its full width, exactly once.
                    "-fsanitize=thread", "-fno-optimize-sibling-calls", "-ftls-model=initial-exec", "-fPIE",
                    "-ffp-contract=fast"};
   if (__builtin_cpu_supports("fma")) compile.emplace_back("-mfma");  // as on a GPU: one rounding
@@ -409,7 +410,7 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
       compile.emplace_back(f);
   } else {
     // Profiling's: without it, functions that inline nothing have no address range in -gdwarf-aranges.
-    // And `extern __shared__` in an unnamed namespace is no mistake in CUDA.
+    // And `extern __shared__` in an unnamed namespace is valid CUDA.
     for (const char* f : {"-Wno-undefined-internal", "-gdwarf-aranges", "-fdebug-info-for-profiling", "-mllvm",
                           "-tsan-instrument-func-entry-exit=0", "-mllvm", "-tsan-distinguish-volatile=1", "-mllvm",
                           "-tsan-instrument-read-before-write=1", "-fno-builtin", "-fno-unroll-loops", "-fno-vectorize",
@@ -428,7 +429,7 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
   const std::string compiled = read_file(assembly);
   for (const char* own : {"sim_blocks", "sim_registers"})
     if (compiled.find(own) != std::string::npos)
-      stop(source.string() + ": the name " + own + " is the simulated device's own; take another");
+      stop(source.string() + ": the simulated device reserves the name " + own + "; choose another");
   std::string edited = sim::edit_assembly(compiled);
   if (counting) edited += sim::register_table(edited, counting->answer());
   write_file(assembly, edited);

@@ -27,7 +27,7 @@ class scanner {
     line_is_empty_ = false;
   }
 
-  /// The length of a backslash that joins two lines, blanks behind it included; 0 where there is none.
+  /// The length of a backslash that joins two lines, including blanks after it; 0 if there is none.
   std::size_t splice() const {
     if (here() != '\\') return 0;
     std::size_t end = at_ + 1;
@@ -78,7 +78,7 @@ class scanner {
     const std::size_t run = std::min(text_.find_first_not_of('<', at_), text_.size()) - at_;
     if (run == 1) return starts("<=") ? 2 : 1;
     if (run == 3 && !tokens_.empty() && text_.compare(tokens_.back().begin, 8, "operator") == 0) return 2;
-    return run;  // more than three are no launch: <<<<<<< is what a merge left behind
+    return run;  // more than three are not a launch: <<<<<<< is a merge conflict
   }
 
   void quoted(char quote) {

@@ -11,13 +11,14 @@ namespace sim {
 struct token {
   std::size_t begin, end;  ///< [begin, end) in the source
   char kind;               ///< 'i' identifier or number, 'p' punctuation, 's' string or character
-  int directive;           ///< 0 in ordinary text, else the how-manieth # line of the file it belongs to
+  int directive;           ///< 0 in ordinary text, else the number of the file's directive that it belongs to
 };
 
-/// Punctuation comes one character a token, but for :: -> << <= and <<<. Of operator<<<T> the third < is on its own.
+/// Punctuation is one character per token, except :: -> << <= and <<<. In operator<<<T> the third < is a separate
+/// token.
 std::vector<token> tokens_of(const std::string& source);
 
-/// Where a token stands.
+/// A token's surroundings.
 struct place {
   int parentheses = 0;          ///< how many are open around it
   bool in_device_code = false;  ///< in the body of something declared __global__ or __device__

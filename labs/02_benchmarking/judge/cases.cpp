@@ -79,7 +79,7 @@ double truth_of(const behaviour& how, bool cold) { return how.seconds + (cold ? 
 
 double spread_of(const behaviour& how) { return how.noise + how.input_spread + how.slow_mode - 1; }
 
-/// The same deception at another scale, so that nobody knows the truth beforehand.
+/// The same deception at another scale, so that its true time cannot be known beforehand.
 behaviour scaled(behaviour how, std::uint64_t seed, double behaviour::*drawn = nullptr) {
   lab::random_sizes size(seed);
   const double factor = size(600, 1400) / 1000.0;

@@ -1,5 +1,5 @@
 // Lab 07's problems: random shapes, kernels and devices for the formulas, sizes for the products, what must come out,
-// and how much work that is. The devices are those that common/sim/devices describes, and some that nobody sells.
+// and how much work that is. The devices are those that common/sim/devices describes, and some that do not exist.
 #include <fmt/format.h>
 
 #include <toml++/toml.h>

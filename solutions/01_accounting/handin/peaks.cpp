@@ -1,5 +1,5 @@
 // What one core can do at most, found out by doing it: a triad in one pass, and enough independent multiply-adds
-// that no unit ever waits. How this was found: WORKLOG.md.
+// that no unit ever waits. WORKLOG.md tells how this was found.
 #include "accounting.hpp"
 
 namespace lab01 {

@@ -1,5 +1,5 @@
-// Timing something that may deceive. One sample is taken with all the care there is; how many calls it holds, how many
-// samples there are, and which of them count, is decided by what was seen and by nothing else. See WORKLOG.md.
+// Timing functions that may deceive. Each sample is taken with full care. Only measurements decide how many calls a
+// sample holds, how many samples are taken, and which of them count. See WORKLOG.md.
 #include "benchmark.hpp"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ class bencher {
   //! [find_tick]
 
   //! [find_overhead]
-  /// A launch of nothing, waited for; less what reading the clock takes, which all samples have in common.
+  /// The time of an empty launch and the wait for it, less the time to read the clock, which all samples share.
   double find_overhead() {
     double best = 1;
     for (int i = 0; i < 11; ++i) {
@@ -70,8 +70,8 @@ class bencher {
   //! [find_overhead]
 
   //! [sample]
-  /// New inputs, so that nothing can be remembered; their memory touched, so that nobody faults; the caches as wanted;
-  /// nothing left running from before. Then the clock that nobody sets, and in the end a wait for everything there is.
+  /// New inputs, so that nothing can be remembered; their memory touched, so that no page faults are timed; the caches
+  /// as requested; nothing still running. Then the steady clock and, at the end, a wait for the whole device.
   sample take(int calls) {
     m_.prepare(calls);
     m_.touch();
@@ -89,8 +89,8 @@ class bencher {
   //! [sample]
 
   //! [find_batch]
-  /// So many calls that a tick of the clock is half a per cent of them. Only work that cannot be timed alone is
-  /// repeated: two calls in one sample have one overhead, and only a mean.
+  /// Enough calls that a tick of the clock is half a per cent of them. Only work that is too short to be timed alone is
+  /// repeated: two calls in one sample share one overhead and give only a mean.
   int find_batch() {
     constexpr int most = 1 << 20;
     int calls = 1;
@@ -100,8 +100,8 @@ class bencher {
   //! [find_batch]
 
   //! [warm_up]
-  /// Ten calls and more, until three in a row are no longer faster than the one before by a tenth. What settles later
-  /// cannot be told from the function itself.
+  /// At least ten calls, until three in a row are no longer faster than the previous one by a tenth. A function that
+  /// settles later cannot be distinguished from one that is slow.
   void warm_up() {
     double last = take(calls_).seconds;
     for (int calm = 0, done = 1; (calm < 3 || done < 10) && spent() < 0.1 * how_.budget_seconds; ++done) {
@@ -133,7 +133,7 @@ class bencher {
   }
   //! [relative_error]
 
-  /// Rests until the clock is back: nobody says beforehand how long that takes.
+  /// Rests until the clock has recovered; how long that takes is not known beforehand.
   void cool_down() {
     while (m_.clock_share() < 0.98 * best_clock_ && spent() < how_.budget_seconds) m_.rest(0.1);
   }

@@ -1,5 +1,5 @@
-// The plan at work. On the way forward a dropped activation goes as soon as the next one is made; on the way back a run
-// of them is made again when the first of it is needed.
+// Runs the plan. The forward pass frees a dropped activation as soon as the next one is computed; the backward pass
+// recomputes a dropped run when it first needs one of its activations.
 #include "recomputation.hpp"
 
 namespace lab05 {

@@ -18,7 +18,7 @@ namespace cooperative_groups {
     }                                                     \
   };
 SIM_GROUP_OPERATOR(plus, a + b)
-SIM_GROUP_OPERATOR(less, b < a ? b : a)  // CUDA's names: less keeps the smaller one
+SIM_GROUP_OPERATOR(less, b < a ? b : a)  // as in CUDA, less keeps the smaller one
 SIM_GROUP_OPERATOR(greater, a < b ? b : a)
 SIM_GROUP_OPERATOR(bit_and, a& b)
 SIM_GROUP_OPERATOR(bit_or, a | b)

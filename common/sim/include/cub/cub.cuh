@@ -1,5 +1,5 @@
 // CUB's common primitives. Those of a warp and a block run in the kernel, with shared memory and barriers of their own;
-// those of the device run on the host behind the device's back, as one entry of the launch log with modelled time.
+// those of the device run on the host, as one entry of the launch log with modelled time.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 #include "cuda_runtime.h"
 
 namespace sim {
-/// A library's work on the host: `work` runs now, or when the graph does that the stream is captured to.
+/// A library's work on the host: `work` runs now or, if the stream is being captured, when the graph runs.
 cudaError_t library_call(const char* name, cudaStream_t stream, double flops, double bytes,
                          const std::function<void()>& work);
 void host_wrote(const void* pointer, std::size_t bytes);
@@ -131,7 +131,7 @@ class BlockReduce {
   };
   explicit BlockReduce(TempStorage& storage) : storage_(storage) {}
 
-  /// Thread 0 gets the result; what the others get means nothing.
+  /// Thread 0 gets the result; the other threads' results are undefined.
   template <class Op>
   T Reduce(T value, Op op) {
     const unsigned thread = detail::groups::thread_in_block();
@@ -241,7 +241,7 @@ class BlockScan {
   }
 
  private:
-  /// What all threads before this one bring together; true for thread 0, before which there is none.
+  /// Combines the values of all threads before this one; true for thread 0, which has none before it.
   template <class Op>
   bool scan(T value, T& before, Op op, T& total) {
     const unsigned thread = detail::groups::thread_in_block(), warp = thread / 32;
@@ -264,7 +264,7 @@ class BlockScan {
 };
 
 namespace detail {
-/// Direct: a thread's items lie side by side. Striped: those of all threads do, item by item.
+/// Direct: a thread's items are adjacent. Striped: item i of all threads is adjacent.
 constexpr int place(int thread, int item, int threads, int items, bool striped) {
   return striped ? item * threads + thread : thread * items + item;
 }
@@ -340,7 +340,7 @@ class BlockStore {
   TempStorage& storage_;
 };
 
-// ---- the device. With no temporary storage a call says how much it wants; here one byte will do.
+// ---- the device. Without temporary storage a call returns how much it needs; here one byte suffices.
 
 namespace detail {
 

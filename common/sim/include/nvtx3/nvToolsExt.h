@@ -1,4 +1,4 @@
-// NVTX ranges and marks. Pushed ranges are heard by lab::profile; the rest has no effect.
+// NVTX ranges and marks. lab::profile records pushed ranges; the rest has no effect.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ int push_range(const char* name);
 int pop_range();
 }  // namespace sim
 
-// Pushing and popping return the depth; popping without a push, -1.
+// Push and pop return the depth; a pop without a push returns -1.
 inline int nvtxRangePushA(const char* name) { return sim::push_range(name); }
 inline int nvtxRangePushEx(const nvtxEventAttributes_t* what) {
   return sim::push_range(what && what->messageType == NVTX_MESSAGE_TYPE_ASCII ? what->message.ascii : "");

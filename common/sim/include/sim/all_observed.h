@@ -1,4 +1,4 @@
-// Included before a submission that is graded: it may not ask the compiler to leave its accesses unreported.
+// Included before a submission that is graded: it must not tell the compiler to omit the hooks of its accesses.
 #pragma once
 
 #include "cuda_runtime.h"  // whose own functions may, as they report for themselves

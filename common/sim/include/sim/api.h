@@ -1,5 +1,5 @@
-// The CUDA runtime API that the simulated device answers. Same names, same error codes; the clock is the modelled one.
-// What a call does it has done when it returns: only the clock is asynchronous.
+// The CUDA runtime API of the simulated device: same names, same error codes, modelled clock. A call has done its work
+// when it returns: only the clock is asynchronous.
 #pragma once
 
 #include <cstddef>
@@ -261,10 +261,10 @@ inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags = cudaEven
 
 namespace sim {
 
-/// From now on the program's host code may read and write device memory, as a library does whose algorithms run there.
+/// From now on the program's host code may read and write device memory, as libraries that run on the host do.
 void share_device_memory_with_host();
 enum class memory_kind : unsigned char { device, managed, pinned };
-/// `pc` tells the line that allocates, for the report about what was never freed.
+/// `pc` identifies the line that allocates, for the report about memory that was never freed.
 cudaError_t allocate(void** pointer, std::size_t bytes, memory_kind kind, const void* pc);
 cudaError_t allocate_pitched(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height, const void* pc);
 cudaError_t mapped_pointer(void** device, void* host);
@@ -275,7 +275,7 @@ cudaError_t symbol_address(void** pointer, const void* symbol, std::size_t bytes
 cudaError_t kernel_attributes(cudaFuncAttributes* attributes, const void* kernel);
 cudaError_t prefetch(const void* pointer, std::size_t bytes, cudaMemLocation where, cudaStream_t stream);
 cudaError_t advise(const void* pointer, std::size_t bytes, cudaMemoryAdvise advice, cudaMemLocation where);
-/// Blocks that fit one multiprocessor.
+/// Blocks that fit on one multiprocessor.
 cudaError_t occupancy(int* blocks, const void* kernel, int threads, std::size_t dynamic_shared_bytes);
 
 inline cudaMemLocation location_of(int device) {
@@ -285,7 +285,7 @@ inline cudaMemLocation location_of(int device) {
 
 }  // namespace sim
 
-// ---- calls that CUDA overloads on the type of what they get
+// ---- calls that CUDA overloads on the types of their arguments
 
 template <class T>
 SIM_CALLED_HERE cudaError_t cudaMalloc(T** pointer, std::size_t bytes) {

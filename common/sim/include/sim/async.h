@@ -1,6 +1,6 @@
-// Asynchronous copies into shared memory, and what waits for them: the __pipeline functions, cuda::pipeline,
-// cuda::barrier, cooperative groups' memcpy_async. The data moves when a thread waits for its copies, not before: who
-// reads too early sees what was there.
+// Asynchronous copies into shared memory, and the functions that wait for them: the __pipeline functions,
+// cuda::pipeline, cuda::barrier, cooperative groups' memcpy_async. The data moves when a thread waits for its copies,
+// not before: a thread that reads too early sees the old values.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace sim {
 
-/// The load is counted now, the store when the copy is made; both at `pc`. The last `zeros` bytes become zero. For the
-/// race check the copy may write at any moment from now until it is made.
+/// The load is counted now, the store when the copy happens; both at `pc`. The last `zeros` bytes become zero. For the
+/// race check the copy may write at any moment from now until then.
 void copy_async(void* to, const void* from, std::size_t bytes, std::size_t zeros, bool for_barrier, const void* pc);
 void commit_copies();
-/// Makes the calling thread's copies but those of the last `groups` commits.
+/// Performs the calling thread's copies, except those of the last `groups` commits.
 void wait_for_copies(std::size_t groups);
 void make_barrier_copies();
 
@@ -62,7 +62,7 @@ SIM_UNOBSERVED inline unsigned arrive(barrier_words* words, unsigned count, unsi
   sim::hand_over(&words->phase);
   sim::fence();
   const unsigned phase = __atomic_load_n(&words->phase, __ATOMIC_SEQ_CST);
-  // Who drops out counts as arrived now and is not expected any more.
+  // A thread that drops out counts as arrived now and is not expected again.
   const unsigned expected = drop ? __atomic_sub_fetch(&words->expected, drop, __ATOMIC_SEQ_CST)
                                  : __atomic_load_n(&words->expected, __ATOMIC_SEQ_CST);
   const unsigned arrived = __atomic_add_fetch(&words->arrived, count - drop, __ATOMIC_SEQ_CST);
@@ -83,7 +83,7 @@ template <thread_scope Scope = thread_scope_system>
 class barrier {
  public:
   using arrival_token = unsigned;
-  barrier() = default;  // trivial: one in shared memory begins with init()
+  barrier() = default;  // trivial: in shared memory, init() starts a barrier
   SIM_CALLED_HERE explicit barrier(::std::ptrdiff_t expected) {
     detail::begin(&words_, static_cast<unsigned>(expected), SIM_CALLER);
   }
@@ -142,7 +142,7 @@ class pipeline {
       : group_(group), alone_(false), stages_(stages) {}
 
   SIM_CALLED_HERE void producer_acquire() {
-    if (acquired_++ >= stages_ && !alone_) group_.sync();  // the others have to be through with the stage
+    if (acquired_++ >= stages_ && !alone_) group_.sync();  // the others must have finished with the stage
   }
   void producer_commit() {
     sim::commit_copies();
@@ -204,7 +204,7 @@ SIM_CALLED_HERE void memcpy_async(const Group& group, T* to, const T* from, cons
   sim::copy_part(group.thread_rank(), group.size(), to, from, bytes, false, SIM_CALLER);
   sim::commit_copies();
 }
-/// Of two counts of elements the smaller one.
+/// The smaller of two counts of elements.
 template <class Group, class T, class ToCount, class FromCount>
 SIM_CALLED_HERE void memcpy_async(const Group& group, T* to, const ToCount& to_count, const T* from,
                                   const FromCount& from_count) {

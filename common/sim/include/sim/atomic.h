@@ -9,7 +9,7 @@
 
 namespace sim {
 
-/// Replaces *address by op(*address) as one step and returns what was there. Not observed.
+/// Replaces *address by op(*address) atomically and returns the old value. Not observed.
 template <class T, class Op>
 SIM_UNOBSERVED T exchange_by(T* address, Op op) {
   T old, desired;
@@ -27,11 +27,11 @@ SIM_UNOBSERVED T read_modify_write(T* address, Op op, const void* pc, bool in_wa
 
 template <class T, class... Types>
 inline constexpr bool one_of = (std::is_same_v<T, Types> || ...);
-/// What CUDA's atomics of 128 bits take.
+/// The operand type of CUDA's 128-bit atomics.
 template <class T>
 inline constexpr bool sixteen_bytes = sizeof(T) == 16 && alignof(T) >= 16 && std::is_trivially_copyable_v<T>;
 
-/// *address becomes `value` where `compare` is null or equal to it, as one step; returns what was there.
+/// Atomically sets *address to `value` if `compare` is null or equal to it; returns the old value.
 template <class T>
 SIM_UNOBSERVED __attribute__((target("cx16"))) T exchange_16(T* address, const T* compare, T value, const void* pc) {
   observe_atomic(address, 16, pc);
@@ -49,7 +49,7 @@ SIM_UNOBSERVED __attribute__((target("cx16"))) T exchange_16(T* address, const T
   return old;
 }
 
-/// One instruction for a vector of floats; each element is a step of its own.
+/// One instruction for a vector of floats; each element is updated atomically on its own.
 template <class Vector>
 SIM_UNOBSERVED Vector add_elements(Vector* address, Vector value, const void* pc) {
   observe_atomic(address, sizeof(Vector), pc);
@@ -63,7 +63,7 @@ SIM_UNOBSERVED Vector add_elements(Vector* address, Vector value, const void* pc
 
 }  // namespace sim
 
-// With the scopes that CUDA has for each: the device, the block, the system.
+// Each in CUDA's scopes: the device, the block, the system.
 #define SIM_SCOPES(define, name, ...) \
   define(name, __VA_ARGS__) define(name##_block, __VA_ARGS__) define(name##_system, __VA_ARGS__)
 #define SIM_LIST(...) __VA_ARGS__

@@ -1,4 +1,4 @@
-// How device code calls the scheduler. `pc` tells the line that called.
+// How device code calls the simulated device. `pc` identifies the line that called.
 #pragma once
 
 #include <cstddef>
@@ -24,15 +24,15 @@ namespace sim {
 /// Waits for all threads of the block.
 void block_barrier(const void* pc);
 int block_barrier_count(int predicate, const void* pc);  ///< threads of the block with a true predicate
-/// Waits for all threads of the grid. Ends the kernel with an error where it was not launched cooperatively.
+/// Waits for all threads of the grid. Ends the kernel with an error if it was not launched cooperatively.
 void grid_barrier(const void* pc);
-/// What this thread wrote before is seen before what it writes afterwards.
+/// Other threads see what this thread has written so far before what it writes later.
 void fence();
-/// For each turn of a loop that waits until another thread has changed memory: lets the others run.
+/// Call in each iteration of a loop that waits for another thread to change memory: lets the others run.
 void spin();
 std::uint64_t modelled_cycles();
 
-/// The lanes of a warp that meet in one call. `argument[i]` is what lane i brought, null where it takes no part.
+/// The lanes of a warp that meet in one call. `argument[i]` is lane i's argument, null if it takes no part.
 struct warp_call {
   unsigned participants = 0;
   void* argument[32] = {};
@@ -45,26 +45,26 @@ struct warp_call {
 };
 
 constexpr unsigned full_mask = 0xffffffffu;
-/// For `meet`: takes whichever lanes come to this line together. CUDA does not define which those are; here they are
-/// all that can come before something else has to happen.
-constexpr unsigned whoever_comes = 0;
+/// For `meet`: joins the lanes that reach this line together. CUDA does not define which those are; here they are all
+/// lanes that can reach it without waiting for anything else.
+constexpr unsigned any_lanes = 0;
 
-/// Waits for the lanes of `mask`. The last one to come runs `combine` once, which leaves each lane its result in its
-/// argument. Lanes meet only in the same call: equal mask and equal `combine`. Lanes that have returned are left out,
+/// Waits for the lanes of `mask`. The last one to arrive runs `combine` once, which stores each lane's result in its
+/// argument. Lanes meet only in the same call: equal mask and equal `combine`. Lanes that have returned are omitted,
 /// and reported unless the mask may name them: in a last warp that is not full, or where `combine` is null (a barrier).
 void meet(unsigned mask, void* argument, void (*combine)(const warp_call&), const void* pc);
 unsigned lane_number();
 
 /// Tells the observer about an atomic access.
-/// `in_warp`: where all lanes want one address, nvcc first combines their values in the warp.
+/// `in_warp`: if all lanes share an address, nvcc first combines their values in the warp.
 void observe_atomic(const volatile void* address, std::size_t bytes, const void* pc, bool in_warp = false);
-/// Likewise about a load or a store that a function of ours makes for the line at `pc`.
+/// Likewise about a load or a store that one of our functions performs for the line at `pc`.
 void observe_load(const volatile void* address, std::size_t bytes, const void* pc);
 void observe_store(const volatile void* address, std::size_t bytes, const void* pc);
-/// An asynchronous copy into shared memory begins; and it has been waited for.
+/// An asynchronous copy into shared memory has started; a thread has waited for it.
 void observe_copy_begin(const volatile void* address, std::size_t bytes, const void* pc);
 void observe_copy_end(const volatile void* address, std::size_t bytes, const void* pc);
-/// For atomics that locks and flags are made of: they order accesses in a way that the race checkers do not follow.
+/// For atomics that implement locks and flags: the race checkers do not track the order that these create.
 void hand_over(const volatile void* address);
 
 }  // namespace sim

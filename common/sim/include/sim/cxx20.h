@@ -1,4 +1,4 @@
-// What these headers take from C++20's library, for programs in C++17, which is nvcc's default.
+// The parts of C++20's library that these headers need, for programs in C++17, nvcc's default.
 #pragma once
 
 namespace sim {

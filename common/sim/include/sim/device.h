@@ -9,8 +9,7 @@
 #include "sim/cxx20.h"
 #include "sim/types.h"
 
-// Launched from anywhere with anything: what the host compiler could conclude from one launch must not change the
-// kernel.
+// A kernel may be launched from anywhere with any arguments: the host compiler must not specialise it for one launch.
 #ifdef __clang__
 #define __global__ __attribute__((noinline, flatten))
 #else
@@ -22,7 +21,7 @@
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
 #define __grid_constant__
-// A block never leaves its OS thread, so a thread's storage is the block's shared memory.
+// A block never leaves its OS thread, so thread-local storage serves as the block's shared memory.
 #define __shared__ thread_local
 #define __constant__ __attribute__((section("sim_constant")))
 #define __managed__
@@ -30,17 +29,17 @@
 #define LAB_SIMULATED_DEVICE 1
 
 namespace sim {
-/// A dim3 without constructors: only reads of plain constants go unreported by the compiler.
+/// A dim3 without constructors: the compiler adds no hooks only to reads of plain constants.
 struct dimensions {
   unsigned x, y, z;
   operator dim3() const { return {x, y, z}; }
 };
-/// What one load or store of a thread can move.
+/// The types that one load or store of a thread can move.
 template <class T>
 inline constexpr bool moves_at_once = std::is_arithmetic_v<T> || is_vector<T>;
 }  // namespace sim
 
-// Const here, so that the compiler does not report their reads; the scheduler sets them.
+// Const here, so that the compiler adds no hooks to their reads; the workers set them.
 extern const __thread uint3 threadIdx;
 extern const __thread uint3 blockIdx;
 extern const __thread sim::dimensions blockDim;
@@ -64,7 +63,7 @@ inline long long clock64() { return static_cast<long long>(sim::modelled_cycles(
 
 namespace sim {
 typedef int sixteen_byte_word __attribute__((vector_size(16), may_alias));
-/// By 16 bytes where it has that width: double4 takes two, and clang would take a float4 apart.
+/// In pieces of 16 bytes if it is that wide: double4 takes two, and clang would split a float4.
 template <class T>
 __forceinline__ void move(T* to, const T* from) {
   if constexpr (sizeof(T) % 16 == 0)

@@ -19,7 +19,7 @@ struct bfloat16 {
 };
 template <class Format>
 inline constexpr std::uint16_t infinity16 = ((1 << Format::exponent_bits) - 1) << Format::mantissa_bits;
-constexpr std::uint16_t nan16 = 0x7fff;  // the one that a GPU makes
+constexpr std::uint16_t nan16 = 0x7fff;  // the one that a GPU generates
 
 enum class rounding { nearest, zero, up, down };
 

@@ -54,7 +54,7 @@ struct SIM_HALF {
   SIM_CONVERSION(unsigned long long)
 #undef SIM_CONVERSION
 };
-/// Copied as the word it is: one access moves both.
+/// Copied as a single word: one access moves both.
 struct __attribute__((aligned(4))) SIM_HALF2 {
   SIM_HALF x, y;
   SIM_HALF2() = default;
@@ -220,7 +220,7 @@ SIM_FUNCTION(tanh, ::tanh(x))
 SIM_FUNCTION(tanh_approx, ::tanh(x))
 #undef SIM_FUNCTION
 
-// ---- comparison: false where one is no number; with u for unordered, true
+// ---- comparison: false if either is NaN; with u for unordered, true
 
 #define SIM_COMPARISON(name, expression)                                                                         \
   SIM_DEFINE bool __h##name(const SIM_HALF& a, const SIM_HALF& b) { return expression; }                         \

@@ -1,4 +1,4 @@
-// CUDA graphs: what a stream was told to do, recorded and replayed in order.
+// CUDA graphs: a stream's work, recorded and replayed in order.
 #pragma once
 
 #include "sim/api.h"
@@ -83,7 +83,7 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream);
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 }
-/// Takes over the other graph's nodes; fails where their number or kinds differ.
+/// Replaces the nodes by those of the other graph; fails if their number or kinds differ.
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo* info);
 cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
                                      std::size_t count);

@@ -1,5 +1,5 @@
 // What `kernel<<<grid, block, shared, stream>>>(arguments)` becomes: SIM_KERNEL(kernel)(configure(...))(arguments), or
-// what that macro stands for.
+// that macro's expansion.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ struct frame {
   }
 };
 
-/// What a kernel is called with, where its name alone says so: not that of a template that deduces it.
+/// A kernel's parameters if its name alone determines them: not those of a template that deduces them.
 template <class... Parameters>
 struct parameters {};
 template <class... Parameters>
@@ -76,7 +76,7 @@ struct configured_kernel<Kernel, parameters<Parameters...>> : configured_kernel<
   }
 };
 
-/// What `Signature` would return for an int; void where it cannot be called with one.
+/// What `Signature` would return for an int; void if it cannot be called with one.
 template <class Signature, class = void>
 struct signature_result {
   using type = void;
@@ -86,7 +86,7 @@ struct signature_result<Signature, std::enable_if_t<std::is_invocable_v<Signatur
   using type = std::invoke_result_t<Signature, int>;
 };
 
-/// `Signature` is never called; its result's type tells the kernel's parameters.
+/// `Signature` is never called; its result type encodes the kernel's parameters.
 template <class Kernel, class Signature>
 class named_kernel {
  public:
@@ -109,7 +109,7 @@ auto kernel_value(const char* name, void (*kernel)(Parameters...)) {
 
 // ---- launches by address: cudaLaunchKernel gets a kernel as `const void*`, its arguments as pointers
 
-/// A kernel and its arguments, ready to run any number of times; whoever asked for it destroys the frame.
+/// A kernel and its arguments, ready to run any number of times; the caller destroys the frame.
 struct bound_kernel {
   void (*thread_body)(void*) = nullptr;
   void* frame = nullptr;
@@ -132,7 +132,7 @@ template <class... Parameters>
 bound_kernel bind_kernel(const void* kernel, void** arguments) {
   return bind_each<Parameters...>(kernel, arguments, std::index_sequence_for<Parameters...>());
 }
-/// simcc puts this around a kernel that is cast to void*: the types of its arguments are known here for the last time.
+/// simcc puts this around a kernel that is cast to void*: the cast loses the types of its arguments.
 template <class... Parameters>
 void* kernel_address(void (*kernel)(Parameters...)) {
   void* address = reinterpret_cast<void*>(kernel);
@@ -189,7 +189,7 @@ struct cudaLaunchConfig_t {
 };
 
 namespace sim {
-/// What the attributes of an extended launch mean; an error where the simulated device cannot do it.
+/// Applies the attributes of an extended launch; an error if the simulated device does not support one.
 cudaError_t configure(const cudaLaunchConfig_t* extended, configuration* config);
 }  // namespace sim
 
@@ -203,7 +203,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
   }(std::forward<Arguments>(arguments)...);
 }
 
-// The name as an argument of a call that depends on a type: where it does not name one function, nothing is returned.
+// The name is an argument of a type-dependent call: if it does not name exactly one function, nothing is returned.
 #define SIM_SIGNATURE(...) [](auto sim_any) -> decltype(::sim::parameters_of(sim_any, __VA_ARGS__)) { return {}; }
 #define SIM_KERNEL(...)                                                                      \
   ::sim::named_kernel(                                                                       \

@@ -15,7 +15,7 @@
 
 // ---- minimum and maximum
 
-// Of a signed and an unsigned number: both as unsigned, as in CUDA.
+// For a signed and an unsigned number: both as unsigned, as in CUDA.
 #define SIM_MIN_MAX(a, b)                                 \
   constexpr auto min(a x, b y) {                          \
     using common = decltype(x + y);                       \
@@ -38,7 +38,7 @@ SIM_MIN_MAX(unsigned long long, unsigned long long)
 SIM_MIN_MAX(long long, unsigned long long)
 SIM_MIN_MAX(unsigned long long, long long)
 #undef SIM_MIN_MAX
-// The number where one is no number.
+// The other operand if one is NaN.
 inline float min(float x, float y) { return fminf(x, y); }
 inline float max(float x, float y) { return fmaxf(x, y); }
 inline double min(double x, double y) { return ::fmin(x, y); }
@@ -107,7 +107,7 @@ To saturated(From x) {
   inline result name##_rz parameters { return sim::rounded(FE_TOWARDZERO, name##_rn, SIM_LIST arguments); } \
   inline result name##_ru parameters { return sim::rounded(FE_UPWARD, name##_rn, SIM_LIST arguments); }     \
   inline result name##_rd parameters { return sim::rounded(FE_DOWNWARD, name##_rn, SIM_LIST arguments); }
-// Sums and products of these are never joined to one fma.
+// Their products and sums are never contracted to an fma.
 SIM_IN_MODES(__fadd, float, (float x, float y), (x, y), sim::opaque(x) + sim::opaque(y))
 SIM_IN_MODES(__fsub, float, (float x, float y), (x, y), sim::opaque(x) - sim::opaque(y))
 SIM_IN_MODES(__fmul, float, (float x, float y), (x, y), sim::opaque(x* y))

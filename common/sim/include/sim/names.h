@@ -1,11 +1,11 @@
-// What the simulated device's messages call an allocation.
+// Names of allocations in the simulated device's messages.
 #pragma once
 
 #include <string>
 
 namespace sim {
 
-/// In place of "allocation 46"; `pointer` is where it begins.
+/// Replaces "allocation 46"; `pointer` is its first byte.
 void name_allocation(const void* pointer, std::string name);
 
 }  // namespace sim

@@ -1,4 +1,4 @@
-// What a program can ask about the device: cudaDeviceProp and the attributes, each attribute with where it comes from.
+// Properties that a program can query: cudaDeviceProp and the attributes, each attribute with its source.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,7 @@ struct cudaDeviceProp {
   unsigned memoryPoolSupportedHandleTypes;
   int deferredMappingCudaArraySupported, ipcEventSupported, clusterLaunch, unifiedFunctionPointers, deviceNumaConfig,
       deviceNumaId, mpsEnabled, hostNumaId;
-  // Gone since CUDA 13; older programs print them.
+  // Removed in CUDA 13; older programs print them.
   int clockRate, memoryClockRate, computeMode, deviceOverlap, kernelExecTimeoutEnabled,
       singleToDoublePrecisionPerfRatio, cooperativeMultiDeviceLaunch;
 };

@@ -169,7 +169,7 @@ SIM_CHOICE2(min, u, u16x2)
 SIM_CHOICE2_RELU(max)
 SIM_CHOICE2_RELU(min)
 #undef SIM_CHOICE2_RELU
-/// Which one it was, too: the first, where they are equal.
+/// Also which one it was: the first if they are equal.
 inline int __vibmax_s32(int a, int b, bool* first) { return (*first = a >= b) ? a : b; }
 inline unsigned __vibmax_u32(unsigned a, unsigned b, bool* first) { return (*first = a >= b) ? a : b; }
 inline int __vibmin_s32(int a, int b, bool* first) { return (*first = a <= b) ? a : b; }

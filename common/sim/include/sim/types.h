@@ -7,8 +7,8 @@ template <class T>
 inline constexpr bool is_vector = false;
 }  // namespace sim
 
-// `p[i] = float4{a, b, c, d}` is one store. Assigned by the compiler's own operator it would be four; a template leaves
-// the type trivially copyable.
+// `p[i] = float4{a, b, c, d}` is one store. The compiler's own assignment would make it four; a template keeps the type
+// trivially copyable.
 #define SIM_STORED_WHOLE(name)                                          \
   name& operator=(const name&) = default;                               \
   template <int = 0>                                                    \

@@ -1,4 +1,4 @@
-// Functions over the lanes of a warp. Each lane brings an argument; the last one to come does the work for all.
+// Functions over the lanes of a warp. Each lane brings an argument; the last one to arrive does the work for all.
 #pragma once
 
 #include <cstring>
@@ -21,7 +21,7 @@ SIM_UNOBSERVED void combine_shuffle(const warp_call& call) {
     if (!call.has(lane)) continue;
     auto& mine = call.at<shuffle_argument<T>>(lane);
     const unsigned source = Source::of(static_cast<int>(lane), mine.argument, mine.width);
-    // From a lane that takes no part a GPU gives 0: seen so on an H200, though CUDA promises nothing.
+    // From an inactive lane a GPU returns 0: observed on an H200, though CUDA does not promise it.
     if (call.has(source))
       mine.result = call.at<shuffle_argument<T>>(source).value;
     else
@@ -50,13 +50,13 @@ struct from_xor {
   }
 };
 
-/// What a shuffle can hand over.
+/// The types that a shuffle can move.
 template <class T>
 inline constexpr bool is_shuffled = std::is_arithmetic_v<T>;
 
 template <class Source, class T>
 T shuffle(unsigned mask, T value, int argument, int width, const void* pc) {
-  static_assert(is_shuffled<T>, "a shuffle hands over one number; shuffle a struct or vector member by member");
+  static_assert(is_shuffled<T>, "a shuffle moves one number; shuffle a struct or vector member by member");
   shuffle_argument<T> mine{value, value, argument, width};
   meet(mask, &mine, &combine_shuffle<T, Source>, pc);
   return mine.result;
@@ -88,7 +88,7 @@ struct matched {
   T value;
   unsigned result;
 };
-/// Each lane gets the lanes that brought the same value.
+/// Each lane gets the mask of the lanes with the same value.
 template <class T>
 SIM_UNOBSERVED void combine_matches(const warp_call& call) {
   for (unsigned lane = 0; lane < 32; ++lane) {
@@ -142,10 +142,10 @@ SIM_REDUCTION(or_of, a | b)
 SIM_REDUCTION(xor_of, a ^ b)
 #undef SIM_REDUCTION
 
-/// The lanes that are here together.
+/// The lanes that arrive here together.
 inline unsigned active_mask(const void* pc) {
   unsigned mask = 0;
-  meet(whoever_comes, &mask, &combine_participants, pc);
+  meet(any_lanes, &mask, &combine_participants, pc);
   return mask;
 }
 
@@ -180,7 +180,7 @@ template <class T>
 SIM_CALLED_HERE unsigned __match_any_sync(unsigned mask, T value) {
   return sim::match(mask, value, SIM_CALLER);
 }
-/// The mask, if all its lanes bring the same value, else zero.
+/// The mask if all its lanes have the same value, else zero.
 template <class T>
 SIM_CALLED_HERE unsigned __match_all_sync(unsigned mask, T value, int* all_same) {
   const unsigned same = sim::match(mask, value, SIM_CALLER);

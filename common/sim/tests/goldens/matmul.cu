@@ -60,7 +60,7 @@ __global__ void matmul_tiled_transposed(float* c, const float* a, const float* b
   c[row * n + column] = sum;
 }
 
-/// As everybody writes it: nvcc unrolls and reads four neighbours of ta's row at once.
+/// The usual way to write it: nvcc unrolls and reads four neighbours of ta's row at once.
 __global__ void matmul_tiled_unrolled(float* c, const float* a, const float* b, int n) {
   __shared__ float ta[32][32], tb[32][32];
   const int x = threadIdx.x, y = threadIdx.y;

@@ -32,7 +32,7 @@ __global__ void permute_shared(T* out, const T* in, const int* index) {
   out[threadIdx.x] = tile[index[threadIdx.x ^ 3]];
 }
 
-/// Everybody the same, each warp its own, each four lanes their own.
+/// All threads the same value, each warp its own, each four lanes their own.
 __global__ void broadcast_shared(float* out, const float* in) {
   __shared__ float tile[256];
   tile[threadIdx.x] = in[threadIdx.x];

@@ -13,7 +13,7 @@ __device__ float warp_max(float v) {
   for (int step = 16; step > 0; step /= 2) v = fmaxf(v, __shfl_xor_sync(0xffffffffu, v, step));
   return v;
 }
-/// For everybody, over a block of whole warps.
+/// For all threads, over a block of whole warps.
 __device__ float block_sum(float v) {
   __shared__ float of_warp[32];
   v = warp_sum(v);

@@ -26,7 +26,7 @@ int main() {
                 deviceProp.l2CacheSize);
     std::printf("  shared %zu a block, %zu a multiprocessor; %d registers; warp %d\n", deviceProp.sharedMemPerBlock,
                 deviceProp.sharedMemPerMultiprocessor, deviceProp.regsPerBlock, deviceProp.warpSize);
-    std::printf("  %d threads a block (%d, %d, %d), %d a multiprocessor; grid (%d, %d, %d)\n",
+    std::printf("  %d threads per block (%d, %d, %d), %d per multiprocessor; grid (%d, %d, %d)\n",
                 deviceProp.maxThreadsPerBlock, deviceProp.maxThreadsDim[0], deviceProp.maxThreadsDim[1],
                 deviceProp.maxThreadsDim[2], deviceProp.maxThreadsPerMultiProcessor, deviceProp.maxGridSize[0],
                 deviceProp.maxGridSize[1], deviceProp.maxGridSize[2]);

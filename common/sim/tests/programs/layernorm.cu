@@ -1,4 +1,4 @@
-// Layer normalisation as a ladder: a thread a row, then a warp a row with everything in registers. A CPU is the judge.
+// Layer normalisation as a ladder: one thread per row, then one warp per row with everything in registers. A CPU is the judge.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
