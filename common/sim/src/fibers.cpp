@@ -111,7 +111,7 @@ void worker::remember_state(thread_state& thread, const lane_records& records) {
   if (std::exchange(thread.saw_clock, false)) {
     thread.as_before = false;
     thread.alone = 0;
-    got_further_ = true;
+    progressed_ = true;
     return;
   }
   std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
