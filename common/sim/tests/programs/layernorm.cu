@@ -1,4 +1,5 @@
-// Layer normalisation as a ladder: one thread per row, then one warp per row with everything in registers. A CPU is the judge.
+// Layer normalisation as a ladder: one thread per row, then one warp per row with everything in registers. A CPU is the
+// judge.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
