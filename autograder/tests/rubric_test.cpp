@@ -188,6 +188,8 @@ INSTANTIATE_TEST_SUITE_P(
         mistake{"case = \"f/1\", counter = \"sectors per load request\"", "case = \"g/1\", metric = \"launches\"",
                 "rubric.toml:32: a host case has no 'launches'; use its outputs, \"output[0]\" or \"output[0] / "
                 "output[1]\""},
+        mistake{"case = \"f/1\", counter = \"sectors per load request\"", "case = \"g/1\", metric = \"output[0] / \"",
+                "rubric.toml:32: a host case has no ''; use its outputs, \"output[0]\" or \"output[0] / output[1]\""},
         mistake{"counter = \"warps\"", "counter = \"wraps\"",
                 "rubric.toml:24: there is no counter 'wraps'; the closest is 'warps', and all are in "
                 "common/include/lab/device_metrics.hpp, where you can add one"},

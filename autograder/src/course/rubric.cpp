@@ -80,12 +80,14 @@ metric metric_from(const std::string& text) {
 
 /// Of a host case: its outputs.
 metric outputs_of(const toml_reader& in) {
-  const metric result = metric_from(in.text("metric"));
-  for (const std::string& name : {result.numerator, result.denominator})
-    if (!is_output(name) && (&name == &result.numerator || !name.empty()))
-      in.fail_at(
-          in.line_of("metric"),
-          fmt::format("a host case has no '{}'; use its outputs, \"output[0]\" or \"output[0] / output[1]\"", name));
+  const std::string text = in.text("metric");
+  const metric result = metric_from(text);
+  const bool quotient = text.find(" / ") != std::string::npos;
+  const std::string& wrong = is_output(result.numerator) ? result.denominator : result.numerator;
+  if (!is_output(result.numerator) || (quotient && !is_output(result.denominator)))
+    in.fail_at(
+        in.line_of("metric"),
+        fmt::format("a host case has no '{}'; use its outputs, \"output[0]\" or \"output[0] / output[1]\"", wrong));
   return result;
 }
 

@@ -79,8 +79,8 @@ struct rubric {
 /// so that it cannot be read by accident.
 std::string answers_text(const std::map<std::string, double>& answers);
 
-/// The names of a lab's hand-in files: what its folder handin/ holds. Throws input_error where there are none, or where
-/// one lies beside that folder, as in older versions of the course.
+/// The names of a lab's hand-in files: what its folder handin/ holds. Throws input_error if there are none, or if one
+/// is outside that folder, as in older versions of the course.
 std::vector<std::string> handin_in(const std::filesystem::path& lab_dir);
 
 /// Reads a rubric, and the hand-in files and answers in `lab_dir`. `name` is what messages call it. The cases must
