@@ -32,8 +32,8 @@ void worker::begin_block(running_block& block, std::uint64_t number) {
     t.index = {x, y, z};
     t.now = state::fresh;
     t.stack = nullptr;
-    t.as_before = t.saw_clock = false;
-    t.alone = 0;
+    t.as_before = false;
+    t.alone = t.clock = 0;
     t.depth = 0;
     if (++x == config.block.x) {
       x = 0;

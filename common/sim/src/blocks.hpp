@@ -26,7 +26,7 @@ struct thread_state {
   void* argument = nullptr;
   combine_function combine = nullptr;
   bool as_before = false;   // its state is the same as at one of the last checks
-  bool saw_clock = false;   // it has read a clock since the last check: time itself makes progress
+  std::uint64_t clock = 0;  // the cycles that it last read: part of its state
   std::uint64_t alone = 0;  // steps since it last met others or was seen to make progress
   std::uint64_t depth = 0;  // of its last access
   bool meets(const thread_state& other) const {

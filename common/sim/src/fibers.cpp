@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <utility>
 
 #include "hooks.hpp"
 #include "worker.hpp"
@@ -108,14 +107,9 @@ std::uint64_t worker::resume(thread_state& thread) {
 /// A thread whose state (stack, registers, and the values it has just read) repeats is spinning: it waits for another
 /// thread to change what it reads.
 void worker::remember_state(thread_state& thread, const lane_records& records) {
-  if (std::exchange(thread.saw_clock, false)) {
-    thread.as_before = false;
-    thread.alone = 0;
-    progressed_ = true;
-    return;
-  }
   std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
   const auto mix = [&hash](std::uint64_t word) { hash = (hash ^ word) * 0x9e37'79b9'7f4a'7c15 + (hash >> 29); };
+  mix(thread.clock);
   for (const std::uint64_t value : caller_registers_) mix(value);
   for (std::uintptr_t at = caller_stack_; at + 8 <= stack_top; at += 8)
     mix(*reinterpret_cast<const std::uint64_t*>(at));

@@ -158,7 +158,7 @@ bool worker::pass_grid_barrier(std::deque<running_block*>& waiting) {
   }
   observer_.begin_epoch(grid_->epoch);
   for (running_block* block : waiting) {
-    observer_.begin_phase(block->shadow);
+    observer_.new_epoch(block->shadow);
     for (thread_state& t : block->threads)
       if (t.now == state::at_grid_barrier) t.now = state::ready;
   }

@@ -71,8 +71,9 @@ int block_barrier_count(int predicate, const void* pc) {
 }
 std::uint64_t modelled_cycles() {
   static std::atomic<std::uint64_t> ticks{0};
-  if (worker* self = sim_running_worker) self->saw_clock();
-  return ticks += 32;
+  const std::uint64_t cycles = ticks += 32;
+  if (worker* self = sim_running_worker) self->read_clock(cycles);
+  return cycles;
 }
 
 std::uintptr_t ask_for_kernel(void (*body)(void*), void* frame) {

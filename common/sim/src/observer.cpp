@@ -43,7 +43,7 @@ void observer::begin_block(block_shadow& shadow, std::size_t warps) {
   for (const shared_array& array : arrays_)
     std::memset(reinterpret_cast<void*>(thread_pointer_ + static_cast<std::uintptr_t>(array.offset)), 0xFF,
                 array.bytes);
-  shadow.epoch = ++block_epochs_;
+  new_epoch(shadow);
 }
 
 void observer::end_phase() {
@@ -55,7 +55,7 @@ void observer::end_phase() {
 void observer::barrier() {
   end_phase();
   ++block_->path.barriers;
-  block_->epoch = ++block_epochs_;
+  new_epoch(*block_);
 }
 
 void observer::end_block() {

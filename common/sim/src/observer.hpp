@@ -58,7 +58,7 @@ class observer {
   void begin_block(block_shadow& shadow, std::size_t warps);
   void go_on_with(block_shadow& shadow) { block_ = &shadow; }
   void barrier();
-  void begin_phase(block_shadow& shadow) { shadow.epoch = ++block_epochs_; }  ///< of a block that waited for the grid
+  void new_epoch(block_shadow& shadow) { shadow.epoch = ++block_epochs_; }  ///< orders what comes after what came
   void end_block();
   /// The shared arrays of this launch; dynamic ones cut to size.
   const std::vector<shared_array>& arrays() const { return arrays_; }

@@ -54,7 +54,7 @@ class worker {
   void grid_barrier(std::uintptr_t pc, std::uintptr_t frame);
   void meet(unsigned mask, void* argument, combine_function combine, std::uintptr_t pc, std::uintptr_t frame);
   unsigned lane_number() const { return current_number_ % lanes_per_warp; }
-  void saw_clock() { current_->saw_clock = true; }
+  void read_clock(std::uint64_t cycles) { current_->clock = cycles; }
   void spin(std::uintptr_t pc, std::uintptr_t frame) {
     current_->waits_at = pc;
     current_->now = state::waiting;
