@@ -1,4 +1,4 @@
-// Local grading of one submission: quick, without a sandbox, and open to anyone who wants to lie to it.
+// Local grading of one submission: quick, without a sandbox, and easy to cheat.
 #pragma once
 
 #include <chrono>

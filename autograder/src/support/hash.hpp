@@ -9,7 +9,7 @@ namespace grading {
 /// "fnv1a:..." of any text; it distinguishes versions, and is no protection against forgery.
 std::string hash_of(std::string_view text);
 
-/// 64 hexadecimal digits that nobody can forge (FIPS 180-4).
+/// SHA-256 (FIPS 180-4) as 64 hexadecimal digits: safe against forgery.
 std::string sha256(std::string_view text);
 
 }  // namespace grading

@@ -17,7 +17,7 @@ std::string shortened_list(const std::vector<std::string>& all, std::size_t most
 /// Every `from` in the text becomes `to`.
 std::string replaced(std::string text, std::string_view from, std::string_view to);
 
-/// Whether the word stands in the text.
+/// Whether the text contains the word as a whole word.
 bool names(const std::string& text, const std::string& word);
 
 /// Points as people write them: 4, 1.25, 83.8.

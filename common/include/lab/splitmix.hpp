@@ -1,4 +1,4 @@
-// Random numbers that are the same on every machine, where nobody must be kept from predicting them.
+// Random numbers that are the same on every machine. They are predictable: no check may depend on them.
 #pragma once
 
 #include <cstdint>

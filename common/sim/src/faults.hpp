@@ -11,7 +11,7 @@ namespace sim {
 
 /// Drops repeated reports, and races between threads that order themselves in ways that the checkers do not track.
 void settle_reports(launched& what);
-/// One sentence: what happened, where, by whom, and what to do.
+/// One sentence: what happened, where, in which thread, and what to do about it.
 std::string describe(const launched& where, const fault_report& report);
 /// The host has touched device memory: ends the program, as on a machine with a GPU.
 void host_access(std::uintptr_t address, std::uint64_t site);

@@ -12,7 +12,7 @@
 namespace sim {
 
 constexpr std::uintptr_t heap_base =
-    0x2000'0000'0000;  ///< all of cudaMalloc lies in [heap_base, heap_base + heap_bytes)
+    0x2000'0000'0000;  ///< cudaMalloc allocates only from [heap_base, heap_base + heap_bytes)
 constexpr std::uintptr_t heap_bytes = std::uintptr_t{1} << 37;
 constexpr std::size_t sector_bytes = 32, word_bytes = 4;
 
