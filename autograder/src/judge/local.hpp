@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "build/build.hpp"
 #include "course/submission.hpp"
@@ -29,6 +31,10 @@ void build_staff(const lab_folder& lab, builder& make);
 /// Fingerprint of all that decides a result: hand-in files, the staff's part, rubric, hints, machine and this grader.
 /// "" where the staff's part is not built.
 std::string fingerprint_of(const lab_folder& lab, const submission& who, const builder& make);
+
+/// The stored result, if nothing that decides it has changed since and noise did not decide it.
+std::optional<result> known_result(const std::vector<result>& stored, const lab_folder& lab, const submission& who,
+                                   const builder& make);
 
 /// Builds the submission, but not the staff's part, and grades it. Throws input_error or std::runtime_error for faults
 /// that are not the submission's.

@@ -104,6 +104,12 @@ const std::map<std::string, std::string>& this_machine() {
   return known;
 }
 
+const result* result_of(const std::vector<result>& all, const std::string& lab, const std::string& submission) {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const result& r) { return r.lab == lab && r.submission == submission; });
+  return found == all.end() ? nullptr : &*found;
+}
+
 std::string now_rfc3339() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));

@@ -117,6 +117,9 @@ struct not_a_result : std::runtime_error {
 };
 result result_from_json(const std::string& text);  ///< throws not_a_result
 
+/// The one of that lab and submission; null if there is none.
+const result* result_of(const std::vector<result>& all, const std::string& lab, const std::string& submission);
+
 std::string now_rfc3339();
 
 /// All results of a build directory, the latest of each submission, in one file.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "course/submission.hpp"
 #include "judge/predictions.hpp"
 #include "result/result.hpp"
 
@@ -34,6 +35,9 @@ void note(lab_progress& p, const result& r);
 /// down before anything is compared.
 locked_predictions lock_predictions(const std::filesystem::path& progress_file, const std::string& lab,
                                     const rubric& rules, const std::filesystem::path& predictions);
+
+/// The same for one of the lab's submissions. Only a student's own predictions are ever locked, not the course's.
+locked_predictions locked_for(const std::filesystem::path& progress_file, const lab_folder& lab, const submission& who);
 
 /// Whether there is work left in an item that this machine can assess. Predictions that were corrected are done,
 /// though points are lost.
