@@ -28,7 +28,8 @@ struct limits {
   std::size_t memory = std::size_t{6} << 30;  ///< bytes in use
   bool trusted = false;                       ///< staff's own: nothing that it wrote is read back
   gpu* device = nullptr;                      ///< where not null, buffers lie in its memory
-  bool driver = false;                        ///< a GPU's driver runs beside it, and starts threads when it likes
+  bool driver = false;                        ///< a GPU's driver runs beside it, and starts threads when it likes; it
+                                              ///< does if there is a device
   time_budget* budget = nullptr;              ///< null: no limit to all calls together
 };
 
