@@ -31,7 +31,7 @@ constexpr int again_elsewhere = 75;  // EX_TEMPFAIL: the machine failed, not the
 constexpr const char* usual_book = "grades.sqlite";
 
 /// Of official grading, of one submission or of many.
-struct limits {
+struct official_flags {
   bool unsafe = false;
   std::int64_t budget = official_options{}.budget.count();
 
@@ -45,7 +45,7 @@ struct limits {
   }
 };
 
-struct one_options : limits {
+struct one_options : official_flags {
   std::string lab, id = "student";
   std::vector<fs::path> path;
   fs::path result_file, first;
@@ -77,7 +77,7 @@ int grade_one(const settings& s, const one_options& o) {
   return r.outcome == outcome::infra_error ? again_elsewhere : all_well;
 }
 
-struct class_options : limits {
+struct class_options : official_flags {
   std::string lab, round, executor = "local", slurm;
   std::vector<fs::path> paths;
   fs::path book = usual_book;
