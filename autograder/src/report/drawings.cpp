@@ -126,7 +126,7 @@ set key outside top center horizontal textcolor rgb '#7d8590'
 
 constexpr std::size_t fewest_sizes = 6;  // fewer show no shape
 
-/// Seconds by blocks; empty where the launches are of several kernels.
+/// Seconds by blocks; empty if the launches are of several kernels.
 std::map<double, double> sweep_of(const profiled_case& p) {
   std::map<double, double> seconds;
   for (const lab::launch_record& l : p.launches) {

@@ -29,7 +29,7 @@ std::vector<json> stored(const std::filesystem::path& file) {
   return results.is_array() ? std::vector<json>(results.begin(), results.end()) : std::vector<json>{};
 }
 
-/// Lab and submission; nothing where it has none.
+/// Lab and submission; nothing if it has none.
 std::pair<std::string, std::string> identity(const json& r) {
   if (!r.is_object()) return {};
   const auto submission = r.find("submission");

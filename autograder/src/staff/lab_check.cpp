@@ -205,7 +205,7 @@ bool check_course(const settings& s, const std::vector<std::string>& numbers, bo
       keep_current(s, write, handout, with_handin_list(text_of(handout), rules.handin),
                    "the list of hand-in files is not that of handin/");
       check_lab(lab, rules, all);
-      if (all.front().id == "solution") mutants_of_lab(lab, all.front());  // throws where its list is out of date
+      if (all.front().id == "solution") mutants_of_lab(lab, all.front());  // throws if its list is out of date
       read.push_back(std::move(rules));
     } catch (const std::exception& error) {
       fmt::print(stderr, "lab {}: {}\n", lab.number, error.what());

@@ -163,10 +163,10 @@ int reset(const settings& s, const std::string& number) {
     skeleton[fs::path(file).filename().string()] =
         output_of(fmt::format("{} show {} 2>/dev/null", git, quoted("refs/course/start:" + file)));
   if (skeleton.empty() && !output_of(git + " rev-parse -q --verify refs/course/start 2>/dev/null").empty())
-    throw input_error(
-        fmt::format("the course as you began with it has no labs/{}/handin; to reset to a newer version, name its "
-                    "commit first: git update-ref refs/course/start COMMIT",
-                    lab.name));
+    throw input_error(fmt::format(
+        "the version of the course that you began with has no labs/{}/handin; to reset to a newer version, name its "
+        "commit first: git update-ref refs/course/start COMMIT",
+        lab.name));
   std::string time = now_rfc3339().substr(0, 19);
   std::replace(time.begin(), time.end(), ':', '-');
   const fs::path backup = s.source / "backups" / (lab.name + "-" + time);
