@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Does the same submission get the same grade every time? Grades each one again and again, with other inputs each time,
 # and prints how often it came to which points and verdicts; with --hog a loop keeps a core busy meanwhile, on and off,
-# as neighbours do: what is steady is easily divided out. Exits with 1 where a submission got more than one grade.
+# as neighbours do: what is steady is easily divided out. Exits with 1 if a submission got more than one grade.
 # usage: repeat.sh [--hog] [--item ID]... LAB TIMES SUBMISSION...      (build/bin/grader and simcc must be built)
 # A submission is a folder, graded officially (with --item only these items), or one of the course's: solution, student,
 # wrong-...

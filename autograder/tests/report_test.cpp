@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
 #include <sstream>
 
 #include "build/build.hpp"
-#include "report/html.hpp"
+#include "class/class_report.hpp"
 #include "report/terminal.hpp"
+#include "support/files.hpp"
 #include "support/text.hpp"
 
 namespace {
@@ -51,6 +54,86 @@ TEST(Report, EscapesWhateverASubmissionSays) {
     EXPECT_EQ(html.find(tag), std::string::npos) << tag;
   EXPECT_NE(html.find("&lt;script&gt;alert(2)"), std::string::npos);
   EXPECT_EQ(escaped("a&b<c>\"d'\001"), "a&amp;b&lt;c&gt;&quot;d&#39; ");
+}
+
+/// The characters with a meaning in HTML, in order: what a browser makes elements and attributes of.
+std::string markup_of(const std::string& html) {
+  std::string found;
+  for (const char c : html)
+    if (std::string("<>\"'").find(c) != std::string::npos ||
+        (static_cast<unsigned char>(c) < 32 && c != '\n' && c != '\t'))
+      found += c;
+  return found;
+}
+
+/// The paths of all strings.
+void find_strings(const nlohmann::json& in, const nlohmann::json::json_pointer& at,
+                  std::vector<nlohmann::json::json_pointer>& found) {
+  if (in.is_string()) found.push_back(at);
+  if (in.is_object())
+    for (const auto& [key, value] : in.items()) find_strings(value, at / key, found);
+  if (in.is_array())
+    for (std::size_t i = 0; i < in.size(); ++i) find_strings(in[i], at / i, found);
+}
+
+/// Whatever text stands in any place of a result, both pages have the same elements and attributes.
+TEST(Report, EscapesEveryTextOfAResult) {
+  result r = nasty();
+  item_result& item = r.items[0];
+  item.message = item.what = "x";
+  item.hint = item.advice = {"x", "x"};
+  item.conditions = {{"x", "x", backend::sim, 1, 2, 3, false}, {"x", "x", backend::sim, {}, {}, {}, true}};
+  item.predictions[0].waits_for = "x";
+  r.outcome = outcome::refused;
+  r.flags = r.notes = {"x"};
+  r.machine = {{"cpu", "x"}, {"gpu", "x"}, {"driver", "x"}, {"compiler", "x"}, {"system", "x"}, {"cores", "x"}};
+  r.date = r.graded_from = r.taken = r.lab_version = r.printed = "x";
+  const nlohmann::json document = nlohmann::json::parse(to_json(r));
+  std::vector<nlohmann::json::json_pointer> places;
+  find_strings(document, nlohmann::json::json_pointer(), places);
+  const auto pages_with = [&](const nlohmann::json::json_pointer& place, const std::string& text) {
+    nlohmann::json changed = document;
+    changed[place] = text;
+    const std::vector<result> results = {result_from_json(changed.dump())};
+    return rendered(results, "/nowhere") + class_page(results);
+  };
+  std::mt19937 random(1);
+  const std::string letters = "<>&\"'=/`{}# \t\r\x01\x1b\x7f!-script";
+  int tried = 0;
+  for (const auto& place : places) {
+    std::string markup;
+    try {
+      markup = markup_of(pages_with(place, "x"));
+    } catch (const not_a_result&) {
+      continue;  // a word of a list, such as a verdict: no text
+    }
+    ++tried;
+    std::vector<std::string> texts = {"<script>alert(1)</script>",
+                                      "\" onload=\"alert(1)",
+                                      "' onload='alert(1)",
+                                      "-->",
+                                      "{{{printed}}}",
+                                      "{{#items}}",
+                                      "</style>",
+                                      "&lt;"};
+    for (int k = 0; k < 5; ++k) {
+      texts.emplace_back();
+      for (int n = 0; n < 30; ++n) texts.back() += letters[random() % letters.size()];
+    }
+    for (const std::string& text : texts)
+      EXPECT_EQ(markup_of(pages_with(place, text)), markup) << place.to_string() << " = " << text;
+  }
+  EXPECT_GT(tried, 30);
+}
+
+/// A value that is not escaped is written {{{...}}} or {{&...}}.
+TEST(Report, EscapesAllButDrawings) {
+  for (const char* file : {"report/report.html", "class/class.html"}) {
+    const std::string text = text_of(fs::path(LAB_SOURCE_DIR) / "autograder/src" / file);
+    EXPECT_EQ(text.find("{{&"), std::string::npos) << file;
+    for (std::size_t at = 0; (at = text.find("{{{", at)) != std::string::npos; at += 3)
+      EXPECT_EQ(text.substr(at, 9), "{{{svg}}}") << file;
+  }
 }
 
 TEST(Report, ShowsNoFileFromElsewhere) { EXPECT_EQ(rendered({nasty()}, "/nowhere").find("root:"), std::string::npos); }

@@ -181,6 +181,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "rubric.toml:32: give 'tolerance' or 'factor', not both"},
         mistake{"case = \"f/1\", counter", "case = \"g/1\", counter",
                 "rubric.toml:32: 'metric' is missing; add it to this table"},
+        mistake{"tolerance = 0.5", "metric = \"output[0]\"",
+                "rubric.toml:32: a device case is asked for its 'counter'; remove 'metric'"},
+        mistake{"case = \"f/1\", counter", "case = \"g/1\", metric = \"output[0]\", counter",
+                "rubric.toml:32: a host case is asked for its 'metric'; remove 'counter'"},
         mistake{"case = \"f/1\", counter = \"sectors per load request\"",
                 "case = \"g/1\", metric = \"output[0] / output[x]\"",
                 "rubric.toml:32: a host case has no 'output[x]'; use its outputs, \"output[0]\" or \"output[0] / "

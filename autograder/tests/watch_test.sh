@@ -94,7 +94,7 @@ cp "$solution/scale.cu" "$lab/.."
 says "labs/00_trial/scale.cu: hand-in files now belong in labs/00_trial/handin; move scale.cu there, or delete it" lab 00
 rm "$lab/../scale.cu"
 git -C "$source" update-ref refs/course/start "$(git -C "$source" hash-object -t tree --stdin </dev/null | xargs git -C "$source" -c user.name=test -c user.email=test@localhost commit-tree -m older)"
-says "the course as you began with it has no labs/00_trial/handin" reset 00
+says "the version of the course that you began with has no labs/00_trial/handin" reset 00
 # What is saved while it is compiled is graded, too: here the skeleton is read, and the solution saved right after that.
 sleep 1
 echo "// unlike any that was compiled before: $$" >>"$lab/scale.cu"

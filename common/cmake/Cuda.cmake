@@ -1,4 +1,4 @@
-# Turns on CUDA where there is an nvcc, sets CUDA_ENABLED and CUDA_GPU_HERE, and says what is missing where there is none.
+# Turns on CUDA if there is an nvcc, sets CUDA_ENABLED and CUDA_GPU_HERE, and says what is missing if there is none.
 # Include it from the top-level CMakeLists.txt.
 
 # What the simulated device allows in device code, too: lambdas, and constexpr functions of the C++ library.

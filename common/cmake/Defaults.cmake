@@ -20,6 +20,7 @@ find_package(nlohmann_json REQUIRED)
 find_package(fmt REQUIRED)
 find_package(LibArchive REQUIRED)
 find_package(SQLite3 REQUIRED)
+find_path(MUSTACHE_INCLUDE_DIR kainjow/mustache.hpp REQUIRED)  # headers only, without a CMake package
 find_library(SODIUM_LIBRARY sodium REQUIRED)
 find_path(SODIUM_INCLUDE_DIR sodium.h REQUIRED)
 add_library(sodium INTERFACE IMPORTED)  # it has no CMake package of its own

@@ -15,14 +15,14 @@
 
 namespace lab {
 
-/// The runtime's context; makes it where there is none. Needs no link to the driver's library: programs must start
-/// where there is none.
+/// The runtime's context; makes it if there is none. Needs no link to the driver's library: programs must start
+/// without one.
 CUcontext current_context();
 
 /// Metrics to be read on the current device, while this lives.
 class counter_access {
  public:
-  /// Throws where counters may not be read.
+  /// Throws if counters may not be read.
   explicit counter_access(const std::vector<std::string>& metrics);
   ~counter_access();
   counter_access(const counter_access&) = delete;  // what CUPTI begins it ends once

@@ -20,7 +20,7 @@ Function* driver_function(const char* name, unsigned version = 12000) {
   return reinterpret_cast<Function*>(found);
 }
 
-/// Calls a function of the driver, LAB_DRIVER(cuCtxGetCurrent)(&context); throws std::runtime_error where it fails.
+/// Calls a function of the driver, LAB_DRIVER(cuCtxGetCurrent)(&context); throws std::runtime_error if it fails.
 #define LAB_DRIVER(name)                                                                                               \
   [](auto... arguments) {                                                                                              \
     if (const CUresult status = ::lab::driver_function<decltype(::name)>(#name)(arguments...); status != CUDA_SUCCESS) \

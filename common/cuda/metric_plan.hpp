@@ -22,7 +22,7 @@ struct cupti_error : std::runtime_error {
   CUptiResult code;
 };
 
-/// Throws cupti_error where `status` is not CUPTI_SUCCESS.
+/// Throws cupti_error if `status` is not CUPTI_SUCCESS.
 void check_cupti(CUptiResult status, const char* call);
 #define LAB_CUPTI_CHECK(call) ::lab::check_cupti((call), #call)
 
@@ -39,7 +39,7 @@ class metric_plan {
  public:
   /// `chip` as CUPTI names it ("GH100"); `availability` is the image that CUPTI reads from a device, or empty for all
   /// counters of the chip. "A / B" in `metrics` asks for A and for B. A metric that the chip lacks is left out with a
-  /// note. Throws cupti_error where the chip is unknown.
+  /// note. Throws cupti_error if the chip is unknown.
   metric_plan(const std::string& chip, const std::vector<std::string>& metrics,
               std::span<const std::uint8_t> availability = {});
   ~metric_plan();

@@ -8,7 +8,7 @@ namespace lab {
 
 class shared_device_memory {
  public:
-  /// Allocates at least that much on the current device. Throws std::runtime_error where there is no GPU, or not so
+  /// Allocates at least that much on the current device. Throws std::runtime_error if there is no GPU, or not so
   /// much.
   explicit shared_device_memory(std::size_t bytes);
   /// Maps what another process has allocated, of the size that it says. The descriptor stays the caller's.
@@ -18,7 +18,7 @@ class shared_device_memory {
   shared_device_memory& operator=(const shared_device_memory&) = delete;
 
   std::span<std::byte> bytes() const { return bytes_; }  ///< addresses on the device
-  int descriptor() const { return descriptor_; }         ///< for another process; -1 where that one allocated it
+  int descriptor() const { return descriptor_; }         ///< for another process; -1 if that one allocated it
 
  private:
   void map();

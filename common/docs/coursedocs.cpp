@@ -1,7 +1,7 @@
 // What the site and the decks need beside Doxygen and Marp.
 //   coursedocs page SOURCE FILE   FILE as Doxygen wants it, on stdout: an input filter for Markdown and headers
 //   coursedocs files SOURCE OUT   copies every file that a page links to and that is no page itself
-//   coursedocs deck SOURCE FILE   the deck with the code and figures that it quotes, on stdout; fails where one is gone
+//   coursedocs deck SOURCE FILE   the deck with the code and figures that it quotes, on stdout; fails if one is gone
 //   coursedocs data RESULTS OUT   measured JSON as tables for gnuplot: OUT/throughput.tsv, counters.tsv, ceilings.tsv,
 //                                 blocks.tsv, staircase.tsv
 //   coursedocs links SOURCE       every relative link of every Markdown file leads somewhere
@@ -103,7 +103,7 @@ struct heading {
   std::string text;
 };
 
-/// Level 0 where the line is none.
+/// Level 0 if the line is none.
 heading heading_in(const std::string& line) {
   const std::size_t level = line.find_first_not_of('#');
   if (level == 0 || level > 4 || level == std::string::npos || line[level] != ' ') return {};

@@ -145,4 +145,13 @@ done <<<"$shown"
 made=(build/run/program labs/09_low_precision/judge/rubric.toml)
 [[ $sandbox == no ]] || made+=(grades.sqlite build/report/class/index.html results.json canvas.csv)
 for file in "${made[@]}"; do [[ -s $file ]] || complain "no command made $file"; done
+
+# Paths begin where a command is typed.
+if [[ $sandbox == yes ]]; then
+  mkdir -p "$place/elsewhere/class/bob" && cd "$place/elsewhere"
+  echo '#error nothing needs to run' >class/bob/column_sums.cpp
+  ../course grade class --lab 03 --store own.sqlite >../log 2>&1 && ../course report --store own.sqlite --output pages >>../log 2>&1 ||
+    { cat ../log; complain "./course grade and report fail in another folder"; }
+  for file in own.sqlite pages/index.html; do [[ -s $file ]] || complain "./course made $file somewhere else"; done
+fi
 exit $bad

@@ -483,7 +483,7 @@ class cuda_pass final : public pass {
       return with_.add_and_norm;
   }
 
-  /// Adds `addend`, where there is one, to the residual stream and normalises it: two blocks, in one kernel or in two.
+  /// Adds `addend`, if there is one, to the residual stream and normalises it: two blocks, in one kernel or in two.
   void residual_and_norm(const T* addend, block residual, block which, tensor weight_of, tensor bias_of, int layer) {
     if (const auto both = add_and_norm()) {
       const lab::range here(name_of(which), work(which));

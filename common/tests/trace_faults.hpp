@@ -11,7 +11,7 @@
 
 namespace lab {
 
-/// One sentence each; empty where the trace can be opened and says what it should.
+/// One sentence each; empty if the trace can be opened and says what it should.
 inline std::vector<std::string> trace_faults(const nlohmann::json& trace) {
   using nlohmann::json;
   std::vector<std::string> faults;

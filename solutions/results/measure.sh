@@ -4,7 +4,7 @@
 # For every lab, or for those named ("03 06"), writes labNN.json, and tablesNN.json where it has an experiment; for all of
 # them together ceilings.json, ncu.csv (the same counters by Nsight Compute, to compare), sanitizer.txt and log.txt. Runs
 # every step, whatever the earlier ones said, each within its own time limit; after LIMIT seconds in all (460) the rest is
-# left out, and said so. Exits with 1 where a step failed. BUILD names the build folder, CMAKE_ARGS is passed on to cmake.
+# left out, and said so. Exits with 1 if a step failed. BUILD names the build folder, CMAKE_ARGS is passed on to cmake.
 # The GPU's settings are left alone.
 set -u
 

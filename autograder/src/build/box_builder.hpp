@@ -22,12 +22,12 @@ struct build_limits {
 /// A file of a submission.
 struct hand_in {
   std::string text;
-  std::filesystem::path folder;  ///< that messages name as the file's; none where it came from outside
+  std::filesystem::path folder;  ///< that messages name as the file's; none if it came from outside
 };
 
 class box_builder {
  public:
-  /// `recipe`: what add_lab wrote for this lab. `cache`: compiled objects by content. Throws input_error where the
+  /// `recipe`: what add_lab wrote for this lab. `cache`: compiled objects by content. Throws input_error if the
   /// recipe, or what it names, is missing.
   box_builder(const std::filesystem::path& recipe, std::filesystem::path cache, wall behind, bool check,
               build_limits allowed);

@@ -10,7 +10,7 @@ namespace grading {
 
 struct build_outcome {
   bool ok = false;
-  std::string message;  ///< the first errors of the compiler, where it failed
+  std::string message;  ///< the first errors of the compiler, if it failed
 };
 
 class builder {

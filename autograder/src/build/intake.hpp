@@ -24,11 +24,11 @@ struct taken {
   std::string sha256;                        ///< of all that was taken
 };
 
-/// `from` is a folder, a zip, or a tar, which gzip may have packed. Throws only where the machine fails.
+/// `from` is a folder, a zip, or a tar, which gzip may have packed. Throws only if the machine fails.
 taken take_in(const std::filesystem::path& from, const std::vector<std::string>& wanted,
               const intake_limits& limits = {});
 
-/// "bob" of "bob.zip"; nothing where the name is not that of an archive.
+/// "bob" of "bob.zip"; nothing if the name is not that of an archive.
 std::optional<std::string> stem_of_archive(const std::string& name);
 
 }  // namespace grading

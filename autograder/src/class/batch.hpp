@@ -25,7 +25,7 @@ struct batch_options {
   std::function<std::vector<std::string>(const batch_job&, const std::filesystem::path& result)> worker;
   bool slurm = false;
   std::string slurm_options;  ///< further words for sbatch: --gpus=1 --constraint=h200
-  int attempts = 3;           ///< where the machine fails, not the submission
+  int attempts = 3;           ///< if the machine fails, not the submission
   std::function<void(const std::string&)> progress = [](const std::string&) {};
 };
 

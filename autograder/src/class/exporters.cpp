@@ -13,7 +13,6 @@
 #include <set>
 
 #include "course/names.hpp"
-#include "report/html.hpp"
 #include "support/files.hpp"
 #include "support/text.hpp"
 

@@ -21,8 +21,8 @@ struct export_options {
 const std::vector<std::string>& export_formats();
 
 /// Files by name. Results that say nothing about the submission (infra_error) are in none of them. Throws input_error
-/// where the format is unknown, where results of several labs or out of different points would go to a format that has
-/// a place for one, and where the gradebook is none or leaves open whose a result is.
+/// if the format is unknown, if results of several labs or out of different points would go to a format that has
+/// a place for one, and if the gradebook is none or leaves open whose a result is.
 std::map<std::string, std::string> exported(const std::string& format, const std::vector<result>& results,
                                             const export_options& options = {});
 

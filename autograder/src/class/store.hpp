@@ -14,7 +14,7 @@ namespace grading {
 
 class grade_book {
  public:
-  /// Opens or makes the file. Throws std::runtime_error where it is damaged, no grade book, or cannot be written.
+  /// Opens or makes the file. Throws std::runtime_error if it is damaged, no grade book, or cannot be written.
   explicit grade_book(const std::filesystem::path& file);
   ~grade_book();
   grade_book(const grade_book&) = delete;  // owns the connection
@@ -25,7 +25,7 @@ class grade_book {
     std::string lab, submission, taken, lab_version, round;
   };
 
-  /// One transaction. False where there is a result for this key already; an infra_error is none, and is only noted.
+  /// One transaction. False if there is a result for this key already; an infra_error is none, and is only noted.
   bool add(const result& r, const std::string& round);
   bool has(const key& what) const;
   int infra_errors(const key& what) const;
@@ -33,7 +33,7 @@ class grade_book {
   /// Everything there ever was, oldest first.
   std::vector<result> history(const std::string& lab = "") const;
 
-  /// The result that counts for each lab and submission: that of the deadline round where there is one, otherwise, of
+  /// The result that counts for each lab and submission: that of the deadline round if there is one, otherwise, of
   /// those for which most could be assessed, the one with most points, the older of two equal ones: handing in again
   /// never lowers a grade. Every student is included: if the machine failed each time, with that infra_error.
   std::vector<result> that_count() const;

@@ -9,7 +9,7 @@
 
 namespace grading {
 
-/// The text with `part` between the marks <!-- NAME: begin --> and <!-- NAME: end -->. Throws input_error where a mark
+/// The text with `part` between the marks <!-- NAME: begin --> and <!-- NAME: end -->. Throws input_error if a mark
 /// is missing.
 std::string with_generated(const std::string& text, const std::string& name, const std::string& part);
 
@@ -23,7 +23,7 @@ std::string with_way(const std::string& walkthrough, const std::vector<rubric>& 
 /// The handout with the names of the files that are handed in.
 std::string with_handin_list(const std::string& handout, const std::vector<std::string>& handin);
 
-/// A student's folder may have lost a file, or got one that grading will not take: throws input_error where it does not
+/// A student's folder may have lost a file, or got one that grading will not take: throws input_error if it does not
 /// hold what the handout lists.
 void expect_handin_as_listed(const std::filesystem::path& lab_dir, const std::vector<std::string>& handin);
 

@@ -1,4 +1,4 @@
-// The next step for a student who is stuck, keyed to what went wrong and, where that says too little, to the item.
+// The next step for a student who is stuck, keyed to what went wrong and, if that says too little, to the item.
 #pragma once
 
 #include <filesystem>
@@ -17,11 +17,11 @@ struct hint {
 };
 
 /// The hints of a lab: its own hints.toml, then those that all labs share, hints.toml in the folder above. No hints
-/// where there is no file. Throws input_error.
+/// if there is no file. Throws input_error.
 std::vector<hint> read_hints(const std::filesystem::path& lab);
 
 /// Gives each item that did not pass its hint: the first that names words of its message, those of its own item before
-/// those for any; where none does, the one for its item and verdict, then the one for its item.
+/// those for any; if none does, the one for its item and verdict, then the one for its item.
 void add_hints(std::vector<item_result>& items, const std::vector<hint>& hints);
 
 }  // namespace grading

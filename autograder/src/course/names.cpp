@@ -10,7 +10,7 @@
 namespace grading {
 namespace {
 
-/// How many bytes the character at the beginning has; 0 where it is not UTF-8.
+/// How many bytes the character at the beginning has; 0 if it is not UTF-8.
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);

@@ -7,7 +7,7 @@
 
 namespace grading {
 
-/// The first byte that is not UTF-8; npos where all are.
+/// The first byte that is not UTF-8; npos if all are.
 std::size_t first_not_utf8(std::string_view text);
 
 /// Any bytes as one line of text that a terminal, XML, JSON and CSV can show: what is not UTF-8 and characters that

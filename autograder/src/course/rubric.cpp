@@ -121,7 +121,11 @@ prediction prediction_of(const toml_reader& in, context& known) {
   prediction result;
   result.key = in.text("key");
   result.about = case_of(in, known);
-  result.metric = result.about->where == lab::part::host ? outputs_of(in) : counter_of(in);
+  const bool host = result.about->where == lab::part::host;
+  result.metric = host ? outputs_of(in) : counter_of(in);
+  if (const char* other = host ? "counter" : "metric"; in.has(other))
+    in.fail_at(in.line_of(other), fmt::format("a {} case is asked for its '{}'; remove '{}'", host ? "host" : "device",
+                                              host ? "metric" : "counter", other));
   result.tolerance = in.maybe_number("tolerance").value_or(result.tolerance);
   result.factor = in.maybe_number("factor").value_or(result.factor);
   result.measured = in.raw()["measured"].value_or(false);

@@ -21,10 +21,10 @@ namespace grading {
 struct metric {
   std::string numerator;
   std::string denominator{};  ///< "" for none
-  std::string nsight{};       ///< what Nsight Compute calls the quotient, where it has it
+  std::string nsight{};       ///< what Nsight Compute calls the quotient, if it has it
   std::string text() const { return denominator.empty() ? numerator : numerator + " / " + denominator; }
   std::string nsight_name() const { return nsight.empty() ? text() : nsight; }
-  /// No value where it was not counted, or where nothing was divided by nothing: no such access was made.
+  /// No value if it was not counted, or if nothing was divided by nothing: no such access was made.
   std::optional<double> of(const std::map<std::string, double>& counted) const;
 };
 

@@ -33,7 +33,7 @@ struct submission {
 submission student_of(const lab_folder& lab);
 submission solution_of(const std::filesystem::path& source, const lab_folder& lab);
 
-/// Solution (where there is one), student, and the others that solutions/ holds.
+/// Solution (if there is one), student, and the others that solutions/ holds.
 std::vector<submission> submissions_of(const std::filesystem::path& source, const std::filesystem::path& build,
                                        const lab_folder& lab);
 

@@ -49,7 +49,7 @@ bool is_counted(const lab::test_case& c, const rubric& rules) {
   });
 }
 
-/// The rubric's throughput item of this case, or of another size of its function; null where there is none.
+/// The rubric's throughput item of this case, or of another size of its function; null if there is none.
 const item* throughput_item(const lab::test_case& c, const rubric& rules) {
   const item* found = nullptr;
   for (const item& i : rules.items) {

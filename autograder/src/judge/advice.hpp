@@ -10,7 +10,7 @@
 
 namespace grading {
 
-/// The simulated device as its description has it; all zeros where there is none.
+/// The simulated device as its description has it; all zeros if there is none.
 struct modelled_device {
   std::string name;
   int multiprocessors = 0;
@@ -20,12 +20,12 @@ modelled_device read_modelled_device(const std::filesystem::path& source);
 
 /// At most two sentences, the worst first, each with Nsight Compute's name for what it is about: a grid that leaves
 /// most of the device idle, bank conflicts, requests of more sectors than they need, one block per multiprocessor. Only
-/// kernels of these files count, and only where the case is large enough that it matters.
+/// kernels of these files count, and only if the case is large enough that it matters.
 std::vector<std::string> advice_on(const std::vector<lab::launch_record>& launches, const lab::work& work,
                                    const std::vector<std::string>& files, const modelled_device& device);
 
 /// The line that wastes most of what a counter counts, "x.cu:12: 32 sectors per global store where 4 suffice"; where
-/// none asks for more than its lanes need, the line that asks for most. "" where the counter is not about memory.
+/// none asks for more than its lanes need, the line that asks for most. "" if the counter is not about memory.
 std::string worst_line(const std::vector<lab::launch_record>& launches, const std::string& metric);
 
 }  // namespace grading

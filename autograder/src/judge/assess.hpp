@@ -37,7 +37,7 @@ struct bench {
 /// Assesses one item. Throws only for faults of the grader or of the rubric.
 item_result assess(const item& what, bench& on);
 
-/// The same item where the submission could not be built.
+/// The same item if the submission could not be built.
 item_result not_built(const item& what, const std::string& why);
 
 // The four kinds, each in a file of its own or in assess.cpp. `out` holds id, title, kind and max_points.

@@ -26,7 +26,7 @@ struct common_options {
 class conductor {
  public:
   /// Begins: the clock runs, the rubric is read for these cases, and `out` says what is graded on which machine.
-  /// `build` is the build directory. Throws input_error, also where the rubric lacks an item that is asked for.
+  /// `build` is the build directory. Throws input_error, also if the rubric lacks an item that is asked for.
   conductor(const lab_folder& lab, const std::string& id, const std::filesystem::path& from,
             std::filesystem::path build, std::vector<lab::test_case> cases, const common_options& options);
   conductor(const conductor&) = delete;  // the bench refers to the rubric, and the rubric to the cases

@@ -12,7 +12,7 @@ namespace {
 
 using cases = std::vector<const lab::test_case*>;
 
-/// Names of the case's parameters; none where the contract has another number of them.
+/// Names of the case's parameters; none if the contract has another number of them.
 std::vector<std::string> names_of(const lab::test_case& c, const contract& names) {
   const auto found = names.find(c.entry);
   return found != names.end() && found->second.sizes.size() == c.parameters.size() ? found->second.sizes

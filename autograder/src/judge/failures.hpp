@@ -9,10 +9,10 @@
 
 namespace grading {
 
-/// "rows = 5, columns = 33"; "" where the contract names no such sizes.
+/// "rows = 5, columns = 33"; "" if the contract names no such sizes.
 std::string sizes_text(const lab::test_case& c, const contract& names);
 
-/// "Only sizes with a `columns` that 4 does not divide fail."; "" where the cases tell nothing, or where fewer than two
+/// "Only sizes with a `columns` that 4 does not divide fail."; "" if the cases tell nothing, or if fewer than two
 /// fail or two pass.
 std::string pattern_of(const std::vector<const lab::test_case*>& failed,
                        const std::vector<const lab::test_case*>& passed, const contract& names);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "build/build.hpp"
 #include "course/submission.hpp"
@@ -14,7 +16,7 @@ namespace grading {
 struct local_options : common_options {
   std::uint64_t seed = 1;
   bool drawn = false;                   ///< also cases whose sizes the seed draws
-  bool second_seed = false;             ///< correctness once more, with a seed of its own, where all of it passed
+  bool second_seed = false;             ///< correctness once more, with a seed of its own, if all of it passed
   std::chrono::seconds sim_limit{10};   ///< wall-clock time for one request, host part and simulated device
   std::chrono::seconds cuda_limit{60};  ///< the same on a GPU
   /// An earlier result and its submission. Its items are reused if they would have the same result: those of functions
@@ -23,12 +25,16 @@ struct local_options : common_options {
   const submission* like_whose = nullptr;
 };
 
-/// Builds what a lab's submissions are linked with. Throws where that fails.
+/// Builds what a lab's submissions are linked with. Throws if that fails.
 void build_staff(const lab_folder& lab, builder& make);
 
 /// Fingerprint of all that decides a result: hand-in files, the staff's part, rubric, hints, machine and this grader.
-/// "" where the staff's part is not built.
+/// "" if the staff's part is not built.
 std::string fingerprint_of(const lab_folder& lab, const submission& who, const builder& make);
+
+/// The stored result, if nothing that decides it has changed since and noise did not decide it.
+std::optional<result> known_result(const std::vector<result>& stored, const lab_folder& lab, const submission& who,
+                                   const builder& make);
 
 /// Builds the submission, but not the staff's part, and grades it. Throws input_error or std::runtime_error for faults
 /// that are not the submission's.

@@ -15,7 +15,7 @@ namespace grading {
 
 struct official_options : common_options {
   std::filesystem::path build;                ///< build directory: recipes, staff objects, cached objects
-  bool unsafe = false;                        ///< without sandbox where there is none; the result says so
+  bool unsafe = false;                        ///< if there is no sandbox, grades without; the result says so
   bool no_sandbox = false;                    ///< as if there were none: to test grading on platforms without one
   bool check_objects = true;                  ///< off in tests of the other defences
   std::chrono::seconds call_limit{10};        ///< wall-clock time of one call

@@ -27,12 +27,12 @@ struct paired_run {
 
 struct paired_options {
   int pairs = 21;
-  int least_pairs = 11;        ///< even where the time budget ends
+  int least_pairs = 11;        ///< even if the time budget ends
   int most_disturbed = 21;     ///< pairs thrown away before a run takes what comes
   double budget_seconds = 10;  ///< for one run
   double hopeless_ratio = 0;   ///< a run ends after 6 pairs whose ratios are all below this
   double certain_ratio = 1e9;  ///< a run ends after least_pairs where even the interval's low end reaches this
-  double narrow = 0;           ///< ... or where the interval is no wider than this part of its low end
+  double narrow = 0;           ///< ... or if the interval is no wider than this part of its low end
 };
 
 /// Times both in the order ceiling, call, call, ceiling, ... No value from `call` ends the run without result. A pair
@@ -45,7 +45,7 @@ struct paired_result {
   double ratio = 0;     ///< median over the pairs of ceiling time over call time
   lab::interval ci95;   ///< of that median
   double noise = 0;     ///< interquartile range over median of the self ratios
-  lab::interval share;  ///< of the points, the least and the most that it can be; the same where that is decided
+  lab::interval share;  ///< of the points, the least and the most that it can be; the same if that is decided
   bool decided() const { return share.low == share.high; }
 };
 
@@ -58,8 +58,8 @@ constexpr double hopeless_noise = 0.50;
 /// The share of the points for a ratio with its interval, at such noise.
 lab::interval share_of(double ratio, const lab::interval& ci95, double noise, const std::vector<rung>& rungs);
 
-/// Runs once; again where that did not decide; and up to twice more, pooling, where full credit is just missed but
-/// within the confidence interval. No value where a run had none.
+/// Runs once; again if that did not decide; and up to twice more, pooling, if full credit is just missed but
+/// within the confidence interval. No value if a run had none.
 std::optional<paired_result> measure(const std::function<std::optional<paired_run>()>& run,
                                      const std::vector<rung>& rungs);
 

@@ -14,7 +14,7 @@
 namespace grading {
 namespace {
 
-/// The number at "a.b.c"; none where it is missing, no number, or nan.
+/// The number at "a.b.c"; none if it is missing, no number, or nan.
 std::optional<double> number_at(const toml::table& answers, const std::string& key) {
   const toml::node* node = &answers;
   for (std::size_t from = 0; node;) {

@@ -15,16 +15,16 @@ namespace grading {
 /// By key, "sectors.copy_offset_0_load"; what is nan or missing is not there.
 using prediction_set = std::map<std::string, double>;
 
-/// What a predictions.toml says of the keys that the rubric asks for; empty where there is no file. Throws input_error.
+/// What a predictions.toml says of the keys that the rubric asks for; empty if there is no file. Throws input_error.
 prediction_set read_predictions(const std::filesystem::path& file, const rubric& rules);
 
 /// Whether each key of the rubric has a number.
 bool is_complete(const prediction_set& made, const rubric& rules);
 
-/// The first complete set of a lab. It cannot be changed any more, and earns full points where it is right; a later
+/// The first complete set of a lab. It cannot be changed any more, and earns full points if it is right; a later
 /// correction earns half.
 struct locked_predictions {
-  std::string date;  ///< RFC 3339; "" where nothing is locked
+  std::string date;  ///< RFC 3339; "" if nothing is locked
   prediction_set values;
 };
 

@@ -22,7 +22,7 @@ struct trial {
   std::string message;                       ///< "" for pass
   lab::response response;
   double seconds = 0, waited = 0;  ///< of the call, see answer
-  std::size_t bytes = 0;           ///< of the case's buffers; 0 where it was not called
+  std::size_t bytes = 0;           ///< of the case's buffers; 0 if it was not called
   bool ok() const { return verdict == verdict::pass; }
 };
 
@@ -44,7 +44,7 @@ class subject {
   std::string output() { return runs_->output(); }
   executor& runs() { return *runs_; }
 
-  /// What messages call the buffers; their numbers where this does not say.
+  /// What messages call the buffers; their numbers if this does not say.
   void use_names(const contract& names) { names_ = names; }
   /// Asked after a crash for what else can be found out, by making the same call again in an executor of its own.
   std::function<std::string(const std::function<void(executor&)>& call_again)> on_crash;

@@ -116,7 +116,7 @@ class ceiling_call {
 
 /// Times the case against its ceiling: new inputs, poisoned outputs and a full check for every call, so that
 /// nothing can be left over, remembered or skipped. On a GPU, what the handshake costs is taken off both. No value
-/// where a call fails; `failure` then says why.
+/// if a call fails; `failure` then says why.
 std::optional<paired_result> by_the_judge(const item& what, subject& s, executor* staff, int pairs, trial& failure,
                                           lab::work& ceiling_work) {
   const lab::test_case& c = *what.cases.front();

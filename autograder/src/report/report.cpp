@@ -1,14 +1,14 @@
-// The report's page: the totals first, then each submission in full.
+// What the page shows of a result: its canonical JSON, with figures as texts and bars.
 #include "report/report.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <stdexcept>
+#include <nlohmann/json.hpp>
 
-#include "report/html.hpp"
-#include "report/report_parts.hpp"
+#include "report/drawings.hpp"
+#include "report/memory_lines.hpp"
+#include "report/page.hpp"
 #include "report/terminal.hpp"
 #include "support/files.hpp"
 #include "support/text.hpp"
@@ -16,61 +16,115 @@
 namespace grading {
 namespace {
 
-std::string overall_row(const result& r, std::size_t index) {
-  return fmt::format(
-      R"(<div class="row"><span><a href="#r{}">{} {}</a><br><span class="soft">{}</span></span>)"
-      R"(<span class="bar" title="{}"><i class="lost" style="width:{:.2f}%"></i><i style="width:{:.2f}%"></i></span>)"
-      R"(<span class="num">{} of {}</span></div>)",
-      index, escaped(r.lab.substr(0, 2)), escaped(r.submission), escaped(verdict_summary(r)), escaped(total_line(r)),
-      r.out_of(), r.score(),
-      points_text(r.score()) + (r.most_score() > r.score() ? " to " + points_text(r.most_score()) : ""),
-      points_text(r.out_of()));
+using json = nlohmann::ordered_json;
+
+/// Class of the style sheet.
+const char* colour_of(verdict v) {
+  switch (v) {
+    case verdict::pass: return "good";
+    case verdict::too_slow:
+    case verdict::wasteful:
+    case verdict::pending:
+    case verdict::inconclusive:
+    case verdict::not_answered: return "slow";
+    case verdict::not_assessed: return "none";
+    default: return "bad";
+  }
 }
 
-std::string machine_line(const result& r) {
-  std::string text;
+/// The figure as a bar, with a mark where the threshold is.
+json bar_of(const item_result& item) {
+  if (!item.figure || !item.threshold || *item.threshold <= 0) return nullptr;
+  const double scale = 100.0 / std::max(*item.threshold * 1.25, *item.figure);
+  return {{"colour", item.verdict == verdict::pass ? "" : "slow"},
+          {"reached", fmt::format("{:.1f}", *item.figure * scale)},
+          {"threshold", fmt::format("{:.1f}", *item.threshold * scale)}};
+}
+
+json interval_of(const item_result& item) {
+  if (!item.ci95 || !item.noise) return nullptr;
+  return {{"pairs", item.samples.size()},
+          {"low", fmt::format("{:.3f}", item.ci95->low)},
+          {"high", fmt::format("{:.3f}", item.ci95->high)},
+          {"noise", fmt::format("{:.1f}", 100 * *item.noise)}};
+}
+
+const char* became(prediction_state state) {
+  switch (state) {
+    case prediction_state::not_compared: return "not compared";
+    case prediction_state::pending: return "pending";
+    case prediction_state::wrong: return "wrong";
+    case prediction_state::corrected: return "corrected";
+    case prediction_state::first_try: return "right";
+  }
+  return "";
+}
+
+json predictions_of(const item_result& item, json rows) {
+  if (rows.empty()) return nullptr;
+  bool gpu = false;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const prediction_result& p = item.predictions[i];
+    gpu = gpu || p.seen_on_gpu;
+    rows[i]["fine"] = p.state == prediction_state::first_try || p.state == prediction_state::corrected;
+    rows[i]["became"] = became(p.state);
+  }
+  return {{"count", rows.size()}, {"gpu", gpu}, {"rows", std::move(rows)}};
+}
+
+/// Adds to the canonical JSON of an item what the page shows besides.
+void prepare(json& shown, const item_result& item, bool same_message) {
+  const bool assessed = is_assessed(item.verdict);
+  if (same_message) shown["message"] = "the same";
+  shown["colour"] = colour_of(item.verdict);
+  shown["figure"] = figure_column(item);
+  shown["bar"] = bar_of(item);
+  shown["earned"] = assessed ? item.earned_text() : "-";
+  shown["max_points"] = points_text(item.max_points);
+  shown["first_hint"] = item.hint.empty() || !assessed ? "" : item.hint.front();
+  shown["interval"] = interval_of(item);
+  if (item.conditions.size() > 1 || (item.conditions.size() == 1 && item.verdict != verdict::pass))
+    shown["counters"] = {{"rows", shown["conditions"]}};
+  shown["predictions"] = predictions_of(item, shown["predictions"]);
+}
+
+json shown_of(const result& r, std::size_t index, const std::filesystem::path& source, bool open) {
+  constexpr std::size_t most_printed = 4000;
+  json shown = json::parse(to_json(r));
+  shown["index"] = index;
+  shown["open"] = open;
+  shown["number"] = r.lab.substr(0, 2);
+  shown["summary"] = verdict_summary(r);
+  shown["total"] = total_line(r);
+  shown["score"] = points_text(r.score());
+  shown["most_score"] = r.most_score() > r.score() ? points_text(r.most_score()) : "";
+  shown["out_of"] = points_text(r.out_of());
+  shown["seconds"] = fmt::format("{:.1f}", r.seconds);
+  shown["machine"] = json::array();
   for (const char* key : {"cpu", "gpu", "driver", "compiler", "system"})
-    if (const auto known = r.machine.find(key); known != r.machine.end()) text += escaped(known->second) + "; ";
-  return text + escaped(r.date);
-}
-
-std::string section(const result& r, std::size_t index, const std::filesystem::path& source, bool open) {
-  std::string out =
-      fmt::format(R"(<details class="result" id="r{}"{}><summary><strong>Lab {} - {} - {}</strong><br>{}</summary>)",
-                  index, open ? " open" : "", escaped(r.lab.substr(0, 2)), escaped(r.lab_title), escaped(r.submission),
-                  escaped(total_line(r)));
-  out += fmt::format(R"(<p class="soft">{}; {}; took {:.1f} s</p>)", machine_line(r),
-                     !r.official   ? "unofficial"
-                     : r.sandboxed ? "official"
-                                   : "official, graded without a sandbox",
-                     r.seconds);
-  out += items_part(r) + roofline_part(r, source) + sweeps_part(r) + profiles_part(r, source);
-  if (!r.printed.empty())
-    out += fmt::format("<h3>Output of the submission</h3><pre>{}</pre>", escaped(r.printed.substr(0, 4000)));
-  return out + "</details>\n";
+    if (const auto known = r.machine.find(key); known != r.machine.end()) shown["machine"].push_back(known->second);
+  shown["conditions_of_grading"] = !r.official   ? "unofficial"
+                                   : r.sandboxed ? "official"
+                                                 : "official, graded without a sandbox";
+  for (std::size_t i = 0; i < r.items.size(); ++i)
+    prepare(shown["items"][i], r.items[i],
+            i > 0 && r.items[i].verdict == verdict::build_error && r.items[i].message == r.items[i - 1].message);
+  if (const auto drawn = roofline(r, source))
+    shown["roofline"] = {{"svg", drawn->svg}, {"modelled", drawn->svg.empty() ? "" : drawn->subject}};
+  shown["sweeps"] = json::array();
+  for (const drawing& sweep : sweeps(r)) shown["sweeps"].push_back({{"case", sweep.subject}, {"svg", sweep.svg}});
+  shown.erase("profiles");  // large; the page has their sums
+  shown["memory"] = memory_lines(r, source);
+  shown["printed"] = r.printed.substr(0, most_printed);
+  return shown;
 }
 
 }  // namespace
 
 std::string rendered(const std::vector<result>& results, const std::filesystem::path& source) {
-  std::string out =
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>Roofline Labs "
-      "report</title><style>";
-  out += style_sheet();
-  out += "</style></head><body><h1>Roofline Labs</h1>";
-  out += R"(<p class="soft">Green: points; red: points )"
-         "lost; the rest of the bar could not be assessed on this machine.</p>";
-  out += R"(<div class="card overall">)";
-  if (results.empty()) out += "<p>Nothing has been graded yet.</p>";
-  for (std::size_t i = 0; i < results.size(); ++i) out += overall_row(results[i], i);
-  out += "</div>\n";
-  for (std::size_t i = 0; i < results.size(); ++i) out += section(results[i], i, source, results.size() == 1);
-  // A link into a closed section opens it.
-  out +=
-      "<script>const open = () => { const d = document.querySelector(location.hash || null); if (d) d.open = true; };"
-      "addEventListener('hashchange', open); if (location.hash) open();</script>";
-  return out + "</body></html>\n";
+  json shown = json::array();
+  for (const result& r : results) shown.push_back(shown_of(r, shown.size(), source, results.size() == 1));
+  return page("report.html", {{"results", shown}});
 }
 
 std::filesystem::path write_report(const result_store& store, const std::filesystem::path& source,

@@ -12,7 +12,7 @@ namespace grading {
 /// The page; `source` is the source tree, whose lines it shows.
 std::string rendered(const std::vector<result>& results, const std::filesystem::path& source);
 
-/// Writes index.html into a folder and returns its path; throws std::runtime_error where it cannot be written.
+/// Writes index.html into a folder and returns its path; throws std::runtime_error if it cannot be written.
 std::filesystem::path write_report(const result_store& store, const std::filesystem::path& source,
                                    const std::filesystem::path& folder);
 

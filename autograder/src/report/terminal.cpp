@@ -101,7 +101,7 @@ const item_result* item_of(const result* r, const std::string& id) {
   return found == r->items.end() ? nullptr : &*found;
 }
 
-/// ", was 3" where another number of cases passed then.
+/// ", was 3" if another number of cases passed then.
 std::string was(const item_result* then, const item_result& now) {
   const bool counted =
       then && now.kind == item_kind::correctness && then->figure && now.figure && *then->figure != *now.figure;
@@ -123,7 +123,7 @@ std::string advice_of(const item_result& item, const terminal_style& style) {
   return out.empty() ? out : fmt::format("\n{}  {}, costs no points\n", coloured("ADVICE", "36", style), item.id) + out;
 }
 
-/// What went wrong with each item, once where several have nothing of their own to say.
+/// What went wrong with each item, once if several have nothing of their own to say.
 std::string complaints(const result& r, const terminal_style& style) {
   std::string out;
   std::map<std::pair<verdict, std::string>, std::vector<std::string>> alike;  // their ids

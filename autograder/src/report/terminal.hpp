@@ -1,4 +1,4 @@
-// Results for people at a terminal: no line longer than it is wide, colours only where they are wanted.
+// Results for people at a terminal: no line longer than it is wide, colours only if they are wanted.
 #pragma once
 
 #include <string>
@@ -45,7 +45,7 @@ std::string summary_table(const std::vector<summary_row>& rows, const terminal_s
 /// The figure of an item next to its threshold: "11 of 11 cases", "32 (bar 4)".
 std::string figure_column(const item_result& item);
 
-/// Items that lost points, by verdict, named where they are few: "TOO SLOW column_sums_throughput, WRONG 12".
+/// Items that lost points, by verdict, named if they are few: "TOO SLOW column_sums_throughput, WRONG 12".
 std::string verdict_summary(const result& r);
 
 }  // namespace grading

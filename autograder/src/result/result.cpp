@@ -29,7 +29,7 @@ std::vector<json> stored(const std::filesystem::path& file) {
   return results.is_array() ? std::vector<json>(results.begin(), results.end()) : std::vector<json>{};
 }
 
-/// Lab and submission; nothing where it has none.
+/// Lab and submission; nothing if it has none.
 std::pair<std::string, std::string> identity(const json& r) {
   if (!r.is_object()) return {};
   const auto submission = r.find("submission");
@@ -102,6 +102,12 @@ const std::map<std::string, std::string>& this_machine() {
     return found;
   }();
   return known;
+}
+
+const result* result_of(const std::vector<result>& all, const std::string& lab, const std::string& submission) {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const result& r) { return r.lab == lab && r.submission == submission; });
+  return found == all.end() ? nullptr : &*found;
 }
 
 std::string now_rfc3339() {

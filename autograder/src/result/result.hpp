@@ -30,7 +30,7 @@ struct prediction_result {
   std::optional<double> right;              ///< only if it was compared: not shown before
   std::optional<double> seen, seen_on_gpu;  ///< in the submission's own code; shown, not graded
   prediction_state state = prediction_state::not_compared;
-  std::string waits_for;  ///< the function, where pending
+  std::string waits_for;  ///< the function, if pending
 
   /// "banks.pitch_33: predicted 2, right is 1", of one that was compared.
   std::string text() const;
@@ -46,11 +46,11 @@ struct item_result {
   std::string id, title;
   item_kind kind = item_kind::correctness;
   grading::verdict verdict = verdict::not_assessed;
-  double points = 0, max_points = 0;  ///< where INCONCLUSIVE, `points` are the least that it can be
-  std::optional<double> most_points;  ///< the most that it can be, where INCONCLUSIVE
+  double points = 0, max_points = 0;  ///< if INCONCLUSIVE, `points` are the least that it can be
+  std::optional<double> most_points;  ///< the most that it can be, if INCONCLUSIVE
   std::optional<double> figure, threshold;
   std::string what;     ///< what the figure counts: "cases", "sectors per load request", "of the read ceiling"
-  std::string message;  ///< "" where there is nothing to say
+  std::string message;  ///< "" if there is nothing to say
   std::vector<backend> backends;    ///< that decided
   std::vector<std::string> advice;  ///< waste that costs no points
   std::vector<std::string> hint;    ///< levels, each more explicit
@@ -67,7 +67,7 @@ struct item_result {
   /// The same as "28.1 GB/s"; "" without any.
   std::string ceiling_text() const;
 
-  /// "4.1", and "4.1 to 10.5" where INCONCLUSIVE.
+  /// "4.1", and "4.1 to 10.5" if INCONCLUSIVE.
   std::string earned_text() const;
 
   /// How far the figure is from its threshold, as a fraction of the threshold.
@@ -91,11 +91,11 @@ struct result {
   std::map<std::string, std::string> machine;
   std::string date;  ///< RFC 3339
   grading::outcome outcome = grading::outcome::graded;
-  std::string graded_from;  ///< fingerprint of all that decides the result; "" where nothing was built
+  std::string graded_from;  ///< fingerprint of all that decides the result; "" if nothing was built
   double seconds = 0;       ///< that it took to build and grade
   bool official = false;    ///< by a judge that never loads the submission
-  bool sandboxed = false;   ///< where it did not, only trusted code was graded
-  std::string taken;        ///< SHA-256 of the files that were graded, where official
+  bool sandboxed = false;   ///< if it was not, only trusted code was graded
+  std::string taken;        ///< SHA-256 of the files that were graded, if official
   std::uint64_t seed = 0;   ///< decides all inputs and the sizes that were drawn; secret until then, so official only
   std::vector<std::string> flags;  ///< oddities for a person to look at; they cost no points
   std::vector<item_result> items;
@@ -104,7 +104,7 @@ struct result {
   std::string printed;             ///< what the submission printed
 
   double score() const;       ///< the least that it can be
-  double most_score() const;  ///< the most that it can be; the same where no item is INCONCLUSIVE
+  double most_score() const;  ///< the most that it can be; the same if no item is INCONCLUSIVE
   double out_of() const;      ///< points of all items that this machine could assess
 };
 
@@ -117,15 +117,18 @@ struct not_a_result : std::runtime_error {
 };
 result result_from_json(const std::string& text);  ///< throws not_a_result
 
+/// The one of that lab and submission; null if there is none.
+const result* result_of(const std::vector<result>& all, const std::string& lab, const std::string& submission);
+
 std::string now_rfc3339();
 
 /// All results of a build directory, the latest of each submission, in one file.
 struct result_store {
   std::filesystem::path file;
 
-  std::vector<result> load() const;  ///< empty where there is no file; results that cannot be read are left out
+  std::vector<result> load() const;  ///< empty if there is no file; results that cannot be read are left out
   /// Replaces the results of the same lab and submission, keeps all others, and writes by rename: a killed run loses
-  /// nothing, nor do several at once. Throws std::runtime_error where the file cannot be written.
+  /// nothing, nor do several at once. Throws std::runtime_error if the file cannot be written.
   void merge(const std::vector<result>& fresh) const;
   /// Forgets a lab's submissions that are not among these.
   void keep_only(const std::string& lab, const std::vector<std::string>& submissions) const;

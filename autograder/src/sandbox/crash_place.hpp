@@ -11,7 +11,7 @@
 
 namespace grading {
 
-/// " at gelu.cpp:12", or "" where that cannot be told. `again` has not run yet; `reporter` is the library with the
+/// " at gelu.cpp:12", or "" if that cannot be told. `again` has not run yet; `reporter` is the library with the
 /// handler; of the calls on the stack the innermost in one of `files` counts.
 std::string place_of_crash(executor& again, const std::filesystem::path& program, const std::filesystem::path& reporter,
                            const std::vector<std::string>& files, const std::function<void(executor&)>& call);

@@ -13,8 +13,8 @@ namespace grading {
 struct answer {
   enum class ending { answered, crashed, timed_out };
   ending end = ending::answered;
-  lab::response response;  ///< where it answered
-  std::string what;        ///< where it did not: why, as a sentence without full stop
+  lab::response response;  ///< if it answered
+  std::string what;        ///< if it did not: why, as a sentence without full stop
   double seconds = 0;      ///< between lab::call_gate's begin and end, by the caller's clock
   double waited = 0;       ///< of these seconds: ready to run, and the machine ran something else
 };
@@ -27,7 +27,7 @@ class executor {
   virtual ~executor() = default;
 
   /// Page-aligned memory, at least `bytes` long, whose contents the submission gets with run(), and into which what it
-  /// made of them comes back; valid until the next call of this function. Throws std::runtime_error where there is none
+  /// made of them comes back; valid until the next call of this function. Throws std::runtime_error if there is none
   /// left.
   virtual std::span<std::byte> memory(std::size_t bytes) = 0;
 

@@ -23,7 +23,7 @@ class gpu {
  public:
   virtual ~gpu() = default;
   virtual void add_to(box& what) = 0;  ///< device nodes, and the driver's library as /driver
-  /// At least that much. Throws std::runtime_error where there is not.
+  /// At least that much. Throws std::runtime_error if there is not.
   virtual std::unique_ptr<gpu_memory> share(std::size_t bytes) = 0;
 };
 

@@ -76,6 +76,7 @@ control& control_of(std::span<std::byte> shared) { return *reinterpret_cast<cont
 process_executor::process_executor(std::filesystem::path runner, limits allowed, wall behind,
                                    std::vector<std::filesystem::path> readable)
     : runner_(std::move(runner)), allowed_(allowed), behind_(behind), readable_(std::move(readable)) {
+  allowed_.driver = allowed_.driver || allowed_.device;
   prctl(PR_SET_TIMERSLACK, 1000);  // our short sleeps end within a microsecond of when they should
 }
 
@@ -202,7 +203,7 @@ std::optional<answer> process_executor::hold() {
   if (threads == 0) return ended();
   if (threads_ == 0) threads_ = threads;
   most_threads_ = std::max(most_threads_, threads);
-  if (threads <= threads_ || allowed_.device || allowed_.driver) return {};
+  if (threads <= threads_ || allowed_.driver) return {};
   return failed(answer::ending::crashed,
                 fmt::format("has {} threads but began with {}; {}", threads, threads_, one_thread));
 }
@@ -401,7 +402,7 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   if (auto instead = hold()) return *instead;
   // Work after it said "done", or in other threads, is part of the call. Not on a GPU, whose driver's threads run,
   // too.
-  if (!on_device && !allowed_.driver) seconds = std::max(seconds, ran_by(program_) - ran);
+  if (!allowed_.driver) seconds = std::max(seconds, ran_by(program_) - ran);
   together.reset();
   if (!allowed_.trusted) take(bytes);
 

@@ -27,8 +27,9 @@ struct limits {
       10'000};  ///< from sending a request to its whole answer, less what it waits for a core
   std::size_t memory = std::size_t{6} << 30;  ///< bytes in use
   bool trusted = false;                       ///< staff's own: nothing that it wrote is read back
-  gpu* device = nullptr;                      ///< where not null, buffers lie in its memory
-  bool driver = false;                        ///< a GPU's driver runs beside it, and starts threads when it likes
+  gpu* device = nullptr;                      ///< if not null, buffers lie in its memory
+  bool driver = false;                        ///< a GPU's driver runs beside it, and starts threads when it likes; it
+                                              ///< does if there is a device
   time_budget* budget = nullptr;              ///< null: no limit to all calls together
 };
 
@@ -51,7 +52,7 @@ class process_executor : public executor {
                     const std::function<void(std::span<std::byte>)>& reply);
   void start();
   void stop();   ///< kills the runner and whatever it started
-  bool drain();  ///< false where nothing was printed
+  bool drain();  ///< false if nothing was printed
   void share(std::size_t bytes);
   void unshare();
   void put(std::size_t bytes);   ///< the buffers, where the runner sees them

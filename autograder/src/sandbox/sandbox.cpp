@@ -344,7 +344,7 @@ ran run_in(const box& what, wall behind, std::chrono::milliseconds wall, std::si
     if (events[1].revents & POLLHUP) usleep(1000);
   }
   result.exit_code = wait_for_end(c.process);
-  kill(-c.process, SIGKILL);  // what it left behind where there is no box
+  kill(-c.process, SIGKILL);  // what it left behind if there is no box
   drain();
   close(c.death);
   close(c.output);

@@ -40,15 +40,15 @@ const std::string& sandbox_obstacle();
 
 /// A started program. Move it into the object that waits for it.
 struct child {
-  int process = -1;  ///< the box, or the program itself where there is none
+  int process = -1;  ///< the box, or the program itself if there is none
   int death = -1;    ///< descriptor that is readable once it has ended
   int output = -1;   ///< what it prints, both streams; never blocks
 };
 
-/// Starts the command behind that wall. Standard input is empty. Throws std::runtime_error where it cannot be started.
+/// Starts the command behind that wall. Standard input is empty. Throws std::runtime_error if it cannot be started.
 child start(const box& what, wall behind, std::vector<handed_down> descriptors = {});
 
-/// The one program in the box that is not the box itself; -1 where there is none.
+/// The one program in the box that is not the box itself; -1 if there is none.
 int program_in(int box_process);
 
 /// Bytes of memory that the process and everything below it have in use.
@@ -71,7 +71,7 @@ std::size_t freeze(int process);
 void thaw(int process);
 
 struct ran {
-  int exit_code = 0;  ///< 128 + signal where a signal ended it
+  int exit_code = 0;  ///< 128 + signal if a signal ended it
   bool timed_out = false, out_of_memory = false;
   std::string output;  ///< first 64 KiB
 };

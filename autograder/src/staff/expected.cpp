@@ -1,11 +1,9 @@
-// Comparing a result with what the course's own tests demand of it.
 #include "staff/expected.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "support/files.hpp"
 #include "support/text.hpp"
 
 namespace grading {
@@ -13,35 +11,6 @@ namespace {
 
 constexpr double slack = 0.005;  // a third of 20 points is written as 6.67
 constexpr double most_for_a_skeleton = 25;
-
-expected_item item_of(const toml_reader& in) {
-  in.allow({"verdict", "points"});
-  expected_item result;
-  const toml::node* wanted = in.raw().get("verdict");
-  try {
-    if (wanted && wanted->is_array()) {
-      for (const toml::node& one : *wanted->as_array())
-        result.verdicts.push_back(named<verdict>(one.value<std::string>().value_or("")));
-      if (result.verdicts.empty()) in.fail_at(in.line_of("verdict"), "name at least one verdict");
-    } else {
-      result.verdicts = {named<verdict>(in.text("verdict"))};
-    }
-  } catch (const std::invalid_argument& error) {
-    in.fail_at(in.line_of("verdict"), error.what());
-  }
-  const toml::node* points = in.raw().get("points");
-  if (points && points->is_array()) {
-    const toml::array& range = *points->as_array();
-    const auto low = range.size() == 2 ? range[0].value<double>() : std::nullopt;
-    const auto high = range.size() == 2 ? range[1].value<double>() : std::nullopt;
-    if (!low || !high || *low > *high) in.fail_at(in.line_of("points"), "'points' is a number or [least, most]");
-    result.least = *low;
-    result.most = *high;
-  } else {
-    result.least = result.most = in.number("points");
-  }
-  return result;
-}
 
 std::string got_text(const item_result& item) {
   return fmt::format("{}: {}, {} points", item.id, name_of(item.verdict), points_text(item.points));
@@ -59,13 +28,6 @@ std::string compared_with_full(const item_result& item) {
 
 }  // namespace
 
-std::map<std::string, expected_item> expected_items(const toml_reader& items) {
-  std::map<std::string, expected_item> result;
-  for (const auto& [key, value] : items.raw()) result[std::string(key.str())] = item_of(items.table(key.str()));
-  if (result.empty()) items.fail("'items' is empty; name each item that must lose points");
-  return result;
-}
-
 std::string surprise(const item_result& item, const expected_item& want) {
   if (cannot_tell(item)) return {};
   const bool points_fit = item.points >= want.least - slack && item.points <= want.most + slack;
@@ -77,18 +39,6 @@ std::string surprise(const item_result& item, const expected_item& want) {
                                 ? points_text(want.least)
                                 : fmt::format("{} to {}", points_text(want.least), points_text(want.most));
   return fmt::format("{}, expected {}, {} points\n", got_text(item), verdicts, range);
-}
-
-expectation read_expectation(const std::filesystem::path& file) {
-  const std::string name = (file.parent_path().filename() / file.filename()).string();
-  const toml::table document = toml_from(text_of(file), name);
-  const toml_reader in(document, name);
-  in.allow({"story", "base", "items"});
-  expectation result;
-  result.story = in.text("story");
-  if (in.has("base")) result.base = in.text("base");
-  if (in.has("items")) result.items = expected_items(in.table("items"));
-  return result;
 }
 
 std::string surprises(const result& got, const expectation& want) {
@@ -143,6 +93,12 @@ std::string surprises_of_skeleton(const result& got) {
     text +=
         fmt::format("a skeleton must score at most {} points, not {}\n", most_for_a_skeleton, points_text(got.score()));
   return text;
+}
+
+std::string surprises_of(const result& got, const lab_folder& lab, const submission& who) {
+  if (who.id == "solution") return surprises_of_solution(got) + stale_answers(got, read_rubric(lab));
+  if (who.id == "student") return surprises_of_skeleton(got);
+  return surprises(got, read_expectation(who.expected));
 }
 
 }  // namespace grading

@@ -20,7 +20,7 @@ struct honest_submission {
 /// lab's files together, then the second, and so on.
 std::vector<honest_submission> honest_in(const std::filesystem::path& source, const std::filesystem::path& folder);
 
-/// "" where the items that the files are about pass in both gradings; otherwise what did not.
+/// "" if the items that the files are about pass in both gradings; otherwise what did not.
 std::string surprises_of(const honest_submission& who, const std::filesystem::path& source, builder& make,
                          const official_options& options);
 

@@ -9,13 +9,19 @@
 #include <set>
 #include <sstream>
 
+#include "course/handout.hpp"
 #include "course/hints.hpp"
+#include "judge/local.hpp"
 #include "staff/expected.hpp"
+#include "staff/mutants.hpp"
+#include "staff/scoreboard.hpp"
 #include "support/files.hpp"
 #include "support/toml.hpp"
 
 namespace grading {
 namespace {
+
+namespace fs = std::filesystem;
 
 /// "a.b.c" of every value in a table.
 void collect_keys(const toml::table& of, const std::string& before, std::set<std::string>& keys) {
@@ -131,6 +137,37 @@ void check_for_answers(const std::filesystem::path& lab, const rubric& rules) {
   if (!found.empty()) throw input_error(found.substr(0, found.size() - 1));
 }
 
+/// Brings a file up to date, or complains that it is not.
+void keep_current(const settings& s, bool write, const fs::path& file, const std::string& should_be, const char* what) {
+  if (text_of(file) == should_be) return;
+  if (!write)
+    throw input_error(fmt::format("{}: {}; run grader check --write", fs::relative(file, s.source).string(), what));
+  replace_file(file, should_be);
+}
+
+/// The solution's values for the predictions that the rubric asks for.
+std::map<std::string, double> answers_of_solution(const settings& s, const lab_folder& lab, const rubric& rules,
+                                                  const submission& solution) {
+  local_options options = s.local();
+  for (const item& i : rules.items)
+    if (i.kind == item_kind::predictions) options.items.insert(i.id);
+  if (options.items.empty()) return {};
+  builder make(s.build);
+  build_staff(lab, make);
+  const result r = grade_locally(lab, solution, make, options);
+  std::map<std::string, double> answers;
+  for (const item& i : rules.items)
+    for (const prediction& p : i.predict) {
+      if (p.measured) continue;
+      for (const item_result& got : r.items)
+        for (const prediction_result& one : got.predictions)
+          // The model's times differ in their last bits.
+          if (one.key == p.key && one.seen) answers[p.key] = std::stod(fmt::format("{:.9g}", *one.seen));
+      if (!answers.contains(p.key)) throw input_error(p.key + ": the solution gives no value");
+    }
+  return answers;
+}
+
 }  // namespace
 
 void check_lab(const lab_folder& lab, const rubric& rules, const std::vector<submission>& submissions) {
@@ -147,6 +184,56 @@ void check_lab(const lab_folder& lab, const rubric& rules, const std::vector<sub
         if (id != "all" && !rules.has(id))
           throw input_error(fmt::format("{}/expected.toml: the rubric has no item '{}'", who.id, id));
     }
+}
+
+bool check_course(const settings& s, const std::vector<std::string>& numbers, bool write) {
+  bool fine = true;
+  std::vector<rubric> read;
+  for (const lab_folder& lab : s.labs(numbers)) {
+    try {
+      rubric rules = read_rubric(lab);
+      fmt::print("lab {}: {} items, 100 points\n", lab.number, rules.items.size());
+      const std::vector<submission> all = submissions_of(s.source, s.build, lab);
+      if (write && all.front().id == "solution") {
+        const std::map<std::string, double> answers = answers_of_solution(s, lab, rules, all.front());
+        if (!answers.empty()) replace_file(lab.judge() / "answers.toml", answers_text(answers));
+        rules = read_rubric(lab);
+      }
+      const fs::path handout = lab.path / "README.md";
+      keep_current(s, write, handout, with_grading_table(text_of(handout), rules),
+                   "the grading table does not match the rubric");
+      keep_current(s, write, handout, with_handin_list(text_of(handout), rules.handin),
+                   "the list of hand-in files is not that of handin/");
+      check_lab(lab, rules, all);
+      if (all.front().id == "solution") mutants_of_lab(lab, all.front());  // throws if its list is out of date
+      read.push_back(std::move(rules));
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "lab {}: {}\n", lab.number, error.what());
+      fine = false;
+    }
+  }
+  if (const fs::path readme = s.source / "README.md", way = s.source / "labs" / "README.md";
+      fine && numbers.empty() && fs::exists(readme) && fs::exists(way)) {
+    try {
+      keep_current(s, write, readme, with_questions(text_of(readme), read),
+                   "the table of labs is not that of their rubrics");
+      keep_current(s, write, way, with_way(text_of(way), read), "the table of labs is not that of their rubrics");
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "{}\n", error.what());
+      fine = false;
+    }
+  }
+  const fs::path board = s.source / "solutions" / "README.md";
+  if (numbers.empty() && fs::exists(board)) {
+    try {
+      keep_current(s, write, board, with_generated(text_of(board), "scoreboard", scoreboard(s.source)),
+                   "the scoreboard does not match the results");
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "scoreboard: {}\n", error.what());
+      fine = false;
+    }
+  }
+  return fine;
 }
 
 }  // namespace grading

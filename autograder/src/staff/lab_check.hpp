@@ -1,8 +1,10 @@
 // A lab as its author left it: rubric, hints, predictions and wrong submissions must know the same items.
 #pragma once
 
+#include <string>
 #include <vector>
 
+#include "commands/command_line.hpp"
 #include "course/rubric.hpp"
 #include "course/submission.hpp"
 
@@ -12,5 +14,10 @@ namespace grading {
 /// predictions.toml lacks a prediction that the rubric asks for, or has one that it does not; if a text that students
 /// read gives an answer away; or if a wrong submission's expectation names an unknown item.
 void check_lab(const lab_folder& lab, const rubric& rules, const std::vector<submission>& submissions);
+
+/// Checks the labs with these numbers, or all, and what is generated from them: tables of handouts, of README.md and of
+/// the walkthrough, answers to predictions, the scoreboard. Brings these up to date if it may write. Prints each
+/// complaint; returns whether there was none.
+bool check_course(const settings& s, const std::vector<std::string>& numbers, bool write);
 
 }  // namespace grading

@@ -32,7 +32,7 @@ std::string mutated(const std::string& source, const mutant& m);
 /// and statements dropped, neighbouring statements in another order, another stream.
 std::vector<mutant> mutants_of(const std::string& file, const std::string& source);
 
-/// The solution's own, but for those that its mutants.toml names as equivalent. Throws input_error where that file
+/// The solution's own, but for those that its mutants.toml names as equivalent. Throws input_error if that file
 /// names one that does not exist.
 std::vector<mutant> mutants_of_lab(const lab_folder& lab, const submission& solution);
 

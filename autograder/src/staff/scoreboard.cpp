@@ -78,14 +78,14 @@ bar bar_of(const toml_reader& in, const fs::path& source) {
   return result;
 }
 
-/// The entry of a case in a section of a result; null where there is none.
+/// The entry of a case in a section of a result; null if there is none.
 const json* entry_of(const json& result, const char* section, const std::string& id) {
   for (const json& e : result.at(section))
     if (e.at("case") == id) return &e;
   return nullptr;
 }
 
-/// Times, or metrics, of all these cases together; no value where one was not measured, or was wrong.
+/// Times, or metrics, of all these cases together; no value if one was not measured, or was wrong.
 std::optional<double> sum_of(const json& result, const bar& b, const std::vector<std::string>& ids) {
   double sum = 0;
   for (const std::string& id : ids) {

@@ -91,6 +91,12 @@ locked_predictions lock_predictions(const fs::path& progress_file, const std::st
   return locked;
 }
 
+locked_predictions locked_for(const std::filesystem::path& progress_file, const lab_folder& lab,
+                              const submission& who) {
+  if (who.id != "student") return {};
+  return lock_predictions(progress_file, lab.name, read_rubric(lab), who.file("predictions.toml"));
+}
+
 bool is_open(const item_result& i) { return is_assessed(i.verdict) && i.verdict != verdict::pass; }
 
 bool passed(const result& r) { return r.outcome == outcome::graded && r.out_of() > 0 && !next_item(r); }

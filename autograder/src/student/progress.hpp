@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "course/submission.hpp"
 #include "judge/predictions.hpp"
 #include "result/result.hpp"
 
@@ -23,7 +24,7 @@ struct lab_progress {
 
 using progress = std::map<std::string, lab_progress>;  ///< by the lab's name, "03_coalescing"
 
-/// Empty where there is no file; throws input_error where it cannot be understood.
+/// Empty if there is no file; throws input_error if it cannot be understood.
 progress read_progress(const std::filesystem::path& file);
 void write_progress(const std::filesystem::path& file, const progress& all);
 
@@ -35,6 +36,9 @@ void note(lab_progress& p, const result& r);
 locked_predictions lock_predictions(const std::filesystem::path& progress_file, const std::string& lab,
                                     const rubric& rules, const std::filesystem::path& predictions);
 
+/// The same for one of the lab's submissions. Only a student's own predictions are ever locked, not the course's.
+locked_predictions locked_for(const std::filesystem::path& progress_file, const lab_folder& lab, const submission& who);
+
 /// Whether there is work left in an item that this machine can assess. Predictions that were corrected are done,
 /// though points are lost.
 bool is_open(const item_result& i);
@@ -43,7 +47,7 @@ bool is_open(const item_result& i);
 bool passed(const result& r);
 
 /// The item to work on: what does not build, then the predictions while they are blank, then the first in the rubric's
-/// order that is open, one that noise hid last. Null where there is none.
+/// order that is open, one that noise hid last. Null if there is none.
 const item_result* next_item(const result& r);
 
 /// Says that the lab's SEEN.md is open, once its predictions are compared; "" before that.
@@ -59,7 +63,7 @@ struct lab_title {
 std::string progress_table(const progress& all, const std::vector<lab_title>& labs, int width, bool colours);
 
 /// Puts the hand-in files back to what `skeleton` says, by name, and keeps the present ones in `backup`. Returns what
-/// was done, one line a file; throws input_error where nothing is known, and then nothing was changed.
+/// was done, one line a file; throws input_error if nothing is known, and then nothing was changed.
 std::vector<std::string> reset_files(const std::filesystem::path& handin,
                                      const std::map<std::string, std::string>& skeleton,
                                      const std::filesystem::path& backup);

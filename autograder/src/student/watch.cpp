@@ -50,7 +50,7 @@ class keys {
     if (single) mode.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
     tcsetattr(STDIN_FILENO, TCSANOW, &mode);
   }
-  /// The key that was pressed within that time; 0 where none was.
+  /// The key that was pressed within that time; 0 if none was.
   char within(std::chrono::milliseconds time) {
     pollfd in{STDIN_FILENO, POLLIN, 0};
     if (poll(&in, terminal_ ? 1 : 0, static_cast<int>(time.count())) <= 0) return 0;

@@ -20,11 +20,11 @@ enum class process_group {
 };
 
 /// Starts a program, which has an empty standard input and, but for that, these descriptors alone; standard error is a
-/// copy of its standard output where none is named. Returns its process. Throws std::runtime_error where it cannot be
+/// copy of its standard output if none is named. Returns its process. Throws std::runtime_error if it cannot be
 /// started.
 int spawn(const std::vector<std::string>& words, const std::vector<handed_down>& descriptors, process_group group);
 
-/// How a process ended, as waitpid tells it, the way a shell counts: 128 + signal where a signal ended it.
+/// How a process ended, as waitpid tells it, the way a shell counts: 128 + signal if a signal ended it.
 int exit_code_of(int status);
 
 /// Waits until a child has ended; its exit code.
@@ -37,7 +37,7 @@ int run_command(const std::string& command);
 /// exit code.
 int run_command(const std::string& command, const std::function<void(std::string_view piece)>& take);
 
-/// Standard output of a shell command; "" where it cannot be run.
+/// Standard output of a shell command; "" if it cannot be run.
 std::string output_of(const std::string& command);
 
 /// The text as one word of a shell command.

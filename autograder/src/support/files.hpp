@@ -13,18 +13,18 @@ struct input_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The text of a file; throws input_error where it cannot be read.
+/// The text of a file; throws input_error if it cannot be read.
 std::string text_of(const std::filesystem::path& file);
 
 /// Writes a temporary file next to it and renames that, so that no reader sees half of it and a full disk loses
-/// nothing. Makes the folder. Throws std::runtime_error where it cannot write.
+/// nothing. Makes the folder. Throws std::runtime_error if it cannot write.
 void replace_file(const std::filesystem::path& file, std::string_view text);
 
 /// A new folder that is deleted, with all in it, when the object is destroyed. Another user, as which a box runs, can
 /// open what it knows the name of there, but not list it.
 class temporary_folder {
  public:
-  /// Its name begins with the purpose. Throws std::runtime_error where it cannot be made.
+  /// Its name begins with the purpose. Throws std::runtime_error if it cannot be made.
   explicit temporary_folder(const std::string& purpose);
   ~temporary_folder();
   temporary_folder(const temporary_folder&) = delete;  // owns the folder

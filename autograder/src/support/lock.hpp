@@ -14,7 +14,7 @@ namespace grading {
 /// A lock by way of a file, which need not be there; it ends with the object, or with the process.
 class file_lock {
  public:
-  /// Waits until it has the lock: LOCK_SH with others, LOCK_EX alone. Throws std::runtime_error where the file cannot
+  /// Waits until it has the lock: LOCK_SH with others, LOCK_EX alone. Throws std::runtime_error if the file cannot
   /// be opened.
   file_lock(const std::filesystem::path& path, int how) : fd_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
     if (fd_ < 0) throw std::runtime_error("cannot open " + path.string());

@@ -17,6 +17,9 @@ std::string shortened_list(const std::vector<std::string>& all, std::size_t most
 /// Every `from` in the text becomes `to`.
 std::string replaced(std::string text, std::string_view from, std::string_view to);
 
+/// Text that HTML and XML show as it is, inside elements and quoted attributes; control characters become blanks.
+std::string escaped(const std::string& text);
+
 /// Whether the text contains the word as a whole word.
 bool names(const std::string& text, const std::string& word);
 

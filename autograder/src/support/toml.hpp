@@ -12,7 +12,7 @@
 
 namespace grading {
 
-/// Throws input_error where the text is not TOML. `name` is what messages call it.
+/// Throws input_error if the text is not TOML. `name` is what messages call it.
 toml::table toml_from(std::string_view text, const std::string& name);
 
 /// One table of a file, asked for its keys by type; every answer that is not there is an input_error.

@@ -53,7 +53,7 @@ enum class tensor {
   count
 };
 
-/// Floats of this tensor, in one layer where it is one of a layer.
+/// Floats of this tensor, in one layer if it is one of a layer.
 std::size_t size_of(const config& of, tensor which);
 /// Where it begins.
 std::size_t offset_of(const config& of, tensor which, int layer = 0);
@@ -63,7 +63,7 @@ std::size_t parameters(const config& of);
 /// Throws model_error if a size is not positive or does not fit the others.
 void expect_sane(const config& of, const std::string& where);
 
-/// Throws model_error where the tokens are none, not batch * length, too many for the context, or out of range.
+/// Throws model_error if the tokens are none, not batch * length, too many for the context, or out of range.
 void expect_tokens(const config& of, std::span<const int> tokens, int batch, int length);
 
 struct checkpoint {

@@ -33,7 +33,7 @@ block_work work_of(block which, const config& of, int batch, int length, double 
 class pass {
  public:
   virtual ~pass() = default;
-  /// Takes the tokens, without waiting for them to arrive. Throws model_error where they do not fit the model.
+  /// Takes the tokens, without waiting for them to arrive. Throws model_error if they do not fit the model.
   virtual void load(std::span<const int> tokens, int batch, int length) = 0;
   /// Computes the logits of all positions of the tokens that were loaded last. On a device it does not wait.
   virtual void run() = 0;

@@ -93,7 +93,7 @@ class buffer {
   std::span<std::byte> bytes() { return data_; }
   std::span<const std::byte> bytes() const { return data_; }
 
-  /// The elements; throws std::logic_error where T is not the element type.
+  /// The elements; throws std::logic_error if T is not the element type.
   template <class T>
   std::span<const T> as() const {
     expect(dtype_of<T>::value);

@@ -36,7 +36,7 @@ struct test_case {
   std::function<std::vector<buffer>(std::uint64_t seed)> inputs;
   /// "" if the outputs are right, otherwise what is wrong. `before` are the inputs as the judge made them.
   std::function<std::string(std::span<const buffer> before, std::span<const buffer> outputs)> check;
-  /// Where there is one, its account stands after the other outputs for `check` and for predictions.
+  /// If there is one, its account comes after the other outputs for `check` and for predictions.
   std::function<std::unique_ptr<lab::oracle>(std::uint64_t seed)> oracle = {};
   lab::work work;
   bool timed =

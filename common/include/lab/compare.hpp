@@ -20,7 +20,7 @@ std::string mismatch(std::span<const float> got, std::span<const float> want, to
 std::string mismatch(std::span<const double> got, std::span<const double> want, tolerance allowed,
                      std::size_t row_length = 0);
 
-/// What is wrong with row-major C (m, n) = A (m, k) B (k, n), "" where nothing is: an element may be off by `allowed`.
+/// What is wrong with row-major C (m, n) = A (m, k) B (k, n), "" if nothing is: an element may be off by `allowed`.
 /// A small product is computed again, in double. Of a large one eight rows are, and for all of them C x must be A (B x)
 /// for three vectors x of random signs (Freivalds, 1977): rows and signs are chosen at random here, after the answer is
 /// known, so that no answer can be made to fit them.

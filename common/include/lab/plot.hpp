@@ -5,7 +5,7 @@
 
 namespace lab {
 
-/// The <svg> element that gnuplot draws; "" where it cannot. The script must be ours alone: gnuplot runs what it is
+/// The <svg> element that gnuplot draws; "" if it cannot. The script must be ours alone: gnuplot runs what it is
 /// told.
 std::string drawn_by_gnuplot(const std::string& script);
 

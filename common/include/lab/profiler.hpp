@@ -6,7 +6,7 @@
 //   p.run("forward", [&] { forward(model); });   // forward() has lab::range in it
 //   p.report();   // prints the table, writes profile.json, trace.json and roofline.svg, says where they are
 //
-// Link lab_profile_sim or lab_profile_cuda, or lab_profile alone where all is done on the CPU.
+// Link lab_profile_sim or lab_profile_cuda, or lab_profile alone if all is done on the CPU.
 #pragma once
 
 #include <filesystem>
@@ -68,12 +68,12 @@ class profile {
     double host_seconds = 0, host_self_seconds = 0;
     double device_seconds = 0, device_self_seconds = 0;  ///< while at least one kernel, copy or fill of the range ran
     int launches = 0, launches_self = 0;                 ///< kernels
-    work declared;                                       ///< of inner ranges where it declares none itself
+    work declared;                                       ///< of inner ranges if it declares none itself
     std::map<std::string, double> metrics;               ///< Nsight Compute's names, or perf_event's; sums
     double seconds() const { return device_seconds > 0 ? device_seconds : host_seconds; }
     /// How long it takes at the roofs of arithmetic and of memory, at best. Cold: each declared byte once through DRAM;
     /// warm: through L2, or the processor's cache; measured: what was counted through DRAM, and through L2 where that
-    /// was counted. 0 where nothing was declared, or counted.
+    /// was counted. 0 if nothing was declared, or counted.
     struct {
       double cold = 0, warm = 0, measured = 0;
     } bound_seconds;
@@ -82,7 +82,7 @@ class profile {
   std::vector<std::string> notes() const;  ///< what could not be had, and why
 
   void table(std::ostream& out) const;
-  /// Makes the directory. Throws std::runtime_error where it cannot write.
+  /// Makes the directory. Throws std::runtime_error if it cannot write.
   void write(const std::filesystem::path& directory) const;
   /// Both: the table to stdout, the files to where ./course profile --output says ($LAB_PROFILE), or else to profile/.
   void report() const;

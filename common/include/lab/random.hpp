@@ -28,7 +28,7 @@ class random_sizes {
 std::uint64_t derived_seed(std::uint64_t secret, std::string_view about, std::uint64_t number);
 
 /// From the operating system's entropy; below 2^63, which any JSON reader can hold. For what is to be drawn only after
-/// a submission has answered. Throws std::runtime_error where the system gives none.
+/// a submission has answered. Throws std::runtime_error if the system gives none.
 std::uint64_t secret_seed();
 
 }  // namespace lab

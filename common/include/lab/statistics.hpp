@@ -5,10 +5,10 @@
 
 namespace lab {
 
-/// The value below which `fraction` of the values lie, interpolated; throws std::invalid_argument where there are none.
+/// The value below which `fraction` of the values lie, interpolated; throws std::invalid_argument if there are none.
 double quantile(std::vector<double> values, double fraction);
 
-/// The middle value; throws std::invalid_argument where there are none.
+/// The middle value; throws std::invalid_argument if there are none.
 double median(std::vector<double> values);
 
 /// Interquartile range over median: how much a measurement spreads, without unit.
@@ -20,14 +20,14 @@ struct interval {
 };
 
 /// Ranks, counted from 1, of the sorted values between which the true median lies with the given confidence, whatever
-/// the distribution: 6 and 16 for 21 values. The smallest and the largest where the values are too few for more.
+/// the distribution: 6 and 16 for 21 values. The smallest and the largest if the values are too few for more.
 struct rank_pair {
   int low = 1;
   int high = 1;
 };
 rank_pair median_ranks(int count, double confidence = 0.95);
 
-/// Confidence interval of the median; throws std::invalid_argument where there are no values.
+/// Confidence interval of the median; throws std::invalid_argument if there are no values.
 interval median_interval(std::vector<double> values, double confidence = 0.95);
 
 }  // namespace lab

@@ -71,7 +71,7 @@ class profiled_device {
   ~profiled_device() = default;
 };
 
-/// Defined by the library of the device; null where a program has none.
+/// Defined by the library of the device; null if a program has none.
 extern "C" profiled_device* lab_profiled_device() __attribute__((weak));
 
 /// Of this process, in user mode, since the counters were opened.
@@ -119,7 +119,7 @@ struct recording {
 struct profile_contents {
   std::vector<recording> recordings;
   std::vector<std::string> notes;
-  std::string device;  ///< "" where nothing ran on one
+  std::string device;  ///< "" if nothing ran on one
   bool modelled = false;
   roofs processor, on_device;
   std::string when;
@@ -132,7 +132,7 @@ struct profile_contents {
 std::string table_of(const profile_contents& what);
 std::string json_of(const profile_contents& what);
 std::string trace_of(const profile_contents& what);
-/// Of one part; "" where there is no gnuplot or nothing to draw.
+/// Of one part; "" if there is no gnuplot or nothing to draw.
 std::string roofline_svg_of(const profile_contents& what);
 /// All four into files of a directory.
 void write_profile(const profile_contents& what, const std::filesystem::path& directory);

@@ -170,7 +170,7 @@ class recorder final : public range_listener {
   std::atomic<std::uint64_t> generation_{0};
   int threads_ = 0;
   recording taken_;
-  std::vector<int> order_;  // segments of the leading thread, -1 where it is in none
+  std::vector<int> order_;  // segments of the leading thread, -1 if it is in none
   std::optional<processor_counters> counters_;
   processor_counts last_counts_;
   profiled_device* device_ = nullptr;

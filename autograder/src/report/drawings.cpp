@@ -1,14 +1,22 @@
-// The report's roofline: bytes per second over arithmetic intensity, drawn by gnuplot. Seen this way a kernel that
-// computes nothing has a place too. The CPU's ceiling and points are measured, the device's are modelled.
+// The report's drawings are scripts for gnuplot, not templates: axes, ticks and labels need their values scaled, and
+// gnuplot does that.
+//
+// The roofline shows bytes per second over arithmetic intensity. Seen this way a kernel that computes nothing has a
+// place too. The CPU's ceiling and points are measured, the device's are modelled.
+//
+// A sweep shows the modelled time over the number of blocks, where a case launches one kernel with many sizes of grid.
+// A wave more shows as a step.
+#include "report/drawings.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <map>
+#include <tuple>
 
 #include "judge/advice.hpp"
 #include "lab/plot.hpp"
 #include "lab/statistics.hpp"
-#include "report/report_parts.hpp"
 
 namespace grading {
 namespace {
@@ -77,7 +85,7 @@ std::string data_of(const std::vector<point>& points) {
   return out + "e\n";
 }
 
-std::string script_of(plot p) {
+std::string roofline_script(plot p) {
   spread_labels(p.host);
   spread_labels(p.device);
   std::string out = fmt::format(R"(set terminal svg size 760,440 dynamic noenhanced font 'sans-serif,12'
@@ -116,19 +124,50 @@ set key outside top center horizontal textcolor rgb '#7d8590'
   return out + fmt::format("plot {}\n{}", fmt::join(curves, ", "), fmt::join(data, ""));
 }
 
+constexpr std::size_t fewest_sizes = 6;  // fewer show no shape
+
+/// Seconds by blocks; empty if the launches are of several kernels.
+std::map<double, double> sweep_of(const profiled_case& p) {
+  std::map<double, double> seconds;
+  for (const lab::launch_record& l : p.launches) {
+    if (l.kernel != p.launches.front().kernel) return {};
+    seconds[static_cast<double>(l.grid[0]) * l.grid[1] * l.grid[2]] = l.modelled_seconds;
+  }
+  return seconds;
+}
+
+std::string sweep_script(const std::map<double, double>& sweep) {
+  std::string out = R"(set terminal svg size 760,300 dynamic noenhanced font 'sans-serif,12'
+set xlabel 'blocks of the launch' textcolor rgb '#7d8590'
+set ylabel 'microseconds, modelled' textcolor rgb '#7d8590'
+set xtics textcolor rgb '#7d8590'
+set ytics textcolor rgb '#7d8590'
+set border 3 linecolor rgb '#7d8590'
+set tics nomirror
+set offsets 20, 20, 0.1, 0.1
+plot '-' using 1:2 with linespoints pointtype 7 pointsize 0.7 linecolor rgb '#d9822b' notitle
+)";
+  for (const auto& [blocks, seconds] : sweep) out += fmt::format("{} {}\n", blocks, seconds * 1e6);
+  return out + "e\n";
+}
+
 }  // namespace
 
-std::string roofline_part(const result& r, const fs::path& source) {
+std::optional<drawing> roofline(const result& r, const fs::path& source) {
   const plot p = plot_of(r, source);
   if (p.host.empty() && p.device.empty()) return {};
-  const std::string svg = lab::drawn_by_gnuplot(script_of(p));
-  std::string out = "<h3>Roofline</h3>";
-  if (svg.empty()) return out + "<p class=\"soft\">No plot: gnuplot is missing (package gnuplot-nox).</p>";
-  out += svg;
-  if (p.roof.bytes_per_second > 0)
-    out += fmt::format("<p class=\"soft\">The device is a simulated {}; its times are modelled, not measured.</p>",
-                       p.roof.name);
-  return out;
+  return drawing{p.roof.bytes_per_second > 0 ? p.roof.name : "", lab::drawn_by_gnuplot(roofline_script(p))};
+}
+
+std::vector<drawing> sweeps(const result& r) {
+  std::vector<drawing> drawings;
+  for (const profiled_case& p : r.profiles) {
+    const std::map<double, double> sweep = sweep_of(p);
+    if (sweep.size() < fewest_sizes) continue;
+    const std::string svg = lab::drawn_by_gnuplot(sweep_script(sweep));
+    if (!svg.empty()) drawings.push_back({p.case_id, svg});
+  }
+  return drawings;
 }
 
 }  // namespace grading

@@ -1,0 +1,71 @@
+// The grader's command line: options of all commands, and what commands share. Each of student/, class/ and staff/ adds
+// its own commands.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "judge/local.hpp"
+#include "judge/official.hpp"
+#include "result/result.hpp"
+
+namespace grading {
+
+constexpr int all_well = 0, not_full_marks = 1, cannot = 2, skipped = 77;  // exit codes
+
+/// Options of all commands.
+struct settings {
+  std::filesystem::path source, build;
+  std::filesystem::path report;  ///< "" for the usual folder
+  std::optional<std::uint64_t> seed;
+  int timeout = 10;  ///< seconds for one call
+
+  std::filesystem::path progress_file() const { return source / "progress.toml"; }
+  std::filesystem::path report_folder() const { return report.empty() ? build / "report" : report; }
+  result_store store() const { return {report_folder() / "results.json"}; }
+  local_options local() const;
+  official_options official() const;
+
+  /// The labs with these numbers; all if there are none. Throws input_error.
+  std::vector<lab_folder> labs(const std::vector<std::string>& numbers) const;
+
+  /// Stores the results, renders the report and prints where it is. Throws std::runtime_error if one cannot be written.
+  void keep(const std::vector<result>& fresh) const;
+};
+
+class command_line {
+ public:
+  /// With these as the defaults of --source and --build.
+  command_line(const std::filesystem::path& source, const std::filesystem::path& build);
+  command_line(const command_line&) = delete;  // its options point into it
+  command_line& operator=(const command_line&) = delete;
+
+  /// A new command, which `run` runs; it returns the exit code.
+  CLI::App& add(const std::string& name, const std::string& help, std::function<int()> run);
+
+  /// Parses the arguments and runs the command that they name. Returns the exit code.
+  int run(int argc, char** argv);
+
+  settings common;
+
+ private:
+  CLI::App app_;
+  std::function<int()> chosen_;
+};
+
+/// The lab's number, as the command's first argument.
+void add_lab(CLI::App& command, std::string& number);
+
+/// --jobs, how many things to do at a time: an int or a std::size_t, optional or not.
+template <class Number>
+void add_jobs(CLI::App& command, Number& jobs, const std::string& help) {
+  command.add_option("--jobs", jobs, help)->check(CLI::Range(1, 1000));
+}
+
+}  // namespace grading

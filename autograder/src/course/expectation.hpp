@@ -1,0 +1,31 @@
+// What a submission has to come to, as its author wrote it down: expected.toml.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "result/words.hpp"
+#include "support/toml.hpp"
+
+namespace grading {
+
+struct expected_item {
+  std::vector<verdict> verdicts;  ///< any of them: what races may be right by luck
+  double least = 0, most = 0;     ///< points
+};
+
+struct expectation {
+  std::string story;
+  std::string base = "solution";               ///< id of the submission that it is but for its mistake
+  std::map<std::string, expected_item> items;  ///< "all" means every item; items not named, or none, get full points
+};
+
+/// The table [items] of an expected.toml; throws input_error.
+std::map<std::string, expected_item> expected_items(const toml_reader& items);
+
+/// Reads expected.toml; throws input_error.
+expectation read_expectation(const std::filesystem::path& file);
+
+}  // namespace grading

@@ -1,0 +1,14 @@
+// Pages are Mustache templates (report.html, class.html) over JSON, built into the program.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace grading {
+
+/// Fills a template, "report.html", with values. Every {{value}} is escaped by escaped(); only {{{svg}}} is not, the
+/// drawing that gnuplot made. null, false, "" and [] hide a section; fractions are written by figure_text(). Throws
+/// std::logic_error if there is no such template, or if it is not well formed.
+std::string page(const std::string& name, const nlohmann::ordered_json& values);
+
+}  // namespace grading

@@ -1,0 +1,222 @@
+// The commands of students: grade your own files, now or on every save; hints, progress, a fresh start.
+#include "student/commands.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <sstream>
+
+#include "course/expectation.hpp"
+#include "judge/local.hpp"
+#include "report/terminal.hpp"
+#include "student/progress.hpp"
+#include "student/watch.hpp"
+#include "support/command.hpp"
+#include "support/files.hpp"
+
+namespace grading {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Enters the student's own result into the progress file; a failure to write is reported, but loses no result.
+void enter_progress(const settings& s, const result& r) {
+  if (r.submission != "student") return;
+  try {
+    progress all = read_progress(s.progress_file());
+    note(all[r.lab], r);
+    write_progress(s.progress_file(), all);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+  }
+}
+
+/// Prints how the submission differs from its base.
+int show_difference(const lab_folder& lab, const submission& who, const std::vector<submission>& all) {
+  if (who.expected.empty())
+    throw input_error(fmt::format("--show is for right and wrong submissions, which have a base; {} has none", who.id));
+  const expectation expected = read_expectation(who.expected);
+  const submission& base = submission_named(all, expected.base, lab);
+  fmt::print("{}: {}\n", who.id, expected.story);
+  for (const std::string& name : read_rubric(lab).handin) {
+    const int code = run_command(fmt::format("diff -up --color=auto --label {} --label {} {} {}",
+                                             quoted(base.id + "/" + name), quoted(who.id + "/" + name),
+                                             quoted(base.file(name).string()), quoted(who.file(name).string())));
+    if (code > 1) throw std::runtime_error("diff failed");
+  }
+  return all_well;
+}
+
+int grade_lab(const settings& s, const std::string& number, const std::string& id, bool show) {
+  const lab_folder lab = find_lab(s.source, number);
+  const std::vector<submission> all = submissions_of(s.source, s.build, lab);
+  const submission& who = submission_named(all, id, lab);
+  builder make(s.build);
+  build_staff(lab, make);
+  if (show) return show_difference(lab, who, all);
+  local_options options = s.local();
+  options.locked = locked_for(s.progress_file(), lab, who);
+  options.second_seed = true;
+  const std::vector<result> stored = s.store().load();
+  const result r = grade_locally(lab, who, make, options);
+  const terminal_style style = style_of_stdout();
+  fmt::print("{}", laid_out(r, style, result_of(stored, lab.name, who.id)));
+  if (who.id == "student") fmt::print("{}", wrapped(after_the_lock(r, lab.path), 0, style.width));
+  s.keep({r});
+  enter_progress(s, r);
+  return r.score() >= r.out_of() - 1e-6 ? all_well : not_full_marks;
+}
+
+int watch_lab(const settings& s, const std::string& number) {
+  const lab_folder lab = find_lab(s.source, number);
+  builder make(s.build);
+  make.quiet = true;
+  fmt::print("watching the hand-in files in {}; save one to grade again\n",
+             fs::relative(lab.handin(), s.source).string());
+  std::fflush(stdout);
+  watch_settings w{s.source, s.progress_file(), s.store(), s.local(), {}};
+  w.first = known_result(s.store().load(), lab, student_of(lab), make);
+  return watch(lab, make, std::move(w)) ? all_well : not_full_marks;
+}
+
+/// The last grading of the student's own files.
+result last_of_student(const settings& s, const lab_folder& lab) {
+  const std::vector<result> all = s.store().load();
+  if (const result* r = result_of(all, lab.name, "student")) return *r;
+  throw input_error(
+      fmt::format("lab {} has not been graded yet, so there is nothing to give a hint for; run ./course lab {}",
+                  lab.number, lab.number));
+}
+
+int give_hint(const settings& s, const std::string& number, const std::string& wanted) {
+  const lab_folder lab = find_lab(s.source, number);
+  const result r = last_of_student(s, lab);
+  const item_result* chosen = next_item(r);
+  std::string ids;
+  for (const item_result& i : r.items) {
+    ids += " " + i.id;
+    if (i.id == wanted) chosen = &i;
+  }
+  if (!wanted.empty() && (!chosen || chosen->id != wanted))
+    throw input_error(fmt::format("lab {} has no item {}; there are:{}", lab.number, wanted, ids));
+  if (!chosen) {
+    fmt::print("lab {}: no item lost points in the last grading\n", lab.number);
+    return all_well;
+  }
+  const terminal_style style = style_of_stdout();
+  progress all = read_progress(s.progress_file());
+  fmt::print("{}{}", one_item(*chosen, style), wrapped(next_hint(all[lab.name], *chosen), 0, style.width));
+  write_progress(s.progress_file(), all);
+  return all_well;
+}
+
+std::vector<lab_title> titles(const settings& s) {
+  std::vector<lab_title> result;
+  for (const lab_folder& lab : labs_in(s.source)) result.push_back({lab.name, read_rubric(lab).title});
+  return result;
+}
+
+int list(const settings& s) {
+  const terminal_style style = style_of_stdout();
+  fmt::print("{}", progress_table(read_progress(s.progress_file()), titles(s), style.width, style.colours));
+  return all_well;
+}
+
+int next(const settings& s) {
+  const progress all = read_progress(s.progress_file());
+  const lab_title* first_untouched = nullptr;
+  const lab_title* latest = nullptr;  // of those that were begun and are not passed
+  const std::vector<lab_title> labs = titles(s);
+  for (const lab_title& lab : labs) {
+    const auto found = all.find(lab.name);
+    if (found == all.end())
+      first_untouched = first_untouched ? first_untouched : &lab;
+    else if (!found->second.next.empty() && (!latest || found->second.last > all.at(latest->name).last))
+      latest = &lab;
+  }
+  if (const lab_title* lab = latest ? latest : first_untouched) {
+    const std::string number = lab->name.substr(0, 2);
+    fmt::print("lab {}, {}\n", number, lab->title);
+    if (latest)
+      fmt::print("  next: {}; ./course watch {}, and ./course hint {} if you are stuck\n", all.at(lab->name).next,
+                 number, number);
+    else
+      fmt::print("  read labs/{}/README.md, fill in handin/predictions.toml, then run ./course watch {}\n", lab->name,
+                 number);
+  } else {
+    fmt::print("you have passed all labs\n");
+  }
+  return all_well;
+}
+
+int reset(const settings& s, const std::string& number) {
+  const lab_folder lab = find_lab(s.source, number);
+  // ./course keeps the commit that the student began with in refs/course/start.
+  const std::string git = "git -C " + quoted(s.source.string());
+  std::istringstream files(
+      output_of(fmt::format("{} ls-tree --name-only refs/course/start labs/{}/handin/ 2>/dev/null", git, lab.name)));
+  std::map<std::string, std::string> skeleton;
+  for (std::string file; std::getline(files, file);)
+    skeleton[fs::path(file).filename().string()] =
+        output_of(fmt::format("{} show {} 2>/dev/null", git, quoted("refs/course/start:" + file)));
+  if (skeleton.empty() && !output_of(git + " rev-parse -q --verify refs/course/start 2>/dev/null").empty())
+    throw input_error(fmt::format(
+        "the version of the course that you began with has no labs/{}/handin; to reset to a newer version, name its "
+        "commit first: git update-ref refs/course/start COMMIT",
+        lab.name));
+  std::string time = now_rfc3339().substr(0, 19);
+  std::replace(time.begin(), time.end(), ':', '-');
+  const fs::path backup = s.source / "backups" / (lab.name + "-" + time);
+  for (const std::string& line : reset_files(lab.handin(), skeleton, backup)) fmt::print("{}\n", line);
+  if (fs::exists(backup)) fmt::print("your files are kept in {}\n", fs::relative(backup, s.source).string());
+  return all_well;
+}
+
+}  // namespace
+
+void add_student_commands(command_line& line) {
+  const settings& s = line.common;
+  {
+    struct options {
+      std::string lab, submission = "student";
+      bool show = false;
+    };
+    const auto o = std::make_shared<options>();
+    CLI::App& lab = line.add("lab", "build and grade one submission of a lab, by default your own files",
+                             [o, &s] { return grade_lab(s, o->lab, o->submission, o->show); });
+    add_lab(lab, o->lab);
+    lab.add_option("--submission", o->submission, "student, solution, right-<how> or wrong-<why>")
+        ->capture_default_str();
+    lab.add_flag("--show", o->show,
+                 "print how a submission differs from its base (for a wrong one: its mistake); do not grade");
+  }
+  {
+    const auto number = std::make_shared<std::string>();
+    add_lab(line.add("watch", "grade your own files of a lab each time you save one",
+                     [number, &s] { return watch_lab(s, *number); }),
+            *number);
+  }
+  {
+    struct options {
+      std::string lab, item;
+    };
+    const auto o = std::make_shared<options>();
+    CLI::App& hint = line.add("hint", "give the next hint for an item that lost points",
+                              [o, &s] { return give_hint(s, o->lab, o->item); });
+    add_lab(hint, o->lab);
+    hint.add_option("item", o->item, "an item of the lab; default: the first that lost points");
+  }
+  line.add("list", "list all labs and your progress", [&s] { return list(s); });
+  line.add("next", "say what to work on next", [&s] { return next(s); });
+  {
+    const auto number = std::make_shared<std::string>();
+    add_lab(line.add("reset", "restore a lab's original hand-in files; yours are kept in backups/",
+                     [number, &s] { return reset(s, *number); }),
+            *number);
+  }
+}
+
+}  // namespace grading
