@@ -137,9 +137,7 @@ std::string describe(const launched& where, const fault_report& r) {
       what = fmt::format("{} at {:#x}, which is not device memory; is it a host pointer, or null?", access, r.address);
       break;
     case fault::divergent_barrier:
-      what = fmt::format(
-          "barrier not reached by all threads: {}; move it out of the branch, and let no thread return before it",
-          r.detail);
+      what = fmt::format("barrier not reached by all threads: {}; move it out of the branch", r.detail);
       break;
     case fault::assertion: what = fmt::format("assertion failed: {}", r.detail); break;
     case fault::trap: what = "__trap() stopped the kernel"; break;

@@ -52,14 +52,6 @@ bool worker::settle_collectives(unsigned first, unsigned count) {
         here |= 1u << other;
     }
     if ((t.mask & ~gone & ~here) != 0) continue;
-    if (const unsigned absent = t.mask & gone; absent != 0 && t.combine) {
-      // A full mask in a block whose last warp is not full is common and harmless; lanes that left early are not.
-      unsigned left = 0;
-      for (unsigned other = 0; other < count; ++other) left += (absent >> other) & 1;
-      if (left > 0)
-        observer_.report(fault::missing_lane, waiting_site(t), space::shared, {block_->number, first + lane}, 0, 0,
-                         std::to_string(left) + " lanes of its mask have already returned");
-    }
     complete(first, here & t.mask ? here & t.mask : 1u << lane);
     any = true;
   }

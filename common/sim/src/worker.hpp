@@ -98,6 +98,7 @@ class worker {
   outcome go_on_with(running_block& block);
   void run_warp(unsigned first, unsigned count);
   bool release_barrier();
+  void report_two_barriers(const thread_state& t);
   void report_stuck();
   void report_infinite_wait(const running_block& block);
   void abandon(running_block& block);

@@ -50,8 +50,7 @@ constexpr unsigned full_mask = 0xffffffffu;
 constexpr unsigned any_lanes = 0;
 
 /// Waits for the lanes of `mask`. The last one to arrive runs `combine` once, which stores each lane's result in its
-/// argument. Lanes meet only in the same call: equal mask and equal `combine`. Lanes that have returned are omitted,
-/// and reported unless the mask may name them: in a last warp that is not full, or where `combine` is null (a barrier).
+/// argument. Lanes meet only in the same call: equal mask and equal `combine`. Lanes that have returned are omitted.
 void meet(unsigned mask, void* argument, void (*combine)(const warp_call&), const void* pc);
 unsigned lane_number();
 

@@ -52,7 +52,7 @@ SIM_CALLED_HERE void __syncthreads() { sim::block_barrier(SIM_CALLER); }
 SIM_CALLED_HERE int __syncthreads_count(int predicate) { return sim::block_barrier_count(predicate, SIM_CALLER); }
 SIM_CALLED_HERE int __syncthreads_or(int predicate) { return sim::block_barrier_count(predicate, SIM_CALLER) > 0; }
 SIM_CALLED_HERE int __syncthreads_and(int predicate) {
-  return sim::block_barrier_count(predicate, SIM_CALLER) == static_cast<int>(blockDim.x * blockDim.y * blockDim.z);
+  return sim::block_barrier_count(predicate == 0, SIM_CALLER) == 0;
 }
 inline void __threadfence() { sim::fence(); }
 inline void __threadfence_block() { sim::fence(); }
