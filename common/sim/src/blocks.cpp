@@ -25,6 +25,7 @@ void worker::begin_block(running_block& block, std::uint64_t number) {
   const configuration& config = grid_->what->config;
   block.number = number;
   block.counted = 0;
+  for (auto& barrier : block.named_barriers) barrier = {};
   block.waits = false;
   block.pasts.clear();
   block.threads.resize(std::size_t{config.block.x} * config.block.y * config.block.z);
@@ -44,7 +45,7 @@ void worker::begin_block(running_block& block, std::uint64_t number) {
       }
     }
   }
-  observer_.begin_block(block.shadow, (block.threads.size() + lanes_per_warp - 1) / lanes_per_warp);
+  observer_.begin_block(block.shadow, block.threads.size());
 }
 
 void worker::set_aside(running_block& block) {
@@ -173,6 +174,36 @@ bool worker::release_barrier() {
   return true;
 }
 
+/// Barrier 0 of all threads is that of __syncthreads().
+void worker::named_barrier(unsigned id, unsigned count, bool wait, std::uintptr_t pc, std::uintptr_t frame) {
+  if (id >= std::size(block_->named_barriers))
+    abort_kernel(fault::divergent_barrier, make_site(pc, 0, operation::load), 0,
+                 "a block has barriers 0 to 15, and this is barrier " + std::to_string(id));
+  if (id == 0 && count == 0 && wait) return barrier(pc, frame);
+  auto& shared = block_->named_barriers[id];
+  const std::uintptr_t arrivals = 2 * id, departures = 2 * id + 1;  // flags: no addresses
+  if (block_order* order = this->order()) note_order(order->release(current_number_, arrivals), frame);
+  const unsigned phase = shared.phase;
+  ++shared.arrived;
+  const auto complete = [&] {
+    std::size_t here = shared.arrived;
+    if (count == 0)
+      here += static_cast<std::size_t>(std::count_if(threads().begin(), threads().end(),
+                                                     [](const thread_state& t) { return t.now == state::done; }));
+    if (here < (count == 0 ? threads().size() : count)) return;
+    shared.arrived = 0;
+    ++shared.phase;
+    if (block_order* order = this->order()) order->pass_on(arrivals, departures);
+  };
+  complete();
+  if (!wait) return;
+  while (shared.phase == phase) {
+    spin(pc, frame);
+    if (shared.phase == phase) complete();
+  }
+  if (block_order* order = this->order()) note_order(order->acquire(current_number_, departures), frame);
+}
+
 /// Lanes of a warp wait at different barriers. A compiler may have duplicated one, which is on one line still.
 void worker::report_two_barriers(const thread_state& t) {
   const auto number = static_cast<std::uint32_t>(&t - threads().data());
@@ -228,6 +259,7 @@ void worker::abandon(running_block& block) {
       t.stack = nullptr;
     }
   for (lane_records& r : records_) r.read = r.write = r.begin;
+  block.shadow.order.abandon_block();
 }
 
 /// A fault that stops a kernel on a GPU stops it here before the access happens.

@@ -33,6 +33,11 @@ void worker::meet(unsigned mask, void* argument, combine_function combine, std::
     here |= static_cast<unsigned>(threads()[first + other].meets(self)) << other;
   if (mask != any_lanes && (here & mask) == mask) complete(first, here & mask);
   if (self.now == state::at_collective || pausing_) leave(frame);  // pausing: no lane gets ahead of the others
+  if (block_order* order = this->order())
+    if (const std::uint64_t met = order->met(current_number_)) {
+      put_order(met);
+      if (write == write_end) leave(frame);
+    }
   enter();
 }
 
@@ -75,6 +80,7 @@ bool worker::release_any_lanes(unsigned first, unsigned count) {
 }
 
 void worker::complete(unsigned first, unsigned participants) {
+  if (observing_) block_->shadow.order.meet(first, participants);
   warp_call call;
   call.participants = participants;
   combine_function combine = nullptr;
