@@ -18,6 +18,7 @@ enum class operation : std::uint8_t {
   block,   ///< a basic block begins
   sync,    ///< a warp function; the address is its mask
   index,   ///< the address is an index out of its array's bounds; the next access shows whether that is an error
+  order,   ///< the thread releases or acquires: the address is a record of block_order
 };
 enum class space : std::uint8_t { global, shared, none };
 
@@ -38,10 +39,19 @@ inline std::uintptr_t site_pc(std::uint64_t site) {
   return (site & 0xffff'ffff) + reinterpret_cast<std::uintptr_t>(__executable_start);
 }
 constexpr std::size_t site_bytes(std::uint64_t site) { return (site >> 32) & 0xff; }
-constexpr operation site_operation(std::uint64_t site) { return static_cast<operation>((site >> 40) & 0x7f); }
+constexpr operation site_operation(std::uint64_t site) { return static_cast<operation>((site >> 40) & 0x3f); }
 /// An integer atomic: if its lanes share an address, nvcc combines them in the warp.
 constexpr auto atomic_in_warp = static_cast<operation>(static_cast<unsigned>(operation::atomic) | 0x80);
 constexpr bool site_in_warp(std::uint64_t site) { return (site >> 47) & 1; }
+/// Of a load or a store, whether it may meet others: volatile ones may if the kernel uses fences, atomics may meet each
+/// other and volatile accesses.
+enum class strength : std::uint8_t { plain, volatile_access, atomic };
+constexpr operation with(operation op, strength how) {
+  return static_cast<operation>(static_cast<unsigned>(op) | (static_cast<unsigned>(how) << 6));
+}
+constexpr strength site_strength(std::uint64_t site) {
+  return site_operation(site) == operation::atomic ? strength::atomic : static_cast<strength>((site >> 46) & 3);
+}
 constexpr std::uint64_t site_depth(std::uint64_t site) { return site >> 48; }
 
 }  // namespace sim

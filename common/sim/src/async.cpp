@@ -18,9 +18,9 @@ struct waiting_copy {
   const void* from;
   std::size_t bytes, zeros;
   const void* pc;
+  const void* barrier;  // null: by group
   std::uint64_t group;
 };
-constexpr std::uint64_t barrier_group = ~std::uint64_t{0};
 struct thread_copies {
   std::vector<waiting_copy> copies;
   std::uint64_t committed = 0;
@@ -87,13 +87,13 @@ void make_copies(Due due) {
 
 }  // namespace
 
-void copy_async(void* to, const void* from, std::size_t bytes, std::size_t zeros, bool for_barrier, const void* pc) {
+void copy_async(void* to, const void* from, std::size_t bytes, std::size_t zeros, const void* barrier, const void* pc) {
   zeros = std::min(zeros, bytes);
   if (zeros < bytes) observe_load(from, bytes, pc);
   observe_copy_begin(to, bytes, pc);
   const unobserved guard;
   thread_copies& own = mine();
-  own.copies.push_back({to, from, bytes, zeros, pc, for_barrier ? barrier_group : own.committed});
+  own.copies.push_back({to, from, bytes, zeros, pc, barrier, own.committed});
 }
 void commit_copies() {
   const unobserved guard;
@@ -105,7 +105,7 @@ void wait_for_copies(std::size_t groups) {
     const unobserved guard;
     committed = mine().committed;
   }
-  make_copies([=](const waiting_copy& c) { return c.group != barrier_group && c.group + groups < committed; });
+  make_copies([=](const waiting_copy& c) { return !c.barrier && c.group + groups < committed; });
 }
 bool copy_pending(std::uintptr_t address) {
   if (!sim_async_copies) return false;
@@ -117,8 +117,8 @@ bool copy_pending(std::uintptr_t address) {
     });
   });
 }
-void make_barrier_copies() {
-  make_copies([](const waiting_copy& c) { return c.group == barrier_group; });
+void make_barrier_copies(const void* barrier) {
+  make_copies([=](const waiting_copy& c) { return c.barrier == barrier; });
 }
 
 }  // namespace sim

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "hooks.hpp"
+#include "lines.hpp"
 #include "worker.hpp"
 
 namespace sim {
@@ -24,6 +25,7 @@ void worker::begin_block(running_block& block, std::uint64_t number) {
   const configuration& config = grid_->what->config;
   block.number = number;
   block.counted = 0;
+  for (auto& barrier : block.named_barriers) barrier = {};
   block.waits = false;
   block.pasts.clear();
   block.threads.resize(std::size_t{config.block.x} * config.block.y * config.block.z);
@@ -43,7 +45,7 @@ void worker::begin_block(running_block& block, std::uint64_t number) {
       }
     }
   }
-  observer_.begin_block(block.shadow, (block.threads.size() + lanes_per_warp - 1) / lanes_per_warp);
+  observer_.begin_block(block.shadow, block.threads.size());
 }
 
 void worker::set_aside(running_block& block) {
@@ -148,30 +150,70 @@ void worker::run_warp(unsigned first, unsigned count) {
   if (rest) put_together(first, count, true);
 }
 
-/// Releases the barrier if all threads wait at it. False if none waits, or not all live ones do.
+/// Releases the barrier if all threads wait at it that have not returned. False if none waits, or not all of those do.
 bool worker::release_barrier() {
   std::size_t waiting = 0, done = 0;
-  const thread_state* waits = nullptr;
+  const thread_state* elsewhere = nullptr;  // at another barrier than the lane before it
+  const thread_state* last = nullptr;
   for (const thread_state& t : threads()) {
     done += t.now == state::done;
-    if (t.now == state::at_barrier) {
-      ++waiting;
-      if (!waits) waits = &t;
-    }
+    if (t.now != state::at_barrier) continue;
+    ++waiting;
+    if (last && last->waits_at != t.waits_at && !elsewhere &&
+        (last - threads().data()) / lanes_per_warp == (&t - threads().data()) / lanes_per_warp)
+      elsewhere = &t;
+    last = &t;
   }
   if (waiting == 0 || waiting + done != threads().size()) return false;
-  if (done > 0) {
-    const auto number = static_cast<std::uint32_t>(waits - threads().data());
-    observer_.report(fault::divergent_barrier, waiting_site(*waits), space::shared, {block_->number, number}, 0, 0,
-                     std::to_string(waiting) + " of " + std::to_string(threads().size()) + " threads wait at it, " +
-                         std::to_string(done) + " have returned");
-  }
+  if (elsewhere) report_two_barriers(*elsewhere);
   if (observing_) observer_.counts().barriers += (waiting + lanes_per_warp - 1) / lanes_per_warp;
   observer_.barrier();
   for (thread_state& t : threads())
     if (t.now == state::at_barrier) t.now = state::ready;
   block_->released_count = std::exchange(block_->counted, 0);
   return true;
+}
+
+/// Barrier 0 of all threads is that of __syncthreads().
+void worker::named_barrier(unsigned id, unsigned count, bool wait, std::uintptr_t pc, std::uintptr_t frame) {
+  if (id >= std::size(block_->named_barriers))
+    abort_kernel(fault::divergent_barrier, make_site(pc, 0, operation::load), 0,
+                 "a block has barriers 0 to 15, and this is barrier " + std::to_string(id));
+  if (id == 0 && count == 0 && wait) return barrier(pc, frame);
+  auto& shared = block_->named_barriers[id];
+  const std::uintptr_t arrivals = 2 * id, departures = 2 * id + 1;  // flags: no addresses
+  if (block_order* order = this->order()) note_order(order->release(current_number_, arrivals), frame);
+  const unsigned phase = shared.phase;
+  ++shared.arrived;
+  const auto complete = [&] {
+    std::size_t here = shared.arrived;
+    if (count == 0)
+      here += static_cast<std::size_t>(std::count_if(threads().begin(), threads().end(),
+                                                     [](const thread_state& t) { return t.now == state::done; }));
+    if (here < (count == 0 ? threads().size() : count)) return;
+    shared.arrived = 0;
+    ++shared.phase;
+    if (block_order* order = this->order()) order->pass_on(arrivals, departures);
+  };
+  complete();
+  if (!wait) return;
+  while (shared.phase == phase) {
+    spin(pc, frame);
+    if (shared.phase == phase) complete();
+  }
+  if (block_order* order = this->order()) note_order(order->acquire(current_number_, departures), frame);
+}
+
+/// Lanes of a warp wait at different barriers. A compiler may have duplicated one, which is on one line still.
+void worker::report_two_barriers(const thread_state& t) {
+  const auto number = static_cast<std::uint32_t>(&t - threads().data());
+  const thread_state* other = &t - 1;
+  while (other->now != state::at_barrier) --other;
+  const source_line here = line_of(t.waits_at), there = line_of(other->waits_at);
+  if (here.file == there.file && here.line == there.line) return;
+  observer_.report(fault::divergent_barrier, waiting_site(t), space::shared, {block_->number, number}, 0, 0,
+                   "thread " + std::to_string(other - threads().data()) + " of the same warp waits at " + there.file +
+                       ":" + std::to_string(there.line));
 }
 
 /// Some threads wait for others of their block that will never come.
@@ -195,8 +237,7 @@ void worker::report_stuck() {
   for (unsigned i = 0; i < threads().size(); ++i)
     if (threads()[i].now == state::at_barrier || threads()[i].now == state::at_grid_barrier) {
       observer_.report(fault::divergent_barrier, waiting_site(threads()[i]), space::shared, {block_->number, i}, 0, 0,
-                       threads()[i].now == state::at_barrier ? "not all threads of the block reach it"
-                                                             : "other threads of the block wait elsewhere");
+                       "other threads of the block wait elsewhere");
       return;
     }
 }
@@ -218,6 +259,7 @@ void worker::abandon(running_block& block) {
       t.stack = nullptr;
     }
   for (lane_records& r : records_) r.read = r.write = r.begin;
+  block.shadow.order.abandon_block();
 }
 
 /// A fault that stops a kernel on a GPU stops it here before the access happens.

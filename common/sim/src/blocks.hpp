@@ -52,6 +52,9 @@ struct running_block {
   block_shadow shadow;
   std::vector<char> shared_image;  // while another block runs
   int counted = 0, released_count = 0;
+  struct {
+    unsigned arrived = 0, phase = 0;
+  } named_barriers[16];
   bool waits = false;  // one of its threads was seen to spin
 };
 

@@ -1,5 +1,6 @@
 #include "counts.hpp"
 
+#include <tuple>
 #include <utility>
 
 namespace sim {
@@ -19,7 +20,8 @@ void site_counts::add(const site_counts& o) {
 
 void fault_report::merge(const fault_report& other) {
   const std::uint64_t both = occurrences + other.occurrences;
-  if (std::pair{other.block, other.thread} < std::pair{block, thread}) *this = other;
+  const auto rank = [](const fault_report& r) { return std::tuple{r.between_flags, r.block, r.thread}; };
+  if (rank(other) < rank(*this)) *this = other;
   occurrences = both;
 }
 
@@ -43,7 +45,6 @@ void launch_counts::add(const launch_counts& o) {
   accesses += o.accesses;
   fenced |= o.fenced;
   hands_over_global |= o.hands_over_global;
-  hands_over_shared |= o.hands_over_shared;
 }
 
 void launch_counts::scale(double factor) {

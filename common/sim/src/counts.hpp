@@ -32,7 +32,7 @@ enum class fault : std::uint8_t {
   illegal_address,
   divergent_barrier,
   missing_lane,
-  shared_race,
+  block_race,  ///< between threads of a block
   global_race,
   stream_race,
   local_bounds,
@@ -42,7 +42,8 @@ enum class fault : std::uint8_t {
   trap,
 };
 
-/// The first occurrence, by block and thread, of a fault at a site.
+/// The first occurrence, by block and thread, of a fault at a site; of a race, if possible one that is not between
+/// flags.
 struct fault_report {
   fault what{};
   std::uint64_t site = 0;
@@ -54,6 +55,7 @@ struct fault_report {
   std::uint64_t other_site = 0;   ///< of a race: the access before
   std::uint64_t other_block = 0;  ///< or, of a race between streams, the number of the launch before
   std::uint32_t other_thread = 0;
+  bool between_flags = false;  ///< both accesses are volatile: allowed if the kernel uses fences
   std::uint64_t occurrences = 1;
   /// Of the two the earlier one stays, with the occurrences of both.
   void merge(const fault_report& other);
@@ -90,13 +92,13 @@ struct launch_counts {
   /// Loaded sectors that the block had loaded before. Entry k: its warp had moved on by at least 2^(k-1) lines since,
   /// and by less than 2^k.
   std::array<std::uint64_t, 13> reuse{};
-  warp_path path;                                             ///< summed over the blocks
-  warp_path longest;                                          ///< of one block
-  std::uint64_t barriers = 0;                                 ///< __syncthreads, one for each warp
-  std::uint64_t collectives = 0;                              ///< shuffles, votes, __syncwarp, one for each warp
-  std::uint64_t accesses = 0;                                 ///< observed, one for each lane
-  bool fenced = false;                                        ///< a thread used a fence
-  bool hands_over_global = false, hands_over_shared = false;  ///< or volatile accesses, or locks, in this memory
+  warp_path path;                  ///< summed over the blocks
+  warp_path longest;               ///< of one block
+  std::uint64_t barriers = 0;      ///< __syncthreads, one for each warp
+  std::uint64_t collectives = 0;   ///< shuffles, votes, __syncwarp, one for each warp
+  std::uint64_t accesses = 0;      ///< observed, one for each lane
+  bool fenced = false;             ///< a thread used a fence
+  bool hands_over_global = false;  ///< or volatile accesses, or locks, in global memory
   void add(const launch_counts& other);
   void add(const fault_report& report);
   void scale(double factor);  ///< from the observed blocks to all

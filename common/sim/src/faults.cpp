@@ -70,7 +70,7 @@ void settle_reports(launched& what) {
     // Data that a block passes to another is marked as written slightly late.
     if (r.what == fault::uninitialised && r.where == space::global)
       return (c.fenced || c.hands_over_global) && is_valid(r.address, site_bytes(r.site));
-    return r.what == fault::shared_race && r.detail.empty() && c.fenced && c.hands_over_shared;
+    return r.what == fault::block_race && r.between_flags && c.fenced;
   });
   // A spinning loop may have several loads on one line, and a compiler duplicates loops.
   std::map<std::string, fault_report*> waits;
@@ -90,12 +90,12 @@ void settle_reports(launched& what) {
       const fault_report& o = other.second;
       // A race is seen from both sides.
       const auto pc = [](std::uint64_t site) { return site & 0xffff'ffff; };
-      if (r.what == fault::shared_race && site_operation(r.site) != operation::load)
+      if (r.what == fault::block_race && site_operation(r.site) != operation::load)
         return o.what == r.what && pc(o.site) == pc(r.other_site) && pc(o.other_site) == pc(r.site) &&
                site_operation(o.site) == operation::load;
       // A read that comes too early is first of all a race.
       if (r.what == fault::uninitialised && r.where == space::shared)
-        return o.what == fault::shared_race && (o.site == r.site || pc(o.other_site) == pc(r.site));
+        return o.what == fault::block_race && (o.site == r.site || pc(o.other_site) == pc(r.site));
       if (r.what != fault::global_race || o.what != r.what || site_operation(r.site) != operation::load ||
           site_operation(o.site) == operation::load)
         return false;
@@ -115,6 +115,9 @@ std::string describe(const launched& where, const fault_report& r) {
   const char* memory = r.where == space::global ? "global" : "shared";
   const std::string place =
       r.where == space::global && r.what != fault::illegal_address ? place_in_allocation(r.address) : "";
+  const char* barrier_between = r.detail.empty()
+                                    ? "__syncthreads() between"
+                                    : "__syncwarp() between (or __syncthreads(), where other warps share it)";
   std::string what;
   switch (r.what) {
     case fault::out_of_bounds:
@@ -137,28 +140,27 @@ std::string describe(const launched& where, const fault_report& r) {
       what = fmt::format("{} at {:#x}, which is not device memory; is it a host pointer, or null?", access, r.address);
       break;
     case fault::divergent_barrier:
-      what = fmt::format(
-          "barrier not reached by all threads: {}; move it out of the branch, and let no thread return before it",
-          r.detail);
+      what = fmt::format("barrier not reached by all threads: {}; move it out of the branch", r.detail);
       break;
     case fault::assertion: what = fmt::format("assertion failed: {}", r.detail); break;
     case fault::trap: what = "__trap() stopped the kernel"; break;
     case fault::missing_lane:
       what = fmt::format("warp function with lanes missing: {}; give it the mask of the lanes that call it", r.detail);
       break;
-    case fault::shared_race:
-      what =
-          r.detail == "copy"
-              ? fmt::format(
-                    "race in shared memory: {} at byte {} of its array, before the asynchronous copy into them has "
-                    "arrived (by thread {} at {}); wait for the copy (__pipeline_wait_prior), and put "
-                    "__syncthreads() after the wait",
-                    access, r.address, coordinates(r.other_thread, block), line_text(r.other_site))
-              : fmt::format("race in shared memory: {} at byte {} of its array, and {} by thread {} at {}; put {}",
-                            access, r.address, verb(site_operation(r.other_site)), coordinates(r.other_thread, block),
-                            line_text(r.other_site),
-                            r.detail.empty() ? "__syncthreads() between"
-                                             : "__syncwarp() between (or __syncthreads(), where other warps share it)");
+    case fault::block_race:
+      what = r.where == space::global
+                 ? fmt::format("race between threads of a block: {}{}, and {} by thread {} at {}; put {}", access,
+                               place, verb(site_operation(r.other_site)), coordinates(r.other_thread, block),
+                               line_text(r.other_site), barrier_between)
+             : r.detail == "copy"
+                 ? fmt::format(
+                       "race in shared memory: {} at byte {} of its array, before the asynchronous copy into them has "
+                       "arrived (by thread {} at {}); wait for the copy (__pipeline_wait_prior), and put "
+                       "__syncthreads() after the wait",
+                       access, r.address, coordinates(r.other_thread, block), line_text(r.other_site))
+                 : fmt::format("race in shared memory: {} at byte {} of its array, and {} by thread {} at {}; put {}",
+                               access, r.address, verb(site_operation(r.other_site)),
+                               coordinates(r.other_thread, block), line_text(r.other_site), barrier_between);
       break;
     case fault::global_race:
       what = fmt::format(

@@ -115,7 +115,8 @@ void worker::remember_state(thread_state& thread, const lane_records& records) {
     mix(*reinterpret_cast<const std::uint64_t*>(at));
   const std::ptrdiff_t recent = std::min<std::ptrdiff_t>(records.write - records.begin, 32);
   for (const access* a = records.write - recent; a != records.write; ++a) {
-    mix(a->address);  // also of a copy that it left halfway
+    if (site_operation(a->site) == operation::order) continue;  // numbered
+    mix(a->address);                                            // also of a copy that it left halfway
     if (site_operation(a->site) <= operation::atomic && a->address % word_bytes == 0 && site_bytes(a->site) >= 4)
       mix(__atomic_load_n(reinterpret_cast<const std::uint32_t*>(a->address), __ATOMIC_RELAXED));
   }

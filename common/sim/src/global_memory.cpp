@@ -29,6 +29,13 @@ std::size_t atomic_sectors(std::span<const std::uintptr_t> a) {
   return total;
 }
 
+std::uint32_t mask_of(std::span<const std::uint8_t> lanes) {
+  if (lanes.size() == lanes_per_warp) return ~std::uint32_t{0};
+  std::uint32_t mask = 0;
+  for (const std::uint8_t lane : lanes) mask |= 1u << lane;
+  return mask;
+}
+
 }  // namespace
 
 /// Has the warp made this request before, since the last barrier?
@@ -200,6 +207,35 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
     const std::uintptr_t s = sectors[i].sector - heap_base / sector_bytes;
     const conflict found = use_sector(s, sectors[i].words, op, static_cast<std::uint32_t>(where.block));
     if (found.words != 0) report_conflict(found, s, site, a, lanes, where);
+  }
+  const std::uint32_t warp = where.first_thread / lanes_per_warp, mask = mask_of(lanes);
+  for (std::size_t i = 0; i < count;) {
+    const std::uintptr_t line = sectors[i].sector / (line_bytes / sector_bytes);
+    accesses_.touch(shadow().lines[line - heap_base / line_bytes], op != operation::load, accesses_.number(warp),
+                    block_->first_access);
+    while (i < count && sectors[i].sector / (line_bytes / sector_bytes) == line) ++i;
+  }
+  for (const std::uint32_t number : accesses_.met()) {
+    const recent_accesses::entry* before = accesses_.find(number);
+    if (!before) continue;
+    const bool same = row && before->details == 0 && before->low == low && before->high == high &&
+                      before->first_thread == where.first_thread && before->lanes == mask;
+    if (!same) check_block(site, a, lanes, *before, where);  // most often each thread meets itself
+  }
+  recent_accesses::entry& entered = accesses_.add(warp);
+  entered.site = site;
+  entered.block = static_cast<std::uint32_t>(where.block);
+  entered.low = low;
+  entered.high = high;
+  entered.first_thread = where.first_thread;
+  entered.lanes = mask;
+  entered.sync = block_->syncs[warp];
+  entered.clock = block_->order.clock(where.first_thread + lanes[0]);
+  entered.details = 0;
+  if (!row || block_->order.active()) {
+    recent_accesses::detail& d = accesses_.add_detail(entered);
+    std::copy(a.begin(), a.end(), d.address.begin());
+    for (std::size_t i = 0; i < lanes.size(); ++i) d.clock[i] = block_->order.clock(where.first_thread + lanes[i]);
   }
 
   std::uint8_t* valid = shadow().valid;

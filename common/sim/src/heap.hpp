@@ -14,7 +14,7 @@ namespace sim {
 constexpr std::uintptr_t heap_base =
     0x2000'0000'0000;  ///< cudaMalloc allocates only from [heap_base, heap_base + heap_bytes)
 constexpr std::uintptr_t heap_bytes = std::uintptr_t{1} << 37;
-constexpr std::size_t sector_bytes = 32, word_bytes = 4;
+constexpr std::size_t line_bytes = 128, sector_bytes = 32, word_bytes = 4;
 
 /// Which blocks loaded, or stored, the words of a sector since the start of a kernel or a grid barrier: the epoch, the
 /// first block, the words that only this block touched, and those that several blocks touched. Words that only later
@@ -27,10 +27,19 @@ struct sector_use {
 struct sector_shadow {
   std::atomic<sector_use> stored, loaded;
 };
+/// Which instructions may have touched a line of 128 bytes: numbers of recent_accesses. Hints, because blocks overwrite
+/// each other's: the last two of the last warp, and of the warp before it.
+struct line_users {
+  std::atomic<std::uint64_t> of_warp, of_other;
+};
+struct line_shadow {
+  line_users stored, loaded;
+};
 /// Reserved once; the kernel gives pages as they are touched.
 struct shadow_memory {
   std::uint8_t* valid;     ///< by word: bit b says that byte b has been written
   sector_shadow* sectors;  ///< by sector
+  line_shadow* lines;
 };
 const shadow_memory& shadow();
 

@@ -59,7 +59,14 @@ void grid_barrier(const void* pc) {
 }
 void fence() {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
-  if (worker* self = sim_running_worker) self->counts().fenced = true;
+  worker* self = sim_running_worker;
+  if (!self) return;
+  self->counts().fenced = true;
+  if (block_order* order = sim_active_worker ? self->order() : nullptr)
+    self->note_order(order->fence(self->number_in_block()), frame_here());
+}
+void named_barrier(unsigned id, unsigned threads, bool wait, const void* pc) {
+  sim_running_worker->named_barrier(id, threads, wait, reinterpret_cast<std::uintptr_t>(pc), frame_here());
 }
 void spin() {
   if (worker* self = sim_running_worker)
@@ -160,15 +167,73 @@ void observe_range(std::uintptr_t address, std::size_t bytes, operation op, cons
   }
 }
 
-/// Threads pass data to each other by volatile variables and locks, an order of accesses that the checkers do not
-/// track.
 void note_hand_over(std::uintptr_t address, std::uintptr_t frame) {
   if (worker* self = sim_running_worker) {
-    (address - self->shared_begin < self->shared_bytes ? self->counts().hands_over_shared
-                                                       : self->counts().hands_over_global) = true;
+    if (address - self->shared_begin >= self->shared_bytes) self->counts().hands_over_global = true;
     if (!sim_active_worker) self->turn(frame);
   }
 }
+
+std::uintptr_t flag_at(std::uintptr_t address) { return address / 4 * 4; }
+std::uintptr_t flag_at(const volatile void* address) { return flag_at(reinterpret_cast<std::uintptr_t>(address)); }
+
+void release_at(const volatile void* flag, std::uintptr_t frame) {
+  if (worker* self = sim_running_worker) self->counts().fenced = true;
+  note_hand_over(reinterpret_cast<std::uintptr_t>(flag), frame);
+  if (worker* self = sim_active_worker)
+    if (block_order* order = self->order())
+      self->note_order(order->release(self->number_in_block(), flag_at(flag)), frame);
+}
+void acquire_at(const volatile void* flag, std::uintptr_t frame) {
+  if (worker* self = sim_running_worker) self->counts().fenced = true;
+  note_hand_over(reinterpret_cast<std::uintptr_t>(flag), frame);
+  if (worker* self = sim_active_worker)
+    if (block_order* order = self->order())
+      self->note_order(order->acquire(self->number_in_block(), flag_at(flag)), frame);
+}
+
+enum class flag_access : std::uint8_t { load, store, update };
+
+/// Threads hand data over by flags: volatile variables, atomics. block_order knows what that orders within a block, not
+/// what it orders between blocks.
+[[gnu::noinline]] void note_flag(std::uintptr_t address, flag_access how, std::uintptr_t frame) {
+  worker* self = sim_active_worker;
+  block_order* order = self ? self->order() : nullptr;
+  if (!order || !order->active()) return;
+  const std::size_t thread = self->number_in_block();
+  if (how == flag_access::load) order->load_flag(thread, flag_at(address));
+  if (how == flag_access::store) order->store_flag(thread, flag_at(address));
+  // If other threads have run meanwhile, they may have changed it.
+  while (how == flag_access::update && self->note_order(order->update_flag(thread, flag_at(address)), frame)) {
+  }
+}
+
+/// An atomic of the compiler's, which the runtime of an instrumented program has to do itself; `how`: its memory order.
+class builtin_atomic {
+ public:
+  builtin_atomic(const volatile void* address, std::size_t bytes, int how, const caller& from,
+                 flag_access access = flag_access::update)
+      : address_(address), frame_(from.frame), acquires_(how != __ATOMIC_RELAXED && access != flag_access::store) {
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    const operation op = access == flag_access::update ? operation::atomic
+                         : access == flag_access::load ? with(operation::load, strength::atomic)
+                                                       : with(operation::store, strength::atomic);
+    if (access != flag_access::update) note_hand_over(at, frame_);
+    observe(at, bytes, op, from);
+    note_flag(at, access, frame_);
+    if (how != __ATOMIC_RELAXED && access != flag_access::load) release_at(address, frame_);
+  }
+  ~builtin_atomic() {
+    if (acquires_) acquire_at(address_, frame_);
+  }
+  builtin_atomic(const builtin_atomic&) = delete;
+  builtin_atomic& operator=(const builtin_atomic&) = delete;
+
+ private:
+  const volatile void* address_;
+  std::uintptr_t frame_;
+  bool acquires_;
+};
 
 /// 16 bytes at a time if both sides are aligned to 16; the call does not reveal their type.
 void observe_copy(const void* to, const void* source, std::size_t bytes, const caller& from) {
@@ -189,14 +254,25 @@ void observe_copy(const void* to, const void* source, std::size_t bytes, const c
 }  // namespace
 
 void observe_atomic(const volatile void* address, std::size_t bytes, const void* pc, bool in_warp) {
-  observe(reinterpret_cast<std::uintptr_t>(address), bytes, in_warp ? atomic_in_warp : operation::atomic,
-          caller_at(pc));
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  observe(at, bytes, in_warp ? atomic_in_warp : operation::atomic, caller_at(pc));
+  note_flag(at, flag_access::update, frame_here());
 }
 void observe_load(const volatile void* address, std::size_t bytes, const void* pc) {
   observe(reinterpret_cast<std::uintptr_t>(address), bytes, operation::load, caller_at(pc));
 }
 void observe_store(const volatile void* address, std::size_t bytes, const void* pc) {
   observe(reinterpret_cast<std::uintptr_t>(address), bytes, operation::store, caller_at(pc));
+}
+void observe_atomic_load(const volatile void* address, std::size_t bytes, const void* pc) {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  observe(at, bytes, with(operation::load, strength::atomic), caller_at(pc));
+  note_flag(at, flag_access::load, frame_here());
+}
+void observe_atomic_store(const volatile void* address, std::size_t bytes, const void* pc) {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  observe(at, bytes, with(operation::store, strength::atomic), caller_at(pc));
+  note_flag(at, flag_access::store, frame_here());
 }
 void observe_copy_begin(const volatile void* address, std::size_t bytes, const void* pc) {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
@@ -209,8 +285,11 @@ void observe_copy_end(const volatile void* address, std::size_t bytes, const voi
   const bool shared = self && at - self->shared_begin < self->shared_bytes;
   observe(at, bytes, shared ? operation::copied : operation::store, caller_at(pc));
 }
-void hand_over(const volatile void* address) {
-  note_hand_over(reinterpret_cast<std::uintptr_t>(address), frame_here());
+void release(const volatile void* flag) { release_at(flag, frame_here()); }
+void acquire(const volatile void* flag) { acquire_at(flag, frame_here()); }
+void pass_on(const volatile void* from, const volatile void* to) {
+  if (worker* self = sim_active_worker)
+    if (block_order* order = self->order()) order->pass_on(flag_at(from), flag_at(to));
 }
 
 }  // namespace sim
@@ -240,11 +319,13 @@ extern "C" void __ubsan_handle_out_of_bounds(void*, void* index) {
   extern "C" void name(void* address) {                                                                     \
     sim::observe(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::op, sim::caller_here()); \
   }
-#define SIM_VOLATILE_HOOK(name, bytes, op)                                                    \
-  extern "C" void name(void* address) {                                                       \
-    const sim::caller from = sim::caller_here();                                              \
-    sim::note_hand_over(reinterpret_cast<std::uintptr_t>(address), from.frame);               \
-    sim::observe(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::op, from); \
+#define SIM_VOLATILE_HOOK(name, bytes, op)                                                   \
+  extern "C" void name(void* address) {                                                      \
+    const sim::caller from = sim::caller_here();                                             \
+    const auto at = reinterpret_cast<std::uintptr_t>(address);                               \
+    sim::note_hand_over(at, from.frame);                                                     \
+    sim::observe(at, bytes, with(sim::operation::op, sim::strength::volatile_access), from); \
+    sim::note_flag(at, sim::flag_access::op, from.frame);                                    \
   }
 // For these the compiler knows that the type need not be aligned to its size: the device accesses it word by word.
 #define SIM_UNALIGNED_HOOK(name, bytes, op)                                                                       \
@@ -278,7 +359,7 @@ void __tsan_read_range(void* address, std::size_t bytes) {
 void __tsan_write_range(void* address, std::size_t bytes) {
   sim::observe_range(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::store, sim::caller_here());
 }
-void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+void __tsan_atomic_thread_fence(int) { sim::fence(); }
 void __tsan_atomic_signal_fence(int) {}
 }
 
@@ -297,50 +378,45 @@ extern "C" void* sim_memset(void* to, int value, std::size_t bytes) {
   return std::memset(to, value, bytes);
 }
 
-// The runtime of an instrumented atomic has to do the operation itself.
-#define SIM_ATOMIC_RMW(bits, type, name)                                                                               \
-  extern "C" type __tsan_atomic##bits##_##name(volatile type* address, type value, int) {                              \
-    sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(type), sim::operation::atomic, sim::caller_here()); \
-    return __atomic_##name(address, value, __ATOMIC_SEQ_CST);                                                          \
+#define SIM_ATOMIC_RMW(bits, type, name)                                                      \
+  extern "C" type __tsan_atomic##bits##_##name(volatile type* address, type value, int how) { \
+    const sim::builtin_atomic around(address, sizeof(type), how, sim::caller_here());         \
+    return __atomic_##name(address, value, __ATOMIC_SEQ_CST);                                 \
   }
-#define SIM_ATOMICS(bits, type)                                                                                        \
-  extern "C" type __tsan_atomic##bits##_load(const volatile type* address, int) {                                      \
-    const sim::caller from = sim::caller_here();                                                                       \
-    sim::note_hand_over(reinterpret_cast<std::uintptr_t>(address), from.frame);                                        \
-    sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(type), sim::operation::load, from);                 \
-    return __atomic_load_n(address, __ATOMIC_SEQ_CST);                                                                 \
-  }                                                                                                                    \
-  extern "C" void __tsan_atomic##bits##_store(volatile type* address, type value, int) {                               \
-    const sim::caller from = sim::caller_here();                                                                       \
-    sim::note_hand_over(reinterpret_cast<std::uintptr_t>(address), from.frame);                                        \
-    sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(type), sim::operation::store, from);                \
-    __atomic_store_n(address, value, __ATOMIC_SEQ_CST);                                                                \
-  }                                                                                                                    \
-  extern "C" type __tsan_atomic##bits##_exchange(volatile type* address, type value, int) {                            \
-    sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(type), sim::operation::atomic, sim::caller_here()); \
-    return __atomic_exchange_n(address, value, __ATOMIC_SEQ_CST);                                                      \
-  }                                                                                                                    \
-  extern "C" int __tsan_atomic##bits##_compare_exchange_strong(volatile type* address, type* expected, type value,     \
-                                                               int, int) {                                             \
-    sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(type), sim::operation::atomic, sim::caller_here()); \
-    return __atomic_compare_exchange_n(address, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);           \
-  }                                                                                                                    \
-  extern "C" int __tsan_atomic##bits##_compare_exchange_weak(volatile type* address, type* expected, type value, int,  \
-                                                             int) {                                                    \
-    sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(type), sim::operation::atomic, sim::caller_here()); \
-    return __atomic_compare_exchange_n(address, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);           \
-  }                                                                                                                    \
-  extern "C" type __tsan_atomic##bits##_compare_exchange_val(volatile type* address, type expected, type value, int,   \
-                                                             int) {                                                    \
-    sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(type), sim::operation::atomic, sim::caller_here()); \
-    __atomic_compare_exchange_n(address, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                 \
-    return expected;                                                                                                   \
-  }                                                                                                                    \
-  SIM_ATOMIC_RMW(bits, type, fetch_add)                                                                                \
-  SIM_ATOMIC_RMW(bits, type, fetch_sub)                                                                                \
-  SIM_ATOMIC_RMW(bits, type, fetch_and)                                                                                \
-  SIM_ATOMIC_RMW(bits, type, fetch_or)                                                                                 \
-  SIM_ATOMIC_RMW(bits, type, fetch_xor)                                                                                \
+#define SIM_ATOMICS(bits, type)                                                                                    \
+  extern "C" type __tsan_atomic##bits##_load(const volatile type* address, int how) {                              \
+    const sim::builtin_atomic around(address, sizeof(type), how, sim::caller_here(), sim::flag_access::load);      \
+    return __atomic_load_n(address, __ATOMIC_SEQ_CST);                                                             \
+  }                                                                                                                \
+  extern "C" void __tsan_atomic##bits##_store(volatile type* address, type value, int how) {                       \
+    const sim::builtin_atomic around(address, sizeof(type), how, sim::caller_here(), sim::flag_access::store);     \
+    __atomic_store_n(address, value, __ATOMIC_SEQ_CST);                                                            \
+  }                                                                                                                \
+  extern "C" type __tsan_atomic##bits##_exchange(volatile type* address, type value, int how) {                    \
+    const sim::builtin_atomic around(address, sizeof(type), how, sim::caller_here());                              \
+    return __atomic_exchange_n(address, value, __ATOMIC_SEQ_CST);                                                  \
+  }                                                                                                                \
+  extern "C" int __tsan_atomic##bits##_compare_exchange_strong(volatile type* address, type* expected, type value, \
+                                                               int how, int) {                                     \
+    const sim::builtin_atomic around(address, sizeof(type), how, sim::caller_here());                              \
+    return __atomic_compare_exchange_n(address, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);       \
+  }                                                                                                                \
+  extern "C" int __tsan_atomic##bits##_compare_exchange_weak(volatile type* address, type* expected, type value,   \
+                                                             int how, int) {                                       \
+    const sim::builtin_atomic around(address, sizeof(type), how, sim::caller_here());                              \
+    return __atomic_compare_exchange_n(address, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);       \
+  }                                                                                                                \
+  extern "C" type __tsan_atomic##bits##_compare_exchange_val(volatile type* address, type expected, type value,    \
+                                                             int how, int) {                                       \
+    const sim::builtin_atomic around(address, sizeof(type), how, sim::caller_here());                              \
+    __atomic_compare_exchange_n(address, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);             \
+    return expected;                                                                                               \
+  }                                                                                                                \
+  SIM_ATOMIC_RMW(bits, type, fetch_add)                                                                            \
+  SIM_ATOMIC_RMW(bits, type, fetch_sub)                                                                            \
+  SIM_ATOMIC_RMW(bits, type, fetch_and)                                                                            \
+  SIM_ATOMIC_RMW(bits, type, fetch_or)                                                                             \
+  SIM_ATOMIC_RMW(bits, type, fetch_xor)                                                                            \
   SIM_ATOMIC_RMW(bits, type, fetch_nand)
 SIM_ATOMICS(8, std::uint8_t)
 SIM_ATOMICS(16, std::uint16_t)

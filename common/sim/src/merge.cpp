@@ -24,10 +24,37 @@ void worker::check_index(std::uint64_t site, unsigned lane, const access* next, 
                    " at index " + std::to_string(static_cast<std::int64_t>(index)));
 }
 
+/// Lanes whose next records are releases and acquires move past them, except acquires of what other lanes' records will
+/// show first. False if there are only such.
+bool worker::merge_order(unsigned first, const access** head, unsigned here, unsigned syncing, unsigned ordering) {
+  block_order& order = block_->shadow.order;
+  unsigned passed = 0;
+  for (unsigned rest = ordering; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
+    const block_order::clocks* known = order.known_after(head[lane]->address);
+    bool early = false;
+    for (unsigned others = known ? here & ~(1u << lane) : 0; others != 0; others &= others - 1) {
+      const auto other = static_cast<unsigned>(__builtin_ctz(others));
+      const std::uint32_t reached = ((ordering >> other) & 1) ? block_order::clock_after(head[other]->address)
+                                                              : order.clock(first + other) + ((syncing >> other) & 1);
+      early |= reached < (*known)[first + other];
+    }
+    if (!early) passed |= 1u << lane;
+  }
+  if (passed == 0 && ordering == here) passed = ordering & -ordering;
+  for (unsigned rest = passed; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
+    order.merge(first + lane, head[lane]->address);
+    ++head[lane];
+  }
+  return passed != 0;
+}
+
 /// Lanes at the same instruction form one warp instruction. Where they differ, the deepest call goes first, then the
 /// lowest program counter, so that lanes reconverge after a branch. A warp function goes when all lanes of its mask
-/// have arrived. An interrupted lane will record more, so the rest waits, unless the caller wants everything merged.
-/// Returns whether any records are still waiting.
+/// have arrived, and what a lane acquires when all accesses before the release have gone. An interrupted lane will
+/// record more, so the rest waits, unless the caller wants everything merged. Returns whether any records are still
+/// waiting.
 bool worker::put_together(unsigned first, unsigned count, bool all) {
   const access* head[lanes_per_warp];
   const access* end[lanes_per_warp];
@@ -72,7 +99,7 @@ bool worker::put_together(unsigned first, unsigned count, bool all) {
     std::ptrdiff_t step = 0;
     for (; step < steps; ++step) {
       site = next[0][step].site;
-      different = static_cast<std::uint64_t>(site_operation(site) == operation::index);
+      different = static_cast<std::uint64_t>(site_operation(site) >= operation::index);
       for (unsigned i = 0; i < n; ++i) {
         const access& a = next[i][step];
         different |= a.site ^ site;
@@ -83,16 +110,21 @@ bool worker::put_together(unsigned first, unsigned count, bool all) {
     }
     for (unsigned i = 0; i < n; ++i) head[alive[i]] += step;
     if (different == 0) continue;
-    unsigned syncing = 0, here = 0;  // lanes at a warp function, and all lanes that have more
+    // lanes at a warp function, those that release or acquire, and all lanes that have more
+    unsigned syncing = 0, ordering = 0, here = 0;
     for (unsigned i = 0; i < n; ++i) {
+      const operation op = site_operation(head[alive[i]]->site);
       here |= 1u << alive[i];
-      syncing |= static_cast<unsigned>(site_operation(head[alive[i]]->site) == operation::sync) << alive[i];
+      syncing |= static_cast<unsigned>(op == operation::sync) << alive[i];
+      ordering |= static_cast<unsigned>(op == operation::order) << alive[i];
     }
+    if (ordering != 0 && merge_order(first, head, here, syncing, ordering)) continue;
     const auto rank = [](std::uint64_t s) { return (~s & ~site_mask) | (s & 0xffff'ffff); };
     std::uint64_t best = ~std::uint64_t{0};
     for (unsigned i = 0; i < n; ++i) {
       const access* a = head[alive[i]];
       const auto mask = static_cast<unsigned>(a->address);
+      if ((ordering >> alive[i]) & 1) continue;
       if (((syncing >> alive[i]) & 1) && (mask & here & ~syncing) != 0) continue;
       if (rank(a->site) < best) {
         best = rank(a->site);

@@ -31,7 +31,8 @@ void observer::begin_launch(std::uint16_t epoch, std::uintptr_t thread_pointer, 
   touched_.assign(arrays_.size(), 0);
 }
 
-void observer::begin_block(block_shadow& shadow, std::size_t warps) {
+void observer::begin_block(block_shadow& shadow, std::size_t threads) {
+  const std::size_t warps = (threads + lanes_per_warp - 1) / lanes_per_warp;
   block_ = &shadow;
   shadow.valid.assign(words_, 0);
   shadow.words.resize(words_);
@@ -44,6 +45,8 @@ void observer::begin_block(block_shadow& shadow, std::size_t warps) {
     std::memset(reinterpret_cast<void*>(thread_pointer_ + static_cast<std::uintptr_t>(array.offset)), 0xFF,
                 array.bytes);
   new_epoch(shadow);
+  accesses_.begin_block();
+  shadow.order.begin_block(threads);
 }
 
 void observer::end_phase() {
@@ -113,6 +116,7 @@ void observer::instruction(std::uint64_t site, std::span<const std::uintptr_t> a
     counts.lanes += addresses.size();
     if (op == operation::sync) {
       ++block_->syncs[where.first_thread / lanes_per_warp];
+      for (const std::uint8_t lane : lanes) block_->order.merge_meeting(where.first_thread + lane);
       ++counts_.collectives;
     }
     return;

@@ -8,7 +8,9 @@
 #include "basic_blocks.hpp"
 #include "counts.hpp"
 #include "heap.hpp"
+#include "order.hpp"
 #include "program.hpp"
+#include "recent.hpp"
 
 namespace sim {
 
@@ -19,32 +21,41 @@ struct warp_position {
 };
 
 /// Which threads last wrote and read a word of shared memory. Two accesses are ordered by a barrier of the block
-/// between them, or, within a warp, by a warp function.
+/// between them, within a warp by a warp function, or as block_order says.
 struct shared_word {
   enum readers : std::uint8_t { one, one_warp, many };
-  std::uint32_t write_epoch = 0, write_sync = 0, write_site = 0;
+  std::uint32_t write_epoch = 0, write_sync = 0, write_site = 0, write_clock = 0;
   std::uint16_t writer = 0;
   std::uint8_t write_bytes = 0;  ///< bit b: byte b of the word
-  bool write_atomic = false;
-  std::uint32_t read_epoch = 0, read_sync = 0, read_site = 0;
+  strength write_strength = strength::plain;
+  std::uint32_t read_epoch = 0, read_sync = 0, read_site = 0, read_clock = 0;
   std::uint16_t reader = 0;  ///< the first one
   std::uint8_t read_bytes = 0;
   readers read_by = one;
-  std::uint8_t copy_bytes = 0;  ///< those that an asynchronous copy in flight will write
-  std::uint16_t copier = 0;
-  std::uint32_t copy_epoch = 0, copy_site = 0;  ///< where the copy started
+  strength read_strength = strength::plain;  ///< the weakest
+  std::uint8_t copy_bytes = 0;               ///< those that an asynchronous copy in flight will write
+};
+/// Where an asynchronous copy into a word of shared memory started.
+struct started_copy {
+  std::uint16_t thread = 0;
+  std::uint32_t epoch = 0, site = 0;
 };
 
 /// What is known about one block's shared memory.
 struct block_shadow {
   std::vector<std::uint8_t> valid;  ///< by word, like shadow_memory::valid
   std::vector<shared_word> words;
+  std::vector<started_copy> copies;  ///< by word, if there are any
   std::vector<std::uint32_t> syncs;  ///< by warp: warp functions so far
+  block_order order;
+  /// By word, while `order` is active: by thread, one more than the clock of its last read, and that read's strength.
+  std::unordered_map<std::size_t, std::vector<std::pair<std::uint32_t, strength>>> readers;
   std::vector<warp_path> paths;      ///< by warp: since the last barrier
   warp_path path;                    ///< up to there
   std::vector<std::uint32_t> lines;  ///< by warp: lines of global memory that it has moved on by
   std::uint32_t number = 0;          ///< of the block, in recent_line
   std::uint32_t epoch = 0;           ///< a new one after each barrier
+  std::uint32_t first_access = 0;    ///< of global memory, in recent_accesses, since the last barrier
 };
 
 /// Counts for one worker.
@@ -55,10 +66,17 @@ class observer {
                     const std::bitset<65536>* concurrent);
   void begin_epoch(std::uint16_t epoch) { epoch_ = epoch; }  ///< after a barrier of the grid
   /// Shared memory becomes unwritten, and reads as NaN.
-  void begin_block(block_shadow& shadow, std::size_t warps);
+  void begin_block(block_shadow& shadow, std::size_t threads);
   void go_on_with(block_shadow& shadow) { block_ = &shadow; }
   void barrier();
-  void new_epoch(block_shadow& shadow) { shadow.epoch = ++block_epochs_; }  ///< orders what comes after what came
+  /// Orders what comes after what came.
+  void new_epoch(block_shadow& shadow) {
+    shadow.epoch = ++block_epochs_;
+    shadow.first_access = accesses_.next();
+    if (!shadow.order.active()) return;
+    shadow.order.barrier();
+    shadow.readers.clear();
+  }
   void end_block();
   /// The shared arrays of this launch; dynamic ones cut to size.
   const std::vector<shared_array>& arrays() const { return arrays_; }
@@ -112,7 +130,7 @@ class observer {
   void end_phase();
   bool note_reuse(std::uintptr_t line, std::uint8_t sectors, std::uint32_t now);
   bool enter_array(cached_site& entry, std::uintptr_t address, std::size_t bytes);
-  void check_shared(std::uint64_t site, shared_word& word, std::uint8_t bytes, std::uint16_t thread,
+  void check_shared(std::uint64_t site, std::size_t word, std::uint8_t bytes, std::uint16_t thread,
                     std::uintptr_t address, const warp_position& where);
 
   /// A conflict in the words of a sector: which words, and with which block.
@@ -122,6 +140,8 @@ class observer {
     std::uint64_t with = 0;  ///< block, or epoch of the other launch
   };
   conflict use_sector(std::uintptr_t sector, std::uint8_t words, operation op, std::uint32_t block);
+  void check_block(std::uint64_t site, std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
+                   const recent_accesses::entry& before, const warp_position& where);
   conflict conflict_with(const sector_use& use, std::uint8_t words, std::uint32_t block) const;
   sector_use note(std::atomic<sector_use>& cell, std::uint8_t words, std::uint32_t block) const;
   void report_conflict(const conflict& c, std::uintptr_t sector, std::uint64_t site,
@@ -157,6 +177,7 @@ class observer {
   std::size_t words_ = 0;
   std::vector<char> touched_;  ///< by array
   std::vector<std::uintptr_t> guards_;
+  recent_accesses accesses_;
 };
 
 }  // namespace sim

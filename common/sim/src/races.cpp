@@ -1,7 +1,19 @@
 // Races between blocks and between streams, by the words of a sector.
+#include <algorithm>
+
+#include "addresses.hpp"
 #include "observer.hpp"
 
 namespace sim {
+namespace {
+
+bool distinct_words(std::span<const std::uintptr_t> a) {
+  std::uintptr_t sorted[lanes_per_warp];
+  std::copy(a.begin(), a.end(), sorted);
+  return distinct({sorted, a.size()}) == a.size();
+}
+
+}  // namespace
 
 /// Adds this block's use of the words; returns what was there before.
 sector_use observer::note(std::atomic<sector_use>& cell, std::uint8_t words, std::uint32_t block) const {
@@ -56,6 +68,57 @@ observer::conflict observer::use_sector(std::uintptr_t sector, std::uint8_t word
     }
   }
   return found;
+}
+
+/// Is there a word that this instruction and an earlier one of the block touch in different threads, in no order?
+void observer::check_block(std::uint64_t site, std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
+                           const recent_accesses::entry& before, const warp_position& where) {
+  const operation op = site_operation(site), other_op = site_operation(before.site);
+  if (op == operation::load && other_op == operation::load) return;
+  // Flags; and the same instruction in several threads, of which any one wins.
+  if (site_strength(site) != strength::plain && site_strength(before.site) != strength::plain) return;
+  if (op != operation::load && static_cast<std::uint32_t>(site) == static_cast<std::uint32_t>(before.site)) return;
+  if (before.block != static_cast<std::uint32_t>(where.block)) return;
+  const bool same_warp = before.first_thread == where.first_thread;
+  if (same_warp && before.sync != block_->syncs[where.first_thread / lanes_per_warp]) return;
+  const std::size_t bytes = site_bytes(site), other_bytes = site_bytes(before.site);
+  if (a[0] >= before.high || a.back() + bytes <= before.low) {  // quick, if they ascend
+    bool apart = true;
+    for (const std::uintptr_t x : a) apart &= x >= before.high || x + bytes <= before.low;
+    if (apart) return;
+  }
+  const recent_accesses::detail* detail = accesses_.detail_of(before);
+  const auto count = static_cast<std::size_t>(__builtin_popcount(before.lanes));
+  std::uint8_t other_lanes[lanes_per_warp];
+  std::size_t n = 0;
+  for (std::uint32_t rest = before.lanes; rest != 0; rest &= rest - 1)
+    other_lanes[n++] = static_cast<std::uint8_t>(__builtin_ctz(rest));
+  const auto address = [&](std::size_t i) { return detail ? detail->address[i] : before.low + i * other_bytes; };
+  if (same_warp && bytes == other_bytes && a.size() == count) {
+    bool same = true;
+    for (std::size_t i = 0; i < count; ++i) same &= a[i] == address(i) && lanes[i] == other_lanes[i];
+    if (same && distinct_words(a)) return;
+  }
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] >= before.high || a[i] + bytes <= before.low) continue;
+    for (std::size_t j = 0; j < count; ++j) {
+      if (address(j) >= a[i] + bytes || address(j) + other_bytes <= a[i]) continue;
+      const std::uint32_t thread = where.first_thread + lanes[i], other = before.first_thread + other_lanes[j];
+      if (thread == other || block_->order.ordered(other, detail ? detail->clock[j] : before.clock, thread)) continue;
+      fault_report r;
+      r.what = fault::block_race;
+      r.site = site & site_mask;
+      r.where = space::global;
+      r.block = where.block;
+      r.thread = thread;
+      r.address = std::max(a[i], address(j));
+      r.other_site = before.site & site_mask;
+      r.other_thread = other;
+      r.detail = same_warp ? "warp" : "";
+      counts_.add(r);
+      return;
+    }
+  }
 }
 
 void observer::report_conflict(const conflict& c, std::uintptr_t sector, std::uint64_t site,

@@ -63,6 +63,11 @@ shared_cost shared_wavefronts(std::span<const std::uintptr_t> a, std::span<const
   return cost;
 }
 
+/// Flags that several threads access at the same time.
+bool harmless(strength a, strength b) {
+  return a != strength::plain && b != strength::plain && (a == strength::atomic || b == strength::atomic);
+}
+
 }  // namespace
 
 /// Sets `entry` to the array that contains the access; false if none does.
@@ -80,18 +85,24 @@ bool observer::enter_array(cached_site& entry, std::uintptr_t address, std::size
 }
 
 /// Has another thread touched this word since the last barrier?
-void observer::check_shared(std::uint64_t site, shared_word& w, std::uint8_t bytes, std::uint16_t thread,
+void observer::check_shared(std::uint64_t site, std::size_t word, std::uint8_t bytes, std::uint16_t thread,
                             std::uintptr_t address, const warp_position& where) {
+  shared_word& w = block_->words[word];
   const operation op = site_operation(site);
+  const strength how = site_strength(site);
+  const block_order& order = block_->order;
   const std::uint32_t epoch = block_->epoch, sync = block_->syncs[thread / lanes_per_warp];
   const auto same_warp = [&](std::uint16_t other) { return other / lanes_per_warp == thread / lanes_per_warp; };
   const auto pc = static_cast<std::uint32_t>(site);
   constexpr std::uint64_t copy_bits = static_cast<std::uint64_t>(operation::copy) << 40;
-  const auto race = [&](std::uint32_t other_pc, std::uint16_t other, operation other_op, bool not_awaited = false) {
+  const auto race = [&](std::uint32_t other_pc, std::uint16_t other, operation other_op, strength other_how,
+                        bool not_awaited = false) {
+    if (harmless(how, other_how)) return;
     fault_report r;
-    r.what = fault::shared_race;
+    r.what = fault::block_race;
     r.site = site & site_mask;
-    if (op == operation::copied) r.site = (r.site & ~(std::uint64_t{0x7f} << 40)) | copy_bits;  // seen at both ends
+    if (op == operation::copied) r.site = (r.site & ~(std::uint64_t{0xff} << 40)) | copy_bits;  // seen at both ends
+    r.between_flags = how != strength::plain && other_how != strength::plain;
     r.where = space::shared;
     r.block = where.block;
     r.thread = thread;
@@ -102,45 +113,68 @@ void observer::check_shared(std::uint64_t site, shared_word& w, std::uint8_t byt
     counts_.add(r);
   };
   // A copy in flight may write at any moment until a thread has waited for it.
-  if ((w.copy_bytes & bytes) != 0 && w.copy_site != pc)
-    race(w.copy_site, w.copier, operation::copy, w.copier == thread || w.copy_epoch != epoch);
+  if (const started_copy copy = w.copy_bytes != 0 ? block_->copies[word] : started_copy{};
+      (w.copy_bytes & bytes) != 0 && copy.site != pc)
+    race(copy.site, copy.thread, operation::copy, strength::plain, copy.thread == thread || copy.epoch != epoch);
   const bool written = w.write_epoch == epoch && w.writer != thread && (w.write_bytes & bytes) != 0 &&
-                       !(w.write_atomic && op == operation::atomic) && (!same_warp(w.writer) || w.write_sync == sync);
+                       (!same_warp(w.writer) || w.write_sync == sync) &&
+                       !order.ordered(w.writer, w.write_clock, thread);
+  const operation written_by = w.write_strength == strength::atomic ? operation::atomic : operation::store;
   if (op == operation::load) {
-    if (written) race(w.write_site, w.writer, w.write_atomic ? operation::atomic : operation::store);
+    if (written) race(w.write_site, w.writer, written_by, w.write_strength);
+    if (order.active()) {
+      auto& readers = block_->readers[word];
+      readers.resize(block_->syncs.size() * lanes_per_warp);
+      readers[thread] = {order.clock(thread) + 1, how};
+    }
     const bool fresh =
         w.read_epoch != epoch || (w.read_by != shared_word::many && same_warp(w.reader) && w.read_sync != sync);
     if (fresh) {
       w.read_epoch = epoch;
       w.read_sync = sync;
       w.read_site = pc;
+      w.read_clock = order.clock(thread);
       w.reader = thread;
       w.read_bytes = bytes;
       w.read_by = shared_word::one;
+      w.read_strength = how;
       return;
     }
     w.read_bytes |= bytes;
+    w.read_strength = std::min(w.read_strength, how);
     if (w.reader == thread || w.read_by == shared_word::many) return;
     w.read_by = same_warp(w.reader) ? shared_word::one_warp : shared_word::many;
     return;
   }
   // The same instruction in several threads: any one of them wins.
-  if (written && w.write_site != pc)
-    race(w.write_site, w.writer, w.write_atomic ? operation::atomic : operation::store);
+  if (written && w.write_site != pc) race(w.write_site, w.writer, written_by, w.write_strength);
   if (w.read_epoch == epoch && (w.read_bytes & bytes) != 0) {
-    const bool by_others = w.read_by == shared_word::many || !same_warp(w.reader) ||
-                           (w.read_sync == sync && (w.read_by == shared_word::one_warp || w.reader != thread));
-    if (by_others) race(w.read_site, w.reader, operation::load);
+    const auto readers = order.active() ? block_->readers.find(word) : block_->readers.end();
+    if (readers != block_->readers.end()) {
+      for (std::uint16_t i = 0; i < readers->second.size(); ++i) {
+        auto& [after, read_how] = readers->second[i];
+        if (after == 0 || i == thread || order.ordered(i, after - 1, thread)) continue;
+        if (same_warp(i) && w.read_sync != sync) continue;
+        race(w.read_site, i, operation::load, read_how);
+        break;
+      }
+      block_->readers.erase(readers);
+    } else {
+      const bool by_others = w.read_by == shared_word::many || !same_warp(w.reader) ||
+                             (w.read_sync == sync && (w.read_by == shared_word::one_warp || w.reader != thread));
+      if (by_others && !order.ordered(w.reader, w.read_clock, thread))
+        race(w.read_site, w.reader, operation::load, w.read_strength);
+    }
   }
   if (op == operation::copy) {
     w.copy_bytes |= bytes;
-    w.copier = thread;
-    w.copy_epoch = epoch;
-    w.copy_site = pc;
+    block_->copies.resize(block_->words.size());
+    block_->copies[word] = {thread, epoch, pc};
     return;
   }
-  if (w.copier == thread && w.copy_site == pc) w.copy_bytes &= static_cast<std::uint8_t>(~bytes);
-  if (w.write_epoch == epoch && w.writer == thread && w.write_atomic == (op == operation::atomic)) {
+  if (w.copy_bytes != 0 && block_->copies[word].thread == thread && block_->copies[word].site == pc)
+    w.copy_bytes &= static_cast<std::uint8_t>(~bytes);
+  if (w.write_epoch == epoch && w.writer == thread && w.write_strength == how) {
     w.write_bytes |= bytes;
   } else {
     w.write_bytes = bytes;
@@ -148,8 +182,9 @@ void observer::check_shared(std::uint64_t site, shared_word& w, std::uint8_t byt
   w.write_epoch = epoch;
   w.write_sync = sync;
   w.write_site = pc;
+  w.write_clock = order.clock(thread);
   w.writer = thread;
-  w.write_atomic = op == operation::atomic;
+  w.write_strength = how;
 }
 
 void observer::shared(std::uint64_t site, std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
@@ -191,7 +226,7 @@ void observer::shared(std::uint64_t site, std::span<const std::uintptr_t> a, std
       const bool reads = op == operation::load || op == operation::atomic;
       initialised &= !reads || (valid & mask) == mask;
       if (op != operation::load && op != operation::copy) valid |= mask;
-      check_shared(site, block_->words[word], mask, thread, offset, where);
+      check_shared(site, word, mask, thread, offset, where);
       b += n;
     }
     if (!initialised)

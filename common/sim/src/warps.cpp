@@ -33,6 +33,11 @@ void worker::meet(unsigned mask, void* argument, combine_function combine, std::
     here |= static_cast<unsigned>(threads()[first + other].meets(self)) << other;
   if (mask != any_lanes && (here & mask) == mask) complete(first, here & mask);
   if (self.now == state::at_collective || pausing_) leave(frame);  // pausing: no lane gets ahead of the others
+  if (block_order* order = this->order())
+    if (const std::uint64_t met = order->met(current_number_)) {
+      put_order(met);
+      if (write == write_end) leave(frame);
+    }
   enter();
 }
 
@@ -52,14 +57,6 @@ bool worker::settle_collectives(unsigned first, unsigned count) {
         here |= 1u << other;
     }
     if ((t.mask & ~gone & ~here) != 0) continue;
-    if (const unsigned absent = t.mask & gone; absent != 0 && t.combine) {
-      // A full mask in a block whose last warp is not full is common and harmless; lanes that left early are not.
-      unsigned left = 0;
-      for (unsigned other = 0; other < count; ++other) left += (absent >> other) & 1;
-      if (left > 0)
-        observer_.report(fault::missing_lane, waiting_site(t), space::shared, {block_->number, first + lane}, 0, 0,
-                         std::to_string(left) + " lanes of its mask have already returned");
-    }
     complete(first, here & t.mask ? here & t.mask : 1u << lane);
     any = true;
   }
@@ -83,6 +80,7 @@ bool worker::release_any_lanes(unsigned first, unsigned count) {
 }
 
 void worker::complete(unsigned first, unsigned participants) {
+  if (observing_) block_->shadow.order.meet(first, participants);
   warp_call call;
   call.participants = participants;
   combine_function combine = nullptr;

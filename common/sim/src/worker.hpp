@@ -72,6 +72,18 @@ class worker {
     if (++turns_ == steps_before_look) [[unlikely]]
       interrupt(frame);
   }
+  /// Null unless this block's accesses are checked.
+  block_order* order() { return observing_ && recording_ ? &block_->shadow.order : nullptr; }
+  unsigned number_in_block() const { return current_number_; }
+  /// True if other threads have run meanwhile.
+  bool note_order(std::uint64_t record, std::uintptr_t frame) {
+    if (record == 0) return false;
+    put_order(record);
+    if (write != write_end) return false;
+    interrupt(frame);
+    return true;
+  }
+  void named_barrier(unsigned id, unsigned threads, bool wait, std::uintptr_t pc, std::uintptr_t frame);
   std::uint64_t depth_of(std::uintptr_t frame) const { return ((stack_top - frame) >> 4) & 0xffff; }
   /// For functions that know their caller's program counter, but not its frame.
   std::uint64_t last_depth() const {
@@ -98,11 +110,21 @@ class worker {
   outcome go_on_with(running_block& block);
   void run_warp(unsigned first, unsigned count);
   bool release_barrier();
+  void report_two_barriers(const thread_state& t);
   void report_stuck();
   void report_infinite_wait(const running_block& block);
   void abandon(running_block& block);
   std::vector<thread_state>& threads() { return block_->threads; }
   static std::uint64_t waiting_site(const thread_state& t) { return make_site(t.waits_at, 0, operation::load); }
+
+  /// As part of the instruction before.
+  void put_order(std::uint64_t record) {
+    const bool none = write == records_[lane_number()].begin;
+    const std::uint64_t at =
+        none ? make_site(reinterpret_cast<std::uintptr_t>(__executable_start), 0, operation::order, current_->depth)
+             : write[-1].site;
+    *write++ = {(at & ~(std::uint64_t{0xffff} << 32)) | (static_cast<std::uint64_t>(operation::order) << 40), record};
+  }
 
   // ---- fibers.cpp
   static void fiber_main(context::transfer_t from);
@@ -130,6 +152,7 @@ class worker {
   unsigned warp_first() const { return (current_number_ / 32) * 32; }
 
   // ---- merge.cpp
+  bool merge_order(unsigned first, const access** head, unsigned here, unsigned syncing, unsigned ordering);
   bool put_together(unsigned first, unsigned count, bool all);
   void check_index(std::uint64_t site, unsigned lane, const access* next, const access* end, std::uint64_t index);
 

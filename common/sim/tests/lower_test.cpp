@@ -184,6 +184,7 @@ TEST(LowerLaunches, RefusesLaunchesByKernels) {
        {"__global__ void a(int x = f({}))", "template <int N>\n__device__ auto a() -> int",
         "struct s { __host__ __device__ void f()", "auto f = [=] __device__ (int)", "for_each(x, [=] __device__ (int)"})
     EXPECT_EQ(refused(std::string(head) + " { if (x) {\nk<<<1, 1>>>(); } }").substr(8), nested.substr(8)) << head;
+  EXPECT_NE(lower_launches("__global__ void a() { k<<<1, 1>>>(); }").find("k _Pragma("), std::string::npos);
   for (const char* before :
        {"__global__ void k() {} void main()", "__device__ int x; void f()", "__global__ void k(); void f()",
         "struct s { __device__ void f() {} void g()", "#define G __global__\nvoid f()"})

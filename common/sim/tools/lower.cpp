@@ -19,7 +19,8 @@ class lowering {
       if (text(i) != "<<<") continue;
       if (tokens_[i].directive != 0 && !in_definition(i)) continue;  // #error, #pragma message
       launch_ = i;
-      if (const std::optional<std::string> wrong = lower()) edits_.push_back({tokens_[i].begin, 3, refusal(*wrong)});
+      if (const std::optional<std::string> wrong = lower())
+        edits_.push_back({tokens_[i].begin, 3, " " + refusal(*wrong)});
     }
     return std::move(edits_);
   }

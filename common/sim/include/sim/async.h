@@ -11,20 +11,22 @@
 namespace sim {
 
 /// The load is counted now, the store when the copy happens; both at `pc`. The last `zeros` bytes become zero. For the
-/// race check the copy may write at any moment from now until then.
-void copy_async(void* to, const void* from, std::size_t bytes, std::size_t zeros, bool for_barrier, const void* pc);
+/// race check the copy may write at any moment from now until then. `barrier`: the cuda::barrier whose phase waits for
+/// it; null: the thread waits itself.
+void copy_async(void* to, const void* from, std::size_t bytes, std::size_t zeros, const void* barrier, const void* pc);
 void commit_copies();
 /// Performs the calling thread's copies, except those of the last `groups` commits.
 void wait_for_copies(std::size_t groups);
-void make_barrier_copies();
+/// Performs those of the calling thread's copies that this barrier waits for.
+void make_barrier_copies(const void* barrier);
 
 /// Thread `rank` of `size` copies its part, in the widest pieces that both addresses allow.
-inline void copy_part(unsigned rank, unsigned size, void* to, const void* from, std::size_t bytes, bool for_barrier,
+inline void copy_part(unsigned rank, unsigned size, void* to, const void* from, std::size_t bytes, const void* barrier,
                       const void* pc) {
   const auto bits = reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from) | bytes;
   const std::size_t width = bits % 16 == 0 ? 16 : bits % 8 == 0 ? 8 : bits % 4 == 0 ? 4 : bits % 2 == 0 ? 2 : 1;
   for (std::size_t at = rank * width; at < bytes; at += size * width)
-    copy_async(static_cast<char*>(to) + at, static_cast<const char*>(from) + at, width, 0, for_barrier, pc);
+    copy_async(static_cast<char*>(to) + at, static_cast<const char*>(from) + at, width, 0, barrier, pc);
 }
 
 }  // namespace sim
@@ -32,7 +34,7 @@ inline void copy_part(unsigned rank, unsigned size, void* to, const void* from, 
 // ---- primitives
 
 SIM_CALLED_HERE void __pipeline_memcpy_async(void* to, const void* from, std::size_t bytes, std::size_t zeros = 0) {
-  sim::copy_async(to, from, bytes, zeros, false, SIM_CALLER);
+  sim::copy_async(to, from, bytes, zeros, nullptr, SIM_CALLER);
 }
 inline void __pipeline_commit() { sim::commit_copies(); }
 inline void __pipeline_wait_prior(std::size_t groups) { sim::wait_for_copies(groups); }
@@ -58,9 +60,9 @@ SIM_UNOBSERVED inline void begin(barrier_words* words, unsigned expected, const 
   *words = {expected, 0, 0};
 }
 SIM_UNOBSERVED inline unsigned arrive(barrier_words* words, unsigned count, unsigned drop, const void* pc) {
+  sim::make_barrier_copies(words);
   sim::observe_atomic(&words->phase, 4, pc);
-  sim::hand_over(&words->phase);
-  sim::fence();
+  sim::release(&words->arrived);
   const unsigned phase = __atomic_load_n(&words->phase, __ATOMIC_SEQ_CST);
   // A thread that drops out counts as arrived now and is not expected again.
   const unsigned expected = drop ? __atomic_sub_fetch(&words->expected, drop, __ATOMIC_SEQ_CST)
@@ -69,13 +71,15 @@ SIM_UNOBSERVED inline unsigned arrive(barrier_words* words, unsigned count, unsi
   if (arrived == expected) {
     __atomic_store_n(&words->arrived, 0, __ATOMIC_SEQ_CST);
     __atomic_store_n(&words->phase, phase + 1, __ATOMIC_SEQ_CST);
+    sim::pass_on(&words->arrived, &words->phase);
   }
   return phase;
 }
 SIM_UNOBSERVED inline unsigned phase_of(const barrier_words* words, const void* pc) {
   sim::observe_atomic(&words->phase, 4, pc);
-  sim::hand_over(&words->phase);
-  return __atomic_load_n(&words->phase, __ATOMIC_SEQ_CST);
+  const unsigned phase = __atomic_load_n(&words->phase, __ATOMIC_SEQ_CST);
+  sim::acquire(&words->phase);
+  return phase;
 }
 }  // namespace detail
 
@@ -94,18 +98,11 @@ class barrier {
   }
 
   [[nodiscard]] SIM_CALLED_HERE arrival_token arrive(::std::ptrdiff_t count = 1) {
-    sim::make_barrier_copies();
     return detail::arrive(&words_, static_cast<unsigned>(count), 0, SIM_CALLER);
   }
   SIM_CALLED_HERE void wait(arrival_token token) const { wait_at(token, SIM_CALLER); }
-  SIM_CALLED_HERE void arrive_and_wait() {
-    sim::make_barrier_copies();
-    wait_at(detail::arrive(&words_, 1, 0, SIM_CALLER), SIM_CALLER);
-  }
-  SIM_CALLED_HERE void arrive_and_drop() {
-    sim::make_barrier_copies();
-    detail::arrive(&words_, 1, 1, SIM_CALLER);
-  }
+  SIM_CALLED_HERE void arrive_and_wait() { wait_at(detail::arrive(&words_, 1, 0, SIM_CALLER), SIM_CALLER); }
+  SIM_CALLED_HERE void arrive_and_drop() { detail::arrive(&words_, 1, 1, SIM_CALLER); }
   SIM_CALLED_HERE bool try_wait(arrival_token token) const {
     if (detail::phase_of(&words_, SIM_CALLER) != token) return true;
     sim::spin();
@@ -174,19 +171,19 @@ void pipeline_consumer_wait_prior(pipeline<Scope>&) {
 
 template <class T, class Size, thread_scope Scope>
 SIM_CALLED_HERE void memcpy_async(T* to, const T* from, Size bytes, pipeline<Scope>&) {
-  sim::copy_part(0, 1, to, from, bytes, false, SIM_CALLER);
+  sim::copy_part(0, 1, to, from, bytes, nullptr, SIM_CALLER);
 }
 template <class Group, class T, class Size, thread_scope Scope>
 SIM_CALLED_HERE void memcpy_async(const Group& group, T* to, const T* from, Size bytes, pipeline<Scope>&) {
-  sim::copy_part(group.thread_rank(), group.size(), to, from, bytes, false, SIM_CALLER);
+  sim::copy_part(group.thread_rank(), group.size(), to, from, bytes, nullptr, SIM_CALLER);
 }
 template <class T, class Size, thread_scope Scope>
-SIM_CALLED_HERE void memcpy_async(T* to, const T* from, Size bytes, barrier<Scope>&) {
-  sim::copy_part(0, 1, to, from, bytes, true, SIM_CALLER);
+SIM_CALLED_HERE void memcpy_async(T* to, const T* from, Size bytes, barrier<Scope>& barrier) {
+  sim::copy_part(0, 1, to, from, bytes, &barrier, SIM_CALLER);
 }
 template <class Group, class T, class Size, thread_scope Scope>
-SIM_CALLED_HERE void memcpy_async(const Group& group, T* to, const T* from, Size bytes, barrier<Scope>&) {
-  sim::copy_part(group.thread_rank(), group.size(), to, from, bytes, true, SIM_CALLER);
+SIM_CALLED_HERE void memcpy_async(const Group& group, T* to, const T* from, Size bytes, barrier<Scope>& barrier) {
+  sim::copy_part(group.thread_rank(), group.size(), to, from, bytes, &barrier, SIM_CALLER);
 }
 
 }  // namespace cuda
@@ -201,7 +198,7 @@ namespace cooperative_groups {
 
 template <class Group, class T, class Size>
 SIM_CALLED_HERE void memcpy_async(const Group& group, T* to, const T* from, const Size& bytes) {
-  sim::copy_part(group.thread_rank(), group.size(), to, from, bytes, false, SIM_CALLER);
+  sim::copy_part(group.thread_rank(), group.size(), to, from, bytes, nullptr, SIM_CALLER);
   sim::commit_copies();
 }
 /// The smaller of two counts of elements.
@@ -209,7 +206,7 @@ template <class Group, class T, class ToCount, class FromCount>
 SIM_CALLED_HERE void memcpy_async(const Group& group, T* to, const ToCount& to_count, const T* from,
                                   const FromCount& from_count) {
   const std::size_t a = to_count, b = from_count;
-  sim::copy_part(group.thread_rank(), group.size(), to, from, (a < b ? a : b) * sizeof(T), false, SIM_CALLER);
+  sim::copy_part(group.thread_rank(), group.size(), to, from, (a < b ? a : b) * sizeof(T), nullptr, SIM_CALLER);
   sim::commit_copies();
 }
 template <class Group>

@@ -26,6 +26,9 @@ void block_barrier(const void* pc);
 int block_barrier_count(int predicate, const void* pc);  ///< threads of the block with a true predicate
 /// Waits for all threads of the grid. Ends the kernel with an error if it was not launched cooperatively.
 void grid_barrier(const void* pc);
+/// One of the block's 16 numbered barriers: arrives, and waits until `threads` of its threads have; 0: all of them.
+/// Threads that have returned count as arrived where all are awaited.
+void named_barrier(unsigned id, unsigned threads, bool wait, const void* pc);
 /// Other threads see what this thread has written so far before what it writes later.
 void fence();
 /// Call in each iteration of a loop that waits for another thread to change memory: lets the others run.
@@ -50,8 +53,7 @@ constexpr unsigned full_mask = 0xffffffffu;
 constexpr unsigned any_lanes = 0;
 
 /// Waits for the lanes of `mask`. The last one to arrive runs `combine` once, which stores each lane's result in its
-/// argument. Lanes meet only in the same call: equal mask and equal `combine`. Lanes that have returned are omitted,
-/// and reported unless the mask may name them: in a last warp that is not full, or where `combine` is null (a barrier).
+/// argument. Lanes meet only in the same call: equal mask and equal `combine`. Lanes that have returned are omitted.
 void meet(unsigned mask, void* argument, void (*combine)(const warp_call&), const void* pc);
 unsigned lane_number();
 
@@ -61,10 +63,16 @@ void observe_atomic(const volatile void* address, std::size_t bytes, const void*
 /// Likewise about a load or a store that one of our functions performs for the line at `pc`.
 void observe_load(const volatile void* address, std::size_t bytes, const void* pc);
 void observe_store(const volatile void* address, std::size_t bytes, const void* pc);
+void observe_atomic_load(const volatile void* address, std::size_t bytes, const void* pc);
+void observe_atomic_store(const volatile void* address, std::size_t bytes, const void* pc);
 /// An asynchronous copy into shared memory has started; a thread has waited for it.
 void observe_copy_begin(const volatile void* address, std::size_t bytes, const void* pc);
 void observe_copy_end(const volatile void* address, std::size_t bytes, const void* pc);
-/// For atomics that implement locks and flags: the race checkers do not track the order that these create.
-void hand_over(const volatile void* address);
+/// For the race check: all that the calling thread and those it has acquired from did so far comes before what threads
+/// do after they have acquired from this flag. Call release before the flag changes, and acquire after it was read.
+void release(const volatile void* flag);
+void acquire(const volatile void* flag);
+/// What was released to `from` is from now on to be acquired from `to`.
+void pass_on(const volatile void* from, const volatile void* to);
 
 }  // namespace sim

@@ -52,7 +52,12 @@ SIM_CALLED_HERE void __syncthreads() { sim::block_barrier(SIM_CALLER); }
 SIM_CALLED_HERE int __syncthreads_count(int predicate) { return sim::block_barrier_count(predicate, SIM_CALLER); }
 SIM_CALLED_HERE int __syncthreads_or(int predicate) { return sim::block_barrier_count(predicate, SIM_CALLER) > 0; }
 SIM_CALLED_HERE int __syncthreads_and(int predicate) {
-  return sim::block_barrier_count(predicate, SIM_CALLER) == static_cast<int>(blockDim.x * blockDim.y * blockDim.z);
+  return sim::block_barrier_count(predicate == 0, SIM_CALLER) == 0;
+}
+/// A numbered barrier of some or all threads of the block, as bar.sync in PTX.
+SIM_CALLED_HERE void __barrier_sync(unsigned id) { sim::named_barrier(id, 0, true, SIM_CALLER); }
+SIM_CALLED_HERE void __barrier_sync_count(unsigned id, unsigned threads) {
+  sim::named_barrier(id, threads, true, SIM_CALLER);
 }
 inline void __threadfence() { sim::fence(); }
 inline void __threadfence_block() { sim::fence(); }

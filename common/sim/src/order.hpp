@@ -1,0 +1,82 @@
+// Which accesses of a block's threads come before which, where threads hand data over by anything finer than
+// __syncthreads(): fences with atomics or volatile variables, cuda::atomic, cuda::barrier, named barriers.
+//
+// Vector clocks. A thread's clock counts its releases and warp functions; an access carries the clock that its thread
+// had. What a thread knows is, for each thread of the block, the clock before which it has seen everything.
+// Threads run ahead of their records, so each clock exists twice: as the threads run, and as their records are merged.
+// Operations that change what a thread knows are recorded between its accesses.
+//
+// Until a block's first fence or release, and again from its next __syncthreads() on, only the clocks are kept.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace sim {
+
+class block_order {
+ public:
+  using clocks = std::vector<std::uint32_t>;  ///< by thread of the block
+  using knowledge = std::shared_ptr<clocks>;  ///< null: of no other thread
+
+  void begin_block(std::size_t threads);
+  void abandon_block() { *this = {}; }  ///< before its threads have returned
+  void barrier();                       ///< all threads know all that was before
+  bool active() const { return active_; }
+
+  // ---- as the threads run. The results are to be recorded for the thread; 0: nothing is.
+
+  /// `flag`: where threads hand over, an address or another number.
+  std::uint64_t release(std::size_t thread, std::uintptr_t flag);
+  std::uint64_t acquire(std::size_t thread, std::uintptr_t flag);
+  /// A fence, and what makes it effective: accesses of a flag. A load hands over at the next fence, an atomic at once:
+  /// locks often omit the fence after it.
+  std::uint64_t fence(std::size_t thread);
+  void load_flag(std::size_t thread, std::uintptr_t flag);
+  void store_flag(std::size_t thread, std::uintptr_t flag);
+  std::uint64_t update_flag(std::size_t thread, std::uintptr_t flag);
+  /// All that has been released to one flag has been released to the other.
+  void pass_on(std::uintptr_t from, std::uintptr_t to);
+  /// The lanes of a warp meet. Each then records what `met` returns.
+  void meet(std::size_t first, unsigned lanes);
+  std::uint64_t met(std::size_t thread);
+
+  // ---- as records are merged
+
+  std::uint32_t clock(std::size_t thread) const { return merged_clock_[thread]; }
+  void merge_meeting(std::size_t thread) { ++merged_clock_[thread]; }
+  void merge(std::size_t thread, std::uint64_t record);
+  /// The clock that the thread has after this record.
+  static std::uint32_t clock_after(std::uint64_t record) { return static_cast<std::uint32_t>(record); }
+  /// What the thread knows after this record; null: as before.
+  const clocks* known_after(std::uint64_t record) const;
+  /// Whether the later access of `to` knows of the access that `from` did at this clock.
+  bool ordered(std::size_t from, std::uint32_t at, std::size_t to) const {
+    if (!active_) return false;
+    const knowledge& known = threads_[to].merged;
+    return known && at < (*known)[from];
+  }
+
+ private:
+  struct view {
+    bool just_met = false;
+    knowledge known, merged;
+    knowledge fenced;  ///< what its last fence released
+    knowledge seen;    ///< in flags, and acquired by its next fence
+  };
+  void start();
+  std::uint64_t record(std::size_t thread, const knowledge& now_known);
+  bool learn(view& t, const knowledge& more);
+
+  clocks clock_, merged_clock_;
+  std::vector<view> threads_;  ///< once active
+  bool active_ = false;
+  std::unordered_map<std::uintptr_t, knowledge> released_;   ///< by flag
+  std::unordered_map<std::uint32_t, knowledge> in_records_;  ///< by the upper half of a record
+  std::uint32_t last_record_ = 0;
+};
+
+}  // namespace sim
