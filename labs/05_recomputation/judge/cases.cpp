@@ -200,10 +200,36 @@ int64_t most_kept_of_equal(int64_t layers, int64_t budget) {
   return 0;
 }
 
-/// A chain of `layers` layers. Random ones have at most 16 layers, and a budget_for() them; equal ones have a budget of
-/// about `part` times sqrt(layers) activations, and an entry of their own.
+/// The fewest extra FLOPs, for chains too long to try all plans, of few bytes altogether. For each size that the
+/// longest run may have: least[i][b] is what plans cost that keep layer i - 1 (0: the input) and hold b bytes up to it.
+int64_t least_again(std::span<const int64_t> bytes, std::span<const int64_t> flops, int64_t budget) {
+  constexpr int64_t never = std::numeric_limits<int64_t>::max();
+  const std::size_t end = bytes.size() + 1;
+  int64_t best = never;
+  for (int64_t longest = 0; longest <= budget; ++longest) {
+    const auto room = static_cast<std::size_t>(budget - longest) + 1;
+    std::vector<numbers> least(end + 1, numbers(room, never));
+    least[0][0] = 0;
+    for (std::size_t to = 1; to <= end; ++to) {
+      const auto own = static_cast<std::size_t>(to < end ? bytes[to - 1] : 0);
+      int64_t run = 0, again = 0;
+      for (std::size_t from = to; from-- > 0 && run <= longest;) {
+        for (std::size_t held = 0; held + own < room; ++held)
+          if (least[from][held] != never)
+            least[to][held + own] = std::min(least[to][held + own], least[from][held] + again);
+        if (from > 0) run += bytes[from - 1], again += flops[from - 1];
+      }
+    }
+    best = std::min(best, *std::min_element(least[end].begin(), least[end].end()));
+  }
+  return best;
+}
+
+/// A chain of `layers` layers. Random ones have at most 16 layers, and a budget_for() them; longer ones have an entry
+/// of their own: equal ones with a budget of about `part` times sqrt(layers) activations, mixed ones of 1 to 4 bytes a
+/// layer with a budget of so many bytes.
 test_case checkpoints(const std::string& kind, int64_t layers, double part) {
-  const bool random = kind == "random";
+  const bool random = kind == "random", mixed = kind == "mixed";
   test_case result;
   result.entry = random ? "choose_checkpoints" : "choose_checkpoints_long";
   result.id = result.entry + "/" + kind + "-" + std::to_string(layers) + "-" +
@@ -223,6 +249,11 @@ test_case checkpoints(const std::string& kind, int64_t layers, double part) {
       for (int64_t& f : flops) f = draw(1, 1000) * (work / 1000);
       budget = budget_for(bytes, flops, part, part > 0.3);
     }
+    if (mixed) {
+      for (int64_t& b : bytes) b = draw(1, 4);
+      for (int64_t& f : flops) f = draw(1, 1000);
+      budget = static_cast<int64_t>(std::ceil(2.5 * part * std::sqrt(static_cast<double>(layers))));
+    }
     return std::vector{buffer::of(bytes), buffer::of(flops), buffer::of(numbers{budget})};
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> got) -> std::string {
@@ -232,12 +263,13 @@ test_case checkpoints(const std::string& kind, int64_t layers, double part) {
     for (std::size_t i = 0; i < keep.size(); ++i)
       if (keep[i] > 1) return text("keep[", i, "] is ", int{keep[i]}, ", must be 0 or 1");
     const cost c = cost_of([keep](std::size_t i) { return keep[i] == 1; }, bytes, flops);
-    const std::string problem = random ? text("; bytes", list(bytes), ", flops", list(flops))
-                                       : text("; each ", bytes[0], " bytes, ", flops[0], " FLOPs");
+    const std::string problem = random || mixed ? text("; bytes", list(bytes), ", flops", list(flops))
+                                                : text("; each ", bytes[0], " bytes, ", flops[0], " FLOPs");
     const std::string plan = text("budget ", budget, " bytes, keep", list(keep), problem);
     if (c.peak_bytes > budget) return text("the plan's peak is ", c.peak_bytes, " bytes: ", plan);
-    const int64_t least = random ? best_of_all(bytes, flops, budget).extra_flops
-                                 : flops[0] * (layers - most_kept_of_equal(layers, budget / bytes[0]));
+    const int64_t least = random  ? best_of_all(bytes, flops, budget).extra_flops
+                          : mixed ? least_again(bytes, flops, budget)
+                                  : flops[0] * (layers - most_kept_of_equal(layers, budget / bytes[0]));
     if (c.extra_flops <= least) return {};
     return text("the plan computes ", c.extra_flops, " FLOPs again; ", least, " are enough: ", plan);
   };
@@ -429,6 +461,7 @@ std::vector<test_case> cases() {
     for (const double part : {0.0, 0.1, 0.4, 1.0}) all.push_back(checkpoints("random", layers, part));
   for (const int64_t layers : {9, 64, 100, 257})
     for (const double part : {2.0, 2.5}) all.push_back(checkpoints("equal", layers, part));
+  for (const double part : {2.5, 3.0, 4.0}) all.push_back(checkpoints("mixed", 60, part));
   for (const int64_t layers : {1, 2, 3, 8, 21, 40})
     for (const double share : {0.0, 0.3, 0.6, 1.0}) all.push_back(backpropagate(layers, share));
   for (const int64_t layers : {1, 3, 8, 12})
