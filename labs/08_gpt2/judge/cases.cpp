@@ -247,23 +247,25 @@ void add_analysis(std::vector<test_case>& all) {
   all.push_back(rows_case(streams, "study", fixed({4, 64, 768, 12, 12, 50304, 4})));
   all.push_back(rows_case(streams, "drawn", drawn(4, {{1, 9}, {1, 999}, {1, 999}, {1, 99}, {1, 9}, {1, 999}, {2, 4}})));
   const formula percent{
-      "percent_of_peak", {"s0", "s1", "s2", "s3", "p0", "p1", "p2", "p3"}, {"per cent"}, [](const double* in) {
+      "percent_of_peak", {"s0", "s1", "s2", "s3", "p0", "p1", "p2", "p3", "n"}, {"per cent"}, [](const double* in) {
         double used = 0, time = 0;
-        for (int i = 0; i < 4; ++i) used += in[i] * in[4 + i], time += in[i];
+        for (int i = 0; i < static_cast<int>(in[8]); ++i) used += in[i] * in[4 + i], time += in[i];
         return doubles{used / time};
       }};
   // Two matrix products, GELU, bias: each near the peak for itself, and never all of them above it together.
-  all.push_back(rows_case(percent, "study", fixed({20e-6, 4e-6, 20e-6, 2e-6, 45, 30, 41.8, 10})));
-  all.push_back(rows_case(percent, "drawn",
-                          drawn(6, {{1, 99}, {1, 99}, {1, 99}, {1, 99}, {0, 100}, {0, 100}, {0, 100}, {0, 100}})));
-  const formula waits{"seconds_without_waits", {"w0", "w1", "w2", "w3", "wait"}, {"seconds"}, [](const double* in) {
-                        double sum = 0;
-                        for (int i = 0; i < 4; ++i) sum += std::max(0.0, in[i] - in[4]);
-                        return doubles{sum};
-                      }};
+  all.push_back(rows_case(percent, "study", fixed({20e-6, 4e-6, 20e-6, 2e-6, 45, 30, 41.8, 10, 4})));
+  all.push_back(
+      rows_case(percent, "drawn",
+                drawn(9, {{1, 99}, {1, 99}, {1, 99}, {1, 99}, {0, 100}, {0, 100}, {0, 100}, {0, 100}, {1, 4}})));
+  const formula waits{
+      "seconds_without_waits", {"w0", "w1", "w2", "w3", "wait", "n"}, {"seconds"}, [](const double* in) {
+        double sum = 0;
+        for (int i = 0; i < static_cast<int>(in[5]); ++i) sum += std::max(0.0, in[i] - in[4]);
+        return doubles{sum};
+      }};
   // LayerNorm, attention, residual, MLP of a layer, in microseconds; waiting takes 13.
-  all.push_back(rows_case(waits, "study", fixed({30, 101, 17, 86, 13})));
-  all.push_back(rows_case(waits, "drawn", drawn(6, {{1, 99}, {1, 99}, {1, 99}, {1, 99}, {1, 60}})));
+  all.push_back(rows_case(waits, "study", fixed({30, 101, 17, 86, 13, 4})));
+  all.push_back(rows_case(waits, "drawn", drawn(9, {{1, 99}, {1, 99}, {1, 99}, {1, 99}, {1, 60}, {1, 4}})));
 }
 
 /// What the predictions ask; the answers are given code's.
