@@ -405,6 +405,8 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
                           // Lanes that have taken different ways meet again: no copies of what follows a branch, and it
                           // comes later in memory.
                           "-fno-thread-jumps", "-fno-reorder-blocks", "-fno-reorder-blocks-and-partition",
+                          // A struct passed by value is copied by a statement, which has a hook; an argument has none.
+                          "-fno-elide-constructors",
                           // A store through a null argument stays one, to be seen.
                           "-fno-delete-null-pointer-checks"})
       compile.emplace_back(f);
