@@ -3,6 +3,7 @@
 #include "hooks.hpp"
 
 #include <cstring>
+#include <cwchar>
 
 #include "faults.hpp"
 #include "worker.hpp"
@@ -376,6 +377,29 @@ extern "C" void* sim_memset(void* to, int value, std::size_t bytes) {
   if (sim_active_worker)
     sim::observe_range(reinterpret_cast<std::uintptr_t>(to), bytes, sim::operation::store, sim::caller_here());
   return std::memset(to, value, bytes);
+}
+// CUDA has none of the rest in kernels, but the host compiler takes them, and they must not copy unseen.
+extern "C" void* sim_mempcpy(void* to, const void* from, std::size_t bytes) {
+  if (bytes > 0) sim::observe_copy(to, from, bytes, sim::caller_here());
+  return static_cast<std::byte*>(std::memcpy(to, from, bytes)) + bytes;
+}
+extern "C" void sim_bcopy(const void* from, void* to, std::size_t bytes) {
+  if (bytes > 0) sim::observe_copy(to, from, bytes, sim::caller_here());
+  std::memmove(to, from, bytes);
+}
+#define SIM_WIDE_COPY(name, moved)                                                           \
+  extern "C" wchar_t* sim_##name(wchar_t* to, const wchar_t* from, std::size_t count) {      \
+    if (count > 0) sim::observe_copy(to, from, count * sizeof(wchar_t), sim::caller_here()); \
+    return std::wmemmove(to, from, count) + (moved);                                         \
+  }
+SIM_WIDE_COPY(wmemcpy, 0)
+SIM_WIDE_COPY(wmemmove, 0)
+SIM_WIDE_COPY(wmempcpy, count)
+extern "C" wchar_t* sim_wmemset(wchar_t* to, wchar_t value, std::size_t count) {
+  if (sim_active_worker)
+    sim::observe_range(reinterpret_cast<std::uintptr_t>(to), count * sizeof(wchar_t), sim::operation::store,
+                       sim::caller_here());
+  return std::wmemset(to, value, count);
 }
 
 #define SIM_ATOMIC_RMW(bits, type, name)                                                      \

@@ -1,5 +1,9 @@
 // The simulated device as a CUDA program sees it: its results, its counts, its reports.
+#include <strings.h>
+
 #include <csignal>
+#include <cstring>
+#include <cwchar>
 #include <set>
 
 #include "device_test.hpp"
@@ -315,6 +319,25 @@ TEST_F(Sectors, MemcpyCountsAsAccesses) {
   EXPECT_EQ(metric(c, "dram__bytes_read.sum"), 2048);
   EXPECT_EQ(metric(c, "smsp__sass_data_bytes_mem_global_op_st.sum"), 2048);
   EXPECT_EQ(out.host(), ramp(512));
+}
+
+// nvcc refuses these in kernels; the host compiler does not, and a copy that nobody counts would beat every bar.
+__global__ void copy_bytes_as_hosts_do(float* out, const float* in) {
+  const int i = 8 * threadIdx.x;
+  wmemcpy(reinterpret_cast<wchar_t*>(out + i), reinterpret_cast<const wchar_t*>(in + i), 8);
+  bcopy(in + 256 + i, out + 256 + i, 8 * sizeof(float));
+  mempcpy(out + 512 + i, in + 512 + i, 8 * sizeof(float));
+  wmemset(reinterpret_cast<wchar_t*>(out + 768 + i), 0, 8);
+}
+
+TEST_F(Sectors, CopiesByFunctionsOfTheHostCountToo) {
+  const on_device<float> in(ramp(768)), out(1024);
+  const counts c = observe([&] { copy_bytes_as_hosts_do<<<1, 32>>>(out.data, in.data); });
+  EXPECT_EQ(metric(c, "dram__bytes_read.sum"), 3 * 1024);
+  EXPECT_EQ(metric(c, "smsp__sass_data_bytes_mem_global_op_st.sum"), 4 * 1024);
+  std::vector<float> want = ramp(768);
+  want.resize(1024);
+  EXPECT_EQ(out.host(), want);
 }
 
 template <class T>

@@ -166,7 +166,8 @@ class editor {
   /// Copies in kernels are accesses too. clang has names of its own for them, from 15 on.
   void redirect_copy(std::size_t i, string_view callee) {
     callee = callee.substr(0, callee.find("@PLT"));
-    for (const string_view name : {"memcpy", "memmove", "memset"})
+    for (const string_view name :
+         {"memcpy", "memmove", "memset", "mempcpy", "bcopy", "wmemcpy", "wmemmove", "wmempcpy", "wmemset"})
       if (callee == name || callee == "__tsan_" + string(name))
         return void(lines_[i].replace(lines_[i].find(callee), callee.size(), "sim_" + string(name)));
   }
