@@ -54,6 +54,9 @@ void stop_kernel(fault what, const void* pc, const std::string& detail) {
                                    detail);
 }
 unsigned lane_number() { return sim_running_worker->lane_number(); }
+void count_tensor(element a, element sum, unsigned m, unsigned n, unsigned k, unsigned instructions) {
+  if (lane_number() == 0) sim_running_worker->count_tensor(a, sum, std::uint64_t{2} * m * n * k, instructions);
+}
 void grid_barrier(const void* pc) {
   sim_running_worker->grid_barrier(reinterpret_cast<std::uintptr_t>(pc), frame_here());
 }
