@@ -70,11 +70,10 @@ class fragment {
 
 namespace detail {
 
-/// Reports a lane that does not arrive; a plain barrier would not.
 inline void whole_warp(const void* pc) {
-  int nothing = 0;
-  sim::meet(
-      sim::full_mask, &nothing, [](const sim::warp_call&) {}, pc);
+  unsigned here = 0;
+  sim::meet(sim::full_mask, &here, &sim::combine_participants, pc);
+  sim::check_whole_warp(here, pc);
 }
 
 template <class Layout>

@@ -93,6 +93,12 @@ T sum_in(const product_shape& s, const unsigned* c, unsigned r) {
   }
 }
 
+template <class Argument>
+void note_participants(const warp_call& call) {
+  for (unsigned lane = 0; lane < lanes_per_warp; ++lane)
+    if (call.has(lane)) call.at<Argument>(lane).participants = call.participants;
+}
+
 /// D for all lanes. T: float, double, or a whole number that holds any sum.
 template <class T>
 void combine_product(const warp_call& call) {
@@ -130,6 +136,7 @@ void combine_product(const warp_call& call) {
         const place p = place_of(lane, r);
         put<T>(s, call.at<product>(lane).c, r, d[p.row][p.column]);
       }
+  note_participants<product>(call);
 }
 
 struct matrix_call {
@@ -137,10 +144,12 @@ struct matrix_call {
   unsigned matrices;
   bool transposed;
   matrix_parts parts;
+  unsigned participants = 0;
 };
 /// Where a lane's part of matrix i is: two neighbours of a row, or, transposed, of a column.
 template <class Each>
 void each_element(const warp_call& call, Each each) {
+  note_participants<matrix_call>(call);
   for (unsigned lane = 0; lane < lanes_per_warp; ++lane) {
     if (!call.has(lane)) continue;
     auto& mine = call.at<matrix_call>(lane);
@@ -176,18 +185,21 @@ void multiply(product& mine, const void* pc) {
        : s.sum == element::s32 ? &combine_product<long long>
                                : &combine_product<float>,
        pc);
+  check_whole_warp(mine.participants, pc);
 }
 
 matrix_parts load_matrices(std::uintptr_t row, unsigned matrices, bool transposed, const void* pc) {
   if (lane_number() < 8 * matrices) observe_load(reinterpret_cast<const void*>(row), 16, pc);
   matrix_call mine{row, matrices, transposed, {}};
   meet(full_mask, &mine, &combine_loads, pc);
+  check_whole_warp(mine.participants, pc);
   return mine.parts;
 }
 void store_matrices(std::uintptr_t row, unsigned matrices, bool transposed, const matrix_parts& from, const void* pc) {
   if (lane_number() < 8 * matrices) observe_store(reinterpret_cast<const void*>(row), 16, pc);
   matrix_call mine{row, matrices, transposed, from};
   meet(full_mask, &mine, &combine_stores, pc);
+  check_whole_warp(mine.participants, pc);
 }
 
 }  // namespace sim

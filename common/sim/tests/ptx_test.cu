@@ -387,6 +387,15 @@ __global__ void without_wait(float* to, const float* from) {
   asm volatile("cp.async.wait_all;");
 }
 
+__global__ void half_a_warp(uint32_t* out) {
+  uint32_t c[2] = {0, 0};
+  if (threadIdx.x >= 16) return;
+  asm volatile("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %2}, {%2}, {%0, %1};"
+               : "+r"(c[0]), "+r"(c[1])
+               : "r"(0));
+  out[threadIdx.x] = c[0] + c[1];
+}
+
 #ifdef LAB_SIMULATED_DEVICE
 TEST(Ptx, ReportsAsOrdinaryAccesses) {
   managed<float> x(128);
@@ -399,6 +408,10 @@ TEST(Ptx, ReportsAsOrdinaryAccesses) {
   float* end = x + 96;
   EXPECT_NE(report([&] { out_of_bounds<<<1, 32>>>(end); }).find("out of bounds"), std::string::npos);
   EXPECT_NE(report([&] { without_barrier<<<1, 64>>>(x); }).find("race in shared memory"), std::string::npos);
+  EXPECT_NE(report([&] {
+              half_a_warp<<<1, 32>>>(reinterpret_cast<uint32_t*>(static_cast<float*>(x)));
+            }).find("16 lanes do not take part"),
+            std::string::npos);
   EXPECT_NE(report([&] { without_wait<<<1, 32>>>(x, x); }).find("copy"), std::string::npos);
 }
 #endif

@@ -27,6 +27,7 @@ struct product_shape {
 struct product {
   product_shape shape;
   unsigned a[4], b[2], c[4];
+  unsigned participants = 0;
 };
 /// Waits for the whole warp, computes, and puts D into c. Products are exact, sums FP32, int or double; FP16 sums are
 /// rounded once.
