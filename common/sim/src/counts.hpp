@@ -99,13 +99,13 @@ struct launch_counts {
   /// and by less than 2^k.
   std::array<std::uint64_t, 13> reuse{};
   std::map<std::pair<element, element>, tensor_counts> tensor;  ///< by the types of A and of the sums
-  warp_path path;                  ///< summed over the blocks
-  warp_path longest;               ///< of one block
-  std::uint64_t barriers = 0;      ///< __syncthreads, one for each warp
-  std::uint64_t collectives = 0;   ///< shuffles, votes, __syncwarp, one for each warp
-  std::uint64_t accesses = 0;      ///< observed, one for each lane
-  bool fenced = false;             ///< a thread used a fence
-  bool hands_over_global = false;  ///< or volatile accesses, or locks, in global memory
+  warp_path path;                                               ///< summed over the blocks
+  warp_path longest;                                            ///< of one block
+  std::uint64_t barriers = 0;                                   ///< __syncthreads, one for each warp
+  std::uint64_t collectives = 0;                                ///< shuffles, votes, __syncwarp, one for each warp
+  std::uint64_t accesses = 0;                                   ///< observed, one for each lane
+  bool fenced = false;                                          ///< a thread used a fence
+  bool hands_over_global = false;                               ///< or volatile accesses, or locks, in global memory
   void add(const launch_counts& other);
   void add(const fault_report& report);
   void scale(double factor);  ///< from the observed blocks to all
