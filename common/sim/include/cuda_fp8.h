@@ -1,9 +1,9 @@
-// CUDA's numbers of 8 bits, as cuda_fp8.h has them: E4M3 (448 is the largest, no infinity, one NaN) and E5M2 (the upper
-// byte of a half). Not here: E8M0, the scale of microscaling formats.
+// CUDA's numbers of 8 bits, as cuda_fp8.h has them: E4M3 and E5M2. Not here: E8M0, the scale of microscaling formats.
 #pragma once
 
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
+#include "sim/float8.h"
 
 using __nv_fp8_storage_t = unsigned char;
 using __nv_fp8x2_storage_t = unsigned short;
@@ -15,24 +15,8 @@ enum __nv_fp8_interpretation_t { __NV_E4M3, __NV_E5M2 };
 // ---- conversions
 
 inline __nv_fp8_storage_t __nv_cvt_double_to_fp8(double x, __nv_saturation_t saturate, __nv_fp8_interpretation_t as) {
-  const bool wide = as == __NV_E5M2;
-  const int mantissa_bits = wide ? 2 : 3, lowest = wide ? -14 : -6;  // exponent of the smallest normal number
-  const int largest = wide ? 0x7b : 0x7e;
-  const auto bits = sim::bit_cast<std::uint64_t>(x);
-  const auto sign = static_cast<__nv_fp8_storage_t>(bits >> 63 << 7);
-  if (std::isnan(x)) return static_cast<__nv_fp8_storage_t>(sign | (wide ? 0x7e | (bits >> 50 & 3) : 0x7f));
-  const int own = static_cast<int>(bits >> 52 & 0x7ff) - 1023, exponent = own < lowest ? lowest : own;
-  const auto power = static_cast<std::uint64_t>(1023 + mantissa_bits - exponent) << 52;
-  int encoded = largest + 1;
-  if (exponent < 128) {  // in units of the last place, exactly; rounded to even
-    const double units = std::fabs(x) * sim::bit_cast<double>(power);
-    const int whole = static_cast<int>(units);
-    const double rest = units - whole;
-    // The mantissa's hidden bit is part of `whole`, and a carry out of it raises the exponent.
-    encoded = ((exponent - lowest) << mantissa_bits) + whole + (rest > 0.5 || (rest == 0.5 && whole % 2 == 1));
-  }
-  if (encoded > largest) encoded = saturate == __NV_SATFINITE ? largest : wide ? 0x7c : 0x7f;
-  return static_cast<__nv_fp8_storage_t>(sign | encoded);
+  const bool saturates = saturate == __NV_SATFINITE;
+  return as == __NV_E5M2 ? sim::encode8<sim::e5m2>(x, saturates) : sim::encode8<sim::e4m3>(x, saturates);
 }
 inline __nv_fp8_storage_t __nv_cvt_float_to_fp8(float x, __nv_saturation_t saturate, __nv_fp8_interpretation_t as) {
   return std::isnan(x) ? 0x7f : __nv_cvt_double_to_fp8(x, saturate, as);
@@ -61,14 +45,8 @@ SIM_PAIR_TO_FP8(__nv_cvt_bfloat16raw2_to_fp8x2, __nv_bfloat162_raw, __nv_cvt_bfl
 #undef SIM_HALF_RAW
 #undef SIM_BFLOAT16_RAW
 
-/// A half holds each number of both formats.
 inline __half_raw __nv_cvt_fp8_to_halfraw(__nv_fp8_storage_t x, __nv_fp8_interpretation_t as) {
-  const unsigned sign = (x & 0x80u) << 8, magnitude = x & 0x7fu;
-  if (as == __NV_E5M2) return {static_cast<unsigned short>(magnitude > 0x7c ? sim::nan16 : sign | magnitude << 8)};
-  if (magnitude == 0x7f) return {sim::nan16};
-  const int exponent = static_cast<int>(magnitude >> 3), mantissa = static_cast<int>(magnitude & 7);
-  const double value = std::ldexp(exponent == 0 ? mantissa : mantissa + 8, (exponent == 0 ? 1 : exponent) - 7 - 3);
-  return {static_cast<unsigned short>(sign | sim::encode<sim::binary16>(value))};
+  return {as == __NV_E5M2 ? sim::half_of8<sim::e5m2>(x) : sim::half_of8<sim::e4m3>(x)};
 }
 inline __half2_raw __nv_cvt_fp8x2_to_halfraw2(__nv_fp8x2_storage_t x, __nv_fp8_interpretation_t as) {
   return {__nv_cvt_fp8_to_halfraw(static_cast<__nv_fp8_storage_t>(x), as).x,

@@ -4,6 +4,7 @@
 
 #include <type_traits>
 
+#include "sim/tensor.h"
 #include "sim/warp.h"
 #if __has_include("cuda_fp16.h")
 #include "cuda_fp16.h"
@@ -69,11 +70,10 @@ class fragment {
 
 namespace detail {
 
-/// Reports a lane that does not arrive; a plain barrier would not.
 inline void whole_warp(const void* pc) {
-  int nothing = 0;
-  sim::meet(
-      sim::full_mask, &nothing, [](const sim::warp_call&) {}, pc);
+  unsigned here = 0;
+  sim::meet(sim::full_mask, &here, &sim::combine_participants, pc);
+  sim::check_whole_warp(here, pc);
 }
 
 template <class Layout>
@@ -111,6 +111,17 @@ SIM_UNOBSERVED void store(T* to, const Fragment& f, unsigned ld, bool row_major,
         __builtin_memcpy(static_cast<void*>(to + at), f.x + i, count * sizeof(T));
       });
 }
+
+/// What the counters call these types.
+template <class T>
+constexpr sim::element element_of = std::is_same_v<T, precision::tf32>         ? sim::element::tf32
+                                    : std::is_same_v<T, double>                ? sim::element::f64
+                                    : std::is_same_v<T, float>                 ? sim::element::f32
+                                    : std::is_same_v<T, int>                   ? sim::element::s32
+                                    : std::is_same_v<T, signed char>           ? sim::element::s8
+                                    : std::is_same_v<T, unsigned char>         ? sim::element::u8
+                                    : std::is_same_v<T, class ::__nv_bfloat16> ? sim::element::bf16
+                                                                               : sim::element::f16;
 
 template <class D, class A, class B, class C>
 struct operands {
@@ -172,6 +183,10 @@ SIM_CALLED_HERE void mma_sync(fragment<accumulator, M, N, K, D>& d, const fragme
   using call = detail::operands<fragment<accumulator, M, N, K, D>, fragment<matrix_a, M, N, K, A, LayoutA>,
                                 fragment<matrix_b, M, N, K, B, LayoutB>, fragment<accumulator, M, N, K, C>>;
   call mine{&d, &a, &b, &c};
+  // In steps of m16n8k16, m16n8k8 (tf32) or m8n8k4 (double), as compilers do it.
+  constexpr unsigned step =
+      std::is_same_v<A, double> ? 8 * 8 * 4 : 16 * 8 * (std::is_same_v<A, precision::tf32> ? 8 : 16);
+  sim::count_tensor(detail::element_of<A>, detail::element_of<D>, M, N, K, M * N * K / step);
   sim::meet(sim::full_mask, &mine,
             &detail::combine_products<fragment<accumulator, M, N, K, D>, fragment<matrix_a, M, N, K, A, LayoutA>,
                                       fragment<matrix_b, M, N, K, B, LayoutB>, fragment<accumulator, M, N, K, C>>,

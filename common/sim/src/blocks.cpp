@@ -180,6 +180,7 @@ void worker::named_barrier(unsigned id, unsigned count, bool wait, std::uintptr_
     abort_kernel(fault::divergent_barrier, make_site(pc, 0, operation::load), 0,
                  "a block has barriers 0 to 15, and this is barrier " + std::to_string(id));
   if (id == 0 && count == 0 && wait) return barrier(pc, frame);
+  if (observing_ && lane_number() == 0) ++observer_.counts().barriers;
   auto& shared = block_->named_barriers[id];
   const std::uintptr_t arrivals = 2 * id, departures = 2 * id + 1;  // flags: no addresses
   if (block_order* order = this->order()) note_order(order->release(current_number_, arrivals), frame);

@@ -40,6 +40,10 @@ void launch_counts::add(const launch_counts& o) {
   for (std::size_t k = 0; k < reuse.size(); ++k) reuse[k] += o.reuse[k];
   barriers += o.barriers;
   collectives += o.collectives;
+  for (const auto& [types, t] : o.tensor) {
+    tensor[types].operations += t.operations;
+    tensor[types].instructions += t.instructions;
+  }
   path.add(o.path);
   longest.take_longer(o.longest);
   accesses += o.accesses;
@@ -59,6 +63,10 @@ void launch_counts::scale(double factor) {
        {&unique_loaded_sectors, &unique_loaded_pairs, &unique_stored_sectors, &shared_stores, &barriers, &collectives})
     apply(*n);
   for (std::uint64_t& n : reuse) apply(n);
+  for (auto& [types, t] : tensor) {
+    apply(t.operations);
+    apply(t.instructions);
+  }
   path.combine({}, [&](std::uint64_t n, std::uint64_t) {
     apply(n);
     return n;

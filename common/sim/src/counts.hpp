@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "access.hpp"
+#include "sim/tensor.h"
 
 namespace sim {
 
@@ -82,6 +83,11 @@ struct warp_path {
   }
 };
 
+/// What the tensor cores did with operands and sums of certain types.
+struct tensor_counts {
+  std::uint64_t operations = 0, instructions = 0;
+};
+
 /// Counts of one launch, or of one worker's share of it.
 struct launch_counts {
   std::map<std::pair<space, std::uint64_t>, site_counts> sites;
@@ -92,13 +98,14 @@ struct launch_counts {
   /// Loaded sectors that the block had loaded before. Entry k: its warp had moved on by at least 2^(k-1) lines since,
   /// and by less than 2^k.
   std::array<std::uint64_t, 13> reuse{};
-  warp_path path;                  ///< summed over the blocks
-  warp_path longest;               ///< of one block
-  std::uint64_t barriers = 0;      ///< __syncthreads, one for each warp
-  std::uint64_t collectives = 0;   ///< shuffles, votes, __syncwarp, one for each warp
-  std::uint64_t accesses = 0;      ///< observed, one for each lane
-  bool fenced = false;             ///< a thread used a fence
-  bool hands_over_global = false;  ///< or volatile accesses, or locks, in global memory
+  std::map<std::pair<element, element>, tensor_counts> tensor;  ///< by the types of A and of the sums
+  warp_path path;                                               ///< summed over the blocks
+  warp_path longest;                                            ///< of one block
+  std::uint64_t barriers = 0;                                   ///< __syncthreads, one for each warp
+  std::uint64_t collectives = 0;                                ///< shuffles, votes, __syncwarp, one for each warp
+  std::uint64_t accesses = 0;                                   ///< observed, one for each lane
+  bool fenced = false;                                          ///< a thread used a fence
+  bool hands_over_global = false;                               ///< or volatile accesses, or locks, in global memory
   void add(const launch_counts& other);
   void add(const fault_report& report);
   void scale(double factor);  ///< from the observed blocks to all

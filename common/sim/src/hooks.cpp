@@ -55,6 +55,19 @@ void stop_kernel(fault what, const void* pc, const std::string& detail) {
                                    detail);
 }
 unsigned lane_number() { return sim_running_worker->lane_number(); }
+void check_whole_warp(unsigned participants, const void* pc) {
+  worker* self = sim_running_worker;
+  if (participants == full_mask || !self) return;
+  worker* const active = sim_active_worker;
+  sim_active_worker = sim_running_worker = nullptr;
+  self->report_here(fault::missing_lane, make_site(reinterpret_cast<std::uintptr_t>(pc), 0, operation::load),
+                    space::shared, 0, std::to_string(__builtin_popcount(~participants)) + " lanes do not take part");
+  sim_active_worker = active;
+  sim_running_worker = self;
+}
+void count_tensor(element a, element sum, unsigned m, unsigned n, unsigned k, unsigned instructions) {
+  if (lane_number() == 0) sim_running_worker->count_tensor(a, sum, std::uint64_t{2} * m * n * k, instructions);
+}
 void grid_barrier(const void* pc) {
   sim_running_worker->grid_barrier(reinterpret_cast<std::uintptr_t>(pc), frame_here());
 }

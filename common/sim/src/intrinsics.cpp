@@ -9,20 +9,31 @@
 
 #include "heap.hpp"
 #include "hooks.hpp"
+#include "model.hpp"
 #include "program.hpp"
 #include "sim/device.h"
 
 namespace sim {
 
-bool is_shared(const void* address) { return shared_offset(address) < thread_storage_bytes(); }
-std::size_t shared_offset(const void* address) {
-  return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer()) -
+namespace {
+std::uintptr_t shared_begin() {
+  return reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer()) +
          static_cast<std::uintptr_t>(thread_storage_offset());
 }
+/// Programs compute with the lowest bits of offsets, to avoid bank conflicts: they are those of the address.
+std::uintptr_t window_begin() { return shared_begin() & ~std::uintptr_t{1023}; }
+}  // namespace
+
+bool is_shared(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) - shared_begin() < thread_storage_bytes();
+}
+std::size_t shared_offset(const void* address) { return reinterpret_cast<std::uintptr_t>(address) - window_begin(); }
+void* shared_address(std::size_t offset) { return reinterpret_cast<void*>(window_begin() + offset); }
 bool is_global(const void* address) {
   const auto a = reinterpret_cast<std::uintptr_t>(address);
   return a - heap_base < heap_bytes || is_program_variable(a);
 }
+unsigned multiprocessors() { return static_cast<unsigned>(described_device().multiprocessors); }
 void trap(const void* pc) {
   if (!in_kernel()) std::abort();
   stop_kernel(fault::trap, pc, "");

@@ -13,6 +13,31 @@
 #include "model.hpp"
 
 namespace sim {
+namespace {
+
+/// As in the names of the tensor cores' counters.
+std::string tensor_path(element a, element sum) {
+  const auto name = [](element e) {
+    switch (e) {
+      case element::f16: return "fp16";
+      case element::bf16: return "bf16";
+      case element::tf32: return "tf32";
+      case element::e4m3:
+      case element::e5m2: return "fp8";
+      case element::s8:
+      case element::u8: return "int8";
+      case element::s4:
+      case element::u4: return "int4";
+      case element::f64: return "fp64";
+      case element::f32: return "fp32";
+      default: return "int32";
+    }
+  };
+  const std::string from = fmt::format("src_{}", name(a));
+  return sum == element::f16 || sum == element::f32 ? fmt::format("{}_dst_{}", from, name(sum)) : from;
+}
+
+}  // namespace
 
 std::map<std::string, double> metrics_of(const launched& what) {
   struct sums {
@@ -55,6 +80,20 @@ std::map<std::string, double> metrics_of(const launched& what) {
   m["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"] = conflicts;
   m["smsp__inst_executed_op_ldgsts.sum"] = by[{space::shared, operation::copy}].requests;
   m["sm__inst_executed_op_barrier.sum"] = static_cast<double>(what.counts.barriers);
+  double tensor_instructions = 0;
+  for (const auto& [a, sum] : {std::pair{element::f16, element::f16},
+                               {element::f16, element::f32},
+                               {element::bf16, element::f32},
+                               {element::tf32, element::f32},
+                               {element::s8, element::s32},
+                               {element::f64, element::f64}})
+    m[fmt::format("sm__ops_path_tensor_{}.sum", tensor_path(a, sum))] = 0;
+  for (const auto& [types, t] : what.counts.tensor) {
+    m[fmt::format("sm__ops_path_tensor_{}.sum", tensor_path(types.first, types.second))] +=
+        static_cast<double>(t.operations);
+    tensor_instructions += static_cast<double>(t.instructions);
+  }
+  m["sm__inst_executed_pipe_tensor.sum"] = tensor_instructions;
   const executed e = executed_by(what);
   m["smsp__sass_thread_inst_executed_op_fadd_pred_on.sum"] = e.fadd;
   m["smsp__sass_thread_inst_executed_op_fmul_pred_on.sum"] = e.fmul;

@@ -68,6 +68,12 @@ class worker {
   }
   [[gnu::noinline, gnu::cold]] void interrupt(std::uintptr_t frame) { leave(frame); }
   launch_counts& counts() { return observer_.counts(); }
+  void count_tensor(element a, element sum, std::uint64_t operations, unsigned instructions) {
+    if (!observing_) return;
+    tensor_counts& t = counts().tensor[{a, sum}];
+    t.operations += operations;
+    t.instructions += instructions;
+  }
   void turn(std::uintptr_t frame) {  // an iteration of a loop that is not recorded
     if (++turns_ == steps_before_look) [[unlikely]]
       interrupt(frame);

@@ -8,6 +8,8 @@
 #include <random>
 #include <sstream>
 
+#include "../tools/assembler.hpp"
+#include "../tools/headers.hpp"
 #include "../tools/lower.hpp"
 #include "../tools/refuse.hpp"
 
@@ -27,6 +29,27 @@ void check_realigned(const std::string& source, const sim::edit& e) {
     if (source[i] == '\n') ++line, column = 0;
   }
   ASSERT_EQ(e.text.substr(at), "\n#line " + std::to_string(line) + "\n" + std::string(column, ' ')) << source;
+}
+
+/// Inline PTX loses no line, and a second translation finds nothing left. No edit touches another.
+void check_inline_ptx(const std::string& source, const std::vector<sim::token>& tokens) {
+  std::vector<sim::edit> edits = sim::all_edits(source, tokens);
+  std::stable_sort(edits.begin(), edits.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.at, a.length > 0) < std::pair(b.at, b.length > 0);
+  });
+  for (std::size_t i = 1; i < edits.size(); ++i)
+    ASSERT_LE(edits[i - 1].at + edits[i - 1].length, edits[i].at) << source;
+  const std::vector<sim::edit> ptx = sim::assembler_edits(source, tokens);
+  for (const sim::edit& e : ptx) {
+    check_realigned(source, e);
+    if (e.text.find("\n#line ") != std::string::npos) continue;
+    const std::string removed = source.substr(e.at, e.length);
+    ASSERT_EQ(std::count(e.text.begin(), e.text.end(), '\n'), std::count(removed.begin(), removed.end(), '\n'))
+        << source;
+  }
+  const std::string once = sim::apply(source, ptx);
+  const std::string twice = sim::apply(once, sim::assembler_edits(once, sim::tokens_of(once)));
+  ASSERT_EQ(once, twice) << source;
 }
 
 /// What must hold for any text.
@@ -57,6 +80,7 @@ void check(const std::string& source) {
       source.find("alignas") == std::string::npos) {
     ASSERT_EQ(lowered, source);
   }
+  check_inline_ptx(source, tokens);
   // Refusing loses no line.
   const std::string refused = sim::apply(source, sim::refusals(source, tokens));
   ASSERT_EQ(std::count(refused.begin(), refused.end(), '\n'), std::count(source.begin(), source.end(), '\n')) << source;
@@ -110,6 +134,17 @@ TEST(LowerFuzz, TokenSoup) {
                                 "=",
                                 "\xC3",
                                 "asm(\"mov.u32 %0;\")",
+                                "asm(\"mov.u32 %0, %1;\" : \"=r\"(x) : \"r\"(y))",
+                                "asm volatile(\"",
+                                "mov.b32 %0, 1;",
+                                "@p bra L;",
+                                "L:",
+                                "{%0, %1}",
+                                "[%1+4]",
+                                "\" : \"=r\"(x",
+                                "\" :: \"l\"(p)",
+                                ".reg .pred p;",
+                                ": \"memory\"",
                                 "texture<",
                                 "\n#include <cufft.h>\n",
                                 "\xEF\xBB\xBF",
@@ -207,6 +242,68 @@ TEST(LowerFuzz, ValidLaunches) {
       ASSERT_EQ(lowered, before + open + "SIM_KERNEL(" + kernel + trivia + ")(::sim::configure(" + configuration +
                              "))" + after + close)
           << text;
+    }
+    ASSERT_NO_FATAL_FAILURE(check(text));
+  }
+}
+
+// ---- inline PTX that is right
+
+/// Statements over operands %0 to %3 (written, 32 bits), %4 and %5 (32 bits), %6 (64 bits) and %7 (a number).
+std::string ptx_statement(int depth) {
+  const auto written = [] { return "%" + std::to_string(below(4)); };
+  const auto source = [&] { return pick({"%4", "%5", "%7", "0x1F", "-3", "%tid.x", "%laneid", "t1", "t0"}); };
+  const auto space = [] { return pick({" ", "  ", "\\t", " /* why */ "}); };
+  const std::string condition = below(4) ? "" : pick({"@p ", "@!p "});
+  switch (below(depth > 0 ? 10 : 9)) {
+    case 0: return condition + "add.u32" + space() + written() + ", " + source() + ", " + source() + ";";
+    case 1: return condition + "mov.b32" + space() + pick({"t0", "t1"}) + ", " + source() + ";";
+    case 2: return "setp.lt.u32 p, " + source() + "," + space() + source() + ";";
+    case 3:
+      return condition + "ld.global.v2.u32 {" + written() + "," + space() + written() + "}, [%6+" + pick({"0", "8"}) +
+             "];";
+    case 4: return condition + "st.shared.b32 [%4], " + source() + ";";
+    case 5:
+      return "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, t0, t1}, {%4, %5}, {%0, %1, "
+             "%2, %3};";
+    case 6: return "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0," + space() + "%1}, [%4];";
+    case 7: return pick({"bar.sync 0;", "cp.async.commit_group;", "// nothing\\n", ";"});
+    case 8: return condition + "selp.b32 " + written() + ", " + source() + ", " + source() + ", p;";
+    default: {
+      std::string all = "{ ";
+      for (std::size_t n = below(3); n > 0; --n) all += ptx_statement(depth - 1) + " ";
+      return all + "}";
+    }
+  }
+}
+
+TEST(LowerFuzz, ValidPtx) {
+  for (int round = 0; round < 4'000; ++round) {
+    const std::string values[] = {value(2), value(2), value(2), value(2), value(2), value(2), value(2), value(2)};
+    std::string ptx = "{ .reg .pred p; .reg .b32 t<2>; ";
+    for (std::size_t n = 1 + below(4); n > 0; --n) ptx += ptx_statement(2) + pick({" ", "\\n\\t", "\"\n \""});
+    ptx += "}";
+    if (const std::size_t comment = ptx.find("//");
+        comment != std::string::npos && ptx.find('\n', comment) != std::string::npos)
+      continue;  // a string that ends does not end a comment
+    const auto operand = [&](const char* constraint, int i) {
+      return blank() + "\"" + constraint + "\"" + blank() + "(" + values[i] + ")" + blank();
+    };
+    std::string text = "__device__ void f() {" + blank() + pick({"asm", "asm volatile", "__asm__ __volatile__"}) +
+                       " (\"" + ptx + "\"" + blank() + ":" + operand("=r", 0) + "," + operand("+r", 1) + "," +
+                       operand("=r", 2) + "," + operand("+r", 3) + ":" + operand("r", 4) + "," + operand("r", 5) + "," +
+                       operand("l", 6) + "," + operand("n", 7) + pick({"", ": \"memory\""}) + ")" + blank() +
+                       "; done; }";
+    const std::vector<sim::edit> edits = sim::assembler_edits(text, sim::tokens_of(text));
+    const std::string lowered = sim::apply(text, edits);
+    ASSERT_EQ(lowered.find("GCC error"), std::string::npos) << text << "\n" << lowered;
+    ASSERT_EQ(edits.size(), 9u) << text;  // before, between and after the operands' expressions
+    std::size_t from = 0;
+    for (const std::string& v : values) {
+      from = lowered.find("(", from);
+      const std::size_t at = lowered.find(v, from);
+      ASSERT_NE(at, std::string::npos) << text << "\n" << lowered;
+      from = at + v.size();
     }
     ASSERT_NO_FATAL_FAILURE(check(text));
   }

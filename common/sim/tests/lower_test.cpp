@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "../tools/assembler.hpp"
 #include "../tools/refuse.hpp"
 
 namespace {
@@ -224,8 +225,12 @@ TEST(LowerLaunches, AlignsSharedMemory) {
 /// All that is refused, a line each.
 std::string all_refused(const std::string& source) {
   std::string all;
-  for (const sim::edit& e : sim::refusals(source, sim::tokens_of(source))) {
+  const std::vector<sim::token> tokens = sim::tokens_of(source);
+  std::vector<sim::edit> edits = sim::refusals(source, tokens);
+  for (const sim::edit& e : sim::assembler_edits(source, tokens)) edits.push_back(e);
+  for (const sim::edit& e : edits) {
     const std::size_t begin = e.text.find("GCC error ");
+    if (begin == std::string::npos) continue;
     const std::size_t quote = e.text.find('"', begin);
     const std::size_t length = e.text.find_first_of("\\\"", quote + 1) - quote - 1;
     all += std::to_string(1 + std::count(source.begin(), source.begin() + static_cast<long>(e.at), '\n')) + ": " +
@@ -234,24 +239,78 @@ std::string all_refused(const std::string& source) {
   return all;
 }
 
-TEST(Refusals, NameWhatReplacesInlinePtx) {
-  const auto device = [](const std::string& statement) {
-    return all_refused("__device__ void f() {\n" + statement + "\n}");
+std::string in_device_code(const std::string& statement) { return "__device__ void f() {\n" + statement + "\n}"; }
+
+TEST(Refusals, OfInlinePtxNameInstructionAndReason) {
+  const auto device = [](const std::string& statement) { return all_refused(in_device_code(statement)); };
+  const auto one = [&](const std::string& instruction, const std::string& operands = "") {
+    return device("asm volatile(\"" + instruction + "\"" + operands + ");");
   };
-  EXPECT_EQ(device("asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(x));"),
-            "2: inline PTX (%laneid) is not simulated; use the linear thread index % 32\n");
-  EXPECT_EQ(device("asm volatile(\"cp.async.cg.shared.global [%0], [%1], 16;\\n\" :: \"r\"(a), \"l\"(b));"),
-            "2: inline PTX (cp.async) is not simulated; use __pipeline_memcpy_async (cuda_pipeline.h)\n");
-  EXPECT_EQ(device("asm volatile (\"bar.sync 0;\");"),
-            "2: inline PTX (bar.sync) is not simulated; use __syncthreads() or a cooperative group\n");
-  EXPECT_EQ(device("asm(\"{ .reg .pred p;\\n\"\n \"  mma.sync.aligned.m16n8k8 ... }\");"),
-            "2: inline PTX (mma.sync) is not simulated; use wmma::mma_sync (mma.h)\n");
-  EXPECT_EQ(device("asm(\"ld.global.nc.f32 %0, [%1];\" : \"=f\"(x) : \"l\"(p));"),
-            "2: inline PTX (ld.global.nc) is not simulated; use __ldg\n");
-  EXPECT_EQ(device("asm(\"bfind.u32 %0, %1;\" : \"=r\"(x) : \"r\"(y));"),
-            "2: inline PTX is not simulated; rewrite it in CUDA C++\n");
-  EXPECT_EQ(device("asm(CODE : \"=r\"(x));"), "2: inline PTX is not simulated; rewrite it in CUDA C++\n");
-  EXPECT_NE(all_refused("#define LANE(x) \\\n  asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(x))"), "");
+  const std::string address = " :: \"l\"(p), \"r\"(x)", result = " : \"=r\"(x) : \"r\"(y)";
+  EXPECT_EQ(one("wgmma.fence.sync.aligned;"),
+            "2: inline PTX (wgmma.fence.sync.aligned) is not simulated; use mma.sync\n");
+  EXPECT_EQ(one("cp.async.bulk.commit_group;"),
+            "2: inline PTX (cp.async.bulk.commit_group) is not simulated; use cp.async: the tensor memory accelerator "
+            "(TMA) is not simulated\n");
+  EXPECT_EQ(one("fns.b32 %0, %1, 0, 1;", result), "2: inline PTX (fns.b32) is not simulated; rewrite it in CUDA C++\n");
+  EXPECT_EQ(one("mov.u32 %0, %%cluster_ctarank;", " : \"=r\"(x)"),
+            "2: inline PTX (%cluster_ctarank) is not simulated; rewrite it in CUDA C++\n");
+  EXPECT_EQ(one("ld.param.u32 %0, [%1];", result), "2: inline PTX (ld.param.u32) is not simulated: of .param memory\n");
+  EXPECT_EQ(one("add.rz.f32 %0, %1, %1;", result),
+            "2: inline PTX (add.rz.f32) is not simulated: its rounding .rz; use an intrinsic such as __fadd_rz\n");
+  EXPECT_EQ(one("add.foo.u32 %0, %1, %1;", result),
+            "2: inline PTX (add.foo.u32) is not simulated: the modifier .foo is unknown here\n");
+  EXPECT_EQ(one("add.u32 %0, %1;", result),
+            "2: inline PTX (add.u32) is not simulated: it has too few or too many operands\n");
+  EXPECT_EQ(one("add.b32 %0, %1, %1;", result), "2: inline PTX (add.b32) is not simulated: not for type .b32\n");
+  EXPECT_EQ(one("add.u32 %1, %0, %0;", result),
+            "2: inline PTX (add.u32) is not simulated: its result needs a register that may be written, an output of "
+            "the asm\n");
+  EXPECT_EQ(one("st.global.v4.f64 [%0], {%1, %1, %1, %1};", address),
+            "2: inline PTX (st.global.v4.f64) is not simulated: more than 16 bytes at once; H200 has no such "
+            "instruction\n");
+  EXPECT_EQ(one("mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 {%0}, {%1}, {%1}, {%0};", result),
+            "2: inline PTX (mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16) is not simulated: the shape m8n8k4 of "
+            ".f16\n");
+  EXPECT_EQ(
+      one("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0}, {%1}, {%1}, {%0};", result),
+      "2: inline PTX (mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32) is not simulated: it needs 4, 4, 2 and 4 "
+      "registers\n");
+  EXPECT_EQ(one("mov.u32 %0, %2;", result), "2: inline PTX is not understood: there is no operand %2\n");
+  EXPECT_EQ(one("mov.u32 %0, q;", result), "2: inline PTX is not understood: 'q' is not declared\n");
+  EXPECT_EQ(one("mov.u32 %0, %1", result), "2: inline PTX is not understood: ';' is missing\n");
+  EXPECT_EQ(one("{ mov.u32 %0, %1;", result), "2: inline PTX is not understood: '}' is missing\n");
+  EXPECT_EQ(one("mov.u32 %0, %[y];", " : \"=r\"(x) : [y] \"r\"(y)"),
+            "2: inline PTX with named operands is not simulated; use %0, %1 and so on\n");
+  EXPECT_EQ(one("mov.u32 %0, %1;", " : \"=a\"(x) : \"r\"(y)"),
+            "2: inline PTX has an operand whose constraint is none of h, r, l, f, d, n\n");
+  EXPECT_EQ(one("mov.u32 %0, %1;", " : \"r\"(x) : \"r\"(y)"),
+            "2: inline PTX has an output without = or +, or an input with one\n");
+  EXPECT_EQ(device("asm(CODE : \"=r\"(x));"),
+            "2: inline PTX that a macro puts together is not simulated; write the instruction into the string\n");
+  EXPECT_EQ(device("asm(\"mov.u32 %0, \"\n#if A\n\"1;\"\n#else\n\"2;\"\n#endif\n : \"=r\"(x));"),
+            "2: an #if inside of inline PTX is not simulated; write the whole asm statement into each branch\n");
+  EXPECT_EQ(all_refused("#define F(i) asm(i : \"=r\"(x) : \"r\"(y))"),
+            "1: inline PTX that a macro puts together is not simulated; write the instruction into the string\n");
+  EXPECT_NE(all_refused("#define FENCE() \\\n  asm volatile(\"wgmma.fence.sync.aligned;\")"), "");
+}
+
+/// One asm statement of device code, translated, without what puts the lines right.
+std::string translated(const std::string& statement) {
+  const std::string source = in_device_code(statement);
+  std::string text = sim::apply(source, sim::assembler_edits(source, sim::tokens_of(source)));
+  text = text.substr(text.find('\n') + 1);
+  text.resize(text.rfind("\n}"));
+  for (std::size_t at = text.find("\n#line"); at != std::string::npos; at = text.find("\n#line"))
+    text.erase(at, text.find_first_not_of(' ', text.find('\n', at + 1) + 1) - at);
+  return text;
+}
+
+TEST(InlinePtx, BecomesCalls) {
+  EXPECT_EQ(translated("asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(x));"),
+            "__extension__({ auto&& sim_to_0 = (x); auto sim_0 = ::sim::ptx::unwritten<'r'>(); "
+            "{ ::sim::ptx::mov<::sim::ptx::u32>(sim_0, ::sim::ptx::laneid()); } "
+            "::sim::ptx::output<'r'>(sim_to_0, sim_0); });");
 }
 
 TEST(Refusals, OfTheDevicesOwnMacros) {
@@ -265,7 +324,7 @@ TEST(Refusals, OfTheDevicesOwnMacros) {
 
 TEST(Refusals, AcceptAssemblyThatIsNotPtx) {
   for (const char* text :
-       {"__device__ void f() { asm volatile(\"\" ::: \"memory\"); }",
+       {"__device__ void f() { asm volatile(\"\" ::: \"memory\"); }", "#define F(i) asm(i : \"=a\"(x) : \"c\"(y))",
         "__device__ void f() { asm(\" \\n\" : \"+r\"(x)); }",
         "void f() { asm volatile(\"rdtsc\" : \"=a\"(lo), \"=d\"(hi)); }", "void f() { asm(\"rep; nop\"); }",
         "void f() { asm(\".byte 0x0f\"); }", "int x asm(\"name\");", "// asm(\"mov.u32 %0, %%laneid;\")",

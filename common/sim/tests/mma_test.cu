@@ -44,6 +44,13 @@ T* managed(int n) {
   return data;
 }
 
+/// The counter of products of T, added up as Sum.
+template <class T, class Sum>
+const std::string tensor_operations = std::is_same_v<T, double>        ? "sm__ops_path_tensor_src_fp64.sum"
+                                      : std::is_same_v<T, signed char> ? "sm__ops_path_tensor_src_int8.sum"
+                                      : std::is_same_v<Sum, float>     ? "sm__ops_path_tensor_src_fp16_dst_fp32.sum"
+                                                                       : "sm__ops_path_tensor_src_fp16_dst_fp16.sum";
+
 template <int M, int N, int K, class T, class Sum, class LayoutA, class LayoutB>
 void expect_product() {
   constexpr bool a_rows = std::is_same_v<LayoutA, wmma::row_major>, b_rows = std::is_same_v<LayoutB, wmma::row_major>;
@@ -57,6 +64,9 @@ void expect_product() {
   // Each element is moved once.
   EXPECT_EQ(counts.metrics.at("smsp__sass_data_bytes_mem_global_op_ld.sum"), (M * K + K * N) * sizeof(T));
   EXPECT_EQ(counts.metrics.at("smsp__sass_data_bytes_mem_global_op_st.sum"), M * N * sizeof(Sum));
+  for (const auto& [name, value] : counts.metrics)
+    if (name.rfind("sm__ops_path_tensor", 0) == 0)
+      EXPECT_EQ(value, (name == tensor_operations<T, Sum> ? 2 * M * N * K : 0)) << name;
   for (int i = 0; i < M; ++i)
     for (int j = 0; j < N; ++j) {
       int sum = 1;

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "assembler.hpp"
 #include "lower.hpp"
 #include "refuse.hpp"
 
@@ -83,7 +84,8 @@ class program {
     for (const auto& [path, f] : files_) {
       if (f.written.empty()) continue;
       const fs::path original = path == source_ ? name : path;
-      write(f.written, "#line 1 " + quoted(original) + "\n" + text_of(path, f));
+      write(f.written, (uses_ptx(f.edits) ? "#include \"sim/ptx.h\"\n" : "") + ("#line 1 " + quoted(original)) + "\n" +
+                           text_of(path, f));
       result.refused |= f.refused;
       result.originals.emplace_back(f.written.string(), original.string());
     }
@@ -96,8 +98,7 @@ class program {
     file f;
     f.text = read(path);
     const std::vector<token> tokens = tokens_of(f.text);
-    f.edits = launch_edits(f.text, tokens);
-    for (edit& e : refusals(f.text, tokens)) f.edits.push_back(std::move(e));
+    f.edits = all_edits(f.text, tokens);
     for (const edit& e : f.edits) f.refused |= e.text.find("GCC error") != std::string::npos;
     find_includes(path, f, tokens);
     for (const include& i : f.includes) visit(i.found);
@@ -159,6 +160,13 @@ class program {
 };
 
 }  // namespace
+
+std::vector<edit> all_edits(const std::string& source, const std::vector<token>& tokens) {
+  std::vector<edit> edits = assembler_edits(source, tokens);
+  add_beside(edits, launch_edits(source, tokens));
+  add_beside(edits, refusals(source, tokens));
+  return edits;
+}
 
 lowered_file lower_with_headers(const fs::path& source, const fs::path& lowered,
                                 const std::vector<std::string>& flags) {

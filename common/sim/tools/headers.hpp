@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "tokens.hpp"
+
 namespace sim {
 
 struct lowered_file {
@@ -17,7 +19,10 @@ struct lowered_file {
   void name_originals(const std::filesystem::path& dependencies) const;
 };
 
-/// Lowers `source` into the file `lowered`, and each header that holds a launch into a file beside it, which is then
+/// All that changes in a file: inline PTX, launches, and what is refused. None overlaps another.
+std::vector<edit> all_edits(const std::string& source, const std::vector<token>& tokens);
+
+/// Lowers `source` into the file `lowered`, and each header that holds such edits into a file beside it, which is then
 /// included instead; so is one that includes such a header. Headers are searched for as the compiler does: in the
 /// folder of the file that includes them, then in the folders of -iquote and -I in `flags`. #line keeps all names and
 /// lines.

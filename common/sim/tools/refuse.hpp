@@ -1,4 +1,4 @@
-// What the simulated device cannot run: inline PTX, TMA, thread-block clusters, textures, libraries that are not there.
+// What the simulated device cannot run: TMA, thread-block clusters, textures, libraries that are not there.
 #pragma once
 
 #include <string>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 namespace sim {
 namespace {
@@ -194,8 +195,21 @@ std::vector<place> places_of(const std::string& source, const std::vector<token>
 
 std::vector<token> tokens_of(const std::string& source) { return scanner(source).run(); }
 
+void add_beside(std::vector<edit>& edits, const std::vector<edit>& more) {
+  const std::size_t known = edits.size();
+  for (const edit& m : more) {
+    // An insertion between two replacements changes neither.
+    const bool apart = std::all_of(edits.begin(), edits.begin() + static_cast<std::ptrdiff_t>(known),
+                                   [&](const edit& e) { return m.at + m.length <= e.at || e.at + e.length <= m.at; });
+    if (apart) edits.push_back(m);
+  }
+}
+
 std::string apply(const std::string& source, std::vector<edit> edits) {
-  std::stable_sort(edits.begin(), edits.end(), [](const edit& a, const edit& b) { return a.at < b.at; });
+  // Insertions at a place come before a replacement there.
+  std::stable_sort(edits.begin(), edits.end(), [](const edit& a, const edit& b) {
+    return std::pair(a.at, a.length > 0) < std::pair(b.at, b.length > 0);
+  });
   std::string result;
   std::size_t from = 0;
   for (const edit& e : edits) {

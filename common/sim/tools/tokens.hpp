@@ -31,6 +31,8 @@ struct edit {
   std::size_t at, length;
   std::string text;
 };
+/// Adds those of `more` that do not change text which `edits` already replace.
+void add_beside(std::vector<edit>& edits, const std::vector<edit>& more);
 /// The source with all edits made; none may overlap another.
 std::string apply(const std::string& source, std::vector<edit> edits);
 

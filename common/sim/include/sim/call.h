@@ -56,6 +56,8 @@ constexpr unsigned any_lanes = 0;
 /// argument. Lanes meet only in the same call: equal mask and equal `combine`. Lanes that have returned are omitted.
 void meet(unsigned mask, void* argument, void (*combine)(const warp_call&), const void* pc);
 unsigned lane_number();
+/// Reports the lanes that have not taken part in a function of the whole warp.
+void check_whole_warp(unsigned participants, const void* pc);
 
 /// Tells the observer about an atomic access.
 /// `in_warp`: if all lanes share an address, nvcc first combines their values in the warp.

@@ -113,6 +113,8 @@ bool is_shared(const void* address);
 bool is_global(const void* address);
 /// Offset into the block's shared memory, as PTX sees it.
 std::size_t shared_offset(const void* address);
+void* shared_address(std::size_t offset);
+unsigned multiprocessors();
 /// Ends the kernel as a fault of the hardware does.
 [[noreturn]] void trap(const void* pc);
 }  // namespace sim

@@ -1,0 +1,47 @@
+// Products of small matrices by a warp, and the loads and stores that distribute their elements over its lanes: what
+// PTX calls mma, ldmatrix and stmatrix, and wmma is made of.
+//
+// The fragments, as PTX documents them. Lane l is in row l / 4 of a part of 8 rows, at place l % 4. A register of 32
+// bits holds e elements (2 of 16 bits, 4 of 8, 8 of 4, 1 of tf32; one double takes two registers). Element j of
+// register r is
+//   of A (M x K): in row l / 4 + 8 (r % 2), column e (l % 4) + j + 4 e (r / 2);
+//   of B (K x N): in row e (l % 4) + j + 4 e r, column l / 4;
+//   of C and D (M x N), two of 32 bits in a pair of registers: in row l / 4 + 8 (r / 2), column 2 (l % 4) + r % 2.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/call.h"
+
+namespace sim {
+
+enum class element : std::uint8_t { f16, bf16, tf32, e4m3, e5m2, s8, u8, s4, u4, f64, f32, s32 };
+
+/// D = A B + C. `sum` is the type of C and D: f16, f32, s32 or f64.
+struct product_shape {
+  element a, b, sum;
+  std::uint8_t m, n, k;
+  bool saturates;  ///< integer sums stop at the ends of their range
+};
+/// One lane's registers.
+struct product {
+  product_shape shape;
+  unsigned a[4], b[2], c[4];
+  unsigned participants = 0;
+};
+/// Waits for the whole warp, computes, and puts D into c. Products are exact, sums FP32, int or double; FP16 sums are
+/// rounded once.
+void multiply(product& mine, const void* pc);
+
+/// `instructions` of the tensor cores that together multiply m x k by k x n, of the warp that calls.
+void count_tensor(element a, element sum, unsigned m, unsigned n, unsigned k, unsigned instructions);
+
+/// One lane's 8 by 8 matrices of 16-bit elements: register i has two neighbours of matrix i, in row lane / 4.
+struct matrix_parts {
+  unsigned part[4];
+};
+/// Lane l's `row` is where row l % 8 of matrix l / 8 begins: 16 bytes, aligned to 16. Waits for the whole warp.
+matrix_parts load_matrices(std::uintptr_t row, unsigned matrices, bool transposed, const void* pc);
+void store_matrices(std::uintptr_t row, unsigned matrices, bool transposed, const matrix_parts& from, const void* pc);
+
+}  // namespace sim

@@ -1,0 +1,254 @@
+#include "assembler.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+#include "ptx.hpp"
+
+namespace sim {
+namespace {
+
+using std::string;
+using std::string_view;
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+bool is_one_of(string_view word, std::initializer_list<string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+/// PTX writes an instruction's type after a dot, as in mov.u32, and declares registers by .reg. x86 assembly does
+/// neither.
+bool looks_like_ptx(string_view text) {
+  bool at_start = true;  // of an instruction
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (at_start && text.substr(i, 5) == ".reg ") return true;
+    if (at_start && std::islower(static_cast<unsigned char>(text[i]))) {
+      while (i < text.size() && is_word(text[i])) ++i;
+      if (i + 1 < text.size() && text[i] == '.' && std::islower(static_cast<unsigned char>(text[i + 1]))) return true;
+      at_start = false;
+    }
+    if (i >= text.size()) break;
+    if (is_one_of(text.substr(i, 1), {";", "{", "\n"}))
+      at_start = true;
+    else if (!std::isspace(static_cast<unsigned char>(text[i])))
+      at_start = false;
+  }
+  return false;
+}
+
+/// The text that a string literal stands for.
+string contents(string_view literal) {
+  const std::size_t open = literal.find_first_of("\"'");
+  if (open == string_view::npos) return "";
+  if (open > 0 && literal[open - 1] == 'R') {
+    const std::size_t begin = literal.find('(', open), end = literal.rfind(')');
+    return begin == string_view::npos || end <= begin ? "" : string(literal.substr(begin + 1, end - begin - 1));
+  }
+  literal = literal.substr(open + 1, literal.size() - std::min(literal.size(), open + 2));
+  string result;
+  for (std::size_t i = 0; i < literal.size(); ++i) {
+    if (literal[i] != '\\' || i + 1 == literal.size()) {
+      result += literal[i];
+    } else if (const char c = literal[++i]; c == '\n' || c == '\r') {
+      i += c == '\r' && i + 1 < literal.size() && literal[i + 1] == '\n';  // a line that goes on
+    } else {
+      result += is_one_of(literal.substr(i, 1), {"n", "t", "r"}) ? '\n' : c;
+    }
+  }
+  return result;
+}
+/// %% stands for one.
+string without_doubled_percents(const string& text) {
+  string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    result += text[i];
+    if (text.compare(i, 2, "%%") == 0) ++i;
+  }
+  return result;
+}
+
+class search {
+ public:
+  search(const string& source, const std::vector<token>& tokens)
+      : source_(source), tokens_(tokens), places_(places_of(source, tokens)) {}
+
+  std::vector<edit> run() {
+    for (std::size_t i = 0; i < tokens_.size(); ++i)
+      if (tokens_[i].kind == 'i' && is_one_of(text(i), {"asm", "__asm", "__asm__"})) i = statement(i);
+    return std::move(edits_);
+  }
+
+ private:
+  struct operand {
+    asm_operand as;
+    bool read;                // "r" and "+r"
+    std::size_t open, close;  // the parentheses around its expression
+  };
+
+  string_view text(std::size_t i) const {
+    if (i >= tokens_.size()) return {};
+    return string_view(source_).substr(tokens_[i].begin, tokens_[i].end - tokens_[i].begin);
+  }
+  bool is_string(std::size_t i) const { return i < tokens_.size() && tokens_[i].kind == 's'; }
+  std::size_t line_of(std::size_t at) const {
+    return 1 + static_cast<std::size_t>(
+                   std::count(source_.begin(), source_.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+  }
+
+  /// `asm volatile("..." : ...)` from its first token on. Returns the last token that it has dealt with.
+  std::size_t statement(std::size_t begin) {
+    std::size_t i = begin + 1;
+    while (is_one_of(text(i), {"volatile", "__volatile__", "__volatile", "goto", "inline", "__inline__"})) ++i;
+    if (text(i) != "(") return begin;
+    const std::size_t open = i;
+    std::size_t close = open;
+    for (int depth = 0; close < tokens_.size(); ++close)
+      if ((depth += (text(close) == "(") - (text(close) == ")")) == 0) break;
+    if (close >= tokens_.size()) return begin;
+
+    string code;
+    bool literal = true, whole = true;  // made of strings; not cut by an #if
+    for (i = open + 1; i < close && text(i) != ":" && text(i) != "::"; ++i) {
+      literal &= is_string(i);
+      if (is_string(i)) code += contents(text(i));
+    }
+    for (std::size_t k = begin; k <= close; ++k) whole &= tokens_[k].directive == tokens_[begin].directive;
+    const bool empty = literal && code.find_first_not_of(" \t\n") == string::npos;
+    std::vector<operand> operands;
+    const bool may_be = !literal && tokens_[begin].directive != 0 && read_operands(i, close, operands).empty();
+    if (empty || !(places_[begin].in_device_code || looks_like_ptx(code) || may_be)) return close;
+    in_macro_ = tokens_[begin].directive != 0;
+    aligned_ = !in_macro_ && places_[begin].parentheses == 0;
+    if (!whole) {
+      refuse(begin, close,
+             "an #if inside of inline PTX is not simulated; write the whole asm statement into each branch");
+    } else if (!literal) {
+      refuse(begin, close,
+             "inline PTX that a macro puts together is not simulated; write the instruction into the string");
+    } else {
+      translate(begin, i, close, i < close ? without_doubled_percents(code) : code);
+    }
+    return close;
+  }
+
+  void translate(std::size_t begin, std::size_t colon, std::size_t close, const string& code) {
+    std::vector<operand> operands;
+    if (const string wrong = read_operands(colon, close, operands); !wrong.empty()) return refuse(begin, close, wrong);
+    std::vector<asm_operand> as;
+    as.reserve(operands.size());
+    for (const operand& o : operands) as.push_back(o.as);
+    const translated_ptx ptx = translate_ptx(code, as);
+    if (!ptx.refused.empty()) return refuse(begin, close, ptx.refused);
+
+    // Each piece of the text between two operands' expressions becomes C++.
+    string code_before = "__extension__({ ", after;
+    std::size_t from = tokens_[begin].begin;
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const operand& o = operands[k];
+      const string name = "sim_" + std::to_string(k), constraint(1, o.as.constraint);
+      if (o.as.written) {
+        code_before += "auto&& sim_to_" + std::to_string(k) + " = (";
+        after += "::sim::ptx::output<'" + constraint + "'>(sim_to_" + std::to_string(k) + ", " + name + "); ";
+      } else {
+        code_before += "[[maybe_unused]] const auto " + name + " = ::sim::ptx::input<'" + constraint + "'>(";
+      }
+      replace(from, tokens_[o.open].end, code_before, true);
+      from = tokens_[o.close].begin;
+      code_before = "); ";
+      if (o.as.written)
+        code_before += "auto " + name + " = ::sim::ptx::" +
+                       (o.read ? "input<'" + constraint + "'>(sim_to_" + std::to_string(k) + "); "
+                               : "unwritten<'" + constraint + "'>(); ");
+    }
+    // The statements belong to the line of the asm.
+    const string line =
+        aligned_ && !operands.empty() ? "\n#line " + std::to_string(line_of(tokens_[begin].begin)) + "\n" : "";
+    replace(from, tokens_[close].end, code_before + line + ptx.code + after + "})", aligned_);
+  }
+
+  /// Everything from the first colon on. Returns what is wrong with it.
+  string read_operands(std::size_t i, std::size_t close, std::vector<operand>& operands) const {
+    int section = -1;  // 0 outputs, 1 inputs, 2 clobbers
+    while (i < close) {
+      if (text(i) == ":" || text(i) == "::") {
+        section += text(i) == "::" ? 2 : 1;
+        ++i;
+      } else if (text(i) == ",") {
+        ++i;
+      } else if (section >= 2) {
+        if (!is_string(i)) return "inline PTX has a clobber that is no string";
+        ++i;
+      } else if (text(i) == "[" && section >= 0) {
+        return "inline PTX with named operands is not simulated; use %0, %1 and so on";
+      } else {
+        if (section < 0 || !is_string(i) || text(i + 1) != "(")
+          return "an operand of inline PTX is not understood; write a constraint and an expression in parentheses";
+        std::size_t end = i + 1;
+        for (int depth = 0; end < close; ++end)
+          if ((depth += (text(end) == "(") - (text(end) == ")")) == 0) break;
+        if (end >= close)
+          return "an operand of inline PTX is not understood; write a constraint and an expression in parentheses";
+        string constraint = contents(text(i));
+        const bool output = constraint.starts_with("="), both = constraint.starts_with("+");
+        std::erase_if(constraint, [](char c) { return c == '=' || c == '+' || c == '&'; });
+        if (constraint == "C")
+          return "inline PTX with text from an array (constraint C) is not simulated; write the text into the string";
+        if (!is_one_of(constraint, {"h", "r", "l", "f", "d", "n"}))
+          return "inline PTX has an operand whose constraint is none of h, r, l, f, d, n";
+        if ((section == 0) != (output || both)) return "inline PTX has an output without = or +, or an input with one";
+        if (end == i + 2) return "an operand of inline PTX has no expression";
+        operands.push_back({{constraint[0], output || both}, !output, i + 1, end});
+        i = end + 1;
+      }
+    }
+    return "";
+  }
+
+  /// Puts text in place of source text; what follows keeps its line and column.
+  void replace(std::size_t from, std::size_t to, string with, bool realigned) {
+    if (aligned_ && realigned) {
+      const std::size_t line = line_of(to);
+      const std::size_t line_begin =
+          line == 1 ? (source_.starts_with("\xEF\xBB\xBF") ? 3 : 0) : source_.rfind('\n', to - 1) + 1;
+      with += "\n#line " + std::to_string(line) + "\n" + string(to - line_begin, ' ');
+    } else {
+      with += newlines(from, to);
+    }
+    edits_.push_back({from, to - from, with});
+  }
+  /// As many as the source has there; in a macro they need backslashes.
+  string newlines(std::size_t from, std::size_t to) const {
+    string all;
+    for (auto n = std::count(source_.begin() + static_cast<std::ptrdiff_t>(from),
+                             source_.begin() + static_cast<std::ptrdiff_t>(to), '\n');
+         n > 0; --n)
+      all += in_macro_ ? "\\\n" : "\n";
+    return all;
+  }
+  void refuse(std::size_t begin, std::size_t close, string message) {
+    for (char& c : message)  // it may quote the program
+      if (c == '"' || c == '\\' || std::iscntrl(static_cast<unsigned char>(c))) c = '?';
+    const std::size_t at = tokens_[begin].begin, to = tokens_[close].end;
+    edits_.push_back({at, to - at, refusal(message) + newlines(at, to)});
+  }
+
+  const string& source_;
+  const std::vector<token>& tokens_;
+  std::vector<place> places_;
+  std::vector<edit> edits_;
+  bool in_macro_ = false, aligned_ = false;  // the statement that is being replaced
+};
+
+}  // namespace
+
+std::vector<edit> assembler_edits(const std::string& source, const std::vector<token>& tokens) {
+  return search(source, tokens).run();
+}
+
+bool uses_ptx(const std::vector<edit>& edits) {
+  return std::any_of(edits.begin(), edits.end(),
+                     [](const edit& e) { return e.text.find("::sim::ptx::") != std::string::npos; });
+}
+
+}  // namespace sim

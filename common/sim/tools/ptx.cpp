@@ -1,0 +1,1077 @@
+#include "ptx.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+
+namespace sim {
+namespace {
+
+using std::string;
+using std::string_view;
+using words = std::vector<string>;
+
+struct refusal_of_ptx {
+  string reason;
+};
+
+// ---- what is refused, and what to use instead. The first match decides.
+
+struct advice {
+  string_view what, instead;
+};
+constexpr advice not_simulated[] = {
+    {"cp.async.bulk", "cp.async: the tensor memory accelerator (TMA) is not simulated"},
+    {"cp.reduce.async.bulk", "red: the tensor memory accelerator (TMA) is not simulated"},
+    {"st.async", "st: thread-block clusters are not simulated"},
+    {"wgmma", "mma.sync"},
+    {"tcgen05", "mma.sync"},
+    {"wmma", "mma.sync, or wmma::mma_sync (mma.h)"},
+    {"setmaxnreg", "nothing: leave it out"},
+    {"barrier.cluster", "bar.sync: thread-block clusters are not simulated"},
+    {"mapa", "shared memory of the block: thread-block clusters are not simulated"},
+    {"getctarank", "blockIdx: thread-block clusters are not simulated"},
+    {"griddepcontrol", "a launch after the other: programmatic dependent launch is not simulated"},
+    {"tex", "a pointer: textures are not simulated"},
+    {"suld", "a pointer: surfaces are not simulated"},
+    {"sust", "a pointer: surfaces are not simulated"},
+    {"call", "a function of CUDA C++"},
+    {"brx", "a switch of CUDA C++"},
+};
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$'; }
+bool is_digit(char c) { return '0' <= c && c <= '9'; }
+bool is_one_of(string_view word, std::initializer_list<string_view> list) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+string joined(const words& all, const string& between) {
+  string text;
+  for (const string& w : all) (text += text.empty() ? "" : between) += w;
+  return text;
+}
+string in_ptx(string_view name) { return "::sim::ptx::" + string(name); }
+
+/// Tokens of PTX: words with their dots (`ld.global.v4.f32`, `%tid.x`, `shared::cta`), numbers, single characters.
+words tokens_of_ptx(const string& text) {
+  words tokens;
+  for (std::size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    if (std::isspace(static_cast<unsigned char>(c))) {
+      ++i;
+    } else if (text.compare(i, 2, "//") == 0) {
+      i = std::min(text.find('\n', i), text.size());
+    } else if (text.compare(i, 2, "/*") == 0) {
+      const std::size_t end = text.find("*/", i + 2);
+      i = end == string::npos ? text.size() : end + 2;
+    } else if (is_word(c) || c == '.' || c == '%') {
+      std::size_t end = i + 1;
+      while (end < text.size() &&
+             (is_word(text[end]) || text[end] == '.' ||
+              (text.compare(end, 2, "::") == 0 && end + 2 < text.size() && is_word(text[end + 2]))))
+        end += text[end] == ':' ? 2 : 1;
+      tokens.push_back(text.substr(i, end - i));
+      i = end;
+    } else {
+      tokens.emplace_back(1, c);
+      ++i;
+    }
+  }
+  return tokens;
+}
+
+// ---- operands
+
+struct operand {
+  enum kind { value, vector, memory, sink } is = value;
+  string code;            // of a value, or of the address
+  bool writable = false;  // a register
+  bool immediate = false;
+  string offset = "0";            // of an address, in bytes
+  std::vector<operand> elements;  // of a vector
+  std::vector<operand> second;    // p|q: q
+};
+
+// Special registers that are functions of sim/ptx.h, by name without %; others are expressions.
+const std::map<string, string, std::less<>>& special_registers() {
+  static const auto& all = *[] {
+    auto* table = new std::map<string, string, std::less<>>;
+    for (const char* name :
+         {"laneid", "warpid", "nwarpid", "smid", "nsmid", "lanemask_eq", "lanemask_lt", "lanemask_le", "lanemask_gt",
+          "lanemask_ge", "clock", "clock_hi", "clock64", "globaltimer", "globaltimer_lo", "globaltimer_hi"})
+      (*table)[name] = in_ptx(name) + "()";
+    for (const auto& [ptx, cuda] :
+         {std::pair{"tid", "threadIdx"}, {"ntid", "blockDim"}, {"ctaid", "blockIdx"}, {"nctaid", "gridDim"}})
+      for (const char* axis : {".x", ".y", ".z"}) (*table)[string(ptx) + axis] = string("::") + cuda + axis;
+    return table;
+  }();
+  return all;
+}
+
+/// One instruction, while it is translated: takes its modifiers one by one; any that remain are refused.
+class instruction {
+ public:
+  instruction(string opcode, std::vector<operand> operands)
+      : opcode_(std::move(opcode)), operands_(std::move(operands)) {
+    for (std::size_t from = 0; from <= opcode_.size();) {
+      const std::size_t dot = std::min(opcode_.find('.', from), opcode_.size());
+      modifiers_.push_back(opcode_.substr(from, dot - from));
+      from = dot + 1;
+    }
+    name_ = modifiers_.front();
+    modifiers_.erase(modifiers_.begin());
+  }
+
+  const string& name() const { return name_; }
+  const string& opcode() const { return opcode_; }
+  [[noreturn]] void refuse(const string& reason) const {
+    throw refusal_of_ptx{"inline PTX (" + opcode_ + ") is not simulated: " + reason};
+  }
+
+  bool take(string_view modifier) {
+    const auto found = std::find(modifiers_.begin(), modifiers_.end(), modifier);
+    if (found == modifiers_.end()) return false;
+    modifiers_.erase(found);
+    return true;
+  }
+  string take_one_of(std::initializer_list<string_view> list, const string& otherwise = "") {
+    for (const string_view one : list)
+      if (take(one)) return string(one);
+    return otherwise;
+  }
+  /// The next modifier that begins so.
+  string take_beginning(string_view begin) {
+    for (auto m = modifiers_.begin(); m != modifiers_.end(); ++m)
+      if (m->starts_with(begin)) {
+        string found = *m;
+        modifiers_.erase(m);
+        return found;
+      }
+    return "";
+  }
+  string take_last() {
+    if (modifiers_.empty()) refuse("it has no type");
+    string last = modifiers_.back();
+    modifiers_.pop_back();
+    return last;
+  }
+  /// The last modifier, one of a list of types.
+  string take_type(std::initializer_list<string_view> types) {
+    const string type = take_last();
+    if (!is_one_of(type, types)) refuse("not for type ." + type);
+    return type;
+  }
+  void done() const {
+    if (!modifiers_.empty()) refuse("the modifier ." + modifiers_.front() + " is unknown here");
+  }
+
+  std::size_t count() const { return operands_.size(); }
+  void needs(std::size_t least, std::size_t most) const {
+    if (operands_.size() < least || operands_.size() > most) refuse("it has too few or too many operands");
+  }
+  void needs(std::size_t exactly) const { needs(exactly, exactly); }
+  const operand& at(std::size_t i) const { return operands_.at(i); }
+  void drop_last() { operands_.pop_back(); }
+
+  string source(std::size_t i) const { return source(at(i)); }
+  string source(const operand& o) const {
+    if (o.is != operand::value) refuse("an operand is neither a register nor a number");
+    return o.code;
+  }
+  string target(std::size_t i) const { return target(at(i)); }
+  string target(const operand& o) const {
+    if (o.is == operand::sink) return in_ptx("sink{}");
+    if (o.is != operand::value || !o.writable)
+      refuse("its result needs a register that may be written, an output of the asm");
+    return o.code;
+  }
+  /// The registers of {...}, or a single one.
+  words sources(std::size_t i) const {
+    if (at(i).is != operand::vector) return {source(i)};
+    words all;
+    for (const operand& o : at(i).elements) all.push_back(source(o));
+    return all;
+  }
+  words targets(std::size_t i) const {
+    if (at(i).is != operand::vector) return {target(i)};
+    words all;
+    for (const operand& o : at(i).elements) all.push_back(target(o));
+    return all;
+  }
+  string address(std::size_t i, const string& space) const {
+    if (at(i).is != operand::memory) refuse("an operand is not an address in brackets");
+    return in_ptx("address<" + in_ptx("space::" + space) + ">(" + at(i).code + ", " + at(i).offset + ")");
+  }
+
+  /// name<types>(arguments);
+  static string call(const string& function, const words& types, const words& arguments) {
+    words list;
+    for (const string& t : types) list.push_back(t);
+    return in_ptx(function) + (list.empty() ? "" : "<" + joined(list, ", ") + ">") + "(" + joined(arguments, ", ") +
+           ");";
+  }
+  string simple(const string& function, const string& type, std::size_t operands) const {
+    needs(operands);
+    done();
+    words arguments = {target(0)};
+    for (std::size_t i = 1; i < operands; ++i) arguments.push_back(source(i));
+    return call(function, type.empty() ? words{} : words{in_ptx(type)}, arguments);
+  }
+
+ private:
+  string opcode_, name_;
+  words modifiers_;
+  std::vector<operand> operands_;
+};
+
+// ---- instructions, by family
+
+#define SIM_INTEGERS "u16", "s16", "u32", "s32", "u64", "s64"
+#define SIM_HALVES "f16", "f16x2", "bf16", "bf16x2"
+#define SIM_BITS "b16", "b32", "b64"
+
+bool is_integer(string_view type) { return type[0] == 'u' || type[0] == 's'; }
+
+/// add, sub, mul, mad, fma, div, rem, min, max, abs, neg
+string arithmetic(instruction& i) {
+  const string& name = i.name();
+  const string type = i.take_type({SIM_INTEGERS, "f32", "f64", SIM_HALVES});
+  const string rounding = i.take_one_of({"rn", "rz", "rm", "rp"}, "rn");
+  if (rounding != "rn") i.refuse("its rounding ." + rounding + "; use an intrinsic such as __fadd_rz");
+  i.take("ftz");
+  i.take("approx");
+  i.take("full");
+  if (i.take("cc")) i.refuse("carries between instructions; use a wider type");
+  const bool saturates = i.take("sat");
+  if (saturates && is_integer(type)) i.refuse("its saturation");
+  const bool nan = i.take("NaN");
+  string part;
+  if (is_integer(type) && is_one_of(name, {"mul", "mad"})) {
+    part = i.take_one_of({"lo", "hi", "wide"});
+    if (part.empty()) i.refuse("it has none of .lo, .hi and .wide");
+    if (part == "wide" && type.ends_with("64")) i.refuse("not for type ." + type);
+  }
+  string function = name == "mad" && part.empty() ? "fma" : part.empty() ? name : name + "_" + part;
+  if (nan) function += "_nan";
+  const std::size_t operands = is_one_of(name, {"mad", "fma"}) ? 4 : is_one_of(name, {"abs", "neg"}) ? 2 : 3;
+  if ((name == "rem" || name == "div") && !is_integer(type) &&
+      (name == "rem" || type[0] != 'f' || type.size() != 3 || type == "f16"))
+    i.refuse("not for type ." + type);
+  if (name == "fma" && is_integer(type)) i.refuse("not for type ." + type);
+  string code = i.simple(function, type, operands);
+  if (saturates) code += " " + instruction::call("saturate", {in_ptx(type)}, {i.target(0)});
+  return code;
+}
+string logic(instruction& i) {
+  const string type = i.take_type({SIM_BITS, "pred"});
+  return i.simple(i.name() + "_", type, i.name() == "not" ? 2 : 3);
+}
+string shift(instruction& i) { return i.simple(i.name(), i.take_type({SIM_BITS, SIM_INTEGERS}), 3); }
+string funnel(instruction& i) {
+  i.take_type({"b32"});
+  const string side = i.take_one_of({"l", "r"}), mode = i.take_one_of({"wrap", "clamp"});
+  if (side.empty() || mode.empty()) i.refuse("it has no direction and mode (.l or .r, .wrap or .clamp)");
+  return i.simple("shf_" + side + "_" + mode, "", 4);
+}
+string permute(instruction& i) {
+  i.take_type({"b32"});
+  return i.simple("prmt", "", 4);
+}
+string lookup(instruction& i) {
+  i.take_type({"b32"});
+  return i.simple("lop3", "", 5);
+}
+string field(instruction& i) {
+  return i.simple(i.name(), i.name() == "bfi" ? i.take_type({"b32", "b64"}) : i.take_type({"u32", "s32", "u64", "s64"}),
+                  i.name() == "bfi" ? 5 : 4);
+}
+string bits(instruction& i) { return i.simple(i.name(), i.take_type({"b32", "b64", "u32", "s32", "u64", "s64"}), 2); }
+string dot(instruction& i) {
+  const string b = i.take_type({"u32", "s32"}), a = i.take_type({"u32", "s32"});
+  if (a != b) i.refuse("of two different types");
+  return i.simple("dp4a_" + a + "_" + b, "", 4);
+}
+/// ex2, lg2, rcp, rsqrt, sqrt, sin, cos, tanh
+string function(instruction& i) {
+  const string type = i.take_type({"f32", "f64", SIM_HALVES});
+  i.take("approx");
+  i.take("rn");
+  i.take("ftz");
+  return i.simple(i.name(), type, 2);
+}
+
+string move(instruction& i) {
+  const string type = i.take_type({SIM_BITS, SIM_INTEGERS, "f32", "f64", "pred"});
+  i.needs(2);
+  i.done();
+  if (i.at(0).is == operand::vector) {
+    words arguments = {i.source(1)};
+    for (const string& t : i.targets(0)) arguments.push_back(t);
+    return instruction::call("unpack", {in_ptx(type)}, arguments);
+  }
+  words arguments = {i.target(0)};
+  for (const string& s : i.sources(1)) arguments.push_back(s);
+  return instruction::call(i.at(1).is == operand::vector ? "pack" : "mov", {in_ptx(type)}, arguments);
+}
+string select(instruction& i) {
+  const string type = i.take_type({SIM_BITS, SIM_INTEGERS, "f32", "f64"});
+  return i.simple("selp", type, 4);
+}
+/// setp.lt.f32 p, a, b; setp.lt.and.f32 p|q, a, b, c
+string compare(instruction& i) {
+  const string type = i.take_type({SIM_BITS, SIM_INTEGERS, "f32", "f64", "f16", "bf16"});
+  i.take("ftz");
+  string how = i.take_one_of({"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu",
+                              "gtu", "geu", "num", "nan"});
+  if (how.empty()) i.refuse("it has no comparison");
+  for (const auto& [unsigned_name, name] : {std::pair{"lo", "lt"}, {"ls", "le"}, {"hi", "gt"}, {"hs", "ge"}})
+    if (how == unsigned_name) how = name;
+  const string with = i.take_one_of({"and", "or", "xor"});
+  i.done();
+  i.needs(with.empty() ? 3 : 4);
+  string result = in_ptx(how) + "<" + in_ptx(type) + ">(" + i.source(1) + ", " + i.source(2) + ")";
+  const string op = with == "and" ? " && " : with == "or" ? " || " : " != ";
+  const auto both = [&](const string& r) { return with.empty() ? r : r + op + i.source(3); };
+  string code = i.target(0) + " = " + both(result) + ";";
+  if (!i.at(0).second.empty())
+    code = "{ const bool sim_compared = " + result + "; " + i.target(0) + " = " + both("sim_compared") + "; " +
+           i.target(i.at(0).second[0]) + " = " + both("!sim_compared") + "; }";
+  return code;
+}
+
+string convert(instruction& i) {
+  const string from = i.take_last(), to = i.take_last();
+  string rounding = i.take_one_of({"rni", "rzi", "rmi", "rpi", "rna", "rn", "rz", "rm", "rp"});
+  if (rounding.empty()) rounding = "none";
+  i.take("ftz");
+  const bool finite = i.take("satfinite"), saturates = i.take("sat"), relu = i.take("relu");
+  const bool pair = is_one_of(to, {"f16x2", "bf16x2", "e4m3x2", "e5m2x2"});
+  const bool eight = is_one_of(to, {"e4m3x2", "e5m2x2"});
+  const std::initializer_list<string_view> plain = {"u8", "s8", SIM_INTEGERS, "f16", "bf16", "f32", "f64"};
+  const bool known =
+      !pair ? (is_one_of(from, plain) && is_one_of(to, plain)) || (to == "tf32" && from == "f32")
+            : from == "f32" || (eight && from == "f16x2") || (to == "f16x2" && is_one_of(from, {"e4m3x2", "e5m2x2"}));
+  if (!known) i.refuse("from ." + from + " to ." + to);
+  if (finite && !eight) i.refuse("its .satfinite");
+  i.done();
+  const string mode = in_ptx("round_to::") + (rounding.starts_with("rna")  ? "away"
+                                              : rounding.starts_with("rn") ? "nearest"
+                                              : rounding.starts_with("rz") ? "zero"
+                                              : rounding.starts_with("rm") ? "down"
+                                              : rounding.starts_with("rp") ? "up"
+                                                                           : "nothing");
+  i.needs(pair && from == "f32" ? 3 : 2);
+  words arguments = {i.target(0), i.source(1)};
+  if (i.count() == 3) arguments.push_back(i.source(2));
+  return instruction::call(
+      "cvt", {in_ptx(to), in_ptx(from), mode, saturates ? "true" : "false", relu ? "true" : "false"}, arguments);
+}
+/// Shared addresses are offsets, those of global memory are the pointers.
+string convert_address(instruction& i) {
+  const string type = i.take_type({"u32", "u64"});
+  const bool to = i.take("to");
+  const string space = i.take_one_of({"shared", "shared::cta", "global", "const", "local", "param"});
+  if (space != "global" && !space.starts_with("shared")) i.refuse("of this memory");
+  i.needs(2);
+  i.done();
+  if (space == "global") return instruction::call("mov", {in_ptx(type)}, {i.target(0), i.source(1)});
+  return instruction::call(to ? "cvta_to_shared" : "cvta_shared", {in_ptx(type)}, {i.target(0), i.source(1)});
+}
+string is_space(instruction& i) {
+  const string space = i.take_one_of({"shared", "shared::cta", "global", "local"});
+  if (space.empty()) i.refuse("of this memory");
+  i.needs(2);
+  i.done();
+  return instruction::call(space == "global"  ? "isspacep_global"
+                           : space == "local" ? "isspacep_local"
+                                              : "isspacep_shared",
+                           {}, {i.target(0), i.source(1)});
+}
+
+// ---- memory
+
+/// Generic, global or shared; others are refused.
+string take_space(instruction& i) {
+  for (const char* other : {"local", "const", "param", "param::func", "param::entry"})
+    if (i.take(other)) i.refuse(string("of .") + other + " memory");
+  if (i.take("shared::cluster")) i.refuse("thread-block clusters are not simulated; use .shared");
+  if (i.take("shared") || i.take("shared::cta")) return "shared";
+  return i.take("global") ? "global" : "generic";
+}
+/// Hints have no effect; a cache policy is one more operand.
+void take_hints(instruction& i, std::size_t operands) {
+  for (const char* hint : {"ca", "cg", "cs", "lu", "cv", "nc", "wb", "wt", "weak"}) i.take(hint);
+  while (!i.take_beginning("L1::").empty()) {
+  }
+  while (i.take("L2::cache_hint"))
+    if (i.count() > operands) i.drop_last();
+  while (!i.take_beginning("L2::").empty()) {
+  }
+}
+string take_order(instruction& i) {
+  const bool is_volatile = i.take("volatile"), mmio = i.take("mmio");
+  const string order = i.take_one_of({"acquire", "release", "relaxed"}, is_volatile || mmio ? "relaxed" : "plain");
+  i.take_one_of({"cta", "cluster", "gpu", "sys"});
+  return order;
+}
+unsigned bytes_of(string_view type) {
+  return type.ends_with("64")                                          ? 8
+         : type.ends_with("32") || type == "f16x2" || type == "bf16x2" ? 4
+         : type.ends_with("16")                                        ? 2
+                                                                       : 1;
+}
+string load_or_store(instruction& i) {
+  const bool loads = i.name() != "st";
+  const string type = i.take_type({"b8", "u8", "s8", SIM_BITS, SIM_INTEGERS, "f32", "f64"});
+  const string vector = i.take_one_of({"v2", "v4", "v8"});
+  const std::size_t elements = vector.empty() ? 1 : static_cast<std::size_t>(vector[1] - '0');
+  if (elements * bytes_of(type) > 16) i.refuse("more than 16 bytes at once; H200 has no such instruction");
+  const string space = take_space(i), order = take_order(i);
+  take_hints(i, 2);
+  i.done();
+  i.needs(2);
+  const std::size_t memory = loads ? 1 : 0;
+  const words registers = loads ? i.targets(0) : i.sources(1);
+  if (registers.size() != elements) i.refuse("it needs " + std::to_string(elements) + " registers");
+  words arguments = {i.address(memory, space)};
+  for (const string& r : registers) arguments.push_back(r);
+  return instruction::call(loads ? "ld" : "st", {in_ptx(type), in_ptx("order::" + order)}, arguments);
+}
+string atomic(instruction& i) {
+  const bool returns = i.name() == "atom";
+  const string type = i.take_last();
+  const string space = take_space(i);
+  take_order(i);
+  i.take("acq_rel");
+  i.take_one_of({"cta", "cluster", "gpu", "sys"});
+  take_hints(i, returns ? 3 : 2);
+  const bool noftz = i.take("noftz");
+  const string vector = i.take_one_of({"v2", "v4"});
+  const string op = i.take_one_of({"add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"});
+  i.done();
+  if (op.empty()) i.refuse("it has no operation");
+  if (!vector.empty()) i.refuse("of vectors; use atomicAdd on a float2 or float4");
+  string as = type;
+  for (const auto& [bits, one] : {std::pair{"b32", "u32"}, {"b64", "u64"}, {"b16", "u16"}, {"s64", "s64"}})
+    if (as == bits) as = one;
+  if (as == "s64" && op == "add") as = "u64";
+  const bool known = noftz                        ? op == "add" && is_one_of(as, {SIM_HALVES})
+                     : op == "cas"                ? is_one_of(as, {"u16", "u32", "u64"})
+                     : op == "exch"               ? is_one_of(as, {"u32", "u64"})
+                     : op == "add"                ? is_one_of(as, {"u32", "s32", "u64", "f32", "f64"})
+                     : op == "inc" || op == "dec" ? as == "u32"
+                     : op == "min" || op == "max" ? is_one_of(as, {"u32", "s32", "u64", "s64"})
+                                                  : is_one_of(as, {"u32", "u64"});
+  if (!known) i.refuse("." + op + " of type ." + type);
+  i.needs((op == "cas" ? 3 : 2) + (returns ? 1 : 0));
+  const std::size_t memory = returns ? 1 : 0;
+  words arguments = {returns ? i.target(0) : in_ptx("sink{}"), i.address(memory, space), i.source(memory + 1)};
+  if (op == "cas") arguments.push_back(i.source(memory + 2));
+  return instruction::call("atom_" + op + (noftz ? "_noftz" : ""), {in_ptx(as)}, arguments);
+}
+string prefetch(instruction& i) {
+  take_space(i);
+  take_hints(i, 1);
+  i.take_one_of({"L1", "L2"});
+  i.done();
+  return "";
+}
+string policy(instruction& i) { return instruction::call("mov", {in_ptx("b64")}, {i.target(0), in_ptx("whole{0}")}); }
+
+/// cp.async.cg.shared.global [to], [from], 16{, bytes to read}{, policy};
+string copy(instruction& i) {
+  if (!i.take("async")) i.refuse("it is unknown");
+  if (i.take("commit_group")) {
+    i.done();
+    i.needs(0);
+    return instruction::call("cp_async_commit_group", {}, {});
+  }
+  if (i.take("wait_all")) {
+    i.done();
+    i.needs(0);
+    return instruction::call("cp_async_wait_all", {}, {});
+  }
+  if (i.take("wait_group")) {
+    i.done();
+    i.needs(1);
+    return instruction::call("cp_async_wait_group", {}, {i.source(0)});
+  }
+  if (i.take("mbarrier")) {
+    const bool counts = i.take("noinc");
+    i.take_type({"b64"});
+    if (!i.take("arrive")) i.refuse("it is unknown");
+    const string space = take_space(i);
+    i.done();
+    i.needs(1);
+    return instruction::call("cp_async_mbarrier_arrive", {}, {i.address(0, space), counts ? "true" : "false"});
+  }
+  const string cache = i.take_one_of({"ca", "cg"});
+  if (cache.empty()) i.refuse("it has neither .ca nor .cg");
+  if (i.take("shared::cluster") || (!i.take("shared") && !i.take("shared::cta")) || !i.take("global"))
+    i.refuse("it copies from .global to .shared");
+  const bool hint = i.take("L2::cache_hint");
+  if (hint && i.count() > 3) i.drop_last();
+  while (!i.take_beginning("L2::").empty()) {
+  }
+  i.done();
+  i.needs(3, 4);
+  const string bytes = i.source(2);
+  return instruction::call(
+      "cp_async", {}, {i.address(0, "shared"), i.address(1, "global"), bytes, i.count() == 4 ? i.source(3) : bytes});
+}
+
+// ---- matrices
+
+string matrices(instruction& i) {
+  i.take("sync");
+  i.take("aligned");
+  i.take_type({"b16"});
+  if (!i.take("m8n8")) i.refuse("only of shape .m8n8");
+  const string count = i.take_one_of({"x1", "x2", "x4"});
+  const bool transposed = i.take("trans");
+  const string space = take_space(i);
+  i.done();
+  i.needs(2);
+  const bool loads = i.name() == "ldmatrix";
+  const words registers = loads ? i.targets(0) : i.sources(1);
+  if (count.empty() || registers.size() != static_cast<std::size_t>(count[1] - '0'))
+    i.refuse("it needs " + (count.empty() ? ".x1, .x2 or .x4" : count.substr(1) + " registers"));
+  words arguments = {i.address(loads ? 1 : 0, space)};
+  for (const string& r : registers) arguments.push_back(r);
+  return instruction::call(i.name(), {transposed ? "true" : "false"}, arguments);
+}
+
+struct mma_shape {
+  unsigned m, n, k;
+};
+std::optional<mma_shape> take_shape(instruction& i) {
+  const string shape = i.take_beginning("m");
+  const std::size_t n = shape.find('n'), k = shape.find('k');
+  if (n == string::npos || k == string::npos) return std::nullopt;
+  const auto number = [&](std::size_t from, std::size_t to) {
+    unsigned value = 0;
+    for (; from < to; ++from) value = value * 10 + static_cast<unsigned>(shape[from] - '0');
+    return value;
+  };
+  return mma_shape{number(1, n), number(n + 1, k), number(k + 1, shape.size())};
+}
+unsigned element_bits(string_view type) {
+  return type == "f64"                                   ? 64
+         : is_one_of(type, {"f16", "bf16"})              ? 16
+         : is_one_of(type, {"s4", "u4"})                 ? 4
+         : is_one_of(type, {"s8", "u8", "e4m3", "e5m2"}) ? 8
+                                                         : 32;
+}
+/// mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 d, a, b, c;
+string multiply(instruction& i) {
+  if (!i.take("sync")) i.refuse("it has no .sync");
+  i.take("aligned");
+  if (i.take("sp") || i.take("sp::ordered_metadata")) i.refuse("of sparse matrices; use dense ones");
+  i.take_beginning("kind::");
+  const std::optional<mma_shape> shape = take_shape(i);
+  if (!shape) i.refuse("it has no shape");
+  const bool saturates = i.take("satfinite");
+  const string c = i.take_last(), b = i.take_last(), a = i.take_last(), d = i.take_last();
+  if (!i.take("row") || !i.take("col")) i.refuse("only of .row.col");
+  i.done();
+  i.needs(4);
+  const bool integers = is_one_of(a, {"s8", "u8", "s4", "u4"}), eight = is_one_of(a, {"e4m3", "e5m2"});
+  const bool sums = c == d && (a == "f64"                       ? d == "f64"
+                               : integers                       ? d == "s32"
+                               : is_one_of(a, {"f16"}) || eight ? is_one_of(d, {"f16", "f32"})
+                                                                : is_one_of(a, {"bf16", "tf32"}) && d == "f32");
+  const bool pair = a == b ||
+                    (integers && is_one_of(b, {"s8", "u8", "s4", "u4"}) && element_bits(a) == element_bits(b)) ||
+                    (eight && is_one_of(b, {"e4m3", "e5m2"}));
+  if (!sums || !pair) i.refuse("the types ." + d + "." + a + "." + b + "." + c);
+  const mma_shape& s = *shape;
+  const bool of_16 = s.m == 16 && s.n == 8 && is_one_of(a, {"f16", "bf16"}) && (s.k == 8 || s.k == 16);
+  const bool known = of_16 || (s.m == 16 && s.n == 8 && a == "tf32" && (s.k == 4 || s.k == 8)) ||
+                     (s.m == 16 && s.n == 8 && element_bits(a) == 8 && (s.k == 16 || s.k == 32)) ||
+                     (s.m == 16 && s.n == 8 && element_bits(a) == 4 && (s.k == 32 || s.k == 64)) ||
+                     (s.m == 8 && s.n == 8 && integers && s.k == 128 / element_bits(a)) ||
+                     (s.m == 8 && s.n == 8 && a == "f64" && s.k == 4);
+  if (!known)
+    i.refuse("the shape m" + std::to_string(s.m) + "n" + std::to_string(s.n) + "k" + std::to_string(s.k) + " of ." + a);
+  const auto registers = [&](unsigned elements, string_view type) {
+    return type == "f64" ? elements / 32 : elements * element_bits(type) / 1024;
+  };
+  const words rd = i.targets(0), ra = i.sources(1), rb = i.sources(2), rc = i.sources(3);
+  const unsigned nd = registers(s.m * s.n, d == "s32" ? "f32" : d);
+  if (rd.size() != nd || rc.size() != nd || ra.size() != registers(s.m * s.k, a) ||
+      rb.size() != registers(s.k * s.n, b))
+    i.refuse("it needs " + std::to_string(nd) + ", " + std::to_string(registers(s.m * s.k, a)) + ", " +
+             std::to_string(registers(s.k * s.n, b)) + " and " + std::to_string(nd) + " registers");
+  const auto element = [](const string& type) { return "::sim::element::" + type; };
+  const auto fragment = [](const char* size, const words& all) {
+    return in_ptx("fragment_of<") + size + ">(" + joined(all, ", ") + ")";
+  };
+  words arguments = {in_ptx("mma<") + element(a) + ", " + element(b) + ", " + element(d) + ", " + std::to_string(s.m) +
+                     ", " + std::to_string(s.n) + ", " + std::to_string(s.k) + ", " + (saturates ? "true" : "false") +
+                     ">(" + fragment("4", ra) + ", " + fragment("2", rb) + ", " + fragment("4", rc) + ")"};
+  for (const string& r : rd) arguments.push_back(r);
+  return instruction::call("put_fragment", {}, arguments);
+}
+
+// ---- barriers, warps, control
+
+string barrier(instruction& i) {
+  i.take("cta");
+  i.take("aligned");
+  if (i.take("warp")) {
+    if (!i.take("sync")) i.refuse("it has no .sync");
+    i.done();
+    i.needs(1);
+    return "::__syncwarp(" + in_ptx("as<unsigned>(") + i.source(0) + "));";
+  }
+  const string what = i.take_one_of({"sync", "arrive"});
+  if (what.empty()) i.refuse("use .sync or .arrive, or __syncthreads_or and its kind");
+  i.done();
+  i.needs(what == "sync" ? 1 : 2, 2);
+  if (i.count() == 1 && i.source(0) == in_ptx("whole{0}")) return "::__syncthreads();";
+  words arguments = {i.source(0)};
+  if (i.count() == 2) arguments.push_back(i.source(1));
+  return instruction::call(what == "sync" ? "bar_sync" : "bar_arrive", {}, arguments);
+}
+/// mbarrier.arrive.shared.b64 state, [address], count; and so on
+string memory_barrier(instruction& i) {
+  i.take_type({"b64"});
+  if (i.take("shared::cluster")) i.refuse("thread-block clusters are not simulated; use .shared::cta");
+  const string space = take_space(i);
+  i.take_one_of({"relaxed", "acquire", "release"});
+  i.take_one_of({"cta", "cluster"});
+  const string what = i.take_one_of({"init", "inval", "arrive", "arrive_drop", "expect_tx", "test_wait", "try_wait"});
+  const string zero = in_ptx("whole{0}"), one = in_ptx("whole{1}");
+  if (what == "init") {
+    i.done();
+    i.needs(2);
+    return instruction::call("mbarrier_init", {}, {i.address(0, space), i.source(1)});
+  }
+  if (what == "inval") {
+    i.done();
+    i.needs(1);
+    return "";
+  }
+  if (what == "expect_tx") {
+    i.done();
+    i.needs(2);
+    return instruction::call("mbarrier_arrive", {}, {in_ptx("sink{}"), i.address(0, space), zero, zero, i.source(1)});
+  }
+  if (what == "arrive" || what == "arrive_drop") {
+    if (i.take("expect_tx")) {
+      i.done();
+      i.needs(3);
+      return instruction::call("mbarrier_arrive", {},
+                               {i.target(0), i.address(1, space), one, what == "arrive" ? zero : one, i.source(2)});
+    }
+    i.take("noComplete");
+    i.done();
+    i.needs(2, 3);
+    const string count = i.count() == 3 ? i.source(2) : one;
+    return instruction::call("mbarrier_arrive", {},
+                             {i.target(0), i.address(1, space), count, what == "arrive" ? zero : count, zero});
+  }
+  if (what.empty()) i.refuse("it is unknown");
+  const bool parity = i.take("parity");
+  i.done();
+  i.needs(3, what == "try_wait" ? 4 : 3);
+  return instruction::call(parity ? "mbarrier_wait_parity" : "mbarrier_wait", {},
+                           {i.target(0), i.address(1, space), i.source(2)});
+}
+string fence(instruction& i) {
+  while (!i.take_beginning("").empty()) {
+  }
+  return instruction::call("fence", {}, {});
+}
+string shuffle(instruction& i) {
+  if (!i.take("sync")) i.refuse("without .sync");
+  i.take_type({"b32"});
+  const string mode = i.take_one_of({"up", "down", "bfly", "idx"});
+  if (mode.empty()) i.refuse("it has no mode");
+  i.done();
+  i.needs(5);
+  const string in_range = i.at(0).second.empty() ? in_ptx("sink{}") : i.target(i.at(0).second[0]);
+  return instruction::call("shfl", {in_ptx("shuffle_mode::" + mode)},
+                           {i.target(0), in_range, i.source(1), i.source(2), i.source(3), i.source(4)});
+}
+string vote(instruction& i) {
+  if (!i.take("sync")) i.refuse("without .sync");
+  const string mode = i.take_one_of({"all", "any", "uni", "ballot"});
+  i.take_type({"pred", "b32"});
+  return i.simple("vote_" + mode, "", 3);
+}
+string active(instruction& i) {
+  i.take_type({"b32"});
+  return i.simple("activemask", "", 1);
+}
+string match(instruction& i) {
+  if (!i.take("any") || !i.take("sync")) i.refuse("only match.any.sync");
+  return i.simple("match_any", i.take_type({"b32", "b64"}), 3);
+}
+string reduce(instruction& i) {
+  if (!i.take("sync")) i.refuse("without .sync");
+  const string type = i.take_type({"u32", "s32", "b32"});
+  const string op = i.take_one_of({"add", "min", "max", "and", "or", "xor"});
+  if (op.empty()) i.refuse("it has no operation");
+  return i.simple("redux_" + op, type == "b32" ? "u32" : type, 3);
+}
+string elect(instruction& i) {
+  i.take("sync");
+  i.done();
+  i.needs(2);
+  if (i.at(0).second.empty()) i.refuse("it has no predicate");
+  return instruction::call("elect", {}, {i.target(0), i.target(i.at(0).second[0]), i.source(1)});
+}
+string nap(instruction& i) {
+  i.take_type({"u32"});
+  i.needs(1);
+  i.done();
+  return "::__nanosleep(" + in_ptx("as<unsigned>(") + i.source(0) + "));";
+}
+
+using family = string (*)(instruction&);
+const std::map<string, family, std::less<>>& families() {
+  static const auto& all = *new std::map<string, family, std::less<>>{
+      {"add", arithmetic},
+      {"sub", arithmetic},
+      {"mul", arithmetic},
+      {"mad", arithmetic},
+      {"fma", arithmetic},
+      {"div", arithmetic},
+      {"rem", arithmetic},
+      {"min", arithmetic},
+      {"max", arithmetic},
+      {"abs", arithmetic},
+      {"neg", arithmetic},
+      {"and", logic},
+      {"or", logic},
+      {"xor", logic},
+      {"not", logic},
+      {"shl", shift},
+      {"shr", shift},
+      {"shf", funnel},
+      {"prmt", permute},
+      {"lop3", lookup},
+      {"bfe", field},
+      {"bfi", field},
+      {"popc", bits},
+      {"clz", bits},
+      {"brev", bits},
+      {"bfind", bits},
+      {"dp4a", dot},
+      {"ex2", function},
+      {"lg2", function},
+      {"rcp", function},
+      {"rsqrt", function},
+      {"sqrt", function},
+      {"sin", function},
+      {"cos", function},
+      {"tanh", function},
+      {"mov", move},
+      {"selp", select},
+      {"setp", compare},
+      {"cvt", convert},
+      {"cvta", convert_address},
+      {"isspacep", is_space},
+      {"ld", load_or_store},
+      {"ldu", load_or_store},
+      {"st", load_or_store},
+      {"atom", atomic},
+      {"red", atomic},
+      {"prefetch", prefetch},
+      {"prefetchu", prefetch},
+      {"discard", prefetch},
+      {"applypriority", prefetch},
+      {"createpolicy", policy},
+      {"cp", copy},
+      {"ldmatrix", matrices},
+      {"stmatrix", matrices},
+      {"mma", multiply},
+      {"bar", barrier},
+      {"barrier", barrier},
+      {"mbarrier", memory_barrier},
+      {"membar", fence},
+      {"fence", fence},
+      {"shfl", shuffle},
+      {"vote", vote},
+      {"activemask", active},
+      {"match", match},
+      {"redux", reduce},
+      {"elect", elect},
+      {"nanosleep", nap},
+      {"trap", [](instruction&) -> string { return "::__trap();"; }},
+      {"brkpt", [](instruction&) -> string { return ""; }},
+  };
+  return all;
+}
+
+// ---- statements
+
+class translator {
+ public:
+  translator(const string& text, const std::vector<asm_operand>& operands)
+      : tokens_(tokens_of_ptx(text)), operands_(operands) {}
+
+  string run() {
+    scopes_.emplace_back();
+    string code = block();
+    if (at_ < tokens_.size()) refuse("there is a } too many");
+    return code;
+  }
+
+ private:
+  [[noreturn]] static void refuse(const string& reason) {
+    throw refusal_of_ptx{"inline PTX is not understood: " + reason};
+  }
+  string_view here(std::size_t ahead = 0) const {
+    return at_ + ahead < tokens_.size() ? string_view(tokens_[at_ + ahead]) : string_view();
+  }
+  bool skip(string_view token) {
+    if (here() != token) return false;
+    ++at_;
+    return true;
+  }
+  void expect(string_view token) {
+    if (!skip(token))
+      refuse("'" + string(token) + "' is missing" + (at_ < tokens_.size() ? " before '" + tokens_[at_] + "'" : ""));
+  }
+
+  string block() {
+    string code, labels;
+    while (at_ < tokens_.size() && here() != "}") {
+      if (skip(";")) continue;
+      if (skip("{")) {
+        scopes_.emplace_back();
+        code += "{ " + block() + "} ";
+        scopes_.pop_back();
+        expect("}");
+      } else if (here() == ".reg") {
+        code += registers();
+      } else if (here(1) == ":") {
+        const string name = label(here());
+        at_ += 2;
+        labels += (labels.empty() ? "__label__ " : ", ") + name;
+        code += name + ":; ";
+      } else {
+        code += statement();
+      }
+    }
+    return labels.empty() ? code : labels + "; " + code;
+  }
+
+  static string label(string_view name) { return "sim_label_" + cleaned(name); }
+  static string cleaned(string_view name) {
+    string result;
+    for (const char c : name) result += is_word(c) && c != '$' ? c : '_';
+    return result;
+  }
+
+  /// .reg .b32 a, b<4>;
+  string registers() {
+    ++at_;
+    string type(here());
+    ++at_;
+    if (type == ".v2" || type == ".v4") refuse("registers of type " + type);
+    static const std::map<string, string, std::less<>> types = {
+        {".pred", "bool"}, {".b16", "b16"}, {".u16", "b16"},   {".s16", "b16"},    {".f16", "b16"},
+        {".bf16", "b16"},  {".b8", "b8"},   {".u8", "b8"},     {".s8", "b8"},      {".b32", "b32"},
+        {".u32", "b32"},   {".s32", "b32"}, {".f16x2", "b32"}, {".bf16x2", "b32"}, {".b64", "b64"},
+        {".u64", "b64"},   {".s64", "b64"}, {".f32", "f32"},   {".f64", "f64"}};
+    const auto found = types.find(type);
+    if (found == types.end()) refuse("registers of type " + type);
+    string code;
+    do {
+      const string name(here());
+      ++at_;
+      if (name.empty() || (!is_word(name[0]) && name[0] != '%')) refuse("a register has no name");
+      words names = {name};
+      if (skip("<")) {
+        const string number(here());
+        ++at_;
+        expect(">");
+        if (number.empty() || number.size() > 3 || !std::all_of(number.begin(), number.end(), is_digit))
+          refuse("a number of registers");
+        names.clear();
+        for (int n = 0; n < std::stoi(number); ++n) names.push_back(name + std::to_string(n));
+      }
+      for (const string& n : names) {
+        scopes_.back().insert(n);
+        code += (found->second == "bool" ? "bool" : in_ptx(found->second)) + " " + register_name(n) +
+                "; static_cast<void>(" + register_name(n) + "); ";
+      }
+    } while (skip(","));
+    expect(";");
+    return code;
+  }
+  static string register_name(string_view name) { return "sim_register_" + cleaned(name); }
+  bool is_declared(string_view name) const {
+    return std::any_of(scopes_.begin(), scopes_.end(), [&](const auto& s) { return s.contains(string(name)); });
+  }
+
+  string statement() {
+    string condition;
+    if (skip("@")) {
+      const bool negated = skip("!");
+      const operand p = primary();
+      condition = string("if (") + (negated ? "!" : "") + p.code + ") ";
+    }
+    const string opcode(here());
+    if (opcode.empty() || !std::isalpha(static_cast<unsigned char>(opcode[0])))
+      refuse("'" + opcode + "' is no instruction");
+    ++at_;
+    if (opcode == "bra" || opcode == "bra.uni") {
+      const string target = label(here());
+      ++at_;
+      expect(";");
+      return condition + "goto " + target + "; ";
+    }
+    for (const advice& a : not_simulated)
+      if (opcode.starts_with(a.what) && (opcode.size() == a.what.size() || opcode[a.what.size()] == '.'))
+        throw refusal_of_ptx{"inline PTX (" + opcode + ") is not simulated; use " + string(a.instead)};
+    const string name = opcode.substr(0, opcode.find('.'));
+    const auto found = families().find(name);
+    if (found == families().end())
+      throw refusal_of_ptx{"inline PTX (" + opcode + ") is not simulated; rewrite it in CUDA C++"};
+    std::vector<operand> list;
+    if (here() != ";") do
+        list.push_back(one_operand());
+      while (skip(","));
+    expect(";");
+    instruction i(opcode, std::move(list));
+    return condition + "{ " + found->second(i) + " } ";
+  }
+
+  operand one_operand() {
+    if (skip("{")) {
+      operand v;
+      v.is = operand::vector;
+      do v.elements.push_back(primary());
+      while (skip(","));
+      expect("}");
+      return v;
+    }
+    if (skip("[")) {
+      const operand base = primary();
+      operand m;
+      m.is = operand::memory;
+      m.code = base.code;
+      for (;;) {
+        const bool minus = here() == "-";
+        if (!minus && here() != "+") break;
+        ++at_;
+        const operand more = primary();
+        if (!more.immediate) {  // [%0+%1]: an operand "n"
+          m.offset += (minus ? " - " : " + ") + in_ptx("as<long long>(") + more.code + ")";
+          continue;
+        }
+        m.offset += (minus ? " - " : " + ") + more.code + ".value";
+      }
+      expect("]");
+      return m;
+    }
+    operand o = primary();
+    if (skip("|")) o.second.push_back(primary());
+    return o;
+  }
+
+  /// A register, special register, number or _.
+  operand primary() {
+    operand o;
+    if (skip("_")) {
+      o.is = operand::sink;
+      return o;
+    }
+    if (skip("!")) {
+      o = primary();
+      o.code = "!" + o.code;
+      o.writable = false;
+      return o;
+    }
+    const bool minus = skip("-");
+    const string token(here());
+    if (token.empty()) refuse("it ends within an instruction");
+    ++at_;
+    if (is_digit(token[0])) return number(token, minus);
+    if (minus) refuse("'-' is not before a number");
+    if (is_declared(token)) {
+      o.code = register_name(token);
+      o.writable = true;
+      return o;
+    }
+    if (token[0] == '%' && token.size() > 1 && is_digit(token[1])) {
+      std::size_t index = 0;
+      for (const char c : token.substr(1)) {
+        if (!is_digit(c) || index > 1000) refuse("'" + token + "'");
+        index = index * 10 + static_cast<std::size_t>(c - '0');
+      }
+      if (index >= operands_.size()) refuse("there is no operand " + token);
+      o.code = "sim_" + std::to_string(index);
+      o.writable = operands_[index].written;
+      return o;
+    }
+    if (token == "WARP_SZ") return number("32", false);
+    if (token[0] == '%') {
+      const auto found = special_registers().find(token.substr(1));
+      if (found == special_registers().end())
+        throw refusal_of_ptx{"inline PTX (" + token + ") is not simulated; rewrite it in CUDA C++"};
+      o.code = found->second;
+      return o;
+    }
+    refuse("'" + token + "' is not declared");
+  }
+  /// 16, 0x10, 16U, 0f3F800000, 0d3FF0000000000000, 1.5
+  operand number(const string& token, bool minus) const {
+    operand o;
+    o.immediate = true;
+    const bool bits = token.size() > 2 && token[0] == '0' && std::isalpha(static_cast<unsigned char>(token[1])) &&
+                      is_one_of(token.substr(1, 1), {"f", "F", "d", "D"});
+    if (bits) {
+      const bool wide = token[1] == 'd' || token[1] == 'D';
+      const string digits = token.substr(2);
+      if (digits.size() != (wide ? 16u : 8u) ||
+          !std::all_of(digits.begin(), digits.end(), [](unsigned char c) { return std::isxdigit(c); }))
+        refuse("the number " + token);
+      o.code = in_ptx("fraction{") + (minus ? "-" : "") + in_ptx("float_of(0x") + digits + (wide ? "ull)}" : "u)}");
+      return o;
+    }
+    string digits = token;
+    while (digits.size() > 1 && (digits.back() == 'u' || digits.back() == 'U')) digits.pop_back();
+    const bool hex = digits.starts_with("0x") || digits.starts_with("0X"),
+               binary = digits.starts_with("0b") || digits.starts_with("0B");
+    const bool fraction = !hex && digits.find_first_of(".eE") != string::npos;
+    const string_view figures = string_view(digits).substr(hex || binary ? 2 : 0);
+    const bool valid = !figures.empty() && std::all_of(figures.begin(), figures.end(), [&](unsigned char c) {
+      return hex        ? std::isxdigit(c) != 0
+             : binary   ? c == '0' || c == '1'
+             : fraction ? is_digit(static_cast<char>(c)) || c == '.' || c == 'e' || c == 'E'
+                        : is_digit(static_cast<char>(c)) != 0;
+    });
+    if (!valid || digits.size() > 24) refuse("the number " + token);
+    if (fraction)
+      o.code = in_ptx("fraction{") + (minus ? "-" : "") + digits + "}";
+    else
+      o.code = in_ptx("whole{") + (minus ? "-" : "") +
+               (hex || digits.size() > 9 ? "static_cast<long long>(" + digits + "ull)" : digits) + "}";
+    return o;
+  }
+
+  words tokens_;
+  const std::vector<asm_operand>& operands_;
+  std::size_t at_ = 0;
+  std::vector<std::set<string>> scopes_;
+};
+
+}  // namespace
+
+translated_ptx translate_ptx(const std::string& text, const std::vector<asm_operand>& operands) {
+  try {
+    return {translator(text, operands).run(), ""};
+  } catch (const refusal_of_ptx& r) {
+    return {"", r.reason};
+  }
+}
+
+}  // namespace sim

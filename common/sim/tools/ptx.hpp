@@ -1,0 +1,23 @@
+// Inline PTX as C++: one call of a function of sim/ptx.h for each instruction.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace sim {
+
+/// An operand of an asm statement: %0 is the first.
+struct asm_operand {
+  char constraint;  ///< h, r, l, f, d, n
+  bool written;     ///< "=r" and "+r"
+};
+
+/// Either `code` or the reason why there is none.
+struct translated_ptx {
+  std::string code;     ///< statements on one line; operand i is the variable sim_i
+  std::string refused;  ///< a sentence that names the instruction; empty if it is translated
+};
+/// `text`: as the assembler gets it, except that operands are still %0, %1 and so on.
+translated_ptx translate_ptx(const std::string& text, const std::vector<asm_operand>& operands);
+
+}  // namespace sim
