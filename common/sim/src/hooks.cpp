@@ -208,7 +208,7 @@ void acquire_at(const volatile void* flag, std::uintptr_t frame) {
 
 enum class flag_access : std::uint8_t { load, store, update };
 
-/// Threads hand data over by flags: volatile variables, atomics. block_order knows what that orders within a block, not
+/// Threads pass data on by flags: volatile variables, atomics. block_order knows what that orders within a block, not
 /// what it orders between blocks.
 [[gnu::noinline]] void note_flag(std::uintptr_t address, flag_access how, std::uintptr_t frame) {
   worker* self = sim_active_worker;

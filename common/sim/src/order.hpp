@@ -1,4 +1,4 @@
-// Which accesses of a block's threads come before which, where threads hand data over by anything finer than
+// Which accesses of a block's threads come before which, where threads pass data on by anything finer than
 // __syncthreads(): fences with atomics or volatile variables, cuda::atomic, cuda::barrier, named barriers.
 //
 // Vector clocks. A thread's clock counts its releases and warp functions; an access carries the clock that its thread

@@ -1,4 +1,4 @@
-// Threads of a block that hand data over: what orders their accesses, and what is a race. Each way once as it should be
+// Threads of a block that pass data on: what orders their accesses, and what is a race. Each way once as it should be
 // and once with a piece missing.
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
