@@ -399,6 +399,13 @@ TEST(Subject, CallsAFallenEntryNoMore) {
   EXPECT_TRUE(s.run(doubling("right", 8)).ok()) << "other entries go on";
 }
 
+TEST(Subject, CallsAnEntryThatFellWithOneOracleOnOthers) {
+  subject s(backend::sim, runner(300ms), 1);
+  for (int n = 1; n <= 4; ++n)
+    EXPECT_EQ(s.run(asking("hang", n)).message, "hang/" + std::to_string(n) + ": no answer after 0.3 s");
+  EXPECT_EQ(s.run(asking("hang", 5)).message, "not run, because hang/4 already failed: no answer after 0.3 s");
+}
+
 TEST(Subject, EveryCaseHasItsOwnInputs) {
   subject s(backend::sim, runner(), 1);
   const auto a = s.prepare(doubling("right", 64)), b = s.prepare(doubling("other", 64));

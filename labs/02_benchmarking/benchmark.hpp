@@ -34,8 +34,8 @@ class machine {
 };
 
 struct options {
-  bool cold = false;  ///< each call finds the caches empty; otherwise each call finds them warm
-  int least_samples = 11;
+  bool cold = false;             ///< each call finds the caches empty; otherwise each call finds them warm
+  int least_samples = 11;        ///< so many in any case, even if the budget passes
   double relative_error = 0.01;  ///< continue until the median's standard error is at most this share of it...
   double budget_seconds = 10;    ///< ...or this much time has passed, including warm-up, on the steady clock
 };

@@ -74,6 +74,9 @@ class subject {
   trial attempt(const lab::test_case& what, lab::action action, const std::set<std::string>& metrics, int pairs = 0,
                 const std::string& ceiling = "copy");
 
+  /// Null while this case may be called. An entry is not called again after it crashed or hung; one that works with an
+  /// oracle meets another in each case, so only after a few of them.
+  const trial* given_up(const lab::test_case& what) const;
   void load(prepared_case& ready, executor& into);
   std::string named(std::string message, const prepared_case& ready) const;
 
@@ -82,7 +85,11 @@ class subject {
   std::unique_ptr<executor> runs_;
   std::uint64_t seed_;
   std::map<std::string, std::uint64_t> prepared_;  ///< how often, by case
-  std::map<std::string, trial> fallen_;            ///< entries that crashed or hung, which are not run again
+  struct falls {
+    int count = 0;
+    trial later;  ///< of the calls that are no longer made
+  };
+  std::map<std::string, falls> fallen_;  ///< entries that crashed or hung
   std::map<std::string, trial> profiles_;
 };
 

@@ -198,7 +198,7 @@ TEST_F(Sectors, LanesReconvergeAfterInnerLoops) {
   EXPECT_LT(lanes, 32);
 }
 
-__device__ __attribute__((noinline)) float in_a_function(const float* in, int i) { return in[i] + in[i + 32]; }
+__device__ __noinline__ float in_a_function(const float* in, int i) { return in[i] + in[i + 32]; }
 __global__ void calls_in_branches(float* out, const float* in) {
   const int lane = threadIdx.x;
   float x = 0;

@@ -214,6 +214,14 @@ TEST(LowerLaunches, KeepsTheTypesOfKernelsCastToVoid) {
   }
 }
 
+TEST(LowerLaunches, TurnsTheKeywordIntoAnAttribute) {
+  EXPECT_EQ(lower_launches("static __device__ __noinline__ float f(float x);"),
+            "static __device__ __attribute__((noinline)) float f(float x);");
+  for (const char* attribute : {"__attribute__((__noinline__)) void f();", "[[gnu::__noinline__]] void f();",
+                                "__attribute__((cold, __noinline__)) void f();", "// __noinline__"})
+    EXPECT_EQ(lower_launches(attribute), attribute);
+}
+
 TEST(LowerLaunches, AlignsSharedMemory) {
   EXPECT_EQ(lower_launches("__shared__ alignas(16 * sizeof(int)) float x[4];"),
             "__shared__ __attribute__((aligned(16 * sizeof(int)))) float x[4];");

@@ -335,12 +335,26 @@ void align_shared(const std::string& source, const std::vector<token>& tokens, s
   }
 }
 
+/// `__device__ __noinline__ float f()`: CUDA's keyword. No macro can stand for it, since the standard library's headers
+/// write it in attributes.
+void keep_out_of_line(const std::string& source, const std::vector<token>& tokens, std::vector<edit>& edits) {
+  const auto text = [&](std::size_t i) {
+    return std::string_view(source).substr(tokens[i].begin, tokens[i].end - tokens[i].begin);
+  };
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (text(i) != "__noinline__") continue;
+    if (i > 0 && (text(i - 1) == "(" || text(i - 1) == "," || text(i - 1) == "::")) continue;  // in an attribute
+    edits.push_back({tokens[i].begin, tokens[i].end - tokens[i].begin, "__attribute__((noinline))"});
+  }
+}
+
 }  // namespace
 
 std::vector<edit> launch_edits(const std::string& source, const std::vector<token>& tokens) {
   std::vector<edit> edits = lowering(source, tokens).run();
   erased_kernels(source, tokens).add_to(edits);
   align_shared(source, tokens, edits);
+  keep_out_of_line(source, tokens, edits);
   // Insertions at a place come before replacements there: `(void*)k<<<...` closes a bracket at the `<<<`.
   std::stable_sort(edits.begin(), edits.end(), [](const edit& a, const edit& b) {
     return std::pair(a.at, a.length > 0) < std::pair(b.at, b.length > 0);
