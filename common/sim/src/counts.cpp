@@ -44,6 +44,7 @@ void launch_counts::add(const launch_counts& o) {
     tensor[types].operations += t.operations;
     tensor[types].instructions += t.instructions;
   }
+  matrix_accesses.insert(o.matrix_accesses.begin(), o.matrix_accesses.end());
   path.add(o.path);
   longest.take_longer(o.longest);
   accesses += o.accesses;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -99,6 +100,7 @@ struct launch_counts {
   /// and by less than 2^k.
   std::array<std::uint64_t, 13> reuse{};
   std::map<std::pair<element, element>, tensor_counts> tensor;  ///< by the types of A and of the sums
+  std::set<std::uintptr_t> matrix_accesses;                     ///< where ldmatrix and stmatrix are
   warp_path path;                                               ///< summed over the blocks
   warp_path longest;                                            ///< of one block
   std::uint64_t barriers = 0;                                   ///< __syncthreads, one for each warp

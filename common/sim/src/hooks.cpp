@@ -68,6 +68,9 @@ void check_whole_warp(unsigned participants, const void* pc) {
 void count_tensor(element a, element sum, unsigned m, unsigned n, unsigned k, unsigned instructions) {
   if (lane_number() == 0) sim_running_worker->count_tensor(a, sum, std::uint64_t{2} * m * n * k, instructions);
 }
+void count_matrix_access(const void* pc) {
+  if (lane_number() == 0) sim_running_worker->count_matrix_access(reinterpret_cast<std::uintptr_t>(pc));
+}
 void grid_barrier(const void* pc) {
   sim_running_worker->grid_barrier(reinterpret_cast<std::uintptr_t>(pc), frame_here());
 }

@@ -14,8 +14,9 @@ namespace sim {
 namespace {
 
 /// `line` itself or, for a line of a device header, the line of the program that called the header's function: GPU
-/// profilers attribute inlined instructions in the same way.
-source_line outside_headers(Dwfl* session, std::uintptr_t pc, source_line line) {
+/// profilers attribute inlined instructions in the same way. So, too, for functions that nobody wrote, such as a
+/// struct's copy constructor, whose line would be the struct's.
+source_line written_line(Dwfl* session, std::uintptr_t pc, source_line line) {
   Dwarf_Addr bias = 0;
   Dwarf_Die* unit = dwfl_addrdie(session, pc, &bias);
   Dwarf_Attribute attribute;
@@ -25,12 +26,12 @@ source_line outside_headers(Dwfl* session, std::uintptr_t pc, source_line line) 
     const std::filesystem::path path = std::filesystem::path(directory) / line.file;
     return path.lexically_normal().string().starts_with(SIM_INCLUDE "/");
   };
-  if (!in_header()) return line;
   Dwarf_Die *innermost = nullptr, *scopes = nullptr;
   if (dwarf_getscopes(unit, pc - bias, &innermost) <= 0) return line;
   const int count = dwarf_getscopes_die(innermost, &scopes);  // as inlined, the innermost first
-  for (int i = 0; i < count && in_header(); ++i) {
+  for (int i = 0; i < count; ++i) {
     if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine) continue;
+    if (!in_header() && !dwarf_hasattr_integrate(&scopes[i], DW_AT_artificial)) break;
     Dwarf_Word file = 0, number = 0;
     Dwarf_Files* files = nullptr;
     if (dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_file, &attribute), &file) != 0 ||
@@ -63,7 +64,7 @@ source_line line_of(std::uintptr_t pc) {
     if (Dwfl_Line* found = dwfl_getsrc(session, pc - 1))
       if (const char* file = dwfl_lineinfo(found, nullptr, &line.line, nullptr, nullptr, nullptr)) {
         line.file = file;
-        line = outside_headers(session, pc - 1, line);
+        line = written_line(session, pc - 1, line);
       }
   return known[pc] = line;
 }

@@ -22,19 +22,15 @@ std::string tensor_path(element a, element sum) {
       case element::f16: return "fp16";
       case element::bf16: return "bf16";
       case element::tf32: return "tf32";
-      case element::e4m3:
-      case element::e5m2: return "fp8";
       case element::s8:
       case element::u8: return "int8";
-      case element::s4:
-      case element::u4: return "int4";
       case element::f64: return "fp64";
       case element::f32: return "fp32";
       default: return "int32";
     }
   };
   const std::string from = fmt::format("src_{}", name(a));
-  return sum == element::f16 || sum == element::f32 ? fmt::format("{}_dst_{}", from, name(sum)) : from;
+  return a != element::f16 && sum == element::f32 ? from + "_dst_fp32" : from;
 }
 
 }  // namespace
@@ -43,9 +39,10 @@ std::map<std::string, double> metrics_of(const launched& what) {
   struct sums {
     double requests = 0, sectors = 0, bytes = 0, wavefronts = 0, ideal = 0;
   };
-  std::map<std::pair<space, operation>, sums> by;
+  std::map<std::pair<space, operation>, sums> by, by_matrix;
   for (const auto& [key, c] : what.counts.sites) {
-    sums& s = by[{key.first, site_operation(key.second)}];
+    const bool matrix = what.counts.matrix_accesses.count(site_pc(key.second)) > 0;
+    sums& s = (matrix ? by_matrix : by)[{key.first, site_operation(key.second)}];
     s.requests += static_cast<double>(c.requests);
     s.sectors += static_cast<double>(c.sectors);
     s.bytes += static_cast<double>(c.bytes);
@@ -70,8 +67,14 @@ std::map<std::string, double> metrics_of(const launched& what) {
     m[fmt::format("smsp__inst_executed_op_shared_{}.sum", name)] = s.requests;
     m[fmt::format("smsp__sass_data_bytes_mem_shared_op_{}.sum", name)] = s.bytes;
     m[fmt::format("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum", name)] = s.wavefronts;
-    m[fmt::format("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum", name)] = s.wavefronts - s.ideal;
-    conflicts += s.wavefronts - s.ideal;
+    const sums& x = by_matrix[{space::shared, op}];  // ldsm, stsm: ldmatrix, stmatrix
+    m[op == operation::load ? "smsp__inst_executed_op_ldsm.sum" : "smsp__inst_executed_op_shared_stsm.sum"] =
+        x.requests;
+    m[fmt::format("smsp__sass_data_bytes_mem_shared_op_{}sm.sum", name)] = x.bytes;
+    m[fmt::format("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}sm.sum", name)] = x.wavefronts;
+    const double lost = s.wavefronts - s.ideal + x.wavefronts - x.ideal;
+    m[fmt::format("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum", name)] = lost;
+    conflicts += lost;
   }
   const sums& atomics = by[{space::global, operation::atomic}];
   m["l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum"] = atomics.requests;
@@ -81,8 +84,7 @@ std::map<std::string, double> metrics_of(const launched& what) {
   m["smsp__inst_executed_op_ldgsts.sum"] = by[{space::shared, operation::copy}].requests;
   m["sm__inst_executed_op_barrier.sum"] = static_cast<double>(what.counts.barriers);
   double tensor_instructions = 0;
-  for (const auto& [a, sum] : {std::pair{element::f16, element::f16},
-                               {element::f16, element::f32},
+  for (const auto& [a, sum] : {std::pair{element::f16, element::f32},
                                {element::bf16, element::f32},
                                {element::tf32, element::f32},
                                {element::s8, element::s32},

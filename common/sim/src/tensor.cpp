@@ -179,7 +179,9 @@ void combine_stores(const warp_call& call) {
 
 void multiply(product& mine, const void* pc) {
   const product_shape& s = mine.shape;
-  count_tensor(s.a, s.sum, s.m, s.n, s.k, 1);
+  // As on an H200: before wgmma, e4m3 and e5m2 become two products of fp16, and 4-bit integers two of 8 bits.
+  const bool as_fp16 = s.a == element::e4m3 || s.a == element::e5m2, as_int8 = s.a == element::s4 || s.a == element::u4;
+  count_tensor(as_fp16 ? element::f16 : as_int8 ? element::s8 : s.a, s.sum, s.m, s.n, s.k, as_fp16 || as_int8 ? 2 : 1);
   meet(full_mask, &mine,
        s.sum == element::f64   ? &combine_product<double>
        : s.sum == element::s32 ? &combine_product<long long>
@@ -189,6 +191,7 @@ void multiply(product& mine, const void* pc) {
 }
 
 matrix_parts load_matrices(std::uintptr_t row, unsigned matrices, bool transposed, const void* pc) {
+  count_matrix_access(pc);
   if (lane_number() < 8 * matrices) observe_load(reinterpret_cast<const void*>(row), 16, pc);
   matrix_call mine{row, matrices, transposed, {}};
   meet(full_mask, &mine, &combine_loads, pc);
@@ -196,6 +199,7 @@ matrix_parts load_matrices(std::uintptr_t row, unsigned matrices, bool transpose
   return mine.parts;
 }
 void store_matrices(std::uintptr_t row, unsigned matrices, bool transposed, const matrix_parts& from, const void* pc) {
+  count_matrix_access(pc);
   if (lane_number() < 8 * matrices) observe_store(reinterpret_cast<const void*>(row), 16, pc);
   matrix_call mine{row, matrices, transposed, from};
   meet(full_mask, &mine, &combine_stores, pc);

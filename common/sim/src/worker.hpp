@@ -74,6 +74,9 @@ class worker {
     t.operations += operations;
     t.instructions += instructions;
   }
+  void count_matrix_access(std::uintptr_t pc) {
+    if (observing_) counts().matrix_accesses.insert(pc);
+  }
   void turn(std::uintptr_t frame) {  // an iteration of a loop that is not recorded
     if (++turns_ == steps_before_look) [[unlikely]]
       interrupt(frame);

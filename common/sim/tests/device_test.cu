@@ -321,6 +321,20 @@ TEST_F(Sectors, MemcpyCountsAsAccesses) {
   EXPECT_EQ(out.host(), ramp(512));
 }
 
+__global__ void copy_rows(row* out, const row* in) {
+  const row mine = in[threadIdx.x];
+  out[threadIdx.x] = mine;
+}
+
+TEST_F(Sectors, CopiesOfAStructCountAtTheLineThatCopies) {
+  const on_device<float> in(ramp(256)), out(256);
+  const int stored = __LINE__ - 5;
+  const counts c = observe([&] { copy_rows<<<1, 32>>>((row*)out.data, (const row*)in.data); });
+  for (const auto& line : c.launches.at(0).lines)
+    EXPECT_TRUE(line.line == stored - 1 || line.line == stored) << line.line;
+  EXPECT_EQ(out.host(), ramp(256));
+}
+
 // nvcc refuses these in kernels; the host compiler does not, and a copy that nobody counts would beat every bar.
 __global__ void copy_bytes_as_hosts_do(float* out, const float* in) {
   const int i = 8 * threadIdx.x;

@@ -48,8 +48,7 @@ T* managed(int n) {
 template <class T, class Sum>
 const std::string tensor_operations = std::is_same_v<T, double>        ? "sm__ops_path_tensor_src_fp64.sum"
                                       : std::is_same_v<T, signed char> ? "sm__ops_path_tensor_src_int8.sum"
-                                      : std::is_same_v<Sum, float>     ? "sm__ops_path_tensor_src_fp16_dst_fp32.sum"
-                                                                       : "sm__ops_path_tensor_src_fp16_dst_fp16.sum";
+                                                                       : "sm__ops_path_tensor_src_fp16.sum";
 
 template <int M, int N, int K, class T, class Sum, class LayoutA, class LayoutB>
 void expect_product() {

@@ -902,7 +902,7 @@ SIM_CALLED_HERE unsigned long long mbarrier_arrive(std::uintptr_t address, unsig
   auto* b = reinterpret_cast<mbarrier*>(address);
   observe_atomic(b, sizeof *b, SIM_CALLER);
   sim::release(b);
-  const mbarrier before = *b;
+  const mbarrier before{b->word};
   const unsigned expected = before.expected() - dropped, to_come = before.to_come() - count;
   const int missing = before.bytes() + bytes;
   if (to_come == 0 && missing == 0) {

@@ -34,6 +34,7 @@ struct product {
 void multiply(product& mine, const void* pc);
 
 /// `instructions` of the tensor cores that together multiply m x k by k x n, of the warp that calls.
+void count_matrix_access(const void* pc);
 void count_tensor(element a, element sum, unsigned m, unsigned n, unsigned k, unsigned instructions);
 
 /// One lane's 8 by 8 matrices of 16-bit elements: register i has two neighbours of matrix i, in row lane / 4.
