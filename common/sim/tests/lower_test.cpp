@@ -336,7 +336,7 @@ TEST(Refusals, AcceptAssemblyThatIsNotPtx) {
         "__device__ void f() { asm(\" \\n\" : \"+r\"(x)); }",
         "void f() { asm volatile(\"rdtsc\" : \"=a\"(lo), \"=d\"(hi)); }", "void f() { asm(\"rep; nop\"); }",
         "void f() { asm(\".byte 0x0f\"); }", "int x asm(\"name\");", "// asm(\"mov.u32 %0, %%laneid;\")",
-        "const char* s = \"asm(bar.sync)\";", "/* cudaTextureObject_t */", "#ifdef __cluster_dims__\n#endif",
+        "const char* s = \"asm(bar.sync)\";", "/* cudaMipmappedArray_t */", "#ifdef __cluster_dims__\n#endif",
         "struct texture {}; texture<int> t;", "object.cluster_group",
         "#include <cuda_fp16.h>\n#include \"my_cufft.h\""})
     EXPECT_EQ(all_refused(text), "") << text;
@@ -354,9 +354,9 @@ TEST(Refusals, OfUnsupportedFeatures) {
             "1: thread-block clusters are not simulated; use a grid of single blocks\n");
   EXPECT_NE(all_refused("__global__ void k(const __grid_constant__ CUtensorMap map);"), "");
   EXPECT_NE(all_refused("cuda::ptx::cp_async_bulk_commit_group();"), "");
-  EXPECT_EQ(all_refused("texture<float, 2> t;\ncudaTextureObject_t o;"),
-            "1: textures and surfaces are not simulated; read the array through a pointer\n"
-            "2: textures and surfaces are not simulated; read the array through a pointer\n");
+  EXPECT_EQ(all_refused("texture<float, 2> t;\ncudaMipmappedArray_t a;"),
+            "1: texture and surface references are gone since CUDA 12; use texture and surface objects\n"
+            "2: mipmapped textures are not simulated; use an array of one level\n");
 }
 
 }  // namespace
