@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "graphs.hpp"
+#include "hooks.hpp"
 #include "runtime.hpp"
 
 /// What must have happened before: for each stream, the number of its launches, copies and fills.
@@ -214,6 +215,7 @@ extern "C" {
 // ---- streams
 
 cudaError_t cudaDeviceSynchronize() {
+  if (in_kernel()) return cudaErrorNotSupported;  // nor has CUDA 12 it in kernels
   const std::scoped_lock lock(runtime_mutex());
   note_wait("cudaDeviceSynchronize");
   wait_for_all();
@@ -221,6 +223,10 @@ cudaError_t cudaDeviceSynchronize() {
 }
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
+  if (in_kernel()) {  // what a kernel launches runs in order
+    *stream = cudaStreamPerThread;
+    return cudaSuccess;
+  }
   const std::scoped_lock lock(runtime_mutex());
   if (!stream || flags > cudaStreamNonBlocking) return fail(cudaErrorInvalidValue);
   *stream = new sim_stream(clocks.made++);
@@ -253,6 +259,7 @@ cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
   return sticky_error();
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  if (in_kernel()) return cudaSuccess;
   const std::scoped_lock lock(runtime_mutex());
   auto& all = clocks.streams;
   const auto found = std::find(all.begin(), all.end(), stream);
