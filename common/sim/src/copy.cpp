@@ -412,6 +412,20 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
   delete pool;
   return sticky_error();
 }
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* access, std::size_t count) {
+  if (!pool || (!access && count > 0)) return fail(cudaErrorInvalidValue);
+  for (std::size_t i = 0; i < count; ++i)
+    if (access[i].location.type != cudaMemLocationTypeDevice || access[i].location.id != 0 ||
+        access[i].flags != cudaMemAccessFlagsProtReadWrite)
+      return fail(cudaErrorInvalidDevice);
+  return sticky_error();
+}
+cudaError_t cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPool_t pool, cudaMemLocation* location) {
+  if (!flags || !pool || !location) return fail(cudaErrorInvalidValue);
+  if (location->type != cudaMemLocationTypeDevice || location->id != 0) return fail(cudaErrorInvalidDevice);
+  *flags = cudaMemAccessFlagsProtReadWrite;
+  return sticky_error();
+}
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t) {
   return pool ? sticky_error() : fail(cudaErrorInvalidValue);
 }

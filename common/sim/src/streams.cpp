@@ -12,6 +12,7 @@
 #include "graphs.hpp"
 #include "hooks.hpp"
 #include "runtime.hpp"
+#include "sim/launch.h"
 
 /// What must have happened before: for each stream, the number of its launches, copies and fills.
 struct sim_order {
@@ -258,6 +259,12 @@ cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
   *flags = s->blocking ? cudaStreamDefault : cudaStreamNonBlocking;
   return sticky_error();
 }
+cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID, const cudaStreamAttrValue* value) {
+  const std::scoped_lock lock(runtime_mutex());
+  if (!is_stream(stream)) return fail(cudaErrorInvalidResourceHandle);
+  return value ? sticky_error() : fail(cudaErrorInvalidValue);
+}
+cudaError_t cudaCtxResetPersistingL2Cache() { return sticky_error(); }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   if (in_kernel()) return cudaSuccess;
   const std::scoped_lock lock(runtime_mutex());

@@ -295,8 +295,8 @@ TEST(Refusals, AcceptAssemblyThatIsNotPtx) {
 }
 
 TEST(Refusals, OfUnsupportedFeatures) {
-  EXPECT_EQ(all_refused("\n#include <cufft.h>\n# include \"cusparse.h\"\n#include <cudnn.h>"),
-            "2: cuFFT is not simulated; write the kernel yourself, or run this on a GPU\n"
+  EXPECT_EQ(all_refused("\n#include <cufftXt.h>\n# include \"cusparse.h\"\n#include <cudnn.h>"),
+            "2: cuFFT on several devices is not simulated; write the kernel yourself, or run this on a GPU\n"
             "3: cuSPARSE is not simulated; write the kernel yourself, or run this on a GPU\n"
             "4: cuDNN is not simulated; write the kernel yourself, or run this on a GPU\n");
   EXPECT_EQ(all_refused("__global__ void __cluster_dims__(2, 1, 1) k();\nauto c = cg::this_cluster();"),

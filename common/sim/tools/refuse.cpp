@@ -57,9 +57,14 @@ constexpr advice names[] = {
 };
 
 // By how the name of the header begins.
-constexpr advice libraries[] = {{"cufft", "cuFFT"},       {"cusparse", "cuSPARSE"}, {"cudnn", "cuDNN"},
-                                {"cusolver", "cuSOLVER"}, {"nccl", "NCCL"},         {"cutlass/", "CUTLASS"},
-                                {"cute/", "CuTe"},        {"nvrtc", "NVRTC"}};
+constexpr advice libraries[] = {{"cufftXt", "cuFFT on several devices"},
+                                {"cusparse", "cuSPARSE"},
+                                {"cudnn", "cuDNN"},
+                                {"cusolver", "cuSOLVER"},
+                                {"nccl", "NCCL"},
+                                {"cutlass/", "CUTLASS"},
+                                {"cute/", "CuTe"},
+                                {"nvrtc", "NVRTC"}};
 
 bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
   return std::find(words.begin(), words.end(), word) != words.end();

@@ -191,8 +191,9 @@ const words ignored_pairs = {
 // Options of the host compiler whose value is the next word.
 const words pairs = {"-I", "-D", "-U", "-include", "-isystem", "-iquote", "-idirafter", "-MT", "-MQ", "-imacros"};
 // Libraries that libsim replaces.
-const words ours = {"-lcudart",   "-lcudart_static",   "-lcuda",   "-lcudadevrt",     "-lcublas",     "-lcublas_static",
-                    "-lcublasLt", "-lcublasLt_static", "-lcurand", "-lcurand_static", "-lnvToolsExt", "-lculibos"};
+const words ours = {"-lcudart",     "-lcudart_static",   "-lcuda",  "-lcudadevrt",    "-lcublas", "-lcublas_static",
+                    "-lcublasLt",   "-lcublasLt_static", "-lcufft", "-lcufft_static", "-lcurand", "-lcurand_static",
+                    "-lnvToolsExt", "-lculibos"};
 const words not_made = {"-ptx", "--ptx", "-cubin", "--cubin", "-fatbin", "--fatbin", "-lib", "--lib"};
 
 class command_line {

@@ -24,7 +24,7 @@ SOURCES = (".cu", ".cpp", ".cc", ".cxx", ".c", ".C")
 COLUMNS = ["program", "commit", "compiles", "right", "reports", "seconds", "reason"]
 # The first line of a failed build that says why.
 BUILD_ERROR = re.compile(r"error: |error #|undefined reference|cannot find|No such file|No rule to make|simcc: ")
-RIGHT = re.compile(r"\bPASS|\bpass(ed)?\b|\bPassed\b|SUCCESS|\b[Ss]ucce(ss|eded)\b|[Tt]est OK|\bCORRECT\b|\b[Cc]orrect\b|L2-norm|matches",
+RIGHT = re.compile(r"\bPASS|\bpass(ed)?\b|\bPassed\b|SUCCESS|\b[Ss]ucce(ss|eded)\b|[Tt]est OK|\bCORRECT\b|\b[Cc]orrect\b|L2-norm|matches|returned OK|Test passed",
                    re.M)
 WRONG = re.compile(r"\bFAIL|\b[Ff]ailed\b|\b[Ff]ailure\b|\b[Mm]ismatch|\bincorrect\b|\bERROR\b|WRONG")
 # Lines whose numbers are times or rates, which no two machines share.
@@ -165,7 +165,11 @@ def census(program, folder, source, clone, is_sample, known, args):
         row["reason"] = error
         return row, ""
     arguments = known.get("arguments") or arguments
-    code, out, err, seconds = execute([binary] + shlex.split(arguments), folder, args.limit, {"SIM_REPORT": "1"})
+    settings, words = {"SIM_REPORT": "1"}, shlex.split(arguments)
+    while words and words[0].startswith("SIM_"):  # e.g. SIM_SAMPLE=16 where sizes are fixed in the source
+        name, value = words.pop(0).split("=")
+        settings[name] = value
+    code, out, err, seconds = execute([binary] + words, folder, args.limit, settings)
     row["seconds"] = f"{seconds:.0f}"
     reports = reports_of(err)
     judged = known.get("reports", "")

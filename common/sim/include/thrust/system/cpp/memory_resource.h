@@ -7,7 +7,9 @@
 #include <thrust/mr/fancy_pointer_resource.h>
 #include <thrust/mr/memory_resource.h>
 #include <thrust/system/cpp/pointer.h>
+#include <thrust/system_error.h>
 
+#include <iostream>  // as NVIDIA's own Thrust does: programs rely on both
 #include <new>
 
 #include "cuda_runtime.h"
