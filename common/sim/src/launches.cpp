@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <mutex>
 #include <unordered_map>
@@ -28,6 +29,8 @@ struct launch_state {
   std::mutex from_kernels_mutex;
   std::vector<std::function<void(cudaStream_t)>> from_kernels;  // launches that the running kernel has made
   std::vector<launched> log;
+  std::mutex log_mutex;  // of adding to it
+  std::atomic<const char*> running = nullptr;
 };
 launch_state& launches() {
   static auto* instance = new launch_state;  // outlives everything that may still report at exit
@@ -37,6 +40,12 @@ launch_state& launches() {
 }  // namespace
 
 std::vector<launched>& launch_log() { return launches().log; }
+void add_to_launch_log(launched entry) {
+  const std::scoped_lock lock(launches().log_mutex);
+  launches().log.push_back(std::move(entry));
+}
+void end_launch_log() { launches().log_mutex.lock(); }
+const char* running_kernel() { return launches().running; }
 
 cudaError_t set_kernel_attribute(const void* kernel, cudaFuncAttribute attribute, int value) {
   const std::scoped_lock lock(runtime_mutex());
@@ -129,7 +138,9 @@ void launch_from_host(const char* kernel, const configuration& config, void (*th
   record.kernel = kernel;
   record.config = config;
   record.registers = registers_of(address);
+  launches().running = kernel;
   run_blocks(record, thread_body, frame, frame_bytes, concurrent_launches(config.stream));
+  launches().running = nullptr;
   note_launch(config.stream, record.first_epoch, record.last_epoch);
   settle_reports(record);
   record.modelled_seconds = model_seconds(record);
@@ -148,7 +159,7 @@ void launch_from_host(const char* kernel, const configuration& config, void (*th
     fail(error, true);
   }
   const double seconds = record.modelled_seconds;
-  launches().log.push_back(std::move(record));
+  add_to_launch_log(std::move(record));
   tell({stream_work::kind::kernel, kernel, config.stream, begin, seconds, 0});
 }
 

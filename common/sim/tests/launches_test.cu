@@ -49,6 +49,11 @@ __global__ void in_order(int* x, int digit) {
   if (digit == 1) in_order<<<1, 1>>>(x, 2), in_order<<<1, 1>>>(x, 3);
 }
 
+struct many_bytes {
+  int numbers[8190];
+};
+__global__ void last_of(many_bytes all, int* x) { *x = all.numbers[8189]; }
+
 // clang-format off
 namespace {
 
@@ -120,6 +125,13 @@ TEST_F(Launches, ByKernels) {
   EXPECT_EQ(cudaMemset(x, 0, sizeof *x), cudaSuccess);
   in_order<<<1, 1>>>(x, 0);
   EXPECT_EQ(value(), 12324);
+}
+
+TEST_F(Launches, WithAsManyBytesAsCudaAllows) {
+  many_bytes all{};
+  all.numbers[8189] = 5;
+  last_of<<<1, 32>>>(all, x);
+  EXPECT_EQ(value(), 5);
 }
 
 TEST_F(Launches, WithNullPointers) {

@@ -37,7 +37,7 @@ options=(-Iinclude -I /usr/local/cuda/include -DOFFSET=7 -D FORTY=40 -arch=sm_70
   --use_fast_math -lineinfo -Xcompiler -Wall,-Wextra -Xptxas -v -rdc=true --expt-relaxed-constexpr -maxrregcount 64)
 
 # One call for everything, and nothing left behind but the program.
-"$simcc" src/main.cu src/scale.cu src/host.cpp src/count.c "${options[@]}" -lcudart -lcublas -lm -o whole
+"$simcc" src/main.cu src/scale.cu src/host.cpp src/count.c "${options[@]}" -lcudart -lcublas -lcusparse -lm -o whole
 [[ $(./whole) == "100 1 42 201703" ]] || fail "one call: $(./whole)"
 [[ $(ls) == $'data\ninclude\nsrc\nwhole' ]] || fail "left behind: $(ls)"
 

@@ -63,7 +63,8 @@ def execute(command, folder, limit, environment=None):
     its account, and SIGKILL 20 s later."""
     begin = time.monotonic()
     with subprocess.Popen(["nice"] + command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, start_new_session=True, env={**os.environ, **(environment or {})}) as p:
+                          stderr=subprocess.PIPE, start_new_session=True, env={**os.environ, **(environment or {})},
+                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as p:
         code = None
         try:
             out, err = p.communicate(timeout=limit)
