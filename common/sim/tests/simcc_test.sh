@@ -87,6 +87,35 @@ cp src/scale.cu scale.txt
 "$simcc" -x cu -Iinclude -c scale.txt -o txt.o && "$simcc" main.o txt.o host.o count.o -o parts_txt || fail "-x cu scale.txt"
 [[ $(./parts_txt) == "$(./parts)" ]] || fail "-x cu scale.txt: $(./parts_txt)"
 
+# Thrust over memory that it did not allocate itself.
+if [[ -f /usr/include/thrust/version.h ]]; then
+  cat >pointers.cu <<'END'
+#include <cstdio>
+#include <thrust/device_ptr.h>
+#include <thrust/functional.h>
+#include <thrust/transform_reduce.h>
+struct wide {
+  int value;
+  wide() : value(0) {}
+  wide(const wide& o) : value(o.value) {}
+};
+struct value_of {
+  __host__ __device__ int operator()(const wide& w) const { return w.value; }
+};
+int main() {
+  wide h[100];
+  for (int i = 0; i < 100; ++i) h[i].value = i;
+  wide* d;
+  cudaMalloc(&d, sizeof h);
+  cudaMemcpy(d, h, sizeof h, cudaMemcpyHostToDevice);
+  thrust::device_ptr<wide> p(d);
+  std::printf("%d\n", thrust::transform_reduce(p, p + 100, value_of(), 0, thrust::plus<int>()));
+  cudaFree(d);
+}
+END
+  "$simcc" pointers.cu -o pointers && [[ $(./pointers) == 4950 ]] || fail "Thrust's device_ptr: $(./pointers 2>&1)"
+fi
+
 # Unsupported requests give an error of one sentence.
 refused() {
   local wanted=$1 said
