@@ -1,6 +1,10 @@
 // In a program with Thrust's device pointers or vectors, host code acts as the device.
 #pragma once
 
+#include <thrust/system_error.h>
+
+#include <iostream>  // as NVIDIA's own Thrust does: programs rely on both
+
 #include "cuda_runtime.h"
 
 namespace sim {

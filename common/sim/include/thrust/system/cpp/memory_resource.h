@@ -8,9 +8,7 @@
 #include <thrust/mr/memory_resource.h>
 #include <thrust/system/cpp/device_memory.h>
 #include <thrust/system/cpp/pointer.h>
-#include <thrust/system_error.h>
 
-#include <iostream>  // as NVIDIA's own Thrust does: programs rely on both
 #include <new>
 
 #include "cuda_runtime.h"
