@@ -144,7 +144,41 @@ TEST(LowerLaunches, IgnoresTextThatIsNotALaunch) {
                            "\"unfinished",
                            "operator<<<char>(s, \"\");",
                            "std::operator<< <char>(s, 1)",
-                           "TEST(LowerLaunches, KeepsTheTypesOfKernelsCastToVoid) {
+                           "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other\n",
+                           "#error do not use k<<<1, 2>>>\n",
+                           "\"a\\\nk<<<1>>>()\"",
+                           "\"a\\\r\nk<<<1>>>()\"",
+                           "\xEF\xBB\xBF// a mark\r\n",
+                           "no newline",
+                           "#include <it's>\n\"k<<<1>>>\""})
+    EXPECT_EQ(lower_launches(text), text);
+}
+
+std::string refused(const std::string& source) {
+  const std::string lowered = lower_launches(source);
+  const std::size_t begin = lowered.find("GCC error \\\"");
+  if (begin == std::string::npos) return "not refused: " + lowered;
+  return "line " + std::to_string(1 + std::count(lowered.begin(), lowered.begin() + static_cast<long>(begin), '\n')) +
+         ": " + lowered.substr(begin + 12, lowered.find("\\\"", begin + 12) - begin - 12);
+}
+
+TEST(LowerLaunches, ReportsErrors) {
+  EXPECT_EQ(refused("\n\nk<<<1, 2(x);"), "line 3: this <<< has no >>>");
+  EXPECT_EQ(refused("\n<<<1, 2>>>(x);"), "line 2: there is no kernel before this <<<");
+  EXPECT_EQ(refused("; )<<<1, 1>>>(x);"), "line 1: there is no kernel before this <<<");
+  EXPECT_EQ(refused("return <<<1, 1>>>(x);"), "line 1: there is no kernel before this <<<");
+  EXPECT_EQ(refused("k<<<>>>(x);"), "line 1: <<<>>> needs a grid and a block");
+  EXPECT_EQ(
+      refused("#define ARGS(g, b) <<<g, b>>>"),
+      "line 1: this macro has a <<< without its kernel, which is not simulated; write kernel<<<grid, block>>> into it");
+  const std::string branches =
+      ": this launch begins in one branch of an #if and ends in another; write the whole launch into each";
+  EXPECT_EQ(refused("#if A\nk\n#else\nj\n#endif\n<<<1>>>();"), "line 6" + branches);
+  EXPECT_EQ(refused("k<<<1,\n#if A\n2>>>();\n#else\n3>>>();\n#endif"), "line 1" + branches);
+  EXPECT_EQ(lower_launches("k<<<1,\n#if A\n2\n#else\n3\n#endif\n>>>();").find("GCC"), std::string::npos);
+}
+
+TEST(LowerLaunches, KeepsTheTypesOfKernelsCastToVoid) {
   const std::string kernels =
       "__global__ void __launch_bounds__(64, 2) k(int); template <int N> __global__ void t(); cudaLaunchParams p;\n";
   const auto lowered = [&](const std::string& text) { return lower_launches(kernels + text).substr(kernels.size()); };
