@@ -158,7 +158,8 @@ class warp_group : public thread_group {
   using thread_group::thread_group;
   template <class T>
   T shuffle(T value, unsigned rank, const void* pc) const {
-    return sim::shuffle<detail::from_lane>(mask_, value, static_cast<int>(lane_of(rank)), 32, pc);
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 32, "a group shuffles plain types of up to 32 bytes");
+    return sim::shuffle_whole<detail::from_lane>(mask_, value, static_cast<int>(lane_of(rank)), 32, pc);
   }
   unsigned lane_of(unsigned rank) const {
     unsigned rest = mask_;

@@ -23,4 +23,5 @@
 #include "sim/launch.h"
 #include "sim/math.h"
 #include "sim/simd.h"
+#include "sim/texture.h"
 #include "sim/warp.h"

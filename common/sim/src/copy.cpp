@@ -11,6 +11,7 @@
 #include "program.hpp"
 #include "runtime.hpp"
 #include "streams.hpp"
+#include "textures.hpp"
 
 struct sim_memory_pool {
   std::uint64_t release_threshold = 0;
@@ -153,6 +154,10 @@ pitched flat(const void* pointer, std::size_t pitch = 0) {
 }
 pitched at(const cudaPitchedPtr& p, const cudaPos& pos) {
   return {static_cast<char*>(p.ptr) + pos.x + p.pitch * (pos.y + p.ysize * pos.z), p.pitch, p.pitch * p.ysize};
+}
+pitched at(const cudaArray& a, const cudaPos& pos) {
+  return {a.begin + (pos.z * a.rows() + pos.y) * a.pitch + pos.x * texel_bytes(a.channels), a.pitch,
+          a.pitch * a.rows()};
 }
 
 std::string line_text(const void* pc) {
@@ -357,9 +362,11 @@ cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::
 }
 cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* p, cudaStream_t stream) {
   if (!p) return fail(cudaErrorInvalidValue);
-  if (p->srcArray || p->dstArray) return fail(cudaErrorNotSupported);  // arrays belong to textures
-  return copy(at(p->dstPtr, p->dstPos), at(p->srcPtr, p->srcPos), {p->extent.width, p->extent.height, p->extent.depth},
-              p->kind, stream);
+  const cudaArray_t array = p->dstArray ? p->dstArray : p->srcArray;
+  const std::size_t element = array ? texel_bytes(array->channels) : 1;  // where arrays take part, widths are in texels
+  return copy(p->dstArray ? at(*p->dstArray, p->dstPos) : at(p->dstPtr, p->dstPos),
+              p->srcArray ? at(*p->srcArray, p->srcPos) : at(p->srcPtr, p->srcPos),
+              {p->extent.width * element, p->extent.height, p->extent.depth}, p->kind, stream);
 }
 cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* parameters) {
   const cudaError_t error = cudaMemcpy3DAsync(parameters, nullptr);
@@ -403,6 +410,20 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* prope
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
   if (!pool || pool == &default_pool) return fail(cudaErrorInvalidValue);
   delete pool;
+  return sticky_error();
+}
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* access, std::size_t count) {
+  if (!pool || (!access && count > 0)) return fail(cudaErrorInvalidValue);
+  for (std::size_t i = 0; i < count; ++i)
+    if (access[i].location.type != cudaMemLocationTypeDevice || access[i].location.id != 0 ||
+        access[i].flags != cudaMemAccessFlagsProtReadWrite)
+      return fail(cudaErrorInvalidDevice);
+  return sticky_error();
+}
+cudaError_t cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPool_t pool, cudaMemLocation* location) {
+  if (!flags || !pool || !location) return fail(cudaErrorInvalidValue);
+  if (location->type != cudaMemLocationTypeDevice || location->id != 0) return fail(cudaErrorInvalidDevice);
+  *flags = cudaMemAccessFlagsProtReadWrite;
   return sticky_error();
 }
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t) {

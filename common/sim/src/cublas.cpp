@@ -557,25 +557,6 @@ SIM_DEFINE_CUBLAS(D, double)
 // ---- cublasLt -------------------------------------------------------------------------------------------------------
 
 struct cublasLtContext {};
-struct cublasLtMatmulPreferenceOpaque_t {};
-struct cublasLtMatmulDescOpaque_t {
-  cublasComputeType_t compute;
-  cublasLtPointerMode_t pointer_mode = CUBLASLT_POINTER_MODE_HOST;
-  cublasOperation_t op_a = CUBLAS_OP_N, op_b = CUBLAS_OP_N;
-  cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
-  void *bias = nullptr, *aux = nullptr;
-  std::int64_t aux_ld = 0;
-  int bias_type = -1;  // -1: D's
-};
-struct cublasLtMatrixLayoutOpaque_t {
-  cudaDataType type;
-  std::uint64_t rows, columns;
-  std::int64_t ld;
-  cublasLtOrder_t order = CUBLASLT_ORDER_COL;
-  std::int32_t batches = 1;
-  std::int64_t batch_step = 0;
-};
-
 namespace {
 
 /// Matrix i of a layout. Row-major is column-major transposed.
@@ -680,6 +661,12 @@ cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* desc, cublasComput
   *desc = new cublasLtMatmulDescOpaque_t{compute};
   return CUBLAS_STATUS_SUCCESS;
 }
+cublasStatus_t cublasLtMatmulDescInit_internal(cublasLtMatmulDesc_t desc, std::size_t bytes,
+                                               cublasComputeType_t compute, cudaDataType_t) {
+  if (!desc || bytes != sizeof *desc) return CUBLAS_STATUS_INVALID_VALUE;
+  *desc = {compute};
+  return CUBLAS_STATUS_SUCCESS;
+}
 cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t desc) { return destroy(desc); }
 cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc, cublasLtMatmulDescAttributes_t which,
                                               const void* value, std::size_t bytes) {
@@ -704,6 +691,12 @@ cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDa
                                           std::uint64_t columns, std::int64_t ld) {
   if (!layout) return CUBLAS_STATUS_INVALID_VALUE;
   *layout = new cublasLtMatrixLayoutOpaque_t{type, rows, columns, ld};
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutInit_internal(cublasLtMatrixLayout_t layout, std::size_t bytes, cudaDataType type,
+                                                 std::uint64_t rows, std::uint64_t columns, std::int64_t ld) {
+  if (!layout || bytes != sizeof *layout) return CUBLAS_STATUS_INVALID_VALUE;
+  *layout = {type, rows, columns, ld};
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) { return destroy(layout); }

@@ -143,7 +143,7 @@ std::string describe(const launched& where, const fault_report& r) {
       what = fmt::format("barrier not reached by all threads: {}; move it out of the branch", r.detail);
       break;
     case fault::assertion: what = fmt::format("assertion failed: {}", r.detail); break;
-    case fault::trap: what = "__trap() stopped the kernel"; break;
+    case fault::trap: what = r.detail.empty() ? "__trap() stopped the kernel" : r.detail; break;
     case fault::missing_lane:
       what = fmt::format("warp function with lanes missing: {}; give it the mask of the lanes that call it", r.detail);
       break;

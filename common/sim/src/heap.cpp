@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "hooks.hpp"
 #include "model.hpp"
 #include "runtime.hpp"
 #include "sim/names.h"
@@ -93,6 +94,7 @@ std::uintptr_t find_hole(memory& m, std::size_t step) {
 const shadow_memory& shadow() { return heap().shadow; }
 
 cudaError_t allocate(void** pointer, std::size_t bytes, memory_kind kind, const void* pc) {
+  if (in_kernel()) stop_kernel(fault::trap, pc, "memory cannot be allocated in a kernel here; allocate it on the host");
   const std::scoped_lock lock(runtime_mutex());
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (pointer == nullptr) return fail(cudaErrorInvalidValue);

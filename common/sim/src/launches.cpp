@@ -4,10 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <functional>
+#include <mutex>
 #include <unordered_map>
+#include <utility>
 
 #include "faults.hpp"
 #include "grid.hpp"
+#include "hooks.hpp"
 #include "kernels.hpp"
 #include "lines.hpp"
 #include "model.hpp"
@@ -21,7 +26,11 @@ namespace {
 struct launch_state {
   std::unordered_map<std::uintptr_t, std::size_t> dynamic_shared_limits;  // by kernel, where it was set
   std::string refused;  // the last refused launch, until the program asks for the error
+  std::mutex from_kernels_mutex;
+  std::vector<std::function<void(cudaStream_t)>> from_kernels;  // launches that the running kernel has made
   std::vector<launched> log;
+  std::mutex log_mutex;  // of adding to it
+  std::atomic<const char*> running = nullptr;
 };
 launch_state& launches() {
   static auto* instance = new launch_state;  // outlives everything that may still report at exit
@@ -31,6 +40,12 @@ launch_state& launches() {
 }  // namespace
 
 std::vector<launched>& launch_log() { return launches().log; }
+void add_to_launch_log(launched entry) {
+  const std::scoped_lock lock(launches().log_mutex);
+  launches().log.push_back(std::move(entry));
+}
+void end_launch_log() { launches().log_mutex.lock(); }
+const char* running_kernel() { return launches().running; }
 
 cudaError_t set_kernel_attribute(const void* kernel, cudaFuncAttribute attribute, int value) {
   const std::scoped_lock lock(runtime_mutex());
@@ -79,15 +94,27 @@ std::string what_exceeds_the_limits(const configuration& c) {
 std::string unchecked_launch() { return launches().refused; }
 void forget_unchecked_launch() { launches().refused.clear(); }
 
-void launch(const char* kernel, const configuration& config, void (*thread_body)(void*), void* frame,
-            std::size_t frame_bytes) {
-  report_at_exit();
+namespace {
+
+/// The launch that can be made again, or later, with another stream.
+std::function<void(cudaStream_t)> repeatable(const char* kernel, const configuration& config,
+                                             void (*thread_body)(void*), const void* frame, std::size_t frame_bytes) {
+  const auto* bytes = static_cast<const char*>(frame);
+  return [=, name = std::string(kernel),
+          copy = std::vector<char>(bytes, bytes + frame_bytes)](cudaStream_t stream) mutable {
+    configuration again = config;
+    again.stream = stream;
+    launch(name.c_str(), again, thread_body, copy.data(), frame_bytes);
+  };
+}
+
+void launch_from_host(const char* kernel, const configuration& config, void (*thread_body)(void*), void* frame,
+                      std::size_t frame_bytes, const void* pc) {
   const std::scoped_lock lock(runtime_mutex());
   if (sticky_error() != cudaSuccess) {
     fail(sticky_error());
     return;
   }
-  const void* pc = __builtin_return_address(0);
   if (const std::string why = what_exceeds_the_limits(config); !why.empty())
     return refuse_launch(kernel, cudaErrorInvalidConfiguration, why, pc);
   const std::uintptr_t address = kernel_behind(kernel, thread_body, frame);
@@ -104,21 +131,16 @@ void launch(const char* kernel, const configuration& config, void (*thread_body)
     return;
   }
   if (is_capturing(config.stream)) {
-    const auto* bytes = static_cast<const char*>(frame);
-    sim::record(config.stream, cudaGraphNodeTypeKernel,
-                [=, name = std::string(kernel),
-                 copy = std::vector<char>(bytes, bytes + frame_bytes)](cudaStream_t stream) mutable {
-                  configuration again = config;
-                  again.stream = stream;
-                  launch(name.c_str(), again, thread_body, copy.data(), frame_bytes);
-                });
+    sim::record(config.stream, cudaGraphNodeTypeKernel, repeatable(kernel, config, thread_body, frame, frame_bytes));
     return;
   }
   launched record;
   record.kernel = kernel;
   record.config = config;
   record.registers = registers_of(address);
+  launches().running = kernel;
   run_blocks(record, thread_body, frame, frame_bytes, concurrent_launches(config.stream));
+  launches().running = nullptr;
   note_launch(config.stream, record.first_epoch, record.last_epoch);
   settle_reports(record);
   record.modelled_seconds = model_seconds(record);
@@ -137,8 +159,24 @@ void launch(const char* kernel, const configuration& config, void (*thread_body)
     fail(error, true);
   }
   const double seconds = record.modelled_seconds;
-  launches().log.push_back(std::move(record));
+  add_to_launch_log(std::move(record));
   tell({stream_work::kind::kernel, kernel, config.stream, begin, seconds, 0});
+}
+
+}  // namespace
+
+/// A kernel's own launches run when it has ended, each with all that it launches in turn: CUDA lets no kernel wait for
+/// what it has launched.
+void launch(const char* kernel, const configuration& config, void (*thread_body)(void*), void* frame,
+            std::size_t frame_bytes) {
+  if (in_kernel()) {
+    const std::scoped_lock lock(launches().from_kernels_mutex);
+    launches().from_kernels.push_back(repeatable(kernel, config, thread_body, frame, frame_bytes));
+    return;
+  }
+  report_at_exit();
+  launch_from_host(kernel, config, thread_body, frame, frame_bytes, __builtin_return_address(0));
+  for (const auto& child : std::exchange(launches().from_kernels, {})) child(config.stream);
 }
 
 }  // namespace sim

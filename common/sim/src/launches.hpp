@@ -27,6 +27,11 @@ struct launched {
 
 /// Every launch since the program began, oldest first.
 std::vector<launched>& launch_log();
+void add_to_launch_log(launched entry);
+/// Nothing is added from now on: a thread that would waits for the program's end.
+void end_launch_log();
+/// The kernel whose blocks run now, or null.
+const char* running_kernel();
 /// A failed launch whose error the program has not checked yet; empty if there is none.
 std::string unchecked_launch();
 /// The program has checked the error.

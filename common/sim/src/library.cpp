@@ -41,7 +41,7 @@ cudaError_t library_call(const char* name, cudaStream_t stream, double flops, do
   entry.modelled_seconds =
       d.launch_seconds + std::max(flops / d.fp32_flops_per_second, bytes / d.copy_bytes_per_second);
   const double seconds = entry.modelled_seconds, begin = advance_clock(stream, seconds);
-  launch_log().push_back(std::move(entry));
+  add_to_launch_log(std::move(entry));
   tell({stream_work::kind::kernel, name, stream, begin, seconds, 0});
   return cudaSuccess;
 }

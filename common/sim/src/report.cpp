@@ -2,11 +2,15 @@
 #include "report.hpp"
 
 #include <fmt/format.h>
+#include <semaphore.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <thread>
 #include <tuple>
 
 #include "csv.hpp"
@@ -31,15 +35,16 @@ std::string quotient(std::uint64_t a, std::uint64_t b) {
   return b == 0 ? "-" : fmt::format("{:.2f}", static_cast<double>(a) / static_cast<double>(b));
 }
 
-/// Prints what the checkers found in kernels and host code. Returns the number of errors.
-int print_faults() {
+/// Prints what the checkers found in kernels and host code, and what the program has omitted if it has `ended`. Returns
+/// the number of errors.
+int print_faults(bool ended) {
   std::vector<std::string> errors;
   for (const launched& l : launch_log())
     for (const auto& [key, r] : l.counts.faults) errors.push_back(describe(l, r));
   errors.insert(errors.end(), host_faults().begin(), host_faults().end());
-  if (const std::string unchecked = unchecked_launch(); !unchecked.empty()) errors.push_back(unchecked);
+  if (const std::string unchecked = unchecked_launch(); ended && !unchecked.empty()) errors.push_back(unchecked);
   std::map<std::string, std::pair<int, std::size_t>> leaks;  // by line: how often, how many bytes
-  for (const allocation& a : live_allocations()) {
+  for (const allocation& a : ended ? live_allocations() : std::vector<allocation>()) {
     const source_line at = line_of(a.pc);
     auto& [times, bytes] = leaks[fmt::format("{}:{}", at.file, at.line)];
     ++times;
@@ -53,14 +58,12 @@ int print_faults() {
   return static_cast<int>(errors.size());
 }
 
-void print_account() {
+/// Returns the number of errors.
+int print_account(bool ended) {
   const auto& log = launch_log();
   if (log.empty()) {
-    fmt::print(stderr, "simulated device: no kernel ran\n");
-    const int errors = print_faults();
-    std::fflush(stderr);
-    if (errors > 0) _exit(1);
-    return;
+    fmt::print(stderr, "simulated device: no kernel {}\n", ended ? "ran" : "has ended");
+    return print_faults(ended);
   }
   fmt::print(stderr, "\nsimulated {}, {} launches. Counts are {}, times are modelled.\n\n", described_device().name,
              log.size(),
@@ -99,26 +102,78 @@ void print_account() {
                shared ? "" : quotient(c.sectors, c.requests), shared ? quotient(c.wavefronts, c.requests) : "",
                quotient(c.ideal, c.requests));
   }
-  const int errors = print_faults();
+  return print_faults(ended);
+}
+
+bool wanted(const char* setting) {
+  const char* value = std::getenv(setting);
+  return value && *value != '\0';
+}
+/// What was asked for: the account, the table. Returns the number of errors that the account has.
+int report(bool ended) {
+  if (wanted("SIM_CSV")) write_csv(std::getenv("SIM_CSV"));
+  const int errors = wanted("SIM_REPORT") ? print_account(ended) : 0;
   std::fflush(stderr);
-  if (errors > 0) _exit(1);
+  return errors;
+}
+
+// A program that is stopped, by Ctrl-C or a time limit, reports so far. A signal's handler may do next to nothing, so a
+// thread waits for it.
+std::atomic<bool> reported = false;
+std::atomic<int> stopped_by = 0;
+sem_t stopped;
+pid_t reporting_process = 0;
+
+void note_stop(int signal) {
+  if (getpid() != reporting_process) {  // a fork has no such thread
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+    return;
+  }
+  stopped_by = signal;
+  sem_post(&stopped);
+}
+
+void report_when_stopped() {
+  while (sem_wait(&stopped) != 0) {
+  }
+  if (reported.exchange(true)) return;  // it was ending anyway
+  const char* kernel = running_kernel();
+  end_launch_log();
+  fmt::print(stderr, "\nstopped by {}{}; this is the account so far\n", stopped_by == SIGINT ? "SIGINT" : "SIGTERM",
+             kernel ? fmt::format(" while {} ran", kernel) : "");
+  report(false);
+  std::signal(stopped_by, SIG_DFL);
+  kill(getpid(), stopped_by);
+}
+
+/// Before main: the program may be stopped before its first launch, and what it prints must not wait in a buffer.
+[[gnu::constructor]] void prepare_to_be_stopped() {
+  if (!wanted("SIM_REPORT") && !wanted("SIM_CSV")) return;
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
+  reporting_process = getpid();
+  sem_init(&stopped, 0, 0);
+  std::thread(report_when_stopped).detach();
+  for (const int signal : {SIGINT, SIGTERM}) {
+    struct sigaction now {};
+    sigaction(signal, nullptr, &now);
+    if (now.sa_handler != SIG_DFL) continue;  // ignored: it runs in the background
+    now.sa_handler = note_stop;
+    now.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);  // the second time ends it at once
+    sigaction(signal, &now, nullptr);
+  }
 }
 
 }  // namespace
 
 void report_at_exit() {
-  static const bool registered = [] {
-    const auto set = [](const char* name) {
-      const char* wanted = std::getenv(name);
-      return wanted && *wanted != '\0';
-    };
-    static const bool csv = set("SIM_CSV"), account = set("SIM_REPORT");
-    return (csv || account) && std::atexit([] {
-                                 std::fflush(stdout);
-                                 if (csv) write_csv(std::getenv("SIM_CSV"));
-                                 if (account) print_account();
-                               }) == 0;
-  }();
+  static const bool registered =
+      (wanted("SIM_CSV") || wanted("SIM_REPORT")) && std::atexit([] {
+                                                       std::fflush(stdout);
+                                                       while (reported.exchange(true))
+                                                         pause();  // a signal came first, and ends the program
+                                                       if (report(true) > 0) _exit(1);
+                                                     }) == 0;
   static_cast<void>(registered);
 }
 

@@ -9,6 +9,7 @@
 
 #include "grid.hpp"
 #include "heap.hpp"
+#include "hooks.hpp"
 #include "launches.hpp"
 #include "model.hpp"
 #include "streams.hpp"
@@ -48,11 +49,13 @@ using namespace sim;
 extern "C" {
 
 cudaError_t cudaGetLastError() {
+  if (in_kernel()) return cudaSuccess;  // of what the kernel has launched
   const std::scoped_lock lock(runtime_mutex());
   forget_unchecked_launch();
   return std::exchange(state().last, state().sticky);
 }
 cudaError_t cudaPeekAtLastError() {
+  if (in_kernel()) return cudaSuccess;  // of what the kernel has launched
   const std::scoped_lock lock(runtime_mutex());
   forget_unchecked_launch();
   return state().last;
@@ -167,6 +170,9 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   if (!can || device != 0 || peer != 0) return fail(can ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
   *can = 0;
   return sticky_error();
+}
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr, int, int) {
+  return fail(value ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
 }
 cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return fail(cudaErrorInvalidDevice); }
 cudaError_t cudaDeviceDisablePeerAccess(int) { return fail(cudaErrorInvalidDevice); }

@@ -10,7 +10,9 @@
 #include <utility>
 
 #include "graphs.hpp"
+#include "hooks.hpp"
 #include "runtime.hpp"
+#include "sim/launch.h"
 
 /// What must have happened before: for each stream, the number of its launches, copies and fills.
 struct sim_order {
@@ -214,6 +216,7 @@ extern "C" {
 // ---- streams
 
 cudaError_t cudaDeviceSynchronize() {
+  if (in_kernel()) return cudaErrorNotSupported;  // nor has CUDA 12 it in kernels
   const std::scoped_lock lock(runtime_mutex());
   note_wait("cudaDeviceSynchronize");
   wait_for_all();
@@ -221,6 +224,10 @@ cudaError_t cudaDeviceSynchronize() {
 }
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
+  if (in_kernel()) {  // what a kernel launches runs in order
+    *stream = cudaStreamPerThread;
+    return cudaSuccess;
+  }
   const std::scoped_lock lock(runtime_mutex());
   if (!stream || flags > cudaStreamNonBlocking) return fail(cudaErrorInvalidValue);
   *stream = new sim_stream(clocks.made++);
@@ -252,7 +259,14 @@ cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
   *flags = s->blocking ? cudaStreamDefault : cudaStreamNonBlocking;
   return sticky_error();
 }
+cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID, const cudaStreamAttrValue* value) {
+  const std::scoped_lock lock(runtime_mutex());
+  if (!is_stream(stream)) return fail(cudaErrorInvalidResourceHandle);
+  return value ? sticky_error() : fail(cudaErrorInvalidValue);
+}
+cudaError_t cudaCtxResetPersistingL2Cache() { return sticky_error(); }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  if (in_kernel()) return cudaSuccess;
   const std::scoped_lock lock(runtime_mutex());
   auto& all = clocks.streams;
   const auto found = std::find(all.begin(), all.end(), stream);

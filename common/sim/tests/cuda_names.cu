@@ -5,6 +5,8 @@
 #include <cuda_runtime.h>
 #include <math_constants.h>
 
+#include <cuda/std/functional>
+
 #include <cassert>
 #include <cstdio>
 #include <type_traits>
@@ -265,6 +267,12 @@ __device__ void integers() {
   IS(int, __vimax_s32_relu(i, i));
   IS(int, __vimin3_s32_relu(i, i, i));
   IS(unsigned, __vimax3_s16x2(u, u, u));
+  IS(int&&, cuda::std::identity()(1));
+  bool high, low;
+  IS(unsigned, __vibmax_s16x2(u, u, &high, &low));
+  IS(unsigned, __vibmax_u16x2(u, u, &high, &low));
+  IS(unsigned, __vibmin_s16x2(u, u, &high, &low));
+  IS(unsigned, __vibmin_u16x2(u, u, &high, &low));
   IS(unsigned, __viaddmin_u16x2(u, u, u));
   IS(unsigned, __vimin_s16x2_relu(u, u));
   IS(unsigned, __viaddmax_s16x2_relu(u, u, u));

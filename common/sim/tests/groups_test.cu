@@ -92,6 +92,19 @@ __global__ void coalesced(int* out) {
   }
 }
 
+__global__ void shuffle_vectors(int* out) {
+  const auto tile = cg::tiled_partition<4>(cg::this_thread_block());
+  const int i = threadIdx.x;
+  const uint4 got = tile.shfl_xor(make_uint4(i, 10 * i, 100 * i, 1000 * i), 3);
+  out[i] = got.x + got.y + got.z + got.w;
+}
+TEST(Groups, ShufflePlainTypes) {
+  const managed_ints out(32);
+  shuffle_vectors<<<1, 32>>>(out.data);
+  ASSERT_EQ(done(), 0);
+  for (int i = 0; i < 32; ++i) EXPECT_EQ(out[i], 1111 * (i ^ 3));
+}
+
 TEST(Groups, Coalesced) {
   const managed_ints out(64);
   coalesced<<<1, 32>>>(out.data);

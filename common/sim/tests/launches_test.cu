@@ -33,6 +33,27 @@ __global__ void set_if(int* p, int v) {
 }
 }  // namespace ns
 
+__global__ void nested(int* x, int depth) {
+  if (depth == 0) return;
+  cudaStream_t stream;
+  if (cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess) return;
+  if (depth == 2 || threadIdx.x < 4) atomicAdd(x, 1);
+  if (depth == 2) nested<<<1, 4, 0, stream>>>(x, depth - 1);
+  if (cudaGetLastError() != cudaSuccess) *x = -100;
+  cudaStreamDestroy(stream);
+}
+/// Appends digits: what a child launches runs before the child's next sibling.
+__global__ void in_order(int* x, int digit) {
+  *x = *x * 10 + digit;
+  if (digit == 0) in_order<<<1, 1>>>(x, 1), in_order<<<1, 1>>>(x, 2), in_order<<<1, 1>>>(x, 4);
+  if (digit == 1) in_order<<<1, 1>>>(x, 2), in_order<<<1, 1>>>(x, 3);
+}
+
+struct many_bytes {
+  int numbers[8190];
+};
+__global__ void last_of(many_bytes all, int* x) { *x = all.numbers[8189]; }
+
 // clang-format off
 namespace {
 
@@ -95,6 +116,22 @@ TEST_F(Launches, WithBracedArguments) {
   EXPECT_EQ(value(), 12);
   ns::fill<<<1, 1>>>(ns::view{x, 2});
   EXPECT_EQ(value(), 14);
+}
+
+TEST_F(Launches, ByKernels) {
+  // 4 threads launch 4 each, which launch nothing: 20 additions, each after its parent has ended.
+  nested<<<1, 4>>>(x, 2);
+  EXPECT_EQ(value(), 4 + 16);
+  EXPECT_EQ(cudaMemset(x, 0, sizeof *x), cudaSuccess);
+  in_order<<<1, 1>>>(x, 0);
+  EXPECT_EQ(value(), 12324);
+}
+
+TEST_F(Launches, WithAsManyBytesAsCudaAllows) {
+  many_bytes all{};
+  all.numbers[8189] = 5;
+  last_of<<<1, 32>>>(all, x);
+  EXPECT_EQ(value(), 5);
 }
 
 TEST_F(Launches, WithNullPointers) {

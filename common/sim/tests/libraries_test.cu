@@ -3,6 +3,7 @@
 #include <cublas_v2.h>
 #include <cuda_profiler_api.h>
 #include <cuda_runtime.h>
+#include <cufft.h>
 #include <curand.h>
 #include <curand_kernel.h>
 #include <gtest/gtest.h>
@@ -10,6 +11,7 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include <cmath>
+#include <complex>
 #include <vector>
 
 namespace {
@@ -64,6 +66,27 @@ struct lt_product {
     return cublasLtMatmul(handle, desc, &one, left, a, right, b, &zero, to, d, to, d, &found.algo, nullptr, 0, nullptr);
   }
 };
+
+TEST_F(Blas, LtDescriptorsInStorageOfTheProgram) {
+  // Column-major 1 x 2 times 2 x 1.
+  float *a = managed<float>(2), *b = managed<float>(2), *d = managed<float>(1);
+  a[0] = 2, a[1] = 3, b[0] = 5, b[1] = 7;
+  cublasLtHandle_t lt = nullptr;
+  ASSERT_EQ(cublasLtCreate(&lt), CUBLAS_STATUS_SUCCESS);
+  cublasLtMatmulDescOpaque_t desc;
+  cublasLtMatrixLayoutOpaque_t left, right, out;
+  cublasLtMatmulPreferenceOpaque_t preference;
+  EXPECT_EQ(cublasLtMatmulDescInit(&desc, CUBLAS_COMPUTE_32F, CUDA_R_32F), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(cublasLtMatrixLayoutInit(&left, CUDA_R_32F, 1, 2, 1), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(cublasLtMatrixLayoutInit(&right, CUDA_R_32F, 2, 1, 2), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(cublasLtMatrixLayoutInit(&out, CUDA_R_32F, 1, 1, 1), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(cublasLtMatmulPreferenceInit(&preference), CUBLAS_STATUS_SUCCESS);
+  const float one = 1, zero = 0;
+  EXPECT_EQ(cublasLtMatmul(lt, &desc, &one, a, &left, b, &right, &zero, d, &out, d, &out, nullptr, nullptr, 0, nullptr),
+            CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(d[0], 31);
+  cublasLtDestroy(lt);
+}
 
 TEST_F(Blas, LtProductsWithEpilogues) {
   const int m = 3, n = 2, k = 4;
@@ -353,6 +376,92 @@ TEST(Tools, RangesAndProfilers) {
   EXPECT_EQ(nvtxRangePop(), 1);
   EXPECT_EQ(nvtxRangePop(), 0);
   EXPECT_EQ(cudaProfilerStart(), cudaSuccess);
+}
+
+// ---- cuFFT
+
+using Fft = Blas;
+
+/// The transform as its definition says.
+std::vector<std::complex<double>> by_definition(const std::vector<std::complex<double>>& x, int sign) {
+  const std::size_t n = x.size();
+  std::vector<std::complex<double>> sums(n);
+  for (std::size_t k = 0; k < n; ++k)
+    for (std::size_t i = 0; i < n; ++i)
+      sums[k] +=
+          x[i] * std::polar(1.0, sign * 2 * 3.14159265358979 * static_cast<double>(i * k % n) / static_cast<double>(n));
+  return sums;
+}
+
+TEST_F(Fft, BatchesOfAnyLength) {
+  for (const int n : {1, 8, 15, 17}) {
+    auto* data = managed<cufftComplex>(2 * n);
+    for (int i = 0; i < 2 * n; ++i) data[i] = make_cuComplex(static_cast<float>(i % 5), static_cast<float>(i % 3));
+    std::vector<std::complex<double>> second(n);
+    for (int i = 0; i < n; ++i) second[i] = {data[n + i].x, data[n + i].y};
+    const auto forward = by_definition(second, CUFFT_FORWARD);
+    cufftHandle plan = 0;
+    ASSERT_EQ(cufftPlan1d(&plan, n, CUFFT_C2C, 2), CUFFT_SUCCESS);
+    ASSERT_EQ(cufftExecC2C(plan, data, data, CUFFT_FORWARD), CUFFT_SUCCESS);
+    for (int k = 0; k < n; ++k) {
+      EXPECT_NEAR(data[n + k].x, forward[k].real(), 1e-4) << n << " " << k;
+      EXPECT_NEAR(data[n + k].y, forward[k].imag(), 1e-4) << n << " " << k;
+    }
+    ASSERT_EQ(cufftExecC2C(plan, data, data, CUFFT_INVERSE), CUFFT_SUCCESS);
+    for (int i = 0; i < n; ++i) EXPECT_NEAR(data[n + i].x, n * second[i].real(), 1e-4);
+    EXPECT_EQ(cufftDestroy(plan), CUFFT_SUCCESS);
+    cudaFree(data);
+  }
+}
+
+TEST_F(Fft, RealDataInTwoDimensions) {
+  const int rows = 3, columns = 4, kept = columns / 2 + 1;
+  auto* real = managed<double>(rows * columns);
+  auto* spectrum = managed<cufftDoubleComplex>(rows * kept);
+  auto* back = managed<double>(rows * columns);
+  for (int i = 0; i < rows * columns; ++i) real[i] = i * i % 7;
+  cufftHandle there = 0, home = 0;
+  ASSERT_EQ(cufftPlan2d(&there, rows, columns, CUFFT_D2Z), CUFFT_SUCCESS);
+  ASSERT_EQ(cufftPlan2d(&home, rows, columns, CUFFT_Z2D), CUFFT_SUCCESS);
+  ASSERT_EQ(cufftExecD2Z(there, real, spectrum), CUFFT_SUCCESS);
+  for (int u = 0; u < rows; ++u)
+    for (int v = 0; v < kept; ++v) {
+      std::complex<double> sum;
+      for (int y = 0; y < rows; ++y)
+        for (int x = 0; x < columns; ++x)
+          sum += real[y * columns + x] *
+                 std::polar(1.0, -2 * 3.14159265358979 * (1.0 * u * y / rows + 1.0 * v * x / columns));
+      EXPECT_NEAR(spectrum[u * kept + v].x, sum.real(), 1e-10);
+      EXPECT_NEAR(spectrum[u * kept + v].y, sum.imag(), 1e-10);
+    }
+  ASSERT_EQ(cufftExecZ2D(home, spectrum, back), CUFFT_SUCCESS);
+  for (int i = 0; i < rows * columns; ++i) EXPECT_NEAR(back[i], 12 * real[i], 1e-10);
+  EXPECT_EQ(cufftExecR2C(there, nullptr, nullptr), CUFFT_INVALID_TYPE);
+  EXPECT_EQ(cufftDestroy(there), CUFFT_SUCCESS);
+  EXPECT_EQ(cufftDestroy(there), CUFFT_INVALID_PLAN);
+  EXPECT_EQ(cufftPlan1d(&home, 0, CUFFT_C2C, 1), CUFFT_INVALID_SIZE);
+}
+
+TEST_F(Fft, StridesAndRealDataInPlace) {
+  // Two interleaved signals of 4.
+  auto* data = managed<cufftComplex>(8);
+  for (int i = 0; i < 8; ++i) data[i] = make_cuComplex(i % 2 == 0 ? 1.0f : static_cast<float>(i / 2), 0.0f);
+  cufftHandle plan = 0;
+  int n[] = {4}, room[] = {4};
+  ASSERT_EQ(cufftPlanMany(&plan, 1, n, room, 2, 1, room, 2, 1, CUFFT_C2C, 2), CUFFT_SUCCESS);
+  ASSERT_EQ(cufftExecC2C(plan, data, data, CUFFT_FORWARD), CUFFT_SUCCESS);
+  EXPECT_NEAR(data[0].x, 4, 1e-6);
+  EXPECT_NEAR(data[2].x, 0, 1e-6);
+  EXPECT_NEAR(data[1].x, 6, 1e-6);  // 0 + 1 + 2 + 3
+  EXPECT_NEAR(data[3].y, 2, 1e-6);
+  // In place, a row of 4 numbers has room for 3 complex ones.
+  auto* padded = managed<float>(12);
+  for (int i = 0; i < 12; ++i) padded[i] = static_cast<float>(i % 6 < 4 ? i : -99);
+  cufftHandle real = 0;
+  ASSERT_EQ(cufftPlan1d(&real, 4, CUFFT_R2C, 2), CUFFT_SUCCESS);
+  ASSERT_EQ(cufftExecR2C(real, padded, reinterpret_cast<cufftComplex*>(padded)), CUFFT_SUCCESS);
+  EXPECT_NEAR(padded[0], 0 + 1 + 2 + 3, 1e-6);
+  EXPECT_NEAR(padded[6], 6 + 7 + 8 + 9, 1e-6);
 }
 
 }  // namespace

@@ -178,20 +178,6 @@ TEST(LowerLaunches, ReportsErrors) {
   EXPECT_EQ(lower_launches("k<<<1,\n#if A\n2\n#else\n3\n#endif\n>>>();").find("GCC"), std::string::npos);
 }
 
-TEST(LowerLaunches, RefusesLaunchesByKernels) {
-  const std::string nested =
-      "line 2: a kernel that launches kernels (dynamic parallelism) is not simulated; launch it from the host";
-  for (const char* head :
-       {"__global__ void a(int x = f({}))", "template <int N>\n__device__ auto a() -> int",
-        "struct s { __host__ __device__ void f()", "auto f = [=] __device__ (int)", "for_each(x, [=] __device__ (int)"})
-    EXPECT_EQ(refused(std::string(head) + " { if (x) {\nk<<<1, 1>>>(); } }").substr(8), nested.substr(8)) << head;
-  EXPECT_NE(lower_launches("__global__ void a() { k<<<1, 1>>>(); }").find("k _Pragma("), std::string::npos);
-  for (const char* before :
-       {"__global__ void k() {} void main()", "__device__ int x; void f()", "__global__ void k(); void f()",
-        "struct s { __device__ void f() {} void g()", "#define G __global__\nvoid f()"})
-    EXPECT_EQ(refused(std::string(before) + " { k<<<1, 1>>>(); }").substr(0, 11), "not refused") << before;
-}
-
 TEST(LowerLaunches, KeepsTheTypesOfKernelsCastToVoid) {
   const std::string kernels =
       "__global__ void __launch_bounds__(64, 2) k(int); template <int N> __global__ void t(); cudaLaunchParams p;\n";
@@ -336,15 +322,15 @@ TEST(Refusals, AcceptAssemblyThatIsNotPtx) {
         "__device__ void f() { asm(\" \\n\" : \"+r\"(x)); }",
         "void f() { asm volatile(\"rdtsc\" : \"=a\"(lo), \"=d\"(hi)); }", "void f() { asm(\"rep; nop\"); }",
         "void f() { asm(\".byte 0x0f\"); }", "int x asm(\"name\");", "// asm(\"mov.u32 %0, %%laneid;\")",
-        "const char* s = \"asm(bar.sync)\";", "/* cudaTextureObject_t */", "#ifdef __cluster_dims__\n#endif",
+        "const char* s = \"asm(bar.sync)\";", "/* cudaMipmappedArray_t */", "#ifdef __cluster_dims__\n#endif",
         "struct texture {}; texture<int> t;", "object.cluster_group",
         "#include <cuda_fp16.h>\n#include \"my_cufft.h\""})
     EXPECT_EQ(all_refused(text), "") << text;
 }
 
 TEST(Refusals, OfUnsupportedFeatures) {
-  EXPECT_EQ(all_refused("\n#include <cufft.h>\n# include \"cusparse.h\"\n#include <cudnn.h>"),
-            "2: cuFFT is not simulated; write the kernel yourself, or run this on a GPU\n"
+  EXPECT_EQ(all_refused("\n#include <cufftXt.h>\n# include \"cusparse.h\"\n#include <cudnn.h>"),
+            "2: cuFFT on several devices is not simulated; write the kernel yourself, or run this on a GPU\n"
             "3: cuSPARSE is not simulated; write the kernel yourself, or run this on a GPU\n"
             "4: cuDNN is not simulated; write the kernel yourself, or run this on a GPU\n");
   EXPECT_EQ(all_refused("__global__ void __cluster_dims__(2, 1, 1) k();\nauto c = cg::this_cluster();"),
@@ -354,9 +340,9 @@ TEST(Refusals, OfUnsupportedFeatures) {
             "1: thread-block clusters are not simulated; use a grid of single blocks\n");
   EXPECT_NE(all_refused("__global__ void k(const __grid_constant__ CUtensorMap map);"), "");
   EXPECT_NE(all_refused("cuda::ptx::cp_async_bulk_commit_group();"), "");
-  EXPECT_EQ(all_refused("texture<float, 2> t;\ncudaTextureObject_t o;"),
-            "1: textures and surfaces are not simulated; read the array through a pointer\n"
-            "2: textures and surfaces are not simulated; read the array through a pointer\n");
+  EXPECT_EQ(all_refused("texture<float, 2> t;\ncudaMipmappedArray_t a;"),
+            "1: texture and surface references are gone since CUDA 12; use texture and surface objects\n"
+            "2: mipmapped textures are not simulated; use an array of one level\n");
 }
 
 }  // namespace

@@ -162,6 +162,16 @@ TEST_F(Memory, Pools) {
   ASSERT_EQ(cudaDeviceGetDefaultMemPool(&pool, 0), cudaSuccess);
   unsigned long long keep = 1 << 20, used = 0;
   EXPECT_EQ(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep), cudaSuccess);
+  cudaMemAccessDesc access{{cudaMemLocationTypeDevice, 0}, cudaMemAccessFlagsProtReadWrite};
+  EXPECT_EQ(cudaMemPoolSetAccess(pool, &access, 1), cudaSuccess);
+  cudaMemAccessFlags flags = cudaMemAccessFlagsProtNone;
+  EXPECT_EQ(cudaMemPoolGetAccess(&flags, pool, &access.location), cudaSuccess);
+  EXPECT_EQ(flags, cudaMemAccessFlagsProtReadWrite);
+  access.location.id = 1;
+  EXPECT_EQ(cudaMemPoolSetAccess(pool, &access, 1), cudaErrorInvalidDevice);
+  int peer = 0;
+  EXPECT_EQ(cudaDeviceGetP2PAttribute(&peer, cudaDevP2PAttrAccessSupported, 0, 1), cudaErrorInvalidDevice);
+  cudaGetLastError();
   int* data = nullptr;
   EXPECT_EQ(cudaMallocAsync(&data, 4096, nullptr), cudaSuccess);
   EXPECT_EQ(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used), cudaSuccess);
@@ -170,6 +180,15 @@ TEST_F(Memory, Pools) {
 }
 
 // ---- streams
+
+TEST_F(Streams, TakeHintsAboutL2) {
+  cudaStreamAttrValue value{};
+  value.accessPolicyWindow = {nullptr, 0, 0.5f, cudaAccessPropertyPersisting, cudaAccessPropertyStreaming};
+  EXPECT_EQ(cudaStreamSetAttribute(nullptr, cudaStreamAttributeAccessPolicyWindow, &value), cudaSuccess);
+  EXPECT_EQ(cudaStreamSetAttribute(nullptr, cudaStreamAttributeAccessPolicyWindow, nullptr), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaCtxResetPersistingL2Cache(), cudaSuccess);
+  cudaGetLastError();
+}
 
 TEST_F(Streams, OverlapOnTheModelledClock) {
   const std::size_t bytes = 100'000'000;  // 2 ms over the bus

@@ -37,7 +37,7 @@ options=(-Iinclude -I /usr/local/cuda/include -DOFFSET=7 -D FORTY=40 -arch=sm_70
   --use_fast_math -lineinfo -Xcompiler -Wall,-Wextra -Xptxas -v -rdc=true --expt-relaxed-constexpr -maxrregcount 64)
 
 # One call for everything, and nothing left behind but the program.
-"$simcc" src/main.cu src/scale.cu src/host.cpp src/count.c "${options[@]}" -lcudart -lcublas -lm -o whole
+"$simcc" src/main.cu src/scale.cu src/host.cpp src/count.c "${options[@]}" -lcudart -lcublas -lcusparse -lm -o whole
 [[ $(./whole) == "100 1 42 201703" ]] || fail "one call: $(./whole)"
 [[ $(ls) == $'data\ninclude\nsrc\nwhole' ]] || fail "left behind: $(ls)"
 
@@ -86,6 +86,37 @@ cmake -S . -B cmake -DCMAKE_CUDA_COMPILER="$simcc" -DCMAKE_CXX_COMPILER="$simcc"
 cp src/scale.cu scale.txt
 "$simcc" -x cu -Iinclude -c scale.txt -o txt.o && "$simcc" main.o txt.o host.o count.o -o parts_txt || fail "-x cu scale.txt"
 [[ $(./parts_txt) == "$(./parts)" ]] || fail "-x cu scale.txt: $(./parts_txt)"
+
+# Thrust over memory that it did not allocate itself.
+if [[ -f /usr/include/thrust/version.h ]]; then
+  cat >pointers.cu <<'END'
+#include <thrust/device_ptr.h>
+#include <thrust/functional.h>
+#include <thrust/transform_reduce.h>
+struct wide {
+  int value;
+  wide() : value(0) {}
+  wide(const wide& o) : value(o.value) {}
+};
+struct value_of {
+  __host__ __device__ int operator()(const wide& w) const { return w.value; }
+};
+int main() {
+  wide h[100];
+  for (int i = 0; i < 100; ++i) h[i].value = i;
+  wide* d;
+  cudaMalloc(&d, sizeof h);
+  cudaMemcpy(d, h, sizeof h, cudaMemcpyHostToDevice);
+  thrust::device_ptr<wide> p(d);
+  try {
+    std::cout << thrust::transform_reduce(p, p + 100, value_of(), 0, thrust::plus<int>()) << "\n";
+  } catch (const thrust::system_error&) {
+  }
+  cudaFree(d);
+}
+END
+  "$simcc" pointers.cu -o pointers && [[ $(./pointers) == 4950 ]] || fail "Thrust's device_ptr: $(./pointers 2>&1)"
+fi
 
 # Unsupported requests give an error of one sentence.
 refused() {

@@ -34,8 +34,6 @@ class lowering {
 
   /// Returns an error message if the launch is invalid.
   std::optional<std::string> lower() {
-    if (places_[launch_].in_device_code && tokens_[launch_].directive == 0)
-      return "a kernel that launches kernels (dynamic parallelism) is not simulated; launch it from the host";
     floor_ = tokens_[launch_].directive == 0 ? 0 : definition_body(launch_);
     const std::optional<std::size_t> first = kernel_begin();
     if (!first) {

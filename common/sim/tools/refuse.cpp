@@ -18,7 +18,8 @@ constexpr std::string_view
     tensor_memory =
         "the tensor memory accelerator (TMA) is not simulated; use "
         "__pipeline_memcpy_async (cuda_pipeline.h) or plain loads",
-    textures = "textures and surfaces are not simulated; read the array through a pointer",
+    mipmaps = "mipmapped textures are not simulated; use an array of one level",
+    references = "texture and surface references are gone since CUDA 12; use texture and surface objects",
     modules = "kernels loaded or compiled at run time are not simulated; launch the kernel with <<<>>>";
 
 constexpr std::string_view own_mark =
@@ -42,10 +43,8 @@ constexpr advice names[] = {
     {"cp_async_bulk_tensor_3d_global_to_shared", tensor_memory},
     {"cp_async_bulk_global_to_shared", tensor_memory},
     {"cp_async_bulk_shared_to_global", tensor_memory},
-    {"cudaTextureObject_t", textures},
-    {"cudaSurfaceObject_t", textures},
-    {"cudaCreateTextureObject", textures},
-    {"cudaCreateSurfaceObject", textures},
+    {"cudaMipmappedArray_t", mipmaps},
+    {"cudaMallocMipmappedArray", mipmaps},
     {"cuModuleLoad", modules},
     {"cuModuleLoadData", modules},
     {"cuModuleLoadDataEx", modules},
@@ -58,9 +57,14 @@ constexpr advice names[] = {
 };
 
 // By how the name of the header begins.
-constexpr advice libraries[] = {{"cufft", "cuFFT"},       {"cusparse", "cuSPARSE"}, {"cudnn", "cuDNN"},
-                                {"cusolver", "cuSOLVER"}, {"nccl", "NCCL"},         {"cutlass/", "CUTLASS"},
-                                {"cute/", "CuTe"},        {"nvrtc", "NVRTC"}};
+constexpr advice libraries[] = {{"cufftXt", "cuFFT on several devices"},
+                                {"cusparse", "cuSPARSE"},
+                                {"cudnn", "cuDNN"},
+                                {"cusolver", "cuSOLVER"},
+                                {"nccl", "NCCL"},
+                                {"cutlass/", "CUTLASS"},
+                                {"cute/", "CuTe"},
+                                {"nvrtc", "NVRTC"}};
 
 bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -108,7 +112,7 @@ class search {
     if (i > 0 && is_one_of(text(i - 1), {".", "->", "struct", "class", "enum", "namespace", "using"})) return;
     for (const advice& n : names)
       if (text(i) == n.what) return refuse(i, n.instead);
-    if (is_one_of(text(i), {"texture", "surface"}) && text(i + 1) == "<" && !declares(text(i))) refuse(i, textures);
+    if (is_one_of(text(i), {"texture", "surface"}) && text(i + 1) == "<" && !declares(text(i))) refuse(i, references);
     if (text(i) == "cuda" && text(i + 1) == "::" && text(i + 2) == "ptx")
       refuse(i, "cuda::ptx is not simulated; use the functions of CUDA C++");
   }

@@ -190,9 +190,12 @@ const words ignored_pairs = {
     "-split-compile", "--split-compile",    "-odir",      "--output-directory"};
 // Options of the host compiler whose value is the next word.
 const words pairs = {"-I", "-D", "-U", "-include", "-isystem", "-iquote", "-idirafter", "-MT", "-MQ", "-imacros"};
-// Libraries that libsim replaces.
-const words ours = {"-lcudart",   "-lcudart_static",   "-lcuda",   "-lcudadevrt",     "-lcublas",     "-lcublas_static",
-                    "-lcublasLt", "-lcublasLt_static", "-lcurand", "-lcurand_static", "-lnvToolsExt", "-lculibos"};
+// Libraries that libsim replaces, and those that programs name without using them.
+const words ours = {"-lcudart",     "-lcudart_static",   "-lcuda",     "-lcudadevrt",
+                    "-lcublas",     "-lcublas_static",   "-lcublasLt", "-lcublasLt_static",
+                    "-lcufft",      "-lcufft_static",    "-lcurand",   "-lcurand_static",
+                    "-lcusparse",   "-lcusparse_static", "-lcusolver", "-lcusolver_static",
+                    "-lnvToolsExt", "-lculibos",         "-lnvidia-ml"};
 const words not_made = {"-ptx", "--ptx", "-cubin", "--cubin", "-fatbin", "--fatbin", "-lib", "--lib"};
 
 class command_line {

@@ -174,3 +174,14 @@ inline int __vibmax_s32(int a, int b, bool* first) { return (*first = a >= b) ? 
 inline unsigned __vibmax_u32(unsigned a, unsigned b, bool* first) { return (*first = a >= b) ? a : b; }
 inline int __vibmin_s32(int a, int b, bool* first) { return (*first = a <= b) ? a : b; }
 inline unsigned __vibmin_u32(unsigned a, unsigned b, bool* first) { return (*first = a <= b) ? a : b; }
+#define SIM_WHICH2(name, choose, compare, type)                                     \
+  inline unsigned name(unsigned a, unsigned b, bool* first_high, bool* first_low) { \
+    *first_high = static_cast<type>(a >> 16) compare static_cast<type>(b >> 16);    \
+    *first_low = static_cast<type>(a) compare static_cast<type>(b);                 \
+    return choose(a, b);                                                            \
+  }
+SIM_WHICH2(__vibmax_s16x2, __vmaxs2, >=, short)
+SIM_WHICH2(__vibmax_u16x2, __vmaxu2, >=, unsigned short)
+SIM_WHICH2(__vibmin_s16x2, __vmins2, <=, short)
+SIM_WHICH2(__vibmin_u16x2, __vminu2, <=, unsigned short)
+#undef SIM_WHICH2

@@ -54,12 +54,17 @@ struct from_xor {
 template <class T>
 inline constexpr bool is_shuffled = std::is_arithmetic_v<T>;
 
+/// Of any type, as groups shuffle.
 template <class Source, class T>
-T shuffle(unsigned mask, T value, int argument, int width, const void* pc) {
-  static_assert(is_shuffled<T>, "a shuffle moves one number; shuffle a struct or vector member by member");
+T shuffle_whole(unsigned mask, T value, int argument, int width, const void* pc) {
   shuffle_argument<T> mine{value, value, argument, width};
   meet(mask, &mine, &combine_shuffle<T, Source>, pc);
   return mine.result;
+}
+template <class Source, class T>
+T shuffle(unsigned mask, T value, int argument, int width, const void* pc) {
+  static_assert(is_shuffled<T>, "a shuffle moves one number; shuffle a struct or vector member by member");
+  return shuffle_whole<Source>(mask, value, argument, width, pc);
 }
 
 struct vote {

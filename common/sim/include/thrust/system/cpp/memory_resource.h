@@ -6,6 +6,7 @@
 #include <thrust/detail/config.h>
 #include <thrust/mr/fancy_pointer_resource.h>
 #include <thrust/mr/memory_resource.h>
+#include <thrust/system/cpp/device_memory.h>
 #include <thrust/system/cpp/pointer.h>
 
 #include <new>
@@ -16,8 +17,6 @@ THRUST_NAMESPACE_BEGIN
 namespace system {
 namespace cpp {
 namespace detail {
-
-inline const bool shared = (sim::share_device_memory_with_host(), true);
 
 class device_resource final : public thrust::mr::memory_resource<> {
  public:

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# A program that is stopped keeps its output and gives the account so far: on SIGINT, as Ctrl-C sends it, and on SIGTERM, as
+# `timeout` does; in a kernel and on the host.
+#   stopped_test.sh SIMCC
+set -euo pipefail
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+cd "$place"
+fail() { echo "stopped_test: $*" >&2; exit 1; }
+
+cat >program.cu <<'END_OF_PROGRAM'
+#include <cstdio>
+#include <cstring>
+#include <unistd.h>
+__global__ void quick(int* x) { *x = 1; }
+__global__ void endless(volatile int* x) {
+  for (long i = 0; i < 1'000'000'000'000; ++i) *x = static_cast<int>(i);
+}
+int main(int, char** arguments) {
+  int* x;
+  cudaMalloc(&x, sizeof *x);
+  quick<<<1, 1>>>(x);
+  std::printf("begun\n");
+  if (std::strcmp(arguments[1], "kernel") == 0) endless<<<1, 1>>>(x);
+  for (;;) pause();
+}
+END_OF_PROGRAM
+"$1" program.cu -o program
+
+# stop SIGNAL WHERE: sends the signal once the program has printed its line, and waits for its end.
+stop() {
+  # Background jobs of a script ignore SIGINT.
+  env --default-signal=INT SIM_REPORT=1 ./program "$2" >out 2>err &
+  local program=$! waited=0
+  until grep -q begun out || ((++waited > 600)); do sleep 0.05; done
+  sleep 0.2
+  kill -s "$1" $program
+  local status=0
+  wait $program 2>/dev/null || status=$?
+  [[ $status == $((128 + $(kill -l "$1"))) ]] || fail "$1 in the $2: the exit code is $status"
+  [[ $(cat out) == begun ]] || fail "$1 in the $2: the output is lost: $(cat out)"
+}
+for signal in INT TERM; do
+  for where in kernel host; do
+    stop $signal $where
+    grep -qE '^quick +1 +1 ' err || fail "SIG$signal in the $where: no account: $(cat err)"
+    grep -q "stopped by SIG$signal" err || fail "SIG$signal in the $where: nothing says why: $(cat err)"
+    ! grep -q "never freed" err || fail "SIG$signal in the $where: a stopped program had no time to free its memory"
+  done
+  stop $signal kernel
+  grep -q "stopped by SIG$signal while endless ran" err || fail "SIG$signal: the kernel is not named: $(cat err)"
+done
+stop KILL host  # no account, but the output
+echo "a stopped program keeps its output and gives its account"
