@@ -89,9 +89,9 @@ void quantize_mxfp4(std::uint8_t* q,      // (groups, 16)
                     const float* in, std::size_t groups);
 void dequantize_mxfp4(float* out, const std::uint8_t* q, const std::uint8_t* scale, std::size_t groups);
 
-// ---- quantized.cpp: y = W x on one thread, W quantized as above
-// ------------------------------------------------------ Rows are divided into groups of 64 columns; columns is a
-// multiple of 64. x is finite. y[r] may be off by 2^-14 of the sum of |W(r, c)| over c, times the largest |x[c]|.
+// ---- quantized.cpp: y = W x on one thread, W quantized as above ---------------------------------------------------
+// Rows are divided into groups of 64 columns; columns is a multiple of 64. x is finite, and its largest number is 0 or
+// at least 2^-100 in absolute value. y[r] may be off by 2^-14 of the sum of |W(r, c)| over c, times the largest |x[c]|.
 
 void matvec_int8(float* y,              // (rows)
                  const std::int8_t* q,  // (rows, columns)

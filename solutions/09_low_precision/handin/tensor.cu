@@ -27,7 +27,6 @@ __device__ unsigned packed(float low, float high) {
   return *reinterpret_cast<const unsigned*>(&both);
 }
 
-//! [wmma]
 // Four warps, each 32 x 32 elements of C in 2 x 2 fragments. Rows of the tiles are 16 bytes longer than their contents,
 // so that the rows of a fragment start in different banks.
 __global__ void __launch_bounds__(128) wmma_kernel(bf16* c, const bf16* a, const bf16* b, int m, int n, int k) {
@@ -49,6 +48,7 @@ __global__ void __launch_bounds__(128) wmma_kernel(bf16* c, const bf16* a, const
       *reinterpret_cast<uint4*>(&tile_b[bi][bq]) = chunk_at(b, i0 + bi, q0 + bq, k, n);
     }
     __syncthreads();
+    //! [wmma]
     for (int i = 0; i < depth; i += 16) {
       wmma::fragment<wmma::matrix_a, 16, 16, 16, bf16, wmma::row_major> left[2];
       wmma::fragment<wmma::matrix_b, 16, 16, 16, bf16, wmma::row_major> right[2];
@@ -59,6 +59,7 @@ __global__ void __launch_bounds__(128) wmma_kernel(bf16* c, const bf16* a, const
       for (int u = 0; u < 2; ++u)
         for (int v = 0; v < 2; ++v) wmma::mma_sync(sum[u][v], left[u], right[v], sum[u][v]);
     }
+    //! [wmma]
     __syncthreads();
   }
   // Which lane holds which sum is not known: by way of shared memory.
@@ -74,7 +75,6 @@ __global__ void __launch_bounds__(128) wmma_kernel(bf16* c, const bf16* a, const
         make_uint2(packed(four.x, four.y), packed(four.z, four.w));
   }
 }
-//! [wmma]
 
 /// A block computes rows x columns elements of C, from tiles of rows x depth and depth x columns in `stages` buffers;
 /// a warp `warp_rows` x `warp_columns` of them.
@@ -144,7 +144,6 @@ struct warp_product {
       }
   }
 
-  //! [store]
   /// A lane has two neighbours of each of four parts, 4 bytes in each of four places. The four lanes of a row exchange
   /// them, so that each has the 8 of one part, 16 bytes in one place.
   __device__ void store(bf16* c, int r0, int q0, int m, int n) const {
@@ -155,6 +154,7 @@ struct warp_product {
       for (int half = 0; half < 2; ++half)
 #pragma unroll
         for (int v = 0; v < wide; v += 4) {
+          //! [store]
           unsigned own[4], got[4];
 #pragma unroll
           for (int j = 0; j < 4; ++j) own[j] = packed(sum[u][v + j][2 * half], sum[u][v + j][2 * half + 1]);
@@ -171,8 +171,8 @@ struct warp_product {
             *reinterpret_cast<uint4*>(c + static_cast<std::size_t>(r) * n + q) =
                 make_uint4(got[0], got[1], got[2], got[3]);
         }
+    //! [store]
   }
-  //! [store]
 
   int row, column;  // of its first element in the block's tile
   float sum[high][wide][4] = {};
@@ -180,7 +180,6 @@ struct warp_product {
 
 using by_mma = tiling<128, 128, 32, 64, 32, 1>;
 
-//! [mma]
 __global__ void __launch_bounds__(by_mma::threads)
     mma_kernel(bf16* c, const bf16* a, const bf16* b, int m, int n, int k) {
   using tile = by_mma;
@@ -198,6 +197,7 @@ __global__ void __launch_bounds__(by_mma::threads)
       const int bi = at / (tile::columns / chunk), bq = at % (tile::columns / chunk) * chunk;
       tile_b[place<tile::columns>(bi, bq)] = chunk_at(b, i0 + bi, q0 + bq, k, n);
     }
+    //! [mma]
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < tile::depth; i += 16) {
@@ -207,9 +207,9 @@ __global__ void __launch_bounds__(by_mma::threads)
     }
     __syncthreads();
   }
+  //! [mma]
   product.store(c, r0, q0, m, n);
 }
-//! [mma]
 
 /// Copies the tiles of one step along k after the other, asynchronously. `whole`: all lie inside the matrices.
 template <class tile, bool whole>
@@ -241,7 +241,6 @@ struct tile_copies {
   int m, n, k, r0, q0, i0;  // i0: where along k the next tiles begin
 };
 
-//! [pipelined]
 // While one buffer is used, copies into the others are under way. The factors of the next 16 steps are loaded from
 // shared memory before the products of these, across tiles too, so that the tensor cores never wait for either. Blocks
 // go through groups of 8 rows of tiles, column by column: those that run at the same time share rows of A and columns
@@ -270,6 +269,7 @@ __global__ void __launch_bounds__(tile::threads) pipelined_kernel(bf16* __restri
   warp_product<tile> product;
   typename warp_product<tile>::factors f[2];
   product.load(f[0], tile_a(0), tile_b(0), 0);
+  //! [pipelined]
   for (int t = 0; t < tiles; ++t) {
 #pragma unroll
     for (int i = 0; i < tile::depth; i += 16) {
@@ -288,9 +288,9 @@ __global__ void __launch_bounds__(tile::threads) pipelined_kernel(bf16* __restri
       product.multiply(f[now]);
     }
   }
+  //! [pipelined]
   product.store(c, r0, q0, m, n);
 }
-//! [pipelined]
 
 template <class tile>
 void launch_pipelined(bf16* c, const bf16* a, const bf16* b, int m, int n, int k, cudaStream_t stream) {
