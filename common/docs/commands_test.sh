@@ -42,7 +42,7 @@ labels=$(ctest --test-dir "$build" --print-labels)
 while IFS=: read -r file words; do
   label=${words##* }
   shown=$((shown + 1))
-  [[ $label == lab09 ]] || grep -qw -- "$label" <<<"$labels" || complain "$file: there is no label $label"
+  [[ $label == lab42 ]] || grep -qw -- "$label" <<<"$labels" || complain "$file: there is no label $label"
 done < <(grep -oE 'ctest --test-dir build -L [a-z0-9]+' "${pages[@]}")
 
 echo "$shown commands shown in ${#pages[@]} files"

@@ -22,7 +22,7 @@ grade submissions/ --lab NN --round predictions         here
 report --store grades.sqlite                            here
 export --format gradescope                              here
 export --format canvas --gradebook exported.csv --column "Lab 3"   here
-new-lab NN low_precision                                here
+new-lab NN sparsity                                     here
 lab                                                     help
 run                                                     help
 grade                                                   help
@@ -44,8 +44,8 @@ slides                                                  docs.slides
 test                                                    .ci/run
 test --all                                              .ci/run
 ctest --test-dir build -L labNN                         there
-ctest --test-dir build -L lab09                         lab00.expected
-cmake --build build && ctest --test-dir build -R lab09  lab00.expected
+ctest --test-dir build -L lab42                         lab00.expected
+cmake --build build && ctest --test-dir build -R lab42  lab00.expected
 ctest --test-dir build -L docs                          docs.links
 ctest --test-dir build -L profiler --output-on-failure  profile
 cmake --build build --target lab02.student.sim.experiment && build/bin/lab02.student.sim.experiment   there
@@ -102,7 +102,7 @@ complain() { echo "$*"; bad=1; }
 cd "$source"
 mapfile -t pages < <(find . \( -name 'build*' -o -name '.*' ! -name . -o -path ./autograder/template -o -path ./slides \) -prune -o -name '*.md' -print | sort)
 shown=$(grep -ohE '\./course [a-z][^`|#]*|(ctest|cmake) --?[a-z][^`|#]*|(^|[^& ] *)([A-Z_]+=[a-z0-9]+ )?build/bin/[a-z][^`|#]*' "${pages[@]}" |
-  sed -E 's|^\./course ||; s/^[^a-zA-Z]+//; s/[ \\]+$//; s/\b0[0-9]\b/NN/; s/lab0[0-8]$/labNN/' | sort -u)
+  sed -E 's|^\./course ||; s/^[^a-zA-Z]+//; s/[ \\]+$//; s/\b(0[0-9]|42)\b/NN/; s/lab0[0-9]$/labNN/' | sort -u)
 tests=$(ctest --test-dir "$build" -N)
 cd "$place"
 # In the order of the list: what is graded first is reported then.
@@ -113,7 +113,7 @@ while read -r line; do
     here*)
       if [[ $command =~ ^(grade|report|export) && $sandbox == no ]]; then echo "./course $command: left out, no sandbox here"; continue; fi
       typed=${command/NN/03}
-      [[ $command != new-lab* ]] || typed=${command/NN/09}
+      [[ $command != new-lab* ]] || typed=${command/NN/42}
       [[ ${how[$command]} != *=* ]] || typed=${typed/FILE.cu/${how[$command]#*=}}
       start=$(date +%s%N)
       status=0
@@ -142,7 +142,7 @@ done <<<"$list"
 while read -r command; do
   [[ -n ${how[$command]:-} ]] || complain "$command: no test runs it; see the list in common/docs/shown_test.sh"
 done <<<"$shown"
-made=(build/run/program labs/09_low_precision/judge/rubric.toml)
+made=(build/run/program labs/42_sparsity/judge/rubric.toml)
 [[ $sandbox == no ]] || made+=(grades.sqlite build/report/class/index.html results.json canvas.csv)
 for file in "${made[@]}"; do [[ -s $file ]] || complain "no command made $file"; done
 
