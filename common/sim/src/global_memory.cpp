@@ -232,7 +232,7 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
   entered.sync = block_->syncs[warp];
   entered.clock = block_->order.clock(where.first_thread + lanes[0]);
   entered.details = 0;
-  if (!row || block_->order.active()) {
+  if (!row || !block_->order.even()) {
     recent_accesses::detail& d = accesses_.add_detail(entered);
     std::copy(a.begin(), a.end(), d.address.begin());
     for (std::size_t i = 0; i < lanes.size(); ++i) d.clock[i] = block_->order.clock(where.first_thread + lanes[i]);

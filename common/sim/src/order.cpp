@@ -38,7 +38,8 @@ void set(block_order::knowledge& of, std::size_t threads, std::size_t thread, st
 
 void block_order::begin_block(std::size_t threads) {
   barrier();
-  if (clock_.size() == threads) return;  // both clocks of a thread are equal when it has returned
+  if (clock_.size() == threads && even_) return;  // both clocks of a thread are equal when it has returned
+  even_ = true;
   clock_.assign(threads, 0);
   merged_clock_.assign(threads, 0);
 }
@@ -82,6 +83,7 @@ bool block_order::learn(view& t, const knowledge& more) {
 
 std::uint64_t block_order::release(std::size_t thread, std::uintptr_t flag) {
   start();
+  even_ = false;
   auto& t = threads_[thread];
   knowledge& released = released_[flag];
   add(released, t.known);
@@ -98,6 +100,7 @@ std::uint64_t block_order::acquire(std::size_t thread, std::uintptr_t flag) {
 
 std::uint64_t block_order::fence(std::size_t thread) {
   start();
+  even_ = false;
   auto& t = threads_[thread];
   const bool learned = learn(t, std::exchange(t.seen, nullptr));
   t.fenced = t.known;
@@ -131,6 +134,7 @@ void block_order::pass_on(std::uintptr_t from, std::uintptr_t to) {
 
 void block_order::meet(std::size_t first, unsigned lanes) {
   knowledge all;
+  even_ &= lanes == ~0u;
   for (unsigned rest = lanes; rest != 0; rest &= rest - 1) {
     const std::size_t i = first + static_cast<std::size_t>(__builtin_ctz(rest));
     ++clock_[i];

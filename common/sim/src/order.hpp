@@ -26,6 +26,8 @@ class block_order {
   void abandon_block() { *this = {}; }  ///< before its threads have returned
   void barrier();                       ///< all threads know all that was before
   bool active() const { return active_; }
+  /// Whether one lane's clock is that of its warp.
+  bool even() const { return even_ && !active_; }
 
   // ---- as the threads run. The results are to be recorded for the thread; 0: nothing is.
 
@@ -74,6 +76,7 @@ class block_order {
   clocks clock_, merged_clock_;
   std::vector<view> threads_;  ///< once active
   bool active_ = false;
+  bool even_ = true;  ///< in this block each warp's lanes have had equal clocks
   std::unordered_map<std::uintptr_t, knowledge> released_;   ///< by flag
   std::unordered_map<std::uint32_t, knowledge> in_records_;  ///< by the upper half of a record
   std::uint32_t last_record_ = 0;

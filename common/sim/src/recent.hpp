@@ -21,7 +21,7 @@ class recent_accesses {
     std::uintptr_t low = 0, high = 0;  ///< [low, high)
     std::uint32_t number = 0, block = 0, first_thread = 0, lanes = 0, sync = 0;
     std::uint32_t clock = 0;    ///< of the first lane, for block_order
-    std::uint32_t details = 0;  ///< 0: the lanes' words lie in a row from `low` on, and block_order was not active
+    std::uint32_t details = 0;  ///< 0: the lanes' words lie in a row from `low` on, and block_order was even
   };
   struct detail {
     std::array<std::uintptr_t, lanes_per_warp> address;  ///< by place among the lanes
