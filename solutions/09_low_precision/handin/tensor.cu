@@ -110,22 +110,25 @@ struct warp_product {
 
   __device__ warp_product() {
     constexpr int across = tile::columns / tile::warp_columns;
-    const int warp = threadIdx.x / 32;
+    const int warp = threadIdx.x / 32, along = threadIdx.x % 16, side = threadIdx.x % 32 / 16 * chunk;
     row = warp / across * tile::warp_rows;
     column = warp % across * tile::warp_columns;
+    at_a = place<tile::depth>(row + along, side);
+    at_b = place<tile::columns>(along, column + side);
   }
 
   //! [load]
   /// Four matrices of 8 x 8 at a time: lanes 0 to 15 name the 16 rows of the left half, 16 to 31 those of the right.
-  /// The rows of B's tile are its k, but mma wants neighbours along k in a register: transposed.
+  /// The rows of B's tile are its k, but mma wants neighbours along k in a register: transposed. Where a lane's rows
+  /// are is computed once: 16 rows further the place is 16 rows further, and chunks further along a row an exclusive
+  /// or.
   __device__ void load(factors& f, const uint4* tile_a, const uint4* tile_b, int i) const {
-    const int lane = threadIdx.x % 32, along = lane % 16, side = lane / 16 * 8;
 #pragma unroll
-    for (int u = 0; u < high; ++u) lab::ldmatrix(f.a[u], tile_a + place<tile::depth>(row + 16 * u + along, i + side));
+    for (int u = 0; u < high; ++u) lab::ldmatrix(f.a[u], tile_a + (at_a ^ i / chunk) + 16 * u * (tile::depth / chunk));
 #pragma unroll
     for (int v = 0; v < wide; v += 2) {
       unsigned both[4];
-      lab::ldmatrix_trans(both, tile_b + place<tile::columns>(i + along, column + 8 * v + side));
+      lab::ldmatrix_trans(both, tile_b + (at_b ^ v) + i * (tile::columns / chunk));
       f.b[v][0] = both[0];
       f.b[v][1] = both[1];
       f.b[v + 1][0] = both[2];
@@ -175,6 +178,7 @@ struct warp_product {
   }
 
   int row, column;  // of its first element in the block's tile
+  int at_a, at_b;   // where this lane's rows for ldmatrix are in the tiles, at the first step and part
   float sum[high][wide][4] = {};
 };
 
@@ -211,34 +215,49 @@ __global__ void __launch_bounds__(by_mma::threads)
   product.store(c, r0, q0, m, n);
 }
 
-/// Copies the tiles of one step along k after the other, asynchronously. `whole`: all lie inside the matrices.
+/// Copies the tiles of one step along k after the other, asynchronously. `whole`: all lie inside the matrices. A thread
+/// copies the same chunk of every so-many-th row. 8 divides that step, so that `place` moves on by whole rows.
 template <class tile, bool whole>
 struct tile_copies {
-  __device__ void next_into(uint4* to_a, uint4* to_b) {
-    constexpr int across_a = tile::depth / chunk, across_b = tile::columns / chunk;
-#pragma unroll
-    for (int at = 0; at < tile::chunks_a; at += tile::threads) {
-      const int ar = (at + threadIdx.x) / across_a, ai = (at + threadIdx.x) % across_a * chunk;
-      copy(to_a + place<tile::depth>(ar, ai), a, r0 + ar, i0 + ai, m, k);
-    }
-#pragma unroll
-    for (int at = 0; at < tile::chunks_b; at += tile::threads) {
-      const int bi = (at + threadIdx.x) / across_b, bq = (at + threadIdx.x) % across_b * chunk;
-      copy(to_b + place<tile::columns>(bi, bq), b, i0 + bi, q0 + bq, k, n);
-    }
-    i0 += tile::depth;
+  static constexpr int across_a = tile::depth / chunk, across_b = tile::columns / chunk;
+  static constexpr int step_a = tile::threads / across_a, step_b = tile::threads / across_b;
+  static_assert(step_a % 8 == 0 && step_b % 8 == 0 && tile::threads % across_a == 0 && tile::threads % across_b == 0);
+
+  __device__ tile_copies(const bf16* a_, const bf16* b_, int m_, int n_, int k_, int r0, int q0)
+      : a(a_), b(b_), m(m_), n(n_), k(k_) {
+    const int thread = threadIdx.x;
+    row_a = r0 + thread / across_a;
+    column_a = thread % across_a * chunk;
+    row_b = thread / across_b;
+    column_b = q0 + thread % across_b * chunk;
+    at_a = place<tile::depth>(thread / across_a, column_a);
+    at_b = place<tile::columns>(row_b, column_b - q0);
+    from_a = a + static_cast<std::size_t>(row_a) * k + column_a;
+    from_b = b + static_cast<std::size_t>(row_b) * n + column_b;
   }
-  __device__ static void copy(uint4* to, const bf16* matrix, int row, int column, int rows, int columns) {
-    const bool inside = whole || (row < rows && column < columns);
-    const bf16* const from = inside ? matrix + static_cast<std::size_t>(row) * columns + column : matrix;
+  __device__ void next_into(uint4* to_a, uint4* to_b) {
+#pragma unroll
+    for (int i = 0; i < tile::chunks_a / tile::threads; ++i)
+      copy(to_a + at_a + i * tile::threads, from_a + static_cast<std::size_t>(i * step_a) * k, a,
+           row_a + i * step_a < m && column_a < k);
+#pragma unroll
+    for (int i = 0; i < tile::chunks_b / tile::threads; ++i)
+      copy(to_b + at_b + i * tile::threads, from_b + static_cast<std::size_t>(i * step_b) * n, b,
+           row_b + i * step_b < k && column_b < n);
+    from_a += tile::depth;
+    from_b += static_cast<std::size_t>(tile::depth) * n;
+    column_a += tile::depth;
+    row_b += tile::depth;
+  }
+  __device__ static void copy(uint4* to, const bf16* from, const bf16* matrix, bool inside) {
     if constexpr (whole)
       __pipeline_memcpy_async(to, from, 16);
     else
-      __pipeline_memcpy_async(to, from, 16, inside ? 0 : 16);
+      __pipeline_memcpy_async(to, inside ? from : matrix, 16, inside ? 0 : 16);
   }
 
-  const bf16 *a, *b;
-  int m, n, k, r0, q0, i0;  // i0: where along k the next tiles begin
+  const bf16 *a, *b, *from_a, *from_b;
+  int m, n, k, row_a, column_a, row_b, column_b, at_a, at_b;
 };
 
 // While one buffer is used, copies into the others are under way. The factors of the next 16 steps are loaded from
@@ -255,7 +274,7 @@ __global__ void __launch_bounds__(tile::threads) pipelined_kernel(bf16* __restri
   const int within = block % (group * across);
   const int r0 = (first + within % in_group) * tile::rows, q0 = within / in_group * tile::columns;
 
-  tile_copies<tile, whole> copies{a, b, m, n, k, r0, q0, 0};
+  tile_copies<tile, whole> copies(a, b, m, n, k, r0, q0);
   const auto tile_a = [&](int t) { return buffers + t % tile::stages * buffer_chunks; };
   const auto tile_b = [&](int t) { return tile_a(t) + tile::chunks_a; };
   const int tiles = ceil_div(k, tile::depth);
