@@ -76,7 +76,7 @@ class block_order {
   clocks clock_, merged_clock_;
   std::vector<view> threads_;  ///< once active
   bool active_ = false;
-  bool even_ = true;  ///< in this block each warp's lanes have had equal clocks
+  bool even_ = true;                                         ///< in this block each warp's lanes have had equal clocks
   std::unordered_map<std::uintptr_t, knowledge> released_;   ///< by flag
   std::unordered_map<std::uint32_t, knowledge> in_records_;  ///< by the upper half of a record
   std::uint32_t last_record_ = 0;

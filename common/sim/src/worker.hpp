@@ -21,7 +21,7 @@ namespace sim {
 
 namespace context = boost::context::detail;
 
-constexpr std::size_t stack_bytes = std::size_t{128} * 1024, max_threads = 1024;
+constexpr std::size_t stack_bytes = std::size_t{256} * 1024, max_threads = 1024;
 constexpr std::size_t max_stacks = std::size_t{1} << 18;    // of one worker: threads of the blocks that it has started
 constexpr std::size_t record_stride = record_capacity + 4;  // lanes start in different cache sets
 

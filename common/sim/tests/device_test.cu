@@ -632,6 +632,9 @@ __global__ void two_barriers(float* out) {
 TEST_F(Checkers, DivergentBarrier) {
   const on_device<float> out(1024);
   EXPECT_TRUE(observe([&] { two_barriers<32><<<1, 64>>>(out.data); }).reports.empty());
+#ifdef __clang__
+  GTEST_SKIP() << "clang makes one barrier of the two";
+#endif
   const std::string r = only_report(observe([&] { two_barriers<16><<<1, 64>>>(out.data); }));
   EXPECT_NE(r.find("thread (16,0,0): barrier not reached by all threads: thread 15 of the same warp waits at"),
             std::string::npos)

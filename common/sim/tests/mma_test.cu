@@ -151,7 +151,7 @@ TEST(TensorCore, LayoutsAndCounts) {
       ASSERT_EQ(c[i * 8 + j], sum) << i << " " << j;
     }
   EXPECT_EQ(counts.metrics.at("sm__ops_path_tensor_src_bf16_dst_fp32.sum"), 2 * 16 * 8 * 16);
-  EXPECT_EQ(counts.metrics.at("smsp__inst_executed_op_shared_ld.sum"), 2);
+  EXPECT_EQ(counts.metrics.at("smsp__inst_executed_op_ldsm.sum"), 2);
   // Rows of 32 bytes: of 8 rows, the first and the fifth are in the same banks, so each matrix takes two wavefronts.
   EXPECT_EQ(counts.metrics.at("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"), 8);
   cudaDeviceReset();

@@ -408,6 +408,7 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
                           // Lanes that have taken different ways meet again: no copies of what follows a branch, and it
                           // comes later in memory.
                           "-fno-thread-jumps", "-fno-reorder-blocks", "-fno-reorder-blocks-and-partition",
+                          "-Wno-strict-aliasing",  // nvcc does not warn of casts between vectors and their elements
                           // A struct passed by value is copied by a statement, which has a hook; an argument has none.
                           "-fno-elide-constructors",
                           // A store through a null argument stays one, to be seen.
