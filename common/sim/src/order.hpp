@@ -34,8 +34,8 @@ class block_order {
   /// `flag`: where threads hand over, an address or another number.
   std::uint64_t release(std::size_t thread, std::uintptr_t flag);
   std::uint64_t acquire(std::size_t thread, std::uintptr_t flag);
-  /// A fence, and what makes it effective: accesses of a flag. A load hands over at the next fence, an atomic at once:
-  /// locks often omit the fence after it.
+  /// A fence, and what makes it effective: accesses of a flag. A load takes effect at the next fence, an atomic at
+  /// once: locks often omit the fence after it.
   std::uint64_t fence(std::size_t thread);
   void load_flag(std::size_t thread, std::uintptr_t flag);
   void store_flag(std::size_t thread, std::uintptr_t flag);

@@ -335,7 +335,7 @@ TEST_F(Sectors, CopiesOfAStructCountAtTheLineThatCopies) {
   EXPECT_EQ(out.host(), ramp(256));
 }
 
-// nvcc refuses these in kernels; the host compiler does not, and a copy that nobody counts would beat every bar.
+// nvcc refuses these in kernels; the host compiler does not, and a copy that is not observed would beat every bar.
 __global__ void copy_bytes_as_hosts_do(float* out, const float* in) {
   const int i = 8 * threadIdx.x;
   wmemcpy(reinterpret_cast<wchar_t*>(out + i), reinterpret_cast<const wchar_t*>(in + i), 8);
@@ -644,6 +644,9 @@ TEST_F(Checkers, DivergentBarrier) {
 // Reports are strings, and this file instruments the library's string functions: once their accesses counted as the
 // kernel's.
 TEST_F(Checkers, ReportsFromAFullBlock) {
+#ifdef __clang__
+  GTEST_SKIP() << "clang makes one barrier of the two";
+#endif
   const on_device<float> out(1024);
   for (int i = 0; i < 3; ++i) {
     const std::string r = only_report(observe([&] { two_barriers<16><<<4, 1024>>>(out.data); }));

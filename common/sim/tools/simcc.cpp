@@ -408,7 +408,6 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
                           // Lanes that have taken different ways meet again: no copies of what follows a branch, and it
                           // comes later in memory.
                           "-fno-thread-jumps", "-fno-reorder-blocks", "-fno-reorder-blocks-and-partition",
-                          "-Wno-strict-aliasing",  // nvcc does not warn of casts between vectors and their elements
                           // A struct passed by value is copied by a statement, which has a hook; an argument has none.
                           "-fno-elide-constructors",
                           // A store through a null argument stays one, to be seen.
@@ -428,7 +427,8 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
   if (r.keep) compile.emplace_back("-save-temps=obj");
   if (lowering.refused) compile.emplace_back("-Wfatal-errors");
   compile.insert(compile.end(), r.flags.begin(), r.flags.end());
-  compile.insert(compile.end(), {"-S", lowered, "-o", assembly});
+  // nvcc does not warn of casts between vectors and their elements.
+  compile.insert(compile.end(), {"-Wno-strict-aliasing", "-S", lowered, "-o", assembly});
   std::optional<register_count> counting;
   if (r.registers || !r.object_only) counting.emplace(source, r.flags);
   run(compile);
