@@ -1,0 +1,664 @@
+// Lab 10's problems: what a token costs, products with one vector, the cache, attention over it, and whole tokens of
+// small models with random weights. Each result is computed again in double; only what the cache keeps is rounded.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <lab/case.hpp>
+#include <limits>
+#include <string>
+#include <utility>
+
+namespace {
+
+using lab::bfloat16;
+using lab::buffer;
+using lab::dtype;
+using lab::test_case;
+using std::int64_t;
+using floats = std::vector<float>;
+using doubles = std::vector<double>;
+using numbers = std::vector<bfloat16>;
+
+constexpr double unit = 0x1p-24;  // the rounding of one operation in FP32
+
+std::size_t at(int64_t i) { return static_cast<std::size_t>(i); }
+
+numbers rounded(const floats& values) {
+  numbers result(values.size());
+  std::transform(values.begin(), values.end(), result.begin(), lab::to_bfloat16);
+  return result;
+}
+
+double wide(bfloat16 x) { return static_cast<double>(static_cast<float>(x)); }
+
+// ---- what a token costs -------------------------------------------------------------------------------------------
+
+/// In the order in which calls.cpp reads them.
+struct shape {
+  int64_t layers, width, heads, kv_heads, size, hidden, vocabulary, capacity;
+
+  std::vector<int64_t> parameters() const {
+    return {layers, width, heads, kv_heads, size, hidden, vocabulary, capacity};
+  }
+  int64_t layer_matrices() const {
+    return (heads + 2 * kv_heads) * size * width + width * heads * size + 3 * hidden * width;
+  }
+  int64_t weights() const { return vocabulary * width + width + layers * (layer_matrices() + 2 * width); }
+  int64_t cache() const { return layers * kv_heads * capacity * size; }  ///< elements of K, and of V
+};
+
+constexpr shape llama_1b{16, 2048, 32, 8, 64, 8192, 128'256, 8192};
+constexpr shape llama_8b{32, 4096, 32, 8, 128, 14'336, 128'256, 8192};
+constexpr shape gpt2_like{12, 768, 12, 12, 64, 2048, 50'257, 1024};
+constexpr shape tiny{1, 8, 1, 1, 64, 8, 2, 4};
+
+/// Figures are double, so that predictions can be compared with them.
+test_case formula(const std::string& name, const char* of, const shape& s, std::vector<int64_t> more, double right) {
+  test_case c;
+  c.entry = name;
+  c.id = fmt::format("{}/{}", name, of);
+  for (const int64_t one : more) c.id += fmt::format("-{}", one);
+  c.where = lab::part::host;
+  c.parameters = s.parameters();
+  c.parameters.insert(c.parameters.end(), more.begin(), more.end());
+  c.outputs = {{dtype::f64, 1}};
+  c.inputs = [](std::uint64_t) { return std::vector<buffer>(); };
+  c.check = [=](std::span<const buffer>, std::span<const buffer> outputs) -> std::string {
+    const double got = outputs[0].as<double>()[0], want = right;
+    return std::abs(got - want) <= 1e-9 * want ? ""
+                                               : fmt::format("the result is {:.10g}, should be {:.10g}", got, want);
+  };
+  return c;
+}
+
+void add_formulas(std::vector<test_case>& all, const char* of, const shape& s, int64_t position) {
+  const int64_t weights = 2 * s.weights(), a_token = 4 * s.layers * s.kv_heads * s.size;
+  const int64_t bytes = weights + a_token * (position + 1);
+  const double operations = 2.0 * static_cast<double>(s.vocabulary * s.width + s.layers * s.layer_matrices()) +
+                            4.0 * static_cast<double>(s.layers * s.heads * s.size) * static_cast<double>(position + 1);
+  if (position == 0) all.push_back(formula("weight_bytes", of, s, {}, static_cast<double>(weights)));
+  all.push_back(formula("cache_bytes", of, s, {position + 1}, static_cast<double>(a_token * (position + 1))));
+  all.push_back(formula("token_bytes", of, s, {position}, static_cast<double>(bytes)));
+  all.push_back(formula("intensity", of, s, {position}, operations / static_cast<double>(bytes)));
+  all.push_back(formula("least_seconds", of, s, {position, 4250}, static_cast<double>(bytes) / 4250e9));
+}
+
+// ---- products with one vector -------------------------------------------------------------------------------------
+
+/// What a product may be off by: sums of `columns` terms in FP32, in any order.
+double allowed_off(int64_t columns, double terms) { return 2 * (static_cast<double>(columns) + 32) * unit * terms; }
+
+struct dot {
+  double sum = 0, terms = 0;
+};
+dot dot_of(std::span<const bfloat16> row, std::span<const double> x) {
+  dot result;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const double term = wide(row[i]) * x[i];
+    result.sum += term;
+    result.terms += std::abs(term);
+  }
+  return result;
+}
+
+doubles normalized(std::span<const double> x, std::span<const bfloat16> norm) {
+  double squares = 0;
+  for (const double one : x) squares += one * one;
+  const double factor = 1 / std::sqrt(squares / static_cast<double>(x.size()) + 1e-5);
+  doubles result(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) result[i] = x[i] * wide(norm[i]) * factor;
+  return result;
+}
+
+doubles widened(std::span<const float> x) { return {x.begin(), x.end()}; }
+
+std::string first_wrong(std::size_t count, const std::function<std::string(std::size_t)>& wrong_at, std::size_t each) {
+  std::vector<std::string> wrong(count);
+  lab::for_each_index(
+      count, [&](std::size_t i) { wrong[i] = wrong_at(i); }, each);
+  const auto is_wrong = [](const std::string& text) { return !text.empty(); };
+  const auto first = std::find_if(wrong.begin(), wrong.end(), is_wrong);
+  if (first == wrong.end()) return "";
+  return fmt::format("{} of {} are wrong: {}", std::count_if(wrong.begin(), wrong.end(), is_wrong), count, *first);
+}
+
+std::string off(const char* what, std::size_t i, double got, double want, double allowed) {
+  if (std::abs(got - want) <= allowed) return "";
+  return fmt::format("{}[{}] is {:.7g}, should be {:.7g}, and may be off by {:.2g}", what, i, got, want, allowed);
+}
+
+enum class product : std::uint8_t { host, plain, added, in_place, normalized, gated };
+
+test_case matvec(product kind, int64_t rows, int64_t columns, float size_of_x = 1.0f) {
+  constexpr const char* entries[] = {"matvec_host", "matvec", "matvec", "matvec", "norm_matvec", "norm_gate"};
+  constexpr const char* marks[] = {"", "", "-residual", "-in_place", "", ""};
+  const bool added = kind == product::added || kind == product::in_place;
+  const bool norms = kind == product::normalized || kind == product::gated;
+  test_case c;
+  c.entry = entries[static_cast<int>(kind)];
+  c.id = fmt::format("{}/{}x{}{}{}", c.entry, rows, columns, marks[static_cast<int>(kind)],
+                     size_of_x == 1.0f  ? ""
+                     : size_of_x < 1.0f ? "-small"
+                                        : "-large");
+  c.where = kind == product::host ? lab::part::host : lab::part::device;
+  c.parameters = {rows, columns, kind == product::added ? 1 : kind == product::in_place ? 2 : 0};
+  c.outputs = {{dtype::f32, rows}};
+  const int64_t all_rows = kind == product::gated ? 2 * rows : rows;
+  c.inputs = [=](std::uint64_t seed) {
+    floats w = lab::random_floats(at(all_rows * columns), seed), x = lab::random_floats(at(columns), seed + 1);
+    for (float& one : x) one = size_of_x * (one + 0.25f);
+    if (norms)
+      for (float& one : w) one *= 2.0f / std::sqrt(static_cast<float>(columns));
+    std::vector<buffer> result{buffer::of(rounded(w)), buffer::of(x)};
+    if (added) result.push_back(buffer::of(lab::random_floats(at(rows), seed + 2)));
+    if (norms) {
+      floats norm = lab::random_floats(at(columns), seed + 2);
+      for (float& one : norm) one = 1.0f + 0.5f * one;
+      result.push_back(buffer::of(rounded(norm)));
+    }
+    return result;
+  };
+  c.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
+    const auto w = before[0].as<bfloat16>();
+    const auto y = outputs[0].as<float>();
+    doubles x = widened(before[1].as<float>());
+    if (norms) x = normalized(x, before[2].as<bfloat16>());
+    const auto row = [&](std::size_t r) { return dot_of(w.subspan(r * at(columns), at(columns)), x); };
+    return first_wrong(
+        at(rows),
+        [&](std::size_t r) {
+          dot one = row(r);
+          double want = one.sum, allowed = (norms ? 2 : 1) * allowed_off(columns, one.terms);
+          if (added) {
+            want += static_cast<double>(before[2].as<float>()[r]);
+            allowed += 2 * unit * std::abs(want);
+          }
+          if (kind == product::gated) {
+            const dot up = row(r + at(rows));
+            const double gate = one.sum / (1 + std::exp(-one.sum)), off_gate = 2 * allowed_off(columns, one.terms);
+            want = gate * up.sum;
+            allowed = 1.1 * off_gate * std::abs(up.sum) + std::abs(gate) * 2 * allowed_off(columns, up.terms) +
+                      16 * unit * std::abs(want) + 4 * off_gate * allowed_off(columns, up.terms);
+          }
+          return off("y", r, static_cast<double>(y[r]), want, allowed + 1e-30);
+        },
+        at(columns));
+  };
+  const auto weights = static_cast<double>(all_rows * columns);
+  c.work = {2 * weights, 2 * weights + 4 * static_cast<double>(columns + rows)};
+  return c;
+}
+
+// ---- the cache ----------------------------------------------------------------------------------------------------
+
+/// Rows of cosines and sines as Llama has them, in pairs.
+floats rotary_of(int64_t capacity, int64_t size) {
+  floats result;
+  for (int64_t p = 0; p < capacity; ++p)
+    for (int64_t i = 0; i < size; i += 2) {
+      const double angle =
+          static_cast<double>(p) * std::pow(500'000.0, -static_cast<double>(i) / static_cast<double>(size));
+      result.push_back(static_cast<float>(std::cos(angle)));
+      result.push_back(static_cast<float>(std::sin(angle)));
+    }
+  return result;
+}
+
+/// A pair of numbers, turned; `terms` bounds its rounding.
+struct turned {
+  std::array<double, 2> value, terms;
+};
+turned turn(double a, double b, double c, double s) {
+  return {{a * c - b * s, b * c + a * s}, {std::abs(a * c) + std::abs(b * s), std::abs(b * c) + std::abs(a * s)}};
+}
+
+/// A number of the cache, rounded to nearest: by half of the distance between two numbers at most.
+double off_in_cache(double want, double terms) {
+  return (want == 0 ? 0 : std::ldexp(1.0 + 0x1p-12, std::ilogb(want) - 8)) + 8 * unit * terms;
+}
+
+bool is_poison(bfloat16 x) { return x.bits == 0xFFFF; }
+
+test_case rotate_append(int64_t heads, int64_t kv_heads, int64_t size, int64_t capacity, int64_t position) {
+  test_case c;
+  c.entry = "rotate_append";
+  c.id = fmt::format("rotate_append/{}:{}x{}-{}of{}", heads, kv_heads, size, position, capacity);
+  c.parameters = {heads, kv_heads, size, capacity};
+  c.outputs = {
+      {dtype::f32, heads * size}, {dtype::bf16, kv_heads * capacity * size}, {dtype::bf16, kv_heads * capacity * size}};
+  c.inputs = [=](std::uint64_t seed) {
+    return std::vector{buffer::of(lab::random_floats(at((heads + 2 * kv_heads) * size), seed)),
+                       buffer::of(rotary_of(capacity, size)),
+                       buffer::of(std::vector<std::int32_t>{static_cast<std::int32_t>(position)})};
+  };
+  c.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
+    const auto qkv = before[0].as<float>(), angles = before[1].as<float>().subspan(at(position * size), at(size));
+    const auto in = [&](int64_t head, int64_t i) { return static_cast<double>(qkv[at(head * size + i)]); };
+    const auto turned_at = [&](int64_t head, int64_t i) {
+      const auto pair = i / 2 * 2;
+      const turned t = turn(in(head, pair), in(head, pair + 1), static_cast<double>(angles[at(pair)]),
+                            static_cast<double>(angles[at(pair + 1)]));
+      return std::pair{t.value[at(i % 2)], t.terms[at(i % 2)]};
+    };
+    for (int64_t h = 0; h < heads; ++h)
+      for (int64_t i = 0; i < size; ++i) {
+        const auto [want, terms] = turned_at(h, i);
+        const std::string text =
+            off(fmt::format("q, head {}: ", h).c_str(), at(i),
+                static_cast<double>(outputs[0].as<float>()[at(h * size + i)]), want, 8 * unit * terms);
+        if (!text.empty()) return text;
+      }
+    for (int which = 1; which <= 2; ++which) {
+      const char* name = which == 1 ? "K" : "V";
+      const auto cache = outputs[at(which)].as<bfloat16>();
+      for (int64_t h = 0; h < kv_heads; ++h)
+        for (int64_t p = 0; p < capacity; ++p)
+          for (int64_t i = 0; i < size; ++i) {
+            const bfloat16 got = cache[at((h * capacity + p) * size + i)];
+            if (p != position) {
+              if (is_poison(got)) continue;
+              return fmt::format("{}, head {}: the place of position {} was written, and only that of {} may be", name,
+                                 h, p, position);
+            }
+            const double v = in(heads + kv_heads + h, i);
+            const auto [want, terms] = which == 1 ? turned_at(heads + h, i) : std::pair{v, 0.0};
+            const std::string text = off(fmt::format("{}, head {}, position {}: ", name, h, p).c_str(), at(i),
+                                         wide(got), want, off_in_cache(want, terms) + 1e-38);
+            if (!text.empty()) return text;
+          }
+    }
+    return "";
+  };
+  c.work.bytes = static_cast<double>(4 * (2 * heads + 2 * kv_heads) * size + 4 * kv_heads * size);
+  return c;
+}
+
+// ---- attention ----------------------------------------------------------------------------------------------------
+
+struct attended {
+  doubles out, magnitude;  ///< magnitude: the sum of |weight v|
+  double largest = 0;      ///< sum of |q k|, scaled
+};
+/// One query head over keys 0 to tokens - 1; row j of k and v begins at j * size.
+attended attention_of(std::span<const double> q, std::span<const bfloat16> k, std::span<const bfloat16> v,
+                      std::size_t tokens) {
+  const std::size_t size = q.size();
+  const double scale = 1 / std::sqrt(static_cast<double>(size));
+  doubles weights(tokens);
+  attended result{doubles(size), doubles(size)};
+  double most = -std::numeric_limits<double>::infinity(), sum = 0;
+  for (std::size_t j = 0; j < tokens; ++j) {
+    const dot score = dot_of(k.subspan(j * size, size), q);
+    weights[j] = score.sum * scale;
+    most = std::max(most, weights[j]);
+    result.largest = std::max(result.largest, score.terms * scale);
+  }
+  for (double& one : weights) sum += one = std::exp(one - most);
+  for (std::size_t j = 0; j < tokens; ++j)
+    for (std::size_t i = 0; i < size; ++i) {
+      const double term = weights[j] / sum * wide(v[j * size + i]);
+      result.out[i] += term;
+      result.magnitude[i] += std::abs(term);
+    }
+  return result;
+}
+
+test_case attend(int64_t heads, int64_t kv_heads, int64_t size, int64_t capacity, int64_t position,
+                 float spread = 1.0f) {
+  constexpr int64_t most_parts = 64;
+  test_case c;
+  c.entry = "attend";
+  c.id =
+      fmt::format("attend/{}:{}x{}-{}of{}{}", heads, kv_heads, size, position, capacity, spread > 1 ? "-spread" : "");
+  c.parameters = {heads, kv_heads, size, capacity};
+  c.outputs = {{dtype::f32, heads * size}, {dtype::u8, heads * most_parts * (size + 2) * 4}};
+  c.inputs = [=](std::uint64_t seed) {
+    floats q = lab::random_floats(at(heads * size), seed),
+           k = lab::random_floats(at(kv_heads * capacity * size), seed + 1),
+           v = lab::random_floats(at(kv_heads * capacity * size), seed + 2);
+    for (float& one : q) one *= 1.75f * spread;
+    for (float& one : k) one = 1.75f * one + 0.125f;
+    for (float& one : v) one = one + 0.25f;
+    numbers keys = rounded(k), values = rounded(v);
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      if (static_cast<int64_t>(i) / size % capacity > position) keys[i].bits = values[i].bits = 0xFFFF;
+    return std::vector{buffer::of(q), buffer::of(keys), buffer::of(values),
+                       buffer::of(std::vector<std::int32_t>{static_cast<std::int32_t>(position)})};
+  };
+  c.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
+    const doubles q = widened(before[0].as<float>());
+    return first_wrong(
+        at(heads),
+        [&](std::size_t h) -> std::string {
+          const std::size_t of = h / at(heads / kv_heads) * at(capacity * size);
+          const attended want =
+              attention_of(std::span(q).subspan(h * at(size), at(size)), before[1].as<bfloat16>().subspan(of),
+                           before[2].as<bfloat16>().subspan(of), at(position + 1));
+          const double of_score = 2 * (static_cast<double>(size) + 16) * unit * want.largest;
+          const double of_sum = (static_cast<double>(position) + 33) * unit;
+          for (std::size_t i = 0; i < at(size); ++i) {
+            const std::string text = off("column ", i, static_cast<double>(outputs[0].as<float>()[h * at(size) + i]),
+                                         want.out[i], (2 * of_score + 2 * of_sum) * want.magnitude[i] + 1e-30);
+            if (!text.empty()) return fmt::format("head {}: {}", h, text);
+          }
+          return "";
+        },
+        at((position + 1) * size));
+  };
+  const auto keys = static_cast<double>((position + 1) * size);
+  c.work = {4 * static_cast<double>(heads) * keys, 4 * static_cast<double>(kv_heads) * keys};
+  return c;
+}
+
+// ---- whole tokens -------------------------------------------------------------------------------------------------
+
+/// The model in double. What it keeps of keys and values is rounded, as the contract has it.
+class reference {
+ public:
+  reference(const shape& s, std::span<const buffer> before)
+      : s_(s), weights_(before[0].as<bfloat16>()), rotary_(before[1].as<float>()) {
+    for (int which = 0; which < 2; ++which) {
+      const auto cache = before[at(2 + which)].as<bfloat16>();
+      cache_[at(which)].assign(cache.begin(), cache.end());
+    }
+  }
+
+  /// Sums, and the sums of their terms' absolute values.
+  struct logits {
+    doubles value, terms;
+  };
+
+  logits token(int64_t token, int64_t position) {
+    const int64_t heads = s_.heads * s_.size, kv = s_.kv_heads * s_.size;
+    const auto embedding = weights_.first(at(s_.vocabulary * s_.width));
+    std::size_t next = embedding.size();
+    const auto take = [&](int64_t count) {
+      const auto found = weights_.subspan(next, at(count));
+      next += at(count);
+      return found;
+    };
+    const auto last_norm = take(s_.width);
+    doubles x;
+    for (const bfloat16 one : embedding.subspan(at(token * s_.width), at(s_.width))) x.push_back(wide(one));
+    const auto add = [&](const doubles& more) {
+      for (std::size_t i = 0; i < x.size(); ++i) x[i] += more[i];
+    };
+    for (int64_t l = 0; l < s_.layers; ++l) {
+      const auto norm1 = take(s_.width);
+      doubles qkv = product_of(take((heads + 2 * kv) * s_.width), normalized(x, norm1)).value;
+      for (int64_t i = 0; i < heads + kv; i += 2) {
+        const std::size_t angle = at(position * s_.size + i % s_.size);
+        const turned t = turn(qkv[at(i)], qkv[at(i + 1)], static_cast<double>(rotary_[angle]),
+                              static_cast<double>(rotary_[angle + 1]));
+        qkv[at(i)] = t.value[0];
+        qkv[at(i + 1)] = t.value[1];
+      }
+      for (int64_t i = 0; i < 2 * kv; ++i)
+        cache_[at(i / kv)][place(l, i % kv / s_.size, position) + at(i % s_.size)] =
+            lab::to_bfloat16(static_cast<float>(qkv[at(heads + i)]));
+      doubles attention(at(heads));
+      for (int64_t h = 0; h < s_.heads; ++h) {
+        const std::size_t of = place(l, h / (s_.heads / s_.kv_heads), 0);
+        const attended one =
+            attention_of(std::span(qkv).subspan(at(h * s_.size), at(s_.size)), std::span(cache_[0]).subspan(of),
+                         std::span(cache_[1]).subspan(of), at(position + 1));
+        std::copy(one.out.begin(), one.out.end(), attention.begin() + h * s_.size);
+      }
+      add(product_of(take(s_.width * heads), attention).value);
+      const auto norm2 = take(s_.width);
+      const doubles both = product_of(take(2 * s_.hidden * s_.width), normalized(x, norm2)).value;
+      doubles gated(at(s_.hidden));
+      for (std::size_t i = 0; i < gated.size(); ++i)
+        gated[i] = both[i] / (1 + std::exp(-both[i])) * both[i + at(s_.hidden)];
+      add(product_of(take(s_.width * s_.hidden), gated).value);
+    }
+    return product_of(embedding, normalized(x, last_norm));
+  }
+
+  /// What is wrong with a cache after the positions `first` to `last` were appended.
+  std::string wrong_cache(std::span<const buffer> before, std::span<const buffer> outputs, int64_t first,
+                          int64_t last) const {
+    for (int which = 0; which < 2; ++which) {
+      const auto old = before[at(2 + which)].as<bfloat16>(), got = outputs[at(1 + which)].as<bfloat16>();
+      double most = 0;
+      for (const bfloat16 one : cache_[at(which)])
+        if (!is_poison(one)) most = std::max(most, std::abs(wide(one)));
+      for (std::size_t i = 0; i < old.size(); ++i) {
+        const auto row = static_cast<int64_t>(i) / s_.size;
+        const int64_t p = row % s_.capacity;
+        const std::string where = fmt::format("{} of layer {}, head {}, position {}", which == 0 ? "K" : "V",
+                                              row / s_.capacity / s_.kv_heads, row / s_.capacity % s_.kv_heads, p);
+        if (p < first || p > last) {
+          if (got[i].bits != old[i].bits) return where + " was overwritten";
+        } else if (const double want = wide(cache_[at(which)][i]);
+                   !(std::abs(wide(got[i]) - want) <= 0x1p-7 * std::abs(want) + 0x1p-10 * most)) {
+          return fmt::format("{}, number {} is {:.4g}, should be {:.4g}", where, static_cast<int64_t>(i) % s_.size,
+                             wide(got[i]), want);
+        }
+      }
+    }
+    return "";
+  }
+
+ private:
+  std::size_t place(int64_t layer, int64_t kv_head, int64_t position) const {
+    return at(((layer * s_.kv_heads + kv_head) * s_.capacity + position) * s_.size);
+  }
+  static logits product_of(std::span<const bfloat16> w, const doubles& x) {
+    logits result{doubles(w.size() / x.size()), doubles(w.size() / x.size())};
+    lab::for_each_index(
+        result.value.size(),
+        [&](std::size_t r) {
+          const dot one = dot_of(w.subspan(r * x.size(), x.size()), x);
+          result.value[r] = one.sum;
+          result.terms[r] = one.terms;
+        },
+        x.size());
+    return result;
+  }
+
+  shape s_;
+  std::span<const bfloat16> weights_;
+  std::span<const float> rotary_;
+  std::array<numbers, 2> cache_;
+};
+
+/// A logit's error: numbers of the cache that fall to the other side of a rounding add to those of FP32.
+double allowed_logit(const reference::logits& right, std::size_t i) { return 0x1p-9 * right.terms[i]; }
+
+/// Weights that keep all numbers near 1, and a cache of `position` tokens; after them it holds no numbers.
+std::vector<buffer> model_inputs(const shape& s, int64_t position, std::uint64_t seed) {
+  floats w = lab::random_floats(at(s.weights()), seed);
+  std::size_t next = at(s.vocabulary * s.width);
+  const auto norm = [&] {
+    for (const std::size_t end = next + at(s.width); next < end; ++next) w[next] = 1 + 0.5f * w[next];
+  };
+  const auto matrix = [&](int64_t rows, int64_t columns, float size) {
+    const float factor = size * std::sqrt(3 / static_cast<float>(columns));
+    for (const std::size_t end = next + at(rows * columns); next < end; ++next) w[next] *= factor;
+  };
+  norm();
+  for (int64_t l = 0; l < s.layers; ++l) {
+    norm();
+    matrix((s.heads + 2 * s.kv_heads) * s.size, s.width, 1.25f);
+    matrix(s.width, s.heads * s.size, 1.0f);
+    norm();
+    matrix(2 * s.hidden, s.width, 1.0f);
+    matrix(s.width, s.hidden, 1.0f);
+  }
+  std::vector<buffer> result{buffer::of(rounded(w)), buffer::of(rotary_of(s.capacity, s.size))};
+  for (const std::uint64_t which : {1, 2}) {
+    floats cache = lab::random_floats(at(s.cache()), seed + which);
+    for (float& one : cache) one *= 1.75f;
+    numbers kept = rounded(cache);
+    for (std::size_t i = 0; i < kept.size(); ++i)
+      if (static_cast<int64_t>(i) / s.size % s.capacity >= position) kept[i].bits = 0xFFFF;
+    result.push_back(buffer::of(kept));
+  }
+  const auto token = static_cast<std::int32_t>(seed % static_cast<std::uint64_t>(s.vocabulary));
+  result.push_back(buffer::of(std::vector{token, static_cast<std::int32_t>(position)}));
+  return result;
+}
+
+/// With a count, `generate`; otherwise one token. The last norm of the model is followed by the layers.
+test_case tokens(const char* name, const shape& s, int64_t position, int64_t count = 0) {
+  constexpr int64_t most_parts = 64;
+  const bool many = count > 0;
+  const int64_t scratch = s.width + s.hidden + (s.heads + 2 * s.kv_heads) * s.size + 2 * s.heads * s.size +
+                          s.heads * most_parts * (s.size + 2) + 64;
+  test_case c;
+  c.entry = many ? "generate" : "decode_token";
+  c.id = fmt::format("{}/{}-{}", c.entry, name, position) + (many ? fmt::format("-{}", count) : "");
+  c.parameters = s.parameters();
+  c.parameters.push_back(count);
+  c.outputs = {{dtype::f32, s.vocabulary},
+               {dtype::bf16, s.cache()},
+               {dtype::bf16, s.cache()},
+               {dtype::i32, 2},
+               {dtype::u8, 4 * scratch}};
+  if (many) c.outputs.push_back({dtype::i32, s.capacity});
+  c.inputs = [=](std::uint64_t seed) { return model_inputs(s, position, seed); };
+  c.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
+    reference right(s, before);
+    int64_t token = before[4].as<std::int32_t>()[0];
+    reference::logits logits;
+    for (int64_t i = 0; i < std::max<int64_t>(count, 1); ++i) {
+      logits = right.token(token, position + i);
+      if (!many) break;
+      const std::int32_t chosen = outputs[5].as<std::int32_t>()[at(position + i)];
+      if (chosen < 0 || chosen >= s.vocabulary)
+        return fmt::format("chosen[{}] is {}, which is not a token", position + i, chosen);
+      const auto best =
+          static_cast<std::size_t>(std::max_element(logits.value.begin(), logits.value.end()) - logits.value.begin());
+      const auto got = at(chosen);
+      if (logits.value[got] + allowed_logit(logits, got) + allowed_logit(logits, best) < logits.value[best])
+        return fmt::format("chosen[{}] is {}, whose logit is {:.6g}; that of {} is {:.6g}", position + i, chosen,
+                           logits.value[got], best, logits.value[best]);
+      token = chosen;
+    }
+    if (many)
+      for (int64_t p = 0; p < s.capacity; ++p)
+        if ((p < position || p >= position + count) && outputs[5].as<std::int32_t>()[at(p)] != -1)
+          return fmt::format("chosen[{}] was written, and only {} to {} may be", p, position, position + count - 1);
+    for (std::size_t i = 0; i < at(s.vocabulary); ++i) {
+      const std::string text =
+          off("logits", i, static_cast<double>(outputs[0].as<float>()[i]), logits.value[i], allowed_logit(logits, i));
+      if (!text.empty()) return text;
+    }
+    const auto after = outputs[3].as<std::int32_t>();
+    const int64_t next = position + count;
+    if (after[0] != token || after[1] != next)
+      return fmt::format("afterwards token and position are {} and {}, should be {} and {}", after[0], after[1], token,
+                         next);
+    return right.wrong_cache(before, outputs, position, many ? next - 1 : position);
+  };
+  c.work.bytes = static_cast<double>(2 * s.weights() + 4 * s.layers * s.kv_heads * s.size * (position + 1)) *
+                 static_cast<double>(std::max<int64_t>(count, 1));
+  c.work.flops = c.work.bytes;
+  return c;
+}
+
+// ---- all ----------------------------------------------------------------------------------------------------------
+
+constexpr shape small{2, 64, 4, 2, 64, 128, 128, 64}, one_layer{1, 64, 2, 1, 64, 64, 64, 32},
+    counted{2, 256, 4, 2, 64, 512, 512, 256};
+
+std::vector<test_case> cases() {
+  std::vector<test_case> all;
+  for (const int64_t position : {0, 4095}) {
+    add_formulas(all, "llama_1b", llama_1b, position);
+    add_formulas(all, "llama_8b", llama_8b, position);
+    add_formulas(all, "gpt2_like", gpt2_like, position / 5);
+  }
+  add_formulas(all, "tiny", tiny, 0);
+  all.push_back(formula("cache_bytes", "llama_1b", llama_1b, {0}, 0.0));
+
+  // One row, rows that are not a multiple of any number that go together, columns of 8 and far more than a block has.
+  constexpr std::pair<int64_t, int64_t> products[] = {{1, 8},    {2, 16},  {3, 24},   {7, 64},    {8, 128},  {9, 256},
+                                                      {31, 264}, {33, 8},  {64, 512}, {65, 1032}, {5, 2048}, {6, 2056},
+                                                      {3, 8200}, {17, 40}, {131, 72}, {1, 4096}};
+  for (const auto& [rows, columns] : products) {
+    for (const product kind : {product::host, product::plain, product::normalized, product::gated})
+      all.push_back(matvec(kind, rows, columns));
+    all.push_back(matvec(rows % 2 == 0 ? product::added : product::in_place, rows, columns));
+  }
+  all.push_back(matvec(product::added, 19, 136));
+  for (const float x : {1e-3f, 100.0f}) {
+    all.push_back(matvec(product::normalized, 21, 72, x));
+    all.push_back(matvec(product::gated, 21, 72, x));
+  }
+  // What counters are about.
+  all.push_back(matvec(product::plain, 512, 1024));
+  all.push_back(matvec(product::normalized, 512, 1024));
+
+  for (const auto& [heads, kv_heads, size, capacity, position] : {std::array<int64_t, 5>{1, 1, 64, 1, 0},
+                                                                  {2, 1, 128, 5, 4},
+                                                                  {4, 4, 64, 17, 0},
+                                                                  {8, 2, 64, 33, 32},
+                                                                  {16, 2, 128, 9, 3},
+                                                                  {12, 3, 64, 100, 50},
+                                                                  {8, 2, 64, 1000, 700}})
+    all.push_back(rotate_append(heads, kv_heads, size, capacity, position));
+
+  // Groups of 1, 2, 4 and 8; one token, few, one more or less than a tile has; a cache that is far from full.
+  for (const auto& [heads, kv_heads, size, capacity, position] : {std::array<int64_t, 5>{1, 1, 64, 1, 0},
+                                                                  {2, 1, 128, 8, 1},
+                                                                  {4, 1, 64, 40, 31},
+                                                                  {8, 1, 128, 64, 63},
+                                                                  {6, 3, 64, 200, 64},
+                                                                  {4, 4, 128, 129, 127},
+                                                                  {8, 2, 64, 1024, 5},
+                                                                  {16, 2, 128, 700, 300},
+                                                                  {4, 2, 64, 4100, 4098},
+                                                                  {8, 2, 128, 1024, 1023},
+                                                                  {8, 8, 64, 513, 511},
+                                                                  {4, 1, 128, 9000, 8000}})
+    all.push_back(attend(heads, kv_heads, size, capacity, position));
+  all.push_back(attend(4, 2, 64, 300, 255, 24.0f));
+  all.push_back(attend(8, 1, 128, 1000, 998, 96.0f));
+
+  all.push_back(tokens("tiny", tiny, 0));
+  all.push_back(tokens("tiny", tiny, 3));
+  all.push_back(tokens("no_groups", {3, 72, 2, 2, 64, 40, 33, 20}, 19));
+  all.push_back(tokens("groups_of_8", {1, 48, 8, 1, 128, 24, 7, 150}, 140));
+  all.push_back(tokens("small", small, 40));
+  all.push_back(tokens("counted", counted, 255));
+  all.push_back(tokens("tiny", tiny, 0, 4));
+  all.push_back(tokens("tiny", tiny, 2, 1));
+  all.push_back(tokens("small", small, 5, 3));
+  all.push_back(tokens("one_layer", one_layer, 0, 16));
+
+  all.push_back(timed(matvec(product::host, 16'384, 4096)));
+  all.push_back(timed(matvec(product::plain, 14'336, 8192)));
+  all.push_back(timed(tokens("two_layers", {2, 2048, 32, 8, 64, 8192, 32'000, 1024}, 1000)));
+  return all;
+}
+
+/// Sizes that no one could have prepared for.
+std::vector<test_case> drawn_cases(std::uint64_t seed) {
+  lab::random_sizes draw(seed);
+  std::vector<test_case> all;
+  for (int i = 0; i < 2; ++i) {
+    const int64_t rows = draw(2, 200), columns = 8 * draw(1, 150);
+    for (const product kind : {product::host, product::plain, product::added, product::normalized, product::gated})
+      all.push_back(matvec(kind, rows, columns));
+    const int64_t kv_heads = draw(1, 4), heads = kv_heads << draw(0, 3), size = 64 * draw(1, 2);
+    const int64_t capacity = draw(2, 1500), position = draw(0, capacity - 1);
+    all.push_back(rotate_append(heads, kv_heads, size, draw(2, 60), 1));
+    all.push_back(attend(heads, kv_heads, size, capacity, position));
+  }
+  const int64_t kv_heads = draw(1, 2);
+  const shape s{draw(1, 3),  8 * draw(1, 12), kv_heads << draw(0, 2), kv_heads, 64, 8 * draw(1, 12),
+                draw(2, 90), draw(20, 60)};
+  const int64_t position = draw(1, 15);
+  all.push_back(tokens("drawn", s, position));
+  all.push_back(tokens("drawn", s, position, draw(2, 5)));
+  add_formulas(all, "drawn", s, position);
+  return all;
+}
+
+const lab::case_registration registration{"10_decode", cases, drawn_cases};
+
+}  // namespace

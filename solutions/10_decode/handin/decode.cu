@@ -1,0 +1,411 @@
+// One token at a time: every weight is used once, so all that counts is that each byte comes once and that enough bytes
+// are in flight. Position and token are read from device memory, so one graph serves all tokens.
+#include "decode.hpp"
+
+#include <algorithm>
+
+#include <lab/device.hpp>
+
+namespace lab10 {
+namespace {
+
+int ceil_div(int a, int b) { return (a - 1) / b + 1; }
+
+__device__ void widen(float (&to)[8], uint4 from) {
+  const unsigned words[] = {from.x, from.y, from.z, from.w};
+#pragma unroll
+  for (int i = 0; i < 8; ++i) to[i] = __uint_as_float(i % 2 ? words[i / 2] & 0xFFFF0000u : words[i / 2] << 16);
+}
+
+__device__ uint4 eight(const bf16* from) { return *reinterpret_cast<const uint4*>(from); }
+
+// ---- products -----------------------------------------------------------------------------------------------------
+
+constexpr int warps = 8, threads = 32 * warps, rows_together = 8;
+
+enum class epilogue { plain, gate };
+
+/// A block computes 8 rows, or 4 and the 4 that they gate. Its warps share the columns, so x is loaded once per 8 rows,
+/// and each lane has 8 loads of 16 bytes in flight. The norm is one factor for all rows: the sum of squares comes from
+/// the same loads of x, and the division is the last step.
+template <epilogue after, bool normalized>
+__global__ void __launch_bounds__(threads)
+    product_kernel(float* y, const bf16* __restrict__ w, const float* x, const bf16* __restrict__ norm,
+                   const float* residual, int rows, int columns) {
+  constexpr int own = after == epilogue::gate ? rows_together / 2 : rows_together;  // rows of y
+  __shared__ float parts[rows_together + 1][warps];
+  const int first = blockIdx.x * own, warp = threadIdx.x / 32;
+  const bf16* row[rows_together];
+#pragma unroll
+  for (int r = 0; r < rows_together; ++r)
+    row[r] = w + static_cast<std::size_t>(min(first + r % own, rows - 1) + r / own * rows) * columns;
+  float sum[rows_together + 1] = {};  // the last one is that of x^2
+  for (int c = threadIdx.x * 8; c < columns; c += threads * 8) {
+    uint4 weights[rows_together];
+#pragma unroll
+    for (int r = 0; r < rows_together; ++r) weights[r] = __ldcs(reinterpret_cast<const uint4*>(row[r] + c));
+    //! [squares]
+    const float4 low = *reinterpret_cast<const float4*>(x + c), high = *reinterpret_cast<const float4*>(x + c + 4);
+    float in[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+    if (normalized) {
+      float gain[8];
+      widen(gain, eight(norm + c));
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        sum[rows_together] += in[i] * in[i];
+        in[i] *= gain[i];
+      }
+    }
+    //! [squares]
+#pragma unroll
+    for (int r = 0; r < rows_together; ++r) {
+      float one[8];
+      widen(one, weights[r]);
+#pragma unroll
+      for (int i = 0; i < 8; ++i) sum[r] += one[i] * in[i];
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < rows_together + normalized; ++r) {
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2) sum[r] += __shfl_xor_sync(~0u, sum[r], step);
+    if (threadIdx.x % 32 == 0) parts[r][warp] = sum[r];
+  }
+  __syncthreads();
+  const int mine = threadIdx.x, at = first + mine;
+  if (mine >= own || at >= rows) return;
+  float total[3] = {};  // of this row, of the row that it gates, of x^2
+#pragma unroll
+  for (int i = 0; i < warps; ++i) {
+    total[0] += parts[mine][i];
+    if (after == epilogue::gate) total[1] += parts[mine + own][i];
+    if (normalized) total[2] += parts[rows_together][i];
+  }
+  const float factor = normalized ? rsqrtf(total[2] / static_cast<float>(columns) + 1e-5f) : 1.0f;
+  const float result = total[0] * factor;
+  if (after == epilogue::gate)
+    y[at] = result / (1.0f + expf(-result)) * (total[1] * factor);
+  else
+    y[at] = result + (residual ? residual[at] : 0.0f);
+}
+
+template <epilogue after, bool normalized>
+void launch_product(float* y, const bf16* w, const float* x, const bf16* norm, const float* residual, int rows,
+                    int columns, cudaStream_t stream) {
+  constexpr int own = after == epilogue::gate ? rows_together / 2 : rows_together;
+  product_kernel<after, normalized>
+      <<<ceil_div(rows, own), threads, 0, stream>>>(y, w, x, norm, residual, rows, columns);
+  LAB_CUDA_CHECK(cudaGetLastError());
+}
+
+// ---- the cache ----------------------------------------------------------------------------------------------------
+
+//! [append]
+/// A block per head: first those of q, then of k, then of v. A thread has two neighbouring numbers.
+__global__ void rotate_append_kernel(float* __restrict__ q, bf16* __restrict__ k_cache, bf16* __restrict__ v_cache,
+                                     const float* __restrict__ qkv, const float* __restrict__ rotary,
+                                     const int* __restrict__ position, int heads, int kv_heads, int size,
+                                     int capacity) {
+  const int head = blockIdx.x, i = 2 * threadIdx.x, now = *position;
+  const float2 in = *reinterpret_cast<const float2*>(qkv + head * size + i);
+  const float2 turn = *reinterpret_cast<const float2*>(rotary + static_cast<std::size_t>(now) * size + i);
+  const float2 turned = make_float2(in.x * turn.x - in.y * turn.y, in.y * turn.x + in.x * turn.y);
+  if (head < heads) {
+    *reinterpret_cast<float2*>(q + head * size + i) = turned;
+    return;
+  }
+  const bool is_k = head < heads + kv_heads;
+  const int kv_head = head - heads - (is_k ? 0 : kv_heads);
+  const std::size_t place = (static_cast<std::size_t>(kv_head) * capacity + now) * size + i;
+  const float2 kept = is_k ? turned : in;
+  *reinterpret_cast<__nv_bfloat162*>((is_k ? k_cache : v_cache) + place) = __floats2bfloat162_rn(kept.x, kept.y);
+}
+//! [append]
+
+// ---- attention ----------------------------------------------------------------------------------------------------
+
+/// 2^x, where x <= 0.
+__device__ float power_of_2(float x) { return exp2f(x); }
+
+/// What a group of lanes, a warp, a block has seen for one query head: the largest exponent, the sum of weights, a
+/// lane's 8 sums of values.
+struct partial {
+  float most = -INFINITY, total = 0.0f, sum[8] = {};
+
+  __device__ void join(float other_most, float other_total, const float (&other)[8]) {
+    const float highest = fmaxf(most, other_most);
+    if (highest == -INFINITY) return;
+    const float mine = power_of_2(most - highest), others = power_of_2(other_most - highest);
+    most = highest;
+    total = total * mine + other_total * others;
+#pragma unroll
+    for (int i = 0; i < 8; ++i) sum[i] = sum[i] * mine + other[i] * others;
+  }
+};
+
+/// A place in shared memory, with a gap after 32 floats: lanes that are 8 floats apart then hit different banks.
+__host__ __device__ constexpr int gapped(int i) { return i + i / 32; }
+
+/// A block has one part of the keys of one K/V head, and all `group` query heads that use it: each key and value is
+/// loaded once, whatever the group. `size / 8` lanes read a key together, 16 bytes each.
+template <int size, int group>
+__global__ void __launch_bounds__(threads)
+    attend_kernel(float* __restrict__ workspace, const float* __restrict__ q, const bf16* __restrict__ k,
+                  const bf16* __restrict__ v, const int* __restrict__ position, int capacity, float factor) {
+  constexpr int lanes = size / 8, key_groups = threads / lanes, at_once = group > 4 ? 2 : 4;
+  constexpr int pitch = gapped(size);
+  __shared__ float all[warps][pitch + 2], queries[group * pitch];
+  const int part = blockIdx.y, parts = gridDim.y, own_key = threadIdx.x / lanes, column = threadIdx.x % lanes * 8;
+  const int tokens = *position + 1, share = (tokens - 1) / parts + 1;
+  const int begin = part * share, end = min(begin + share, tokens);
+  const std::size_t head = static_cast<std::size_t>(blockIdx.x) * capacity * size + column;
+  k += head;
+  v += head;
+
+  for (int i = threadIdx.x; i < group * size; i += threads)
+    queries[gapped(i)] = q[blockIdx.x * group * size + i] * factor;
+  __syncthreads();
+  float mine[group][8];
+#pragma unroll
+  for (int g = 0; g < group; ++g)
+#pragma unroll
+    for (int i = 0; i < 8; ++i) mine[g][i] = queries[g * pitch + gapped(column) + i];
+  partial seen[group];
+  for (int first = begin; first < end; first += key_groups * at_once) {
+    uint4 keys[at_once], values[at_once];
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      const int key = first + i * key_groups + own_key;
+      const uint4 none = make_uint4(0, 0, 0, 0);
+      keys[i] = key < end ? __ldcs(reinterpret_cast<const uint4*>(k + static_cast<std::size_t>(key) * size)) : none;
+      values[i] = key < end ? __ldcs(reinterpret_cast<const uint4*>(v + static_cast<std::size_t>(key) * size)) : none;
+    }
+#pragma unroll
+    for (int g = 0; g < group; ++g) {
+      float score[at_once], highest = seen[g].most;
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) {
+        float x[8], product = 0.0f;
+        widen(x, keys[i]);
+#pragma unroll
+        for (int j = 0; j < 8; ++j) product += mine[g][j] * x[j];
+#pragma unroll
+        for (int step = lanes / 2; step > 0; step /= 2) product += __shfl_xor_sync(~0u, product, step);
+        score[i] = first + i * key_groups + own_key < end ? product : -INFINITY;
+        highest = fmaxf(highest, score[i]);
+      }
+      if (highest == -INFINITY) continue;
+      const float kept = power_of_2(seen[g].most - highest);
+      seen[g].most = highest;
+      seen[g].total *= kept;
+#pragma unroll
+      for (float& one : seen[g].sum) one *= kept;
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) {
+        const float weight = power_of_2(score[i] - highest);
+        float x[8];
+        widen(x, values[i]);
+        seen[g].total += weight;
+#pragma unroll
+        for (int j = 0; j < 8; ++j) seen[g].sum[j] += weight * x[j];
+      }
+    }
+  }
+  // The lane groups of a warp, then the warps of the block.
+#pragma unroll
+  for (int g = 0; g < group; ++g) {
+#pragma unroll
+    for (int step = lanes; step < 32; step *= 2) {
+      float other[8];
+#pragma unroll
+      for (int j = 0; j < 8; ++j) other[j] = __shfl_xor_sync(~0u, seen[g].sum[j], step);
+      const float other_most = __shfl_xor_sync(~0u, seen[g].most, step);
+      seen[g].join(other_most, __shfl_xor_sync(~0u, seen[g].total, step), other);
+    }
+    __syncthreads();  // the previous head is done
+    const int warp = threadIdx.x / 32;
+    if (threadIdx.x % 32 < lanes) {
+#pragma unroll
+      for (int j = 0; j < 8; ++j) all[warp][gapped(column) + j] = seen[g].sum[j];
+      if (column == 0) all[warp][pitch] = seen[g].most, all[warp][pitch + 1] = seen[g].total;
+    }
+    __syncthreads();
+    if (threadIdx.x >= size) continue;
+    float highest = -INFINITY, total = 0.0f, sum = 0.0f;
+#pragma unroll
+    for (int w = 0; w < warps; ++w) highest = fmaxf(highest, all[w][pitch]);
+#pragma unroll
+    for (int w = 0; w < warps; ++w) {
+      const float weight = highest == -INFINITY ? 0.0f : power_of_2(all[w][pitch] - highest);
+      total += weight * all[w][pitch + 1];
+      sum += weight * all[w][gapped(threadIdx.x)];
+    }
+    float* to = workspace + ((blockIdx.x * group + g) * static_cast<std::size_t>(parts) + part) * (size + 2);
+    to[threadIdx.x] = sum;
+    if (threadIdx.x < 2) to[size + threadIdx.x] = threadIdx.x == 0 ? highest : total;
+  }
+}
+
+//! [join]
+/// A block per query head, a thread per column, goes over the parts.
+template <int size>
+__global__ void join_kernel(float* __restrict__ out, const float* __restrict__ workspace, int parts) {
+  const float* from = workspace + static_cast<std::size_t>(blockIdx.x) * parts * (size + 2);
+  float highest = -INFINITY, total = 0.0f, sum = 0.0f;
+  for (int p = 0; p < parts; ++p) highest = fmaxf(highest, from[p * (size + 2) + size]);
+  for (int p = 0; p < parts; ++p) {
+    const float weight = power_of_2(from[p * (size + 2) + size] - highest);
+    total += weight * from[p * (size + 2) + size + 1];
+    sum += weight * from[p * (size + 2) + threadIdx.x];
+  }
+  out[blockIdx.x * size + threadIdx.x] = sum / total;
+}
+//! [join]
+
+/// The grid must not depend on the position: a graph replays it for every token.
+int parts_of(int kv_heads, int capacity) {
+  static const int multiprocessors = [] {
+    int count = 0;
+    LAB_CUDA_CHECK(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, 0));
+    return count;
+  }();
+  return std::min({most_parts, ceil_div(4 * multiprocessors, kv_heads), ceil_div(capacity, 128)});
+}
+
+template <int size, int group>
+void launch_attend(float* workspace, const float* q, const bf16* k, const bf16* v, const int* position, int kv_heads,
+                   int capacity, cudaStream_t stream) {
+  const float factor = 1.44269504f / sqrtf(static_cast<float>(size));  // e^x = 2^(x log2(e))
+  attend_kernel<size, group><<<dim3(kv_heads, parts_of(kv_heads, capacity)), threads, 0, stream>>>(
+      workspace, q, k, v, position, capacity, factor);
+  LAB_CUDA_CHECK(cudaGetLastError());
+}
+
+template <int size>
+void choose_attend(float* workspace, const float* q, const bf16* k, const bf16* v, const int* position, int heads,
+                   int kv_heads, int capacity, cudaStream_t stream) {
+  const int group = heads / kv_heads;
+  (group == 1   ? launch_attend<size, 1>
+   : group == 2 ? launch_attend<size, 2>
+   : group == 4 ? launch_attend<size, 4>
+                : launch_attend<size, 8>)(workspace, q, k, v, position, kv_heads, capacity, stream);
+}
+
+// ---- the first and the last step ----------------------------------------------------------------------------------
+
+__global__ void embed_kernel(float* __restrict__ x, const bf16* __restrict__ embedding, const int* __restrict__ token,
+                             int width) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < width) x[i] = __bfloat162float(embedding[static_cast<std::size_t>(*token) * width + i]);
+}
+
+struct candidate {
+  float logit = -INFINITY;
+  int token = 0;
+  __device__ void join(float other_logit, int other) {
+    if (other_logit > logit || (other_logit == logit && other < token)) logit = other_logit, token = other;
+  }
+  __device__ void join_lanes() {
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2) join(__shfl_xor_sync(~0u, logit, step), __shfl_xor_sync(~0u, token, step));
+  }
+};
+
+constexpr int choose_threads = 1024;
+
+__global__ void choose_kernel(int* __restrict__ chosen, const float* __restrict__ logits, int vocabulary,
+                              int* __restrict__ token, int* __restrict__ position) {
+  __shared__ candidate of_warp[32];
+  candidate best;
+  best.token = vocabulary;
+  for (int i = threadIdx.x; i < vocabulary; i += choose_threads) best.join(logits[i], i);
+  best.join_lanes();
+  if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = best;
+  __syncthreads();
+  if (threadIdx.x >= 32) return;
+  best = of_warp[threadIdx.x];
+  best.join_lanes();
+  if (threadIdx.x != 0) return;
+  const int now = *position;
+  chosen[now] = best.token;
+  *token = best.token;
+  *position = now + 1;
+}
+
+}  // namespace
+
+void matvec(float* y, const bf16* w, const float* x, const float* residual, int rows, int columns,
+            cudaStream_t stream) {
+  launch_product<epilogue::plain, false>(y, w, x, nullptr, residual, rows, columns, stream);
+}
+
+void norm_matvec(float* y, const bf16* w, const float* x, const bf16* norm, int rows, int columns,
+                 cudaStream_t stream) {
+  launch_product<epilogue::plain, true>(y, w, x, norm, nullptr, rows, columns, stream);
+}
+
+void norm_gate(float* y, const bf16* w, const float* x, const bf16* norm, int rows, int columns, cudaStream_t stream) {
+  launch_product<epilogue::gate, true>(y, w, x, norm, nullptr, rows, columns, stream);
+}
+
+void rotate_append(float* q, bf16* k_cache, bf16* v_cache, const float* qkv, const float* rotary, const int* position,
+                   int heads, int kv_heads, int size, int capacity, cudaStream_t stream) {
+  rotate_append_kernel<<<heads + 2 * kv_heads, size / 2, 0, stream>>>(q, k_cache, v_cache, qkv, rotary, position, heads,
+                                                                      kv_heads, size, capacity);
+  LAB_CUDA_CHECK(cudaGetLastError());
+}
+
+void attend(float* out, float* workspace, const float* q, const bf16* k_cache, const bf16* v_cache, const int* position,
+            int heads, int kv_heads, int size, int capacity, cudaStream_t stream) {
+  (size == 64 ? choose_attend<64> : choose_attend<128>)(workspace, q, k_cache, v_cache, position, heads, kv_heads,
+                                                        capacity, stream);
+  (size == 64 ? join_kernel<64> : join_kernel<128>)<<<heads, size, 0, stream>>>(out, workspace,
+                                                                                parts_of(kv_heads, capacity));
+  LAB_CUDA_CHECK(cudaGetLastError());
+}
+
+void decode_token(float* logits, const model& m, const state& s, cudaStream_t stream) {
+  const auto& [layers, width, heads, kv_heads, size, hidden, vocabulary, capacity] = m.shape;
+  const int of_heads = heads * size, of_qkv = (heads + 2 * kv_heads) * size;
+  float* const x = s.scratch;
+  float* const gated = x + width;
+  float* const qkv = gated + hidden;
+  float* const q = qkv + of_qkv;
+  float* const attention = q + of_heads;
+  float* const workspace = attention + of_heads;
+  const std::size_t cache_of_layer = static_cast<std::size_t>(kv_heads) * capacity * size;
+
+  embed_kernel<<<ceil_div(width, threads), threads, 0, stream>>>(x, m.embedding, s.token, width);
+  LAB_CUDA_CHECK(cudaGetLastError());
+  //! [layers]
+  for (int i = 0; i < layers; ++i) {
+    const layer& l = m.layers[i];
+    bf16* const k = s.k_cache + i * cache_of_layer;
+    bf16* const v = s.v_cache + i * cache_of_layer;
+    norm_matvec(qkv, l.qkv, x, l.norm1, of_qkv, width, stream);
+    rotate_append(q, k, v, qkv, m.rotary, s.position, heads, kv_heads, size, capacity, stream);
+    attend(attention, workspace, q, k, v, s.position, heads, kv_heads, size, capacity, stream);
+    matvec(x, l.out, attention, x, width, of_heads, stream);
+    norm_gate(gated, l.gate_up, x, l.norm2, hidden, width, stream);
+    matvec(x, l.down, gated, x, width, hidden, stream);
+  }
+  norm_matvec(logits, m.embedding, x, m.norm, vocabulary, width, stream);
+  //! [layers]
+}
+
+//! [generate]
+void generate(int* chosen, float* logits, const model& m, const state& s, int count, cudaStream_t stream) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t token = nullptr;
+  LAB_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  decode_token(logits, m, s, stream);
+  choose_kernel<<<1, choose_threads, 0, stream>>>(chosen, logits, m.shape.vocabulary, s.token, s.position);
+  LAB_CUDA_CHECK(cudaStreamEndCapture(stream, &graph));
+  LAB_CUDA_CHECK(cudaGraphInstantiate(&token, graph, 0));
+  for (int i = 0; i < count; ++i) LAB_CUDA_CHECK(cudaGraphLaunch(token, stream));
+  LAB_CUDA_CHECK(cudaGraphExecDestroy(token));
+  LAB_CUDA_CHECK(cudaGraphDestroy(graph));
+}
+//! [generate]
+
+}  // namespace lab10

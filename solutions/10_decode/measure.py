@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Measures tokens per second of Llama 3.2 1B's shape, with random weights, batch 1: measure.py RESULTS.json
+
+Builds decode.cu with nvcc for this GPU. A small model's tokens are first compared with PyTorch's in float64. The time of a
+token is the slope between two numbers of tokens, so it has no share of the graph's capture. Beside it, in the same process,
+a read of as many bytes as the weights.
+"""
+import ctypes
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import torch
+
+here = pathlib.Path(__file__).resolve().parent
+root = here.parents[1]
+
+
+def built():
+    library = pathlib.Path(tempfile.mkdtemp()) / "decode.so"
+    sources = [here / "handin/decode.cu", here / "module.cu"]
+    subprocess.run(["nvcc", "-std=c++20", "-O3", "-arch=native", "-shared", "-Xcompiler", "-fPIC", f"-I{root}/common/include",
+                    f"-I{root}/labs/10_decode", *map(str, sources), "-o", str(library)], check=True)
+    return ctypes.CDLL(str(library))
+
+
+module = built()
+module.decode_scratch_floats.restype = ctypes.c_longlong
+
+
+class Model:
+    """Random weights that keep all numbers near 1; fields as in decode.hpp."""
+
+    def __init__(self, layers, width, heads, kv_heads, size, hidden, vocabulary, capacity):
+        self.shape = (layers, width, heads, kv_heads, size, hidden, vocabulary, capacity)
+        self.layers, self.width, self.heads, self.kv_heads, self.size = layers, width, heads, kv_heads, size
+        self.hidden, self.capacity = hidden, capacity
+
+        def matrix(rows, columns, scale=1.0):
+            return (torch.randn(rows, columns, device="cuda") * scale / columns**0.5).bfloat16()
+
+        def norm():
+            return (1 + 0.25 * torch.randn(width, device="cuda")).bfloat16()
+
+        self.embedding, self.norm = torch.randn(vocabulary, width, device="cuda").bfloat16(), norm()
+        self.weights = [[norm(), matrix((heads + 2 * kv_heads) * size, width, 1.25), matrix(width, heads * size), norm(),
+                         matrix(2 * hidden, width), matrix(width, hidden)] for _ in range(layers)]
+        angle = torch.arange(capacity, device="cuda", dtype=torch.float64)[:, None] * 500000.0 ** (
+            -torch.arange(0, size, 2, device="cuda", dtype=torch.float64) / size)
+        self.rotary = torch.stack([angle.cos(), angle.sin()], -1).reshape(capacity, size).float().contiguous()
+        self.k, self.v = (torch.full((layers, kv_heads, capacity, size), float("nan"), device="cuda", dtype=torch.bfloat16)
+                          for _ in range(2))
+        self.token, self.position = (torch.zeros(1, dtype=torch.int32, device="cuda") for _ in range(2))
+        self.c_shape = (ctypes.c_int * 8)(*self.shape)
+        self.scratch = torch.empty(module.decode_scratch_floats(self.c_shape), device="cuda")
+        self.chosen = torch.full((capacity,), -1, dtype=torch.int32, device="cuda")
+        self.logits = torch.empty(vocabulary, device="cuda")
+        tensors = [self.embedding, self.norm, self.rotary, self.k, self.v, self.token, self.position, self.scratch]
+        tensors += [one for layer in self.weights for one in layer]
+        self.pointers = (ctypes.c_void_p * len(tensors))(*(t.data_ptr() for t in tensors))
+
+    def weight_bytes(self):
+        return 2 * sum(t.numel() for t in [self.embedding, self.norm, *(one for layer in self.weights for one in layer)])
+
+    def generate(self, count):
+        module.decode_generate(ctypes.c_void_p(self.chosen.data_ptr()), ctypes.c_void_p(self.logits.data_ptr()), self.c_shape,
+                               self.pointers, count, ctypes.c_void_p(torch.cuda.current_stream().cuda_stream))
+
+    def reference(self, tokens):
+        """The logits after these tokens, in float64; the cache is rounded."""
+        def normalized(x, gain):
+            return x * gain.double() / (x.square().mean(-1, keepdim=True) + 1e-5).sqrt()
+
+        def rotated(x):  # (tokens, heads, size)
+            pairs, turn = x.unflatten(-1, (-1, 2)), self.rotary[:x.shape[0]].double().reshape(x.shape[0], 1, -1, 2)
+            a, b, c, s = pairs[..., 0], pairs[..., 1], turn[..., 0], turn[..., 1]
+            return torch.stack([a * c - b * s, b * c + a * s], -1).flatten(-2)
+
+        x = self.embedding[tokens].double()
+        mask = torch.ones(len(tokens), len(tokens), device="cuda", dtype=torch.bool).triu(1)
+        for norm1, qkv, out, norm2, gate_up, down in self.weights:
+            heads = (normalized(x, norm1) @ qkv.double().T).unflatten(-1, (-1, self.size))
+            q, k, v = heads.split([self.heads, self.kv_heads, self.kv_heads], 1)
+            q, k, v = rotated(q), rotated(k).bfloat16().double(), v.bfloat16().double()
+            k, v = (one.repeat_interleave(self.heads // self.kv_heads, 1) for one in (k, v))
+            scores = torch.einsum("qhs,khs->hqk", q, k) / self.size**0.5
+            weights = scores.masked_fill(mask, -torch.inf).softmax(-1)
+            x = x + torch.einsum("hqk,khs->qhs", weights, v).flatten(1) @ out.double().T
+            gate, up = (normalized(x, norm2) @ gate_up.double().T).split(self.hidden, -1)
+            x = x + (torch.nn.functional.silu(gate) * up) @ down.double().T
+        return normalized(x[-1], self.norm) @ self.embedding.double().T
+
+
+def check():
+    torch.manual_seed(1)
+    worst = 0.0
+    for shape in ((2, 256, 8, 2, 64, 512, 1000, 300), (3, 128, 8, 1, 128, 264, 333, 200), (1, 64, 4, 4, 64, 72, 50, 150)):
+        model = Model(*shape)
+        model.generate(140)
+        torch.cuda.synchronize()
+        chosen = model.chosen[:140].tolist()
+        want = model.reference([0, *chosen[:-1]])
+        error = ((model.logits.double() - want).abs().max() / want.abs().max()).item()
+        if not error < 0.01 or model.position.item() != 140 or want.argmax() != model.logits.argmax():
+            sys.exit(f"measure: the model {shape} is wrong: logits are off by {error:.2g} of the largest")
+        worst = max(worst, error)
+    return worst
+
+
+def milliseconds(work):
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    begin.record()
+    work()
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end)
+
+
+worst = check()
+model = Model(16, 2048, 32, 8, 64, 8192, 128256, 4096)
+rows = []
+for position in (0, 1024, 3584):
+    few, many = 32, 288
+
+    def run(count):
+        model.token.zero_()
+        model.position.fill_(position)
+        return milliseconds(lambda: model.generate(count))
+
+    model.k.zero_()
+    model.v.zero_()
+    run(few)
+    each = [(run(many) - run(few)) / (many - few) for _ in range(11)]
+    rows.append({"position": position + (few + many) // 2, "ms per token": statistics.median(each), "fastest": min(each)})
+    print(rows[-1], flush=True)
+data = torch.zeros(model.weight_bytes() // 4, device="cuda")
+data.sum()
+read = statistics.median(milliseconds(data.sum) for _ in range(21))
+pathlib.Path(sys.argv[1]).write_text(json.dumps(
+    {"device": torch.cuda.get_device_name(), "pytorch": torch.__version__, "weight bytes": model.weight_bytes(),
+     "ms to sum as many bytes": read, "largest error of a logit": worst, "rows": rows}, indent=1) + "\n")
