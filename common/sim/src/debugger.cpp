@@ -1,0 +1,194 @@
+// The debugger's view of a kernel, and the calls that simcc -G puts before each line. Always compiled with -g: the
+// debugger learns the types from here.
+#include "debugger.hpp"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+
+#include "faults.hpp"
+#include "hooks.hpp"
+#include "worker.hpp"
+
+namespace sim {
+
+debugged_kernel debugged = [] {
+  debugged_kernel none;
+  none.attached = std::getenv("SIM_DEBUG") != nullptr;
+  return none;
+}();
+
+namespace {
+const launched* running = nullptr;
+}
+
+bool stop_place::takes(const uint3& b, const uint3& t) const {
+  const auto same = [](const int(&wanted)[3], const uint3& i) {
+    const unsigned is[3] = {i.x, i.y, i.z};
+    for (int k = 0; k < 3; ++k)
+      if (wanted[k] >= 0 && static_cast<unsigned>(wanted[k]) != is[k]) return false;
+    return true;
+  };
+  return same(block, b) && same(thread, t);
+}
+
+void leave_out_of_dumps(void* begin, std::size_t bytes) {
+  if (debugged.attached) madvise(begin, bytes, MADV_DONTDUMP);
+}
+void keep_in_dumps(std::uintptr_t begin, std::size_t bytes) {
+  constexpr std::uintptr_t page = 4096;
+  const std::uintptr_t first = begin / page * page, last = (begin + bytes + page - 1) / page * page;
+  if (debugged.attached) madvise(reinterpret_cast<void*>(first), last - first, MADV_DODUMP);
+}
+
+void begin_debugged_launch(const launched& what) {
+  if (!debugged.attached) return;
+  running = &what;
+  debugged.kernel = what.kernel.c_str();
+  ++debugged.launches;
+  debugged.grid = what.config.grid;
+  debugged.block_size = what.config.block;
+  debugged.arrays = shared_arrays().data();
+  debugged.array_count = shared_arrays().size();
+  debugged.dynamic_shared_bytes = what.config.dynamic_shared_bytes;
+  debugged.threads = nullptr;
+  debugged.thread_count = 0;
+  debugged.focus = -1;
+  sim_debugger_launch();
+}
+
+void end_debugged_launch() {
+  running = nullptr;
+  debugged.kernel = nullptr;
+  debugged.threads = nullptr;
+  debugged.thread_count = 0;
+}
+
+void tell_debugger(const launch_counts& so_far, const fault_report& report) {
+  if (!running || is_excused(so_far, report)) return;
+  const std::string text = describe(*running, report);
+  debugged.report = text.c_str();
+  debugged.report_thread = report.thread;
+  sim_debugger_report();
+  debugged.report = nullptr;
+}
+
+// ---- worker: lanes advance together
+
+/// The lanes that run now: those that are between two lines; else those in the deepest call, at the lowest line, so
+/// that lanes meet again after a branch, a call or a loop. The first to come to a line may stop there.
+unsigned worker::lanes_in_step(unsigned first, unsigned count) {
+  unsigned between = 0, together = 0;
+  std::uintptr_t depth = 0, line = 0;
+  for (unsigned lane = 0; lane < count; ++lane) {
+    const thread_state& t = threads()[first + lane];
+    if (t.now != state::fresh && t.now != state::ready) continue;
+    const std::uintptr_t deep = t.line == 0 ? 0 : reinterpret_cast<std::uintptr_t>(t.stack->top) - t.frame;
+    if (t.line == 0) between |= 1u << lane;
+    if (t.line == 0 || deep < depth || (deep == depth && t.line > line)) continue;
+    if (deep > depth || t.line < line || line == 0) together = 0;
+    depth = deep;
+    line = t.line;
+    together |= 1u << lane;
+  }
+  leader_ = -1;
+  if (between != 0) return between;
+  const auto lead = [&](auto&& may) {
+    for (unsigned lane = 0; lane < count && leader_ < 0; ++lane)
+      if ((together >> lane & 1) && may(threads()[first + lane])) leader_ = static_cast<int>(first + lane);
+  };
+  bool known = false;  // someone asked for certain threads at this line
+  if (debugged.focus >= static_cast<int>(first) && debugged.focus < static_cast<int>(first + count) &&
+      (together >> (debugged.focus - static_cast<int>(first)) & 1))
+    leader_ = debugged.focus;
+  for (unsigned i = 0; i < debugged.place_count; ++i)
+    if (debugged.places[i].pc == line) {
+      known = true;
+      lead([&](const thread_state& t) { return debugged.places[i].takes(blockIdx, t.index); });
+    }
+  if (!known) lead([](const thread_state&) { return true; });
+  return together;
+}
+
+/// The thread has come to a line of a program that simcc -G built, and lets the warp's other lanes come, too. Whether
+/// it may stop there.
+bool worker::reach_line(std::uintptr_t pc, std::uintptr_t frame) {
+  if (!debugged.attached) return true;
+  thread_state& self = *current_;
+  self.line = pc;
+  leave(frame);
+  self.line = 0;
+  if (leader_ == static_cast<int>(current_number_)) return true;
+  for (unsigned i = 0; i < debugged.place_count; ++i)
+    if (debugged.places[i].pc == pc && debugged.places[i].each && debugged.places[i].takes(blockIdx, self.index))
+      return true;
+  return false;
+}
+
+}  // namespace sim
+
+extern "C" {
+
+[[gnu::noinline]] void sim_debugger_launch() { asm volatile("" ::: "memory"); }
+[[gnu::noinline]] void sim_debugger_report() { asm volatile("" ::: "memory"); }
+
+[[gnu::used]] std::uintptr_t sim_reach_line(std::uintptr_t pc, std::uintptr_t frame) {
+  if (!sim_running_worker) return 1;  // no thread: the host finds out which kernel a launch would run
+  return sim_running_worker->reach_line(pc, frame) ? 0 : 1;
+}
+}
+
+// In a section of its own: the lines of the functions above end before it.
+asm(R"(
+	.pushsection .text.sim_line,"ax",@progbits
+	.globl	sim_line
+	.type	sim_line, @function
+sim_line:
+	.cfi_startproc
+	pushq	%rbp
+	.cfi_def_cfa_offset 16
+	.cfi_offset %rbp, -16
+	movq	%rsp, %rbp
+	.cfi_def_cfa_register %rbp
+	pushfq
+	pushq	%rax
+	movq	sim_running_worker@gottpoff(%rip), %rax
+	cmpq	$0, %fs:(%rax)
+	jne	2f
+	movq	sim_asking@gottpoff(%rip), %rax
+	cmpq	$0, %fs:(%rax)
+	je	1f
+2:	pushq	%rcx
+	pushq	%rdx
+	pushq	%rsi
+	pushq	%rdi
+	pushq	%r8
+	pushq	%r9
+	pushq	%r10
+	pushq	%r11
+	subq	$512, %rsp
+	andq	$-16, %rsp
+	fxsave64	(%rsp)
+	movq	8(%rbp), %rdi
+	movq	%rbp, %rsi
+	call	sim_reach_line
+	addq	%rax, 8(%rbp)
+	fxrstor64	(%rsp)
+	leaq	-80(%rbp), %rsp
+	popq	%r11
+	popq	%r10
+	popq	%r9
+	popq	%r8
+	popq	%rdi
+	popq	%rsi
+	popq	%rdx
+	popq	%rcx
+1:	popq	%rax
+	popfq
+	popq	%rbp
+	.cfi_def_cfa %rsp, 8
+	ret
+	.cfi_endproc
+	.size	sim_line, .-sim_line
+	.popsection
+)");

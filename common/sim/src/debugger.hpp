@@ -1,0 +1,59 @@
+// What a debugger sees of the kernel that runs: plain data, which it reads and sets without calling functions. Its
+// commands are in ../debugger/commands.py, the guide is common/docs/DEBUGGER.md.
+#pragma once
+
+#include "blocks.hpp"
+#include "launches.hpp"
+#include "program.hpp"
+
+namespace sim {
+
+/// A breakpoint in a kernel, as far as it says which threads stop there; -1: any.
+struct stop_place {
+  std::uintptr_t pc = 0;
+  int block[3] = {-1, -1, -1}, thread[3] = {-1, -1, -1};
+  bool each = false;  ///< there is more to its condition, which the debugger evaluates for each of these threads
+  bool takes(const uint3& b, const uint3& t) const;
+};
+
+struct debugged_kernel {
+  /// SIM_DEBUG is set: there is one worker, and the lanes of a warp advance together, line by line.
+  bool attached = false;
+  // Set by the worker:
+  const char* kernel = nullptr;  ///< null: none runs
+  unsigned launches = 0;         ///< since the program began
+  dim3 grid, block_size;
+  uint3 block{};
+  const thread_state* threads = nullptr;  ///< of the block
+  unsigned thread_count = 0;
+  int current = -1;  ///< the thread whose fiber runs; -1: the worker itself
+  const shared_array* arrays = nullptr;
+  std::size_t array_count = 0, dynamic_shared_bytes = 0;
+  const char* report = nullptr;  ///< what a checker has just found, in this thread
+  unsigned report_thread = 0;
+  // Set by the debugger:
+  int focus = -1;  ///< the thread of the block that it steps: the first of its warp to come to a line
+  unsigned place_count = 0;
+  stop_place places[64];
+};
+extern debugged_kernel debugged;
+
+/// Under a debugger, what we reserve is left out of its dumps, but for the parts in use: it writes whole mappings.
+void leave_out_of_dumps(void* begin, std::size_t bytes);
+void keep_in_dumps(std::uintptr_t begin, std::size_t bytes);
+
+void begin_debugged_launch(const launched& what);
+void end_debugged_launch();
+/// A checker has found something for the first time in this launch.
+void tell_debugger(const launch_counts& so_far, const fault_report& report);
+
+}  // namespace sim
+
+extern "C" {
+// Where the debugger has breakpoints of its own: a kernel begins; a checker has found something.
+void sim_debugger_launch();
+void sim_debugger_report();
+// What the code that simcc -G makes calls before each line: returns to the instruction after the call in the thread
+// that may stop there, and to the one after that in all others. Changes no register.
+void sim_line();
+}
