@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "sim/bulk.h"
 #include "sim/warp.h"
 
 namespace cooperative_groups {
@@ -110,6 +111,45 @@ class grid_group {
 };
 inline grid_group this_grid() { return {}; }
 
+/// The blocks of a cluster, which reach each other's shared memory.
+class cluster_group {
+ public:
+  struct arrival_token {};
+  SIM_CALLED_HERE static void sync() {
+    sim::arrive_at_cluster(SIM_CALLER);
+    sim::wait_for_cluster(SIM_CALLER);
+  }
+  SIM_CALLED_HERE static arrival_token barrier_arrive() {
+    sim::arrive_at_cluster(SIM_CALLER);
+    return {};
+  }
+  SIM_CALLED_HERE static void barrier_wait(arrival_token) { sim::wait_for_cluster(SIM_CALLER); }
+  SIM_CALLED_HERE static void barrier_wait() { sim::wait_for_cluster(SIM_CALLER); }
+  static dim3 block_index() { return sim::rank_in_cluster(); }
+  static unsigned block_rank() { return sim::cluster_rank(); }
+  static dim3 dim_blocks() { return sim::cluster_shape(); }
+  static unsigned num_blocks() { return sim::cluster_blocks(); }
+  static dim3 dim_threads() {
+    const dim3 blocks = dim_blocks();
+    return {blocks.x * blockDim.x, blocks.y * blockDim.y, blocks.z * blockDim.z};
+  }
+  static dim3 thread_index() {
+    const dim3 block = block_index();
+    return {block.x * blockDim.x + threadIdx.x, block.y * blockDim.y + threadIdx.y, block.z * blockDim.z + threadIdx.z};
+  }
+  static unsigned thread_rank() { return block_rank() * detail::threads_of_block() + detail::thread_in_block(); }
+  static unsigned num_threads() { return num_blocks() * detail::threads_of_block(); }
+  static unsigned size() { return num_threads(); }
+  static bool is_valid() { return true; }
+  template <class T>
+  SIM_CALLED_HERE static T* map_shared_rank(T* shared, int rank) {
+    return static_cast<T*>(sim::in_block(const_cast<const void*>(static_cast<const volatile void*>(shared)),
+                                         static_cast<unsigned>(rank), SIM_CALLER));
+  }
+  static unsigned query_shared_rank(const void* shared) { return sim::rank_of(shared); }
+};
+inline cluster_group this_cluster() { return {}; }
+
 /// What tiles and coalesced groups have in common.
 class warp_group : public thread_group {
  public:
@@ -191,8 +231,8 @@ namespace detail {
 template <unsigned Size>
 class static_tile : public warp_group {
  public:
-  static_assert(Size > 0 && (Size & (Size - 1)) == 0, "a tile's size is a power of two");
-  static_assert(Size <= 32, "tiles of more than a warp are not part of the simulated device");
+  static_assert(Size > 0 && (Size & (Size - 1)) == 0, "a tile's size must be a power of two");
+  static_assert(Size <= 32, "tiles larger than a warp are not simulated");
   static constexpr unsigned num_threads() { return Size; }
   static constexpr unsigned size() { return Size; }
   static unsigned thread_rank() { return sim::lane_number() % Size; }
@@ -218,7 +258,7 @@ thread_block_tile<Size, thread_block> tiled_partition(const thread_block&) {
 }
 template <unsigned Size, unsigned From, class Parent>
 thread_block_tile<Size, thread_block_tile<From, Parent>> tiled_partition(const thread_block_tile<From, Parent>&) {
-  static_assert(Size <= From, "a part is no larger than the whole");
+  static_assert(Size <= From, "a tile cannot be larger than the tile that it divides");
   return {sim::lane_number() % From / Size, From / Size};
 }
 inline thread_group tiled_partition(const thread_group& parent, unsigned size) {

@@ -18,6 +18,7 @@
 
 #include "sim/api.h"
 #include "sim/atomic.h"
+#include "sim/bulk.h"
 #include "sim/device.h"
 #include "sim/graph.h"
 #include "sim/launch.h"
@@ -25,3 +26,7 @@
 #include "sim/simd.h"
 #include "sim/texture.h"
 #include "sim/warp.h"
+
+// Gone since CUDA 13, and still in many programs.
+inline cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
+inline cudaError_t cudaThreadExit() { return cudaDeviceReset(); }

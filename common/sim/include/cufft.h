@@ -1,6 +1,8 @@
 // The simulated device's cuFFT: plans of one to three dimensions, batched and strided, computed on the host.
 #pragma once
 
+#define _CUFFT_H_  // cuda-samples' helper_cuda.h asks for it
+
 #include <cstddef>
 
 #include "cuComplex.h"
@@ -21,6 +23,10 @@ enum cufftResult_t {
   CUFFT_NO_WORKSPACE = 13,
   CUFFT_NOT_IMPLEMENTED = 14,
   CUFFT_NOT_SUPPORTED = 16,
+  CUFFT_MISSING_DEPENDENCY = 17,
+  CUFFT_NVRTC_FAILURE = 18,
+  CUFFT_NVJITLINK_FAILURE = 19,
+  CUFFT_NVSHMEM_FAILURE = 20,
 };
 using cufftResult = cufftResult_t;
 enum cufftType_t {

@@ -6,8 +6,12 @@ enum cudaDataType {
   CUDA_R_64F = 1,
   CUDA_R_16F = 2,
   CUDA_R_8I = 3,
+  CUDA_C_32F = 4,
+  CUDA_C_64F = 5,
   CUDA_R_8U = 8,
   CUDA_R_32I = 10,
   CUDA_R_16BF = 14,
+  CUDA_R_8F_E4M3 = 28,
+  CUDA_R_8F_E5M2 = 29,
 };
 using cudaDataType_t = cudaDataType;

@@ -12,13 +12,20 @@ enum class operation : std::uint8_t {
   load,
   store,
   atomic,
-  copy,    ///< an asynchronous copy into shared memory starts: from now on it may write
-  copied,  ///< the wait for that copy has ended: it has written
-  local,   ///< memory without traffic: the thread's own stack, constants, arguments
-  block,   ///< a basic block begins
-  sync,    ///< a warp function; the address is its mask
-  index,   ///< the address is an index out of its array's bounds; the next access shows whether that is an error
-  order,   ///< the thread releases or acquires: the address is a record of block_order
+  copy,         ///< an asynchronous copy into shared memory starts: from now on it may write
+  copied,       ///< the wait for that copy has ended: it has written
+  local,        ///< memory without traffic: the thread's own stack, constants, arguments
+  block,        ///< a basic block begins
+  sync,         ///< a warp function; the address is its mask
+  remote_load,  ///< of the shared memory of another block of the cluster
+  remote_store,
+  remote_atomic,
+  index,        ///< the address is an index out of its array's bounds; the next access shows whether that is an error
+  order,        ///< the thread releases or acquires: the address is a record of block_order
+  bulk,         ///< a bulk copy, or a product of a warpgroup: the address is a number of observer::keep
+  bulk_load,    ///< what a bulk copy moves from global to shared memory, in counts
+  bulk_store,   ///< and from shared to global memory
+  bulk_reduce,  ///< and what it adds, or combines otherwise, there
 };
 enum class space : std::uint8_t { global, shared, none };
 

@@ -2,7 +2,33 @@
 
 #include <algorithm>
 
+#include "access.hpp"
+#include "heap.hpp"
+
 namespace sim {
+namespace {
+
+/// Each active lane n wants the same address as lane n ^ 1, or each the same as lane n ^ 2.
+bool in_pairs(std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes) {
+  std::uintptr_t by_lane[lanes_per_warp] = {};
+  for (std::size_t i = 0; i < a.size(); ++i) by_lane[lanes[i]] = a[i];
+  for (const unsigned other : {1u, 2u}) {
+    bool all = true;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      const std::uintptr_t partner = by_lane[lanes[i] ^ other];
+      all &= partner == 0 || partner == a[i];
+    }
+    if (all) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::size_t lanes_per_phase(std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes, std::size_t bytes) {
+  if (bytes <= word_bytes) return lanes_per_warp;
+  return 2 * lanes_per_warp * word_bytes / bytes / (in_pairs(a, lanes) ? 1 : 2);
+}
 
 std::size_t distinct(std::span<std::uintptr_t> values) {
   // Rows of a tile that is half a warp wide.

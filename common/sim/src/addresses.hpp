@@ -14,6 +14,10 @@ inline bool consecutive(std::span<const std::uintptr_t> a, std::size_t bytes) {
   return different == 0;
 }
 
+/// How many lanes of a warp access shared memory together: all for up to 4 bytes each, half for 8, a quarter for 16;
+/// twice as many if pairs of lanes share an address. Observed on an H200: tests/goldens.
+std::size_t lanes_per_phase(std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes, std::size_t bytes);
+
 /// Sorts the values and returns how many different ones there are.
 std::size_t distinct(std::span<std::uintptr_t> values);
 

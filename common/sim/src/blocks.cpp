@@ -3,8 +3,10 @@
 #include <cstring>
 #include <utility>
 
+#include "debugger.hpp"
 #include "hooks.hpp"
 #include "lines.hpp"
+#include "recording.hpp"
 #include "worker.hpp"
 
 namespace sim {
@@ -26,7 +28,9 @@ void worker::begin_block(running_block& block, std::uint64_t number) {
   block.number = number;
   block.counted = 0;
   for (auto& barrier : block.named_barriers) barrier = {};
-  block.waits = false;
+  block.waits = block.time_out = block.finished = false;
+  block.copies = {};
+  block.products = {};
   block.pasts.clear();
   block.threads.resize(std::size_t{config.block.x} * config.block.y * config.block.z);
   unsigned x = 0, y = 0, z = 0;
@@ -34,7 +38,11 @@ void worker::begin_block(running_block& block, std::uint64_t number) {
     t.index = {x, y, z};
     t.now = state::fresh;
     t.stack = nullptr;
+    t.line = 0;
     t.as_before = false;
+    t.barrier = nullptr;
+    t.counter = nullptr;
+    t.in_cluster_barrier = false;
     t.alone = t.clock = 0;
     t.depth = 0;
     if (++x == config.block.x) {
@@ -46,21 +54,24 @@ void worker::begin_block(running_block& block, std::uint64_t number) {
     }
   }
   observer_.begin_block(block.shadow, block.threads.size());
+  block.shadow.recording = grid_->what->recording ? grid_->what->recording->block(number) : nullptr;
 }
 
 void worker::set_aside(running_block& block) {
-  block.shared_image.clear();
+  if (block.image_bytes < image_bytes_ || !block.shared_image) {
+    block.shared_image.reset(new char[image_bytes_ + 1024]);
+    block.image_bytes = image_bytes_;
+  }
   for (const shared_array& array : observer_.arrays()) {
     const char* begin = reinterpret_cast<const char*>(__builtin_thread_pointer()) + array.offset;
-    block.shared_image.insert(block.shared_image.end(), begin, begin + array.bytes);
+    std::memcpy(block.image() + (reinterpret_cast<std::uintptr_t>(begin) - image_begin_), begin, array.bytes);
   }
 }
 
 void worker::bring_back(running_block& block) {
-  const char* from = block.shared_image.data();
   for (const shared_array& array : observer_.arrays()) {
-    std::memcpy(reinterpret_cast<char*>(__builtin_thread_pointer()) + array.offset, from, array.bytes);
-    from += array.bytes;
+    char* begin = reinterpret_cast<char*>(__builtin_thread_pointer()) + array.offset;
+    std::memcpy(begin, block.image() + (reinterpret_cast<std::uintptr_t>(begin) - image_begin_), array.bytes);
   }
   observer_.go_on_with(block.shadow);
 }
@@ -74,6 +85,9 @@ outcome worker::go_on_with(running_block& block) {
   observing_ = block.number % grid_->sample == 0;
   block_progressed_ = false;
   const auto count = static_cast<unsigned>(block.threads.size());
+  debugged.block = blockIdx;
+  debugged.threads = block.threads.data();
+  debugged.thread_count = count;
   for (unsigned round = 1;; ++round) {
     progressed_ = false;
     look_ = block.waits || round % look_every == 0;
@@ -94,6 +108,9 @@ outcome worker::go_on_with(running_block& block) {
       waiting += t.now == state::waiting;
     }
     if (done == count) {
+      if (block.shadow.recording) block.shadow.recording->end_phase(block);
+      finish_copies();
+      block.finished = true;
       if (observing_) observer_.end_block();
       return outcome::finished;
     }
@@ -103,12 +120,29 @@ outcome worker::go_on_with(running_block& block) {
       report_stuck();
       break;
     }
-    for (thread_state& t : block.threads)
-      if (t.now == state::waiting) t.now = state::ready;
-    if (!progressed_) return outcome::waits_for_others;
+    if (!wake_waiting()) return outcome::waits_for_others;
   }
   kernel_aborted_ = false;
   return outcome::aborted;
+}
+
+/// Threads that poll look again; those that wait for the end of a phase go on if it has ended. False if no thread can
+/// continue before another block has changed something.
+bool worker::wake_waiting() {
+  bool ended = false, polls = false;
+  for (thread_state& t : threads()) {
+    if (t.now != state::waiting) continue;
+    const bool knows = t.barrier || t.counter;
+    if (knows && !may_continue(t)) continue;
+    t.now = state::ready;
+    (knows ? ended : polls) = true;
+  }
+  if (ended || (polls && progressed_)) return true;
+  if (!std::exchange(block_->time_out, false)) return false;
+  block_->waits = true;  // to see whether they do anything else
+  for (thread_state& t : threads())
+    if (t.now == state::waiting) t.now = state::ready;
+  return true;
 }
 
 /// Runs the warp until each lane waits at the block's barrier, waits for other lanes that cannot come now, or has
@@ -126,7 +160,11 @@ void worker::run_warp(unsigned first, unsigned count) {
     unsigned waiting = 0;  // lanes that this round does not run
     for (unsigned lane = 0; pausing_ && lane < count; ++lane)
       waiting |= static_cast<unsigned>(threads()[first + lane].now == state::at_collective) << lane;
-    for (unsigned lane = 0; lane < count && !kernel_aborted_; ++lane) {
+    // Under a debugger, only those in step, the leader first. Not in each round: one may wait for the others to go on.
+    if (debugged.attached && turn % look_every != 0) waiting |= ~lanes_in_step(first, count);
+    const unsigned from = debugged.attached && leader_ >= 0 ? static_cast<unsigned>(leader_) - first : 0;
+    for (unsigned i = 0; i < count && !kernel_aborted_; ++i) {
+      const unsigned lane = (from + i) % count;
       thread_state& t = threads()[first + lane];
       if ((t.now != state::fresh && t.now != state::ready) || records_[lane].full() || (waiting >> lane & 1)) continue;
       steps += resume(t);
@@ -134,7 +172,7 @@ void worker::run_warp(unsigned first, unsigned count) {
       new_state |= !current_->as_before;
       meeting |= current_->now == state::at_collective;  // may be a later lane: new lanes continue in the same fiber
     }
-    rest = observing_ && put_together(first, count, false);
+    rest = observing_ && put_together(first, count, debugged.attached);
     if (meeting) moved |= settle_collectives(first, count);
     again = false;
     for (unsigned lane = 0; moved && lane < count; ++lane) {
@@ -167,6 +205,7 @@ bool worker::release_barrier() {
   if (waiting == 0 || waiting + done != threads().size()) return false;
   if (elsewhere) report_two_barriers(*elsewhere);
   if (observing_) observer_.counts().barriers += (waiting + lanes_per_warp - 1) / lanes_per_warp;
+  if (block_->shadow.recording) block_->shadow.recording->end_phase(*block_);
   observer_.barrier();
   for (thread_state& t : threads())
     if (t.now == state::at_barrier) t.now = state::ready;
@@ -199,7 +238,10 @@ void worker::named_barrier(unsigned id, unsigned count, bool wait, std::uintptr_
   complete();
   if (!wait) return;
   while (shared.phase == phase) {
+    if (count > 0) current_->counter = &shared.phase;
+    current_->phase = phase;
     spin(pc, frame);
+    current_->counter = nullptr;
     if (shared.phase == phase) complete();
   }
   if (block_order* order = this->order()) note_order(order->acquire(current_number_, departures), frame);
@@ -232,7 +274,7 @@ void worker::report_stuck() {
       missing += (missing.empty() ? "" : ", ") + std::to_string(lane);
     }
     observer_.report(fault::missing_lane, waiting_site(t), space::shared, {block_->number, i}, 0, 0,
-                     "its mask names lanes that never come: " + missing);
+                     "these lanes in its mask never arrive: " + missing);
     return;
   }
   for (unsigned i = 0; i < threads().size(); ++i)
@@ -244,12 +286,24 @@ void worker::report_stuck() {
 }
 
 void worker::report_infinite_wait(const running_block& block) {
+  // The block has been set aside, with its barriers.
+  const auto barrier_of = [&](const thread_state& t) -> const mbarrier* {
+    const auto at = reinterpret_cast<std::uintptr_t>(t.barrier);
+    return at - shared_begin < shared_bytes
+               ? reinterpret_cast<const mbarrier*>(const_cast<running_block&>(block).image() + (at - image_begin_))
+               : t.barrier;
+  };
+  const auto lacks_bytes = [&](const thread_state& t) { return t.barrier && barrier_of(t)->bytes() != 0; };
+  const thread_state* which = nullptr;
   for (const thread_state& t : block.threads)
-    if (t.as_before && t.now != state::done) {
-      observer_.report(fault::infinite_wait, waiting_site(t), space::global,
-                       {block.number, static_cast<std::uint32_t>(&t - block.threads.data())}, 0, 0);
-      return;
-    }
+    if (t.as_before && t.now != state::done && (!which || (lacks_bytes(t) && !lacks_bytes(*which)))) which = &t;
+  if (!which) return;
+  std::string detail;
+  if (which->barrier)
+    detail = "its mbarrier lacks " + std::to_string(barrier_of(*which)->to_come()) + " arrivals and " +
+             std::to_string(barrier_of(*which)->bytes()) + " bytes";
+  observer_.report(fault::infinite_wait, waiting_site(*which), space::global,
+                   {block.number, static_cast<std::uint32_t>(which - block.threads.data())}, 0, 0, detail);
 }
 
 void worker::abandon(running_block& block) {

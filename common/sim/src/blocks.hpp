@@ -3,8 +3,10 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "bulk.hpp"
 #include "observer.hpp"
 
 namespace sim {
@@ -20,15 +22,23 @@ struct thread_state {
   uint3 index{};
   state now = state::fresh;
   fiber_stack* stack = nullptr;
+  std::uintptr_t frame = 0;     // of our function in which it waits: a debugger continues from there
+  std::uintptr_t line = 0;      // under a debugger: it waits before this line; 0: it is between two
   std::uintptr_t waits_at = 0;  // program counter of the barrier or warp function, or of a loop that waits
   // a warp function that this lane waits in:
   unsigned mask = 0;
   void* argument = nullptr;
   combine_function combine = nullptr;
-  bool as_before = false;   // its state is the same as at one of the last checks
-  std::uint64_t clock = 0;  // the cycles that it last read: part of its state
-  std::uint64_t alone = 0;  // steps since it last met others or was seen to make progress
-  std::uint64_t depth = 0;  // of its last access
+  // what a thread that waits waits for, if the scheduler can tell: the end of a phase
+  const mbarrier* barrier = nullptr;
+  const unsigned* counter = nullptr;
+  unsigned phase = 0;
+  bool in_cluster_barrier = false;  // has arrived there
+  unsigned cluster_phase = 0;       // in this phase
+  bool as_before = false;           // its state is the same as at one of the last checks
+  std::uint64_t clock = 0;          // the cycles that it last read: part of its state
+  std::uint64_t alone = 0;          // steps since it last met others or was seen to make progress
+  std::uint64_t depth = 0;          // of its last access
   bool meets(const thread_state& other) const {
     return now == state::at_collective && mask == other.mask && combine == other.combine &&
            (mask != any_lanes || waits_at == other.waits_at);
@@ -44,18 +54,36 @@ struct lane_records {
 /// A thread's state at its last checks.
 using past = std::array<std::uint64_t, 32>;
 
+struct running_block;
+/// Blocks that run together and reach each other's shared memory.
+struct block_cluster {
+  std::vector<running_block*> blocks;  ///< by rank
+  unsigned phase = 0;                  ///< of the cluster's barrier
+};
+
 /// A block that has started.
 struct running_block {
   std::uint64_t number = 0;
+  std::shared_ptr<block_cluster> cluster;  // null: the block is alone
+  unsigned rank = 0;
+  block_copies copies;
+  block_products products;
   std::vector<thread_state> threads;
   std::vector<past> pasts;  // of each thread, from the first check on
   block_shadow shadow;
-  std::vector<char> shared_image;  // while another block runs
+  std::unique_ptr<char[]> shared_image;  // while another block runs; pages are taken as they are touched
+  std::size_t image_bytes = 0;
+  char* image() {  // at an address with the lowest bits that the block's own memory has
+    return shared_image.get() + (-reinterpret_cast<std::uintptr_t>(shared_image.get()) & 1023);
+  }
   int counted = 0, released_count = 0;
   struct {
     unsigned arrived = 0, phase = 0;
   } named_barriers[16];
   bool waits = false;  // one of its threads was seen to spin
+  bool time_out =
+      false;  // threads that wait for a phase look again although it has not ended: they may do something else
+  bool finished = false;
 };
 
 enum class outcome { finished, aborted, yielded, waits_for_others, waits_for_grid };

@@ -35,7 +35,7 @@ place locate(const void* pointer, std::size_t bytes) {
   if (begin - heap_base < heap_bytes) {
     const allocation* entry = find_allocation(begin);
     return {entry && entry->kind != memory_kind::device ? side::either : side::device,
-            entry && bytes <= entry->end - begin};
+            entry && bytes <= entry->end - begin && !in_kernel_heap(begin)};  // CUDA copies no memory of kernels
   }
   for (const auto& [first, last] : symbols)
     if (first <= begin && begin < last) return {side::either, bytes <= last - begin};
@@ -91,6 +91,10 @@ cudaError_t copy(const pitched& to, const pitched& from, const shape& what, cuda
   if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) return fail(cudaErrorInvalidMemcpyDirection);
   if ((what.height > 1 || what.depth > 1) && (to.pitch < what.width || from.pitch < what.width))
     return fail(cudaErrorInvalidPitchValue);
+  if (is_capturing(stream)) {  // the graph may allocate the memory
+    record(stream, cudaGraphNodeTypeMemcpy, [=](cudaStream_t s) { copy(to, from, what, kind, s); });
+    return cudaSuccess;
+  }
   const place t = locate(to.begin, what.width), f = locate(from.begin, what.width);
   const auto contradicts = [](side where, bool says_device) {
     return where != side::either && (where == side::device) != says_device;
@@ -103,10 +107,6 @@ cudaError_t copy(const pitched& to, const pitched& from, const shape& what, cuda
     for (std::size_t y = 0; y < what.height; ++y)
       if (!locate(to.row(y, z), what.width).fits || !locate(from.row(y, z), what.width).fits)
         return fail(cudaErrorInvalidValue);
-  if (is_capturing(stream)) {
-    record(stream, cudaGraphNodeTypeMemcpy, [=](cudaStream_t s) { copy(to, from, what, kind, s); });
-    return cudaSuccess;
-  }
   for (std::size_t z = 0; z < what.depth; ++z)
     for (std::size_t y = 0; y < what.height; ++y) copy_row(to.row(y, z), from.row(y, z), what.width);
   const device_description& d = described_device();
@@ -129,14 +129,14 @@ cudaError_t fill(const pitched& to, int value, const shape& what, cudaStream_t s
   if (!is_stream(stream)) return fail(cudaErrorInvalidResourceHandle);
   if (what.bytes() == 0) return cudaSuccess;
   if ((what.height > 1 || what.depth > 1) && to.pitch < what.width) return fail(cudaErrorInvalidPitchValue);
-  for (std::size_t z = 0; z < what.depth; ++z)
-    for (std::size_t y = 0; y < what.height; ++y)
-      if (const place p = locate(to.row(y, z), what.width); p.where == side::host || !p.fits)
-        return fail(cudaErrorInvalidValue);
   if (is_capturing(stream)) {
     record(stream, cudaGraphNodeTypeMemset, [=](cudaStream_t s) { fill(to, value, what, s); });
     return cudaSuccess;
   }
+  for (std::size_t z = 0; z < what.depth; ++z)
+    for (std::size_t y = 0; y < what.height; ++y)
+      if (const place p = locate(to.row(y, z), what.width); p.where == side::host || !p.fits)
+        return fail(cudaErrorInvalidValue);
   for (std::size_t z = 0; z < what.depth; ++z)
     for (std::size_t y = 0; y < what.height; ++y) {
       std::memset(to.row(y, z), value, what.width);
@@ -179,12 +179,15 @@ cudaError_t free_as(const char* call, void* pointer, bool pinned, const void* pc
     why = in_heap(pointer)
               ? "nothing is allocated there"
               : "the CUDA runtime did not allocate this memory: use free after malloc, and delete after new";
+  else if (in_kernel_heap(address))
+    why = "a kernel allocated this memory: free it in a kernel, with free or delete";
   else if (entry->begin != address)
     why = fmt::format("the pointer is {} bytes into allocation {}: free the pointer that the allocation returned",
                       address - entry->begin, entry->number);
   else if (pinned != (entry->kind == memory_kind::pinned))
     why = pinned ? "this is device memory: use cudaFree" : "this is pinned host memory: use cudaFreeHost";
   if (why.empty()) {
+    ++api_calls;
     release(address);
     return sticky_error();
   }
@@ -265,7 +268,11 @@ extern "C" {
 [[gnu::noinline]] cudaError_t cudaFree(void* pointer) {
   return free_as("cudaFree", pointer, false, __builtin_return_address(0));
 }
-[[gnu::noinline]] cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) {
+[[gnu::noinline]] cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
+  if (const std::scoped_lock lock(runtime_mutex()); is_capturing(stream)) {
+    record(stream, cudaGraphNodeTypeMemFree, [=](cudaStream_t s) { cudaFreeAsync(pointer, s); });
+    return cudaSuccess;
+  }
   return free_as("cudaFreeAsync", pointer, false, __builtin_return_address(0));
 }
 [[gnu::noinline]] cudaError_t cudaFreeHost(void* pointer) {
@@ -339,8 +346,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
 }
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
   const cudaError_t error = copy(flat(to), flat(from), {bytes}, kind, nullptr);
-  note_wait("cudaMemcpy");
-  return error ? error : cudaStreamSynchronize(nullptr);
+  const std::scoped_lock lock(runtime_mutex());
+  return error ? error : wait_for(nullptr, "cudaMemcpy");
 }
 cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, std::size_t bytes,
                                 cudaStream_t stream) {
@@ -357,8 +364,8 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, 
 cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
                          std::size_t height, cudaMemcpyKind kind) {
   const cudaError_t error = cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, nullptr);
-  note_wait("cudaMemcpy2D");
-  return error ? error : cudaStreamSynchronize(nullptr);
+  const std::scoped_lock lock(runtime_mutex());
+  return error ? error : wait_for(nullptr, "cudaMemcpy2D");
 }
 cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* p, cudaStream_t stream) {
   if (!p) return fail(cudaErrorInvalidValue);
@@ -370,8 +377,8 @@ cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* p, cudaStream_t stream) {
 }
 cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* parameters) {
   const cudaError_t error = cudaMemcpy3DAsync(parameters, nullptr);
-  note_wait("cudaMemcpy3D");
-  return error ? error : cudaStreamSynchronize(nullptr);
+  const std::scoped_lock lock(runtime_mutex());
+  return error ? error : wait_for(nullptr, "cudaMemcpy3D");
 }
 
 cudaError_t cudaMemsetAsync(void* pointer, int value, std::size_t bytes, cudaStream_t stream) {
@@ -404,8 +411,24 @@ cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
 }
 cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
   if (!pool || !properties) return fail(cudaErrorInvalidValue);
+  if (properties->handleTypes != cudaMemHandleTypeNone) return fail(cudaErrorNotSupported);
   *pool = new sim_memory_pool;
   return sticky_error();
+}
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t*, void*) { return fail(cudaErrorNotSupported); }
+cudaError_t cudaIpcOpenMemHandle(void**, cudaIpcMemHandle_t, unsigned) { return fail(cudaErrorNotSupported); }
+cudaError_t cudaIpcCloseMemHandle(void*) { return fail(cudaErrorNotSupported); }
+cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t*, cudaEvent_t) { return fail(cudaErrorNotSupported); }
+cudaError_t cudaIpcOpenEventHandle(cudaEvent_t*, cudaIpcEventHandle_t) { return fail(cudaErrorNotSupported); }
+cudaError_t cudaMemPoolExportToShareableHandle(void*, cudaMemPool_t, cudaMemAllocationHandleType, unsigned) {
+  return fail(cudaErrorNotSupported);
+}
+cudaError_t cudaMemPoolImportFromShareableHandle(cudaMemPool_t*, void*, cudaMemAllocationHandleType, unsigned) {
+  return fail(cudaErrorNotSupported);
+}
+cudaError_t cudaMemPoolExportPointer(cudaMemPoolPtrExportData*, void*) { return fail(cudaErrorNotSupported); }
+cudaError_t cudaMemPoolImportPointer(void**, cudaMemPool_t, cudaMemPoolPtrExportData*) {
+  return fail(cudaErrorNotSupported);
 }
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
   if (!pool || pool == &default_pool) return fail(cudaErrorInvalidValue);

@@ -3,7 +3,25 @@
 #include <tuple>
 #include <utility>
 
+#include "debugger.hpp"
+
 namespace sim {
+
+std::string name_of(space where, operation op) {
+  const bool remote = op >= operation::remote_load && op <= operation::remote_atomic;
+  const std::string memory = remote ? "cluster " : where == space::global ? "global " : "shared ";
+  switch (op) {
+    case operation::load:
+    case operation::remote_load: return memory + "load";
+    case operation::store:
+    case operation::remote_store:
+    case operation::copied: return memory + "store";
+    case operation::bulk_load: return memory + "bulk load";
+    case operation::bulk_store: return memory + "bulk store";
+    case operation::bulk_reduce: return memory + "bulk reduce";
+    default: return memory + "atomic";
+  }
+}
 
 void site_counts::add(const site_counts& o) {
   requests += o.requests;
@@ -27,7 +45,11 @@ void fault_report::merge(const fault_report& other) {
 
 void launch_counts::add(const fault_report& report) {
   auto [entry, fresh] = faults.try_emplace({report.what, report.site}, report);
-  if (!fresh) entry->second.merge(report);
+  if (fresh) {
+    if (debugged.attached) tell_debugger(*this, report);
+  } else {
+    entry->second.merge(report);
+  }
 }
 
 void launch_counts::add(const launch_counts& o) {
@@ -43,6 +65,11 @@ void launch_counts::add(const launch_counts& o) {
   for (const auto& [types, t] : o.tensor) {
     tensor[types].operations += t.operations;
     tensor[types].instructions += t.instructions;
+  }
+  for (const auto& [types, t] : o.warpgroup_tensor) {
+    warpgroup_tensor[types].operations += t.operations;
+    warpgroup_tensor[types].instructions += t.instructions;
+    warpgroup_tensor[types].shared_bytes += t.shared_bytes;
   }
   matrix_accesses.insert(o.matrix_accesses.begin(), o.matrix_accesses.end());
   path.add(o.path);
@@ -64,10 +91,12 @@ void launch_counts::scale(double factor) {
        {&unique_loaded_sectors, &unique_loaded_pairs, &unique_stored_sectors, &shared_stores, &barriers, &collectives})
     apply(*n);
   for (std::uint64_t& n : reuse) apply(n);
-  for (auto& [types, t] : tensor) {
-    apply(t.operations);
-    apply(t.instructions);
-  }
+  for (auto* of : {&tensor, &warpgroup_tensor})
+    for (auto& [types, t] : *of) {
+      apply(t.operations);
+      apply(t.instructions);
+      apply(t.shared_bytes);
+    }
   path.combine({}, [&](std::uint64_t n, std::uint64_t) {
     apply(n);
     return n;

@@ -15,6 +15,9 @@
 
 namespace sim {
 
+/// Of an access that is counted: "global load".
+std::string name_of(space where, operation op);
+
 /// Sums over all warp instructions of one site.
 struct site_counts {
   std::uint64_t requests = 0, lanes = 0;
@@ -42,6 +45,7 @@ enum class fault : std::uint8_t {
   not_cooperative,
   assertion,
   trap,
+  late_copy,  ///< a bulk copy arrives when its mbarrier's phase, or its block, has ended
 };
 
 /// The first occurrence, by block and thread, of a fault at a site; of a race, if possible one that is not between
@@ -87,6 +91,7 @@ struct warp_path {
 /// What the tensor cores did with operands and sums of certain types.
 struct tensor_counts {
   std::uint64_t operations = 0, instructions = 0;
+  std::uint64_t shared_bytes = 0;  ///< read, by wgmma
 };
 
 /// Counts of one launch, or of one worker's share of it.
@@ -99,15 +104,16 @@ struct launch_counts {
   /// Loaded sectors that the block had loaded before. Entry k: its warp had moved on by at least 2^(k-1) lines since,
   /// and by less than 2^k.
   std::array<std::uint64_t, 13> reuse{};
-  std::map<std::pair<element, element>, tensor_counts> tensor;  ///< by the types of A and of the sums
-  std::set<std::uintptr_t> matrix_accesses;                     ///< where ldmatrix and stmatrix are
-  warp_path path;                                               ///< summed over the blocks
-  warp_path longest;                                            ///< of one block
-  std::uint64_t barriers = 0;                                   ///< __syncthreads, one for each warp
-  std::uint64_t collectives = 0;                                ///< shuffles, votes, __syncwarp, one for each warp
-  std::uint64_t accesses = 0;                                   ///< observed, one for each lane
-  bool fenced = false;                                          ///< a thread used a fence
-  bool hands_over_global = false;                               ///< or volatile accesses, or locks, in global memory
+  std::map<std::pair<element, element>, tensor_counts> tensor;            ///< by the types of A and of the sums
+  std::map<std::pair<element, element>, tensor_counts> warpgroup_tensor;  ///< likewise, of wgmma
+  std::set<std::uintptr_t> matrix_accesses;                               ///< where ldmatrix and stmatrix are
+  warp_path path;                                                         ///< summed over the blocks
+  warp_path longest;                                                      ///< of one block
+  std::uint64_t barriers = 0;                                             ///< __syncthreads, one for each warp
+  std::uint64_t collectives = 0;   ///< shuffles, votes, __syncwarp, one for each warp
+  std::uint64_t accesses = 0;      ///< observed, one for each lane
+  bool fenced = false;             ///< a thread used a fence
+  bool hands_over_global = false;  ///< or volatile accesses, or locks, in global memory
   void add(const launch_counts& other);
   void add(const fault_report& report);
   void scale(double factor);  ///< from the observed blocks to all

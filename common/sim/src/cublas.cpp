@@ -11,8 +11,8 @@
 #include "faults.hpp"
 #include "heap.hpp"
 #include "library.hpp"
-#include "program.hpp"
 #include "runtime.hpp"
+#include "sim/float8.h"
 #include "streams.hpp"
 
 struct cublasContext {
@@ -36,7 +36,11 @@ std::size_t bytes_of(cudaDataType type) {
     case CUDA_R_16F:
     case CUDA_R_16BF: return 2;
     case CUDA_R_8I:
-    case CUDA_R_8U: return 1;
+    case CUDA_R_8U:
+    case CUDA_R_8F_E4M3:
+    case CUDA_R_8F_E5M2: return 1;
+    case CUDA_C_32F:
+    case CUDA_C_64F: break;  // no complex numbers
   }
   return 0;
 }
@@ -58,6 +62,11 @@ matrix<T> load_as(const operand& o) {
   return Eigen::Map<const matrix<From>, 0, stride>(static_cast<const From*>(o.data), o.rows, o.columns, stride(o.ld))
       .template cast<T>();
 }
+template <class Format, class T>
+matrix<T> load_8(const operand& o) {
+  return load_as<std::uint8_t, std::uint8_t>(o).unaryExpr(
+      [](std::uint8_t x) { return static_cast<T>(decode8<Format>(x)); });
+}
 template <class T>
 matrix<T> load(const operand& o) {
   switch (o.type) {
@@ -68,6 +77,10 @@ matrix<T> load(const operand& o) {
     case CUDA_R_16BF: return load_as<Eigen::bfloat16, T>(o);
     case CUDA_R_8I: return load_as<std::int8_t, T>(o);
     case CUDA_R_8U: return load_as<std::uint8_t, T>(o);
+    case CUDA_R_8F_E4M3: return load_8<e4m3, T>(o);
+    case CUDA_R_8F_E5M2: return load_8<e5m2, T>(o);
+    case CUDA_C_32F:
+    case CUDA_C_64F: break;
   }
   return {};
 }
@@ -86,6 +99,10 @@ void store(const operand& o, const matrix<T>& values) {
     case CUDA_R_16BF: store_as<Eigen::bfloat16>(o, values); break;
     case CUDA_R_8I: store_as<std::int8_t>(o, values); break;
     case CUDA_R_8U: store_as<std::uint8_t>(o, values); break;
+    case CUDA_R_8F_E4M3:  // no product gives these here
+    case CUDA_R_8F_E5M2: break;
+    case CUDA_C_32F:
+    case CUDA_C_64F: break;
   }
   for (int j = 0; j < o.columns; ++j) {
     const auto begin = reinterpret_cast<std::uintptr_t>(o.data) + static_cast<std::size_t>(j) * o.ld * bytes_of(o.type);
@@ -93,19 +110,21 @@ void store(const operand& o, const matrix<T>& values) {
   }
 }
 
+bool is_aligned(const operand& o) {
+  const std::size_t step = o.columns > 1 ? static_cast<std::size_t>(o.ld) * bytes_of(o.type) : 0;
+  return (reinterpret_cast<std::uintptr_t>(o.data) | step) % 16 == 0;
+}
+
 /// A kernel that accessed this address would make all further CUDA calls fail.
 bool on_device(const char* call, const operand& o) {
   if (o.bytes() == 0) return true;
-  const auto begin = reinterpret_cast<std::uintptr_t>(o.data);
   const std::size_t bytes =
       (static_cast<std::size_t>(o.columns - 1) * static_cast<std::size_t>(o.ld) + static_cast<std::size_t>(o.rows)) *
       bytes_of(o.type);
-  const allocation* home = find_allocation(begin);
-  if (is_program_variable(begin) || (home && begin + bytes <= home->end)) return true;
-  const std::string what = home ? fmt::format("ends {} bytes past its allocation", begin + bytes - home->end)
-                                : std::string("is not in device memory");
+  const std::string wrong = outside_device_memory(o.data, bytes);
+  if (wrong.empty()) return true;
   note_host_fault(
-      fmt::format("{}: {} ({} x {}, leading dimension {}) {}", call, o.name, o.rows, o.columns, o.ld, what));
+      fmt::format("{}: {} ({} x {}, leading dimension {}) {}", call, o.name, o.rows, o.columns, o.ld, wrong));
   return false;
 }
 
@@ -212,6 +231,7 @@ cublasStatus_t gemm(cublasHandle_t handle, const char* call, cublasOperation_t o
                     (handle->math == CUBLAS_TF32_TENSOR_OP_MATH && compute == CUBLAS_COMPUTE_32F);
   const auto factor = scalar(handle, alpha, compute), keep = scalar(handle, beta, compute);
   return run(handle->stream, call, all, 2.0 * m * n * k * batches, [=] {
+    if (!std::all_of(all.begin(), all.end(), is_aligned)) ++unaligned_products;
     for (std::size_t i = 0; i < all.size(); i += 3)
       if (wide)
         multiply<double>(op_a, op_b, factor(), all[i], all[i + 1], keep(), all[i + 2], false);
@@ -681,6 +701,7 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc, cublasL
     case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER: return set(desc->aux, value, bytes);
     case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD: return set(desc->aux_ld, value, bytes);
     case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE: return set(desc->bias_type, value, bytes);
+    case CUBLASLT_MATMUL_DESC_FAST_ACCUM:  // sums are FP32
     case CUBLASLT_MATMUL_DESC_SCALE_TYPE:  // the compute type's
     case CUBLASLT_MATMUL_DESC_TRANSC: return value ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
   }

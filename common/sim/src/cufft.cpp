@@ -1,5 +1,5 @@
 // cuFFT on Eigen's FFT: a transform of several dimensions is one along each.
-#include "cufft.h"
+#include "cufftXt.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,6 +21,9 @@ struct placement {
   std::vector<std::size_t> extent;  ///< of the storage
   std::size_t stride = 1, distance = 0;
 };
+struct callback {
+  void *function = nullptr, *caller = nullptr;
+};
 struct plan {
   std::vector<std::size_t> n;
   placement in, out;
@@ -28,6 +31,7 @@ struct plan {
   std::size_t batches = 0;     ///< 0: not made
   bool in_place_rows = false;  ///< packed real data, which has another row length if it is transformed in place
   cudaStream_t stream = nullptr;
+  callback load, store;
 };
 
 std::mutex mutex;
@@ -88,6 +92,20 @@ std::vector<std::size_t> half_of(std::vector<std::size_t> n) {
   return n;
 }
 
+/// An element as callbacks have it.
+template <class T>
+struct as_passed {
+  using type = T;
+};
+template <>
+struct as_passed<std::complex<float>> {
+  using type = cufftComplex;
+};
+template <>
+struct as_passed<std::complex<double>> {
+  using type = cufftDoubleComplex;
+};
+
 template <class T, class In, class Out>
 struct job {
   plan p;
@@ -107,16 +125,16 @@ struct job {
     const std::vector<std::size_t> half = half_of(p.n);
     for (std::size_t b = 0; b < p.batches; ++b) {
       std::vector<std::complex<T>> data(product(p.n));
-      const In* source = in + b * from.distance;
+      const auto source = [&](std::size_t place) { return get(b * from.distance + place); };
       if constexpr (!real_in && real_out) {
         std::vector<std::complex<T>> given(product(half));
-        for_each_element(half, from, [&](std::size_t i, std::size_t place) { given[i] = source[place]; });
+        for_each_element(half, from, [&](std::size_t i, std::size_t place) { given[i] = source(place); });
         fill_from_half(given, half, data);
       } else {
-        for_each_element(p.n, from, [&](std::size_t i, std::size_t place) { data[i] = source[place]; });
+        for_each_element(p.n, from, [&](std::size_t i, std::size_t place) { data[i] = source(place); });
       }
       transform(data, p.n, forward);
-      Out* target = out + b * to.distance;
+      const std::size_t target = b * to.distance;
       if constexpr (real_in) {
         const std::size_t row = p.n.back(), kept = half.back();
         for_each_element(
@@ -143,12 +161,26 @@ struct job {
       }
     }
   }
-  static void put(Out* to, const std::complex<T>& value) {
+  In get(std::size_t place) const {
+    if (!p.load.function) return in[place];
+    using passed = typename as_passed<In>::type;
+    const auto load = reinterpret_cast<passed (*)(void*, std::size_t, void*, void*)>(p.load.function);
+    return __builtin_bit_cast(In, load(const_cast<In*>(in), place, p.load.caller, nullptr));
+  }
+  void put(std::size_t place, const std::complex<T>& value) const {
+    Out result;
     if constexpr (real_result)
-      *to = value.real();
+      result = value.real();
     else
-      *to = value;
-    host_wrote(to, sizeof(Out));
+      result = value;
+    if (p.store.function) {
+      using passed = typename as_passed<Out>::type;
+      const auto store = reinterpret_cast<void (*)(void*, std::size_t, passed, void*, void*)>(p.store.function);
+      store(out, place, __builtin_bit_cast(passed, result), p.store.caller, nullptr);
+    } else {
+      out[place] = result;
+    }
+    host_wrote(out + place, sizeof(Out));
   }
   static constexpr bool real_result = !std::is_same_v<Out, std::complex<T>>;
 };
@@ -298,5 +330,88 @@ cufftResult cufftExecC2R(cufftHandle plan, cufftComplex* in, cufftReal* out) {
 cufftResult cufftExecZ2D(cufftHandle plan, cufftDoubleComplex* in, cufftDoubleReal* out) {
   return execute<double, std::complex<double>, double>(plan, CUFFT_Z2D, in, out, false);
 }
+
+// ---- cufftXt.h
+
+cufftResult cufftXtMakePlanMany(cufftHandle plan, int rank, long long* n, long long* inembed, long long istride,
+                                long long idist, cudaDataType in, long long* onembed, long long ostride,
+                                long long odist, cudaDataType out, long long batch, std::size_t* work_bytes,
+                                cudaDataType compute) {
+  if (!n || rank < 1 || rank > 3) return CUFFT_INVALID_VALUE;
+  const bool wide = compute == CUDA_C_64F;
+  const cudaDataType complex = wide ? CUDA_C_64F : CUDA_C_32F, real = wide ? CUDA_R_64F : CUDA_R_32F;
+  if (compute != complex) return CUFFT_NOT_SUPPORTED;
+  cufftType type = wide ? CUFFT_Z2Z : CUFFT_C2C;
+  if (in == real && out == complex)
+    type = wide ? CUFFT_D2Z : CUFFT_R2C;
+  else if (in == complex && out == real)
+    type = wide ? CUFFT_Z2D : CUFFT_C2R;
+  else if (in != complex || out != complex)
+    return CUFFT_INVALID_TYPE;
+  std::vector<int> size(n, n + rank), in_storage, out_storage;
+  if (inembed) in_storage.assign(inembed, inembed + rank);
+  if (onembed) out_storage.assign(onembed, onembed + rank);
+  return make(plan, size, inembed ? in_storage.data() : nullptr, static_cast<int>(istride), static_cast<int>(idist),
+              onembed ? out_storage.data() : nullptr, static_cast<int>(ostride), static_cast<int>(odist), type,
+              static_cast<int>(batch), work_bytes);
+}
+cufftResult cufftXtExec(cufftHandle handle, void* in, void* out, int direction) {
+  cufftType type{};
+  {
+    const std::scoped_lock lock(mutex);
+    const plan* found = find(handle);
+    if (!found) return CUFFT_INVALID_PLAN;
+    type = found->type;
+  }
+  switch (type) {
+    case CUFFT_C2C:
+      return cufftExecC2C(handle, static_cast<cufftComplex*>(in), static_cast<cufftComplex*>(out), direction);
+    case CUFFT_Z2Z:
+      return cufftExecZ2Z(handle, static_cast<cufftDoubleComplex*>(in), static_cast<cufftDoubleComplex*>(out),
+                          direction);
+    case CUFFT_R2C: return cufftExecR2C(handle, static_cast<cufftReal*>(in), static_cast<cufftComplex*>(out));
+    case CUFFT_D2Z:
+      return cufftExecD2Z(handle, static_cast<cufftDoubleReal*>(in), static_cast<cufftDoubleComplex*>(out));
+    case CUFFT_C2R: return cufftExecC2R(handle, static_cast<cufftComplex*>(in), static_cast<cufftReal*>(out));
+    case CUFFT_Z2D:
+      return cufftExecZ2D(handle, static_cast<cufftDoubleComplex*>(in), static_cast<cufftDoubleReal*>(out));
+  }
+  return CUFFT_INVALID_TYPE;
+}
+cufftResult cufftXtSetCallback(cufftHandle handle, void** callbacks, cufftXtCallbackType type, void** callers) {
+  const std::scoped_lock lock(mutex);
+  plan* p = find(handle);
+  if (!p || p->batches == 0) return CUFFT_INVALID_PLAN;
+  if (!callbacks) return CUFFT_INVALID_VALUE;
+  const auto takes = [&](std::initializer_list<cufftType> types) {
+    return std::find(types.begin(), types.end(), p->type) != types.end();
+  };
+  const bool fits = type == CUFFT_CB_LD_COMPLEX          ? takes({CUFFT_C2C, CUFFT_C2R})
+                    : type == CUFFT_CB_LD_COMPLEX_DOUBLE ? takes({CUFFT_Z2Z, CUFFT_Z2D})
+                    : type == CUFFT_CB_LD_REAL           ? takes({CUFFT_R2C})
+                    : type == CUFFT_CB_LD_REAL_DOUBLE    ? takes({CUFFT_D2Z})
+                    : type == CUFFT_CB_ST_COMPLEX        ? takes({CUFFT_C2C, CUFFT_R2C})
+                    : type == CUFFT_CB_ST_COMPLEX_DOUBLE ? takes({CUFFT_Z2Z, CUFFT_D2Z})
+                    : type == CUFFT_CB_ST_REAL           ? takes({CUFFT_C2R})
+                                                         : takes({CUFFT_Z2D});
+  if (!fits) return CUFFT_INVALID_TYPE;
+  (type < CUFFT_CB_ST_COMPLEX ? p->load : p->store) = {callbacks[0], callers ? callers[0] : nullptr};
+  return CUFFT_SUCCESS;
+}
+cufftResult cufftXtClearCallback(cufftHandle handle, cufftXtCallbackType type) {
+  const std::scoped_lock lock(mutex);
+  plan* p = find(handle);
+  if (!p) return CUFFT_INVALID_PLAN;
+  (type < CUFFT_CB_ST_COMPLEX ? p->load : p->store) = {};
+  return CUFFT_SUCCESS;
+}
+cufftResult cufftXtSetGPUs(cufftHandle, int, int*) { return CUFFT_INVALID_DEVICE; }
+cufftResult cufftXtMalloc(cufftHandle, cudaLibXtDesc**, cufftXtSubFormat) { return CUFFT_INVALID_PLAN; }
+cufftResult cufftXtFree(cudaLibXtDesc*) { return CUFFT_INVALID_VALUE; }
+cufftResult cufftXtMemcpy(cufftHandle, void*, void*, cufftXtCopyType) { return CUFFT_INVALID_PLAN; }
+cufftResult cufftXtExecDescriptorC2C(cufftHandle, cudaLibXtDesc*, cudaLibXtDesc*, int) { return CUFFT_INVALID_PLAN; }
+cufftResult cufftXtExecDescriptorZ2Z(cufftHandle, cudaLibXtDesc*, cudaLibXtDesc*, int) { return CUFFT_INVALID_PLAN; }
+cufftResult cufftXtExecDescriptorR2C(cufftHandle, cudaLibXtDesc*, cudaLibXtDesc*) { return CUFFT_INVALID_PLAN; }
+cufftResult cufftXtExecDescriptorC2R(cufftHandle, cudaLibXtDesc*, cudaLibXtDesc*) { return CUFFT_INVALID_PLAN; }
 
 }  // extern "C"

@@ -61,17 +61,18 @@ std::string place_in_allocation(std::uintptr_t address) {
 
 }  // namespace
 
+bool is_excused(const launch_counts& c, const fault_report& r) {
+  if (r.what == fault::global_race || r.what == fault::stream_race) return c.fenced || c.hands_over_global;
+  // Data that a block passes to another is marked as written slightly late.
+  if (r.what == fault::uninitialised && r.where == space::global)
+    return (c.fenced || c.hands_over_global) && is_valid(r.address, site_bytes(r.site));
+  return r.what == fault::block_race && r.between_flags && c.fenced;
+}
+
 void settle_reports(launched& what) {
   auto& faults = what.counts.faults;
   const launch_counts& c = what.counts;
-  std::erase_if(faults, [&](const auto& entry) {
-    const fault_report& r = entry.second;
-    if (r.what == fault::global_race || r.what == fault::stream_race) return c.fenced || c.hands_over_global;
-    // Data that a block passes to another is marked as written slightly late.
-    if (r.what == fault::uninitialised && r.where == space::global)
-      return (c.fenced || c.hands_over_global) && is_valid(r.address, site_bytes(r.site));
-    return r.what == fault::block_race && r.between_flags && c.fenced;
-  });
+  std::erase_if(faults, [&](const auto& entry) { return is_excused(c, entry.second); });
   // A spinning loop may have several loads on one line, and a compiler duplicates loops.
   std::map<std::string, fault_report*> waits;
   for (auto next = faults.begin(); next != faults.end();) {
@@ -99,9 +100,10 @@ void settle_reports(launched& what) {
       if (r.what != fault::global_race || o.what != r.what || site_operation(r.site) != operation::load ||
           site_operation(o.site) == operation::load)
         return false;
-      const site_counts& load = c.sites.at({space::global, r.site});
-      const site_counts& store = c.sites.at({space::global, o.site});
-      return store.low <= r.address && r.address < store.high && load.low <= o.address && o.address < load.high;
+      const auto load = c.sites.find({space::global, r.site}), store = c.sites.find({space::global, o.site});
+      return load != c.sites.end() && store != c.sites.end() &&  // bulk copies count elsewhere
+             store->second.low <= r.address && r.address < store->second.high && load->second.low <= o.address &&
+             o.address < load->second.high;
     });
   });
 }
@@ -116,8 +118,8 @@ std::string describe(const launched& where, const fault_report& r) {
   const std::string place =
       r.where == space::global && r.what != fault::illegal_address ? place_in_allocation(r.address) : "";
   const char* barrier_between = r.detail.empty()
-                                    ? "__syncthreads() between"
-                                    : "__syncwarp() between (or __syncthreads(), where other warps share it)";
+                                    ? "__syncthreads() between the two"
+                                    : "__syncwarp() between the two (or __syncthreads() if other warps share the data)";
   std::string what;
   switch (r.what) {
     case fault::out_of_bounds:
@@ -130,14 +132,20 @@ std::string describe(const launched& where, const fault_report& r) {
       break;
     case fault::uninitialised:
       what = r.detail.empty() ? fmt::format("{} {} that were never written{}; write them first{}", memory, access,
-                                            place, r.where == space::shared ? ", and put __syncthreads() between" : "")
+                                            place, r.where == space::shared ? ", then call __syncthreads()" : "")
                               : fmt::format(
-                                    "{} {} before the asynchronous copy into them has arrived; wait for the copy "
+                                    "{} {} before the asynchronous copy into them has completed; wait for the copy "
                                     "(__pipeline_wait_prior), and put __syncthreads() after the wait",
                                     memory, access);
       break;
     case fault::illegal_address:
-      what = fmt::format("{} at {:#x}, which is not device memory; is it a host pointer, or null?", access, r.address);
+      what = r.detail.empty()
+                 ? fmt::format("{} at {:#x}, which is not device memory; is it a host pointer, or null?", access,
+                               r.address)
+                 : fmt::format(
+                       "{} of the host's variable '{}', which no kernel can reach; declare it __shared__ or "
+                       "__device__, or pass its value to the kernel",
+                       access, r.detail);
       break;
     case fault::divergent_barrier:
       what = fmt::format("barrier not reached by all threads: {}; move it out of the branch", r.detail);
@@ -152,10 +160,18 @@ std::string describe(const launched& where, const fault_report& r) {
                  ? fmt::format("race between threads of a block: {}{}, and {} by thread {} at {}; put {}", access,
                                place, verb(site_operation(r.other_site)), coordinates(r.other_thread, block),
                                line_text(r.other_site), barrier_between)
+             : r.detail == "read by copy" || r.detail == "read by product"
+                 ? fmt::format(
+                       "race in shared memory: {} at byte {} of its array, which {} that thread {} issued at {} may "
+                       "still read; wait for it first ({}), and tell this thread by a barrier",
+                       access, r.address, r.detail == "read by copy" ? "a bulk copy" : "a product (wgmma)",
+                       coordinates(r.other_thread, block), line_text(r.other_site),
+                       r.detail == "read by copy" ? "cp.async.bulk.wait_group.read" : "wgmma.wait_group")
              : r.detail == "copy"
                  ? fmt::format(
                        "race in shared memory: {} at byte {} of its array, before the asynchronous copy into them has "
-                       "arrived (by thread {} at {}); wait for the copy (__pipeline_wait_prior), and put "
+                       "completed (by thread {} at {}); wait for the copy (__pipeline_wait_prior, or its mbarrier), "
+                       "and put "
                        "__syncthreads() after the wait",
                        access, r.address, coordinates(r.other_thread, block), line_text(r.other_site))
                  : fmt::format("race in shared memory: {} at byte {} of its array, and {} by thread {} at {}; put {}",
@@ -165,7 +181,7 @@ std::string describe(const launched& where, const fault_report& r) {
     case fault::global_race:
       what = fmt::format(
           "race between blocks: {}{}, and {} by block {} at {}; blocks run in any order: use two launches, an atomic, "
-          "or a barrier of the grid",
+          "or a grid-wide barrier",
           access, place, op == operation::load ? "store" : "load", coordinates(r.other_block, where.config.grid),
           lines_that_touch(where, r.address, op != operation::load));
       break;
@@ -182,16 +198,25 @@ std::string describe(const launched& where, const fault_report& r) {
     }
     case fault::local_bounds:
       what = r.detail.empty()
-                 ? fmt::format("{} of another thread's local variable; hand it over in shared or global memory", access)
+                 ? fmt::format("{} of another thread's local variable; pass the value through shared or global memory",
+                               access)
                  : fmt::format("local array out of bounds{}; check the index against its size", r.detail);
       break;
     case fault::infinite_wait:
-      what =
-          "infinite wait: this thread spins, and no other thread can still change the value it waits for; check which "
-          "thread should change it, and whether that thread or its block can run";
+      what = std::string(
+                 "infinite wait: this thread spins, and no other thread can still change the value it waits for; check "
+                 "which "
+                 "thread should change it, and whether that thread or its block can run") +
+             (r.detail.empty() ? "" : " (" + r.detail + ")");
+      break;
+    case fault::late_copy:
+      what = fmt::format(
+          "bulk copy into shared memory: {}; give mbarrier.arrive.expect_tx the bytes of all copies of a phase, and "
+          "wait for each phase",
+          r.detail);
       break;
     case fault::not_cooperative:
-      what = "barrier of the grid in an ordinary launch; launch with cudaLaunchCooperativeKernel";
+      what = "grid-wide barrier in an ordinary launch; launch with cudaLaunchCooperativeKernel";
       break;
   }
   return fmt::format("{}: {}: {}: {}{}", line_text(r.site), where.kernel, thread, what,

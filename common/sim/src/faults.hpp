@@ -9,7 +9,9 @@
 
 namespace sim {
 
-/// Drops repeated reports, and races between threads that order themselves in ways that the checkers do not track.
+/// A race, or a read that came early, between threads that order themselves in ways that the checkers do not track.
+bool is_excused(const launch_counts& counts, const fault_report& report);
+/// Drops repeated reports, and those that are excused.
 void settle_reports(launched& what);
 /// One sentence: what happened, where, in which thread, and what to do about it.
 std::string describe(const launched& where, const fault_report& report);

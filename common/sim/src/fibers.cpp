@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "debugger.hpp"
 #include "hooks.hpp"
 #include "worker.hpp"
 
@@ -14,6 +15,7 @@ worker::worker() {
   stack_memory_ = static_cast<char*>(mmap(nullptr, max_stacks * stack_bytes, PROT_READ | PROT_WRITE,
                                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0));
   if (stack_memory_ == MAP_FAILED) std::abort();
+  leave_out_of_dumps(stack_memory_, max_stacks * stack_bytes);
   stacks_begin = reinterpret_cast<std::uintptr_t>(stack_memory_);
   for (std::size_t i = 0; i < lanes_per_warp; ++i)
     records_[i].begin = records_[i].read = records_[i].write = record_memory_.data() + i * record_stride;
@@ -40,6 +42,7 @@ fiber_stack* worker::take_stack() {
   if (i < max_threads) mprotect(stack_memory_ + i * stack_bytes, 4096, PROT_NONE);
   // The tops have different offsets in a page; otherwise all of them would fall into the same cache sets.
   stacks_.push_back({stack_memory_ + (i + 1) * stack_bytes - (i % 64) * 64, nullptr});
+  keep_in_dumps(reinterpret_cast<std::uintptr_t>(stacks_.back().top) - stack_bytes / 8, stack_bytes / 8);
   return &stacks_.back();
 }
 
@@ -52,6 +55,7 @@ void worker::activate(thread_state& thread) {
   write_end = records.begin + record_capacity;
   stack_top = reinterpret_cast<std::uintptr_t>(thread.stack->top);
   thread.now = state::ready;
+  debugged.current = static_cast<int>(current_number_);
 }
 
 /// Reads the callee-saved registers as they are in the code that called the function with this frame: our own functions
@@ -84,6 +88,7 @@ std::uint64_t worker::resume(thread_state& thread) {
   enter();
   const context::transfer_t back = context::jump_fcontext(stack->context, this);
   sim_active_worker = sim_running_worker = nullptr;
+  debugged.current = -1;
   stack->context = back.fctx;
   lane_records& records = records_[lane_number()];
   const std::uint64_t steps = static_cast<std::uint64_t>(write - records.write) + turns_;
@@ -115,7 +120,7 @@ void worker::remember_state(thread_state& thread, const lane_records& records) {
     mix(*reinterpret_cast<const std::uint64_t*>(at));
   const std::ptrdiff_t recent = std::min<std::ptrdiff_t>(records.write - records.begin, 32);
   for (const access* a = records.write - recent; a != records.write; ++a) {
-    if (site_operation(a->site) == operation::order) continue;  // numbered
+    if (site_operation(a->site) >= operation::order) continue;  // numbered
     mix(a->address);                                            // also of a copy that it left halfway
     if (site_operation(a->site) <= operation::atomic && a->address % word_bytes == 0 && site_bytes(a->site) >= 4)
       mix(__atomic_load_n(reinterpret_cast<const std::uint32_t*>(a->address), __ATOMIC_RELAXED));

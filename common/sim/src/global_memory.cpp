@@ -102,8 +102,8 @@ void observer::global_lane(std::uint64_t site, std::uintptr_t address, std::uint
   std::uint8_t* valid = shadow().valid;
   for (std::uintptr_t b = address - heap_base; b < address - heap_base + bytes; ++b) {
     const auto bit = static_cast<std::uint8_t>(1u << (b % word_bytes));
-    // Unobserved blocks do not mark what they write.
-    if (op != operation::store && sampling() == 1 &&
+    // Unobserved blocks do not mark what they write, and with a budget some do not run.
+    if (op != operation::store && sampling() == 1 && !memory_is_partial() &&
         !(__atomic_load_n(valid + b / word_bytes, __ATOMIC_RELAXED) & bit)) {
       report(fault::uninitialised, site, space::global, where, lane, address);
       return;
@@ -180,8 +180,10 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
       for (std::size_t i = 0; i < a.size(); ++i) global_lane(site, a[i], lanes[i], where);
       return;
     }
-    entry.begin = home->begin;
-    entry.end = home->end;
+    if (!in_kernel_heap(home->begin)) {  // that changes during a launch
+      entry.begin = home->begin;
+      entry.end = home->end;
+    }
   }
 
   if (op == operation::load) {

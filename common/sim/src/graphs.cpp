@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "heap.hpp"
 #include "kernels.hpp"
 #include "runtime.hpp"
+#include "streams.hpp"
 
 using namespace sim;
 
@@ -46,8 +48,8 @@ namespace {
 cudaError_t add(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies, std::size_t count,
                 cudaGraphNodeType type, std::function<void(cudaStream_t)> replay) {
   if (!node || !graph || (count > 0 && !dependencies)) return fail(cudaErrorInvalidValue);
-  graph->nodes.push_back(
-      std::make_shared<sim_graph_node>(sim_graph_node{type, std::move(replay), {dependencies, dependencies + count}}));
+  graph->nodes.push_back(std::make_shared<sim_graph_node>(
+      sim_graph_node{type, std::move(replay), {dependencies, dependencies + count}, 0}));
   *node = graph->nodes.back().get();
   return sticky_error();
 }
@@ -66,7 +68,158 @@ std::vector<std::shared_ptr<sim_graph_node>> in_order(const sim_graph& graph) {
   return order;
 }
 
+void start_over(const std::vector<std::shared_ptr<sim_condition>>& conditions) {
+  for (const auto& c : conditions)
+    if (c->starts_over) c->value = c->initial;
+}
+void run(const sim_graph& graph, cudaStream_t stream) {
+  start_over(graph.conditions);
+  for (const auto& node : in_order(graph)) {
+    if (sticky_error() != cudaSuccess) return;
+    node->replay(stream);
+  }
+}
+
+struct {
+  std::size_t used = 0, most_used = 0;
+} graph_memory;
+
+/// What a node does that allocates at this address.
+std::function<void(cudaStream_t)> allocation_at(std::uintptr_t begin, std::size_t bytes, std::uintptr_t pc) {
+  return [=](cudaStream_t) {
+    const std::scoped_lock lock(runtime_mutex());
+    if (!allocate_at(begin, bytes, pc)) fail(cudaErrorInvalidValue);  // the launch before has left it allocated
+  };
+}
+void note_graph_allocation(std::size_t bytes) {
+  graph_memory.used += bytes;
+  graph_memory.most_used = std::max(graph_memory.most_used, graph_memory.used);
+}
+
 }  // namespace
+
+namespace sim {
+cudaError_t allocate_async(void** pointer, std::size_t bytes, cudaStream_t stream, const void* pc) {
+  {
+    const std::scoped_lock lock(runtime_mutex());
+    if (pointer && is_capturing(stream)) {
+      const std::uintptr_t begin = reserve_place(bytes);
+      if (begin == 0) return fail(cudaErrorMemoryAllocation);
+      record(stream, cudaGraphNodeTypeMemAlloc, allocation_at(begin, bytes, reinterpret_cast<std::uintptr_t>(pc)))
+          .allocates = begin;
+      note_graph_allocation(bytes);
+      *pointer = reinterpret_cast<void*>(begin);
+      return cudaSuccess;
+    }
+  }
+  return allocate(pointer, bytes, memory_kind::device, pc);
+}
+}  // namespace sim
+
+extern "C" {
+
+[[gnu::noinline]] cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                                       const cudaGraphNode_t* dependencies, std::size_t count,
+                                                       cudaMemAllocNodeParams* p) {
+  if (!p || p->bytesize == 0) return fail(cudaErrorInvalidValue);
+  const std::scoped_lock lock(runtime_mutex());
+  const std::uintptr_t begin = reserve_place(p->bytesize);
+  if (begin == 0) return fail(cudaErrorMemoryAllocation);
+  const auto pc = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
+  if (const cudaError_t error =
+          add(node, graph, dependencies, count, cudaGraphNodeTypeMemAlloc, allocation_at(begin, p->bytesize, pc)))
+    return error;
+  (*node)->allocates = begin;
+  note_graph_allocation(p->bytesize);
+  p->dptr = reinterpret_cast<void*>(begin);
+  return cudaSuccess;
+}
+cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                                    std::size_t count, void* pointer) {
+  return add(node, graph, dependencies, count, cudaGraphNodeTypeMemFree,
+             [=](cudaStream_t stream) { cudaFreeAsync(pointer, stream); });
+}
+cudaError_t cudaDeviceGetGraphMemAttribute(int device, cudaGraphMemAttributeType attribute, void* value) {
+  if (device != 0 || !value) return fail(device != 0 ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+  const bool high = attribute == cudaGraphMemAttrUsedMemHigh || attribute == cudaGraphMemAttrReservedMemHigh;
+  *static_cast<std::uint64_t*>(value) = high ? graph_memory.most_used : graph_memory.used;
+  return sticky_error();
+}
+cudaError_t cudaDeviceSetGraphMemAttribute(int device, cudaGraphMemAttributeType, void* value) {
+  if (device != 0 || !value) return fail(device != 0 ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+  graph_memory.most_used = graph_memory.used;  // CUDA allows setting the high marks to 0 only
+  return sticky_error();
+}
+cudaError_t cudaDeviceGraphMemTrim(int device) { return device == 0 ? sticky_error() : fail(cudaErrorInvalidDevice); }
+void cudaGraphSetConditional(cudaGraphConditionalHandle handle, unsigned value) {
+  __atomic_store_n(&reinterpret_cast<sim_condition*>(handle)->value, value, __ATOMIC_RELAXED);
+}
+
+}  // extern "C"
+
+cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle* handle, cudaGraph_t graph,
+                                             unsigned default_value, unsigned flags) {
+  if (!handle || !graph) return fail(cudaErrorInvalidValue);
+  const bool starts_over = (flags & cudaGraphCondAssignDefault) != 0;
+  graph->conditions.push_back(
+      std::make_shared<sim_condition>(sim_condition{default_value, default_value, starts_over}));
+  *handle = reinterpret_cast<cudaGraphConditionalHandle>(graph->conditions.back().get());
+  return sticky_error();
+}
+
+namespace {
+cudaError_t add_conditional(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                            std::size_t count, cudaConditionalNodeParams& p) {
+  const auto found = std::find_if(graph->conditions.begin(), graph->conditions.end(), [&](const auto& c) {
+    return reinterpret_cast<cudaGraphConditionalHandle>(c.get()) == p.handle;
+  });
+  auto* condition = reinterpret_cast<sim_condition*>(p.handle);
+  const bool fits = p.type == cudaGraphCondTypeIf      ? p.size == 1 || p.size == 2
+                    : p.type == cudaGraphCondTypeWhile ? p.size == 1
+                                                       : p.size > 0;
+  if (!condition || !fits) return fail(cudaErrorInvalidValue);
+  struct bodies_of_node {
+    std::vector<std::shared_ptr<sim_graph>> graphs;
+    std::vector<cudaGraph_t> pointers;
+    std::shared_ptr<sim_condition> condition;  // kept, if it is this graph's
+  };
+  const auto bodies = std::make_shared<bodies_of_node>();
+  if (found != graph->conditions.end()) bodies->condition = *found;
+  for (unsigned i = 0; i < p.size; ++i) {
+    bodies->graphs.push_back(std::make_shared<sim_graph>());
+    bodies->pointers.push_back(bodies->graphs.back().get());
+  }
+  p.phGraph_out = bodies->pointers.data();
+  return add(node, graph, dependencies, count, cudaGraphNodeTypeConditional,
+             [bodies, condition, type = p.type](cudaStream_t stream) {
+               const auto& graphs = bodies->graphs;
+               if (type == cudaGraphCondTypeWhile) {
+                 while (condition->value != 0 && sticky_error() == cudaSuccess) run(*graphs[0], stream);
+                 return;
+               }
+               const std::size_t chosen = type == cudaGraphCondTypeSwitch ? condition->value : condition->value == 0;
+               if (chosen < graphs.size()) run(*graphs[chosen], stream);
+             });
+}
+}  // namespace
+
+cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                             const cudaGraphEdgeData*, std::size_t count, cudaGraphNodeParams* p) {
+  if (!p || !graph) return fail(cudaErrorInvalidValue);
+  switch (p->type) {
+    case cudaGraphNodeTypeKernel: return cudaGraphAddKernelNode(node, graph, dependencies, count, &p->kernel);
+    case cudaGraphNodeTypeMemcpy:
+      return cudaGraphAddMemcpyNode(node, graph, dependencies, count, &p->memcpy.copyParams);
+    case cudaGraphNodeTypeMemset: return cudaGraphAddMemsetNode(node, graph, dependencies, count, &p->memset);
+    case cudaGraphNodeTypeHost: return cudaGraphAddHostNode(node, graph, dependencies, count, &p->host);
+    case cudaGraphNodeTypeGraph: return cudaGraphAddChildGraphNode(node, graph, dependencies, count, p->graph.graph);
+    case cudaGraphNodeTypeEmpty: return cudaGraphAddEmptyNode(node, graph, dependencies, count);
+    case cudaGraphNodeTypeMemAlloc: return cudaGraphAddMemAllocNode(node, graph, dependencies, count, &p->alloc);
+    case cudaGraphNodeTypeMemFree: return cudaGraphAddMemFreeNode(node, graph, dependencies, count, p->free.dptr);
+    case cudaGraphNodeTypeConditional: return add_conditional(node, graph, dependencies, count, p->conditional);
+  }
+  return fail(cudaErrorNotSupported);
+}
 
 extern "C" {
 
@@ -121,11 +274,12 @@ cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
     for (const auto& n : nodes) n->replay(stream);
   });
 }
-cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags) {
   if (!exec || !graph) return fail(cudaErrorInvalidValue);
   auto order = in_order(*graph);
   if (order.size() != graph->nodes.size()) return fail(cudaErrorInvalidValue);
-  *exec = new sim_graph_exec{std::move(order)};
+  *exec =
+      new sim_graph_exec{std::move(order), graph->conditions, (flags & cudaGraphInstantiateFlagAutoFreeOnLaunch) != 0};
   return sticky_error();
 }
 cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t) {
@@ -133,11 +287,23 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t) {
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
   if (!exec) return fail(cudaErrorInvalidValue);
+  if (exec->frees_first) {
+    const std::scoped_lock lock(runtime_mutex());
+    for (const auto& node : exec->nodes)
+      if (node->allocates != 0) release(node->allocates);
+  } else {
+    const std::scoped_lock lock(runtime_mutex());
+    for (const auto& node : exec->nodes)
+      if (node->allocates != 0 && find_allocation(node->allocates)) return fail(cudaErrorInvalidValue);
+  }
+  start_over(exec->conditions);
+  const std::uint64_t with_this = api_calls + 1;
   for (const auto& node : exec->nodes) {
     node->replay(stream);
-    if (sticky_error() != cudaSuccess) return sticky_error();
+    if (sticky_error() != cudaSuccess) break;
   }
-  return cudaSuccess;
+  api_calls = with_this;
+  return sticky_error();
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
   if (!exec) return fail(cudaErrorInvalidValue);

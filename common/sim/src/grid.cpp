@@ -8,18 +8,27 @@
 #include <thread>
 #include <utility>
 
+#include "debugger.hpp"
 #include "hooks.hpp"
+#include "recording.hpp"
 #include "worker.hpp"
 
 namespace sim {
 
 void worker::run(grid_run& grid) {
   grid_ = &grid;
+  turn_ = {0, 1, false, false};
   const configuration& config = grid.what->config;
   gridDim = config.grid;
   blockDim = config.block;
   const auto thread_pointer = reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
   observer_.begin_launch(grid.epoch, thread_pointer, config.dynamic_shared_bytes, grid.concurrent);
+  image_begin_ = image_bytes_ = 0;
+  for (const shared_array& array : observer_.arrays()) {
+    const std::uintptr_t begin = thread_pointer + static_cast<std::uintptr_t>(array.offset);
+    if (image_bytes_ == 0) image_begin_ = begin & ~std::uintptr_t{1023};
+    image_bytes_ = std::max(image_bytes_, begin + array.bytes - image_begin_);
+  }
   shared_begin = thread_pointer + static_cast<std::uintptr_t>(thread_storage_offset());
   shared_bytes = thread_storage_bytes();
   coordinates_begin = ~std::uintptr_t{0};
@@ -35,7 +44,11 @@ void worker::run(grid_run& grid) {
   coordinates_bytes = coordinates_end - coordinates_begin;
   frame_begin = reinterpret_cast<std::uintptr_t>(grid.frame);
   frame_bytes = grid.frame_bytes;
+  begin_debugged_launch(*grid.what);
   if (!run_blocks()) grid.abort = true;
+  end_debugged_launch();
+  for (auto& block : returned_) spare_blocks_.push_back(std::move(block));
+  returned_.clear();
   grid.progress.gone();
   grid.grid_barrier.notify_all();
   if (stacks_made_ > max_threads) {  // after a cooperative launch
@@ -43,10 +56,20 @@ void worker::run(grid_run& grid) {
     for (std::size_t i = max_threads; i < stacks_made_; ++i) stacks_[i].context = nullptr;
   }
 
+  settle(false);
+}
+
+/// Adds what has been counted since the last time.
+void worker::settle(bool alone) {
   static std::mutex merging;
   const std::scoped_lock lock(merging);
-  grid.what->static_shared_bytes = std::max(grid.what->static_shared_bytes, observer_.static_shared_bytes());
-  grid.what->counts.add(observer_.take());
+  launched& what = *grid_->what;
+  what.static_shared_bytes = std::max(what.static_shared_bytes, observer_.static_shared_bytes());
+  launch_counts counts = observer_.take();
+  if (turn_.stands_for > 0) grid_->schedule.note(counts, turn_, alone);
+  if (turn_.stands_for > 1) counts.scale(static_cast<double>(turn_.stands_for));
+  what.counts.add(counts);
+  turn_.stands_for = 0;
 }
 
 /// Runs blocks until there are no more. False if the kernel must end.
@@ -60,14 +83,27 @@ bool worker::run_blocks() {
     }
     return false;
   };
+  bool looked = false;  // the threads that wait for a phase have looked again
+  const std::uint64_t together = std::uint64_t{cluster_shape().x} * cluster_shape().y * cluster_shape().z;
   for (;;) {
     while (!grid_->abort) {
-      const std::uint64_t number = grid_->next_block++;
-      if (number >= grid_->blocks) break;
+      const block_schedule::turn turn = grid_->schedule.next(together);
+      if (turn.stands_for == 0) break;
+      if (turn.apart && turn_.stands_for > 0) settle(false);
+      turn_ = turn;
+      const auto settle_if_alone = [&] {
+        if (turn.apart && waiting.empty()) settle(true);
+      };
+      if (together > 1) {
+        if (!run_cluster(turn.number / together, waiting)) return give_up();
+        settle_if_alone();
+        continue;
+      }
       if (spare_blocks_.empty()) spare_blocks_.push_back(std::make_unique<running_block>());
       running_block* block = spare_blocks_.back().release();
       spare_blocks_.pop_back();
-      begin_block(*block, number);
+      block->cluster = nullptr;
+      begin_block(*block, turn.number);
       const outcome end = go_on_with(*block);
       grid_->progress.advance();
       if (end == outcome::finished) {
@@ -80,6 +116,7 @@ bool worker::run_blocks() {
         set_aside(*block);
         waiting.push_back(block);
       }
+      settle_if_alone();
     }
     if (grid_->abort) return give_up();
     if (waiting.empty()) return true;
@@ -115,6 +152,10 @@ bool worker::run_blocks() {
     if (waiting.empty()) continue;
     if (all_at_grid_barrier) {
       if (!pass_grid_barrier(waiting)) return give_up();
+    } else if (grid_->progress.steps() != before) {
+      looked = false;
+    } else if (!std::exchange(looked, true)) {
+      for (running_block* block : waiting) block->time_out = true;
     } else if (stuck(before, waiting)) {
       return give_up();
     }
@@ -130,7 +171,9 @@ bool worker::stuck(std::uint64_t progress, const std::deque<running_block*>& wai
     std::this_thread::yield();
   }
   if (all.steps() != progress && !grid_->abort) return false;
-  if (all.all_idle(grid_->workers))
+  if (grid_->schedule.thinned())
+    grid_->given_up = true;
+  else if (all.all_idle(grid_->workers))
     for (const running_block* block : waiting) report_infinite_wait(*block);
   return true;
 }
@@ -182,7 +225,7 @@ class pool {
     const char* wanted = std::getenv("SIM_THREADS");
     unsigned count =
         wanted ? static_cast<unsigned>(std::strtoul(wanted, nullptr, 10)) : std::thread::hardware_concurrency();
-    count = std::clamp(count, 1u, 64u);
+    count = debugged.attached ? 1 : std::clamp(count, 1u, 64u);
     for (unsigned i = 0; i < count; ++i) threads_.emplace_back([this] { serve(); });
   }
   ~pool() {
@@ -238,6 +281,7 @@ void start_workers() { workers(); }
 
 std::uint64_t sampling() {
   static const std::uint64_t every = [] {
+    if (budget_seconds() > 0) return std::uint64_t{1};
     const char* wanted = std::getenv("SIM_SAMPLE");
     return std::max<std::uint64_t>(wanted ? std::strtoull(wanted, nullptr, 10) : 1, 1);
   }();
@@ -255,7 +299,7 @@ std::uint16_t begin_epoch() {
 
 void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t frame_bytes,
                 const std::bitset<65536>* concurrent) {
-  grid_run grid;
+  grid_run grid(std::uint64_t{what.config.grid.x} * what.config.grid.y * what.config.grid.z, seconds_for(what));
   grid.what = &what;
   grid.body = body;
   grid.frame = frame;
@@ -263,13 +307,28 @@ void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t fr
   grid.concurrent = concurrent;
   what.first_epoch = begin_epoch();
   grid.epoch = what.first_epoch;
-  grid.blocks = std::uint64_t{what.config.grid.x} * what.config.grid.y * what.config.grid.z;
   // At least eight blocks are observed.
-  grid.sample = what.config.cooperative ? 1 : std::clamp<std::uint64_t>(grid.blocks / 8, 1, sampling());
+  grid.sample = what.config.cooperative || what.config.cluster.x * what.config.cluster.y * what.config.cluster.z > 1
+                    ? 1
+                    : std::clamp<std::uint64_t>(grid.blocks / 8, 1, sampling());
+  what.recording = begin_recording(what, grid.blocks, grid.sample);
   workers().run(grid);
-  what.observed_blocks = (grid.blocks + grid.sample - 1) / grid.sample;
-  if (grid.sample > 1) what.counts.scale(static_cast<double>(grid.blocks) / static_cast<double>(what.observed_blocks));
-  what.aborted = grid.abort;
+  if (grid.in_clusters) {  // no block has done anything yet
+    what.config.cluster = grid.cluster;
+    what.counts = {};
+    what.aborted = false;
+    const dim3 &all = what.config.grid, &shape = grid.cluster;
+    const std::uint64_t blocks = std::uint64_t{shape.x} * shape.y * shape.z;
+    if (blocks == 0 || blocks > 16 || all.x % shape.x != 0 || all.y % shape.y != 0 || all.z % shape.z != 0) return;
+    return run_blocks(what, body, frame, frame_bytes, concurrent);
+  }
+  if (grid.schedule.thinned()) {
+    what.blocks_run = grid.schedule.blocks_run();
+    what.same_in_blocks = grid.schedule.same();
+  }
+  const std::uint64_t observed = (grid.blocks + grid.sample - 1) / grid.sample;
+  if (grid.sample > 1) what.counts.scale(static_cast<double>(grid.blocks) / static_cast<double>(observed));
+  what.aborted = grid.abort && !grid.given_up;
   what.last_epoch = grid.epoch;
 }
 

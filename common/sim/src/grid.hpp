@@ -6,12 +6,13 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "budget.hpp"
 #include "launches.hpp"
 
 namespace sim {
 
 /// The progress of a grid's workers in one word: how far the grid has come, and how many workers since then have no
-/// block left, wait at a barrier of the grid, or have no block that can continue.
+/// block left, wait at a grid-wide barrier, or have no block that can continue.
 class worker_progress {
  public:
   std::uint64_t steps() const { return word_.load() >> 24; }
@@ -50,16 +51,20 @@ class worker_progress {
 };
 
 struct grid_run {
+  grid_run(std::uint64_t all, double seconds) : blocks(all), schedule(all, seconds) {}
   launched* what = nullptr;
   void (*body)(void*) = nullptr;
   void* frame = nullptr;
   std::size_t frame_bytes = 0;
   std::atomic<std::uint16_t> epoch{0};
   const std::bitset<65536>* concurrent = nullptr;
-  std::uint64_t blocks = 0;
+  std::uint64_t blocks;
+  block_schedule schedule;
   std::uint64_t sample = 1;  // one block in so many is observed
-  std::atomic<std::uint64_t> next_block{0};
   std::atomic<bool> abort{false};
+  std::atomic<bool> given_up{false};     // its blocks wait for some that do not run
+  std::atomic<bool> in_clusters{false};  // the kernel has said that it needs clusters, of this shape
+  dim3 cluster;
   // Blocks that wait for each other:
   worker_progress progress;
   unsigned workers = 0;
@@ -71,7 +76,7 @@ struct grid_run {
 
 /// The epoch of work that starts now; epochs are numbered from 1 and start over after 65535.
 std::uint16_t begin_epoch();
-/// One block in this many is observed (SIM_SAMPLE); 1 if all are.
+/// One block in this many is observed (SIM_SAMPLE); 1 if all are. With a budget, all that run are.
 std::uint64_t sampling();
 /// Starts the threads that run blocks, which the first launch does otherwise.
 void start_workers();

@@ -7,12 +7,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
 #include <utility>
 
+#include "debugger.hpp"
 #include "hooks.hpp"
 #include "model.hpp"
 #include "runtime.hpp"
 #include "sim/names.h"
+#include "streams.hpp"
 
 namespace sim {
 namespace {
@@ -20,12 +25,39 @@ namespace {
 // After each allocation comes a gap, where an overrun is detected and does no harm.
 constexpr std::size_t alignment = 256, gap = std::size_t{1} << 20;
 
+/// What kernels allocate. Their threads run concurrently, so entries keep their places for good.
+struct kernel_heap {
+  /// Accesses are checked a little later than they happen, so what a kernel frees is gone when it has ended.
+  enum class state : std::uint8_t { live, leaving, gone };
+  struct entry {
+    allocation memory;
+    state now = state::live;
+  };
+  std::shared_mutex mutex;
+  std::map<std::uintptr_t, entry> all;  // by begin
+  std::vector<std::uintptr_t> leaving;
+  std::map<std::size_t, std::vector<std::uintptr_t>> gone;  // by room
+  std::uintptr_t next = kernel_heap_base;
+  std::size_t in_use = 0;
+
+  /// Whole lines: threads whose memory has no relation must not seem to share any.
+  static std::size_t room(std::size_t bytes) { return (bytes / line_bytes + 2) * line_bytes; }
+  const allocation* find(std::uintptr_t address, bool wanted_gone) {
+    const std::shared_lock lock(mutex);
+    const auto after = all.upper_bound(address);
+    if (after == all.begin()) return nullptr;
+    const entry& found = std::prev(after)->second;
+    return (found.now == state::gone) == wanted_gone ? &found.memory : nullptr;
+  }
+};
+
 struct memory {
   shadow_memory shadow{};
   std::vector<allocation> live, freed;  // both sorted by begin
   std::vector<allocation> registered;   // the program's own host memory, by cudaHostRegister
   std::uintptr_t next = heap_base + gap;
-  std::uint64_t count = 0;
+  kernel_heap of_kernels;
+  std::uint64_t count = 0, by_host = 0;
 
   memory() {
     reserve(reinterpret_cast<void*>(heap_base), heap_bytes);
@@ -40,6 +72,7 @@ struct memory {
       std::perror("simulated device: cannot reserve address space; is there a limit on virtual memory (ulimit -v)?");
       std::exit(71);
     }
+    leave_out_of_dumps(got, bytes);
     return got;
   }
 };
@@ -79,22 +112,25 @@ void discard(const allocation& entry) {
 
 /// A place with `step` free bytes: after everything so far or, once the range is used up, in the first hole.
 std::uintptr_t find_hole(memory& m, std::size_t step) {
-  if (m.next + step <= heap_base + heap_bytes) return std::exchange(m.next, m.next + step);
+  if (m.next + step <= kernel_heap_base) return std::exchange(m.next, m.next + step);
   m.freed.clear();
   std::uintptr_t begin = heap_base + gap;
   for (const allocation& entry : m.live) {
     if (begin + step <= entry.begin) break;
     begin = (entry.end + alignment - 1) / alignment * alignment + gap;
   }
-  return begin + step <= heap_base + heap_bytes ? begin : 0;
+  return begin + step <= kernel_heap_base ? begin : 0;
 }
 
 }  // namespace
 
 const shadow_memory& shadow() { return heap().shadow; }
+std::uint64_t allocations_so_far() { return heap().by_host; }
 
 cudaError_t allocate(void** pointer, std::size_t bytes, memory_kind kind, const void* pc) {
-  if (in_kernel()) stop_kernel(fault::trap, pc, "memory cannot be allocated in a kernel here; allocate it on the host");
+  if (in_kernel())
+    stop_kernel(fault::trap, pc,
+                "cudaMalloc in a kernel is not simulated; use malloc or new there, or allocate on the host");
   const std::scoped_lock lock(runtime_mutex());
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (pointer == nullptr) return fail(cudaErrorInvalidValue);
@@ -109,6 +145,9 @@ cudaError_t allocate(void** pointer, std::size_t bytes, memory_kind kind, const 
   const std::uintptr_t begin = fits ? find_hole(m, (bytes + alignment - 1) / alignment * alignment + gap) : 0;
   if (begin == 0) return fail(cudaErrorMemoryAllocation);
   insert_sorted(m.live, {begin, begin + bytes, ++m.count, kind, reinterpret_cast<std::uintptr_t>(pc), {}});
+  ++m.by_host;
+  ++api_calls;
+  keep_in_dumps(begin, bytes);
   // The host may write here at any time, unseen.
   if (kind != memory_kind::device) mark_valid(begin, bytes);
   *pointer = reinterpret_cast<void*>(begin);
@@ -121,6 +160,18 @@ void name_allocation(const void* pointer, std::string name) {
     if (a.begin == reinterpret_cast<std::uintptr_t>(pointer)) a.name = std::move(name);
 }
 
+std::uintptr_t reserve_place(std::size_t bytes) {
+  return find_hole(heap(), (bytes + alignment - 1) / alignment * alignment + gap);
+}
+bool allocate_at(std::uintptr_t begin, std::size_t bytes, std::uintptr_t pc) {
+  memory& m = heap();
+  if (find_allocation(begin)) return false;
+  std::erase_if(m.freed, [&](const allocation& a) { return a.begin == begin; });
+  insert_sorted(m.live, {begin, begin + bytes, ++m.count, memory_kind::device, pc, {}});
+  ++m.by_host;
+  return true;
+}
+
 bool release(std::uintptr_t begin) {
   memory& m = heap();
   const auto entry = std::find_if(m.live.begin(), m.live.end(), [&](const allocation& a) { return a.begin == begin; });
@@ -131,8 +182,59 @@ bool release(std::uintptr_t begin) {
   return true;
 }
 
+void* allocate_in_kernel(std::size_t bytes, std::uintptr_t pc) {
+  std::size_t most = 0;
+  cudaDeviceGetLimit(&most, cudaLimitMallocHeapSize);
+  kernel_heap& h = heap().of_kernels;
+  const std::size_t room = kernel_heap::room(bytes);
+  const std::unique_lock lock(h.mutex);
+  if (bytes == 0 || bytes > most || h.in_use + bytes > most) return nullptr;
+  std::uintptr_t begin = h.next;
+  if (auto& reused = h.gone[room]; !reused.empty()) {
+    begin = reused.back();
+    reused.pop_back();
+    // Its former owner has no relation to the new one.
+    std::memset(static_cast<void*>(shadow().sectors + (begin - heap_base) / sector_bytes), 0,
+                room / sector_bytes * sizeof(sector_shadow));
+    std::memset(static_cast<void*>(shadow().lines + (begin - heap_base) / line_bytes), 0,
+                room / line_bytes * sizeof(line_shadow));
+  } else if (begin + room > kernel_heap_base + kernel_heap_bytes) {
+    return nullptr;
+  } else {
+    h.next += room;
+  }
+  h.all[begin].memory = {begin, begin + bytes, ++heap().count, memory_kind::device, pc, {}};
+  h.all[begin].now = kernel_heap::state::live;
+  h.in_use += bytes;
+  return reinterpret_cast<void*>(begin);
+}
+
+bool free_in_kernel(std::uintptr_t begin) {
+  kernel_heap& h = heap().of_kernels;
+  const std::unique_lock lock(h.mutex);
+  const auto found = h.all.find(begin);
+  if (found == h.all.end() || found->second.now != kernel_heap::state::live) return false;
+  found->second.now = kernel_heap::state::leaving;
+  h.leaving.push_back(begin);
+  h.in_use -= found->second.memory.end - begin;
+  return true;
+}
+
+void end_kernel_frees() {
+  kernel_heap& h = heap().of_kernels;
+  const std::unique_lock lock(h.mutex);
+  for (const std::uintptr_t begin : std::exchange(h.leaving, {})) {
+    kernel_heap::entry& e = h.all[begin];
+    discard(e.memory);
+    e.now = kernel_heap::state::gone;
+    h.gone[kernel_heap::room(e.memory.end - begin)].push_back(begin);
+  }
+}
+
 void free_everything() {
   memory& m = heap();
+  for (const auto& [begin, entry] : m.of_kernels.all) free_in_kernel(begin);
+  end_kernel_frees();
   for (const allocation& a : m.live) {
     discard(a);
     insert_sorted(m.freed, a);
@@ -145,11 +247,20 @@ std::vector<allocation> live_allocations() { return heap().live; }
 std::vector<allocation>& registered_host_memory() { return heap().registered; }
 
 const allocation* find_allocation(std::uintptr_t address) {
+  if (in_kernel_heap(address)) {
+    const allocation* entry = heap().of_kernels.find(address, false);
+    return entry && address < entry->end ? entry : nullptr;
+  }
   const allocation* entry = last_before(heap().live, address);
   return entry && address < entry->end ? entry : nullptr;
 }
 
 const allocation* nearest_allocation(std::uintptr_t address, bool* freed) {
+  if (in_kernel_heap(address)) {
+    const allocation* gone = heap().of_kernels.find(address, true);
+    *freed = gone && address < gone->end;
+    return *freed ? gone : heap().of_kernels.find(address, false);
+  }
   const allocation* live = last_before(heap().live, address);
   const allocation* gone = last_before(heap().freed, address);
   *freed = gone && (!live || gone->begin > live->begin) && address < gone->end;

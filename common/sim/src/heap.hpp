@@ -14,6 +14,10 @@ namespace sim {
 constexpr std::uintptr_t heap_base =
     0x2000'0000'0000;  ///< cudaMalloc allocates only from [heap_base, heap_base + heap_bytes)
 constexpr std::uintptr_t heap_bytes = std::uintptr_t{1} << 37;
+/// The end of that range is for `malloc` and `new` in kernels.
+constexpr std::uintptr_t kernel_heap_bytes = std::uintptr_t{1} << 33,
+                         kernel_heap_base = heap_base + heap_bytes - kernel_heap_bytes;
+inline bool in_kernel_heap(std::uintptr_t address) { return address - kernel_heap_base < kernel_heap_bytes; }
 constexpr std::size_t line_bytes = 128, sector_bytes = 32, word_bytes = 4;
 
 /// Which blocks loaded, or stored, the words of a sector since the start of a kernel or a grid barrier: the epoch, the
@@ -50,15 +54,27 @@ struct allocation {
   std::uintptr_t pc = 0;  ///< of the line that allocated it
   std::string name;       ///< for messages; empty if messages use its number
 };
-/// The live allocation that holds the address, or null. The table does not change during a launch.
+/// The live allocation that holds the address, or null. During a launch only the kernel's own heap changes.
 const allocation* find_allocation(std::uintptr_t address);
 /// The last allocation that begins at or before the address, live or freed; null where there is none.
 const allocation* nearest_allocation(std::uintptr_t address, bool* freed);
 void mark_valid(std::uintptr_t begin, std::size_t bytes);
 bool is_valid(std::uintptr_t begin, std::size_t bytes);
+/// Address space for an allocation to come; 0 if there is none.
+std::uintptr_t reserve_place(std::size_t bytes);
+/// Allocates device memory at a reserved place; false where it is allocated already.
+bool allocate_at(std::uintptr_t begin, std::size_t bytes, std::uintptr_t pc);
 /// Frees the live allocation that begins here; false where there is none.
 bool release(std::uintptr_t begin);
 void free_everything();
+/// How often the host has allocated memory, or launched a graph that does, since the program began.
+std::uint64_t allocations_so_far();
+/// `malloc` in a kernel: null if less is left of cudaLimitMallocHeapSize.
+void* allocate_in_kernel(std::size_t bytes, std::uintptr_t pc);
+/// False if no kernel has allocated what begins here, or it is free already.
+bool free_in_kernel(std::uintptr_t begin);
+/// After a launch: what it has freed may be used again.
+void end_kernel_frees();
 std::vector<allocation> live_allocations();
 std::vector<allocation>& registered_host_memory();
 

@@ -2,8 +2,11 @@
 // the hooks of -fsanitize=thread and -fsanitize-coverage=trace-pc.
 #include "hooks.hpp"
 
+#include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <cwchar>
+#include <new>
 
 #include "faults.hpp"
 #include "worker.hpp"
@@ -61,7 +64,7 @@ void check_whole_warp(unsigned participants, const void* pc) {
   worker* const active = sim_active_worker;
   sim_active_worker = sim_running_worker = nullptr;
   self->report_here(fault::missing_lane, make_site(reinterpret_cast<std::uintptr_t>(pc), 0, operation::load),
-                    space::shared, 0, std::to_string(__builtin_popcount(~participants)) + " lanes do not take part");
+                    space::shared, 0, std::to_string(__builtin_popcount(~participants)) + " lanes do not participate");
   sim_active_worker = active;
   sim_running_worker = self;
 }
@@ -118,6 +121,13 @@ namespace {
     self.interrupt(frame);
 }
 
+std::uint64_t remote_operation(std::uint64_t site) {
+  const operation op = site_operation(site);
+  return static_cast<std::uint64_t>(op == operation::load    ? operation::remote_load
+                                    : op == operation::store ? operation::remote_store
+                                                             : operation::remote_atomic);
+}
+
 [[gnu::noinline, gnu::cold]] void observe_elsewhere(worker& self, std::uintptr_t address, std::uint64_t site,
                                                     std::uintptr_t frame) {
   const std::uint64_t local =
@@ -128,6 +138,8 @@ namespace {
       address - self.coordinates_begin < self.coordinates_bytes || is_program_constant(address))
     return note_access(self, local, address,
                        frame);  // its stack, the launch's arguments, threadIdx (which clang reports)
+  if (self.access_in_cluster(site, address))
+    return note_access(self, (site & ~(std::uint64_t{0xff} << 40)) | remote_operation(site) << 40, address, frame);
   if (address - self.stacks_begin < max_stacks * stack_bytes) {
     sim_active_worker = sim_running_worker = nullptr;
     self.report_here(fault::local_bounds, site, space::none, address);
@@ -135,6 +147,8 @@ namespace {
     return;
   }
   if (!is_program_variable(address)) self.abort_kernel(fault::illegal_address, site, address);
+  if (const std::string name = host_variable_at(address); !name.empty())
+    self.abort_kernel(fault::illegal_address, site, address, name);
   note_access(self, site, address, frame);
 }
 
@@ -311,6 +325,18 @@ void pass_on(const volatile void* from, const volatile void* to) {
 
 }  // namespace sim
 
+namespace sim {
+namespace {
+void free_by_kernel(void* pointer, const caller& from) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(pointer);
+  if (!free_in_kernel(begin))
+    sim_running_worker->abort_kernel(fault::trap, make_site(from.pc, 0, operation::load), begin,
+                                     "free or delete in a kernel of memory that no kernel has allocated with malloc or "
+                                     "new, or that is already free");
+}
+}  // namespace
+}  // namespace sim
+
 // ---- what the compiler calls (-fsanitize=thread and -fsanitize-coverage=trace-pc; their libraries are not linked) ---
 
 extern "C" void __sanitizer_cov_trace_pc() {
@@ -368,7 +394,9 @@ extern "C" {
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
-void __tsan_vptr_update(void**, void*) {}
+void __tsan_vptr_update(void** address, void*) {  // a constructor's store of the object's table of functions
+  sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(void*), sim::operation::store, sim::caller_here());
+}
 void __tsan_vptr_read(void**) {}
 void __tsan_read_range(void* address, std::size_t bytes) {
   sim::observe_range(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::load, sim::caller_here());
@@ -417,6 +445,61 @@ extern "C" wchar_t* sim_wmemset(wchar_t* to, wchar_t value, std::size_t count) {
                        sim::caller_here());
   return std::wmemset(to, value, count);
 }
+
+// The same for functions that store a second result.
+namespace sim {
+namespace {
+[[gnu::always_inline]] inline void observe_result(const void* address, std::size_t bytes, const caller& from) {
+  observe(reinterpret_cast<std::uintptr_t>(address), bytes, operation::store, from);
+}
+}  // namespace
+}  // namespace sim
+#define SIM_SECOND_RESULTS(type, suffix)                                 \
+  extern "C" void sim_sincos##suffix(type x, type* sine, type* cosine) { \
+    sim::observe_result(sine, sizeof(type), sim::caller_here());         \
+    sim::observe_result(cosine, sizeof(type), sim::caller_here());       \
+    sincos##suffix(x, sine, cosine);                                     \
+  }                                                                      \
+  extern "C" type sim_modf##suffix(type x, type* whole) {                \
+    sim::observe_result(whole, sizeof(type), sim::caller_here());        \
+    return modf##suffix(x, whole);                                       \
+  }                                                                      \
+  extern "C" type sim_frexp##suffix(type x, int* exponent) {             \
+    sim::observe_result(exponent, sizeof(int), sim::caller_here());      \
+    return frexp##suffix(x, exponent);                                   \
+  }                                                                      \
+  extern "C" type sim_remquo##suffix(type x, type y, int* quotient) {    \
+    sim::observe_result(quotient, sizeof(int), sim::caller_here());      \
+    return remquo##suffix(x, y, quotient);                               \
+  }
+SIM_SECOND_RESULTS(double, )
+SIM_SECOND_RESULTS(float, f)
+
+// And for malloc, free, new and delete, which have memory of the device in kernels.
+extern "C" void* sim_malloc(std::size_t bytes) {
+  if (!sim_running_worker) return std::malloc(bytes);
+  return sim::allocate_in_kernel(bytes, reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)));
+}
+extern "C" void sim_free(void* pointer) {
+  if (!sim_running_worker) return std::free(pointer);
+  if (pointer) sim::free_by_kernel(pointer, sim::caller_here());
+}
+#define SIM_NEW(name)                                                                                     \
+  extern "C" void* sim_##name(std::size_t bytes) {                                                        \
+    if (!sim_running_worker) return ::operator new(bytes);                                                \
+    return sim::allocate_in_kernel(bytes, reinterpret_cast<std::uintptr_t>(__builtin_return_address(0))); \
+  }
+#define SIM_DELETE(name, ...)                                            \
+  extern "C" void sim_##name(void* pointer __VA_OPT__(, ) __VA_ARGS__) { \
+    if (!sim_running_worker) return ::operator delete(pointer);          \
+    if (pointer) sim::free_by_kernel(pointer, sim::caller_here());       \
+  }
+SIM_NEW(_Znwm)
+SIM_NEW(_Znam)
+SIM_DELETE(_ZdlPv)
+SIM_DELETE(_ZdaPv)
+SIM_DELETE(_ZdlPvm, std::size_t)
+SIM_DELETE(_ZdaPvm, std::size_t)
 
 #define SIM_ATOMIC_RMW(bits, type, name)                                                      \
   extern "C" type __tsan_atomic##bits##_##name(volatile type* address, type value, int how) { \

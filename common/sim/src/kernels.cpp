@@ -89,13 +89,8 @@ cudaError_t configure(const cudaLaunchConfig_t* extended, configuration* config)
   for (unsigned i = 0; i < extended->numAttrs; ++i) {
     const cudaLaunchAttribute& a = extended->attrs[i];
     if (a.id == cudaLaunchAttributeCooperative) config->cooperative = a.val.cooperative != 0;
-    if (a.id == cudaLaunchAttributeClusterDimension &&
-        a.val.clusterDim.x * a.val.clusterDim.y * a.val.clusterDim.z > 1) {
-      const std::scoped_lock lock(runtime_mutex());
-      note_host_fault(
-          "a launch requested thread-block clusters, which the simulated device does not support: launch without them");
-      return fail(cudaErrorNotSupported);
-    }
+    if (a.id == cudaLaunchAttributeClusterDimension)
+      config->cluster = {a.val.clusterDim.x, a.val.clusterDim.y, a.val.clusterDim.z};
   }
   return cudaSuccess;
 }

@@ -10,8 +10,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include "budget.hpp"
 #include "faults.hpp"
 #include "grid.hpp"
+#include "heap.hpp"
 #include "hooks.hpp"
 #include "kernels.hpp"
 #include "lines.hpp"
@@ -88,6 +90,17 @@ std::string what_exceeds_the_limits(const configuration& c) {
     return fmt::format("a grid of {} by {} rows and layers exceeds the limit of 65535 for each", c.grid.y, c.grid.z);
   return "";
 }
+std::string what_is_wrong_with_clusters(const configuration& c) {
+  const std::uint64_t blocks = std::uint64_t{c.cluster.x} * c.cluster.y * c.cluster.z;
+  if (blocks == 1) return "";
+  if (described_device().compute_major < 9)
+    return fmt::format("{} has no thread-block clusters", described_device().name);
+  if (blocks == 0 || blocks > 16) return fmt::format("a cluster of {} blocks; there may be 1 to 16", blocks);
+  if (c.grid.x % c.cluster.x != 0 || c.grid.y % c.cluster.y != 0 || c.grid.z % c.cluster.z != 0)
+    return fmt::format("a grid of {} x {} x {} blocks is not made of clusters of {} x {} x {}", c.grid.x, c.grid.y,
+                       c.grid.z, c.cluster.x, c.cluster.y, c.cluster.z);
+  return "";
+}
 
 }  // namespace
 
@@ -117,6 +130,8 @@ void launch_from_host(const char* kernel, const configuration& config, void (*th
   }
   if (const std::string why = what_exceeds_the_limits(config); !why.empty())
     return refuse_launch(kernel, cudaErrorInvalidConfiguration, why, pc);
+  if (const std::string why = what_is_wrong_with_clusters(config); !why.empty())
+    return refuse_launch(kernel, cudaErrorInvalidClusterSize, why, pc);
   const std::uintptr_t address = kernel_behind(kernel, thread_body, frame);
   const std::size_t limit = dynamic_shared_limit(address);
   if (config.dynamic_shared_bytes > limit)
@@ -136,18 +151,33 @@ void launch_from_host(const char* kernel, const configuration& config, void (*th
   }
   launched record;
   record.kernel = kernel;
+  record.function = address;
   record.config = config;
   record.registers = registers_of(address);
   launches().running = kernel;
-  run_blocks(record, thread_body, frame, frame_bytes, concurrent_launches(config.stream));
+  if (const launched* before = instead_of(record)) {
+    record = *before;
+    record.config = config;
+    record.counts.faults.clear();
+    record.recording = nullptr;
+    record.blocks_run = 0;
+    record.first_epoch = record.last_epoch = begin_epoch();
+    note_partial_memory();
+  } else {
+    run_blocks(record, thread_body, frame, frame_bytes, concurrent_launches(config.stream));
+  }
   launches().running = nullptr;
+  if (const std::string why = what_is_wrong_with_clusters(record.config); !why.empty())  // of the kernel itself
+    return refuse_launch(kernel, cudaErrorInvalidClusterSize, why, pc);
+  end_kernel_frees();
   note_launch(config.stream, record.first_epoch, record.last_epoch);
   settle_reports(record);
-  record.modelled_seconds = model_seconds(record);
+  if (record.blocks_run != 0) record.modelled_seconds = model_seconds(record);
   // The next kernel does not start immediately after the previous one.
   const device_description& d = described_device();
   const double begin =
       advance_clock(config.stream, record.modelled_seconds + d.launch_seconds - d.kernel_floor_seconds);
+  if (record.blocks_run != 0) note_run(record);
   if (record.aborted) {
     cudaError_t error = cudaErrorLaunchTimeout;
     for (const auto& [key, report] : record.counts.faults) {

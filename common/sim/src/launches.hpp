@@ -3,6 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,16 +16,23 @@ namespace sim {
 
 constexpr std::size_t default_shared_bytes = std::size_t{48} * 1024;  ///< without cudaFuncSetAttribute
 
+struct launch_recording;
+
 struct launched {
-  std::string kernel;
-  int registers = 0;  ///< for each thread; 0 for a library's work
+  std::string kernel;           ///< as the launch names it
+  std::uintptr_t function = 0;  ///< the kernel's code; 0 if unknown, and for a library's work
+  int registers = 0;            ///< for each thread; 0 for a library's work
   configuration config;
   launch_counts counts;
   std::size_t static_shared_bytes = 0;
   double modelled_seconds = 0;
   bool aborted = false;
   std::uint16_t first_epoch = 0, last_epoch = 0;
-  std::uint64_t observed_blocks = 0;  ///< with SIM_SAMPLE fewer than the grid has; counts are scaled
+  /// With SIM_BUDGET, if not all blocks have run: how many, and of which counts all of them had the same.
+  std::optional<std::uint64_t> blocks_run;
+  std::map<std::string, bool> same_in_blocks;
+  /// What some of its warps did: with SIM_SEE, of some launches.
+  std::shared_ptr<launch_recording> recording;
 };
 
 /// Every launch since the program began, oldest first.

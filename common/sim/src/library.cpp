@@ -1,12 +1,17 @@
 // Libraries' work on the host, as entries of the launch log.
 #include "library.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
+#include <exception>
 
+#include "faults.hpp"
 #include "heap.hpp"
 #include "launches.hpp"
 #include "model.hpp"
+#include "program.hpp"
 #include "report.hpp"
 #include "runtime.hpp"
 #include "streams.hpp"
@@ -18,6 +23,8 @@ bool at_work = false;  // in library_call, under runtime_mutex
 std::atomic<bool> shared_with_host = false;
 
 }  // namespace
+
+std::size_t unaligned_products = 0;
 
 /// Also declared in cub/cub.cuh.
 cudaError_t library_call(const char* name, cudaStream_t stream, double flops, double bytes,
@@ -45,6 +52,37 @@ cudaError_t library_call(const char* name, cudaStream_t stream, double flops, do
   tell({stream_work::kind::kernel, name, stream, begin, seconds, 0});
   return cudaSuccess;
 }
+cudaError_t library_call(const char* name, cudaStream_t stream, double flops, const std::vector<device_range>& operands,
+                         const std::function<void()>& work) {
+  double bytes = 0;
+  for (const device_range& o : operands) bytes += static_cast<double>(o.bytes);
+  return library_call(name, stream, flops, bytes, [=] {
+    const auto stop = [&](const std::string& why) {
+      note_host_fault(fmt::format("{}: {}", name, why));
+      fail(cudaErrorIllegalAddress, true);
+    };
+    for (const device_range& o : operands)
+      if (const std::string wrong = outside_device_memory(o.begin, o.bytes); !wrong.empty())
+        return stop(fmt::format("{} ({} bytes) {}", o.name, o.bytes, wrong));
+    try {
+      work();
+    } catch (const std::exception& unusable) {
+      return stop(unusable.what());
+    }
+    for (const device_range& o : operands)
+      if (o.written) host_wrote(o.begin, o.bytes);
+  });
+}
+
+std::string outside_device_memory(const void* begin, std::size_t bytes) {
+  const auto address = reinterpret_cast<std::uintptr_t>(begin);
+  if (bytes == 0 || is_program_variable(address)) return "";
+  const allocation* home = find_allocation(address);
+  if (!home) return "is not in device memory";
+  return address + bytes <= home->end ? ""
+                                      : fmt::format("ends {} bytes past its allocation", address + bytes - home->end);
+}
+
 bool library_at_work() { return at_work; }
 void share_device_memory_with_host() { shared_with_host = true; }
 bool host_shares_device_memory() { return shared_with_host; }

@@ -13,9 +13,9 @@
 namespace sim {
 namespace {
 
-/// `line` itself or, for a line of a device header, the line of the program that called the header's function: GPU
-/// profilers attribute inlined instructions in the same way. So, too, for functions that nobody wrote, such as a
-/// struct's copy constructor, whose line would be the struct's.
+/// `line` itself or, for a line of a header of the device's or of the system's, the line of the program that called the
+/// header's function: GPU profilers attribute inlined instructions in the same way. The same holds for functions
+/// that the compiler makes, such as a struct's copy constructor, whose line would be the struct's.
 source_line written_line(Dwfl* session, std::uintptr_t pc, source_line line) {
   Dwarf_Addr bias = 0;
   Dwarf_Die* unit = dwfl_addrdie(session, pc, &bias);
@@ -24,7 +24,8 @@ source_line written_line(Dwfl* session, std::uintptr_t pc, source_line line) {
   if (!directory) return line;
   const auto in_header = [&] {
     const std::filesystem::path path = std::filesystem::path(directory) / line.file;
-    return path.lexically_normal().string().starts_with(SIM_INCLUDE "/");
+    const std::string file = path.lexically_normal().string();
+    return file.starts_with(SIM_INCLUDE "/") || file.starts_with("/usr/include/");
   };
   Dwarf_Die *innermost = nullptr, *scopes = nullptr;
   if (dwarf_getscopes(unit, pc - bias, &innermost) <= 0) return line;

@@ -26,11 +26,14 @@ std::string tensor_path(element a, element sum) {
       case element::u8: return "int8";
       case element::f64: return "fp64";
       case element::f32: return "fp32";
+      case element::e4m3:
+      case element::e5m2: return "fp8";
       default: return "int32";
     }
   };
   const std::string from = fmt::format("src_{}", name(a));
-  return a != element::f16 && sum == element::f32 ? from + "_dst_fp32" : from;
+  const bool names_sum = a == element::bf16 || a == element::tf32;
+  return names_sum && sum == element::f32 ? from + "_dst_fp32" : from;
 }
 
 }  // namespace
@@ -40,12 +43,16 @@ std::map<std::string, double> metrics_of(const launched& what) {
     double requests = 0, sectors = 0, bytes = 0, wavefronts = 0, ideal = 0;
   };
   std::map<std::pair<space, operation>, sums> by, by_matrix;
+  std::set<std::uint64_t>
+      copies;  // where asynchronous copies are: a GPU counts their sectors as loaded, not their bytes
+  for (const auto& [key, c] : what.counts.sites)
+    if (site_operation(key.second) == operation::copy) copies.insert(site_pc(key.second));
   for (const auto& [key, c] : what.counts.sites) {
     const bool matrix = what.counts.matrix_accesses.count(site_pc(key.second)) > 0;
     sums& s = (matrix ? by_matrix : by)[{key.first, site_operation(key.second)}];
     s.requests += static_cast<double>(c.requests);
     s.sectors += static_cast<double>(c.sectors);
-    s.bytes += static_cast<double>(c.bytes);
+    if (key.first != space::global || !copies.contains(site_pc(key.second))) s.bytes += static_cast<double>(c.bytes);
     s.wavefronts += static_cast<double>(c.wavefronts);
     s.ideal += static_cast<double>(c.ideal_wavefronts);
   }
@@ -95,7 +102,35 @@ std::map<std::string, double> metrics_of(const launched& what) {
         static_cast<double>(t.operations);
     tensor_instructions += static_cast<double>(t.instructions);
   }
-  m["sm__inst_executed_pipe_tensor.sum"] = tensor_instructions;
+  double warpgroup_instructions = 0, warpgroup_bytes = 0;
+  for (const auto& [types, t] : what.counts.warpgroup_tensor) {
+    const std::string path = tensor_path(types.first, types.second);
+    m[fmt::format("sm__ops_path_tensor_{}.sum", path)] += static_cast<double>(t.operations);
+    if (types.first != element::e4m3 && types.first != element::e5m2)
+      m[fmt::format("sm__ops_path_tensor_op_{}gmma_{}.sum", types.second == element::s32 ? "i" : "h", path)] +=
+          static_cast<double>(t.operations);
+    warpgroup_instructions += static_cast<double>(t.instructions);
+    warpgroup_bytes += static_cast<double>(t.shared_bytes);
+  }
+  m["sm__inst_executed_pipe_tensor_op_gmma.sum"] = warpgroup_instructions;
+  m["sm__inst_executed_pipe_tensor.sum"] = tensor_instructions + warpgroup_instructions;
+  m["smsp__sass_data_bytes_mem_shared_op_gmma.sum"] = warpgroup_bytes;
+  m["sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum"] = warpgroup_bytes / line_bytes;
+  for (const auto& [op, name, path] : {std::tuple{operation::bulk_load, "ld", "xbar2l1tex_read"},
+                                       {operation::bulk_store, "st", "l1tex2xbar_write"},
+                                       {operation::bulk_reduce, "red", "l1tex2xbar_write"}}) {
+    const sums& bulk = by[{space::global, op}];
+    m[fmt::format("smsp__sass_inst_executed_op_tma_{}.sum", name)] = bulk.requests;
+    m[fmt::format("l1tex__m_{}_bytes_mem_global_op_tma_{}.sum", path, name)] = bulk.bytes;
+  }
+  for (const auto& [op, name] :
+       {std::pair{operation::remote_load, "ld"}, {operation::remote_store, "st"}, {operation::remote_atomic, "atom"}}) {
+    const sums& remote = by[{space::none, op}];
+    m[fmt::format("l1tex__t_requests_pipe_lsu_mem_dshared_op_{}.sum", name)] = remote.requests;
+    m[fmt::format("l1tex__t_sectors_pipe_lsu_mem_dshared_op_{}.sum", name)] = remote.sectors;
+    if (op != operation::remote_atomic)  // the address is in the window of shared memory
+      m[fmt::format("smsp__sass_data_bytes_mem_shared_op_{}.sum", name)] += remote.bytes;
+  }
   const executed e = executed_by(what);
   m["smsp__sass_thread_inst_executed_op_fadd_pred_on.sum"] = e.fadd;
   m["smsp__sass_thread_inst_executed_op_fmul_pred_on.sum"] = e.fmul;
@@ -134,14 +169,12 @@ std::map<std::string, double> metrics_of(const launched& what) {
 std::vector<lab::line_counters> lines_of(const launched& what) {
   std::map<std::tuple<std::string, int, std::string>, lab::line_counters> lines;
   for (const auto& [key, c] : what.counts.sites) {
-    if (key.first == space::none) continue;
-    const source_line at = line_of(site_pc(key.second));
     const operation op = site_operation(key.second);
+    const bool remote = op >= operation::remote_load && op <= operation::remote_atomic;
+    if (c.requests == 0 || (key.first == space::none && !remote)) continue;
     if (op == operation::copy) continue;  // counted where it ends
-    const std::string name = fmt::format("{} {}", key.first == space::global ? "global" : "shared",
-                                         op == operation::load                               ? "load"
-                                         : op == operation::store || op == operation::copied ? "store"
-                                                                                             : "atomic");
+    const source_line at = line_of(site_pc(key.second));
+    const std::string name = name_of(key.first, op);
     lab::line_counters& l = lines[{at.file, at.line, name}];
     l.file = at.file;
     l.line = at.line;

@@ -45,6 +45,7 @@ device_description read_description() {
     d.fp32_lanes_per_sm = number("fp32_lanes_per_sm");
     d.fp64_lanes_per_sm = number("fp64_lanes_per_sm");
     d.fp32_flops_per_second = number("fp32_flops_per_second");
+    d.bf16_tensor_flops_per_second = number("bf16_tensor_flops_per_second");
     d.host_copy_bytes_per_second = number("host_copy_bytes_per_second");
     d.launch_seconds = number("launch_seconds");
     d.kernel_floor_seconds = number("kernel_floor_seconds");
@@ -82,7 +83,8 @@ constexpr double l2_efficiency = 0.63;        // of what reads of a small array 
 constexpr double l2_share = 0.58;             // of L2: what was written last and stays there, not yet in DRAM
 constexpr double shared_store_sectors = 4.5;  // times L2 handles a sector that blocks write in turns
 constexpr double cycles_per_atomic = 3.5;     // of a contended line of L2, one step after the other
-constexpr double overlap = 3.1;               // 1: one limit after the other; infinite: they overlap completely
+constexpr double wgmma_efficiency = 0.78;  // of the manufacturer's rate, at n = 4096: results/nvidia-h200/hopper09.json
+constexpr double overlap = 3.1;            // 1: one limit after the other; infinite: they overlap completely
 
 constexpr std::size_t line_bytes = 128;
 
@@ -90,6 +92,7 @@ double sum_of(std::uint64_t n) { return static_cast<double>(n); }
 
 /// All warps' work on memory.
 struct work {
+  double bulk_sectors = 0;  ///< from L2 to shared memory, not through L1
   double load_sectors = 0, store_sectors = 0, atomic_sectors = 0, lines = 0;
   double wavefronts = 0, shared_atomic_lanes = 0;
   double atomic_steps = 0, most_steps = 0;  ///< in total, and in the most contended line
@@ -108,6 +111,13 @@ work work_of(const launched& what) {
       continue;
     }
     w.lines += sum_of(c.lines);
+    if (op >= operation::bulk_load && op <= operation::bulk_reduce) {  // past L1
+      (op == operation::bulk_load ? w.bulk_sectors : w.store_sectors) += sum_of(c.sectors);
+      if (op != operation::bulk_load) continue;
+      std::uintptr_t& end = ranges[c.low];
+      end = std::max(end, c.high);
+      continue;
+    }
     if (op == operation::load) {
       w.load_sectors += sum_of(c.sectors);
       std::uintptr_t& end = ranges[c.low];
@@ -138,6 +148,17 @@ double grid_blocks(const launched& what) {
 }
 int threads_of(const launched& what) {
   return static_cast<int>(what.config.block.x * what.config.block.y * what.config.block.z);
+}
+
+/// Operations of wgmma, in those of BF16 that take as long.
+double wgmma_operations(const launched& what) {
+  double operations = 0;
+  for (const auto& [types, t] : what.counts.warpgroup_tensor) {
+    const bool bytes = types.first == element::e4m3 || types.first == element::e5m2 || types.first == element::s8 ||
+                       types.first == element::u8;
+    operations += sum_of(t.operations) * (bytes ? 0.5 : types.first == element::tf32 ? 2 : 1);
+  }
+  return operations;
 }
 
 /// Loaded sectors that hit L1: those reused before the multiprocessor's warps have loaded as much as L1 holds.
@@ -209,8 +230,8 @@ double model_seconds(const launched& what) {
       share;
   const double l1 = (w.lines * cycles_per_line + w.wavefronts + w.shared_atomic_lanes) * share;
   const double hits = l1_hits(what, resident * warps_per_block, resident);
-  const double l2_sectors = w.load_sectors - hits + w.store_sectors + w.atomic_sectors + w.atomic_steps +
-                            sum_of(what.counts.shared_stores) * (shared_store_sectors - 1);
+  const double l2_sectors = w.bulk_sectors + w.load_sectors - hits + w.store_sectors + w.atomic_sectors +
+                            w.atomic_steps + sum_of(what.counts.shared_stores) * (shared_store_sectors - 1);
   const double l2 = l2_sectors * sector_bytes / (d.l2_bytes_per_second * l2_efficiency) * d.sm_clock_hertz;
   const dram_traffic traffic = dram_traffic_of(what);
   const double dram =
@@ -235,11 +256,23 @@ double model_seconds(const launched& what) {
   const double block = cycles_of(what.counts.path) / blocks;
   const double waiting = block * std::ceil(here / fit) + std::max(0.0, cycles_of(what.counts.longest) - block);
 
+  const double wgmma = wgmma_operations(what) / (d.bf16_tensor_flops_per_second * wgmma_efficiency) * d.sm_clock_hertz *
+                       share * d.multiprocessors;
   double sum = 0;
   for (const double cycles :
-       {issue, pipes, l1, l2, dram, waiting, blocks * cycles_per_block, w.most_steps * cycles_per_atomic})
+       {issue, pipes, wgmma, l1, l2, dram, waiting, blocks * cycles_per_block, w.most_steps * cycles_per_atomic})
     sum += std::pow(cycles, overlap);
   return d.kernel_floor_seconds + std::pow(sum, 1 / overlap) / d.sm_clock_hertz;
+}
+
+double site_seconds(const launched& what, space where, std::uint64_t site, const site_counts& c) {
+  const device_description& d = described_device();
+  const double blocks = grid_blocks(what), share = std::ceil(blocks / d.multiprocessors) / blocks;
+  const bool atomic = site_operation(site) == operation::atomic;
+  if (where == space::shared) return sum_of(c.wavefronts + (atomic ? c.lanes : 0)) * share / d.sm_clock_hertz;
+  const double l1 = sum_of(c.lines) * cycles_per_line * share / d.sm_clock_hertz;
+  return std::max(l1,
+                  sum_of(c.sectors + (atomic ? c.lines : 0)) * sector_bytes / (d.l2_bytes_per_second * l2_efficiency));
 }
 
 }  // namespace sim

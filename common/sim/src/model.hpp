@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <string>
 
+#include "counts.hpp"
+
 namespace sim {
 
 struct launched;
@@ -16,6 +18,7 @@ struct device_description {
   double copy_bytes_per_second = 0;  ///< reached by a large device-to-device copy, read + write
   double l2_bytes_per_second = 0;
   double fp32_flops_per_second = 0;
+  double bf16_tensor_flops_per_second = 0;  ///< as the manufacturer says
   double host_copy_bytes_per_second = 0;
   double launch_seconds = 0;        ///< from one kernel's start to the next, empty kernels in one stream
   double kernel_floor_seconds = 0;  ///< of an empty kernel, from its own start to its end
@@ -40,5 +43,9 @@ struct dram_traffic {
 dram_traffic dram_traffic_of(const launched& what);
 /// How long the launch takes on the device. A model, never a measurement.
 double model_seconds(const launched& what);
+
+/// How long the requests of one site alone would keep L1 or L2 busy, whichever is longer, if none hit L1: its share of
+/// the work, not of the time, because the launch's limits overlap.
+double site_seconds(const launched& what, space where, std::uint64_t site, const site_counts& counts);
 
 }  // namespace sim

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "addresses.hpp"
+
 namespace sim {
 
 void observer::begin_launch(std::uint16_t epoch, std::uintptr_t thread_pointer, std::size_t dynamic_shared_bytes,
@@ -29,6 +31,8 @@ void observer::begin_launch(std::uint16_t epoch, std::uintptr_t thread_pointer, 
   for (const shared_array& array : arrays_)
     if (array.guard) guards_.push_back(thread_pointer + static_cast<std::uintptr_t>(array.offset));
   touched_.assign(arrays_.size(), 0);
+  kept_.clear();
+  kept_free_.clear();
 }
 
 void observer::begin_block(block_shadow& shadow, std::size_t threads) {
@@ -36,6 +40,7 @@ void observer::begin_block(block_shadow& shadow, std::size_t threads) {
   block_ = &shadow;
   shadow.valid.assign(words_, 0);
   shadow.words.resize(words_);
+  if (!shadow.byte_reads.empty()) shadow.byte_reads.resize(words_ * word_bytes);
   shadow.syncs.resize(warps);
   shadow.paths.assign(warps, {});
   shadow.path = {};
@@ -44,9 +49,13 @@ void observer::begin_block(block_shadow& shadow, std::size_t threads) {
   for (const shared_array& array : arrays_)
     std::memset(reinterpret_cast<void*>(thread_pointer_ + static_cast<std::uintptr_t>(array.offset)), 0xFF,
                 array.bytes);
+  shadow.agents.clear();
   new_epoch(shadow);
   accesses_.begin_block();
-  shadow.order.begin_block(threads);
+  shadow.first_agent = threads;
+  shadow.agents.assign(threads / threads_per_warpgroup + 1, {});
+  shadow.asynchronous_reads.clear();
+  shadow.order.begin_block(threads + shadow.agents.size());
 }
 
 void observer::end_phase() {
@@ -102,18 +111,40 @@ observer::cached_site& observer::look_up(cached_site& entry, std::uint64_t key, 
   entry.key = key;
   entry.counts = &counts_.sites[{where, site & site_mask}];
   entry.begins = block_at(site_pc(site));
+  entry.at_mbarrier = mbarrier_accesses_.contains(site_pc(site));
   return entry;
 }
 
-void observer::instruction(std::uint64_t site, std::span<const std::uintptr_t> addresses,
-                           std::span<const std::uint8_t> lanes, const warp_position& where) {
+namespace {
+/// An H200 counts sectors, as in global memory.
+void count_remote(site_counts& counts, std::uint64_t site, std::span<const std::uintptr_t> addresses) {
+  std::uintptr_t sorted[lanes_per_warp];
+  std::copy(addresses.begin(), addresses.end(), sorted);
+  counts.bytes += distinct({sorted, addresses.size()}) * site_bytes(site);
+  for (std::size_t i = 0; i < addresses.size(); ++i) sorted[i] = addresses[i] / sector_bytes;
+  counts.sectors += distinct({sorted, addresses.size()});
+  counts.ideal_sectors += (addresses.size() * site_bytes(site) + sector_bytes - 1) / sector_bytes;
+}
+}  // namespace
+
+void observer::observe(std::uint64_t site, std::span<const std::uintptr_t> addresses,
+                       std::span<const std::uint8_t> lanes, const warp_position& where) {
   const operation op = site_operation(site);
   if (op >= operation::local) {
+    if (op == operation::bulk) {
+      for (std::size_t i = 0; i < addresses.size(); ++i) {
+        bulk(site, kept_[addresses[i]], lanes[i], where);
+        kept_[addresses[i]] = {};
+        kept_free_.push_back(addresses[i]);
+      }
+      return;
+    }
     const cached_site& entry = cached(space::none, site);
     enter_basic_block(entry, where);
     site_counts& counts = *entry.counts;
     ++counts.requests;
     counts.lanes += addresses.size();
+    if (op >= operation::remote_load && op <= operation::remote_atomic) count_remote(counts, site, addresses);
     if (op == operation::sync) {
       ++block_->syncs[where.first_thread / lanes_per_warp];
       for (const std::uint8_t lane : lanes) block_->order.merge_meeting(where.first_thread + lane);

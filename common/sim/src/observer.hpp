@@ -4,8 +4,10 @@
 #include <bitset>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "basic_blocks.hpp"
+#include "bulk.hpp"
 #include "counts.hpp"
 #include "heap.hpp"
 #include "order.hpp"
@@ -14,26 +16,31 @@
 
 namespace sim {
 
+struct recorded_block;
+
 /// Identifies a warp: enough to name a thread in a report.
 struct warp_position {
   std::uint64_t block = 0;         ///< linear block index
   std::uint32_t first_thread = 0;  ///< linear thread index of lane 0
 };
 
-/// Which threads last wrote and read a word of shared memory. Two accesses are ordered by a barrier of the block
-/// between them, within a warp by a warp function, or as block_order says.
-struct shared_word {
+/// Which threads have read a word of shared memory, or one of its bytes.
+struct shared_reads {
   enum readers : std::uint8_t { one, one_warp, many };
+  std::uint32_t epoch = 0, sync = 0, site = 0, clock = 0;
+  std::uint16_t reader = 0, other = 0;  ///< the first one, and another
+  readers by = one;
+  strength weakest = strength::plain;
+};
+/// Which thread last wrote a word of shared memory, and which have read all of it. Two accesses are ordered by a
+/// barrier of the block between them, within a warp by a warp function, or as block_order says.
+struct shared_word {
   std::uint32_t write_epoch = 0, write_sync = 0, write_site = 0, write_clock = 0;
   std::uint16_t writer = 0;
   std::uint8_t write_bytes = 0;  ///< bit b: byte b of the word
   strength write_strength = strength::plain;
-  std::uint32_t read_epoch = 0, read_sync = 0, read_site = 0, read_clock = 0;
-  std::uint16_t reader = 0;  ///< the first one
-  std::uint8_t read_bytes = 0;
-  readers read_by = one;
-  strength read_strength = strength::plain;  ///< the weakest
-  std::uint8_t copy_bytes = 0;               ///< those that an asynchronous copy in flight will write
+  std::uint8_t copy_bytes = 0;  ///< those that an asynchronous copy in flight will write
+  shared_reads read;
 };
 /// Where an asynchronous copy into a word of shared memory started.
 struct started_copy {
@@ -41,21 +48,38 @@ struct started_copy {
   std::uint32_t epoch = 0, site = 0;
 };
 
+/// What uses shared memory on a block's behalf: the products of each warpgroup, and then the bulk copies. In
+/// block_order they come after the threads.
+struct asynchronous_agent {
+  std::uint32_t site = 0, thread = 0;  ///< who issued the last read, and where
+  std::uint32_t first_clock = 0;       ///< of reads since the last barrier
+  std::uint32_t awaited = 0;           ///< a thread has waited for the reads before this clock
+};
+constexpr std::size_t threads_per_warpgroup = 128;
+
 /// What is known about one block's shared memory.
 struct block_shadow {
   std::vector<std::uint8_t> valid;  ///< by word, like shadow_memory::valid
   std::vector<shared_word> words;
-  std::vector<started_copy> copies;  ///< by word, if there are any
-  std::vector<std::uint32_t> syncs;  ///< by warp: warp functions so far
+  std::vector<shared_reads> byte_reads;  ///< by byte: reads of less than a word, if there are any
+  std::vector<started_copy> copies;      ///< by word, if there are any
+  std::vector<std::uint32_t> syncs;      ///< by warp: warp functions so far
   block_order order;
-  /// By word, while `order` is active: by thread, one more than the clock of its last read, and that read's strength.
-  std::unordered_map<std::size_t, std::vector<std::pair<std::uint32_t, strength>>> readers;
+  /// Of a word or a byte, while `order` is active: by thread, one more than the clock of its last read, and that read's
+  /// strength.
+  std::unordered_map<const shared_reads*, std::vector<std::pair<std::uint32_t, strength>>> readers;
+  std::vector<asynchronous_agent> agents;
+  std::vector<std::uint32_t> asynchronous_reads;  ///< by word and agent, if any: one more than the last one's clock
+  std::size_t first_agent = 0;                    ///< in block_order: the number of threads
+  std::size_t copying_agent() const { return first_agent + agents.size() - 1; }
   std::vector<warp_path> paths;      ///< by warp: since the last barrier
   warp_path path;                    ///< up to there
   std::vector<std::uint32_t> lines;  ///< by warp: lines of global memory that it has moved on by
   std::uint32_t number = 0;          ///< of the block, in recent_line
   std::uint32_t epoch = 0;           ///< a new one after each barrier
   std::uint32_t first_access = 0;    ///< of global memory, in recent_accesses, since the last barrier
+  /// Where the block's steps are recorded; most often null.
+  recorded_block* recording = nullptr;
 };
 
 /// Counts for one worker.
@@ -64,7 +88,7 @@ class observer {
   /// `concurrent`: epochs of launches in other streams that nothing orders before this one; may be null.
   void begin_launch(std::uint16_t epoch, std::uintptr_t thread_pointer, std::size_t dynamic_shared_bytes,
                     const std::bitset<65536>* concurrent);
-  void begin_epoch(std::uint16_t epoch) { epoch_ = epoch; }  ///< after a barrier of the grid
+  void begin_epoch(std::uint16_t epoch) { epoch_ = epoch; }  ///< after a grid-wide barrier
   /// Shared memory becomes unwritten, and reads as NaN.
   void begin_block(block_shadow& shadow, std::size_t threads);
   void go_on_with(block_shadow& shadow) { block_ = &shadow; }
@@ -73,6 +97,8 @@ class observer {
   void new_epoch(block_shadow& shadow) {
     shadow.epoch = ++block_epochs_;
     shadow.first_access = accesses_.next();
+    for (std::size_t i = 0; i < shadow.agents.size(); ++i)
+      shadow.agents[i].first_clock = shadow.order.latest(shadow.first_agent + i);
     if (!shadow.order.active()) return;
     shadow.order.barrier();
     shadow.readers.clear();
@@ -83,7 +109,26 @@ class observer {
 
   /// One warp instruction: `lanes[i]` accessed `addresses[i]`; lanes ascend.
   void instruction(std::uint64_t site, std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
-                   const warp_position& where);
+                   const warp_position& where) {
+    if (block_->recording) [[unlikely]]
+      return record(site, addresses, lanes, where);
+    observe(site, addresses, lanes, where);
+  }
+
+  /// Such instructions are checked, and not counted.
+  void note_mbarrier_access(std::uintptr_t pc) { mbarrier_accesses_.insert(pc); }
+
+  // ---- bulk_memory.cpp: at once
+
+  /// Keeps it until the record with this number is merged.
+  std::uintptr_t keep(bulk_access access);
+  /// The copy has written. All records of its block have been merged.
+  void copy_arrived(block_shadow& shadow, const arriving_copy& copy);
+  /// Another block of the cluster has issued the copy.
+  void copy_begins_outside(block_shadow& shadow, const char* to, std::size_t bytes, std::uintptr_t pc);
+  /// A thread of another block of the cluster accesses this one's shared memory. False if it is outside of all arrays.
+  bool remote_access(block_shadow& shadow, std::uintptr_t address, std::size_t bytes, bool reads, bool writes,
+                     bool* initialised);
 
   void report(fault what, std::uint64_t site, space where, const warp_position& position, std::uint32_t lane,
               std::uintptr_t address, std::string detail = {});
@@ -102,12 +147,18 @@ class observer {
     std::uint64_t stores = 0;            ///< stores_ then
     std::uint32_t epoch = 0, warp = 0;   ///< of that request
     const block_info* begins = nullptr;  ///< the basic block whose first access this is
+    bool at_mbarrier = false;            ///< the unit that synchronises does it: not a load, store or atomic
   };
   cached_site& cached(space where, std::uint64_t site) {
     const std::uint64_t key = (site & site_mask) | (static_cast<std::uint64_t>(where) << 48);
     cached_site& entry = recent_[(key * 0x9e37'79b9'7f4a'7c15) >> 54];
     return entry.key == key ? entry : look_up(entry, key, where, site);
   }
+  void observe(std::uint64_t site, std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
+               const warp_position& where);
+  void record(std::uint64_t site, std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
+              const warp_position& where);
+  site_counts counted_at(space where, std::uint64_t site) const;
   cached_site& look_up(cached_site& entry, std::uint64_t key, space where, std::uint64_t site);
   void global(std::uint64_t site, std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
               const warp_position& where);
@@ -129,6 +180,17 @@ class observer {
                  const warp_position& where);
   void end_phase();
   bool note_reuse(std::uintptr_t line, std::uint8_t sectors, std::uint32_t now);
+  void bulk(std::uint64_t site, const bulk_access& access, std::uint8_t lane, const warp_position& where);
+  void bulk_global(std::uint64_t site, const bulk_access& access, std::uint8_t lane, const warp_position& where);
+  void bulk_read(std::uint64_t site, const bulk_access& access, std::uint8_t lane, const warp_position& where);
+  void check_asynchronous_readers(std::uint64_t site, std::size_t word, std::uint16_t thread, std::uintptr_t address,
+                                  const warp_position& where);
+  struct word_range {
+    std::size_t first = 0;     ///< in block_shadow
+    std::uintptr_t begin = 0;  ///< of its array
+    bool found = false;
+  };
+  word_range words_at(std::uintptr_t address, std::size_t bytes);
   bool enter_array(cached_site& entry, std::uintptr_t address, std::size_t bytes);
   void check_shared(std::uint64_t site, std::size_t word, std::uint8_t bytes, std::uint16_t thread,
                     std::uintptr_t address, const warp_position& where);
@@ -178,6 +240,9 @@ class observer {
   std::vector<char> touched_;  ///< by array
   std::vector<std::uintptr_t> guards_;
   recent_accesses accesses_;
+  std::unordered_set<std::uintptr_t> mbarrier_accesses_;
+  std::vector<bulk_access> kept_;
+  std::vector<std::uintptr_t> kept_free_;
 };
 
 }  // namespace sim

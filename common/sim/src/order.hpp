@@ -28,6 +28,8 @@ class block_order {
   bool active() const { return active_; }
   /// Whether one lane's clock is that of its warp.
   bool even() const { return even_ && !active_; }
+  /// As the thread runs.
+  std::uint32_t latest(std::size_t thread) const { return clock_[thread]; }
 
   // ---- as the threads run. The results are to be recorded for the thread; 0: nothing is.
 

@@ -2,6 +2,8 @@
 #include "lab/profiler.hpp"
 
 #include "faults.hpp"
+#include "heap.hpp"
+#include "library.hpp"
 #include "metrics.hpp"
 #include "streams.hpp"
 
@@ -15,13 +17,14 @@ profiler::profiler(std::vector<std::string> metrics) : state_(new state{std::mov
 profiler::~profiler() = default;
 
 profiler::result profiler::collect(const std::function<void()>& launch_once, void* stream) {
-  const std::size_t before = sim::launch_log().size();
+  const std::uint64_t calls = sim::api_calls, allocations = sim::allocations_so_far();
+  const std::size_t before = sim::launch_log().size(), unaligned_before = sim::unaligned_products;
   sim::stream_watch watched;
   {
     struct watching {
       explicit watching(sim::stream_watch* by) { sim::watched_streams = by; }
       ~watching() { sim::watched_streams = nullptr; }  // also where the call throws
-    } const until_it_returns(stream ? &watched : nullptr);
+    } const until_it_returns(&watched);
     launch_once();
   }
   result r;
@@ -47,7 +50,11 @@ profiler::result profiler::collect(const std::function<void()>& launch_once, voi
     for (const auto& [key, fault] : l.counts.faults) r.reports.push_back(sim::describe(l, fault));
     r.launches.push_back(std::move(record));
   }
+  r.metrics["api_calls"] = static_cast<double>(sim::api_calls - calls);
+  r.metrics["allocations"] = static_cast<double>(sim::allocations_so_far() - allocations);
   r.metrics["launches"] = static_cast<double>(r.launches.size());
+  r.metrics["launches_copies_fills"] = static_cast<double>(watched.work.size());
+  r.metrics["unaligned_products"] = static_cast<double>(sim::unaligned_products - unaligned_before);
   // Ratios are computed from sums, never averaged over launches.
   if (const double instructions = r.metrics["smsp__inst_executed.sum"]; instructions > 0)
     r.metrics["smsp__thread_inst_executed_per_inst_executed.ratio"] =

@@ -21,6 +21,14 @@ extern "C" char __start_sim_constant[] __attribute__((weak));
 extern "C" char __stop_sim_constant[] __attribute__((weak));
 
 namespace sim {
+struct host_variable {  // as simcc's table has it
+  std::int32_t distance, bytes;
+};
+}  // namespace sim
+extern "C" const sim::host_variable __start_sim_host_variables[] __attribute__((weak));
+extern "C" const sim::host_variable __stop_sim_host_variables[] __attribute__((weak));
+
+namespace sim {
 namespace {
 
 std::string demangled(const char* symbol) {
@@ -109,6 +117,11 @@ const program& self() {
   return instance;
 }
 
+bool is_registered(std::uintptr_t address) {
+  return std::any_of(registered_host_memory().begin(), registered_host_memory().end(),
+                     [address](const allocation& a) { return a.begin <= address && address < a.end; });
+}
+
 bool inside(const std::vector<std::pair<std::uintptr_t, std::uintptr_t>>& ranges, std::uintptr_t address) {
   return std::any_of(ranges.begin(), ranges.end(),
                      [address](const auto& r) { return r.first <= address && address < r.second; });
@@ -125,9 +138,30 @@ bool is_program_constant(std::uintptr_t address) {
                                               address < reinterpret_cast<std::uintptr_t>(__stop_sim_constant));
 }
 bool is_program_variable(std::uintptr_t address) {
-  return (inside(self().writable, address) && !is_program_constant(address)) ||
-         std::any_of(registered_host_memory().begin(), registered_host_memory().end(),
-                     [address](const allocation& a) { return a.begin <= address && address < a.end; });
+  return (inside(self().writable, address) && !is_program_constant(address)) || is_registered(address);
+}
+
+std::string host_variable_at(std::uintptr_t address) {
+  static const auto table = [] {
+    std::map<std::uintptr_t, std::uintptr_t> ends;  // by begin
+    for (const host_variable* v = __start_sim_host_variables; v != __stop_sim_host_variables; ++v) {
+      const std::uintptr_t begin =
+          reinterpret_cast<std::uintptr_t>(v) + static_cast<std::uintptr_t>(static_cast<std::intptr_t>(v->distance));
+      ends[begin] = begin + static_cast<std::uintptr_t>(v->bytes);
+    }
+    return ends;
+  }();
+  const auto after = table.upper_bound(address);
+  if (after == table.begin() || address >= std::prev(after)->second) return {};
+  if (is_registered(address)) return {};
+  std::string name;
+  for_each_symbol([&](const char* symbol, const Elf64_Sym& entry) {
+    if (ELF64_ST_TYPE(entry.st_info) == STT_OBJECT && self().load_bias + entry.st_value == std::prev(after)->first)
+      name = demangled(symbol);
+  });
+  constexpr std::string_view unnamed = "(anonymous namespace)::";
+  for (std::size_t at; (at = name.find(unnamed)) != std::string::npos;) name.erase(at, unnamed.size());
+  return name.empty() ? "?" : name;
 }
 
 // ---- symbols
@@ -146,8 +180,9 @@ std::uintptr_t function_at(std::uintptr_t pc) {
     std::uintptr_t end;
     bool standard;
   };
-  static const auto functions = [] {
-    std::map<std::uintptr_t, extent> table;  // by begin
+  static const auto& functions = *[] {  // the warp view needs it at the end
+    auto* const by_begin = new std::map<std::uintptr_t, extent>;
+    auto& table = *by_begin;
     for_each_symbol([&](const char* name, const Elf64_Sym& entry) {
       if (ELF64_ST_TYPE(entry.st_info) != STT_FUNC || entry.st_shndx == SHN_UNDEF) return;
       const std::string_view n = name;
@@ -155,7 +190,7 @@ std::uintptr_t function_at(std::uintptr_t pc) {
       table[begin] = {begin + entry.st_size,
                       n.starts_with("_ZSt") || n.starts_with("_ZNSt") || n.starts_with("_ZNKSt")};
     });
-    return table;
+    return by_begin;
   }();
   const auto after = functions.upper_bound(pc);
   if (after == functions.begin()) return 0;

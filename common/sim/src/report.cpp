@@ -13,6 +13,7 @@
 #include <thread>
 #include <tuple>
 
+#include "budget.hpp"
 #include "csv.hpp"
 #include "faults.hpp"
 #include "grid.hpp"
@@ -20,6 +21,7 @@
 #include "lines.hpp"
 #include "metrics.hpp"
 #include "model.hpp"
+#include "see.hpp"
 
 namespace sim {
 
@@ -58,6 +60,48 @@ int print_faults(bool ended) {
   return static_cast<int>(errors.size());
 }
 
+/// What the budget has left out, by kernel and grid.
+void print_partial_launches() {
+  struct part {
+    std::uint64_t launches = 0, blocks = 0, blocks_run = 0;
+    std::map<std::string, bool> same;  ///< in every block that ran
+  };
+  std::map<std::pair<std::string, std::string>, part> parts;
+  std::uint64_t launches = 0;
+  for (const launched& l : launch_log()) {
+    if (!l.blocks_run) continue;
+    ++launches;
+    part& p = parts[{l.kernel, dimensions(l.config.grid)}];
+    ++p.launches;
+    p.blocks += std::uint64_t{l.config.grid.x} * l.config.grid.y * l.config.grid.z;
+    p.blocks_run += *l.blocks_run;
+    for (const auto& [name, same] : l.same_in_blocks) p.same.try_emplace(name, true).first->second &= same;
+    if (*l.blocks_run == 0)  // counted as another launch
+      for (auto& [name, same] : p.same) same = false;
+  }
+  if (parts.empty()) return;
+  fmt::print(
+      stderr,
+      "\nTo end in about {:g} s, {} of {} launches ran in part. The results in memory are not whole: do not trust "
+      "what the\nprogram says of them, nor what is reported below of later launches. Counts are exact where all "
+      "blocks that ran had the\nsame, otherwise extrapolated.\n\n{:28} {:>12} {:>9} {:>25}  counts\n",
+      budget_seconds(), launches, launch_log().size(), "kernel", "grid", "launches", "blocks run");
+  for (const auto& [key, p] : parts) {
+    std::string exact, extrapolated;
+    for (const auto& [name, same] : p.same) {
+      std::string& list = same ? exact : extrapolated;
+      list += (list.empty() ? "" : ", ") + name;
+    }
+    const char* all = "as in the launch before";  // of the same kernel and grid
+    fmt::print(stderr, "{:28.28} {:>12} {:>9} {:>25}  {}{}{}\n", key.first, key.second, p.launches,
+               fmt::format("{} of {}", p.blocks_run, p.blocks), exact.empty() ? "" : "exact: " + exact,
+               exact.empty() || extrapolated.empty() ? "" : "; ",
+               !extrapolated.empty() ? "extrapolated: " + extrapolated
+               : exact.empty()       ? all
+                                     : "");
+  }
+}
+
 /// Returns the number of errors.
 int print_account(bool ended) {
   const auto& log = launch_log();
@@ -67,7 +111,9 @@ int print_account(bool ended) {
   }
   fmt::print(stderr, "\nsimulated {}, {} launches. Counts are {}, times are modelled.\n\n", described_device().name,
              log.size(),
-             sampling() > 1 ? fmt::format("estimates from one block in {}", sampling()) : std::string("exact"));
+             sampling() > 1        ? fmt::format("estimates from one block in {}", sampling())
+             : memory_is_partial() ? std::string("in part extrapolated (below)")
+                                   : std::string("exact"));
   fmt::print(stderr, "{:28} {:>12} {:>9} {:>10} {:>8} {:>8} {:>9} {:>13}\n", "kernel", "grid", "block", "requests",
              "ld s/r", "st s/r", "conflicts", "modelled us");
   for (const launched& l : log) {
@@ -102,6 +148,7 @@ int print_account(bool ended) {
                shared ? "" : quotient(c.sectors, c.requests), shared ? quotient(c.wavefronts, c.requests) : "",
                quotient(c.ideal, c.requests));
   }
+  print_partial_launches();
   return print_faults(ended);
 }
 
@@ -109,10 +156,12 @@ bool wanted(const char* setting) {
   const char* value = std::getenv(setting);
   return value && *value != '\0';
 }
-/// What was asked for: the account, the table. Returns the number of errors that the account has.
+bool any_wanted() { return wanted("SIM_REPORT") || wanted("SIM_CSV") || wanted("SIM_SEE"); }
+/// What was asked for: the account, the table, the warp view. Returns the number of errors that the account has.
 int report(bool ended) {
   if (wanted("SIM_CSV")) write_csv(std::getenv("SIM_CSV"));
   const int errors = wanted("SIM_REPORT") ? print_account(ended) : 0;
+  if (wanted("SIM_SEE")) write_page(std::getenv("SIM_SEE"));
   std::fflush(stderr);
   return errors;
 }
@@ -140,7 +189,7 @@ void report_when_stopped() {
   if (reported.exchange(true)) return;  // it was ending anyway
   const char* kernel = running_kernel();
   end_launch_log();
-  fmt::print(stderr, "\nstopped by {}{}; this is the account so far\n", stopped_by == SIGINT ? "SIGINT" : "SIGTERM",
+  fmt::print(stderr, "\nstopped by {}{}; the counts so far:\n", stopped_by == SIGINT ? "SIGINT" : "SIGTERM",
              kernel ? fmt::format(" while {} ran", kernel) : "");
   report(false);
   std::signal(stopped_by, SIG_DFL);
@@ -149,7 +198,7 @@ void report_when_stopped() {
 
 /// Before main: the program may be stopped before its first launch, and what it prints must not wait in a buffer.
 [[gnu::constructor]] void prepare_to_be_stopped() {
-  if (!wanted("SIM_REPORT") && !wanted("SIM_CSV")) return;
+  if (!any_wanted()) return;
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   reporting_process = getpid();
   sem_init(&stopped, 0, 0);
@@ -167,13 +216,12 @@ void report_when_stopped() {
 }  // namespace
 
 void report_at_exit() {
-  static const bool registered =
-      (wanted("SIM_CSV") || wanted("SIM_REPORT")) && std::atexit([] {
-                                                       std::fflush(stdout);
-                                                       while (reported.exchange(true))
-                                                         pause();  // a signal came first, and ends the program
-                                                       if (report(true) > 0) _exit(1);
-                                                     }) == 0;
+  static const bool registered = any_wanted() && std::atexit([] {
+                                                   std::fflush(stdout);
+                                                   while (reported.exchange(true))
+                                                     pause();  // a signal came first, and ends the program
+                                                   if (report(true) > 0) _exit(1);
+                                                 }) == 0;
   static_cast<void>(registered);
 }
 

@@ -25,37 +25,19 @@ struct shared_cost {
   std::size_t wavefronts = 0, ideal = 0, bytes = 0;
 };
 
-/// Each active lane n wants the same address as lane n ^ 1, or each the same as lane n ^ 2.
-bool in_pairs(std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes) {
-  std::uintptr_t by_lane[lanes_per_warp] = {};
-  for (std::size_t i = 0; i < a.size(); ++i) by_lane[lanes[i]] = a[i];
-  for (const unsigned other : {1u, 2u}) {
-    bool all = true;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      const std::uintptr_t partner = by_lane[lanes[i] ^ other];
-      all &= partner == 0 || partner == a[i];
-    }
-    if (all) return true;
-  }
-  return false;
-}
-
-/// Accesses of 8 bytes go by half warps, of 16 bytes by quarter warps; by twice as many lanes if pairs of lanes share
-/// an address. Observed on an H200: tests/goldens.
 shared_cost shared_wavefronts(std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
                               std::size_t bytes) {
   const bool same = std::all_of(a.begin(), a.end(), [&](std::uintptr_t x) { return x == a[0]; });
   if (bytes <= word_bytes && (same || consecutive(a, word_bytes))) return {1, 1, same ? bytes : a.size() * bytes};
-  const std::size_t lanes_per_phase =
-      bytes <= word_bytes ? lanes_per_warp : 2 * lanes_per_warp * word_bytes / bytes / (in_pairs(a, lanes) ? 1 : 2);
+  const std::size_t together = lanes_per_phase(a, lanes, bytes);
   shared_cost cost;
   std::uintptr_t words[lanes_per_warp * 4];
   std::copy(a.begin(), a.end(), words);
   cost.bytes = distinct({words, a.size()}) * bytes;
   for (std::size_t i = 0; i < a.size();) {
-    const std::size_t phase = lanes[i] / lanes_per_phase;
+    const std::size_t phase = lanes[i] / together;
     std::size_t count = 0;
-    for (; i < a.size() && lanes[i] / lanes_per_phase == phase; ++i)
+    for (; i < a.size() && lanes[i] / together == phase; ++i)
       for (std::uintptr_t w = a[i] / word_bytes; w <= (a[i] + bytes - 1) / word_bytes; ++w) words[count++] = w;
     cost.wavefronts += bank_passes({words, count});
     ++cost.ideal;
@@ -94,6 +76,11 @@ void observer::check_shared(std::uint64_t site, std::size_t word, std::uint8_t b
   const std::uint32_t epoch = block_->epoch, sync = block_->syncs[thread / lanes_per_warp];
   const auto same_warp = [&](std::uint16_t other) { return other / lanes_per_warp == thread / lanes_per_warp; };
   const auto pc = static_cast<std::uint32_t>(site);
+  constexpr std::uint8_t whole_word = (1u << word_bytes) - 1;
+  const auto for_each_byte = [&](const auto& visit) {
+    for (std::size_t b = 0; b < word_bytes; ++b)
+      if ((bytes >> b) & 1) visit(block_->byte_reads[word * word_bytes + b]);
+  };
   constexpr std::uint64_t copy_bits = static_cast<std::uint64_t>(operation::copy) << 40;
   const auto race = [&](std::uint32_t other_pc, std::uint16_t other, operation other_op, strength other_how,
                         bool not_awaited = false) {
@@ -108,7 +95,7 @@ void observer::check_shared(std::uint64_t site, std::size_t word, std::uint8_t b
     r.thread = thread;
     r.address = address;
     r.other_site = other_pc | (std::uint64_t{4} << 32) | (static_cast<std::uint64_t>(other_op) << 40);
-    r.other_thread = other;
+    r.other_thread = other < block_->first_agent ? other : block_->copies[word].thread;  // an arrived copy's issuer
     r.detail = not_awaited ? "copy" : same_warp(other) ? "warp" : "";
     counts_.add(r);
   };
@@ -122,50 +109,52 @@ void observer::check_shared(std::uint64_t site, std::size_t word, std::uint8_t b
   const operation written_by = w.write_strength == strength::atomic ? operation::atomic : operation::store;
   if (op == operation::load) {
     if (written) race(w.write_site, w.writer, written_by, w.write_strength);
-    if (order.active()) {
-      auto& readers = block_->readers[word];
-      readers.resize(block_->syncs.size() * lanes_per_warp);
-      readers[thread] = {order.clock(thread) + 1, how};
-    }
-    const bool fresh =
-        w.read_epoch != epoch || (w.read_by != shared_word::many && same_warp(w.reader) && w.read_sync != sync);
-    if (fresh) {
-      w.read_epoch = epoch;
-      w.read_sync = sync;
-      w.read_site = pc;
-      w.read_clock = order.clock(thread);
-      w.reader = thread;
-      w.read_bytes = bytes;
-      w.read_by = shared_word::one;
-      w.read_strength = how;
-      return;
-    }
-    w.read_bytes |= bytes;
-    w.read_strength = std::min(w.read_strength, how);
-    if (w.reader == thread || w.read_by == shared_word::many) return;
-    w.read_by = same_warp(w.reader) ? shared_word::one_warp : shared_word::many;
+    if (bytes != whole_word) block_->byte_reads.resize(block_->words.size() * word_bytes);
+    const auto note = [&](shared_reads& r) {
+      if (order.active()) {
+        auto& readers = block_->readers[&r];
+        readers.resize(block_->syncs.size() * lanes_per_warp);
+        readers[thread] = {order.clock(thread) + 1, how};
+      }
+      if (r.epoch != epoch || (r.by != shared_reads::many && same_warp(r.reader) && r.sync != sync)) {
+        r = {epoch, sync, pc, order.clock(thread), thread, thread, shared_reads::one, how};
+        return;
+      }
+      r.weakest = std::min(r.weakest, how);
+      if (r.reader == thread) return;
+      r.other = thread;
+      if (r.by != shared_reads::many) r.by = same_warp(r.reader) ? shared_reads::one_warp : shared_reads::many;
+    };
+    if (bytes == whole_word)
+      note(w.read);
+    else
+      for_each_byte(note);
     return;
   }
   // The same instruction in several threads: any one of them wins.
   if (written && w.write_site != pc) race(w.write_site, w.writer, written_by, w.write_strength);
-  if (w.read_epoch == epoch && (w.read_bytes & bytes) != 0) {
-    const auto readers = order.active() ? block_->readers.find(word) : block_->readers.end();
-    if (readers != block_->readers.end()) {
-      for (std::uint16_t i = 0; i < readers->second.size(); ++i) {
-        auto& [after, read_how] = readers->second[i];
+  const auto check = [&](const shared_reads& r) {
+    if (r.epoch != epoch) return;
+    if (const auto found = order.active() ? block_->readers.find(&r) : block_->readers.end();
+        found != block_->readers.end()) {
+      const auto readers = std::move(found->second);
+      block_->readers.erase(found);
+      for (std::uint16_t i = 0; i < readers.size(); ++i) {
+        const auto& [after, read_how] = readers[i];
         if (after == 0 || i == thread || order.ordered(i, after - 1, thread)) continue;
-        if (same_warp(i) && w.read_sync != sync) continue;
-        race(w.read_site, i, operation::load, read_how);
-        break;
+        if (same_warp(i) && r.sync != sync) continue;
+        return race(r.site, i, operation::load, read_how);
       }
-      block_->readers.erase(readers);
-    } else {
-      const bool by_others = w.read_by == shared_word::many || !same_warp(w.reader) ||
-                             (w.read_sync == sync && (w.read_by == shared_word::one_warp || w.reader != thread));
-      if (by_others && !order.ordered(w.reader, w.read_clock, thread))
-        race(w.read_site, w.reader, operation::load, w.read_strength);
+      return;
     }
-  }
+    const bool by_others = r.by == shared_reads::many || !same_warp(r.reader) ||
+                           (r.sync == sync && (r.by == shared_reads::one_warp || r.reader != thread));
+    if (by_others && !order.ordered(r.reader, r.clock, thread))
+      race(r.site, r.reader == thread ? r.other : r.reader, operation::load, r.weakest);
+  };
+  check(w.read);
+  if (!block_->byte_reads.empty()) for_each_byte(check);
+  if (!block_->asynchronous_reads.empty()) check_asynchronous_readers(site, word, thread, address, where);
   if (op == operation::copy) {
     w.copy_bytes |= bytes;
     block_->copies.resize(block_->words.size());
@@ -196,9 +185,9 @@ void observer::shared(std::uint64_t site, std::span<const std::uintptr_t> a, std
   cached_site& entry = cached(space::shared, site);
   enter_basic_block(entry, where);
   site_counts& counts = *entry.counts;
-  ++counts.requests;
-  counts.lanes += a.size();
-  if (op != operation::copy) {
+  counts.requests += !entry.at_mbarrier;
+  counts.lanes += entry.at_mbarrier ? 0 : a.size();
+  if (op != operation::copy && !entry.at_mbarrier) {
     const shared_cost cost = shared_wavefronts(a, lanes, bytes);
     counts.bytes += cost.bytes;
     counts.wavefronts += cost.wavefronts;

@@ -108,9 +108,13 @@ void host_waits_until(double time, const sim_order& before) {
   std::erase_if(in_flight, [](const launch_in_flight& l) { return clocks.host.has(l.stream, l.number); });
 }
 
-cudaError_t query(double until, const sim_order& before) {
+cudaError_t query(const char* call, double until, const sim_order& before) {
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (until <= clocks.host_now) {
+    // The host's clock stands still but for such questions: it has asked until this call's own work was done.
+    const auto is_over = [&](const stream_watch::piece& p) { return before.has(p.number, p.work_item); };
+    if (watched_streams && std::any_of(watched_streams->work.begin(), watched_streams->work.end(), is_over))
+      note_wait(call);
     host_waits_until(until, before);
     return cudaSuccess;
   }
@@ -120,14 +124,18 @@ cudaError_t query(double until, const sim_order& before) {
 
 }  // namespace
 
+std::uint64_t api_calls = 0;
 bool is_stream(cudaStream_t stream) { return find(stream) != nullptr; }
 bool is_capturing(cudaStream_t stream) {
   const sim_stream* s = find(stream);
   return s && s->captured;
 }
-void record(cudaStream_t stream, cudaGraphNodeType type, std::function<void(cudaStream_t)> replay) {
-  auto& nodes = find(stream)->captured->nodes;
-  nodes.push_back(std::make_shared<sim_graph_node>(sim_graph_node{type, std::move(replay), {}}));
+sim_graph_node& record(cudaStream_t stream, cudaGraphNodeType type, std::function<void(cudaStream_t)> replay) {
+  ++api_calls;
+  sim_graph& graph = *find(stream)->captured;
+  graph.nodes.push_back(std::make_shared<sim_graph_node>(sim_graph_node{type, std::move(replay), {}}));
+  graph.last_captured = graph.nodes.back().get();
+  return *graph.nodes.back();
 }
 void (*stream_listener)(const stream_work&) = nullptr;
 stream_watch* watched_streams = nullptr;
@@ -146,6 +154,7 @@ void note_wait(const char* call) {
 }
 
 void tell(const stream_work& what) {
+  ++api_calls;
   sim_stream& s = *find(what.stream);
   const std::uint32_t item = next_item(s);
   if (watched_streams) watched_streams->work.push_back({what.name, what.stream, s.number, item});
@@ -154,11 +163,13 @@ void tell(const stream_work& what) {
 
 std::vector<std::string> broken_contract(const stream_watch& watched, cudaStream_t stream) {
   std::vector<std::string> result;
-  if (!watched.waited.empty())
-    result.push_back(watched.waited + "() waits for the device; the contract says: return without waiting");
+  if (!watched.waited.empty()) {
+    const char* how = watched.waited.ends_with("Query") ? "(), called until the work is done, waits" : "() waits";
+    result.push_back(watched.waited + how + " for the device; the contract says: return without waiting");
+  }
   const sim_stream* given = find(stream);
   if (!given) {
-    result.emplace_back("`stream` is gone: it was destroyed, or the device was reset");
+    result.emplace_back("`stream` no longer exists: it was destroyed, or the device was reset");
     return result;
   }
   const sim_order at_the_end = order(*given);
@@ -207,6 +218,15 @@ void forget_streams() {
   clocks.events.clear();
 }
 
+cudaError_t wait_for(cudaStream_t stream, const char* call) {
+  const sim_stream* s = find(stream);
+  if (!s) return fail(cudaErrorInvalidResourceHandle);
+  if (s->captured) return fail(cudaErrorStreamCaptureUnsupported);
+  note_wait(call);
+  host_waits_until(ready(*s), order(*s));
+  return fail(sticky_error());
+}
+
 }  // namespace sim
 
 using namespace sim;
@@ -218,6 +238,7 @@ extern "C" {
 cudaError_t cudaDeviceSynchronize() {
   if (in_kernel()) return cudaErrorNotSupported;  // nor has CUDA 12 it in kernels
   const std::scoped_lock lock(runtime_mutex());
+  ++api_calls;
   note_wait("cudaDeviceSynchronize");
   wait_for_all();
   return fail(sticky_error());
@@ -277,18 +298,14 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   const std::scoped_lock lock(runtime_mutex());
-  const sim_stream* s = find(stream);
-  if (!s) return fail(cudaErrorInvalidResourceHandle);
-  if (s->captured) return fail(cudaErrorStreamCaptureUnsupported);
-  note_wait("cudaStreamSynchronize");
-  host_waits_until(ready(*s), order(*s));
-  return fail(sticky_error());
+  ++api_calls;
+  return wait_for(stream, "cudaStreamSynchronize");
 }
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
   const std::scoped_lock lock(runtime_mutex());
   const sim_stream* s = find(stream);
   if (!s) return fail(cudaErrorInvalidResourceHandle);
-  return query(ready(*s), order(*s));
+  return query("cudaStreamQuery", ready(*s), order(*s));
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   const std::scoped_lock lock(runtime_mutex());
@@ -357,13 +374,14 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   const std::scoped_lock lock(runtime_mutex());
   if (!known(event)) return fail(cudaErrorInvalidResourceHandle);
+  ++api_calls;
   note_wait("cudaEventSynchronize");
   host_waits_until(event->at, event->before);
   return fail(sticky_error());
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   const std::scoped_lock lock(runtime_mutex());
-  return known(event) ? query(event->at, event->before) : fail(cudaErrorInvalidResourceHandle);
+  return known(event) ? query("cudaEventQuery", event->at, event->before) : fail(cudaErrorInvalidResourceHandle);
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t stop) {
   const std::scoped_lock lock(runtime_mutex());
@@ -377,29 +395,37 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
 
 // ---- capture
 
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                                          const cudaGraphEdgeData*, std::size_t count, cudaStreamCaptureMode) {
   const std::scoped_lock lock(runtime_mutex());
   sim_stream* s = find(stream);
   if (!s) return fail(cudaErrorInvalidResourceHandle);
+  if (!graph || (count > 0 && !dependencies)) return fail(cudaErrorInvalidValue);
   if (s == &clocks.legacy) return fail(cudaErrorStreamCaptureUnsupported);
   if (s->captured) return fail(cudaErrorIllegalState);
-  s->captured = new sim_graph;
+  s->captured = graph;
   s->began_capture = true;
   return sticky_error();
+}
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
+  auto* graph = new sim_graph;
+  const cudaError_t error = cudaStreamBeginCaptureToGraph(stream, graph, nullptr, nullptr, 0, mode);
+  if (error != cudaSuccess) delete graph;
+  return error;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   const std::scoped_lock lock(runtime_mutex());
   sim_stream* s = find(stream);
   if (!s) return fail(cudaErrorInvalidResourceHandle);
-  if (!graph) return fail(cudaErrorInvalidValue);
   if (!s->captured) return fail(cudaErrorIllegalState);
   if (!s->began_capture) return fail(cudaErrorStreamCaptureUnmatched);
-  *graph = s->captured;
+  sim_graph* const captured = s->captured;
+  if (graph) *graph = captured;  // may be null where the graph was given
   for (sim_stream* other : clocks.streams)
-    if (other->captured == *graph) other->captured = nullptr;
+    if (other->captured == captured) other->captured = nullptr;
   clocks.per_thread.captured = nullptr;
   for (sim_event* event : clocks.events)
-    if (event->captured == *graph) event->captured = nullptr;
+    if (event->captured == captured) event->captured = nullptr;
   s->began_capture = false;
   return sticky_error();
 }
@@ -415,3 +441,29 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
 }
 
 }  // extern "C"
+
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
+                                     cudaGraph_t* graph, const cudaGraphNode_t** dependencies,
+                                     const cudaGraphEdgeData** edges, std::size_t* count) {
+  const std::scoped_lock lock(runtime_mutex());
+  const sim_stream* s = find(stream);
+  if (!s) return fail(cudaErrorInvalidResourceHandle);
+  if (!status) return fail(cudaErrorInvalidValue);
+  *status = s->captured ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  if (!s->captured) return sticky_error();
+  if (id) *id = s->number;
+  if (graph) *graph = s->captured;
+  if (dependencies) *dependencies = &s->captured->last_captured;
+  if (edges) *edges = nullptr;
+  if (count) *count = s->captured->last_captured ? 1 : 0;
+  return sticky_error();
+}
+cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t* dependencies,
+                                                const cudaGraphEdgeData*, std::size_t count, unsigned) {
+  const std::scoped_lock lock(runtime_mutex());
+  const sim_stream* s = find(stream);
+  if (!s || !s->captured) return fail(s ? cudaErrorIllegalState : cudaErrorInvalidResourceHandle);
+  if (count > 0 && !dependencies) return fail(cudaErrorInvalidValue);
+  if (count > 0) s->captured->last_captured = dependencies[count - 1];  // all run in the order in which they were added
+  return sticky_error();
+}

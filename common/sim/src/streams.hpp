@@ -14,6 +14,9 @@ namespace sim {
 
 /// Returns when this starts.
 double advance_clock(cudaStream_t stream, double seconds);
+/// Calls since the program began that give a stream work, allocate, free, or make the host wait. The launch of a graph
+/// is one call; so is each call that a capture records.
+extern std::uint64_t api_calls;
 /// What a stream does from one moment of the modelled clock to another.
 struct stream_work {
   enum class kind { kernel, copy, fill } what;
@@ -40,6 +43,8 @@ struct stream_watch {
 extern stream_watch* watched_streams;
 /// `call` is about to make the host wait.
 void note_wait(const char* call);
+/// `call` makes the host wait for all work of the stream.
+cudaError_t wait_for(cudaStream_t stream, const char* call);
 /// One sentence for each way in which the watched call broke that contract.
 std::vector<std::string> broken_contract(const stream_watch& watched, cudaStream_t stream);
 /// The epochs of launches that nothing orders before one in this stream now; null where there are none.
@@ -48,7 +53,7 @@ void note_launch(cudaStream_t stream, std::uint16_t first_epoch, std::uint16_t l
 bool is_stream(cudaStream_t stream);
 bool is_capturing(cudaStream_t stream);
 /// Adds to the graph that captures the stream. `replay` receives the stream that the graph is launched in.
-void record(cudaStream_t stream, cudaGraphNodeType type, std::function<void(cudaStream_t)> replay);
+sim_graph_node& record(cudaStream_t stream, cudaGraphNodeType type, std::function<void(cudaStream_t)> replay);
 void wait_for_all();
 void forget_streams();
 

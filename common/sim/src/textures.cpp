@@ -238,8 +238,7 @@ void* surface_element(cudaSurfaceObject_t surface, int x, int y, int z, std::siz
   const auto height = static_cast<int>(v.height), depth = static_cast<int>(v.depth);
   if (x < 0 || x > row - size || y < 0 || y >= height || z < 0 || z >= depth) {
     if (mode == cudaBoundaryModeZero) return nullptr;
-    if (mode == cudaBoundaryModeTrap)
-      stop_kernel(fault::trap, pc, "an access to a surface is out of bounds; x is in bytes");
+    if (mode == cudaBoundaryModeTrap) stop_kernel(fault::trap, pc, "surface access out of bounds; x counts bytes");
     x = std::clamp(x, 0, row - size);
     y = std::clamp(y, 0, height - 1);
     z = std::clamp(z, 0, depth - 1);

@@ -77,6 +77,7 @@ class worker {
   void count_matrix_access(std::uintptr_t pc) {
     if (observing_) counts().matrix_accesses.insert(pc);
   }
+  void note_mbarrier_access(std::uintptr_t pc) { observer_.note_mbarrier_access(pc); }
   void turn(std::uintptr_t frame) {  // an iteration of a loop that is not recorded
     if (++turns_ == steps_before_look) [[unlikely]]
       interrupt(frame);
@@ -92,6 +93,37 @@ class worker {
     interrupt(frame);
     return true;
   }
+  // ---- debugger.cpp, called from fibers
+  bool reach_line(std::uintptr_t pc, std::uintptr_t frame);
+  // ---- bulk.cpp, called from fibers
+  bool wait_for_phase(mbarrier* barrier, unsigned parity, std::uintptr_t pc, std::uintptr_t frame);
+  void issue_in(char* to, mbarrier* arrived, std::shared_ptr<const bulk_rows> rows, unsigned ranks, std::uintptr_t pc,
+                std::uintptr_t frame);
+  void issue_out(const char* from, std::shared_ptr<const bulk_rows> rows, bulk_reduction how, std::uintptr_t pc,
+                 std::uintptr_t frame);
+  void commit_bulk();
+  void wait_for_bulk(unsigned groups, std::uintptr_t frame);
+  // ---- wgmma.cpp, called from fibers. By the first lane of a warp; the first warp tells what the warpgroup reads.
+  void issue_product(const warpgroup_product& p, std::uintptr_t pc, std::uintptr_t frame);
+  void commit_products();
+  void wait_for_products(unsigned groups, std::uintptr_t pc, std::uintptr_t frame);
+  bool observing() const { return observing_ && recording_; }
+
+  // ---- clusters.cpp, called from fibers
+  dim3 cluster_shape() const { return grid_->what->config.cluster; }
+  running_block& block() { return *block_; }
+  /// The block of the cluster in whose shared memory an address is, and the address that it has there.
+  struct shared_place {
+    running_block* block = nullptr;
+    std::uintptr_t address = 0;
+  };
+  shared_place place_of(std::uintptr_t address);
+  std::uintptr_t address_in(const running_block& block, std::uintptr_t address);
+  bool access_in_cluster(std::uint64_t site, std::uintptr_t address);
+  void require_cluster(const dim3& shape);
+  void arrive_at_cluster(std::uintptr_t frame);
+  void wait_for_cluster(std::uintptr_t pc, std::uintptr_t frame);
+
   void named_barrier(unsigned id, unsigned threads, bool wait, std::uintptr_t pc, std::uintptr_t frame);
   std::uint64_t depth_of(std::uintptr_t frame) const { return ((stack_top - frame) >> 4) & 0xffff; }
   /// For functions that know their caller's program counter, but not its frame.
@@ -108,8 +140,10 @@ class worker {
  private:
   // ---- grid.cpp
   bool run_blocks();
+  void settle(bool alone);
   bool stuck(std::uint64_t progress, const std::deque<running_block*>& waiting);
   bool pass_grid_barrier(std::deque<running_block*>& waiting);
+  bool run_cluster(std::uint64_t first, std::deque<running_block*>& waiting);
   bool may_yield() const { return stacks_made_ - free_stacks_.size() < max_stacks / 2; }
 
   // ---- blocks.cpp
@@ -119,6 +153,14 @@ class worker {
   outcome go_on_with(running_block& block);
   void run_warp(unsigned first, unsigned count);
   bool release_barrier();
+  bool wake_waiting();
+  // ---- bulk.cpp, clusters.cpp
+  bool may_continue(const thread_state& t);
+  void let_copies_arrive(mbarrier* barrier);
+  void finish_copies();
+  void complete_cluster_barrier();
+  void put_bulk(bulk_access access, std::uintptr_t pc, std::uintptr_t frame);
+  std::uintptr_t new_flag() { return 64 + ++flags_; }  // no address
   void report_two_barriers(const thread_state& t);
   void report_stuck();
   void report_infinite_wait(const running_block& block);
@@ -146,6 +188,7 @@ class worker {
   bool look(std::uintptr_t frame);
   void remember_state(thread_state& thread, const lane_records& records);
   [[gnu::always_inline]] void leave(std::uintptr_t frame) {
+    current_->frame = frame;
     looked_at_ = recording_ && (look_ || (current_->now == state::ready && may_spin(*current_))) && look(frame);
     jump();
   }
@@ -153,6 +196,9 @@ class worker {
     const context::transfer_t back = context::jump_fcontext(scheduler_, nullptr);
     scheduler_ = back.fctx;
   }
+
+  // ---- debugger.cpp
+  unsigned lanes_in_step(unsigned first, unsigned count);
 
   // ---- warps.cpp
   bool settle_collectives(unsigned first, unsigned count);
@@ -171,11 +217,13 @@ class worker {
   std::vector<fiber_stack*> free_stacks_;
   context::fcontext_t scheduler_ = nullptr;
   grid_run* grid_ = nullptr;
+  block_schedule::turn turn_;  // whose counts have not been added
   observer observer_;
   std::vector<access> record_memory_ = std::vector<access>(lanes_per_warp * record_stride);
   std::array<lane_records, lanes_per_warp> records_;
   running_block* block_ = nullptr;
   std::deque<std::unique_ptr<running_block>> spare_blocks_;
+  std::vector<std::unique_ptr<running_block>> returned_;  // blocks of clusters that have not ended
   thread_state* current_ = nullptr;
   bool observing_ = true;  // the block is observed
   bool recording_ = true;  // the thread's accesses are recorded; in an unobserved block, to check the thread
@@ -188,7 +236,11 @@ class worker {
   bool kernel_aborted_ = false, progressed_ = false;  // since the last round over the block's warps
   bool block_progressed_ = false;                     // since it was resumed
   bool pausing_ = false;                              // the warp must yield once its lanes have met
-  bool look_ = false;                                 // check also for loops through warp functions and barriers
+  std::uintptr_t flags_ = 0;
+  std::uintptr_t image_begin_ = 0;  // where the launch's shared memory begins, and its size
+  std::size_t image_bytes_ = 0;
+  int leader_ = -1;    // under a debugger: the thread that may stop at the next line
+  bool look_ = false;  // check also for loops through warp functions and barriers
 };
 
 }  // namespace sim

@@ -52,10 +52,11 @@ TEST_F(Async, CopiesWhenWaitedFor) {
   EXPECT_EQ(good.metrics.at("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"), 1);
   EXPECT_EQ(good.metrics.at("smsp__inst_executed_op_ldgsts.sum"), 1);
   EXPECT_EQ(good.metrics.at("smsp__sass_data_bytes_mem_shared_op_st.sum"), 0);  // as on an H200
+  EXPECT_EQ(good.metrics.at("smsp__sass_data_bytes_mem_global_op_ld.sum"), 0);
   const auto early = observe([&] { through_shared<false><<<1, 32>>>(out, in); });
   ASSERT_EQ(early.reports.size(), 1u);
   EXPECT_NE(early.reports[0].find("async_test.cu"), std::string::npos) << early.reports[0];
-  EXPECT_NE(early.reports[0].find("before the asynchronous copy into them has arrived"), std::string::npos)
+  EXPECT_NE(early.reports[0].find("before the asynchronous copy into them has completed"), std::string::npos)
       << early.reports[0];
 }
 

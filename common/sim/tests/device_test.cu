@@ -1,9 +1,11 @@
 // The simulated device as a CUDA program sees it: its results, its counts, its reports.
 #include <strings.h>
 
+#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <cwchar>
+#include <map>
 #include <set>
 
 #include "device_test.hpp"
@@ -354,6 +356,53 @@ TEST_F(Sectors, CopiesByFunctionsOfTheHostCountToo) {
   EXPECT_EQ(out.host(), want);
 }
 
+__global__ void second_results(float* out, double* wide, int* whole) {
+  const int i = threadIdx.x;
+  const float x = 1.75f + static_cast<float>(i);
+  sincosf(x, out + i, out + 32 + i);
+  sincospif(x, out + 64 + i, out + 96 + i);
+  __sincosf(x, out + 128 + i, out + 160 + i);
+  (void)modff(x, out + 192 + i);
+  (void)frexpf(x, whole + i);
+  (void)remquof(x, 3, whole + 32 + i);
+  sincos(x, wide + i, wide + 32 + i);
+  sincospi(x, wide + 64 + i, wide + 96 + i);
+  (void)modf(x, wide + 128 + i);
+  (void)frexp(x, whole + 64 + i);
+  (void)remquo(x, 3, whole + 96 + i);
+}
+
+TEST_F(Sectors, ResultsStoredThroughPointersCountAtTheLineThatCalls) {
+  const on_device<float> out(224);
+  const on_device<double> wide(160);
+  const on_device<int> whole(128);
+  const int last = __LINE__ - 7;
+  const counts c = observe([&] { second_results<<<1, 32>>>(out.data, wide.data, whole.data); });
+  EXPECT_EQ(c.reports, std::vector<std::string>{});
+  EXPECT_EQ(metric(c, "smsp__sass_data_bytes_mem_global_op_st.sum"), 4 * 224 + 8 * 160 + 4 * 128);
+  EXPECT_EQ(metric(c, "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"), (4 * 224 + 8 * 160 + 4 * 128) / 32);
+  std::map<int, std::uint64_t> requests;
+  for (const auto& line : c.launches.at(0).lines) requests[line.line] += line.requests;
+  const std::map<int, std::uint64_t> two_or_one{{last - 10, 2}, {last - 9, 2}, {last - 8, 2}, {last - 7, 1},
+                                                {last - 6, 1},  {last - 5, 1}, {last - 4, 2}, {last - 3, 2},
+                                                {last - 2, 1},  {last - 1, 1}, {last, 1}};
+  EXPECT_EQ(requests, two_or_one);
+  for (int i = 0; i < 32; ++i) {
+    EXPECT_EQ(out.host()[192 + i], 1.0f + static_cast<float>(i));
+    EXPECT_EQ(out.host()[i], out.host()[128 + i]);
+    EXPECT_NEAR(out.host()[i], std::sin(1.75 + i), 1e-6);
+    EXPECT_NEAR(wide.host()[32 + i], std::cos(1.75 + i), 1e-12);
+  }
+}
+
+TEST_F(Checkers, ResultsStoredThroughPointersStayInBounds) {
+  const on_device<float> out(224);
+  const on_device<double> wide(160);
+  const on_device<int> whole(100);
+  const std::string r = only_report(observe([&] { second_results<<<1, 32>>>(out.data, wide.data, whole.data); }));
+  EXPECT_NE(r.find("global store of 4 bytes out of bounds, 0 bytes past the end"), std::string::npos) << r;
+}
+
 template <class T>
 __global__ void shared_rows(T* out) {
   __shared__ T tile[128];
@@ -486,6 +535,7 @@ TEST_F(Blocks, AtomicsAcrossBlocks) {
 }
 
 __constant__ float factors[4];
+__constant__ const float fixed[2] = {1.5f, 2.5f};
 __device__ int device_counter;
 
 __global__ void use_program_variables(float* out) {
@@ -573,6 +623,71 @@ TEST_F(Checkers, HostPointersAreIllegal) {
   EXPECT_EQ(cudaMalloc(&more, 4), cudaErrorIllegalAddress);  // sticky, as on a GPU
   EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+}
+
+namespace of_the_host {
+float tile[64];
+static int steps = 3, counters[2];
+}  // namespace of_the_host
+float registered[1024];
+__device__ float tile_of_device[64];
+#define ON_DEVICE __device__
+ON_DEVICE float marked_by_a_macro[64];
+#define in_device __device__
+in_device float marked_by_another[64];
+__managed__ float managed[64];
+struct counters {
+  static __device__ int mine;
+};
+__device__ int counters::mine;
+
+__global__ void keeps_its_tile_with_the_host(float* out) {
+  of_the_host::tile[threadIdx.x] = static_cast<float>(threadIdx.x);
+  __syncthreads();
+  out[threadIdx.x] = of_the_host::tile[63 - threadIdx.x];
+}
+__global__ void reads_the_hosts(float* out, const int* from) { out[threadIdx.x] = static_cast<float>(*from); }
+__global__ void has_a_tile_of_its_own(float* out) {
+  static float own[64];
+  own[threadIdx.x] = tile_of_device[threadIdx.x] = marked_by_a_macro[threadIdx.x] = 1;
+  managed[threadIdx.x] = marked_by_another[threadIdx.x] = 1;
+  if (threadIdx.x == 0) counters::mine = 1;
+  out[threadIdx.x] = own[threadIdx.x] + managed[threadIdx.x];
+}
+
+TEST_F(Checkers, VariablesOfTheHostAreOutOfReach) {
+  const on_device<float> out(64);
+  const std::string r = only_report(observe([&] { keeps_its_tile_with_the_host<<<1, 64>>>(out.data); }));
+  EXPECT_NE(r.find("store of 4 bytes of the host's variable 'of_the_host::tile', which no kernel can reach; declare it "
+                   "__shared__ or __device__"),
+            std::string::npos)
+      << r;
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+  for (const int* from : {&of_the_host::steps, of_the_host::counters + 1}) {
+    EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
+    const on_device<float> more(64);
+    const std::string by_address = only_report(observe([&] { reads_the_hosts<<<1, 64>>>(more.data, from); }));
+    EXPECT_NE(by_address.find("load of 4 bytes of the host's variable 'of_the_host::"), std::string::npos)
+        << by_address;
+  }
+}
+
+static int static_of_a_function() {
+  static int kept[4];
+  const on_device<float> out(64);
+  const std::string r = only_report(observe([&] { reads_the_hosts<<<1, 64>>>(out.data, kept); }));
+  EXPECT_NE(r.find("of the host's variable 'static_of_a_function()::kept'"), std::string::npos) << r;
+  return kept[0];
+}
+
+TEST_F(Checkers, SoAreStaticVariablesOfItsFunctions) { EXPECT_EQ(static_of_a_function(), 0); }
+
+TEST_F(Checkers, VariablesOfTheDeviceAndRegisteredOnesAreNot) {
+  const on_device<float> out(64);
+  EXPECT_EQ(observe([&] { has_a_tile_of_its_own<<<1, 64>>>(out.data); }).reports, std::vector<std::string>{});
+  ASSERT_EQ(cudaHostRegister(registered, sizeof registered, 0), cudaSuccess);
+  EXPECT_EQ(observe([&] { copy<<<1, 64>>>(registered, out.data, 64, 1, 0); }).reports, std::vector<std::string>{});
+  EXPECT_EQ(cudaHostUnregister(registered), cudaSuccess);
 }
 
 __global__ void misaligned_load(float* out, const float* in) { *(float4*)out = *(const float4*)(in + 1); }
@@ -736,6 +851,109 @@ TEST_F(Checkers, MissingSyncwarp) {
   EXPECT_TRUE(observe([&] { neighbours_in_a_warp<<<1, 32>>>(out.data, true); }).reports.empty());
   const std::string r = only_report(observe([&] { neighbours_in_a_warp<<<1, 32>>>(out.data, false); }));
   EXPECT_NE(r.find("put __syncwarp() between"), std::string::npos) << r;
+}
+
+template <class T>
+__global__ void change_own(T* out, unsigned reads_of) {
+  __shared__ T own[128];
+  own[threadIdx.x] = static_cast<T>(threadIdx.x);
+  __syncthreads();
+  const T before = own[threadIdx.x ^ reads_of];
+  own[threadIdx.x] = static_cast<T>(before + 1);
+  __syncthreads();
+  out[threadIdx.x] = own[threadIdx.x];
+}
+
+TEST_F(Checkers, ThreadsThatShareAWord) {
+  const on_device<unsigned char> bytes(128);
+  const on_device<unsigned short> halves(128);
+  EXPECT_TRUE(observe([&] { change_own<<<1, 128>>>(bytes.data, 0u); }).reports.empty());
+  EXPECT_TRUE(observe([&] { change_own<<<1, 128>>>(halves.data, 0u); }).reports.empty());
+  EXPECT_EQ(bytes.host()[127], 128);
+  const std::string r = only_report(observe([&] { change_own<<<1, 128>>>(bytes.data, 64u); }));
+  EXPECT_NE(
+      r.find("thread (67,0,0): race in shared memory: load of 1 bytes at byte 3 of its array, and store by thread "
+             "(3,0,0)"),
+      std::string::npos)
+      << r;
+}
+
+struct node {
+  int value;
+  node* next;
+};
+/// Each thread builds a list of its own.
+__global__ void lists(int* out, int* kept, bool frees_twice) {
+  node* first = nullptr;
+  for (int i = 0; i < 4; ++i) first = new node{i, first};
+  int sum = 0;
+  while (node* gone = first) {
+    sum += gone->value;
+    first = gone->next;
+    delete gone;
+    if (frees_twice) delete gone;
+  }
+  auto* numbers = static_cast<int*>(malloc(10 * sizeof(int)));
+  for (int i = 0; i < 10; ++i) numbers[i] = sum + i;
+  out[blockIdx.x * blockDim.x + threadIdx.x] = numbers[9];
+  if (kept && blockIdx.x == 0 && threadIdx.x == 0)
+    *reinterpret_cast<int**>(kept) = numbers;
+  else
+    free(numbers);
+}
+__global__ void read_kept(int* out, int* const* kept, int i) { *out = (*kept)[i]; }
+__global__ void too_much(int* out) { *out = malloc(size_t{1} << 30) == nullptr; }
+
+TEST_F(Checkers, MemoryThatKernelsAllocate) {
+  const on_device<int> out(256), kept(2);
+  const counts c = observe([&] { lists<<<4, 64>>>(out.data, kept.data, false); });
+  EXPECT_TRUE(c.reports.empty()) << c.reports[0];
+  EXPECT_EQ(out.host()[0], 15);
+  EXPECT_EQ(out.host()[255], 15);
+  // A second launch gets the memory that the first one has freed.
+  EXPECT_TRUE(observe([&] { lists<<<4, 64>>>(out.data, nullptr, false); }).reports.empty());
+  const auto read = [&](int i) {
+    return observe([&] { read_kept<<<1, 1>>>(out.data, reinterpret_cast<int**>(kept.data), i); });
+  };
+  EXPECT_TRUE(read(9).reports.empty());
+  EXPECT_EQ(out.host()[0], 15);
+  EXPECT_NE(only_report(read(10)).find("global load of 4 bytes out of bounds, 0 bytes past the end"),
+            std::string::npos);
+  int* in_kernel = nullptr;
+  ASSERT_EQ(cudaMemcpy(&in_kernel, kept.data, sizeof in_kernel, cudaMemcpyDeviceToHost), cudaSuccess);
+  int host = 0;
+  EXPECT_EQ(cudaMemcpy(&host, in_kernel, sizeof host, cudaMemcpyDeviceToHost), cudaErrorInvalidValue);
+  cudaGetLastError();
+  too_much<<<1, 1>>>(out.data);
+  EXPECT_EQ(out.host()[0], 1);
+}
+struct shape {
+  virtual __device__ int corners() const = 0;
+  virtual __device__ ~shape() {}
+};
+struct square : shape {
+  __device__ int corners() const override { return 4; }
+};
+__global__ void make_shape(shape** made) { *made = new square; }
+__global__ void count_corners(shape** made, int* out) {
+  *out = (*made)->corners();
+  delete *made;
+}
+
+TEST_F(Checkers, VirtualFunctionsOfObjectsOnTheHeap) {
+  const on_device<shape*> made(1);
+  const on_device<int> out(1);
+  EXPECT_TRUE(observe([&] { make_shape<<<1, 1>>>(made.data); }).reports.empty());
+  const counts c = observe([&] { count_corners<<<1, 1>>>(made.data, out.data); });
+  EXPECT_TRUE(c.reports.empty()) << c.reports[0];
+  EXPECT_EQ(out.host()[0], 4);
+}
+
+TEST_F(Checkers, MemoryThatKernelsFreeTwice) {
+  const on_device<int> out(64);
+  const std::string r = only_report(observe([&] { lists<<<1, 64>>>(out.data, nullptr, true); }));
+  EXPECT_NE(r.find("or that is already free"), std::string::npos) << r;
+  cudaDeviceReset();
 }
 
 __global__ void reduce_in_place(float* out, bool sync_between) {

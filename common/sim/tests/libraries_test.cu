@@ -3,9 +3,11 @@
 #include <cublas_v2.h>
 #include <cuda_profiler_api.h>
 #include <cuda_runtime.h>
-#include <cufft.h>
+#include <cufftXt.h>
 #include <curand.h>
 #include <curand_kernel.h>
+#include <cusolverDn.h>
+#include <cusparse.h>
 #include <gtest/gtest.h>
 
 #include <nvtx3/nvToolsExt.h>
@@ -13,6 +15,10 @@
 #include <cmath>
 #include <complex>
 #include <vector>
+
+namespace sim {
+const std::vector<std::string>& host_faults();
+}
 
 namespace {
 
@@ -462,6 +468,305 @@ TEST_F(Fft, StridesAndRealDataInPlace) {
   ASSERT_EQ(cufftExecR2C(real, padded, reinterpret_cast<cufftComplex*>(padded)), CUFFT_SUCCESS);
   EXPECT_NEAR(padded[0], 0 + 1 + 2 + 3, 1e-6);
   EXPECT_NEAR(padded[6], 6 + 7 + 8 + 9, 1e-6);
+}
+
+__device__ cufftComplex load_conjugate(void* in, std::size_t offset, void* caller, void*) {
+  const cufftComplex z = static_cast<cufftComplex*>(in)[offset];
+  const float factor = *static_cast<float*>(caller);
+  return {factor * z.x, -factor * z.y};
+}
+__device__ cufftCallbackLoadC conjugate_pointer = load_conjugate;
+
+TEST_F(Fft, PlansByTypeAndCallbacks) {
+  auto* data = managed<cufftComplex>(4);
+  auto* factor = managed<float>(1);
+  *factor = 2;
+  for (int i = 0; i < 4; ++i) data[i] = make_cuComplex(1, static_cast<float>(i));
+  cufftHandle plan = 0;
+  long long n = 4;
+  std::size_t bytes = 0;
+  ASSERT_EQ(cufftCreate(&plan), CUFFT_SUCCESS);
+  EXPECT_EQ(
+      cufftXtMakePlanMany(plan, 1, &n, nullptr, 1, 1, CUDA_R_16F, nullptr, 1, 1, CUDA_C_32F, 1, &bytes, CUDA_C_32F),
+      CUFFT_INVALID_TYPE);
+  ASSERT_EQ(
+      cufftXtMakePlanMany(plan, 1, &n, nullptr, 1, 1, CUDA_C_32F, nullptr, 1, 1, CUDA_C_32F, 1, &bytes, CUDA_C_32F),
+      CUFFT_SUCCESS);
+  cufftCallbackLoadC loads = nullptr;
+  ASSERT_EQ(cudaMemcpyFromSymbol(&loads, conjugate_pointer, sizeof loads), cudaSuccess);
+  void* caller = factor;
+  EXPECT_EQ(cufftXtSetCallback(plan, reinterpret_cast<void**>(&loads), CUFFT_CB_LD_REAL, &caller), CUFFT_INVALID_TYPE);
+  ASSERT_EQ(cufftXtSetCallback(plan, reinterpret_cast<void**>(&loads), CUFFT_CB_LD_COMPLEX, &caller), CUFFT_SUCCESS);
+  ASSERT_EQ(cufftXtExec(plan, data, data, CUFFT_FORWARD), CUFFT_SUCCESS);
+  EXPECT_NEAR(data[0].x, 8, 1e-5);
+  EXPECT_NEAR(data[0].y, -12, 1e-5);
+  int devices[] = {0, 1};
+  EXPECT_EQ(cufftXtSetGPUs(plan, 2, devices), CUFFT_INVALID_DEVICE);
+}
+
+// ---- cuSPARSE
+
+/// 1 0 2
+/// 0 3 0
+/// 4 5 6
+struct Sparse : Blas {
+  void SetUp() override {
+    Blas::SetUp();
+    ASSERT_EQ(cusparseCreate(&sparse), CUSPARSE_STATUS_SUCCESS);
+    offsets = managed<int>(4), columns = managed<int>(6), rows = managed<int>(6), values = managed<float>(6);
+    for (int i = 0; i < 4; ++i) offsets[i] = std::vector{0, 2, 3, 6}[i];
+    for (int i = 0; i < 6; ++i) {
+      columns[i] = std::vector{0, 2, 1, 0, 1, 2}[i];
+      rows[i] = std::vector{0, 0, 1, 2, 2, 2}[i];
+      values[i] = static_cast<float>(i + 1);
+    }
+    ASSERT_EQ(cusparseCreateCsr(&a, 3, 3, 6, offsets, columns, values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
+                                CUSPARSE_INDEX_BASE_ZERO, CUDA_R_32F),
+              CUSPARSE_STATUS_SUCCESS);
+  }
+  void TearDown() override {
+    cusparseDestroySpMat(a);
+    cusparseDestroy(sparse);
+    Blas::TearDown();
+  }
+  template <class T>
+  cusparseDnVecDescr_t vector(T* data, int n) {
+    cusparseDnVecDescr_t made = nullptr;
+    EXPECT_EQ(cusparseCreateDnVec(&made, n, data, sizeof(T) == 4 ? CUDA_R_32F : CUDA_R_64F), CUSPARSE_STATUS_SUCCESS);
+    return made;
+  }
+  cusparseStatus_t multiply(cusparseOperation_t op, cusparseSpMatDescr_t m, float alpha, const float* x, float beta,
+                            float* y) {
+    const cusparseDnVecDescr_t in = vector(const_cast<float*>(x), 3), out = vector(y, 3);
+    const cusparseStatus_t status =
+        cusparseSpMV(sparse, op, &alpha, m, in, &beta, out, CUDA_R_32F, CUSPARSE_SPMV_ALG_DEFAULT, nullptr);
+    cusparseDestroyDnVec(in);
+    cusparseDestroyDnVec(out);
+    return status;
+  }
+  cusparseHandle_t sparse = nullptr;
+  cusparseSpMatDescr_t a = nullptr;
+  int *offsets = nullptr, *columns = nullptr, *rows = nullptr;
+  float* values = nullptr;
+};
+
+TEST_F(Sparse, MatrixTimesVector) {
+  auto *x = managed<float>(3), *y = managed<float>(3);
+  for (int i = 0; i < 3; ++i) x[i] = static_cast<float>(i + 1), y[i] = 10;
+  ASSERT_EQ(multiply(CUSPARSE_OPERATION_NON_TRANSPOSE, a, 2, x, 1, y), CUSPARSE_STATUS_SUCCESS);
+  EXPECT_EQ(std::vector<float>(y, y + 3), (std::vector<float>{24, 22, 74}));
+  ASSERT_EQ(multiply(CUSPARSE_OPERATION_TRANSPOSE, a, 1, x, 0, y), CUSPARSE_STATUS_SUCCESS);
+  EXPECT_EQ(std::vector<float>(y, y + 3), (std::vector<float>{13, 21, 20}));
+  cusparseSpMatDescr_t coo = nullptr;
+  ASSERT_EQ(
+      cusparseCreateCoo(&coo, 3, 3, 6, rows, columns, values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_32F),
+      CUSPARSE_STATUS_SUCCESS);
+  ASSERT_EQ(multiply(CUSPARSE_OPERATION_TRANSPOSE, coo, 1, x, 0, y), CUSPARSE_STATUS_SUCCESS);
+  EXPECT_EQ(std::vector<float>(y, y + 3), (std::vector<float>{13, 21, 20}));
+  cusparseDestroySpMat(coo);
+}
+
+TEST_F(Sparse, IndicesOutsideAreReported) {
+  auto *x = managed<float>(3), *y = managed<float>(3);
+  columns[1] = 3;
+  EXPECT_EQ(multiply(CUSPARSE_OPERATION_NON_TRANSPOSE, a, 1, x, 0, y), CUSPARSE_STATUS_EXECUTION_FAILED);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorIllegalAddress);
+  ASSERT_FALSE(sim::host_faults().empty());
+  EXPECT_EQ(sim::host_faults().back(),
+            "cusparseSpMV: entry 1 is at row 0, column 3 of a matrix of 3 x 3; check its indices");
+}
+
+TEST_F(Sparse, ProductsAndConversions) {
+  const float one = 1, zero = 0;
+  auto *b = managed<float>(6), *c = managed<float>(6), *all = managed<float>(9);
+  for (int i = 0; i < 6; ++i) b[i] = static_cast<float>(i);  // row-major 3 x 2
+  cusparseDnMatDescr_t in = nullptr, out = nullptr, dense = nullptr;
+  cusparseCreateDnMat(&in, 3, 2, 2, b, CUDA_R_32F, CUSPARSE_ORDER_ROW);
+  cusparseCreateDnMat(&out, 3, 2, 3, c, CUDA_R_32F, CUSPARSE_ORDER_COL);
+  cusparseCreateDnMat(&dense, 3, 3, 3, all, CUDA_R_32F, CUSPARSE_ORDER_ROW);
+  const auto n = CUSPARSE_OPERATION_NON_TRANSPOSE;
+  ASSERT_EQ(cusparseSpMM(sparse, n, n, &one, a, in, &zero, out, CUDA_R_32F, CUSPARSE_SPMM_ALG_DEFAULT, nullptr),
+            CUSPARSE_STATUS_SUCCESS);
+  EXPECT_EQ(std::vector<float>(c, c + 6), (std::vector<float>{8, 6, 34, 11, 9, 49}));
+  ASSERT_EQ(cusparseSparseToDense(sparse, a, dense, CUSPARSE_SPARSETODENSE_ALG_DEFAULT, nullptr),
+            CUSPARSE_STATUS_SUCCESS);
+  EXPECT_EQ(std::vector<float>(all, all + 9), (std::vector<float>{1, 0, 2, 0, 3, 0, 4, 5, 6}));
+
+  // A * A, and the dense matrix back to CSC.
+  cusparseSpGEMMDescr_t work = nullptr;
+  cusparseSpMatDescr_t square = nullptr;
+  ASSERT_EQ(cusparseSpGEMM_createDescr(&work), CUSPARSE_STATUS_SUCCESS);
+  auto* square_offsets = managed<int>(4);
+  cusparseCreateCsr(&square, 3, 3, 0, square_offsets, nullptr, nullptr, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
+                    CUSPARSE_INDEX_BASE_ONE, CUDA_R_32F);
+  std::size_t bytes = 0;
+  ASSERT_EQ(cusparseSpGEMM_compute(sparse, n, n, &one, a, a, &zero, square, CUDA_R_32F, CUSPARSE_SPGEMM_DEFAULT, work,
+                                   &bytes, nullptr),
+            CUSPARSE_STATUS_SUCCESS);
+  ASSERT_EQ(cusparseSpGEMM_compute(sparse, n, n, &one, a, a, &zero, square, CUDA_R_32F, CUSPARSE_SPGEMM_DEFAULT, work,
+                                   &bytes, all),
+            CUSPARSE_STATUS_SUCCESS);
+  std::int64_t rows_of_it = 0, columns_of_it = 0, nonzeros = 0;
+  cusparseSpMatGetSize(square, &rows_of_it, &columns_of_it, &nonzeros);
+  ASSERT_EQ(nonzeros, 7);
+  auto* square_columns = managed<int>(7);
+  auto* square_values = managed<float>(7);
+  cusparseCsrSetPointers(square, square_offsets, square_columns, square_values);
+  ASSERT_EQ(cusparseSpGEMM_copy(sparse, n, n, &one, a, a, &zero, square, CUDA_R_32F, CUSPARSE_SPGEMM_DEFAULT, work),
+            CUSPARSE_STATUS_SUCCESS);
+  EXPECT_EQ(std::vector<int>(square_offsets, square_offsets + 4), (std::vector<int>{1, 4, 5, 8}));
+  EXPECT_EQ(std::vector<float>(square_values, square_values + 7), (std::vector<float>{9, 10, 14, 9, 28, 45, 44}));
+  cusparseSpGEMM_destroyDescr(work);
+
+  auto *csc_offsets = managed<int>(4), *csc_rows = managed<int>(6);
+  auto* csc_values = managed<float>(6);
+  ASSERT_EQ(
+      cusparseCsr2cscEx2(sparse, 3, 3, 6, values, offsets, columns, csc_values, csc_offsets, csc_rows, CUDA_R_32F,
+                         CUSPARSE_ACTION_NUMERIC, CUSPARSE_INDEX_BASE_ZERO, CUSPARSE_CSR2CSC_ALG_DEFAULT, nullptr),
+      CUSPARSE_STATUS_SUCCESS);
+  EXPECT_EQ(std::vector<int>(csc_offsets, csc_offsets + 4), (std::vector<int>{0, 2, 4, 6}));
+  EXPECT_EQ(std::vector<float>(csc_values, csc_values + 6), (std::vector<float>{1, 4, 3, 5, 2, 6}));
+  auto *coo_rows = managed<int>(6), *again = managed<int>(4);
+  cusparseXcsr2coo(sparse, offsets, 6, 3, coo_rows, CUSPARSE_INDEX_BASE_ZERO);
+  EXPECT_EQ(std::vector<int>(coo_rows, coo_rows + 6), std::vector<int>(rows, rows + 6));
+  cusparseXcoo2csr(sparse, coo_rows, 6, 3, again, CUSPARSE_INDEX_BASE_ZERO);
+  EXPECT_EQ(std::vector<int>(again, again + 4), std::vector<int>(offsets, offsets + 4));
+  for (const auto m : {in, out, dense}) cusparseDestroyDnMat(m);
+  cusparseDestroySpMat(square);
+}
+
+TEST_F(Sparse, IncompleteFactorsSolveASystem) {
+  // The product of the factors has A's values at A's places.
+  auto *factors = managed<float>(6), *x = managed<float>(3), *y = managed<float>(3), *z = managed<float>(3);
+  std::copy(values, values + 6, factors);
+  csrilu02Info_t info = nullptr;
+  cusparseMatDescr_t about = nullptr;
+  cusparseCreateCsrilu02Info(&info);
+  cusparseCreateMatDescr(&about);
+  ASSERT_EQ(
+      cusparseScsrilu02(sparse, 3, 6, about, factors, offsets, columns, info, CUSPARSE_SOLVE_POLICY_NO_LEVEL, nullptr),
+      CUSPARSE_STATUS_SUCCESS);
+  int zero_pivot = 0;
+  EXPECT_EQ(cusparseXcsrilu02_zeroPivot(sparse, info, &zero_pivot), CUSPARSE_STATUS_SUCCESS);
+  EXPECT_EQ(zero_pivot, -1);
+  cusparseSpMatDescr_t triangles[2] = {};
+  cusparseFillMode_t fills[] = {CUSPARSE_FILL_MODE_LOWER, CUSPARSE_FILL_MODE_UPPER};
+  cusparseDiagType_t diagonals[] = {CUSPARSE_DIAG_TYPE_UNIT, CUSPARSE_DIAG_TYPE_NON_UNIT};
+  float* sides[] = {x, y, z};
+  for (int i = 0; i < 3; ++i) x[i] = std::vector<float>{7, 6, 32}[i];  // A (1, 2, 3)
+  for (int i = 0; i < 2; ++i) {
+    cusparseCreateCsr(&triangles[i], 3, 3, 6, offsets, columns, factors, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
+                      CUSPARSE_INDEX_BASE_ZERO, CUDA_R_32F);
+    cusparseSpMatSetAttribute(triangles[i], CUSPARSE_SPMAT_FILL_MODE, &fills[i], sizeof fills[i]);
+    cusparseSpMatSetAttribute(triangles[i], CUSPARSE_SPMAT_DIAG_TYPE, &diagonals[i], sizeof diagonals[i]);
+    const float one = 1;
+    const cusparseDnVecDescr_t from = vector(sides[i], 3), to = vector(sides[i + 1], 3);
+    ASSERT_EQ(cusparseSpSV_solve(sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, triangles[i], from, to, CUDA_R_32F,
+                                 CUSPARSE_SPSV_ALG_DEFAULT, nullptr),
+              CUSPARSE_STATUS_SUCCESS);
+  }
+  for (int i = 0; i < 3; ++i) EXPECT_NEAR(z[i], i + 1, 1e-5);  // complete, since no entry is left out here
+}
+
+// ---- cuSOLVER
+
+struct Solver : Blas {
+  void SetUp() override {
+    Blas::SetUp();
+    ASSERT_EQ(cusolverDnCreate(&solver), CUSOLVER_STATUS_SUCCESS);
+    info = managed<int>(1);
+  }
+  void TearDown() override {
+    cusolverDnDestroy(solver);
+    Blas::TearDown();
+  }
+  /// Column-major.
+  template <class T>
+  T* matrix(const std::vector<T>& values) {
+    T* made = managed<T>(values.size());
+    std::copy(values.begin(), values.end(), made);
+    return made;
+  }
+  cusolverDnHandle_t solver = nullptr;
+  int* info = nullptr;
+};
+
+TEST_F(Solver, SystemsByLuAndCholesky) {
+  auto* a = matrix<double>({0, 2, 4, 1, 1, 1, 3, 5, 8});
+  auto* pivots = managed<int>(3);
+  ASSERT_EQ(cusolverDnDgetrf(solver, 3, 3, a, 3, nullptr, pivots, info), CUSOLVER_STATUS_SUCCESS);
+  EXPECT_EQ(*info, 0);
+  EXPECT_EQ(pivots[0], 3);
+  auto* right = matrix<double>({11, 19, 30});  // A (1, 2, 3)
+  ASSERT_EQ(cusolverDnDgetrs(solver, CUBLAS_OP_N, 3, 1, a, 3, pivots, right, 3, info), CUSOLVER_STATUS_SUCCESS);
+  for (int i = 0; i < 3; ++i) EXPECT_NEAR(right[i], i + 1, 1e-12);
+  auto* transposed = matrix<double>({16, 6, 37});  // A^T (1, 2, 3)
+  ASSERT_EQ(cusolverDnDgetrs(solver, CUBLAS_OP_T, 3, 1, a, 3, pivots, transposed, 3, info), CUSOLVER_STATUS_SUCCESS);
+  for (int i = 0; i < 3; ++i) EXPECT_NEAR(transposed[i], i + 1, 1e-12);
+  auto* singular = matrix<float>({1, 2, 2, 4});
+  ASSERT_EQ(cusolverDnSgetrf(solver, 2, 2, singular, 2, nullptr, pivots, info), CUSOLVER_STATUS_SUCCESS);
+  EXPECT_EQ(*info, 2);
+
+  auto* positive = matrix<float>({4, 2, 2, 5});
+  auto* side = matrix<float>({8, 12});
+  for (const auto uplo : {CUBLAS_FILL_MODE_LOWER, CUBLAS_FILL_MODE_UPPER}) {
+    const float given[] = {4, 2, 2, 5}, values[] = {8, 12};
+    std::copy(given, given + 4, positive);
+    std::copy(values, values + 2, side);
+    ASSERT_EQ(cusolverDnSpotrf(solver, uplo, 2, positive, 2, nullptr, 0, info), CUSOLVER_STATUS_SUCCESS);
+    EXPECT_EQ(*info, 0);
+    EXPECT_NEAR(positive[uplo == CUBLAS_FILL_MODE_LOWER ? 1 : 2], 1, 1e-6);
+    ASSERT_EQ(cusolverDnSpotrs(solver, uplo, 2, 1, positive, 2, side, 2, info), CUSOLVER_STATUS_SUCCESS);
+    EXPECT_NEAR(side[0], 1, 1e-6);
+    EXPECT_NEAR(side[1], 2, 1e-6);
+  }
+  positive[0] = -1;
+  ASSERT_EQ(cusolverDnSpotrf(solver, CUBLAS_FILL_MODE_LOWER, 2, positive, 2, nullptr, 0, info),
+            CUSOLVER_STATUS_SUCCESS);
+  EXPECT_EQ(*info, 1);
+}
+
+TEST_F(Solver, OrthogonalFactors) {
+  // complex, since there conjugates matter: Q^H A = R, and Q has orthonormal columns
+  const std::vector<cuDoubleComplex> given = {{1, 2}, {0, 1}, {3, 0}, {2, 0}, {1, 1}, {0, 4}};
+  auto *a = matrix(given), *c = matrix(given), *tau = managed<cuDoubleComplex>(2);
+  ASSERT_EQ(cusolverDnZgeqrf(solver, 3, 2, a, 3, tau, nullptr, 0, info), CUSOLVER_STATUS_SUCCESS);
+  ASSERT_EQ(cusolverDnZunmqr(solver, CUBLAS_SIDE_LEFT, CUBLAS_OP_C, 3, 2, 2, a, 3, tau, c, 3, nullptr, 0, info),
+            CUSOLVER_STATUS_SUCCESS);
+  for (int column = 0; column < 2; ++column)
+    for (int row = 0; row < 3; ++row) {
+      const cuDoubleComplex r = row <= column ? a[3 * column + row] : cuDoubleComplex{0, 0};
+      EXPECT_NEAR(c[3 * column + row].x, r.x, 1e-12) << row << "," << column;
+      EXPECT_NEAR(c[3 * column + row].y, r.y, 1e-12) << row << "," << column;
+    }
+  ASSERT_EQ(cusolverDnZungqr(solver, 3, 2, 2, a, 3, tau, nullptr, 0, info), CUSOLVER_STATUS_SUCCESS);
+  cuDoubleComplex product = {0, 0};
+  for (int i = 0; i < 3; ++i) product = cuCadd(product, cuCmul(cuConj(a[i]), a[3 + i]));
+  EXPECT_NEAR(cuCabs(product), 0, 1e-12);
+}
+
+TEST_F(Solver, EigenvaluesAndSingularValues) {
+  auto *a = matrix<double>({2, 1, 1, 2}), *w = managed<double>(2);
+  ASSERT_EQ(cusolverDnDsyevd(solver, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_UPPER, 2, a, 2, w, nullptr, 0, info),
+            CUSOLVER_STATUS_SUCCESS);
+  EXPECT_NEAR(w[0], 1, 1e-12);
+  EXPECT_NEAR(w[1], 3, 1e-12);
+  EXPECT_NEAR(a[2] - a[3], 0, 1e-12);  // of 3
+  const std::vector<float> given = {3, 0, 0, 0, 4, 0};
+  auto *m = matrix(given), *s = managed<float>(2), *u = managed<float>(9), *vt = managed<float>(4);
+  ASSERT_EQ(cusolverDnSgesvd(solver, 'A', 'A', 3, 2, m, 3, s, u, 3, vt, 2, nullptr, 0, nullptr, info),
+            CUSOLVER_STATUS_SUCCESS);
+  EXPECT_NEAR(s[0], 4, 1e-6);
+  EXPECT_NEAR(s[1], 3, 1e-6);
+  for (int row = 0; row < 3; ++row)
+    for (int column = 0; column < 2; ++column) {
+      float sum = 0;
+      for (int k = 0; k < 2; ++k) sum += u[3 * k + row] * s[k] * vt[2 * column + k];
+      EXPECT_NEAR(sum, given[3 * column + row], 1e-5);
+    }
+  EXPECT_EQ(cusolverDnSgesvd(solver, 'A', 'A', 2, 3, m, 2, s, u, 2, vt, 3, nullptr, 0, nullptr, info),
+            CUSOLVER_STATUS_INVALID_VALUE);
+  EXPECT_EQ(cusolverDnSpotrf(solver, CUBLAS_FILL_MODE_LOWER, 2, m, 1, nullptr, 0, info), CUSOLVER_STATUS_INVALID_VALUE);
 }
 
 }  // namespace

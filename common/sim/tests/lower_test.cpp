@@ -7,6 +7,7 @@
 
 #include "../tools/assembler.hpp"
 #include "../tools/refuse.hpp"
+#include "../tools/variables.hpp"
 
 namespace {
 
@@ -203,6 +204,9 @@ TEST(LowerLaunches, KeepsTheTypesOfKernelsCastToVoid) {
 TEST(LowerLaunches, TurnsTheKeywordIntoAnAttribute) {
   EXPECT_EQ(lower_launches("static __device__ __noinline__ float f(float x);"),
             "static __device__ __attribute__((noinline)) float f(float x);");
+  EXPECT_EQ(
+      lower_launches("__constant__ const int a[2] = {1, 2}; static const __constant__ float* p; __constant__ int b;"),
+      "             const int a[2] = {1, 2}; static const __constant__ float* p; __constant__ int b;");
   for (const char* attribute : {"__attribute__((__noinline__)) void f();", "[[gnu::__noinline__]] void f();",
                                 "__attribute__((cold, __noinline__)) void f();", "// __noinline__"})
     EXPECT_EQ(lower_launches(attribute), attribute);
@@ -241,39 +245,51 @@ TEST(Refusals, OfInlinePtxNameInstructionAndReason) {
     return device("asm volatile(\"" + instruction + "\"" + operands + ");");
   };
   const std::string address = " :: \"l\"(p), \"r\"(x)", result = " : \"=r\"(x) : \"r\"(y)";
-  EXPECT_EQ(one("wgmma.fence.sync.aligned;"),
-            "2: inline PTX (wgmma.fence.sync.aligned) is not simulated; use mma.sync\n");
-  EXPECT_EQ(one("cp.async.bulk.commit_group;"),
-            "2: inline PTX (cp.async.bulk.commit_group) is not simulated; use cp.async: the tensor memory accelerator "
-            "(TMA) is not simulated\n");
+  EXPECT_EQ(one("tcgen05.fence::before_thread_sync;"),
+            "2: inline PTX (tcgen05.fence::before_thread_sync) is not simulated; use mma.sync\n");
+  EXPECT_EQ(one("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%0}, %1, %1, %1, 0, 1, 1, 1, 0, 0;", result),
+            "2: inline PTX (wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16) is not simulated: of sparse "
+            "matrices; use dense ones\n");
+  EXPECT_EQ(one("wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0}, %1, %1, 1, 1, 1, 0, 0;", result),
+            "2: inline PTX (wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16) is not simulated: it needs 4 "
+            "registers for sums, and four for A or its descriptor\n");
+  EXPECT_EQ(one("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%1}], "
+                "[%1];",
+                " :: \"l\"(p), \"r\"(x)"),
+            "2: inline PTX (cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes) is not "
+            "simulated: it needs 2 coordinates\n");
+  EXPECT_EQ(one("wgmma.fence.sync.aligned;") + one("cp.async.bulk.commit_group;") +
+                one("barrier.cluster.arrive.release.aligned;"),
+            "");
   EXPECT_EQ(one("fns.b32 %0, %1, 0, 1;", result), "2: inline PTX (fns.b32) is not simulated; rewrite it in CUDA C++\n");
-  EXPECT_EQ(one("mov.u32 %0, %%cluster_ctarank;", " : \"=r\"(x)"),
-            "2: inline PTX (%cluster_ctarank) is not simulated; rewrite it in CUDA C++\n");
-  EXPECT_EQ(one("ld.param.u32 %0, [%1];", result), "2: inline PTX (ld.param.u32) is not simulated: of .param memory\n");
+  EXPECT_EQ(one("mov.u32 %0, %%gridid;", " : \"=r\"(x)"),
+            "2: inline PTX (%gridid) is not simulated; rewrite it in CUDA C++\n");
+  EXPECT_EQ(one("ld.param.u32 %0, [%1];", result),
+            "2: inline PTX (ld.param.u32) is not simulated: .param memory is not supported\n");
   EXPECT_EQ(one("add.rz.f32 %0, %1, %1;", result),
-            "2: inline PTX (add.rz.f32) is not simulated: its rounding .rz; use an intrinsic such as __fadd_rz\n");
+            "2: inline PTX (add.rz.f32) is not simulated: rounding .rz is not supported; use an intrinsic such as "
+            "__fadd_rz\n");
   EXPECT_EQ(one("add.foo.u32 %0, %1, %1;", result),
             "2: inline PTX (add.foo.u32) is not simulated: the modifier .foo is unknown here\n");
   EXPECT_EQ(one("add.u32 %0, %1;", result),
             "2: inline PTX (add.u32) is not simulated: it has too few or too many operands\n");
-  EXPECT_EQ(one("add.b32 %0, %1, %1;", result), "2: inline PTX (add.b32) is not simulated: not for type .b32\n");
+  EXPECT_EQ(one("add.b32 %0, %1, %1;", result),
+            "2: inline PTX (add.b32) is not simulated: type .b32 is not supported\n");
   EXPECT_EQ(one("add.u32 %1, %0, %0;", result),
-            "2: inline PTX (add.u32) is not simulated: its result needs a register that may be written, an output of "
-            "the asm\n");
+            "2: inline PTX (add.u32) is not simulated: its result needs a writable register: an output of the asm\n");
   EXPECT_EQ(one("st.global.v4.f64 [%0], {%1, %1, %1, %1};", address),
-            "2: inline PTX (st.global.v4.f64) is not simulated: more than 16 bytes at once; H200 has no such "
-            "instruction\n");
+            "2: inline PTX (st.global.v4.f64) is not simulated: an access moves at most 16 bytes on an H200\n");
   EXPECT_EQ(one("mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 {%0}, {%1}, {%1}, {%0};", result),
-            "2: inline PTX (mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16) is not simulated: the shape m8n8k4 of "
-            ".f16\n");
+            "2: inline PTX (mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16) is not simulated: the shape m8n8k4 is not "
+            "supported for .f16\n");
   EXPECT_EQ(
       one("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0}, {%1}, {%1}, {%0};", result),
       "2: inline PTX (mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32) is not simulated: it needs 4, 4, 2 and 4 "
       "registers\n");
-  EXPECT_EQ(one("mov.u32 %0, %2;", result), "2: inline PTX is not understood: there is no operand %2\n");
-  EXPECT_EQ(one("mov.u32 %0, q;", result), "2: inline PTX is not understood: 'q' is not declared\n");
-  EXPECT_EQ(one("mov.u32 %0, %1", result), "2: inline PTX is not understood: ';' is missing\n");
-  EXPECT_EQ(one("{ mov.u32 %0, %1;", result), "2: inline PTX is not understood: '}' is missing\n");
+  EXPECT_EQ(one("mov.u32 %0, %2;", result), "2: cannot parse inline PTX: there is no operand %2\n");
+  EXPECT_EQ(one("mov.u32 %0, q;", result), "2: cannot parse inline PTX: 'q' is not declared\n");
+  EXPECT_EQ(one("mov.u32 %0, %1", result), "2: cannot parse inline PTX: ';' is missing\n");
+  EXPECT_EQ(one("{ mov.u32 %0, %1;", result), "2: cannot parse inline PTX: '}' is missing\n");
   EXPECT_EQ(one("mov.u32 %0, %[y];", " : \"=r\"(x) : [y] \"r\"(y)"),
             "2: inline PTX with named operands is not simulated; use %0, %1 and so on\n");
   EXPECT_EQ(one("mov.u32 %0, %1;", " : \"=a\"(x) : \"r\"(y)"),
@@ -281,12 +297,12 @@ TEST(Refusals, OfInlinePtxNameInstructionAndReason) {
   EXPECT_EQ(one("mov.u32 %0, %1;", " : \"r\"(x) : \"r\"(y)"),
             "2: inline PTX has an output without = or +, or an input with one\n");
   EXPECT_EQ(device("asm(CODE : \"=r\"(x));"),
-            "2: inline PTX that a macro puts together is not simulated; write the instruction into the string\n");
+            "2: inline PTX assembled by a macro is not simulated; write the instruction in the string\n");
   EXPECT_EQ(device("asm(\"mov.u32 %0, \"\n#if A\n\"1;\"\n#else\n\"2;\"\n#endif\n : \"=r\"(x));"),
-            "2: an #if inside of inline PTX is not simulated; write the whole asm statement into each branch\n");
+            "2: an #if inside inline PTX is not simulated; write the whole asm statement into each branch\n");
   EXPECT_EQ(all_refused("#define F(i) asm(i : \"=r\"(x) : \"r\"(y))"),
-            "1: inline PTX that a macro puts together is not simulated; write the instruction into the string\n");
-  EXPECT_NE(all_refused("#define FENCE() \\\n  asm volatile(\"wgmma.fence.sync.aligned;\")"), "");
+            "1: inline PTX assembled by a macro is not simulated; write the instruction in the string\n");
+  EXPECT_NE(all_refused("#define FENCE() \\\n  asm volatile(\"tcgen05.commit;\")"), "");
 }
 
 /// One asm statement of device code, translated, without what puts the lines right.
@@ -305,6 +321,24 @@ TEST(InlinePtx, BecomesCalls) {
             "__extension__({ auto&& sim_to_0 = (x); auto sim_0 = ::sim::ptx::unwritten<'r'>(); "
             "{ ::sim::ptx::mov<::sim::ptx::u32>(sim_0, ::sim::ptx::laneid()); } "
             "::sim::ptx::output<'r'>(sim_to_0, sim_0); });");
+}
+
+TEST(InlinePtx, ExpandsMacrosOfTheFile) {
+  const std::string macros =
+      "#define TWO(i) \"+f\"(d[i]), \"+f\"(d[i + 1])\n#define ALL TWO(0), TWO(2)\n#define ADD \"add.f32 %0, %1, "
+      "%3;\"\n";
+  const std::string source = macros + in_device_code("asm(ADD : ALL);");
+  const std::string text = sim::apply(source, sim::assembler_edits(source, sim::tokens_of(source)));
+  EXPECT_NE(text.find("sim_to_3 = ( d [ 2 + 1 ] )"), std::string::npos) << text;
+  EXPECT_NE(text.find("::sim::ptx::add<::sim::ptx::f32>(sim_0, sim_1, sim_3);"), std::string::npos) << text;
+}
+
+TEST(Clusters, AreDeclaredWhereTheKernelBegins) {
+  EXPECT_EQ(sim::lower_launches("template <int N>\n__global__ void __cluster_dims__(N * 2, 1, 1) k(int x) { f(x); }"),
+            "template <int N>\n__global__ void __cluster_dims__(N * 2, 1, 1) k(int x) { ::sim::cluster_dims( N * 2 , 1 "
+            ", 1 ) ; f(x); }");
+  const std::string declared = "__global__ void __cluster_dims__(2, 1, 1) k(int x);";
+  EXPECT_EQ(sim::lower_launches(declared), declared);
 }
 
 TEST(Refusals, OfTheDevicesOwnMacros) {
@@ -329,20 +363,75 @@ TEST(Refusals, AcceptAssemblyThatIsNotPtx) {
 }
 
 TEST(Refusals, OfUnsupportedFeatures) {
-  EXPECT_EQ(all_refused("\n#include <cufftXt.h>\n# include \"cusparse.h\"\n#include <cudnn.h>"),
-            "2: cuFFT on several devices is not simulated; write the kernel yourself, or run this on a GPU\n"
-            "3: cuSPARSE is not simulated; write the kernel yourself, or run this on a GPU\n"
+  EXPECT_EQ(all_refused("\n#include <cusolverSp.h>\n# include \"nccl.h\"\n#include <cudnn.h>"),
+            "2: cuSOLVER for sparse matrices is not simulated; write the kernel yourself, or run this on a GPU\n"
+            "3: NCCL is not simulated; write the kernel yourself, or run this on a GPU\n"
             "4: cuDNN is not simulated; write the kernel yourself, or run this on a GPU\n");
-  EXPECT_EQ(all_refused("__global__ void __cluster_dims__(2, 1, 1) k();\nauto c = cg::this_cluster();"),
-            "1: thread-block clusters are not simulated; use a grid of single blocks\n"
-            "2: thread-block clusters are not simulated; use a grid of single blocks\n");
-  EXPECT_EQ(all_refused("a[0].id = cudaLaunchAttributeClusterDimension;"),
-            "1: thread-block clusters are not simulated; use a grid of single blocks\n");
-  EXPECT_NE(all_refused("__global__ void k(const __grid_constant__ CUtensorMap map);"), "");
-  EXPECT_NE(all_refused("cuda::ptx::cp_async_bulk_commit_group();"), "");
+  EXPECT_EQ(all_refused("cuTensorMapEncodeIm2col(&map);"),
+            "1: tensor maps of images are not simulated; use cuTensorMapEncodeTiled\n");
   EXPECT_EQ(all_refused("texture<float, 2> t;\ncudaMipmappedArray_t a;"),
-            "1: texture and surface references are gone since CUDA 12; use texture and surface objects\n"
+            "1: CUDA 12 removed texture and surface references; use texture and surface objects\n"
             "2: mipmapped textures are not simulated; use an array of one level\n");
+}
+
+/// "host names | device names"
+std::string variables_in(const std::string& source) {
+  sim::variables found;
+  sim::add_variables(source, sim::tokens_of(source), found);
+  std::string text;
+  for (const std::string& name : found.host) text += name + " ";
+  text += "|";
+  for (const std::string& name : found.device) text += " " + name;
+  return text;
+}
+
+TEST(Variables, AreTheHostsWhereNothingMarksThem) {
+  EXPECT_EQ(variables_in("float tile[32 * 32];"), "tile |");
+  EXPECT_EQ(variables_in("namespace a { namespace { static int n = 3, *p, q[2]{1, 2}; } }"), "n p q |");
+  EXPECT_EQ(variables_in("extern \"C\" { double total; }"), "total |");
+  EXPECT_EQ(variables_in("std::vector<std::pair<int, float>> all; float s::x[4];"), "all x |");
+  EXPECT_EQ(variables_in("alignas(16) float tile[4];"), "tile |");
+  EXPECT_EQ(variables_in("float table[] = {1, 2}; int after;"), "after table |");
+  EXPECT_EQ(variables_in("struct point { float x; } origin;"), "origin |");
+  EXPECT_EQ(variables_in("int main() { static float kept[4]; float own[4]; for (;;) { static int n; } }"), "kept n |");
+}
+
+TEST(Variables, AreTheDevicesWhereAMarkSaysSo) {
+  EXPECT_EQ(variables_in("__device__ float tile[32], *p = tile; __managed__ int n;"), "| n p tile");
+  EXPECT_EQ(variables_in("static __device__ __align__(16) float x[4];"), "| x");
+  EXPECT_EQ(variables_in("struct s { static __device__ int n; };"), "| n");
+  EXPECT_EQ(variables_in("__constant__ float weights[9];"), "| weights");
+}
+
+TEST(Variables, AreNobodysInDoubt) {
+  for (const char* source :
+       {"DEVICE float tile[4];", "#define dev __device__\ndev float tile[4];", "float f(int n);",
+        "float f(int n) { return n; }", "__global__ void k() { static int n; }",
+        "__host__ __device__ int f() { static int n; return n; }", "struct s { float x; };",
+        "enum color { red, green };", "template <class T> T zero;", "using f = float;", "typedef float tile[4];",
+        "constexpr float pi = 3;", "int main() { auto f = [] __device__(int i) { static int n; }; }",
+        "void f() { run([=] __device__(int i) { static int n; }); }", "KERNEL(k) { static int n; }"})
+    EXPECT_EQ(variables_in(source), "|") << source;
+}
+
+TEST(Variables, SurviveBranches) {
+  EXPECT_EQ(variables_in("#if A\nvoid f() {\n#else\nvoid g() {\n#endif\n static int n; }\nint m;"), "m n |");
+}
+
+TEST(Variables, AreFoundInTheAssembly) {
+  sim::variables known;
+  known.host = {"tile", "other", "both"};
+  known.device = {"both"};
+  const std::string table = sim::host_variable_table(
+      "\t.type\t_ZN12_GLOBAL__N_14tileE, @object\n\t.size\t_ZN12_GLOBAL__N_14tileE, 256\n"
+      "\t.local\t_ZL5other\n\t.comm\t_ZL5other,16,16\n"
+      "\t.type\tboth, @object\n\t.size\tboth, 4\n"
+      "\t.type\t_Z4tilev, @function\n\t.size\t_Z4tilev, .-_Z4tilev\n",
+      known);
+  EXPECT_NE(table.find(".long\t_ZN12_GLOBAL__N_14tileE - ., 256\n"), std::string::npos) << table;
+  EXPECT_NE(table.find(".long\t_ZL5other - ., 16\n"), std::string::npos) << table;
+  EXPECT_EQ(table.find("both"), std::string::npos) << table;
+  EXPECT_EQ(table.find("_Z4tilev"), std::string::npos) << table;
 }
 
 }  // namespace

@@ -410,7 +410,7 @@ TEST(Ptx, ReportsAsOrdinaryAccesses) {
   EXPECT_NE(report([&] { without_barrier<<<1, 64>>>(x); }).find("race in shared memory"), std::string::npos);
   EXPECT_NE(report([&] {
               half_a_warp<<<1, 32>>>(reinterpret_cast<uint32_t*>(static_cast<float*>(x)));
-            }).find("16 lanes do not take part"),
+            }).find("16 lanes do not participate"),
             std::string::npos);
   EXPECT_NE(report([&] { without_wait<<<1, 32>>>(x, x); }).find("copy"), std::string::npos);
 }

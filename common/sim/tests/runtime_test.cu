@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <lab/profiler.hpp>
+
 namespace sim {
 const std::vector<std::string>& host_faults();
 }
@@ -54,6 +56,7 @@ TEST_F(Memory, HostMemoryThatKernelsMayTouch) {
   ASSERT_EQ(cudaPointerGetAttributes(&about, own.data()), cudaSuccess);
   EXPECT_EQ(about.type, cudaMemoryTypeUnregistered);
   EXPECT_EQ(cudaHostUnregister(own.data()), cudaErrorHostMemoryNotRegistered);
+  EXPECT_EQ(cudaThreadSynchronize(), cudaSuccess);
   EXPECT_EQ(cudaMemPrefetchAsync(managed, 128, 0), cudaSuccess);
   EXPECT_EQ(cudaMemPrefetchAsync(managed, 129, cudaCpuDeviceId), cudaErrorInvalidValue);
   EXPECT_EQ(cudaMemAdvise(managed, 128, cudaMemAdviseSetReadMostly, 0), cudaSuccess);
@@ -287,6 +290,47 @@ TEST_F(Graphs, CapturedWorkIsReplayed) {
   EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
 }
 
+TEST_F(Graphs, LaunchingOneIsOneCall) {
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  int* data = nullptr;
+  ASSERT_EQ(cudaMalloc(&data, 256), cudaSuccess);
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  const auto counted = [&](const auto& work) {
+    const auto metrics = lab::profiler({}).collect(work).metrics;
+    return std::vector<double>{metrics.at("api_calls"), metrics.at("allocations"), metrics.at("launches")};
+  };
+  const auto token = [&](bool allocates) {
+    void* own = nullptr;
+    if (allocates) EXPECT_EQ(cudaMallocAsync(&own, 64, stream), cudaSuccess);
+    EXPECT_EQ(cudaMemsetAsync(data, 0, 256, stream), cudaSuccess);
+    for (int i = 0; i < 3; ++i) increment<<<1, 64, 0, stream>>>(data, 64);
+    if (allocates) EXPECT_EQ(cudaFreeAsync(own, stream), cudaSuccess);
+  };
+  EXPECT_EQ(counted([&] { token(false); }), (std::vector<double>{4, 0, 3}));
+  EXPECT_EQ(counted([&] { token(true); }), (std::vector<double>{6, 1, 3}));
+  for (const bool allocates : {false, true}) {
+    const auto captured = counted([&] {
+      EXPECT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+      token(allocates);
+      EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    });
+    EXPECT_EQ(captured, (std::vector<double>{allocates ? 6.0 : 4.0, 0, 0}));
+    ASSERT_EQ(cudaGraphInstantiate(&exec, graph, nullptr, nullptr, 0), cudaSuccess);
+    const auto launched = counted([&] {
+      for (int i = 0; i < 5; ++i) EXPECT_EQ(cudaGraphLaunch(exec, stream), cudaSuccess);
+    });
+    EXPECT_EQ(launched, (std::vector<double>{5, allocates ? 5.0 : 0.0, 15}));
+    EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
+    EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  }
+  EXPECT_EQ(counted([&] { EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess); }), (std::vector<double>{1, 0, 0}));
+  EXPECT_EQ(counted([&] { EXPECT_EQ(cudaMemcpy(data, data + 32, 64, cudaMemcpyDeviceToDevice), cudaSuccess); }),
+            (std::vector<double>{1, 0, 0}));
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+}
+
 TEST_F(Graphs, BuiltByHand) {
   int *device = nullptr, n = 32, result = 0;
   ASSERT_EQ(cudaMalloc(&device, 128), cudaSuccess);
@@ -322,6 +366,139 @@ TEST_F(Graphs, BuiltByHand) {
 }
 
 // ---- queries
+
+TEST_F(Graphs, AllocateAndFreeMemory) {
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cudaGraphCreate(&graph, 0), cudaSuccess);
+  cudaGraphNode_t allocated = nullptr, cleared = nullptr, counted = nullptr, copied = nullptr, freed = nullptr;
+  cudaMemAllocNodeParams memory = {};
+  memory.poolProps = {cudaMemAllocationTypePinned, cudaMemHandleTypeNone, {cudaMemLocationTypeDevice, 0}, 0};
+  memory.bytesize = 128;
+  ASSERT_EQ(cudaGraphAddMemAllocNode(&allocated, graph, nullptr, 0, &memory), cudaSuccess);
+  auto* data = static_cast<int*>(memory.dptr);
+  const cudaMemsetParams zero{data, 128, 0, 4, 32, 1};
+  ASSERT_EQ(cudaGraphAddMemsetNode(&cleared, graph, &allocated, 1, &zero), cudaSuccess);
+  int n = 32;
+  void* arguments[] = {&data, &n};
+  cudaGraphNodeParams kernel = {cudaGraphNodeTypeKernel};
+  kernel.kernel = {(void*)increment, dim3(1), dim3(32), 0, arguments, nullptr};
+  ASSERT_EQ(cudaGraphAddNode(&counted, graph, &cleared, nullptr, 1, &kernel), cudaSuccess);
+  int last = 0;
+  ASSERT_EQ(cudaGraphAddMemcpyNode1D(&copied, graph, &counted, 1, &last, data + 31, 4, cudaMemcpyDeviceToHost),
+            cudaSuccess);
+  cudaGraphExec_t leaves = nullptr, frees_first = nullptr, exec = nullptr;
+  ASSERT_EQ(cudaGraphInstantiate(&leaves, graph), cudaSuccess);
+  ASSERT_EQ(cudaGraphInstantiate(&frees_first, graph, cudaGraphInstantiateFlagAutoFreeOnLaunch), cudaSuccess);
+  ASSERT_EQ(cudaGraphAddMemFreeNode(&freed, graph, &copied, 1, data), cudaSuccess);
+  ASSERT_EQ(cudaGraphInstantiate(&exec, graph), cudaSuccess);
+  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+
+  EXPECT_EQ(cudaMemset(data, 0, 4), cudaErrorInvalidValue);  // nothing is allocated there yet
+  for (int times = 0; times < 2; ++times) {
+    last = 0;
+    EXPECT_EQ(cudaGraphLaunch(exec, nullptr), cudaSuccess);
+    EXPECT_EQ(last, 1);
+  }
+  EXPECT_EQ(cudaGraphLaunch(leaves, nullptr), cudaSuccess);
+  EXPECT_EQ(cudaGraphLaunch(leaves, nullptr), cudaErrorInvalidValue);  // still allocated
+  EXPECT_EQ(cudaGraphLaunch(frees_first, nullptr), cudaSuccess);
+  EXPECT_EQ(cudaGraphLaunch(frees_first, nullptr), cudaSuccess);
+  EXPECT_EQ(cudaFree(data), cudaSuccess);
+  for (const cudaGraphExec_t e : {leaves, frees_first, exec}) cudaGraphExecDestroy(e);
+  cudaGetLastError();
+}
+
+TEST_F(Graphs, CaptureAllocations) {
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  int *data = nullptr, last = 0;
+  ASSERT_EQ(cudaMallocAsync(&data, 128, stream), cudaSuccess);
+  ASSERT_EQ(cudaMemsetAsync(data, 0, 128, stream), cudaSuccess);
+  increment<<<1, 32, 0, stream>>>(data, 32);
+  ASSERT_EQ(cudaMemcpyAsync(&last, data + 31, 4, cudaMemcpyDeviceToHost, stream), cudaSuccess);
+  ASSERT_EQ(cudaFreeAsync(data, stream), cudaSuccess);
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  cudaGraphExec_t exec = nullptr;
+  ASSERT_EQ(cudaGraphInstantiate(&exec, graph), cudaSuccess);
+  for (int times = 0; times < 2; ++times) {
+    last = 0;
+    EXPECT_EQ(cudaGraphLaunch(exec, stream), cudaSuccess);
+    EXPECT_EQ(last, 1);
+  }
+  EXPECT_EQ(cudaFree(data), cudaErrorInvalidValue);  // each launch has freed it
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
+  cudaGraphExecDestroy(exec);
+  cudaGraphDestroy(graph);
+  cudaStreamDestroy(stream);
+}
+
+__global__ void count_down(int* left, int* rounds, cudaGraphConditionalHandle more) {
+  ++*rounds;
+  cudaGraphSetConditional(more, --*left > 0);
+}
+__global__ void choose(const int* number, cudaGraphConditionalHandle which) {
+  cudaGraphSetConditional(which, static_cast<unsigned>(*number));
+}
+__global__ void note(int* place, int what) { *place = what; }
+
+TEST_F(Graphs, HaveConditions) {
+  int* state = nullptr;  // left, rounds, chosen, noted
+  ASSERT_EQ(cudaMallocManaged(&state, 4 * sizeof(int)), cudaSuccess);
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cudaGraphCreate(&graph, 0), cudaSuccess);
+  cudaGraphConditionalHandle more = 0, which = 0;
+  ASSERT_EQ(cudaGraphConditionalHandleCreate(&more, graph, 1, cudaGraphCondAssignDefault), cudaSuccess);
+  ASSERT_EQ(cudaGraphConditionalHandleCreate(&which, graph), cudaSuccess);
+  cudaGraphNode_t loop = nullptr, chooser = nullptr, branch = nullptr, body = nullptr;
+  cudaGraphNodeParams condition = {cudaGraphNodeTypeConditional};
+  condition.conditional = {more, cudaGraphCondTypeWhile, 1, nullptr};
+  ASSERT_EQ(cudaGraphAddNode(&loop, graph, nullptr, nullptr, 0, &condition), cudaSuccess);
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  ASSERT_EQ(cudaStreamBeginCaptureToGraph(stream, condition.conditional.phGraph_out[0], nullptr, nullptr, 0,
+                                          cudaStreamCaptureModeGlobal),
+            cudaSuccess);
+  count_down<<<1, 1, 0, stream>>>(state, state + 1, more);
+  ASSERT_EQ(cudaStreamEndCapture(stream, nullptr), cudaSuccess);
+
+  int* number = state + 2;
+  int *noted = state + 3, what = 7;
+  void *chosen_by[] = {&number, &which}, *note_arguments[] = {&noted, &what};
+  cudaGraphNodeParams kernel = {cudaGraphNodeTypeKernel};
+  kernel.kernel = {(void*)choose, dim3(1), dim3(1), 0, chosen_by, nullptr};
+  ASSERT_EQ(cudaGraphAddNode(&chooser, graph, &loop, 1, &kernel), cudaSuccess);
+  condition.conditional = {which, cudaGraphCondTypeSwitch, 2, nullptr};
+  ASSERT_EQ(cudaGraphAddNode(&branch, graph, &chooser, 1, &condition), cudaSuccess);
+  kernel.kernel = {(void*)note, dim3(1), dim3(1), 0, note_arguments, nullptr};
+  ASSERT_EQ(cudaGraphAddNode(&body, condition.conditional.phGraph_out[1], nullptr, 0, &kernel), cudaSuccess);
+  condition.conditional = {which, cudaGraphCondTypeIf, 3, nullptr};
+  EXPECT_EQ(cudaGraphAddNode(&branch, graph, nullptr, 0, &condition), cudaErrorInvalidValue);
+
+  cudaGraphExec_t exec = nullptr;
+  ASSERT_EQ(cudaGraphInstantiate(&exec, graph), cudaSuccess);
+  ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  for (const int chosen : {1, 0, 2}) {
+    state[0] = 5;
+    state[1] = state[3] = 0;
+    state[2] = chosen;
+    ASSERT_EQ(cudaGraphLaunch(exec, stream), cudaSuccess);
+    ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    EXPECT_EQ(state[1], 5);
+    EXPECT_EQ(state[3], chosen == 1 ? 7 : 0) << chosen;
+  }
+  cudaGraphExecDestroy(exec);
+  cudaGetLastError();
+}
+
+TEST_F(Memory, OfOtherProcessesIsNotSupported) {
+  cudaIpcMemHandle_t handle;
+  int* data = nullptr;
+  ASSERT_EQ(cudaMalloc(&data, 128), cudaSuccess);
+  EXPECT_EQ(cudaIpcGetMemHandle(&handle, data), cudaErrorNotSupported);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorNotSupported);
+}
 
 TEST_F(Queries, Occupancy) {
   int blocks = 0, grid = 0, block = 0;

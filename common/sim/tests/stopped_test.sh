@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A program that is stopped keeps its output and gives the account so far: on SIGINT, as Ctrl-C sends it, and on SIGTERM, as
+# A program that is stopped keeps its output and prints the counts so far: on SIGINT, as Ctrl-C sends it, and on SIGTERM, as
 # `timeout` does; in a kernel and on the host.
 #   stopped_test.sh SIMCC
 set -euo pipefail

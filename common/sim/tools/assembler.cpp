@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <string_view>
 
 #include "ptx.hpp"
@@ -68,10 +69,93 @@ string without_doubled_percents(const string& text) {
   return result;
 }
 
+/// The macros that a file defines, and what they stand for.
+class macros {
+ public:
+  macros(const string& source, const std::vector<token>& tokens) : source_(source), tokens_(tokens) {
+    for (std::size_t i = 0; i + 2 < tokens.size(); ++i)
+      if (tokens[i].directive != 0 && (i == 0 || tokens[i - 1].directive != tokens[i].directive) &&
+          text(i + 1) == "define")
+        define(i + 2);
+  }
+  bool knows(string_view name) const { return all_.find(name) != all_.end(); }
+  /// Tokens first to last (excluded) without macros, with blanks between them.
+  string expanded(std::size_t first, std::size_t last) const {
+    std::vector<string> words;
+    for (; first < last; ++first) words.emplace_back(text(first));
+    string result;
+    for (const string& w : expand(words, 0)) (result += w) += ' ';
+    return result;
+  }
+
+ private:
+  struct macro {
+    bool takes_arguments = false;
+    std::vector<string> parameters, body;
+  };
+  string_view text(std::size_t i) const {
+    return string_view(source_).substr(tokens_[i].begin, tokens_[i].end - tokens_[i].begin);
+  }
+  void define(std::size_t i) {
+    macro m;
+    const int directive = tokens_[i].directive;
+    const string name(text(i++));
+    const auto here = [&] { return i < tokens_.size() && tokens_[i].directive == directive; };
+    m.takes_arguments = here() && text(i) == "(" && tokens_[i - 1].end == tokens_[i].begin;
+    if (m.takes_arguments) {
+      for (++i; here() && text(i) != ")"; ++i)
+        if (text(i) != ",") m.parameters.emplace_back(text(i));
+      ++i;
+    }
+    for (; here(); ++i) m.body.emplace_back(text(i));
+    if (std::find(m.body.begin(), m.body.end(), "#") == m.body.end()) all_[name] = m;
+  }
+  std::vector<string> expand(const std::vector<string>& words, int depth) const {
+    std::vector<string> result;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const auto found = all_.find(words[i]);
+      if (found == all_.end() || depth > 20 ||
+          (found->second.takes_arguments && (i + 1 == words.size() || words[i + 1] != "("))) {
+        result.push_back(words[i]);
+        continue;
+      }
+      const macro& m = found->second;
+      std::vector<std::vector<string>> arguments(1);
+      if (m.takes_arguments) {
+        int open = 0;
+        for (++i; i < words.size(); ++i) {
+          open += (words[i] == "(") - (words[i] == ")");
+          if (open == 0) break;
+          if (open == 1 && words[i] == ",")
+            arguments.emplace_back();
+          else if (open > 1 || words[i] != "(")
+            arguments.back().push_back(words[i]);
+        }
+      }
+      std::vector<string> body;
+      for (const string& w : m.body) {
+        const auto p = std::find(m.parameters.begin(), m.parameters.end(), w);
+        const auto at = static_cast<std::size_t>(p - m.parameters.begin());
+        if (p == m.parameters.end() || at >= arguments.size())
+          body.push_back(w);
+        else
+          body.insert(body.end(), arguments[at].begin(), arguments[at].end());
+      }
+      for (string& w : expand(body, depth + 1)) result.push_back(std::move(w));
+    }
+    return result;
+  }
+
+  const string& source_;
+  const std::vector<token>& tokens_;
+  std::map<string, macro, std::less<>> all_;
+};
+
 class search {
  public:
-  search(const string& source, const std::vector<token>& tokens)
-      : source_(source), tokens_(tokens), places_(places_of(source, tokens)) {}
+  /// `alone`: an asm statement in a function, which the caller puts in place.
+  search(const string& source, const std::vector<token>& tokens, bool alone = false)
+      : source_(source), tokens_(tokens), places_(places_of(source, tokens)), macros_(source, tokens), alone_(alone) {}
 
   std::vector<edit> run() {
     for (std::size_t i = 0; i < tokens_.size(); ++i)
@@ -119,17 +203,36 @@ class search {
     const bool may_be = !literal && tokens_[begin].directive != 0 && read_operands(i, close, operands).empty();
     if (empty || !(places_[begin].in_device_code || looks_like_ptx(code) || may_be)) return close;
     in_macro_ = tokens_[begin].directive != 0;
-    aligned_ = !in_macro_ && places_[begin].parentheses == 0;
+    aligned_ = !in_macro_ && !alone_ && places_[begin].parentheses == 0;
+    if (!in_macro_ && !alone_ && whole && has_macros(open, close)) {
+      expand(begin, close);
+      return close;
+    }
     if (!whole) {
-      refuse(begin, close,
-             "an #if inside of inline PTX is not simulated; write the whole asm statement into each branch");
+      refuse(begin, close, "an #if inside inline PTX is not simulated; write the whole asm statement into each branch");
     } else if (!literal) {
-      refuse(begin, close,
-             "inline PTX that a macro puts together is not simulated; write the instruction into the string");
+      refuse(begin, close, "inline PTX assembled by a macro is not simulated; write the instruction in the string");
     } else {
       translate(begin, i, close, i < close ? without_doubled_percents(code) : code);
     }
     return close;
+  }
+
+  /// Other than in the operands' expressions, where the compiler expands them.
+  bool has_macros(std::size_t open, std::size_t close) const {
+    int depth = 0;
+    for (std::size_t i = open; i < close; ++i) {
+      depth += (text(i) == "(") - (text(i) == ")");
+      if (depth == 1 && tokens_[i].kind == 'i' && macros_.knows(text(i))) return true;
+    }
+    return false;
+  }
+  void expand(std::size_t begin, std::size_t close) {
+    const string before = "__device__ void f() { ", source = before + macros_.expanded(begin, close + 1) + "; }";
+    const std::vector<token> tokens = tokens_of(source);
+    string lowered = apply(source, search(source, tokens, true).run());
+    lowered.resize(lowered.rfind(';'));
+    replace(tokens_[begin].begin, tokens_[close].end, lowered.substr(before.size()), aligned_);
   }
 
   void translate(std::size_t begin, std::size_t colon, std::size_t close, const string& code) {
@@ -177,23 +280,23 @@ class search {
       } else if (text(i) == ",") {
         ++i;
       } else if (section >= 2) {
-        if (!is_string(i)) return "inline PTX has a clobber that is no string";
+        if (!is_string(i)) return "inline PTX has a clobber that is not a string";
         ++i;
       } else if (text(i) == "[" && section >= 0) {
         return "inline PTX with named operands is not simulated; use %0, %1 and so on";
       } else {
         if (section < 0 || !is_string(i) || text(i + 1) != "(")
-          return "an operand of inline PTX is not understood; write a constraint and an expression in parentheses";
+          return "cannot parse an operand of inline PTX; write a constraint and an expression in parentheses";
         std::size_t end = i + 1;
         for (int depth = 0; end < close; ++end)
           if ((depth += (text(end) == "(") - (text(end) == ")")) == 0) break;
         if (end >= close)
-          return "an operand of inline PTX is not understood; write a constraint and an expression in parentheses";
+          return "cannot parse an operand of inline PTX; write a constraint and an expression in parentheses";
         string constraint = contents(text(i));
         const bool output = constraint.starts_with("="), both = constraint.starts_with("+");
         std::erase_if(constraint, [](char c) { return c == '=' || c == '+' || c == '&'; });
         if (constraint == "C")
-          return "inline PTX with text from an array (constraint C) is not simulated; write the text into the string";
+          return "inline PTX with text from an array (constraint C) is not simulated; write that text in the string";
         if (!is_one_of(constraint, {"h", "r", "l", "f", "d", "n"}))
           return "inline PTX has an operand whose constraint is none of h, r, l, f, d, n";
         if ((section == 0) != (output || both)) return "inline PTX has an output without = or +, or an input with one";
@@ -236,6 +339,8 @@ class search {
   const string& source_;
   const std::vector<token>& tokens_;
   std::vector<place> places_;
+  macros macros_;
+  bool alone_;
   std::vector<edit> edits_;
   bool in_macro_ = false, aligned_ = false;  // the statement that is being replaced
 };

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sim {
@@ -129,7 +130,7 @@ bool is_access(string_view callee) {
 
 class editor {
  public:
-  explicit editor(const string& text) {
+  editor(const string& text, bool call_at_lines) : call_at_lines_(call_at_lines) {
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = std::min(text.find('\n', at), text.size());
       lines_.emplace_back(text, at, end - at);
@@ -163,11 +164,14 @@ class editor {
     if (in_function_) instruction(i, string(s));  // a copy: the line may change
   }
 
-  /// Copies in kernels are accesses too. clang has names of its own for them, from 15 on.
-  void redirect_copy(std::size_t i, string_view callee) {
+  /// What library functions read and write through pointers are a kernel's accesses, too, and kernels have a heap of
+  /// their own. clang has names of its own for copies, from 15 on.
+  void redirect(std::size_t i, string_view callee) {
     callee = callee.substr(0, callee.find("@PLT"));
     for (const string_view name :
-         {"memcpy", "memmove", "memset", "mempcpy", "bcopy", "wmemcpy", "wmemmove", "wmempcpy", "wmemset"})
+         {"memcpy", "memmove", "memset", "mempcpy", "bcopy",  "wmemcpy", "wmemmove", "wmempcpy", "wmemset",
+          "sincos", "sincosf", "modf",   "modff",   "frexp",  "frexpf",  "remquo",   "remquof",  "malloc",
+          "free",   "_Znwm",   "_Znam",  "_ZdlPv",  "_ZdaPv", "_ZdlPvm", "_ZdaPvm"})
       if (callee == name || callee == "__tsan_" + string(name))
         return void(lines_[i].replace(lines_[i].find(callee), callee.size(), "sim_" + string(name)));
   }
@@ -176,7 +180,10 @@ class editor {
     const string_view word = first_word(s);
     if (word == ".section" || word == ".text" || word == ".data" || word == ".bss" || word == ".popsection") {
       in_shared_ = s.find(".tbss") != string_view::npos || s.find(".tdata") != string_view::npos;
+    } else if (word == ".loc") {
+      if (call_at_lines_ && in_function_) places_.push_back(i);
     } else if (word == ".file") {  // clang: the assembler warns if not all files have a checksum
+      note_file(s);
       if (const std::size_t sum = lines_[i].find(" md5 0x"); sum != string::npos) lines_[i].resize(sum);
     } else if (word == ".zero" && in_shared_) {
       lines_[i] += "\n\t.zero\t" + std::to_string(gap_bytes);
@@ -201,6 +208,7 @@ class editor {
   void begin_function() {
     in_function_ = true;
     blocks_.clear();
+    places_.clear();
   }
 
   void instruction(std::size_t i, const string& text) {
@@ -208,7 +216,7 @@ class editor {
     const string_view mnemonic = first_word(s);
     if (starts(mnemonic, "call")) {
       const string_view callee = trim(s.substr(mnemonic.size()));
-      redirect_copy(i, callee);
+      redirect(i, callee);
       if (starts(callee, "__sanitizer_cov_trace_pc")) {
         block b;
         b.trace = i;
@@ -237,7 +245,7 @@ class editor {
     if (blocks_.empty()) return;
     block& b = blocks_.back();
     if (mnemonic[0] == 'j') {
-      redirect_copy(i, trim(s.substr(mnemonic.size())));
+      redirect(i, trim(s.substr(mnemonic.size())));
       if (!b.skip.empty() || mnemonic == "jmp") b.straight = false;
       b.skip = trim(s.substr(mnemonic.size()));
       b.before_skip = b.count[instructions];
@@ -250,8 +258,49 @@ class editor {
     count_instruction(mnemonic, trim(s.substr(mnemonic.size())), b);
   }
 
+  /// `.file 3 "/folder" "name"`, or `.file 3 "/folder/name"`: our own headers are not the program's lines.
+  void note_file(string_view s) {
+    std::istringstream words{string(s.substr(5))};
+    string number, path;
+    words >> number >> path;
+    if (starts(path, "\"" SIM_INCLUDE) || starts(path, "\"/usr/")) not_programs_.insert(number);
+  }
+
+  /// Calls the debugger's function before each line of a function that is traced, except before the line that opens it:
+  /// there, the arguments are not in their places yet. If the thread may stop, it executes the nop, which has the
+  /// line's address; the call itself belongs to the line before, or is no statement of this one.
+  void call_at_lines() {
+    string last;
+    bool opened = false, called = false;
+    for (const std::size_t i : places_) {
+      std::istringstream words{lines_[i]};
+      string loc, file, line, column;
+      words >> loc >> file >> line >> column;
+      if (line == "0" || lines_[i].find("is_stmt 0") != string::npos) continue;
+      const string place = file + " " + line;
+      if (std::exchange(last, place) == place && opened && !blocks_.empty() && called) continue;
+      if (!std::exchange(opened, true) || not_programs_.contains(file)) continue;
+      // clang: a comment follows
+      const string own = lines_[i].substr(0, lines_[i].find('#'));
+      const string aside = std::exchange(called, true) ? "\t.loc " + place + " 0 is_stmt 0\n" : "";
+      const bool says = own.find("is_stmt") != string::npos;
+      lines_[i] = aside + "\tcall\tsim_line\n" + own + (says || aside.empty() ? "" : " is_stmt 1") + "\n\tnop";
+    }
+  }
+
+  /// Functions that are not traced are ours: the debugger neither stops in them nor steps into them.
+  void hide_lines() {
+    for (const std::size_t i : places_) {
+      std::istringstream words{lines_[i]};
+      string loc, file;
+      words >> loc >> file;
+      lines_[i] = "\t.loc " + file + " 0 0";
+    }
+  }
+
   /// Labels each block for the runtime, and writes the table after the function.
   void end_function(std::size_t i) {
+    blocks_.empty() ? hide_lines() : call_at_lines();
     string table;
     for (block& b : blocks_) {
       // nvcc keeps a thread's small arrays in registers and unrolls the loops over them: no indices, no branches.
@@ -307,15 +356,16 @@ class editor {
   }
 
   std::vector<string> lines_;
-  std::set<string, std::less<>> functions_, used_, defined_;
+  std::set<string, std::less<>> functions_, used_, defined_, not_programs_;
+  std::vector<std::size_t> places_;  // of the function's `.loc`s
   std::vector<block> blocks_;
-  bool in_shared_ = false, in_function_ = false;
+  bool in_shared_ = false, in_function_ = false, call_at_lines_;
   unsigned labels_ = 0;
 };
 
 }  // namespace
 
-std::string edit_assembly(const std::string& text) { return editor(text).run(); }
+std::string edit_assembly(const std::string& text, bool call_at_lines) { return editor(text, call_at_lines).run(); }
 
 std::string register_table(const std::string& assembly, const std::string& ptxas) {
   static constexpr string_view entry = "Compiling entry function '", used = "Used ";

@@ -81,6 +81,7 @@ class program {
       }
     }
     lowered_file result;
+    result.known = known_;
     for (const auto& [path, f] : files_) {
       if (f.written.empty()) continue;
       const fs::path original = path == source_ ? name : path;
@@ -99,6 +100,7 @@ class program {
     f.text = read(path);
     const std::vector<token> tokens = tokens_of(f.text);
     f.edits = all_edits(f.text, tokens);
+    add_variables(f.text, tokens, known_);
     for (const edit& e : f.edits) f.refused |= e.text.find("GCC error") != std::string::npos;
     find_includes(path, f, tokens);
     for (const include& i : f.includes) visit(i.found);
@@ -122,7 +124,7 @@ class program {
         throw std::runtime_error(
             path.string() + ":" +
             std::to_string(1 + std::count(f.text.begin(), f.text.begin() + static_cast<std::ptrdiff_t>(begin), '\n')) +
-            ": Thrust is not installed; apt-get install libthrust-dev");
+            ": fatal error: " + name + ": No such file or directory; it is Thrust's: apt-get install libthrust-dev");
       if (!found.found.empty()) f.includes.push_back({begin, end + 1 - begin, found.found, found.beside});
     }
   }
@@ -156,6 +158,7 @@ class program {
   fs::path source_;
   std::vector<fs::path> quote_folders_, folders_;
   std::map<fs::path, file> files_;
+  variables known_;
   int written_ = 0;
 };
 

@@ -7,13 +7,15 @@
 #include <vector>
 
 #include "tokens.hpp"
+#include "variables.hpp"
 
 namespace sim {
 
 struct lowered_file {
   bool refused = false;  ///< something in it is not simulated; the compiler prints the error and should then stop
   std::vector<std::pair<std::string, std::string>>
-      originals;  ///< for each written file: its path, and the file that it replaces
+      originals;    ///< for each written file: its path, and the file that it replaces
+  variables known;  ///< that the file and its headers declare
 
   /// The compiler's list of dependencies with the originals in it.
   void name_originals(const std::filesystem::path& dependencies) const;

@@ -346,6 +346,53 @@ void keep_out_of_line(const std::string& source, const std::vector<token>& token
   }
 }
 
+/// `__constant__ const int x[4]`: read-only already, and a compiler puts no constant and variable into one section.
+void leave_constants(const std::string& source, const std::vector<token>& tokens, std::vector<edit>& edits) {
+  const auto text = [&](std::size_t i) {
+    return std::string_view(source).substr(tokens[i].begin, tokens[i].end - tokens[i].begin);
+  };
+  const auto is_one_of = [&](std::size_t i, std::initializer_list<std::string_view> words) {
+    return std::find(words.begin(), words.end(), text(i)) != words.end();
+  };
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (text(i) != "__constant__") continue;
+    const auto declares = [&](std::size_t k) { return tokens[k].directive == tokens[i].directive; };
+    std::size_t first = i;
+    while (first > 0 && declares(first - 1) && !is_one_of(first - 1, {";", "{", "}"})) --first;
+    bool constant = false;
+    for (std::size_t k = first; k < tokens.size() && declares(k) && !is_one_of(k, {";", "=", "[", "{"}); ++k) {
+      if (is_one_of(k, {"const", "constexpr"})) constant = true;
+      if (text(k) == "*") constant = false;  // of what it points to
+    }
+    if (constant) edits.push_back({tokens[i].begin, tokens[i].end - tokens[i].begin, std::string(12, ' ')});
+  }
+}
+
+/// `__global__ void __cluster_dims__(2, 1, 1) k() {`: the kernel says so where it begins.
+void declare_clusters(const std::string& source, const std::vector<token>& tokens, std::vector<edit>& edits) {
+  const auto text = [&](std::size_t i) {
+    return std::string_view(source).substr(tokens[i].begin, tokens[i].end - tokens[i].begin);
+  };
+  for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
+    if (text(i) != "__cluster_dims__" || text(i + 1) != "(" || tokens[i].directive != 0) continue;
+    const std::size_t open = i + 1;
+    std::size_t close = open;
+    int depth = 0;
+    for (; close < tokens.size(); ++close)
+      if ((depth += (text(close) == "(") - (text(close) == ")")) == 0) break;
+    std::size_t body = close;
+    while (body < tokens.size() && (depth > 0 || (text(body) != "{" && text(body) != ";"))) {
+      ++body;
+      if (body < tokens.size()) depth += (text(body) == "(") - (text(body) == ")");
+    }
+    if (close >= tokens.size() || body >= tokens.size() || text(body) != "{") continue;  // a declaration
+    if (body + 4 < tokens.size() && text(body + 4) == "cluster_dims") continue;          // lowered before
+    std::string dimensions;
+    for (std::size_t k = open; k <= close; ++k) (dimensions += text(k)) += ' ';
+    edits.push_back({tokens[body].end, 0, " ::sim::cluster_dims" + dimensions + ";"});
+  }
+}
+
 }  // namespace
 
 std::vector<edit> launch_edits(const std::string& source, const std::vector<token>& tokens) {
@@ -353,6 +400,8 @@ std::vector<edit> launch_edits(const std::string& source, const std::vector<toke
   erased_kernels(source, tokens).add_to(edits);
   align_shared(source, tokens, edits);
   keep_out_of_line(source, tokens, edits);
+  leave_constants(source, tokens, edits);
+  declare_clusters(source, tokens, edits);
   // Insertions at a place come before replacements there: `(void*)k<<<...` closes a bracket at the `<<<`.
   std::stable_sort(edits.begin(), edits.end(), [](const edit& a, const edit& b) {
     return std::pair(a.at, a.length > 0) < std::pair(b.at, b.length > 0);

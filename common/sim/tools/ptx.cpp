@@ -25,16 +25,12 @@ struct advice {
   string_view what, instead;
 };
 constexpr advice not_simulated[] = {
-    {"cp.async.bulk", "cp.async: the tensor memory accelerator (TMA) is not simulated"},
-    {"cp.reduce.async.bulk", "red: the tensor memory accelerator (TMA) is not simulated"},
-    {"st.async", "st: thread-block clusters are not simulated"},
-    {"wgmma", "mma.sync"},
+    {"st.async", "st, and an arrival at the mbarrier"},
+    {"red.async", "red, and an arrival at the mbarrier"},
+    {"st.bulk", "a loop that stores zeros"},
+    {"multimem", "one device's memory: several devices are not simulated"},
     {"tcgen05", "mma.sync"},
     {"wmma", "mma.sync, or wmma::mma_sync (mma.h)"},
-    {"setmaxnreg", "nothing: leave it out"},
-    {"barrier.cluster", "bar.sync: thread-block clusters are not simulated"},
-    {"mapa", "shared memory of the block: thread-block clusters are not simulated"},
-    {"getctarank", "blockIdx: thread-block clusters are not simulated"},
     {"griddepcontrol", "a launch after the other: programmatic dependent launch is not simulated"},
     {"tex", "a pointer: textures are not simulated"},
     {"suld", "a pointer: surfaces are not simulated"},
@@ -101,11 +97,18 @@ const std::map<string, string, std::less<>>& special_registers() {
     auto* table = new std::map<string, string, std::less<>>;
     for (const char* name :
          {"laneid", "warpid", "nwarpid", "smid", "nsmid", "lanemask_eq", "lanemask_lt", "lanemask_le", "lanemask_gt",
-          "lanemask_ge", "clock", "clock_hi", "clock64", "globaltimer", "globaltimer_lo", "globaltimer_hi"})
+          "lanemask_ge", "clock", "clock_hi", "clock64", "globaltimer", "globaltimer_lo", "globaltimer_hi",
+          "cluster_ctarank", "cluster_nctarank", "is_explicit_cluster"})
       (*table)[name] = in_ptx(name) + "()";
     for (const auto& [ptx, cuda] :
          {std::pair{"tid", "threadIdx"}, {"ntid", "blockDim"}, {"ctaid", "blockIdx"}, {"nctaid", "gridDim"}})
       for (const char* axis : {".x", ".y", ".z"}) (*table)[string(ptx) + axis] = string("::") + cuda + axis;
+    for (const auto& [ptx, function] : {std::pair{"cluster_ctaid", "::sim::rank_in_cluster"},
+                                        {"cluster_nctaid", "::sim::cluster_shape"},
+                                        {"clusterid", "::sim::ptx::cluster_index"},
+                                        {"nclusterid", "::sim::ptx::cluster_count"}})
+      for (const char axis : {'x', 'y', 'z'})
+        (*table)[string(ptx) + "." + axis] = in_ptx("component<") + function + ">('" + axis + "')";
     return table;
   }();
   return all;
@@ -161,7 +164,7 @@ class instruction {
   /// The last modifier, one of a list of types.
   string take_type(std::initializer_list<string_view> types) {
     const string type = take_last();
-    if (!is_one_of(type, types)) refuse("not for type ." + type);
+    if (!is_one_of(type, types)) refuse("type ." + type + " is not supported");
     return type;
   }
   void done() const {
@@ -184,8 +187,7 @@ class instruction {
   string target(std::size_t i) const { return target(at(i)); }
   string target(const operand& o) const {
     if (o.is == operand::sink) return in_ptx("sink{}");
-    if (o.is != operand::value || !o.writable)
-      refuse("its result needs a register that may be written, an output of the asm");
+    if (o.is != operand::value || !o.writable) refuse("its result needs a writable register: an output of the asm");
     return o.code;
   }
   /// The registers of {...}, or a single one.
@@ -240,27 +242,27 @@ string arithmetic(instruction& i) {
   const string& name = i.name();
   const string type = i.take_type({SIM_INTEGERS, "f32", "f64", SIM_HALVES});
   const string rounding = i.take_one_of({"rn", "rz", "rm", "rp"}, "rn");
-  if (rounding != "rn") i.refuse("its rounding ." + rounding + "; use an intrinsic such as __fadd_rz");
+  if (rounding != "rn") i.refuse("rounding ." + rounding + " is not supported; use an intrinsic such as __fadd_rz");
   i.take("ftz");
   i.take("approx");
   i.take("full");
-  if (i.take("cc")) i.refuse("carries between instructions; use a wider type");
+  if (i.take("cc")) i.refuse("carries between instructions are not supported; use a wider type");
   const bool saturates = i.take("sat");
-  if (saturates && is_integer(type)) i.refuse("its saturation");
+  if (saturates && is_integer(type)) i.refuse("integer saturation is not supported");
   const bool nan = i.take("NaN");
   string part;
   if (is_integer(type) && is_one_of(name, {"mul", "mad"})) {
     part = i.take_one_of({"lo", "hi", "wide"});
     if (part.empty()) i.refuse("it has none of .lo, .hi and .wide");
-    if (part == "wide" && type.ends_with("64")) i.refuse("not for type ." + type);
+    if (part == "wide" && type.ends_with("64")) i.refuse("type ." + type + " is not supported");
   }
   string function = name == "mad" && part.empty() ? "fma" : part.empty() ? name : name + "_" + part;
   if (nan) function += "_nan";
   const std::size_t operands = is_one_of(name, {"mad", "fma"}) ? 4 : is_one_of(name, {"abs", "neg"}) ? 2 : 3;
   if ((name == "rem" || name == "div") && !is_integer(type) &&
       (name == "rem" || type[0] != 'f' || type.size() != 3 || type == "f16"))
-    i.refuse("not for type ." + type);
-  if (name == "fma" && is_integer(type)) i.refuse("not for type ." + type);
+    i.refuse("type ." + type + " is not supported");
+  if (name == "fma" && is_integer(type)) i.refuse("type ." + type + " is not supported");
   string code = i.simple(function, type, operands);
   if (saturates) code += " " + instruction::call("saturate", {in_ptx(type)}, {i.target(0)});
   return code;
@@ -291,7 +293,7 @@ string field(instruction& i) {
 string bits(instruction& i) { return i.simple(i.name(), i.take_type({"b32", "b64", "u32", "s32", "u64", "s64"}), 2); }
 string dot(instruction& i) {
   const string b = i.take_type({"u32", "s32"}), a = i.take_type({"u32", "s32"});
-  if (a != b) i.refuse("of two different types");
+  if (a != b) i.refuse("its operands have two different types");
   return i.simple("dp4a_" + a + "_" + b, "", 4);
 }
 /// ex2, lg2, rcp, rsqrt, sqrt, sin, cos, tanh
@@ -373,21 +375,24 @@ string convert(instruction& i) {
 string convert_address(instruction& i) {
   const string type = i.take_type({"u32", "u64"});
   const bool to = i.take("to");
-  const string space = i.take_one_of({"shared", "shared::cta", "global", "const", "local", "param"});
-  if (space != "global" && !space.starts_with("shared")) i.refuse("of this memory");
+  const string space = i.take_one_of({"shared", "shared::cta", "shared::cluster", "global", "const", "local", "param"});
+  if (space != "global" && !space.starts_with("shared")) i.refuse("this state space is not supported");
   i.needs(2);
   i.done();
+  if (space == "shared::cluster")
+    return instruction::call(to ? "cvta_to_cluster" : "cvta_cluster", {in_ptx(type)}, {i.target(0), i.source(1)});
   if (space == "global") return instruction::call("mov", {in_ptx(type)}, {i.target(0), i.source(1)});
   return instruction::call(to ? "cvta_to_shared" : "cvta_shared", {in_ptx(type)}, {i.target(0), i.source(1)});
 }
 string is_space(instruction& i) {
-  const string space = i.take_one_of({"shared", "shared::cta", "global", "local"});
-  if (space.empty()) i.refuse("of this memory");
+  const string space = i.take_one_of({"shared", "shared::cta", "shared::cluster", "global", "local"});
+  if (space.empty()) i.refuse("this state space is not supported");
   i.needs(2);
   i.done();
-  return instruction::call(space == "global"  ? "isspacep_global"
-                           : space == "local" ? "isspacep_local"
-                                              : "isspacep_shared",
+  return instruction::call(space == "global"            ? "isspacep_global"
+                           : space == "local"           ? "isspacep_local"
+                           : space == "shared::cluster" ? "isspacep_cluster"
+                                                        : "isspacep_shared",
                            {}, {i.target(0), i.source(1)});
 }
 
@@ -396,8 +401,8 @@ string is_space(instruction& i) {
 /// Generic, global or shared; others are refused.
 string take_space(instruction& i) {
   for (const char* other : {"local", "const", "param", "param::func", "param::entry"})
-    if (i.take(other)) i.refuse(string("of .") + other + " memory");
-  if (i.take("shared::cluster")) i.refuse("thread-block clusters are not simulated; use .shared");
+    if (i.take(other)) i.refuse(string(".") + other + " memory is not supported");
+  if (i.take("shared::cluster")) return "cluster";
   if (i.take("shared") || i.take("shared::cta")) return "shared";
   return i.take("global") ? "global" : "generic";
 }
@@ -428,7 +433,7 @@ string load_or_store(instruction& i) {
   const string type = i.take_type({"b8", "u8", "s8", SIM_BITS, SIM_INTEGERS, "f32", "f64"});
   const string vector = i.take_one_of({"v2", "v4", "v8"});
   const std::size_t elements = vector.empty() ? 1 : static_cast<std::size_t>(vector[1] - '0');
-  if (elements * bytes_of(type) > 16) i.refuse("more than 16 bytes at once; H200 has no such instruction");
+  if (elements * bytes_of(type) > 16) i.refuse("an access moves at most 16 bytes on an H200");
   const string space = take_space(i), order = take_order(i);
   take_hints(i, 2);
   i.done();
@@ -453,7 +458,7 @@ string atomic(instruction& i) {
   const string op = i.take_one_of({"add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"});
   i.done();
   if (op.empty()) i.refuse("it has no operation");
-  if (!vector.empty()) i.refuse("of vectors; use atomicAdd on a float2 or float4");
+  if (!vector.empty()) i.refuse("vectors are not supported; use atomicAdd on a float2 or float4");
   string as = type;
   for (const auto& [bits, one] : {std::pair{"b32", "u32"}, {"b64", "u64"}, {"b16", "u16"}, {"s64", "s64"}})
     if (as == bits) as = one;
@@ -475,15 +480,88 @@ string atomic(instruction& i) {
 string prefetch(instruction& i) {
   take_space(i);
   take_hints(i, 1);
-  i.take_one_of({"L1", "L2"});
+  i.take_one_of({"L1", "L2", "tensormap"});
   i.done();
   return "";
 }
 string policy(instruction& i) { return instruction::call("mov", {in_ptx("b64")}, {i.target(0), in_ptx("whole{0}")}); }
 
+/// The coordinates of a box: {%0, %1}.
+string coordinates(instruction& i, const operand& o, std::size_t dimensions) {
+  words all;
+  for (const operand& c : o.elements) all.push_back(i.source(c));
+  if (all.size() != dimensions) i.refuse("it needs " + std::to_string(dimensions) + " coordinates");
+  return in_ptx("box_at(") + joined(all, ", ") + ")";
+}
+/// cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [to], [map, {x, y}], [barrier];
+/// cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [map, {x, y}], [from]; and those without tensors
+string bulk_copy(instruction& i, bool reduces) {
+  if (i.take("commit_group")) {
+    i.done();
+    i.needs(0);
+    return instruction::call("bulk_commit", {}, {});
+  }
+  if (i.take("wait_group")) {
+    i.take("read");  // here a copy has been written when it has been read
+    i.done();
+    i.needs(1);
+    return instruction::call("bulk_wait", {}, {i.source(0)});
+  }
+  if (i.take("prefetch")) return "";
+  const bool tensor = i.take("tensor");
+  const string dimensions = tensor ? i.take_one_of({"1d", "2d", "3d", "4d", "5d"}) : "";
+  if (tensor && dimensions.empty()) i.refuse("it has no number of dimensions");
+  i.take("tile");
+  const bool in = !i.take("bulk_group");
+  const bool multicast = i.take("multicast::cluster");
+  if (in && !i.take("mbarrier::complete_tx::bytes"))
+    i.refuse("it has neither .mbarrier::complete_tx::bytes nor .bulk_group");
+  const bool hint = i.take("L2::cache_hint");
+  i.take("noftz");
+  string how = i.take_one_of({"add", "min", "max", "inc", "dec", "and", "or", "xor"});
+  if (reduces == how.empty()) i.refuse("it has no operation, or one too many");
+  if (how == "and" || how == "or" || how == "xor") how = "bit_" + how;
+  how = "::sim::bulk_reduction::" + (reduces ? how : "none");
+  const string type =
+      reduces && !tensor
+          ? i.take_type({"u8", "u16", "b32", "u32", "s32", "b64", "u64", "s64", "f16", "f32", "f64", "bf16"})
+          : "u8";
+  const string number = "::sim::number::" + (type == "b32" ? "u32" : type == "b64" ? "u64" : type);
+  if (in) {
+    if (reduces) i.refuse("into shared memory");
+    const string to = i.take("shared::cluster") ? "cluster" : i.take("shared::cta") ? "shared" : "";
+    const string from = i.take("global") ? "global" : i.take("shared::cta") ? "shared" : "";
+    if (to.empty() || from.empty()) i.refuse("it copies from .global to .shared::cluster");
+    i.done();
+    if (hint) i.drop_last();
+    const std::size_t barrier = tensor ? 2 : 3;
+    i.needs(barrier + (multicast ? 2 : 1));
+    const string ranks = multicast ? i.source(barrier + 1) : in_ptx("whole{0}");
+    if (!tensor)
+      return instruction::call("bulk_copy_in", {},
+                               {i.address(0, to), i.address(1, from), i.source(2), i.address(3, to), ranks});
+    return instruction::call(
+        "tensor_copy_in", {},
+        {i.address(0, to), i.address(1, "generic"),
+         coordinates(i, i.at(1), static_cast<std::size_t>(dimensions[0] - '0')), i.address(2, to), ranks});
+  }
+  if (!i.take("global") || !i.take("shared::cta")) i.refuse("it copies from .shared::cta to .global");
+  i.done();
+  if (hint) i.drop_last();
+  i.needs(tensor ? 2 : 3);
+  if (!tensor)
+    return instruction::call("bulk_copy_out", {how, number},
+                             {i.address(0, "global"), i.address(1, "shared"), i.source(2)});
+  return instruction::call(
+      "tensor_copy_out", {how},
+      {i.address(0, "generic"), coordinates(i, i.at(0), static_cast<std::size_t>(dimensions[0] - '0')),
+       i.address(1, "shared")});
+}
 /// cp.async.cg.shared.global [to], [from], 16{, bytes to read}{, policy};
 string copy(instruction& i) {
+  const bool reduces = i.take("reduce");
   if (!i.take("async")) i.refuse("it is unknown");
+  if (i.take("bulk")) return bulk_copy(i, reduces);
   if (i.take("commit_group")) {
     i.done();
     i.needs(0);
@@ -511,7 +589,7 @@ string copy(instruction& i) {
   const string cache = i.take_one_of({"ca", "cg"});
   if (cache.empty()) i.refuse("it has neither .ca nor .cg");
   if (i.take("shared::cluster") || (!i.take("shared") && !i.take("shared::cta")) || !i.take("global"))
-    i.refuse("it copies from .global to .shared");
+    i.refuse("it must copy from .global to .shared");
   const bool hint = i.take("L2::cache_hint");
   if (hint && i.count() > 3) i.drop_last();
   while (!i.take_beginning("L2::").empty()) {
@@ -529,7 +607,7 @@ string matrices(instruction& i) {
   i.take("sync");
   i.take("aligned");
   i.take_type({"b16"});
-  if (!i.take("m8n8")) i.refuse("only of shape .m8n8");
+  if (!i.take("m8n8")) i.refuse("only shape .m8n8 is supported");
   const string count = i.take_one_of({"x1", "x2", "x4"});
   const bool transposed = i.take("trans");
   const string space = take_space(i);
@@ -569,13 +647,13 @@ unsigned element_bits(string_view type) {
 string multiply(instruction& i) {
   if (!i.take("sync")) i.refuse("it has no .sync");
   i.take("aligned");
-  if (i.take("sp") || i.take("sp::ordered_metadata")) i.refuse("of sparse matrices; use dense ones");
+  if (i.take("sp") || i.take("sp::ordered_metadata")) i.refuse("sparse matrices are not supported; use dense ones");
   i.take_beginning("kind::");
   const std::optional<mma_shape> shape = take_shape(i);
   if (!shape) i.refuse("it has no shape");
   const bool saturates = i.take("satfinite");
   const string c = i.take_last(), b = i.take_last(), a = i.take_last(), d = i.take_last();
-  if (!i.take("row") || !i.take("col")) i.refuse("only of .row.col");
+  if (!i.take("row") || !i.take("col")) i.refuse("only .row.col is supported");
   i.done();
   i.needs(4);
   const bool integers = is_one_of(a, {"s8", "u8", "s4", "u4"}), eight = is_one_of(a, {"e4m3", "e5m2"});
@@ -586,7 +664,7 @@ string multiply(instruction& i) {
   const bool pair = a == b ||
                     (integers && is_one_of(b, {"s8", "u8", "s4", "u4"}) && element_bits(a) == element_bits(b)) ||
                     (eight && is_one_of(b, {"e4m3", "e5m2"}));
-  if (!sums || !pair) i.refuse("the types ." + d + "." + a + "." + b + "." + c);
+  if (!sums || !pair) i.refuse("the types ." + d + "." + a + "." + b + "." + c + " are not supported");
   const mma_shape& s = *shape;
   const bool of_16 = s.m == 16 && s.n == 8 && is_one_of(a, {"f16", "bf16"}) && (s.k == 8 || s.k == 16);
   const bool known = of_16 || (s.m == 16 && s.n == 8 && a == "tf32" && (s.k == 4 || s.k == 8)) ||
@@ -595,7 +673,8 @@ string multiply(instruction& i) {
                      (s.m == 8 && s.n == 8 && integers && s.k == 128 / element_bits(a)) ||
                      (s.m == 8 && s.n == 8 && a == "f64" && s.k == 4);
   if (!known)
-    i.refuse("the shape m" + std::to_string(s.m) + "n" + std::to_string(s.n) + "k" + std::to_string(s.k) + " of ." + a);
+    i.refuse("the shape m" + std::to_string(s.m) + "n" + std::to_string(s.n) + "k" + std::to_string(s.k) +
+             " is not supported for ." + a);
   const auto registers = [&](unsigned elements, string_view type) {
     return type == "f64" ? elements / 32 : elements * element_bits(type) / 1024;
   };
@@ -616,9 +695,81 @@ string multiply(instruction& i) {
   return instruction::call("put_fragment", {}, arguments);
 }
 
+/// wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {d}, a, b, add, 1, 1, 0, 1; fence, commit_group, wait_group
+string warpgroup(instruction& i) {
+  i.take("sync");
+  i.take("aligned");
+  if (i.take("fence")) {
+    i.done();
+    i.needs(0);
+    return "";
+  }
+  if (i.take("commit_group")) {
+    i.done();
+    i.needs(0);
+    return instruction::call("wgmma_commit", {}, {});
+  }
+  if (i.take("wait_group")) {
+    i.done();
+    i.needs(1);
+    return instruction::call("wgmma_wait", {}, {i.source(0)});
+  }
+  if (!i.take("mma_async")) i.refuse("it is unknown");
+  if (i.take("sp")) i.refuse("of sparse matrices; use dense ones");
+  const std::optional<mma_shape> shape = take_shape(i);
+  if (!shape) i.refuse("it has no shape");
+  const bool saturates = i.take("satfinite");
+  const string b = i.take_last(), a = i.take_last(), d = i.take_last();
+  i.done();
+  const bool integers = is_one_of(a, {"s8", "u8"}), eight = is_one_of(a, {"e4m3", "e5m2"}),
+             halves = is_one_of(a, {"f16", "bf16"});
+  const bool types =
+      integers ? d == "s32" && is_one_of(b, {"s8", "u8"})
+      : eight  ? is_one_of(d, {"f16", "f32"}) && is_one_of(b, {"e4m3", "e5m2"})
+               : a == b && (a == "f16" ? is_one_of(d, {"f16", "f32"}) : is_one_of(a, {"bf16", "tf32"}) && d == "f32");
+  if (!types) i.refuse("the types ." + d + "." + a + "." + b);
+  const mma_shape& s = *shape;
+  if (s.m != 64 || s.n % 8 != 0 || s.n == 0 || s.n > 256 || s.k != 256 / element_bits(a))
+    i.refuse("the shape m" + std::to_string(s.m) + "n" + std::to_string(s.n) + "k" + std::to_string(s.k) + " of ." + a);
+  const words rd = i.targets(0), ra = i.sources(1);
+  const unsigned registers = d == "f16" ? s.n / 4 : s.n / 2;
+  if (rd.size() != registers || (ra.size() != 1 && ra.size() != 4))
+    i.refuse("it needs " + std::to_string(registers) + " registers for sums, and four for A or its descriptor");
+  // f16 and bf16 may have rows along m and n; A only in shared memory.
+  const std::size_t scales = integers ? 0 : 2, turns = !halves ? 0 : ra.size() == 4 ? 1 : 2;
+  i.needs(4, 4 + scales + turns);
+  if (i.count() != 4 && i.count() != 4 + scales && i.count() != 4 + scales + turns)
+    i.refuse("it has too few or too many operands");
+  const auto option = [&](std::size_t at, const char* otherwise) {
+    return at < i.count() ? i.source(at) : in_ptx(string("whole{") + otherwise + "}");
+  };
+  const string zero = in_ptx("whole{0}"), one = in_ptx("whole{1}");
+  const auto element = [](const string& type) { return "::sim::element::" + type; };
+  words arguments = {in_ptx("factor_of(") + joined(ra, ", ") + ")", i.source(2),
+                     in_ptx("options(") + in_ptx("is_true(") + i.source(3) + "), " +
+                         (scales ? option(4, "1") + ", " + option(5, "1") : one + ", " + one) + ", " +
+                         (turns == 2 ? option(6, "0") : zero) + ", " +
+                         (turns == 2   ? option(7, "0")
+                          : turns == 1 ? option(6, "0")
+                                       : zero) +
+                         ")"};
+  for (const string& r : rd) arguments.push_back(r);
+  return instruction::call(
+      "wgmma", {element(a), element(b), element(d), std::to_string(s.n), saturates ? "true" : "false"}, arguments);
+}
+
 // ---- barriers, warps, control
 
 string barrier(instruction& i) {
+  if (i.take("cluster")) {
+    const string what = i.take_one_of({"arrive", "wait"});
+    i.take_one_of({"release", "relaxed", "acquire"});
+    i.take("aligned");
+    i.done();
+    i.needs(0);
+    if (what.empty()) i.refuse("use .arrive or .wait");
+    return instruction::call("cluster_" + what, {}, {});
+  }
   i.take("cta");
   i.take("aligned");
   if (i.take("warp")) {
@@ -628,7 +779,7 @@ string barrier(instruction& i) {
     return "::__syncwarp(" + in_ptx("as<unsigned>(") + i.source(0) + "));";
   }
   const string what = i.take_one_of({"sync", "arrive"});
-  if (what.empty()) i.refuse("use .sync or .arrive, or __syncthreads_or and its kind");
+  if (what.empty()) i.refuse("use .sync, .arrive, or __syncthreads_or and similar functions");
   i.done();
   i.needs(what == "sync" ? 1 : 2, 2);
   if (i.count() == 1 && i.source(0) == in_ptx("whole{0}")) return "::__syncthreads();";
@@ -639,11 +790,12 @@ string barrier(instruction& i) {
 /// mbarrier.arrive.shared.b64 state, [address], count; and so on
 string memory_barrier(instruction& i) {
   i.take_type({"b64"});
-  if (i.take("shared::cluster")) i.refuse("thread-block clusters are not simulated; use .shared::cta");
+  if (i.take("pending_count")) return i.simple("mbarrier_pending_count", "", 2);
   const string space = take_space(i);
   i.take_one_of({"relaxed", "acquire", "release"});
   i.take_one_of({"cta", "cluster"});
-  const string what = i.take_one_of({"init", "inval", "arrive", "arrive_drop", "expect_tx", "test_wait", "try_wait"});
+  const string what =
+      i.take_one_of({"init", "inval", "arrive", "arrive_drop", "complete_tx", "test_wait", "try_wait", "expect_tx"});
   const string zero = in_ptx("whole{0}"), one = in_ptx("whole{1}");
   if (what == "init") {
     i.done();
@@ -653,7 +805,12 @@ string memory_barrier(instruction& i) {
   if (what == "inval") {
     i.done();
     i.needs(1);
-    return "";
+    return instruction::call("mbarrier_inval", {}, {i.address(0, space)});
+  }
+  if (what == "complete_tx") {
+    i.done();
+    i.needs(2);
+    return instruction::call("mbarrier_complete", {}, {i.address(0, space), i.source(1)});
   }
   if (what == "expect_tx") {
     i.done();
@@ -680,6 +837,17 @@ string memory_barrier(instruction& i) {
   i.needs(3, what == "try_wait" ? 4 : 3);
   return instruction::call(parity ? "mbarrier_wait_parity" : "mbarrier_wait", {},
                            {i.target(0), i.address(1, space), i.source(2)});
+}
+/// mapa.shared::cluster.u32 there, here, rank; getctarank.shared::cluster.u32 rank, there;
+string in_cluster(instruction& i) {
+  const string type = i.take_type({"u32", "u64"});
+  const bool window = i.take("shared::cluster");
+  i.done();
+  const bool maps = i.name() == "mapa";
+  i.needs(maps ? 3 : 2);
+  words arguments = {i.target(0), i.source(1)};
+  if (maps) arguments.push_back(i.source(2));
+  return instruction::call(i.name(), {in_ptx(type), window ? "true" : "false"}, arguments);
 }
 string fence(instruction& i) {
   while (!i.take_beginning("").empty()) {
@@ -708,7 +876,7 @@ string active(instruction& i) {
   return i.simple("activemask", "", 1);
 }
 string match(instruction& i) {
-  if (!i.take("any") || !i.take("sync")) i.refuse("only match.any.sync");
+  if (!i.take("any") || !i.take("sync")) i.refuse("only match.any.sync is supported");
   return i.simple("match_any", i.take_type({"b32", "b64"}), 3);
 }
 string reduce(instruction& i) {
@@ -790,6 +958,10 @@ const std::map<string, family, std::less<>>& families() {
       {"ldmatrix", matrices},
       {"stmatrix", matrices},
       {"mma", multiply},
+      {"wgmma", warpgroup},
+      {"mapa", in_cluster},
+      {"getctarank", in_cluster},
+      {"setmaxnreg", [](instruction&) -> string { return ""; }},
       {"bar", barrier},
       {"barrier", barrier},
       {"mbarrier", memory_barrier},
@@ -818,14 +990,12 @@ class translator {
   string run() {
     scopes_.emplace_back();
     string code = block();
-    if (at_ < tokens_.size()) refuse("there is a } too many");
+    if (at_ < tokens_.size()) refuse("there is one } too many");
     return code;
   }
 
  private:
-  [[noreturn]] static void refuse(const string& reason) {
-    throw refusal_of_ptx{"inline PTX is not understood: " + reason};
-  }
+  [[noreturn]] static void refuse(const string& reason) { throw refusal_of_ptx{"cannot parse inline PTX: " + reason}; }
   string_view here(std::size_t ahead = 0) const {
     return at_ + ahead < tokens_.size() ? string_view(tokens_[at_ + ahead]) : string_view();
   }
@@ -874,14 +1044,14 @@ class translator {
     ++at_;
     string type(here());
     ++at_;
-    if (type == ".v2" || type == ".v4") refuse("registers of type " + type);
+    if (type == ".v2" || type == ".v4") refuse("registers of type " + type + " are not supported");
     static const std::map<string, string, std::less<>> types = {
         {".pred", "bool"}, {".b16", "b16"}, {".u16", "b16"},   {".s16", "b16"},    {".f16", "b16"},
         {".bf16", "b16"},  {".b8", "b8"},   {".u8", "b8"},     {".s8", "b8"},      {".b32", "b32"},
         {".u32", "b32"},   {".s32", "b32"}, {".f16x2", "b32"}, {".bf16x2", "b32"}, {".b64", "b64"},
         {".u64", "b64"},   {".s64", "b64"}, {".f32", "f32"},   {".f64", "f64"}};
     const auto found = types.find(type);
-    if (found == types.end()) refuse("registers of type " + type);
+    if (found == types.end()) refuse("registers of type " + type + " are not supported");
     string code;
     do {
       const string name(here());
@@ -893,7 +1063,7 @@ class translator {
         ++at_;
         expect(">");
         if (number.empty() || number.size() > 3 || !std::all_of(number.begin(), number.end(), is_digit))
-          refuse("a number of registers");
+          refuse("the number of registers must be between 0 and 999");
         names.clear();
         for (int n = 0; n < std::stoi(number); ++n) names.push_back(name + std::to_string(n));
       }
@@ -920,7 +1090,7 @@ class translator {
     }
     const string opcode(here());
     if (opcode.empty() || !std::isalpha(static_cast<unsigned char>(opcode[0])))
-      refuse("'" + opcode + "' is no instruction");
+      refuse("'" + opcode + "' is not an instruction");
     ++at_;
     if (opcode == "bra" || opcode == "bra.uni") {
       const string target = label(here());
@@ -969,6 +1139,12 @@ class translator {
         }
         m.offset += (minus ? " - " : " + ") + more.code + ".value";
       }
+      if (skip(",")) {  // the coordinates of a tensor copy
+        expect("{");
+        do m.elements.push_back(primary());
+        while (skip(","));
+        expect("}");
+      }
       expect("]");
       return m;
     }
@@ -995,7 +1171,7 @@ class translator {
     if (token.empty()) refuse("it ends within an instruction");
     ++at_;
     if (is_digit(token[0])) return number(token, minus);
-    if (minus) refuse("'-' is not before a number");
+    if (minus) refuse("'-' must come before a number");
     if (is_declared(token)) {
       o.code = register_name(token);
       o.writable = true;
@@ -1033,7 +1209,7 @@ class translator {
       const string digits = token.substr(2);
       if (digits.size() != (wide ? 16u : 8u) ||
           !std::all_of(digits.begin(), digits.end(), [](unsigned char c) { return std::isxdigit(c); }))
-        refuse("the number " + token);
+        refuse("the number " + token + " is malformed");
       o.code = in_ptx("fraction{") + (minus ? "-" : "") + in_ptx("float_of(0x") + digits + (wide ? "ull)}" : "u)}");
       return o;
     }
@@ -1049,7 +1225,7 @@ class translator {
              : fraction ? is_digit(static_cast<char>(c)) || c == '.' || c == 'e' || c == 'E'
                         : is_digit(static_cast<char>(c)) != 0;
     });
-    if (!valid || digits.size() > 24) refuse("the number " + token);
+    if (!valid || digits.size() > 24) refuse("the number " + token + " is malformed");
     if (fraction)
       o.code = in_ptx("fraction{") + (minus ? "-" : "") + digits + "}";
     else

@@ -14,12 +14,9 @@ struct advice {
 };
 
 constexpr std::string_view
-    clusters = "thread-block clusters are not simulated; use a grid of single blocks",
-    tensor_memory =
-        "the tensor memory accelerator (TMA) is not simulated; use "
-        "__pipeline_memcpy_async (cuda_pipeline.h) or plain loads",
+    im2col = "tensor maps of images are not simulated; use cuTensorMapEncodeTiled",
     mipmaps = "mipmapped textures are not simulated; use an array of one level",
-    references = "texture and surface references are gone since CUDA 12; use texture and surface objects",
+    references = "CUDA 12 removed texture and surface references; use texture and surface objects",
     modules = "kernels loaded or compiled at run time are not simulated; launch the kernel with <<<>>>";
 
 constexpr std::string_view own_mark =
@@ -31,18 +28,8 @@ constexpr advice names[] = {
     {"SIM_UNCOUNTED", own_mark},
     {"SIM_UNOBSERVED", own_mark},
     {"SIM_CALLED_HERE", own_mark},
-    {"__cluster_dims__", clusters},
-    {"cluster_group", clusters},
-    {"this_cluster", clusters},
-    {"cudaLaunchAttributeClusterDimension", clusters},
-    {"CUtensorMap", tensor_memory},
-    {"cuTensorMapEncodeTiled", tensor_memory},
-    {"cuTensorMapEncodeIm2col", tensor_memory},
-    {"cp_async_bulk_tensor_1d_global_to_shared", tensor_memory},
-    {"cp_async_bulk_tensor_2d_global_to_shared", tensor_memory},
-    {"cp_async_bulk_tensor_3d_global_to_shared", tensor_memory},
-    {"cp_async_bulk_global_to_shared", tensor_memory},
-    {"cp_async_bulk_shared_to_global", tensor_memory},
+    {"cuTensorMapEncodeIm2col", im2col},
+    {"cuTensorMapEncodeIm2colWide", im2col},
     {"cudaMipmappedArray_t", mipmaps},
     {"cudaMallocMipmappedArray", mipmaps},
     {"cuModuleLoad", modules},
@@ -57,10 +44,10 @@ constexpr advice names[] = {
 };
 
 // By how the name of the header begins.
-constexpr advice libraries[] = {{"cufftXt", "cuFFT on several devices"},
-                                {"cusparse", "cuSPARSE"},
-                                {"cudnn", "cuDNN"},
-                                {"cusolver", "cuSOLVER"},
+constexpr advice libraries[] = {{"cudnn", "cuDNN"},
+                                {"cusolverSp", "cuSOLVER for sparse matrices"},
+                                {"cusolverRf", "cuSOLVER for sparse matrices"},
+                                {"cusolverMg", "cuSOLVER on several devices"},
                                 {"nccl", "NCCL"},
                                 {"cutlass/", "CUTLASS"},
                                 {"cute/", "CuTe"},
@@ -113,8 +100,6 @@ class search {
     for (const advice& n : names)
       if (text(i) == n.what) return refuse(i, n.instead);
     if (is_one_of(text(i), {"texture", "surface"}) && text(i + 1) == "<" && !declares(text(i))) refuse(i, references);
-    if (text(i) == "cuda" && text(i + 1) == "::" && text(i + 2) == "ptx")
-      refuse(i, "cuda::ptx is not simulated; use the functions of CUDA C++");
   }
   /// A mark whose pieces are all in the file: ## joins them, or a backslash at the end of a line.
   void refuse_pasted_marks() {

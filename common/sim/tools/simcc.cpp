@@ -131,6 +131,7 @@ struct request {
   std::vector<input> inputs;
   fs::path output;
   bool object_only = false, device_link = false, registers = false, keep = false, dependencies = false, verbose = false;
+  bool device_debug = false;
   std::string dependency_file;
   words flags;       ///< of the host compiler, for every source
   words host_flags;  ///< ... for sources without kernels: what is counted in a kernel does not depend on -O
@@ -142,9 +143,7 @@ bool contains(const words& all, const std::string& word) {
 }
 
 // nvcc's options about the GPU's code: they change nothing here.
-const words ignored = {"-G",
-                       "--device-debug",
-                       "-lineinfo",
+const words ignored = {"-lineinfo",
                        "--generate-line-info",
                        "-use_fast_math",
                        "--use_fast_math",
@@ -266,6 +265,8 @@ class command_line {
       made_.verbose = true;
     else if (is(w, {"-optf", "--options-file"}, &v))
       read_options(v);
+    else if (w == "-G" || w == "--device-debug")
+      made_.device_debug = true;
     else if (w == "--registers")
       made_.registers = true;
     else if (w.starts_with("-save-temps") || w.starts_with("--save-temps"))
@@ -396,7 +397,7 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
   const std::string compiler = host_compiler();
   words compile = {compiler, "-x", "c++", "-std=c++17", "-O2", "-g1", "-D__CUDACC__", "-D__NVCC__",
                    "-D__CUDA_ARCH__=900", "-DCUDART_VERSION=13000", "-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP",
-                   "-Wno-unknown-pragmas", "-include", "cuda_runtime.h",
+                   "-Wno-unknown-pragmas", "-Wno-psabi", "-include", "cuda_runtime.h",
                    // A hook for every access, at its full width, exactly once.
                    "-fsanitize=thread", "-fno-optimize-sibling-calls", "-ftls-model=initial-exec", "-fPIE",
                    "-ffp-contract=fast"};
@@ -427,16 +428,19 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
   if (r.keep) compile.emplace_back("-save-temps=obj");
   if (lowering.refused) compile.emplace_back("-Wfatal-errors");
   compile.insert(compile.end(), r.flags.begin(), r.flags.end());
+  // Locals are where the debugger looks for them at each line, and its calls change nothing below the stack pointer.
+  if (r.device_debug) compile.insert(compile.end(), {"-O0", "-g", "-mno-red-zone", "-fno-omit-frame-pointer"});
   // nvcc does not warn of casts between vectors and their elements.
   compile.insert(compile.end(), {"-Wno-strict-aliasing", "-S", lowered, "-o", assembly});
   std::optional<register_count> counting;
   if (r.registers || !r.object_only) counting.emplace(source, r.flags);
   run(compile);
   const std::string compiled = read_file(assembly);
-  for (const char* own : {"sim_blocks", "sim_registers"})
+  for (const char* own : {"sim_blocks", "sim_host_variables", "sim_registers"})
     if (compiled.find(own) != std::string::npos)
       stop(source.string() + ": the simulated device reserves the name " + own + "; choose another");
-  std::string edited = sim::edit_assembly(compiled);
+  std::string edited = sim::edit_assembly(compiled, r.device_debug);
+  edited += sim::host_variable_table(edited, lowering.known);
   if (counting) edited += sim::register_table(edited, counting->answer());
   write_file(assembly, edited);
   run({compiler, "-c", assembly, "-o", object.string()});

@@ -157,7 +157,12 @@ enum cudaMemPoolAttr {
   cudaMemPoolAttrUsedMemHigh = 8,
 };
 enum cudaMemAllocationType { cudaMemAllocationTypeInvalid = 0, cudaMemAllocationTypePinned = 1 };
-enum cudaMemAllocationHandleType { cudaMemHandleTypeNone = 0 };
+enum cudaMemAllocationHandleType {
+  cudaMemHandleTypeNone = 0,
+  cudaMemHandleTypePosixFileDescriptor = 1,
+  cudaMemHandleTypeWin32 = 2,
+  cudaMemHandleTypeWin32Kmt = 4,
+};
 struct cudaMemPoolProps {
   cudaMemAllocationType allocType;
   cudaMemAllocationHandleType handleTypes;
@@ -180,7 +185,27 @@ enum cudaDeviceP2PAttr {
   cudaDevP2PAttrCudaArrayAccessSupported = 4,
 };
 
+struct cudaIpcMemHandle_t {
+  char reserved[64];
+};
+struct cudaIpcEventHandle_t {
+  char reserved[64];
+};
+struct cudaMemPoolPtrExportData {
+  unsigned char reserved[64];
+};
+constexpr unsigned cudaIpcMemLazyEnablePeerAccess = 1;
+enum cudaDriverEntryPointQueryResult {
+  cudaDriverEntryPointSuccess = 0,
+  cudaDriverEntryPointSymbolNotFound = 1,
+  cudaDriverEntryPointVersionNotSufficent = 2,
+};
+constexpr unsigned long long cudaEnableDefault = 0, cudaEnableLegacyStream = 1, cudaEnablePerThreadDefaultStream = 2;
+
 extern "C" {
+/// Only the functions for tensor maps have addresses; of others it says that there are none.
+cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned version,
+                                             unsigned long long flags, cudaDriverEntryPointQueryResult* how = nullptr);
 // ---- errors, device
 cudaError_t cudaGetLastError();
 cudaError_t cudaPeekAtLastError();
@@ -254,6 +279,19 @@ cudaError_t cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPool_t pool, 
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
 
+// ---- memory of other processes, whose devices are not this one: cudaErrorNotSupported
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* pointer);
+cudaError_t cudaIpcOpenMemHandle(void** pointer, cudaIpcMemHandle_t handle, unsigned flags);
+cudaError_t cudaIpcCloseMemHandle(void* pointer);
+cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t* handle, cudaEvent_t event);
+cudaError_t cudaIpcOpenEventHandle(cudaEvent_t* event, cudaIpcEventHandle_t handle);
+cudaError_t cudaMemPoolExportToShareableHandle(void* handle, cudaMemPool_t pool, cudaMemAllocationHandleType type,
+                                               unsigned flags);
+cudaError_t cudaMemPoolImportFromShareableHandle(cudaMemPool_t* pool, void* handle, cudaMemAllocationHandleType type,
+                                                 unsigned flags);
+cudaError_t cudaMemPoolExportPointer(cudaMemPoolPtrExportData* exported, void* pointer);
+cudaError_t cudaMemPoolImportPointer(void** pointer, cudaMemPool_t pool, cudaMemPoolPtrExportData* exported);
+
 // ---- streams and events
 cudaError_t cudaStreamCreate(cudaStream_t* stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
@@ -275,6 +313,15 @@ cudaError_t cudaEventQuery(cudaEvent_t event);
 /// Milliseconds on the modelled clock, never measured.
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t stop);
 }
+inline cudaError_t cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long flags,
+                                           cudaDriverEntryPointQueryResult* how = nullptr) {
+  return cudaGetDriverEntryPointByVersion(name, function, 13000, flags, how);
+}
+template <class F, class = std::enable_if_t<std::is_function_v<F>>>
+cudaError_t cudaGetDriverEntryPoint(const char* name, F** function, unsigned long long flags,
+                                    cudaDriverEntryPointQueryResult* how = nullptr) {
+  return cudaGetDriverEntryPoint(name, reinterpret_cast<void**>(function), flags, how);
+}
 inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags = cudaEventDefault) {
   return cudaEventCreateWithFlags(event, flags);
 }
@@ -286,6 +333,8 @@ void share_device_memory_with_host();
 enum class memory_kind : unsigned char { device, managed, pinned };
 /// `pc` identifies the line that allocates, for the report about memory that was never freed.
 cudaError_t allocate(void** pointer, std::size_t bytes, memory_kind kind, const void* pc);
+/// Likewise, in the order of a stream: while that is captured, each launch of the graph allocates this address.
+cudaError_t allocate_async(void** pointer, std::size_t bytes, cudaStream_t stream, const void* pc);
 cudaError_t allocate_pitched(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height, const void* pc);
 cudaError_t mapped_pointer(void** device, void* host);
 cudaError_t set_kernel_attribute(const void* kernel, cudaFuncAttribute attribute, int value);
@@ -324,16 +373,17 @@ SIM_CALLED_HERE cudaError_t cudaHostAlloc(T** pointer, std::size_t bytes, unsign
   return sim::allocate(reinterpret_cast<void**>(pointer), bytes, sim::memory_kind::pinned, SIM_CALLER);
 }
 template <class T>
-SIM_CALLED_HERE cudaError_t cudaMallocAsync(T** pointer, std::size_t bytes, cudaStream_t) {
-  return sim::allocate(reinterpret_cast<void**>(pointer), bytes, sim::memory_kind::device, SIM_CALLER);
+SIM_CALLED_HERE cudaError_t cudaMallocAsync(T** pointer, std::size_t bytes, cudaStream_t stream) {
+  return sim::allocate_async(reinterpret_cast<void**>(pointer), bytes, stream, SIM_CALLER);
 }
 template <class T>
-SIM_CALLED_HERE cudaError_t cudaMallocAsync(T** pointer, std::size_t bytes, cudaMemPool_t, cudaStream_t) {
-  return sim::allocate(reinterpret_cast<void**>(pointer), bytes, sim::memory_kind::device, SIM_CALLER);
+SIM_CALLED_HERE cudaError_t cudaMallocAsync(T** pointer, std::size_t bytes, cudaMemPool_t, cudaStream_t stream) {
+  return sim::allocate_async(reinterpret_cast<void**>(pointer), bytes, stream, SIM_CALLER);
 }
 template <class T>
-SIM_CALLED_HERE cudaError_t cudaMallocFromPoolAsync(T** pointer, std::size_t bytes, cudaMemPool_t, cudaStream_t) {
-  return sim::allocate(reinterpret_cast<void**>(pointer), bytes, sim::memory_kind::device, SIM_CALLER);
+SIM_CALLED_HERE cudaError_t cudaMallocFromPoolAsync(T** pointer, std::size_t bytes, cudaMemPool_t,
+                                                    cudaStream_t stream) {
+  return sim::allocate_async(reinterpret_cast<void**>(pointer), bytes, stream, SIM_CALLER);
 }
 template <class T>
 SIM_CALLED_HERE cudaError_t cudaMallocPitch(T** pointer, std::size_t* pitch, std::size_t width, std::size_t height) {

@@ -7,6 +7,7 @@
 
 #include "cooperative_groups.h"
 #include "cuda/atomic"
+#include "sim/bulk.h"
 
 namespace sim {
 
@@ -51,76 +52,112 @@ struct aligned_size_t {
 
 // ---- barrier
 
-namespace detail {
-struct barrier_words {
-  unsigned expected, arrived, phase;
-};
-SIM_UNOBSERVED inline void begin(barrier_words* words, unsigned expected, const void* pc) {
-  sim::observe_store(&words->phase, 4, pc);
-  *words = {expected, 0, 0};
-}
-SIM_UNOBSERVED inline unsigned arrive(barrier_words* words, unsigned count, unsigned drop, const void* pc) {
-  sim::make_barrier_copies(words);
-  sim::observe_atomic(&words->phase, 4, pc);
-  sim::release(&words->arrived);
-  const unsigned phase = __atomic_load_n(&words->phase, __ATOMIC_SEQ_CST);
-  // A thread that drops out counts as arrived now and is not expected again.
-  const unsigned expected = drop ? __atomic_sub_fetch(&words->expected, drop, __ATOMIC_SEQ_CST)
-                                 : __atomic_load_n(&words->expected, __ATOMIC_SEQ_CST);
-  const unsigned arrived = __atomic_add_fetch(&words->arrived, count - drop, __ATOMIC_SEQ_CST);
-  if (arrived == expected) {
-    __atomic_store_n(&words->arrived, 0, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&words->phase, phase + 1, __ATOMIC_SEQ_CST);
-    sim::pass_on(&words->arrived, &words->phase);
-  }
-  return phase;
-}
-SIM_UNOBSERVED inline unsigned phase_of(const barrier_words* words, const void* pc) {
-  sim::observe_atomic(&words->phase, 4, pc);
-  const unsigned phase = __atomic_load_n(&words->phase, __ATOMIC_SEQ_CST);
-  sim::acquire(&words->phase);
-  return phase;
-}
-}  // namespace detail
-
 template <thread_scope Scope = thread_scope_system>
 class barrier {
  public:
-  using arrival_token = unsigned;
+  using arrival_token = unsigned long long;
   barrier() = default;  // trivial: in shared memory, init() starts a barrier
   SIM_CALLED_HERE explicit barrier(::std::ptrdiff_t expected) {
-    detail::begin(&words_, static_cast<unsigned>(expected), SIM_CALLER);
+    sim::init_mbarrier(&state_, static_cast<unsigned>(expected), SIM_CALLER);
   }
   barrier(const barrier&) = delete;
   barrier& operator=(const barrier&) = delete;
   friend SIM_CALLED_HERE void init(barrier* self, ::std::ptrdiff_t expected) {
-    detail::begin(&self->words_, static_cast<unsigned>(expected), SIM_CALLER);
+    sim::init_mbarrier(&self->state_, static_cast<unsigned>(expected), SIM_CALLER);
   }
+  static constexpr ::std::ptrdiff_t max() noexcept { return (1 << 20) - 1; }
 
   [[nodiscard]] SIM_CALLED_HERE arrival_token arrive(::std::ptrdiff_t count = 1) {
-    return detail::arrive(&words_, static_cast<unsigned>(count), 0, SIM_CALLER);
+    return arrive_at(count, 0, 0, SIM_CALLER);
   }
-  SIM_CALLED_HERE void wait(arrival_token token) const { wait_at(token, SIM_CALLER); }
-  SIM_CALLED_HERE void arrive_and_wait() { wait_at(detail::arrive(&words_, 1, 0, SIM_CALLER), SIM_CALLER); }
-  SIM_CALLED_HERE void arrive_and_drop() { detail::arrive(&words_, 1, 1, SIM_CALLER); }
+  SIM_CALLED_HERE void wait(arrival_token token) const { wait_for(phase_of(token), SIM_CALLER); }
+  SIM_CALLED_HERE void arrive_and_wait() { wait_for(phase_of(arrive_at(1, 0, 0, SIM_CALLER)), SIM_CALLER); }
+  SIM_CALLED_HERE void arrive_and_drop() { arrive_at(1, 1, 0, SIM_CALLER); }
   SIM_CALLED_HERE bool try_wait(arrival_token token) const {
-    if (detail::phase_of(&words_, SIM_CALLER) != token) return true;
-    sim::spin();
-    return false;
+    return sim::wait_for_phase(&state_, phase_of(token), SIM_CALLER);
   }
-  SIM_CALLED_HERE void wait_parity(bool parity) const {
-    while ((detail::phase_of(&words_, SIM_CALLER) & 1) == static_cast<unsigned>(parity)) sim::spin();
+  SIM_CALLED_HERE bool try_wait_parity(bool parity) const { return sim::wait_for_phase(&state_, parity, SIM_CALLER); }
+  SIM_CALLED_HERE void wait_parity(bool parity) const { wait_for(parity, SIM_CALLER); }
+
+  // ---- ours, not CUDA's
+  SIM_QUIET sim::mbarrier* state() const { return &state_; }
+  SIM_QUIET arrival_token arrive_at(::std::ptrdiff_t count, unsigned dropped, int bytes, const void* pc) {
+    sim::make_barrier_copies(this);
+    return sim::arrive_at(&state_, static_cast<unsigned>(count), dropped, bytes, pc);
   }
 
  private:
-  void wait_at(arrival_token token, const void* pc) const {
-    while (detail::phase_of(&words_, pc) == token) sim::spin();
+  SIM_QUIET static unsigned phase_of(arrival_token token) { return sim::mbarrier{token}.phase(); }
+  SIM_QUIET void wait_for(unsigned parity, const void* pc) const {
+    while (!sim::wait_for_phase(&state_, parity, pc)) {
+    }
   }
-  detail::barrier_words words_;
+  mutable sim::mbarrier state_;
 };
 namespace std {
 template <class Completion = void>
 using barrier = ::cuda::barrier<thread_scope_system>;
+}
+
+// ---- Hopper's bulk copies, which arrive at a barrier of the block
+
+namespace device {
+SIM_QUIET inline ::std::uint64_t* barrier_native_handle(barrier<thread_scope_block>& b) {
+  return reinterpret_cast<::std::uint64_t*>(b.state());
+}
+[[nodiscard]] SIM_CALLED_HERE barrier<thread_scope_block>::arrival_token barrier_arrive_tx(
+    barrier<thread_scope_block>& b, ::std::ptrdiff_t count, ::std::ptrdiff_t bytes) {
+  return b.arrive_at(count, 0, static_cast<int>(bytes), SIM_CALLER);
+}
+SIM_CALLED_HERE void barrier_expect_tx(barrier<thread_scope_block>& b, ::std::ptrdiff_t bytes) {
+  sim::arrive_at(b.state(), 0, 0, static_cast<int>(bytes), SIM_CALLER);
+}
+
+namespace experimental {
+SIM_CALLED_HERE void cp_async_bulk_global_to_shared(void* to, const void* from, unsigned bytes,
+                                                    barrier<thread_scope_block>& b) {
+  sim::copy_bulk_in(to, from, bytes, b.state(), sim::own_rank, SIM_CALLER);
+}
+SIM_CALLED_HERE void cp_async_bulk_shared_to_global(void* to, const void* from, unsigned bytes) {
+  sim::copy_bulk_out(to, from, bytes, sim::bulk_reduction::none, sim::number::u8, SIM_CALLER);
+}
+#define SIM_TENSOR_COPIES(n, parameters, ...)                                                                      \
+  template <class Map>                                                                                             \
+  SIM_CALLED_HERE void cp_async_bulk_tensor_##n##d_global_to_shared(void* to, const Map* map, SIM_EACH parameters, \
+                                                                    barrier<thread_scope_block>& b) {              \
+    sim::copy_box_in(to, map, {{__VA_ARGS__}, n}, b.state(), sim::own_rank, SIM_CALLER);                           \
+  }                                                                                                                \
+  template <class Map>                                                                                             \
+  SIM_CALLED_HERE void cp_async_bulk_tensor_##n##d_shared_to_global(const Map* map, SIM_EACH parameters,           \
+                                                                    const void* from) {                            \
+    sim::copy_box_out(map, {{__VA_ARGS__}, n}, from, sim::bulk_reduction::none, SIM_CALLER);                       \
+  }
+#define SIM_EACH(...) __VA_ARGS__
+SIM_TENSOR_COPIES(1, (int c0), c0)
+SIM_TENSOR_COPIES(2, (int c0, int c1), c0, c1)
+SIM_TENSOR_COPIES(3, (int c0, int c1, int c2), c0, c1, c2)
+SIM_TENSOR_COPIES(4, (int c0, int c1, int c2, int c3), c0, c1, c2, c3)
+SIM_TENSOR_COPIES(5, (int c0, int c1, int c2, int c3, int c4), c0, c1, c2, c3, c4)
+#undef SIM_EACH
+#undef SIM_TENSOR_COPIES
+SIM_CALLED_HERE void cp_async_bulk_commit_group() { sim::commit_bulk(); }
+template <int Groups>
+SIM_CALLED_HERE void cp_async_bulk_wait_group() {
+  sim::wait_for_bulk(Groups);
+}
+template <int Groups>
+SIM_CALLED_HERE void cp_async_bulk_wait_group_read() {
+  sim::wait_for_bulk(Groups);
+}
+inline void fence_proxy_async_shared_cta() { sim::fence(); }
+}  // namespace experimental
+}  // namespace device
+
+/// One thread's copy of whole 16 bytes, for which the barrier expects the bytes.
+template <class T, ::std::size_t Alignment>
+SIM_CALLED_HERE void memcpy_async_tx(T* to, const T* from, aligned_size_t<Alignment> bytes,
+                                     barrier<thread_scope_block>& b) {
+  sim::copy_bulk_in(to, from, static_cast<unsigned>(bytes), b.state(), sim::own_rank, SIM_CALLER);
 }
 
 // ---- pipeline: all threads of a group produce and consume

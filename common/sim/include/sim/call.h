@@ -74,6 +74,9 @@ void observe_copy_end(const volatile void* address, std::size_t bytes, const voi
 /// do after they have acquired from this flag. Call release before the flag changes, and acquire after it was read.
 void release(const volatile void* flag);
 void acquire(const volatile void* flag);
+/// Offset into the block's shared memory, as PTX sees it.
+std::size_t shared_offset(const void* address);
+void* shared_address(std::size_t offset);
 /// What was released to `from` is from now on to be acquired from `to`.
 void pass_on(const volatile void* from, const volatile void* to);
 

@@ -19,6 +19,7 @@
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)  // simcc writes it into the kernel
 #define __align__(n) __attribute__((aligned(n)))
 #define __grid_constant__
 // A block never leaves its OS thread, so thread-local storage serves as the block's shared memory.
@@ -111,9 +112,6 @@ SIM_CACHED_STORE(__stwt)
 namespace sim {
 bool is_shared(const void* address);
 bool is_global(const void* address);
-/// Offset into the block's shared memory, as PTX sees it.
-std::size_t shared_offset(const void* address);
-void* shared_address(std::size_t offset);
 unsigned multiprocessors();
 /// Ends the kernel as a fault of the hardware does.
 [[noreturn]] void trap(const void* pc);

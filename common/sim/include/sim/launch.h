@@ -17,6 +17,7 @@ struct configuration {
   std::size_t dynamic_shared_bytes = 0;
   cudaStream_t stream = nullptr;
   bool cooperative = false;  ///< all blocks run at once, so that the grid can have barriers
+  dim3 cluster = {1, 1, 1};  ///< blocks that run together and share their shared memory
 };
 inline configuration configure(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes = 0,
                                cudaStream_t stream = nullptr) {
@@ -214,6 +215,28 @@ namespace sim {
 /// Applies the attributes of an extended launch; an error if the simulated device does not support one.
 cudaError_t configure(const cudaLaunchConfig_t* extended, configuration* config);
 }  // namespace sim
+
+/// How many clusters of the launch fit on the device at once, and the most blocks that a cluster can have.
+template <class T>
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, T* kernel, const cudaLaunchConfig_t* config) {
+  sim::configuration c;
+  if (!clusters) return cudaErrorInvalidValue;
+  if (const cudaError_t error = sim::configure(config, &c)) return error;
+  int blocks = 0, processors = 0;
+  cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0);
+  if (const cudaError_t error =
+          sim::occupancy(&blocks, reinterpret_cast<const void*>(kernel),
+                         static_cast<int>(c.block.x * c.block.y * c.block.z), c.dynamic_shared_bytes))
+    return error;
+  *clusters = blocks * processors / static_cast<int>(c.cluster.x * c.cluster.y * c.cluster.z);
+  return cudaSuccess;
+}
+template <class T>
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int* blocks, T*, const cudaLaunchConfig_t* config) {
+  if (!blocks || !config) return cudaErrorInvalidValue;
+  *blocks = 8;
+  return cudaSuccess;
+}
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* kernel, void** arguments);
 template <class... Parameters, class... Arguments>

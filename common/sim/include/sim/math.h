@@ -88,7 +88,7 @@ SIM_UNOBSERVED auto rounded(int mode, Op op, T... operands) {
   return result;
 }
 
-/// To an integer as PTX's cvt: rounds towards zero and saturates; what is no number gives 0, or the highest bit alone
+/// To an integer as PTX's cvt: rounds towards zero and saturates; NaN gives 0, or the highest bit alone
 /// where one of the types has 64 bits.
 template <class To, class From>
 To saturated(From x) {
@@ -156,15 +156,16 @@ namespace sim {
 
 constexpr double pi = 3.14159265358979323846;
 
-// The angle to the nearest multiple of pi / 2 is exact: no digits are lost near a zero.
-inline double sin_of_pi(double x) {
+// The angle to the nearest multiple of pi / 2 is exact: no digits are lost near a zero. A GPU computes both without
+// branches, so lanes must not part here; compilers may lay out such branches so that lanes do not meet behind them.
+SIM_UNOBSERVED inline double sin_of_pi(double x) {
   if (std::isinf(x)) return std::numeric_limits<double>::quiet_NaN();
   const double quarter = std::nearbyint(2 * std::fmod(x, 2.0)), rest = (std::fmod(x, 2.0) - quarter / 2) * pi;
   const int which = static_cast<int>(quarter) & 3;
   if (std::fmod(x, 1.0) == 0) return std::copysign(0.0, x);
   return which == 0 ? std::sin(rest) : which == 1 ? std::cos(rest) : which == 2 ? -std::sin(rest) : -std::cos(rest);
 }
-inline double cos_of_pi(double x) {
+SIM_UNOBSERVED inline double cos_of_pi(double x) {
   if (std::isinf(x)) return std::numeric_limits<double>::quiet_NaN();
   const double quarter = std::nearbyint(2 * std::fmod(x, 2.0)), rest = (std::fmod(x, 2.0) - quarter / 2) * pi;
   const int which = static_cast<int>(quarter) & 3;

@@ -115,6 +115,7 @@ struct cudaDeviceProp {
   X(TimelineSemaphoreInteropSupported, 114, p.timelineSemaphoreInteropSupported)           \
   X(MemoryPoolsSupported, 115, p.memoryPoolsSupported)                                     \
   X(GPUDirectRDMASupported, 116, p.gpuDirectRDMASupported)                                 \
+  X(MemoryPoolSupportedHandleTypes, 119, p.memoryPoolSupportedHandleTypes)                 \
   X(ClusterLaunch, 120, p.clusterLaunch)                                                   \
   X(IpcEventSupport, 125, p.ipcEventSupported)
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "sim/async.h"
+#include "sim/bulk.h"
 #include "sim/float8.h"
 #include "sim/simd.h"
 #include "sim/tensor.h"
@@ -112,7 +113,7 @@ SIM_PTX T as(const R& r) {
     else
       return T{static_cast<decltype(T::bits)>(r.value)};
   } else if constexpr (std::is_same_v<R, bool> || std::is_same_v<T, bool>) {
-    static_assert(std::is_same_v<R, T>, "a predicate is no number, nor a number a predicate");
+    static_assert(std::is_same_v<R, T>, "an operand mixes up a predicate and a number");
     return r;
   } else {
     static_assert(sizeof(R) >= sizeof(T), "the register is narrower than the instruction's type");
@@ -615,13 +616,13 @@ SIM_PTX void cvt(D& d, const A& a, const B& b) {
 
 // ---- memory
 
-enum class space { generic, global, shared };
+enum class space { generic, global, shared, cluster };
 template <space S, class A>
 SIM_PTX std::uintptr_t address(const A& base, long long offset = 0) {
   std::uintptr_t at = 0;
   if constexpr (is_immediate<A>) {
     at = static_cast<std::uintptr_t>(base.value);
-  } else if constexpr (S == space::shared) {
+  } else if constexpr (S == space::shared || S == space::cluster) {
     at = as<unsigned>(base);
   } else {
     static_assert(sizeof(A) == 8, "an address in global memory takes a register of 64 bits: \"l\"");
@@ -629,6 +630,7 @@ SIM_PTX std::uintptr_t address(const A& base, long long offset = 0) {
   }
   at += static_cast<std::uintptr_t>(offset);
   if constexpr (S == space::shared) return reinterpret_cast<std::uintptr_t>(shared_address(at));
+  if constexpr (S == space::cluster) return reinterpret_cast<std::uintptr_t>(sim::cluster_address(at));
   return at;
 }
 
@@ -639,6 +641,18 @@ SIM_PTX void cvta_to_shared(D& d, const A& a) {
 template <class T, class D, class A>
 SIM_PTX void cvta_shared(D& d, const A& a) {
   put(d, static_cast<T>(reinterpret_cast<std::uintptr_t>(shared_address(as<T>(a)))));
+}
+template <class T, class D, class A>
+SIM_PTX void cvta_to_cluster(D& d, const A& a) {
+  put(d, static_cast<T>(sim::cluster_offset(reinterpret_cast<const void*>(static_cast<std::uintptr_t>(as<T>(a))))));
+}
+template <class T, class D, class A>
+SIM_PTX void cvta_cluster(D& d, const A& a) {
+  put(d, static_cast<T>(reinterpret_cast<std::uintptr_t>(sim::cluster_address(as<T>(a)))));
+}
+template <class A>
+SIM_PTX void isspacep_cluster(bool& d, const A& a) {
+  d = sim::is_in_cluster(reinterpret_cast<const void*>(as<unsigned long long>(a)));
 }
 template <class A>
 SIM_PTX void isspacep_shared(bool& d, const A& a) {
@@ -873,80 +887,202 @@ SIM_PTX void bar_arrive(const Id& id, const Threads& threads) {
   named_barrier(as<unsigned>(id), as<unsigned>(threads), false);
 }
 
-// ---- mbarrier: 64 bits in shared memory, which a program sees only through these functions
+// ---- mbarriers
 
-struct mbarrier {
-  unsigned long long
-      word;  // phase, bytes to come (22 bits, signed), arrivals of each phase (20), arrivals to come (20)
-  static constexpr unsigned long long field = (1ull << 20) - 1;
-  SIM_PTX unsigned to_come() const { return static_cast<unsigned>(word & field); }
-  SIM_PTX unsigned expected() const { return static_cast<unsigned>(word >> 20 & field); }
-  SIM_PTX int bytes() const { return static_cast<int>(static_cast<long long>(word << 2) >> 42); }
-  SIM_PTX unsigned phase() const { return static_cast<unsigned>(word >> 63); }
-  SIM_PTX void set(unsigned phase, int bytes, unsigned expected, unsigned to_come) {
-    word = static_cast<unsigned long long>(phase & 1) << 63 |
-           (static_cast<unsigned long long>(bytes) & ((1ull << 22) - 1)) << 40 |
-           static_cast<unsigned long long>(expected) << 20 | to_come;
-  }
-};
-/// Threads release to the barrier's address, and acquire from this one.
-inline const void* over_flag(const mbarrier* b) { return reinterpret_cast<const char*>(b) + 4; }
-SIM_CALLED_HERE void mbarrier_init(std::uintptr_t address, unsigned count) {
-  auto* b = reinterpret_cast<mbarrier*>(address);
-  observe_store(b, sizeof *b, SIM_CALLER);
-  b->set(0, 0, count, count);
+SIM_CALLED_HERE void mbarrier_init_here(std::uintptr_t at, unsigned count) {
+  sim::init_mbarrier(reinterpret_cast<mbarrier*>(at), count, SIM_CALLER);
 }
-/// `count` threads arrive, `dropped` of them for the last time; `bytes` more are to come. Returns the word before.
-SIM_CALLED_HERE unsigned long long mbarrier_arrive(std::uintptr_t address, unsigned count, unsigned dropped,
-                                                   int bytes) {
-  auto* b = reinterpret_cast<mbarrier*>(address);
-  observe_atomic(b, sizeof *b, SIM_CALLER);
-  sim::release(b);
-  const mbarrier before{b->word};
-  const unsigned expected = before.expected() - dropped, to_come = before.to_come() - count;
-  const int missing = before.bytes() + bytes;
-  if (to_come == 0 && missing == 0) {
-    b->set(before.phase() + 1, 0, expected, expected);
-    sim::pass_on(b, over_flag(b));
-  } else {
-    b->set(before.phase(), missing, expected, to_come);
-  }
-  return before.word;
+SIM_CALLED_HERE void mbarrier_inval(std::uintptr_t at) {
+  sim::end_mbarrier(reinterpret_cast<mbarrier*>(at), SIM_CALLER);
 }
-SIM_CALLED_HERE unsigned mbarrier_phase(std::uintptr_t address) {
-  const auto* b = reinterpret_cast<const mbarrier*>(address);
-  observe_atomic(b, sizeof *b, SIM_CALLER);
-  const unsigned phase = b->phase();
-  sim::acquire(over_flag(b));
-  return phase;
+SIM_CALLED_HERE unsigned long long mbarrier_arrive_here(std::uintptr_t at, unsigned count, unsigned dropped,
+                                                        int bytes) {
+  return sim::arrive_at(reinterpret_cast<mbarrier*>(at), count, dropped, bytes, SIM_CALLER);
+}
+SIM_CALLED_HERE bool mbarrier_wait_here(std::uintptr_t at, unsigned parity) {
+  return sim::wait_for_phase(reinterpret_cast<mbarrier*>(at), parity, SIM_CALLER);
 }
 template <class Count>
 SIM_PTX void mbarrier_init(std::uintptr_t address, const Count& count) {
-  mbarrier_init(address, as<unsigned>(count));
+  mbarrier_init_here(address, as<unsigned>(count));
 }
 template <class D, class Count, class Dropped, class Bytes>
 SIM_PTX void mbarrier_arrive(D&& d, std::uintptr_t address, const Count& count, const Dropped& dropped,
                              const Bytes& bytes) {
-  put(d, mbarrier_arrive(address, as<unsigned>(count), as<unsigned>(dropped), as<int>(bytes)));
+  put(d, mbarrier_arrive_here(address, as<unsigned>(count), as<unsigned>(dropped), as<int>(bytes)));
 }
-/// Whether the phase with this parity, or that of the state that an arrival returned, is over. A thread that asks in
-/// vain lets the others run.
+template <class Bytes>
+SIM_PTX void mbarrier_complete(std::uintptr_t address, const Bytes& bytes) {
+  mbarrier_arrive_here(address, 0, 0, -as<int>(bytes));
+}
+/// Whether the phase with this parity, or that of the state that an arrival returned, is over.
 template <class D, class Parity>
 SIM_PTX void mbarrier_wait_parity(D& d, std::uintptr_t address, const Parity& parity) {
-  const bool over = mbarrier_phase(address) != (as<unsigned>(parity) & 1);
-  if (!over) sim::spin();
-  put(d, over);
+  put(d, mbarrier_wait_here(address, as<unsigned>(parity) & 1));
 }
 template <class D, class State>
 SIM_PTX void mbarrier_wait(D& d, std::uintptr_t address, const State& state) {
-  const bool over = mbarrier_phase(address) != mbarrier{as<unsigned long long>(state)}.phase();
-  if (!over) sim::spin();
-  put(d, over);
+  put(d, mbarrier_wait_here(address, mbarrier{as<unsigned long long>(state)}.phase()));
+}
+template <class D, class State>
+SIM_PTX void mbarrier_pending_count(D& d, const State& state) {
+  put(d, mbarrier{as<unsigned long long>(state)}.to_come());
 }
 /// This thread's asynchronous copies, then its arrival: here they end at once.
 SIM_PTX void cp_async_mbarrier_arrive(std::uintptr_t address, bool counts) {
   cp_async_wait_all();
-  if (counts) mbarrier_arrive(address, 1, 0, 0);
+  if (counts) mbarrier_arrive_here(address, 1, 0, 0);
+}
+
+// ---- bulk copies. `ranks` of a multicast: a bit for each block of the cluster
+
+template <class... C>
+SIM_PTX box_begin box_at(const C&... c) {
+  return {{as<int>(c)...}, sizeof...(C)};
+}
+SIM_CALLED_HERE void bulk_in(std::uintptr_t to, std::uintptr_t from, unsigned bytes, std::uintptr_t arrived,
+                             unsigned ranks) {
+  sim::copy_bulk_in(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes,
+                    reinterpret_cast<mbarrier*>(arrived), ranks, SIM_CALLER);
+}
+template <class Bytes, class Ranks>
+SIM_PTX void bulk_copy_in(std::uintptr_t to, std::uintptr_t from, const Bytes& bytes, std::uintptr_t arrived,
+                          const Ranks& ranks) {
+  bulk_in(to, from, as<unsigned>(bytes), arrived, as<unsigned short>(ranks));
+}
+template <bulk_reduction How, number Type>
+SIM_CALLED_HERE void bulk_out(std::uintptr_t to, std::uintptr_t from, unsigned bytes) {
+  sim::copy_bulk_out(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes, How, Type, SIM_CALLER);
+}
+template <bulk_reduction How, number Type, class Bytes>
+SIM_PTX void bulk_copy_out(std::uintptr_t to, std::uintptr_t from, const Bytes& bytes) {
+  bulk_out<How, Type>(to, from, as<unsigned>(bytes));
+}
+SIM_CALLED_HERE void tensor_in(std::uintptr_t to, std::uintptr_t map, box_begin begin, std::uintptr_t arrived,
+                               unsigned ranks) {
+  sim::copy_box_in(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(map), begin,
+                   reinterpret_cast<mbarrier*>(arrived), ranks, SIM_CALLER);
+}
+template <class Ranks>
+SIM_PTX void tensor_copy_in(std::uintptr_t to, std::uintptr_t map, const box_begin& begin, std::uintptr_t arrived,
+                            const Ranks& ranks) {
+  tensor_in(to, map, begin, arrived, as<unsigned short>(ranks));
+}
+template <bulk_reduction How>
+SIM_CALLED_HERE void tensor_copy_out(std::uintptr_t map, box_begin begin, std::uintptr_t from) {
+  sim::copy_box_out(reinterpret_cast<const void*>(map), begin, reinterpret_cast<const void*>(from), How, SIM_CALLER);
+}
+SIM_CALLED_HERE void bulk_commit() { sim::commit_bulk(); }
+SIM_CALLED_HERE void bulk_wait_here(unsigned groups) { sim::wait_for_bulk(groups); }
+template <class N>
+SIM_PTX void bulk_wait(const N& groups) {
+  bulk_wait_here(as<unsigned>(groups));
+}
+
+// ---- products of a warpgroup
+
+template <unsigned Count>
+struct words_of {
+  unsigned word[Count];
+};
+/// A, or B: in shared memory, or in four registers.
+struct factor {
+  unsigned long long descriptor = 0;
+  unsigned word[4] = {};
+  bool in_registers = false;
+};
+template <class R>
+SIM_PTX factor factor_of(const R& descriptor) {
+  return {as<unsigned long long>(descriptor), {}, false};
+}
+template <class R0, class R1, class R2, class R3>
+SIM_PTX factor factor_of(const R0& r0, const R1& r1, const R2& r2, const R3& r3) {
+  return {0, {as<unsigned>(r0), as<unsigned>(r1), as<unsigned>(r2), as<unsigned>(r3)}, true};
+}
+struct product_options {
+  bool add, negate_a, negate_b, a_columns, b_rows;
+};
+template <class P>
+SIM_PTX bool is_true(const P& p) {
+  if constexpr (std::is_same_v<P, bool>)
+    return p;
+  else
+    return as<int>(p) != 0;
+}
+template <class A, class B, class C, class D>
+SIM_PTX product_options options(bool add, const A& scale_a, const B& scale_b, const C& columns, const D& rows) {
+  return {add, as<int>(scale_a) == -1, as<int>(scale_b) == -1, as<int>(columns) != 0, as<int>(rows) != 0};
+}
+template <element A, element B, element Sum, unsigned N, bool Saturates, unsigned Count>
+SIM_CALLED_HERE words_of<Count> warpgroup_multiply(factor a, unsigned long long b, product_options o,
+                                                   words_of<Count> sums) {
+  warpgroup_product p{A,
+                      B,
+                      Sum,
+                      N,
+                      Saturates,
+                      o.add,
+                      o.negate_a,
+                      o.negate_b,
+                      o.a_columns,
+                      o.b_rows,
+                      a.in_registers,
+                      {a.word[0], a.word[1], a.word[2], a.word[3]},
+                      a.descriptor,
+                      b,
+                      sums.word};
+  sim::multiply_warpgroup(p, SIM_CALLER);
+  return sums;
+}
+template <element A, element B, element Sum, unsigned N, bool Saturates, class Descriptor, class... D>
+SIM_PTX void wgmma(const factor& a, const Descriptor& b, const product_options& o, D&... d) {
+  const auto sums = warpgroup_multiply<A, B, Sum, N, Saturates, sizeof...(D)>(
+      a, as<unsigned long long>(b), o, words_of<sizeof...(D)>{{as<unsigned>(d)...}});
+  unsigned i = 0;
+  (put(d, sums.word[i++]), ...);
+}
+SIM_CALLED_HERE void wgmma_commit() { sim::commit_products(); }
+SIM_CALLED_HERE void wgmma_wait_here(unsigned groups) { sim::wait_for_products(groups, SIM_CALLER); }
+template <class N>
+SIM_PTX void wgmma_wait(const N& groups) {
+  wgmma_wait_here(as<unsigned>(groups));
+}
+
+// ---- clusters
+
+template <dim3 (*Of)()>
+SIM_QUIET unsigned component(char axis) {
+  const dim3 all = Of();
+  return axis == 'x' ? all.x : axis == 'y' ? all.y : all.z;
+}
+SIM_PTX unsigned cluster_ctarank() { return sim::cluster_rank(); }
+SIM_PTX unsigned cluster_nctarank() { return sim::cluster_blocks(); }
+inline dim3 cluster_index() {
+  const dim3 shape = sim::cluster_shape();
+  return {blockIdx.x / shape.x, blockIdx.y / shape.y, blockIdx.z / shape.z};
+}
+inline dim3 cluster_count() {
+  const dim3 shape = sim::cluster_shape();
+  return {gridDim.x / shape.x, gridDim.y / shape.y, gridDim.z / shape.z};
+}
+SIM_PTX bool is_explicit_cluster() { return sim::cluster_blocks() > 1; }
+SIM_CALLED_HERE void cluster_arrive() { sim::arrive_at_cluster(SIM_CALLER); }
+SIM_CALLED_HERE void cluster_wait() { sim::wait_for_cluster(SIM_CALLER); }
+SIM_CALLED_HERE std::uintptr_t in_block_here(std::uintptr_t shared, unsigned rank) {
+  return reinterpret_cast<std::uintptr_t>(sim::in_block(reinterpret_cast<const void*>(shared), rank, SIM_CALLER));
+}
+/// The same place in another block: of an address in PTX's window of shared memory, or of a pointer.
+template <class T, bool Window, class D, class A, class Rank>
+SIM_PTX void mapa(D& d, const A& a, const Rank& rank) {
+  if constexpr (Window)
+    put(d, static_cast<T>(sim::cluster_offset(reinterpret_cast<const void*>(
+               in_block_here(reinterpret_cast<std::uintptr_t>(sim::cluster_address(as<T>(a))), as<unsigned>(rank))))));
+  else
+    put(d, static_cast<T>(in_block_here(as<T>(a), as<unsigned>(rank))));
+}
+template <class T, bool Window, class D, class A>
+SIM_PTX void getctarank(D& d, const A& a) {
+  put(d, sim::rank_of(Window ? sim::cluster_address(as<T>(a)) : reinterpret_cast<const void*>(as<T>(a))));
 }
 
 // ---- functions of a warp

@@ -33,6 +33,29 @@ struct product {
 /// rounded once.
 void multiply(product& mine, const void* pc);
 
+// Hopper's products of a warpgroup, PTX's wgmma: A (64, k) and B (k, n), n a multiple of 8 up to 256, k of 32 bytes;
+// A's rows 16 w to 16 w + 15 and those of D belong to warp w of the four. Register r of A is as above; register r of C
+// and D, of 32 bits, is in row l / 4 + 8 (r / 2 % 2), column 8 (r / 4) + 2 (l % 4) + r % 2, and sums of 16 bits are two
+// in a register.
+
+/// One lane's part.
+struct warpgroup_product {
+  element a, b, sum;
+  std::uint16_t n;
+  bool saturates, add, negate_a, negate_b;
+  bool a_columns, b_rows;  ///< in shared memory: A's rows are along m, B's along n
+  bool a_in_registers;
+  unsigned words[4];                              ///< of A
+  unsigned long long descriptor_a, descriptor_b;  ///< where they are in shared memory, as PTX encodes it
+  unsigned* sums;                                 ///< n / 2 registers of 32 bits, or n / 4
+  unsigned warp = 0, participants = 0;
+};
+/// Waits for the whole warp. The registers change at once, though a GPU changes them until a wait has ended.
+void multiply_warpgroup(warpgroup_product& mine, const void* pc);
+void commit_products();
+/// Waits until the four warps have issued all groups of products except the calling thread's last `groups`.
+void wait_for_products(unsigned groups, const void* pc);
+
 /// `instructions` of the tensor cores that together multiply m x k by k x n, of the warp that calls.
 void count_matrix_access(const void* pc);
 void count_tensor(element a, element sum, unsigned m, unsigned n, unsigned k, unsigned instructions);

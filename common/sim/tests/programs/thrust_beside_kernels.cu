@@ -1,5 +1,7 @@
 // Thrust's vectors and algorithms and a kernel on the same memory, Thrust's own and the program's.
 #include <thrust/complex.h>
+#include <thrust/device_free.h>
+#include <thrust/device_malloc.h>
 #include <thrust/device_ptr.h>
 #include <thrust/device_vector.h>
 #include <thrust/execution_policy.h>
@@ -44,9 +46,17 @@ int main() {
   const int last = first[n - 1];
   cudaFree(raw);
 
+  const thrust::device_ptr<int> own = thrust::device_malloc<int>(n);
+  const int seven = 7;
+  cudaMemcpy(own.get() + n - 1, &seven, sizeof seven, cudaMemcpyHostToDevice);
+  twice<<<1, 1>>>(own.get() + n - 1, 1);
+  const int fourteen = own[n - 1];
+  thrust::device_free(own);
+
   const thrust::complex<float> z = thrust::complex<float>(1, 2) * thrust::complex<float>(3, 4);
   const bool right = sum == n * (n - 1) && h[0] == 2 * (n - 1) && h[n - 1] == 0 && last == 6 * (n - 1) &&
-                     squares == 4LL * (n - 1) * n * (2 * n - 1) / 6 && z.real() == -5 && z.imag() == 10;
+                     squares == 4LL * (n - 1) * n * (2 * n - 1) / 6 && z.real() == -5 && z.imag() == 10 &&
+                     fourteen == 14;
   std::printf(right ? "PASS\n" : "FAIL: %d %d %d %lld\n", sum, h[0], last, squares);
   return right ? 0 : 1;
 }

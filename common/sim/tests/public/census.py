@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Builds and runs public CUDA programs on the simulated device, and writes a table of the results.
 
-    census.py --simcc SIMCC --hecbench CLONE --samples CLONE [--only NAME...] [--limit 120] [--output results.tsv]
+    census.py --simcc SIMCC --hecbench CLONE --samples CLONE --rodinia CLONE --polybench CLONE
+              [--only NAME...] [--limit 120] [--output results.tsv]
 
-The clones are of github.com/zjin-lcf/HeCBench and github.com/NVIDIA/cuda-samples; they are built and run in place. From
-HeCBench a random sample of its single-file programs is taken (--sample, --seed), of the CUDA samples every single-file
-program. programs.tsv has the arguments that make a program small, how to tell that its result is right, and what its
-reports were found to be by reading its code. Nothing here runs in CI.
+The clones are of github.com/zjin-lcf/HeCBench, github.com/NVIDIA/cuda-samples, github.com/yuhc/gpu-rodinia and
+github.com/cavazos-lab/PolyBench-ACC; they are built and run in place. From HeCBench a random sample of its single-file
+programs is taken (--sample, --seed), of the CUDA samples every single-file program, of Rodinia and PolyBench together a
+random sample of 12 programs with the same seed, whatever their number of files. programs.tsv has the arguments that make a program small, how to tell that its result is right, and what its
+reports were found to be by reading its code; for Makefiles without `make run`, what make is to be told. Nothing here runs in CI.
 """
 import argparse
 import os
@@ -17,11 +19,12 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCES = (".cu", ".cpp", ".cc", ".cxx", ".c", ".C")
-COLUMNS = ["program", "commit", "compiles", "right", "reports", "seconds", "reason"]
+COLUMNS = ["program", "commit", "tree", "compiles", "right", "reports", "seconds", "reason"]
 # The first line of a failed build that says why.
 BUILD_ERROR = re.compile(r"error: |error #|undefined reference|cannot find|No such file|No rule to make|simcc: ")
 RIGHT = re.compile(r"\bPASS|\bpass(ed)?\b|\bPassed\b|SUCCESS|\b[Ss]ucce(ss|eded)\b|[Tt]est OK|\bCORRECT\b|\b[Cc]orrect\b|L2-norm|matches|returned OK|Test passed",
@@ -52,6 +55,18 @@ def samples(clone):
     folders = sorted(at for at, _, files in os.walk(root)
                      if "CMakeLists.txt" in files and "8_Platform_Specific" not in at)  # those need Tegra's devices
     return sorted(single_file_programs(root, folders))
+
+
+def with_makefiles(rodinia_clone, polybench_clone, count, seed):
+    """(name, folder, "") of a random sample of both suites' programs."""
+    programs = []
+    for clone, below in ((rodinia_clone, "cuda"), (polybench_clone, "CUDA")):
+        for at, _, files in os.walk(os.path.join(clone, below)) if clone else ():
+            inside = [f for _, _, names in os.walk(at) for f in names]
+            depth = os.path.relpath(at, clone).count(os.sep)
+            if "Makefile" in files and any(f.endswith(".cu") for f in inside) and (below == "CUDA" or depth == 1):
+                programs.append((os.path.relpath(at, clone), at, ""))
+    return sorted(random.Random(seed).sample(sorted(programs), count))
 
 
 def head(clone):
@@ -101,15 +116,41 @@ def build_with_make(folder, simcc):
     return os.path.join(folder, "main"), "", ""
 
 
+def build_in_makefiles_way(folder, simcc, arguments, settings):
+    """As build_with_make. The Makefiles call nvcc by its name, or in the toolkit's folder."""
+    toolkit = tempfile.mkdtemp()
+    os.mkdir(os.path.join(toolkit, "bin"))
+    os.symlink(simcc, os.path.join(toolkit, "bin", "nvcc"))
+    begin = time.time() - 1
+    variables = [f"{name}={simcc}" for name in ("CC", "NVCC", "CXX", "LINKER")] + [f"CUDA_DIR={toolkit}"]
+    path = os.path.join(toolkit, "bin") + ":" + os.environ["PATH"]
+    code, out, err, _ = execute(["make", "-B"] + variables + shlex.split(settings), folder, 600, {"PATH": path})
+    shutil.rmtree(toolkit)
+    if code != 0:
+        return None, "", first_error(err + out)
+    made = [os.path.join(at, f) for at, _, files in os.walk(folder) for f in files]
+    made = sorted(f for f in made if os.access(f, os.X_OK) and os.path.getmtime(f) > begin and not f.endswith(".o"))
+    if not made:
+        return None, "", "make made no program"
+    wanted, _, rest = arguments.partition(" ")  # programs.tsv says which, if a Makefile makes several
+    named = [f for f in made if os.path.basename(f) == wanted]
+    return (named or made)[0], rest if named else arguments, ""
+
+
 def build_sample(folder, source, simcc, clone):
     """The options that the sample's CMakeLists.txt asks for, without CMake's search for the toolkit."""
     with open(os.path.join(folder, "CMakeLists.txt"), encoding="utf-8") as f:
         text = f.read()
     program = source[:-3] + ".simulated"
     openmp = ["-Xcompiler", "-fopenmp"] if "OpenMP" in text else []
-    libraries = ["-l" + re.sub("_static$", "", name) for name in re.findall(r"CUDA::(\w+)", text)]
-    for command in ([simcc, "--extended-lambda", "-std=c++17", "-dc", "-I", os.path.join(clone, "Common"), source, "-o", program + ".o"],
-                    [simcc, program + ".o", "-o", program] + libraries):
+    libraries = ["-l" + re.sub("_static$|_driver$", "", name) for name in re.findall(r"CUDA::(\w+)", text)]
+    includes = ["-I", os.path.join(clone, "Common")]
+    if re.search(r"target_include_directories\([^)]*CMAKE_CURRENT_SOURCE_DIR", text):
+        includes += ["-I", folder]
+    # Some take a file of the folder that all samples share.
+    shared = [os.path.join(folder, f) for f in re.findall(r"\S+/Common/\w+\.cpp", text)]
+    for command in ([simcc, "--extended-lambda", "-std=c++17", "-dc", *includes, source, "-o", program + ".o"],
+                    [simcc, *includes, program + ".o", *shared, "-o", program] + libraries):
         code, out, err, _ = execute(command + openmp, folder, 600)
         if code != 0:
             return None, "", first_error(err + out)
@@ -150,14 +191,18 @@ def reports_of(err):
     return list(found.values())
 
 
-def census(program, folder, source, clone, is_sample, known, args):
+def census(program, folder, source, clone, suite, known, args):
     row = dict.fromkeys(COLUMNS, "")
     row["program"] = program
     if known.get("build") == "no":  # e.g. it needs a display
         row["compiles"] = row["right"] = "not tried"
         row["reason"] = known["note"]
         return row, ""
-    if is_sample:
+    if suite == "makefiles":
+        binary, chosen, error = build_in_makefiles_way(folder, args.simcc, known.get("arguments", ""), known.get("make", ""))
+        known = {**known, "arguments": chosen}
+        arguments = ""
+    elif suite == "samples":
         binary, arguments, error = build_sample(folder, source, args.simcc, clone)
     else:
         binary, arguments, error = build_with_make(folder, args.simcc)
@@ -199,6 +244,8 @@ def census(program, folder, source, clone, is_sample, known, args):
         row["reason"] = next(line.strip() for line in own.splitlines() if WRONG.search(line))[:200]
     elif RIGHT.search(own):
         row["right"] = "yes"
+    elif code == 0 and source and not reports and tells_by_exit_code(source):
+        row["right"] = "yes"
     else:
         row["right"] = "ended" if code == 0 or reports else "no"
     if row["right"] == "no" and not row["reason"]:
@@ -208,6 +255,11 @@ def census(program, folder, source, clone, is_sample, known, args):
     if known.get("note"):
         row["reason"] = "; ".join(filter(None, [row["reason"], known["note"]]))
     return row, f"$ {binary} {arguments}\n{out}\n{err}"
+
+
+def tells_by_exit_code(source):
+    with open(source, encoding="utf-8", errors="replace") as f:
+        return re.search(r"\?\s*EXIT_SUCCESS\s*:\s*EXIT_FAILURE", f.read()) is not None
 
 
 def read_table(path):
@@ -224,6 +276,8 @@ def main():
     parser.add_argument("--simcc", required=True)
     parser.add_argument("--hecbench")
     parser.add_argument("--samples")
+    parser.add_argument("--rodinia")
+    parser.add_argument("--polybench")
     parser.add_argument("--sample", type=int, default=60, help="how many of HeCBench's programs; 0: all")
     parser.add_argument("--seed", type=int, default=19)
     parser.add_argument("--only", nargs="+", help="programs whose path contains one of these")
@@ -231,33 +285,38 @@ def main():
     parser.add_argument("--output", default=os.path.join(HERE, "results.tsv"))
     parser.add_argument("--log", help="a folder for what each program printed")
     args = parser.parse_args()
-    for name in ("simcc", "hecbench", "samples"):
+    for name in ("simcc", "hecbench", "samples", "rodinia", "polybench"):
         if getattr(args, name):
             setattr(args, name, os.path.abspath(getattr(args, name)))
 
     known = read_table(os.path.join(HERE, "programs.tsv"))
     work = []
     if args.hecbench:
-        work += [(p, args.hecbench, False) for p in hecbench(args.hecbench, args.sample, args.seed)]
+        work += [(p, args.hecbench, "hecbench") for p in hecbench(args.hecbench, args.sample, args.seed)]
     if args.samples:
-        work += [(p, args.samples, True) for p in samples(args.samples)]
+        work += [(p, args.samples, "samples") for p in samples(args.samples)]
+    if args.rodinia and args.polybench:
+        drawn = with_makefiles(args.rodinia, args.polybench, 12, args.seed)
+        work += [(p, args.rodinia if p[0].startswith("cuda/") else args.polybench, "makefiles") for p in drawn]
     if not work:
-        parser.error("name a clone: --hecbench FOLDER, --samples FOLDER")
+        parser.error("name a clone: --hecbench FOLDER, --samples FOLDER, --rodinia FOLDER with --polybench FOLDER")
     if args.only:
         work = [w for w in work if any(name in w[0][0] for name in args.only)]
     results = read_table(args.output)  # rows of other programs stay
-    for number, ((program, folder, source), clone, is_sample) in enumerate(work, 1):
-        row, log = census(program, folder, source, clone, is_sample, known.get(program, {}), args)
-        row["commit"] = head(clone)
+    for number, ((program, folder, source), clone, suite) in enumerate(work, 1):
+        row, log = census(program, folder, source, clone, suite, known.get(program, {}), args)
+        row["commit"], row["tree"] = head(clone), head(HERE)  # the suite's and this project's
+        for place in (os.path.join(clone, "src", ""), os.path.join(clone, "Samples", ""), os.path.join(clone, "")):
+            row["reason"] = row["reason"].replace(place, "")
         results[program] = {c: re.sub(r"\s+", " ", row[c]) for c in COLUMNS}
-        print(f"[{number}/{len(work)}]", "  ".join(f"{row[c]}" for c in COLUMNS if c != "commit"), flush=True)
+        print(f"[{number}/{len(work)}]", "  ".join(f"{row[c]}" for c in COLUMNS if c not in ("commit", "tree")), flush=True)
         if args.log:
             os.makedirs(args.log, exist_ok=True)
             with open(os.path.join(args.log, program.replace("/", "_") + ".txt"), "w", encoding="utf-8") as f:
                 f.write(log)
         with open(args.output + ".new", "w", encoding="utf-8") as f:
             f.write("\t".join(COLUMNS) + "\n")
-            f.writelines("\t".join(results[p][c] for c in COLUMNS) + "\n" for p in sorted(results))
+            f.writelines("\t".join(results[p].get(c, "") for c in COLUMNS) + "\n" for p in sorted(results))
         shutil.move(args.output + ".new", args.output)
     done = [results[p[0]] for p, _, _ in work]
     count = lambda column, value: sum(r[column].startswith(value) for r in done)

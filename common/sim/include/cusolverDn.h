@@ -1,0 +1,69 @@
+// The simulated device's cuSOLVER for dense matrices, computed on the host with Eigen: factorisations, solutions,
+// eigenvalues and singular values. Matrices are column-major; results have LAPACK's form. Each matrix is one entry of
+// the launch log.
+#pragma once
+
+#include "cuComplex.h"
+#include "cusolver_common.h"
+
+using cusolverDnHandle_t = struct cusolverDnContext*;
+
+extern "C" {
+cusolverStatus_t cusolverDnCreate(cusolverDnHandle_t* handle);
+cusolverStatus_t cusolverDnDestroy(cusolverDnHandle_t handle);
+cusolverStatus_t cusolverDnSetStream(cusolverDnHandle_t handle, cudaStream_t stream);
+cusolverStatus_t cusolverDnGetStream(cusolverDnHandle_t handle, cudaStream_t* stream);
+
+// T is the type of the elements, R that of their absolute values. No call needs a workspace: each asks for one element.
+// `info`: 0, or i where the i-th pivot or leading minor is not usable.
+#define SIM_CUSOLVER(X, T, R)                                                                                         \
+  cusolverStatus_t cusolverDn##X##potrf_bufferSize(cusolverDnHandle_t handle, cublasFillMode_t uplo, int n, T* a,     \
+                                                   int lda, int* elements);                                           \
+  cusolverStatus_t cusolverDn##X##potrf(cusolverDnHandle_t handle, cublasFillMode_t uplo, int n, T* a, int lda,       \
+                                        T* work, int elements, int* info);                                            \
+  cusolverStatus_t cusolverDn##X##potrs(cusolverDnHandle_t handle, cublasFillMode_t uplo, int n, int columns,         \
+                                        const T* a, int lda, T* b, int ldb, int* info);                               \
+  cusolverStatus_t cusolverDn##X##getrf_bufferSize(cusolverDnHandle_t handle, int m, int n, T* a, int lda,            \
+                                                   int* elements);                                                    \
+  cusolverStatus_t cusolverDn##X##getrf(cusolverDnHandle_t handle, int m, int n, T* a, int lda, T* work, int* pivots, \
+                                        int* info);                                                                   \
+  cusolverStatus_t cusolverDn##X##getrs(cusolverDnHandle_t handle, cublasOperation_t op, int n, int columns,          \
+                                        const T* a, int lda, const int* pivots, T* b, int ldb, int* info);            \
+  cusolverStatus_t cusolverDn##X##geqrf_bufferSize(cusolverDnHandle_t handle, int m, int n, T* a, int lda,            \
+                                                   int* elements);                                                    \
+  cusolverStatus_t cusolverDn##X##geqrf(cusolverDnHandle_t handle, int m, int n, T* a, int lda, T* tau, T* work,      \
+                                        int elements, int* info);                                                     \
+  cusolverStatus_t cusolverDn##X##gesvd_bufferSize(cusolverDnHandle_t handle, int m, int n, int* elements);           \
+  cusolverStatus_t cusolverDn##X##gesvd(cusolverDnHandle_t handle, signed char job_u, signed char job_vt, int m,      \
+                                        int n, T* a, int lda, R* s, T* u, int ldu, T* vt, int ldvt, T* work,          \
+                                        int elements, R* real_work, int* info);
+// Their names differ for complex elements: orgqr and ungqr, ormqr and unmqr, syevd and heevd.
+#define SIM_CUSOLVER_NAMED(X, T, R, orgqr, ormqr, syevd)                                                               \
+  cusolverStatus_t cusolverDn##X##orgqr##_bufferSize(cusolverDnHandle_t handle, int m, int n, int k, const T* a,       \
+                                                     int lda, const T* tau, int* elements);                            \
+  cusolverStatus_t cusolverDn##X##orgqr(cusolverDnHandle_t handle, int m, int n, int k, T* a, int lda, const T* tau,   \
+                                        T* work, int elements, int* info);                                             \
+  cusolverStatus_t cusolverDn##X##ormqr##_bufferSize(cusolverDnHandle_t handle, cublasSideMode_t side,                 \
+                                                     cublasOperation_t op, int m, int n, int k, const T* a, int lda,   \
+                                                     const T* tau, const T* c, int ldc, int* elements);                \
+  cusolverStatus_t cusolverDn##X##ormqr(cusolverDnHandle_t handle, cublasSideMode_t side, cublasOperation_t op, int m, \
+                                        int n, int k, const T* a, int lda, const T* tau, T* c, int ldc, T* work,       \
+                                        int elements, int* info);                                                      \
+  cusolverStatus_t cusolverDn##X##syevd##_bufferSize(cusolverDnHandle_t handle, cusolverEigMode_t mode,                \
+                                                     cublasFillMode_t uplo, int n, const T* a, int lda, const R* w,    \
+                                                     int* elements);                                                   \
+  cusolverStatus_t cusolverDn##X##syevd(cusolverDnHandle_t handle, cusolverEigMode_t mode, cublasFillMode_t uplo,      \
+                                        int n, T* a, int lda, R* w, T* work, int elements, int* info);
+#define SIM_CUSOLVER_TYPES(EACH, NAMED)           \
+  EACH(S, float, float)                           \
+  EACH(D, double, double)                         \
+  EACH(C, cuComplex, float)                       \
+  EACH(Z, cuDoubleComplex, double)                \
+  NAMED(S, float, float, orgqr, ormqr, syevd)     \
+  NAMED(D, double, double, orgqr, ormqr, syevd)   \
+  NAMED(C, cuComplex, float, ungqr, unmqr, heevd) \
+  NAMED(Z, cuDoubleComplex, double, ungqr, unmqr, heevd)
+SIM_CUSOLVER_TYPES(SIM_CUSOLVER, SIM_CUSOLVER_NAMED)
+#undef SIM_CUSOLVER
+#undef SIM_CUSOLVER_NAMED
+}

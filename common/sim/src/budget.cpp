@@ -1,0 +1,150 @@
+#include "budget.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <tuple>
+
+#include "basic_blocks.hpp"
+
+namespace sim {
+namespace {
+
+using clock = std::chrono::steady_clock;
+const clock::time_point program_begin = clock::now();
+
+double seconds_since(clock::time_point begin) { return std::chrono::duration<double>(clock::now() - begin).count(); }
+
+// Of the time that is left, a launch gets the first share; one that has run before with the same grid gets the second.
+constexpr double share_of_new = 1. / 4, share_of_known = 1. / 32;
+constexpr double least_seconds_of_new = 0.5;  // also when the budget is used up: a program has few kernels
+constexpr double share_before_look = 1. / 8;  // of a launch's time, in which its blocks run one after the other
+constexpr double tolerance = 1. / 8;          // of a launch's time
+
+using launch_key = std::tuple<std::string, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned>;
+launch_key key_of(const launched& what) {
+  const dim3 &g = what.config.grid, &b = what.config.block;
+  return {what.kernel, g.x, g.y, g.z, b.x, b.y, b.z};
+}
+std::map<launch_key, launched>& runs() {
+  static auto& all = *new std::map<launch_key, launched>;
+  return all;
+}
+std::atomic<bool> partial = false;
+
+}  // namespace
+
+double budget_seconds() {
+  static const double seconds = [] {
+    const char* wanted = std::getenv("SIM_BUDGET");
+    if (!wanted || *wanted == '\0') return 0.0;
+    char* end = nullptr;
+    const double given = std::strtod(wanted, &end);
+    if (*end == '\0' && given > 0 && given < 1e9) return given;
+    fmt::print(stderr, "simulated device: SIM_BUDGET={} is not a number of seconds; set it to one, such as 60\n",
+               wanted);
+    std::exit(2);
+  }();
+  return seconds;
+}
+bool memory_is_partial() { return partial; }
+void note_partial_memory() { partial = true; }
+
+double seconds_for(const launched& what) {
+  // The blocks of a cooperative launch wait for each other.
+  if (budget_seconds() == 0 || what.config.cooperative) return std::numeric_limits<double>::infinity();
+  const double left = std::max(0.0, budget_seconds() - seconds_since(program_begin));
+  return runs().contains(key_of(what)) ? left * share_of_known : std::max(left * share_of_new, least_seconds_of_new);
+}
+const launched* instead_of(const launched& what) {
+  if (budget_seconds() == 0 || seconds_since(program_begin) < budget_seconds()) return nullptr;
+  const auto found = runs().find(key_of(what));
+  return found == runs().end() ? nullptr : &found->second;
+}
+void note_run(const launched& what) {
+  if (budget_seconds() > 0) runs()[key_of(what)] = what;
+}
+
+// ---- one launch
+
+void block_schedule::thin_out(std::uint64_t together) {
+  const double elapsed = seconds_since(begin_);
+  const std::uint64_t next = next_, turns = turns_;
+  if (elapsed < seconds_ * share_before_look || turns == 0 || next >= blocks_) return;
+  const double rest = static_cast<double>((blocks_ - next) / together) * elapsed / static_cast<double>(turns);
+  const double left = std::max(0.0, seconds_ - elapsed) + seconds_ * tolerance;
+  std::uint64_t before = stride_, stride = before;
+  while (rest / static_cast<double>(stride) > left && stride < blocks_) stride *= 2;
+  if (stride == before) return;
+  note_partial_memory();
+  thinned_ = true;
+  while (before < stride && !stride_.compare_exchange_weak(before, stride)) {
+  }
+}
+
+block_schedule::turn block_schedule::next(std::uint64_t together) {
+  if (seconds_ < std::numeric_limits<double>::infinity()) thin_out(together);
+  const bool apart = thinned_;
+  const std::uint64_t stride = stride_, number = next_.fetch_add(stride * together);
+  if (number < blocks_) {
+    const std::uint64_t rest = (blocks_ - number) / together;
+    const bool leaves_last = rest > 1 && rest <= stride;
+    run_ += together;
+    ++turns_;
+    if (!apart) ++turns_before_;
+    if (leaves_last) last_to_come_ = true;
+    return {number, std::min(stride, rest) - leaves_last, apart, rest == 1};
+  }
+  if (!last_to_come_.exchange(false)) return {};
+  run_ += together;
+  return {blocks_ - together, 1, true, true};
+}
+
+void block_schedule::note(const launch_counts& counted, const turn& of, bool alone) {
+  if (!thinned_) return;
+  if (of.apart && !alone) mixed_ = true;
+  if (of.last && alone) return;
+  std::map<std::string, numbers> sums;
+  for (const auto& [key, c] : counted.sites) {
+    const auto add = [&](const std::string& name, const numbers& here) {
+      numbers& sum = sums[name];
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += here[i];
+    };
+    const operation op = site_operation(key.second);
+    if (const block_info* block = block_at(site_pc(key.second)))
+      add("instructions", {c.requests * block->instructions, c.lanes * block->instructions});
+    const bool remote = op >= operation::remote_load && op <= operation::remote_atomic;
+    if (c.requests > 0 && op != operation::copy && (key.first != space::none || remote))
+      add(name_of(key.first, op) + "s", {c.requests, c.lanes, c.bytes, c.sectors, c.wavefronts});
+  }
+  if (of.apart) ++blocks_apart_;
+  for (const auto& [name, sum] : sums) {
+    if (!of.apart) {
+      for (std::size_t i = 0; i < sum.size(); ++i) before_[name][i] += sum[i];
+      continue;
+    }
+    range& r = apart_.try_emplace(name, range{sum, sum, 0}).first->second;
+    ++r.blocks;
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      r.low[i] = std::min(r.low[i], sum[i]);
+      r.high[i] = std::max(r.high[i], sum[i]);
+    }
+  }
+}
+
+std::map<std::string, bool> block_schedule::same() const {
+  std::map<std::string, bool> all;
+  for (const auto& [name, sum] : before_) all[name] = false;
+  for (const auto& [name, r] : apart_) {
+    const auto before = before_.find(name);
+    bool same = !mixed_ && r.blocks == blocks_apart_ && r.low == r.high;
+    for (std::size_t i = 0; i < r.low.size(); ++i)
+      same &= (before == before_.end() ? 0 : before->second[i]) == r.low[i] * turns_before_;
+    all[name] = same;
+  }
+  return all;
+}
+
+}  // namespace sim

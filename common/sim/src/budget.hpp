@@ -1,0 +1,67 @@
+// With SIM_BUDGET=SECONDS, how much of each launch runs (./course run --budget).
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "launches.hpp"
+
+namespace sim {
+
+/// In which order a launch's blocks run, and which of them: all, unless they would take longer than `seconds`. Then
+/// only every 2nd, 4th, 8th ... of the remaining ones runs, and the last.
+class block_schedule {
+ public:
+  struct turn {
+    std::uint64_t number = 0, stands_for = 0;  ///< the block, and how many its counts stand for; 0: there are no more
+    bool apart = false;                        ///< the blocks have been thinned out: count each apart
+    bool last = false;                         ///< may differ from the others
+  };
+  block_schedule(std::uint64_t blocks, double seconds) : blocks_(blocks), seconds_(seconds) {}
+  /// Blocks that start `together` are one turn: a cluster.
+  turn next(std::uint64_t together);
+  bool thinned() const { return thinned_; }
+  std::uint64_t blocks_run() const { return run_; }
+  /// What has been counted in the turn, `alone` if in no other one; or in all blocks before they were thinned out. Call
+  /// it under a lock.
+  void note(const launch_counts& counted, const turn& of, bool alone);
+  /// By name, whether all blocks had the same counts; the last may differ.
+  std::map<std::string, bool> same() const;
+
+ private:
+  using clock = std::chrono::steady_clock;
+  using numbers = std::array<std::uint64_t, 5>;
+  void thin_out(std::uint64_t together);
+
+  std::uint64_t blocks_;
+  double seconds_;
+  clock::time_point begin_ = clock::now();
+  std::atomic<std::uint64_t> next_{0}, stride_{1}, run_{0}, turns_{0}, turns_before_{0};
+  std::atomic<bool> thinned_{false}, last_to_come_{false};
+  // Of the blocks that were counted apart, and of those before:
+  struct range {
+    numbers low, high;
+    std::uint64_t blocks = 0;
+  };
+  std::map<std::string, range> apart_;
+  std::map<std::string, numbers> before_;
+  std::uint64_t blocks_apart_ = 0;
+  bool mixed_ = false;
+};
+
+/// Seconds that the launch may take; infinite without SIM_BUDGET.
+double seconds_for(const launched& what);
+/// Once the budget is used up: the last launch that ran of the same kernel with the same grid and blocks, or null.
+const launched* instead_of(const launched& what);
+void note_run(const launched& what);
+/// SIM_BUDGET; 0 if there is none.
+double budget_seconds();
+/// True once blocks or launches have not run: memory lacks what they would have written.
+bool memory_is_partial();
+void note_partial_memory();
+
+}  // namespace sim

@@ -1,0 +1,99 @@
+// Bulk copies of a block that have been issued, and what the observer gets to know of them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sim/bulk.h"
+#include "sim/tensor.h"
+
+namespace sim {
+
+/// Where the rows of a copy lie. Those in shared memory follow each other, `row_bytes` each; in global memory part of a
+/// row may be outside of the tensor: it is filled, or not written.
+struct bulk_rows {
+  struct row {
+    std::uintptr_t global;
+    std::uint32_t skip, bytes;  ///< those of the row that exist
+  };
+  std::vector<row> rows;
+  std::uint32_t row_bytes = 0;
+  unsigned swizzle = 0;      ///< 1, 3, 7: 16-byte pieces are exchanged within 32, 64, 128 bytes
+  bool fill_nan = false;     ///< elsewhere zero
+  number type = number::u8;  ///< of the elements
+  std::vector<char> data;    ///< of a copy from shared memory, which `global` points into
+  std::uint32_t bytes() const { return static_cast<std::uint32_t>(rows.size()) * row_bytes; }
+  std::uint32_t existing_bytes() const {
+    std::uint32_t sum = 0;
+    for (const row& r : rows) sum += r.bytes;
+    return sum;
+  }
+};
+
+/// What a bulk copy or a product touches at once: one record of a thread.
+struct bulk_access {
+  enum kind : std::uint8_t { arrives, leaves, product } what = arrives;
+  std::shared_ptr<const bulk_rows> rows;  ///< global memory
+  unsigned targets = 1;                   ///< blocks that get them
+  bool reduces = false;
+  struct range {
+    std::uintptr_t begin;
+    std::uint32_t bytes;
+  };
+  std::vector<range> shared;  ///< written from now on, or read
+  std::uint32_t agent = 0, clock = 0;
+};
+
+/// Issued, and not arrived.
+struct arriving_copy {
+  mbarrier* barrier;  ///< of the block, in whose memory `to` is, too
+  char* to;
+  std::shared_ptr<const bulk_rows> rows;
+  std::uintptr_t pc;
+  std::uint32_t thread;  ///< who issued it
+  bool from_outside;     ///< in another block
+  unsigned phase;        ///< of the barrier, then
+};
+/// Issued, and not waited for.
+struct leaving_copy {
+  const char* from;
+  std::shared_ptr<const bulk_rows> rows;
+  bulk_reduction how;
+  std::uint32_t thread, group;
+  std::uintptr_t flag;
+  std::uint32_t clock;  ///< of the agent, afterwards
+};
+struct block_copies {
+  std::vector<arriving_copy> arriving;
+  std::vector<leaving_copy> leaving;
+  std::vector<std::uint32_t> groups;  ///< by thread: committed
+};
+
+/// Groups of products of a block's warpgroups that have been committed.
+struct block_products {
+  std::vector<std::uint32_t> by_thread;
+  std::vector<std::uint32_t> by_warp;  ///< the most of its threads: all lanes issue a product together
+  std::vector<std::uint32_t> clocks;   ///< of each warpgroup's agent, after each of its last groups
+};
+
+// ---- wgmma.cpp
+
+constexpr unsigned warps_per_warpgroup = 4;
+/// What the warpgroup reads of shared memory.
+std::vector<bulk_access::range> read_by(const warpgroup_product& p);
+std::uint64_t operations_of_warp(const warpgroup_product& p);
+/// Of A and B, as if they did not overlap.
+std::uint64_t shared_bytes_of(const warpgroup_product& p);
+/// Before the warp meets (bulk.cpp).
+void begin_product(warpgroup_product& p, const void* pc);
+
+// ---- tensor_maps.cpp
+
+/// Moves the data.
+void move_in(const arriving_copy& copy);
+void move_out(const leaving_copy& copy);
+/// The box of a tensor map in global memory; `wrong` says what is wrong with it.
+std::shared_ptr<bulk_rows> rows_of_box(const void* map, const box_begin& begin, const char** wrong);
+
+}  // namespace sim
