@@ -1,24 +1,57 @@
 #!/usr/bin/env bash
-# Every deck finds the code and figures that it quotes, has 20 to 35 slides, and notes on each; one that is gone is an error.
-# usage: decks_test.sh COURSEDOCS SOURCE
+# Every deck finds the code, figures and steps that it shows, has 20 to 40 slides, and notes on each; one that is gone is an
+# error. A deck whose front matter says how many minutes it takes is a lecture: its notes say how many each slide takes, no
+# code is longer than 15 lines, and nothing that answers the lab's predictions comes before the slide of class lock.
+# usage: decks_test.sh COURSEDOCS DRAWINGS SOURCE
 set -euo pipefail
-coursedocs=$1 source=$2
+coursedocs=$1 drawings=$2 source=$3
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 bad=0
+"$drawings" steps "$place/steps"
+: >"$place/shown"
+# complaints NAME DECK: what is wrong with a deck
+complaints() {
+  # The first two lines of --- are the front matter; a slide without a comment that is no directive has no notes.
+  awk -v name="$1" '
+    function say(what) { print name ": slide " rules - 1 ": " what; bad = 1 }
+    /^minutes: / { wanted = $2 }
+    /^```/ { if (code && wanted && lines > 15) say(lines " lines of code, and 15 fit"); code = !code; lines = 0; next }
+    code { ++lines }
+    /^---$/ && !code { if (++rules > 2) { if (!notes) { --rules; say("no notes"); ++rules }; notes = 0 } }
+    /^<!-- _class: .*lock/ { locked = 1 }
+    notes == 1 && wanted { notes = 2; if ($0 ~ /^[1-9] min\. /) took += $1; else say("its notes do not begin with \"N min. \"") }
+    /^<!--$/ { notes = 1 }
+    END { slides = rules - 1; least = wanted ? 25 : 20
+          if (!notes) say("no notes")
+          if (slides < least || slides > 40) { print name ": " slides " slides, and should be " least " to 40"; bad = 1 }
+          if (wanted && !locked) { print name ": no slide of class lock"; bad = 1 }
+          if (wanted && (took < 0.9 * wanted || took > 1.1 * wanted)) { print name ": its slides take " took " minutes, and it says " wanted; bad = 1 }
+          printf "%-24s %d slides%s\n", name, slides, wanted ? ", " took " minutes" : ""
+          exit bad }' "$2"
+}
+# given_away NAME DECK SEEN: what a lecture shows of the answers before the lock; SEEN lists drawings that show them, and
+# so do plots of results and the solution's code
+given_away() {
+  awk -v name="$1" -v seen="$3" '
+    BEGIN { while ((getline line < seen) > 0) answers[line] = 1 }
+    /^minutes: / { wanted = 1 }
+    /^<!-- _class: .*lock/ { exit bad }
+    /^!\[.*svg\)/ { file = $0; sub(/.*\//, "", file); sub(/.*\(/, "", file); sub(/\).*/, "", file) }
+    wanted && (/^!\[/ && (file in answers || !/\//) || /^<!-- code: solutions/) {
+      print name ":" NR ": answers predictions before they are locked: " $0; bad = 1 }
+    END { exit bad }' "$2"
+}
 for deck in "$source"/slides/[0-9][0-9]_*.md; do
   "$coursedocs" deck "$source" "$deck" >"$place/deck.md" || { bad=1; continue; }
-  # The first two lines of --- are the front matter; a slide without a comment that is no directive has no notes.
-  awk -v name="$(basename "$deck")" '
-    /^```/ { code = !code }
-    /^---$/ && !code { if (++rules > 2) { if (!notes) { print name ": slide " rules - 2 " has no notes"; bad = 1 }; notes = 0 } }
-    /^<!--$/ { notes = 1 }
-    END { slides = rules - 1
-          if (!notes) { print name ": the last slide has no notes"; bad = 1 }
-          if (slides < 20 || slides > 35) { print name ": " slides " slides, and should be 20 to 35"; bad = 1 }
-          printf "%-24s %d slides\n", name, slides
-          exit bad }' "$place/deck.md" || bad=1
+  name=$(basename "$deck" .md)
+  grep -oE '[a-z_]+\.svg' "$source/labs/$name/SEEN.md" >"$place/seen" 2>/dev/null || : >"$place/seen"
+  complaints "$name" "$place/deck.md" || bad=1
+  given_away "$name" "$deck" "$place/seen" || bad=1
+  grep -oE '\(steps/[a-z0-9_]+\.svg' "$deck" | sed 's/.*\///' >>"$place/shown" || :
 done
+ls "$place/steps" >"$place/drawn"
+sort -u "$place/shown" | diff "$place/drawn" - || { echo "< is drawn and not shown, > is shown and not drawn"; bad=1; }
 # refuses LINE PATTERN: a deck with this line is none, and the error says so
 refuses() {
   printf -- '---\n---\n%s\n' "$1" >"$place/broken.md"
@@ -32,6 +65,23 @@ refuses '<!-- code: solutions/03_coalescing/handin/transpose.cu no_such_marker -
 refuses "<!-- code: $place/long.cpp long -->" '25 lines of code'
 refuses '{{solutions/08_gpt2/WORKLOG.md > no such block > launches}}' '0 tables.*no such block'
 refuses '{{solutions/results/nvidia-h200/gpt2.json > blocks > B4 T64 > no such pass : .1f}}' 'no "no such pass"'
-refuses '{{solutions/results/nvidia-h200/gpt2.json > blocks > B4 T64 : .1f}}' 'is no number'
+refuses '{{solutions/results/nvidia-h200/gpt2.json > blocks > B4 T64 : .1f}}' 'is not a number'
 refuses '{{solutions/results/nvidia-h200/gpt2.json}}' 'wanted FILE.md'
+# reports TEXT DECK: a lecture with this fault is refused
+echo told.svg >"$place/answers"
+reports() {
+  printf '%b' "---\nminutes: 1\n---\n$2" >"$place/faulty.md"
+  { complaints faulty "$place/faulty.md" && given_away faulty "$place/faulty.md" "$place/answers"; } >"$place/said" && { echo "was not noticed: $1"; bad=1; }
+  grep -q "$1" <(complaints faulty "$place/faulty.md"; given_away faulty "$place/faulty.md" "$place/answers") || { cat "$place/said"; echo "does not say: $1"; bad=1; }
+}
+notes='\n<!--\n1 min. Say it.\n-->\n'
+reports 'faulty:4: answers predictions' "![](../labs/told.svg)$notes"
+reports 'faulty:4: answers predictions' "![](plot.svg)$notes"
+reports 'faulty:4: answers predictions' "<!-- code: solutions/a.cu a -->$notes"
+reports 'slide 1: its notes do not begin' "<!--\nSay it.\n-->\n"
+reports 'slide 1: 16 lines of code' "\`\`\`\n$(printf 'x\\n%.0s' {1..16})\`\`\`\n$notes"
+reports 'no slide of class lock' "$notes"
+reports 'slide 1: no notes' "\n---\n$notes"
+reports 'take 2 minutes, and it says 1' "$notes---$notes"
+reports '1 slides, and should be 25' "$notes"
 exit $bad

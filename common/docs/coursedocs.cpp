@@ -1,6 +1,6 @@
 // What the site and the decks need beside Doxygen and Marp.
 //   coursedocs page SOURCE FILE   FILE as Doxygen wants it, on stdout: an input filter for Markdown and headers
-//   coursedocs files SOURCE OUT   copies every file that a page links to and that is no page itself
+//   coursedocs files SOURCE OUT   copies every file and drawing that a page links to and that is no page itself
 //   coursedocs deck SOURCE FILE   the deck with the code and figures that it quotes, on stdout; fails if one is gone
 //   coursedocs data RESULTS OUT   measured JSON as tables for gnuplot: OUT/throughput.tsv, counters.tsv, ceilings.tsv,
 //                                 blocks.tsv, staircase.tsv
@@ -98,6 +98,10 @@ std::string file_on_site(const fs::path& source, const fs::path& file) {
   return "files/" + fs::relative(file, source).generic_string() + ".txt";
 }
 
+std::string drawing_on_site(const fs::path& source, const fs::path& file) {
+  return "files/" + fs::relative(file, source).generic_string();
+}
+
 struct heading {
   int level = 0;
   std::string text;
@@ -175,8 +179,10 @@ std::string unbroken(const std::string& text) {
     out += line;
     if (!code) {
       const std::size_t open = line.rfind('['), close = line.rfind("](");
-      in_link = open != std::string::npos && (close == std::string::npos || close < open) &&
-                line.find(']', open) == std::string::npos;
+      if (open != std::string::npos && (close == std::string::npos || close < open))
+        in_link = line.find(']', open) == std::string::npos;
+      else if (close != std::string::npos)
+        in_link = false;
     }
     out += !code && in_link ? ' ' : '\n';
     if (line.empty()) in_link = false;
@@ -205,7 +211,13 @@ struct page_writer {
     const std::string path = l.target.substr(0, hash);
     const std::string anchor = hash == std::string::npos ? "" : l.target.substr(hash + 1);
     const fs::path target = path.empty() ? file : (file.parent_path() / path).lexically_normal();
-    if (!fs::exists(target)) return l.text;  // a student's checkout has no solutions
+    if (!fs::exists(target)) return l.text;         // a student's checkout has no solutions
+    if (l.image && target.extension() == ".svg") {  // Doxygen would print its alternative text below it
+      std::string words = l.text;
+      for (std::size_t at = 0; (at = words.find('"', at)) != std::string::npos;) words.replace(at, 1, "&quot;");
+      return fmt::format("@htmlonly<img class=\"drawing\" src=\"{}\" alt=\"{}\"/>@endhtmlonly",
+                         drawing_on_site(source, target), words);
+    }
     if (l.image) return fmt::format("![{}]({})", l.text, target.filename().string());
     if (is_page(target)) {
       const std::string other = page_id(source, target);
@@ -332,8 +344,9 @@ int copy_linked_files(const fs::path& source, const fs::path& out) {
       if (code) return;
       for (const link& l : links_in(line)) {
         const fs::path target = (file.parent_path() / l.target).lexically_normal();
-        if (is_external(l.target) || l.image || !fs::is_regular_file(target) || is_page(target)) continue;
-        const fs::path copy = out / file_on_site(source, target);
+        const bool drawing = l.image && target.extension() == ".svg";
+        if (is_external(l.target) || l.image != drawing || !fs::is_regular_file(target) || is_page(target)) continue;
+        const fs::path copy = out / (drawing ? drawing_on_site(source, target) : file_on_site(source, target));
         fs::create_directories(copy.parent_path());
         fs::copy_file(target, copy, fs::copy_options::overwrite_existing);
       }
@@ -359,10 +372,12 @@ std::string marked_code(const fs::path& file, const std::string& marker) {
   if (marks != 2)
     throw std::runtime_error(fmt::format("{}: the marker [{}] occurs {} times, but must occur twice: around the code",
                                          file.string(), marker, marks));
-  std::size_t indent = std::string::npos;
-  for (const std::string& line : code) indent = std::min(indent, line.find_first_not_of(' '));
+  std::size_t indent = std::string::npos;  // of all but #pragma, which clang-format puts at the margin
+  for (const std::string& line : code)
+    if (!line.starts_with("#")) indent = std::min(indent, line.find_first_not_of(' '));
   std::string out;
-  for (const std::string& line : code) out += (line.empty() ? line : line.substr(std::min(indent, line.size()))) + "\n";
+  for (const std::string& line : code)
+    out += (line.starts_with("#") ? line : line.substr(std::min(indent, line.size()))) + "\n";
   return out;
 }
 
@@ -416,7 +431,8 @@ double number_in(const fs::path& file, const std::vector<std::string>& names) {
     if (next == nullptr) throw std::runtime_error(fmt::format("{}: there is no \"{}\"", file.string(), name));
     at = next;
   }
-  if (!at->is_number()) throw std::runtime_error(fmt::format("{}: \"{}\" is no number", file.string(), names.back()));
+  if (!at->is_number())
+    throw std::runtime_error(fmt::format("{}: \"{}\" is not a number", file.string(), names.back()));
   return at->get<double>();
 }
 
@@ -446,6 +462,15 @@ std::string with_figures(const fs::path& source, std::string line) {
   return line;
 }
 
+/// Of a handout's drawing only the name: the build puts it and the deck into one folder.
+std::string beside_the_deck(std::string line) {
+  for (const link& l : links_in(line))
+    if (l.image && l.target.find("/drawings/") != std::string::npos)
+      return line.replace(l.begin, l.end - l.begin,
+                          fmt::format("![{}]({})", l.text, fs::path(l.target).filename().string()));
+  return line;
+}
+
 std::string deck(const fs::path& source, const fs::path& file) {
   std::string out;
   int number = 0;
@@ -454,7 +479,7 @@ std::string deck(const fs::path& source, const fs::path& file) {
     constexpr std::string_view mark = "<!-- code: ";
     try {
       if (!line.starts_with(mark)) {
-        out += with_figures(source, line) + "\n";
+        out += with_figures(source, beside_the_deck(line)) + "\n";
         continue;
       }
       std::istringstream words(line.substr(mark.size()));
@@ -558,7 +583,7 @@ int check_links(const fs::path& source) {
         if ((top == "solutions" || top == "slides") && !fs::exists(source / top)) continue;
         const bool drawn =
             l.image && fs::exists(target.parent_path() / "plots" / (target.stem().string() + ".gnuplot"));
-        if (drawn) continue;
+        if (drawn || target.parent_path() == source / "slides" / "steps") continue;  // docs.decks checks the steps
         if (!fs::exists(target))
           complain("there is no such file");
         else if (hash != std::string::npos && target.extension() == ".md" &&

@@ -11,9 +11,20 @@ doctor                                                  here
 setup                                                   here
 setup --packages                                        here
 list                                                    here
+history                                                 here
 next                                                    here
 reset NN                                                here
+update                                                  update
+update --from FILE                                      update
+update --to 1.0.1                                       update
+update --undo                                           update
 run FILE.cu                                             here FILE.cu=program.cu
+run FILE.cu --budget 60                                 here FILE.cu=program.cu
+see FILE.cu                                             here FILE.cu=program.cu
+see NN                                                  here
+debug FILE.cu                                           here FILE.cu=program.cu
+debug NN ITEM                                           here
+debug --dump FILE                                       sim.debugger
 simcc                                                   here
 grade submissions/ --lab NN --jobs 2                    here
 grade submissions/ --lab NN --jobs 4                    here
@@ -31,8 +42,9 @@ lab NN                                                  docs.watch
 watch NN                                                docs.watch
 hint NN                                                 docs.watch
 hint NN ITEM                                            docs.watch
-demo                                                    lab03.expected
+demo --all                                              lab03.expected
 demo NN                                                 lab03.expected
+demo NN --all                                           lab03.expected
 profile FILE.cu                                         profile.command.sim
 profile PROGRAM                                         profile.command.gpt2
 profile gpt2                                            profile.command.gpt2
@@ -78,17 +90,20 @@ place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 chmod 755 "$place"
 mkdir -p "$place"/{autograder,common/sim,solutions,slides,build/bin,submissions/ann}
-cp -r "$source"/{course,labs} "$place"
+cp -r "$source"/{course,VERSION,labs} "$place"
+cp "$source/common/update.sh" "$place/common"
 cp -r "$source/autograder/template" "$place/autograder"
-cp -r "$source/common/sim/devices" "$place/common/sim"
+cp -r "$source"/common/sim/{debugger,devices} "$place/common/sim"
 cp "$source/common/sim/tests/programs/vector_add.cu" "$place/program.cu"
 {
   echo 'cmake_minimum_required(VERSION 3.25)'
   echo 'project(shown NONE)'
-  (cd "$source/labs" && printf 'add_custom_target(%s)\n' grader simcc $(printf 'lab%.2s.staff ' [0-9][0-9]_*))
+  (cd "$source/labs" && printf 'add_custom_target(%s)\n' grader simcc $(for lab in [0-9][0-9]_*; do echo "lab${lab%%_*}.staff lab${lab%%_*}.student.sim.test lab${lab%%_*}.student.sim.debug"; done))
 } >"$place/CMakeLists.txt"
 cmake -S "$place" -B "$place/build" -G Ninja >/dev/null
 ln -s "$simcc" "$place/build/bin/simcc"
+for program in "$build"/bin/lab03.{student,solution}.sim.test; do [[ ! -x $program ]] || ln -sf "$program" "$place/build/bin/lab03.student.sim.test"; done
+ln -sf lab03.student.sim.test "$place/build/bin/lab03.student.sim.debug"
 printf '#!/bin/sh\nexec %q "$@" --source %q --build %q --report %q\n' "$grader" "$place" "$build" "$place/build/report" >"$place/build/bin/grader"
 chmod +x "$place/build/bin/grader"
 printf 'Student,ID,SIS Login ID,Section,Lab 3 (1)\nPoints Possible,,,,85\n"Ann",1,ann,1,\n' >"$place/exported.csv"
@@ -102,7 +117,7 @@ complain() { echo "$*"; bad=1; }
 cd "$source"
 mapfile -t pages < <(find . \( -name 'build*' -o -name '.*' ! -name . -o -path ./autograder/template -o -path ./slides \) -prune -o -name '*.md' -print | sort)
 shown=$(grep -ohE '\./course [a-z][^`|#]*|(ctest|cmake) --?[a-z][^`|#]*|(^|[^& ] *)([A-Z_]+=[a-z0-9]+ )?build/bin/[a-z][^`|#]*' "${pages[@]}" |
-  sed -E 's|^\./course ||; s/^[^a-zA-Z]+//; s/[ \\]+$//; s/\b(0[0-9]|42)\b/NN/; s/lab0[0-9]$/labNN/' | sort -u)
+  sed -E 's|^\./course ||; s/^[^a-zA-Z]+//; s/[ \\]+$//; s/\b([01][0-9]|42)\b/NN/; s/lab[01][0-9]$/labNN/' | sort -u)
 tests=$(ctest --test-dir "$build" -N)
 cd "$place"
 # In the order of the list: what is graded first is reported then.
@@ -112,14 +127,23 @@ while read -r line; do
   case ${how[$command]} in
     here*)
       if [[ $command =~ ^(grade|report|export) && $sandbox == no ]]; then echo "./course $command: left out, no sandbox here"; continue; fi
+      if [[ $command == 'see NN' && ! -e build/bin/lab03.student.sim.test ]]; then echo "./course $command: left out, lab 03 is not built"; continue; fi
+      if [[ $command == debug* ]] && ! command -v gdb >/dev/null; then echo "./course $command: left out, no gdb here"; continue; fi
       typed=${command/NN/03}
+      typed=${typed/ITEM/tiled_correct}
       [[ $command != new-lab* ]] || typed=${command/NN/42}
       [[ ${how[$command]} != *=* ]] || typed=${typed/FILE.cu/${how[$command]#*=}}
       start=$(date +%s%N)
       status=0
       eval "./course $typed" >log 2>&1 </dev/null || status=$?
       ((status == 0)) || { cat log; complain "./course $typed: ended with $status"; }
-      [[ $command != doctor ]] || grep -q '^ok *sandbox' log || sandbox=no
+      if [[ $command == doctor ]]; then
+        grep -q '^ok *sandbox' log || sandbox=no
+        [[ $(wc -l <log) -le 24 && $(head -n 1 log) == "$(./course --version), on "* ]] || complain "./course doctor: more than a screen, or no version"
+        for part in processor compiler GPU 'labs here .*03: ' 'official grading .*possible'; do
+          grep -qE "$part" log || complain "./course doctor does not show: $part"
+        done
+      fi
       echo "./course $typed: $((($(date +%s%N) - start) / 1000000)) ms" ;;
     there)
       [[ $whole == yes ]] || continue
@@ -142,7 +166,7 @@ done <<<"$list"
 while read -r command; do
   [[ -n ${how[$command]:-} ]] || complain "$command: no test runs it; see the list in common/docs/shown_test.sh"
 done <<<"$shown"
-made=(build/run/program labs/42_sparsity/judge/rubric.toml)
+made=(build/run/program build/see/program.html labs/42_sparsity/judge/rubric.toml)
 [[ $sandbox == no ]] || made+=(grades.sqlite build/report/class/index.html results.json canvas.csv)
 for file in "${made[@]}"; do [[ -s $file ]] || complain "no command made $file"; done
 

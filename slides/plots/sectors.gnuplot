@@ -5,7 +5,7 @@ set boxwidth 0.6
 set yrange [0:36]
 set ylabel 'sectors a request'
 set xtics rotate by 30 right
-set bmargin 7
+set bmargin 5.5
 unset key
 # case in the results, "load" or "store", its name below the bar
 $bars << EOD

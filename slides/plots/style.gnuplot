@@ -1,5 +1,5 @@
 # Shared by all plots: grey that reads on white and on black, and one colour for each kind of figure.
-set terminal svg size 960,480 dynamic noenhanced font 'sans-serif,16' background rgb 'white'
+set terminal svg size 960,480 dynamic noenhanced font 'sans-serif,19' background rgb 'white'
 set output out
 set datafile separator tab
 set border 3 linecolor rgb '#5d6675'

@@ -1,0 +1,288 @@
+// Lab 09: bits of a number, distances between numbers, scales of groups, fragments of tensor cores, buffers in flight.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "../../sim/include/sim/float8.h"
+#include "counted.hpp"
+#include "drawing.hpp"
+
+namespace drawings {
+namespace {
+
+drawing formats() {
+  const struct {
+    const char* name;
+    int exponent, fraction;
+  } all[] = {{"fp32", 8, 23},
+             {"tf32", 8, 10},
+             {"bf16", sim::bfloat16::exponent_bits, sim::bfloat16::mantissa_bits},
+             {"fp16", sim::binary16::exponent_bits, sim::binary16::mantissa_bits},
+             {"e5m2", 5, sim::e5m2::mantissa_bits},
+             {"e4m3", 4, sim::e4m3::mantissa_bits}};
+  drawing d("09_low_precision", "README.md", "formats", "Where the bits go",
+            "Bits of six formats: sign, exponent, fraction. fp32 has 1, 8, 23; tf32 1, 8, 10; bf16 1, 8, 7; fp16 1, 5, "
+            "10; e5m2 1, 5, 2; "
+            "e4m3 1, 4, 3.");
+  const double left = margin + 42, unit = (width - margin - left) / 32;
+  double y = 40;
+  for (const auto& f : all) {
+    d.text(margin, y + 14, f.name);
+    for (int bit = 0; bit < 1 + f.exponent + f.fraction; ++bit)
+      d.box(left + bit * unit, y, unit - 1.5, 19, bit == 0 ? "idle" : bit <= f.exponent ? "time" : "used", 1);
+    const double end = left + (1 + f.exponent + f.fraction) * unit + 8;
+    const char* range = f.exponent == 8    ? "to 3e38"
+                        : f.exponent == 4  ? "to 448"
+                        : f.fraction == 10 ? "to 65,504"
+                                           : "to 57,344";
+    const int digits = static_cast<int>((f.fraction + 1) * std::log10(2.0));
+    if (f.fraction < 23)
+      d.text(end, y + 14, fmt::format("{}, {} digit{}", range, std::max(digits, 1), digits > 1 ? "s" : ""), "mute");
+    y += 26;
+  }
+  d.text(margin, y + 14, "fp32: to 3e38, 7 digits. tf32 takes 32 bits in memory.", "s mute");
+  d.legend(y + 38, {{"idle", "sign"}, {"time", "exponent: range"}, {"used", "fraction: digits"}});
+  return d;
+}
+
+drawing number_line() {
+  std::set<double> numbers;
+  for (int bits = 0; bits < 0x20; ++bits) numbers.insert(sim::decode8<sim::e4m3>(static_cast<std::uint8_t>(bits)));
+  const double smallest = *std::next(numbers.begin()), top_number = 4 * std::ldexp(1, sim::e4m3::lowest);
+  drawing d("09_low_precision", "README.md", "number_line", "The distance doubles with the exponent",
+            "The numbers of e4m3 from 0 to 1/16, as marks. Up to 1/32 neighbours are 1/512 apart, subnormal ones "
+            "included; from 1/32 on they "
+            "are 1/256 apart.");
+  const double left = margin + 6, right = width - margin - 6, y = 84;
+  const auto x = [&](double v) { return left + (right - left) * v / top_number; };
+  const double low = std::ldexp(1, sim::e4m3::lowest);
+  d.box(x(0), y - 26, x(low) - x(0), 26, "idle", 0);
+  d.line(left, y, right, y, "pen");
+  for (const double v : numbers)
+    if (v <= top_number) d.line(x(v), y - 14, x(v), y + 6, v < 2 * low ? "used-line" : "time-line");
+  d.text(x(0), y + 22, "0", "", at::middle);
+  d.text(x(low), y + 22, "1/64", "", at::middle);
+  d.text(x(2 * low), y + 22, "1/32", "", at::middle);
+  d.text(right + 6, y + 22, "1/16", "", at::end);
+  d.text(x(0), y - 34, "subnormal", "mute");
+  const auto step = [&](double from, double to, const char* style) {
+    d.text((x(from) + x(to)) / 2, y + 44, fmt::format("1/{:.0f}", 1 / (*numbers.upper_bound(from) - from)), style,
+           at::middle);
+  };
+  step(0, low, "used-text");
+  step(low, 2 * low, "used-text");
+  step(2 * low, top_number, "time-text");
+  d.text(margin, y + 62, "distance between neighbours", "mute");
+  if (smallest != *std::next(numbers.find(low)) - low) throw std::runtime_error("number_line: subnormal steps differ");
+  return d;
+}
+
+drawing groups() {
+  drawing d("09_low_precision", "README.md", "groups", "One scale for a group of neighbours",
+            "A group and its scale. int8: 64 bytes and a float of 4, 8.5 bits per weight. int4: 32 bytes and a float, "
+            "4.5. mxfp4: 16 bytes for "
+            "32 weights and 1 byte, 4.25.");
+  const double unit = inner / 68;
+  double y = 44;
+  const auto row = [&](const char* name, int weights, double bits, int scale_bytes, const char* scale) {
+    const int bytes = static_cast<int>(weights * bits / 8);
+    d.text(margin, y, fmt::format("{}: {} weights", name, weights));
+    d.text(width - margin, y, fmt::format("{} bits per weight", (bytes + scale_bytes) * 8.0 / weights), "", at::end);
+    for (int i = 0; i < bytes; ++i) d.box(margin + i * unit, y + 8, unit - 1, 18, "used", 0.5);
+    for (int i = 0; i < scale_bytes; ++i) d.box(margin + (bytes + i) * unit, y + 8, unit - 1, 18, "time", 0.5);
+    d.text(margin, y + 42, scale, "mute");
+    y += 70;
+  };
+  row("int8", 64, 8, 4, "scale = largest / 127");
+  row("int4", 64, 4, 4, "scale = largest / 7");
+  row("mxfp4", 32, 4, 1, "scale = a power of two");
+  d.legend(y, {{"used", "a byte of weights"}, {"time", "a byte of the scale"}});
+  return d;
+}
+
+constexpr const char* register_role[] = {"used", "time", "shared", "reg"};
+
+drawing fragment_layout() {
+  const fragments f = found_fragments();
+  const int lane = 9, g = lane / 4, t = lane % 4;
+  drawing d("09_low_precision", "README.md", "fragment_layout", "What one lane holds",
+            fmt::format("The elements that lane {} holds of A, B and C, for mma of 16 × 8 × 16, as found on the "
+                        "simulated device. With lane = 4 g "
+                        "+ t: rows g and g + 8 of A and C, column g of B, and neighbours from 2 t on.",
+                        lane));
+  const double cell = 9.5;
+  const double ax = margin + 22, bx = ax + 17 * cell + 36, top = 66, low = top + 16 * cell + 52;
+  const auto grid = [&](double x, double y, int rows, int columns) {
+    for (int r = 0; r < rows; ++r)
+      for (int c = 0; c < columns; ++c)
+        d.box(x + c * cell + (c >= 8 ? 3 : 0), y + r * cell + (r >= 8 ? 3 : 0), cell - 1.3, cell - 1.3, "idle", 1);
+  };
+  const auto mark = [&](double x, double y, element e, const char* role) {
+    d.box(x + e.column * cell + (e.column >= 8 ? 3 : 0), y + e.row * cell + (e.row >= 8 ? 3 : 0), cell - 1.3,
+          cell - 1.3, role, 1);
+  };
+  const auto mine = static_cast<std::size_t>(lane);
+  grid(bx, top, 16, 8);
+  grid(ax, low, 16, 16);
+  grid(bx, low, 16, 8);
+  for (std::size_t i = 0; i < 8; ++i) mark(ax, low, f.a[mine][i], register_role[i / 2]);
+  for (std::size_t i = 0; i < 4; ++i) mark(bx, top, f.b[mine][i], register_role[i / 2]);
+  for (std::size_t i = 0; i < 4; ++i) mark(bx, low, f.c[mine][i], register_role[i]);
+  d.text(bx, top - 8, "B, 16 × 8", "mute");
+  d.text(ax, low - 8, "A, 16 × 16", "mute");
+  d.text(bx, low - 8, "C, 16 × 8", "mute");
+  d.text(ax - 6, low + g * cell + 9, "g", "", at::end);
+  d.text(bx + g * cell + 1, top + 16 * cell + 17, "g", "");
+  d.text(margin, 46, fmt::format("lane {} = 4 · {} + {}", lane, g, t), "");
+  d.text(margin, 66, fmt::format("g = {}, t = {}", g, t), "");
+  const char* names[] = {"a[0] b[0] d[0]", "a[1] b[1] d[1]", "a[2] d[2]", "a[3] d[3]"};
+  for (int i = 0; i < 4; ++i) {
+    d.box(margin, 82 + i * 20, 10, 10, register_role[i]);
+    d.text(margin + 16, 91 + i * 20, names[i], "");
+  }
+  d.text(margin, 178, "two neighbours of A or B", "mute");
+  d.text(margin, 193, "share a register", "mute");
+  return d;
+}
+
+drawing row_addresses() {
+  const fragments f = found_fragments();
+  drawing d("09_low_precision", "README.md", "row_addresses", "Eight lanes name rows, all lanes get parts",
+            "ldmatrix of one 8 × 8 matrix: lanes 0 to 7 pass the addresses of its rows, 16 bytes each. Then each of "
+            "the 32 lanes gets two "
+            "neighbours: lane 4 g + t the columns 2 t and 2 t + 1 of row g.");
+  const double cell = 17, y = 66, x = margin + 52, rx = width - margin - 8 * cell;
+  d.text(margin, y - 22, "passed in", "");
+  d.text(rx, y - 22, "got back", "");
+  d.text(margin, y - 6, "lane", "mute");
+  d.text(rx, y - 6, "lanes", "mute");
+  for (int r = 0; r < 8; ++r) {
+    d.text(margin + 8, y + r * cell + 12, fmt::format("{}", r), "");
+    d.arrow(margin + 22, y + r * cell + 8, x - 4, y + r * cell + 8);
+    d.box(x, y + r * cell, 5.2 * cell, cell - 2, "shared", 1.5);
+  }
+  d.text(x + 2.6 * cell, y + 8 * cell + 14, "rows of 16 bytes", "shared-text", at::middle);
+  for (std::size_t lane = 0; lane < 32; ++lane) {
+    const element first = f.a[lane][0], second = f.a[lane][1];
+    if (second.row != first.row || second.column != first.column + 1)
+      throw std::runtime_error("row_addresses: not neighbours");
+    d.label(rx + first.column * cell, y + first.row * cell, 2 * cell - 2, cell - 2, "reg", fmt::format("{}", lane),
+            "on s");
+  }
+  d.text(rx, y + 8 * cell + 14, "two elements each", "reg-text");
+  d.text(margin, y + 8 * cell + 40, "Lanes 8 to 31 name the rows of three more matrices.", "mute");
+  return d;
+}
+
+drawing stages() {
+  drawing d("09_low_precision", "README.md", "stages", "Three buffers: two copies in flight",
+            "Timeline of three buffers. While the tensor cores use the tile in one, the copies of the next two tiles "
+            "are in flight in the others. "
+            "A buffer is filled again as soon as its tile has been used.");
+  const double left = margin + 52, use = 40, copy = 2 * use;
+  const double y = 50;
+  for (int buffer = 0; buffer < 3; ++buffer) {
+    d.text(margin, y + buffer * 30 + 15, fmt::format("buf {}", buffer), "mute");
+    d.line(left, y + buffer * 30 + 24, width - margin, y + buffer * 30 + 24);
+  }
+  const double end = width - margin;
+  for (int tile = 0; tile < 6; ++tile) {
+    const double start = left + tile * use, row = y + tile % 3 * 30;
+    const double room = std::min(copy, end - start), then = std::min(use, end - start - copy);
+    if (room > 20) d.label(start, row, room - 2, 20, "shared", room > 60 ? fmt::format("copy {}", tile) : "", "on s");
+    if (then > 20) d.label(start + copy, row, then - 2, 20, "time", fmt::format("use {}", tile), "on s");
+  }
+  d.arrow(left, y + 100, end, y + 100);
+  d.text(left, y + 116, "time", "mute");
+  d.text(margin, y + 140, "A copy may take twice as long as the use of a tile,", "");
+  d.text(margin, y + 156, "and the tensor cores still never wait.", "");
+  return d;
+}
+
+template <class Format>
+std::vector<double> partial_sums(double term, int count) {
+  const double rounded = sim::decode<Format>(sim::encode<Format>(term));
+  std::vector<double> sums{0};
+  for (int i = 0; i < count; ++i) sums.push_back(sim::decode<Format>(sim::encode<Format>(sums.back() + rounded)));
+  return sums;
+}
+
+drawing stalled_sum() {
+  const int count = 1000;
+  const std::vector<double> bf16 = partial_sums<sim::bfloat16>(0.01, count),
+                            fp16 = partial_sums<sim::binary16>(0.01, count);
+  const auto stop = std::find(bf16.begin(), bf16.end(), bf16.back()) - bf16.begin();
+  drawing d("09_low_precision", "SEEN.md", "stalled_sum", "A sum that stops growing",
+            fmt::format("Partial sums of 0.01 added a thousand times. In fp16 the sum reaches {:.3f}; in bf16 it "
+                        "reaches {:.0f} after {} additions "
+                        "and stays there.",
+                        fp16.back(), bf16.back(), stop));
+  const double left = 36, right = width - margin, top = 44, bottom = 194;
+  const auto x = [&](double n) { return left + (right - left) * n / count; };
+  const auto y = [&](double s) { return bottom - (bottom - top) * s / 10.5; };
+  const auto curve = [&](const std::vector<double>& sums, const char* role) {
+    std::vector<std::pair<double, double>> points;
+    for (int n = 0; n <= count; n += 10) points.emplace_back(x(n), y(sums[static_cast<std::size_t>(n)]));
+    d.curve(points, role);
+  };
+  d.line(left, bottom, right, bottom, "pen");
+  d.line(left, top, left, bottom, "pen");
+  d.line(x(0), y(0), x(count), y(10));
+  curve(fp16, "used-line");
+  curve(bf16, "waste-line");
+  for (const int s : {0, 4, 10}) d.text(left - 6, y(s) + 4, fmt::format("{}", s), "mute", at::end);
+  d.text(right, y(4) - 8, fmt::format("bf16: {:.0f}, from {} on", bf16.back(), stop), "waste-text", at::end);
+  d.text(x(720), y(8.4), fmt::format("fp16: {:.3f}", fp16.back()), "used-text", at::end);
+  d.text(right, bottom + 16, "1000 additions", "mute", at::end);
+  d.text(margin, bottom + 38, "At 4 the numbers of bf16 are 1/32 apart, and 0.01 is", "");
+  d.text(margin, bottom + 54, "less than half of that.", "");
+  return d;
+}
+
+drawing swizzle() {
+  const auto rows = [](bool moved) {
+    warp_offsets offsets{};
+    for (int lane = 0; lane < 32; ++lane) {
+      const int row = lane % 16, chunk = lane / 16;
+      offsets[static_cast<std::size_t>(lane)] = row * 64 + (moved ? chunk ^ (row / 2 % 4) : chunk) * 16;
+    }
+    return offsets;
+  };
+  const warp_offsets plain = rows(false), moved = rows(true);
+  const int plain_wavefronts = counted_matrix_wavefronts(plain), moved_wavefronts = counted_matrix_wavefronts(moved);
+  drawing d("09_low_precision", "SEEN.md", "swizzle", "Move the chunks, and all banks work",
+            fmt::format("Eight rows of A's tile, 64 bytes each, two rows across the 32 banks. In row-major order the "
+                        "first chunks of all rows "
+                        "lie in the same eight banks: {} wavefronts for four matrices. With chunk xor row / 2 they lie "
+                        "in all banks: {}.",
+                        plain_wavefronts, moved_wavefronts));
+  const double chunk = inner / 8;
+  const auto panel = [&](double y, const std::string& words, const char* style, const warp_offsets& offsets) {
+    d.text(margin, y - 8, words, style);
+    for (int slot = 0; slot < 32; ++slot) {
+      const double x = margin + slot % 8 * chunk, by = y + slot / 8 * 20;
+      const auto wanted = std::find(offsets.begin(), offsets.begin() + 8, slot * 16);
+      if (wanted == offsets.begin() + 8)
+        d.box(x, by, chunk - 2, 17, "idle", 1.5);
+      else
+        d.label(x, by, chunk - 2, 17, std::string(style) == "waste-text" ? "waste" : "shared",
+                fmt::format("row {}", wanted - offsets.begin()), std::string(style) == "waste-text" ? "s" : "on s");
+    }
+  };
+  panel(54, fmt::format("row-major: {} wavefronts for 4 matrices", plain_wavefronts), "waste-text", plain);
+  panel(176, fmt::format("chunk xor row / 2: {} wavefronts", moved_wavefronts), "shared-text", moved);
+  d.text(margin, 276, "Across: 32 banks. A box: a chunk of 16 bytes, 4 banks.", "mute");
+  d.text(margin, 292, "Coloured: chunk 0 of rows 0 to 7, loaded together.", "mute");
+  return d;
+}
+
+}  // namespace
+
+void low_precision(drawing_list& to) {
+  for (const auto make : {formats, number_line, groups, row_addresses, fragment_layout, stages, stalled_sum, swizzle})
+    to.push_back(make());
+}
+
+}  // namespace drawings
