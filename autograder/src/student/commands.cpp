@@ -12,6 +12,7 @@
 #include "course/expectation.hpp"
 #include "judge/local.hpp"
 #include "report/terminal.hpp"
+#include "student/attempts.hpp"
 #include "student/progress.hpp"
 #include "student/watch.hpp"
 #include "support/command.hpp"
@@ -22,13 +23,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Enters the student's own result into the progress file; a failure to write is reported, but loses no result.
+/// Enters the student's own result into progress and attempts; a failure to write is reported, but loses no result.
 void enter_progress(const settings& s, const result& r) {
   if (r.submission != "student") return;
   try {
-    progress all = read_progress(s.progress_file());
-    note(all[r.lab], r);
-    write_progress(s.progress_file(), all);
+    enter_grading(s.progress_file(), s.attempts_file(), r);
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
   }
@@ -77,7 +76,7 @@ int watch_lab(const settings& s, const std::string& number) {
   fmt::print("watching the hand-in files in {}; save one to grade again\n",
              fs::relative(lab.handin(), s.source).string());
   std::fflush(stdout);
-  watch_settings w{s.source, s.progress_file(), s.store(), s.local(), {}};
+  watch_settings w{s.source, s.progress_file(), s.attempts_file(), s.store(), s.local(), {}};
   w.first = known_result(s.store().load(), lab, student_of(lab), make);
   return watch(lab, make, std::move(w)) ? all_well : not_full_marks;
 }
@@ -125,6 +124,13 @@ int list(const settings& s) {
   return all_well;
 }
 
+int history(const settings& s) {
+  const fs::path page = s.report_folder() / "attempts.html";
+  replace_file(page, attempts_page(read_attempts(s.attempts_file()), s.store().load()));
+  fmt::print("your attempts: {}\n", page.string());
+  return all_well;
+}
+
 int next(const settings& s) {
   const progress all = read_progress(s.progress_file());
   const lab_title* first_untouched = nullptr;
@@ -154,14 +160,22 @@ int next(const settings& s) {
 
 int reset(const settings& s, const std::string& number) {
   const lab_folder lab = find_lab(s.source, number);
-  // ./course keeps the commit that the student began with in refs/course/start.
+  // ./course keeps the commit that the student began with in refs/course/start; without git, the files in an archive.
   const std::string git = "git -C " + quoted(s.source.string());
+  const fs::path packed = s.source / "backups" / "start.tar.gz";
   std::istringstream files(
       output_of(fmt::format("{} ls-tree --name-only refs/course/start labs/{}/handin/ 2>/dev/null", git, lab.name)));
   std::map<std::string, std::string> skeleton;
   for (std::string file; std::getline(files, file);)
     skeleton[fs::path(file).filename().string()] =
         output_of(fmt::format("{} show {} 2>/dev/null", git, quoted("refs/course/start:" + file)));
+  if (skeleton.empty() && fs::exists(packed)) {
+    std::istringstream names(output_of("tar -tzf " + quoted(packed.string())));
+    for (std::string file; std::getline(names, file);)
+      if (file.starts_with(fmt::format("labs/{}/handin/", lab.name)) && !file.ends_with("/"))
+        skeleton[fs::path(file).filename().string()] =
+            output_of(fmt::format("tar -xOzf {} {}", quoted(packed.string()), grading::quoted(file)));
+  }
   if (skeleton.empty() && !output_of(git + " rev-parse -q --verify refs/course/start 2>/dev/null").empty())
     throw input_error(fmt::format(
         "the version of the course that you began with has no labs/{}/handin; to reset to a newer version, name its "
@@ -210,6 +224,8 @@ void add_student_commands(command_line& line) {
     hint.add_option("item", o->item, "an item of the lab; default: the first that lost points");
   }
   line.add("list", "list all labs and your progress", [&s] { return list(s); });
+  line.add("history", "write a page of all your gradings: points, items and figures over time",
+           [&s] { return history(s); });
   line.add("next", "say what to work on next", [&s] { return next(s); });
   {
     const auto number = std::make_shared<std::string>();

@@ -17,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* does_not_build = "fix the build";
+constexpr int known_format = 1;  // files without a number are of format 1, too
 
 }  // namespace
 
@@ -25,8 +26,11 @@ progress read_progress(const fs::path& file) {
   if (!fs::exists(file)) return all;
   const std::string name = file.filename().string();
   const toml::table document = toml_from(text_of(file), name);
+  if (const int format = document["format"].value_or(known_format); format > known_format)
+    throw input_error(newer_text(name, format, known_format));
   try {
     for (const auto& [key, node] : document) {
+      if (key == "format" && node.is_integer()) continue;
       const toml::table* t = node.as_table();
       if (!t) throw input_error(fmt::format("{}: {} is not a table", name, std::string(key.str())));
       const std::string lab(key.str());
@@ -58,7 +62,7 @@ progress read_progress(const fs::path& file) {
 }
 
 void write_progress(const fs::path& file, const progress& all) {
-  toml::table document;
+  toml::table document{{"format", known_format}};
   for (const auto& [name, p] : all) {
     toml::table items, hints;
     for (const auto& [id, verdict] : p.items) items.insert(id, verdict);
@@ -85,8 +89,10 @@ locked_predictions lock_predictions(const fs::path& progress_file, const std::st
     now = read_predictions(predictions, rules);
   } catch (const input_error&) {  // the item's own verdict says what is wrong with the file
   }
-  if (now.empty() || !is_complete(now, rules)) return {};
-  locked = {now_rfc3339(), now};
+  // An update may ask for more: what was locked stays, and what is new is locked with it.
+  if (!locked.date.empty()) now = both(locked.values, now);
+  if (now.empty() || !is_complete(now, rules)) return locked;
+  locked = {locked.date.empty() ? now_rfc3339() : locked.date, now};
   write_progress(progress_file, all);
   return locked;
 }
@@ -113,7 +119,7 @@ void note(lab_progress& p, const result& r) {
   p.best = std::max(p.best, p.points);
   if (passed(r) && p.passed.empty()) p.passed = r.date;
   const item_result* next = next_item(r);
-  p.next = next ? next->id : "";
+  p.next = !r.all_built() ? does_not_build : next ? next->id : "";
   p.items.clear();
   for (const item_result& i : r.items) {
     p.items[i.id] = name_of(i.verdict);

@@ -14,6 +14,7 @@
 #include "course/hints.hpp"
 #include "report/report.hpp"
 #include "report/terminal.hpp"
+#include "student/attempts.hpp"
 #include "student/progress.hpp"
 #include "support/command.hpp"
 #include "support/files.hpp"
@@ -189,17 +190,14 @@ class watcher {
 
   /// Whether the lab is passed for the first time ever.
   bool enter(const result& r) {
-    progress all = read_progress(s_.progress_file);
-    const bool before = !all[lab_.name].passed.empty();
-    note(all[lab_.name], r);
-    write_progress(s_.progress_file, all);
+    const bool first_pass = enter_grading(s_.progress_file, s_.attempts_file, r);
     s_.store.merge({r});
     try {
       write_report(s_.store, s_.source, s_.store.file.parent_path());
     } catch (const std::exception& error) {  // it costs no result
       fmt::print("could not write the report page: {}\n", error.what());
     }
-    return passed(r) && !before;
+    return first_pass;
   }
 
   /// The item that the keys act on: the one moved to, or the first one to work on.

@@ -9,7 +9,7 @@
 namespace grading {
 
 struct watch_settings {
-  std::filesystem::path source, progress_file;
+  std::filesystem::path source, progress_file, attempts_file;
   result_store store;
   local_options options;
   std::optional<result> first;  ///< the last grading, where it still holds: then nothing is graded at the start

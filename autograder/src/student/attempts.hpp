@@ -1,0 +1,48 @@
+// Every grading of a student's own files, a line each in attempts.jsonl next to progress.toml, and the page that shows
+// how they went. Nothing of it leaves the machine.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "result/result.hpp"
+#include "student/progress.hpp"
+
+namespace grading {
+
+struct attempted_item {
+  std::string id, title;
+  grading::verdict verdict = verdict::not_assessed;
+  double points = 0, max_points = 0;
+  std::optional<double> figure;
+  std::string what;  ///< that the figure counts
+};
+
+struct attempt {
+  std::string lab, lab_title, date;  ///< date: RFC 3339
+  double points = 0, out_of = 0;
+  std::vector<attempted_item> items;  ///< none if nothing was built
+};
+
+attempt attempt_of(const result& r);
+
+/// Adds a line. Throws std::runtime_error if that cannot be written.
+void keep_attempt(const std::filesystem::path& file, const attempt& a);
+
+/// Enters a grading of the student's own files in both files. Whether the lab is passed for the first time ever.
+bool enter_grading(const std::filesystem::path& progress_file, const std::filesystem::path& attempts_file,
+                   const result& r);
+
+struct attempts {
+  std::vector<attempt> all;  ///< in the order of the file
+  int unreadable = 0;        ///< lines that are no attempts, such as one that a full disk cut off
+};
+attempts read_attempts(const std::filesystem::path& file);
+
+/// One page: for each lab the points over time, what became of each item, its first and last figure, and the
+/// predictions, first and now, of the latest result.
+std::string attempts_page(const attempts& made, const std::vector<result>& latest);
+
+}  // namespace grading
