@@ -118,4 +118,36 @@ TEST_F(Advice, WastefulNamesTheWorstLine) {
   for (const std::string& one : r.advice) EXPECT_EQ(one.find("global store"), std::string::npos) << one;
 }
 
+TEST(WorstLine, IsTheOneFurthestBeyondTheBound) {
+  const auto line = [](int number, const char* operation, std::uint64_t requests, std::uint64_t cost,
+                       std::uint64_t ideal) {
+    lab::line_counters c;
+    c.file = "x.cu";
+    c.line = number;
+    c.operation = operation;
+    c.requests = requests;
+    (c.operation.starts_with("shared") ? c.wavefronts : c.sectors) = cost;
+    c.ideal = ideal;
+    return c;
+  };
+  lab::launch_record l;
+  // Most of the sectors are those of good requests of 16 bytes per lane; line 2 wastes most.
+  l.lines = {line(1, "global load", 1000, 16000, 16000), line(2, "global load", 200, 1600, 800),
+             line(3, "global load", 300, 1200, 1200), line(4, "global store", 10, 320, 40)};
+  const metric per_request{"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+                           "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"},
+      in_all{"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"};
+  EXPECT_EQ(worst_line({l}, {"", per_request, 16.0, 16.0}).substr(0, 7), "x.cu:3:") << "12 too few, 300 times";
+  EXPECT_EQ(worst_line({l}, {"", per_request, {}, 4.0}).substr(0, 7), "x.cu:1:");
+  EXPECT_EQ(worst_line({l}, {"", in_all, {}, 1.0}).substr(0, 7), "x.cu:2:");
+  l.lines.push_back(line(5, "shared load", 100, 3200, 100));
+  l.lines.push_back(line(6, "shared load", 9000, 9000, 9000));
+  EXPECT_EQ(worst_line({l}, {"",
+                             {"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+                              "smsp__inst_executed_op_shared_ld.sum"},
+                             {},
+                             1.0}),
+            "x.cu:5: 32 wavefronts per shared load where 1 suffices");
+}
+
 }  // namespace

@@ -305,6 +305,8 @@ TEST_F(Assess, AnUnlockedSetThatIsNotCompleteIsNotCompared) {
   on.locked = {"2026-11-22T10:00:00Z", {{"s.one", 4}}};  // from before s.two was asked for
   EXPECT_EQ(assessed(predictions()).verdict, verdict::not_answered);
   EXPECT_EQ(sim->calls, 0) << "nothing need run";
+  predict("[s]\none = 9\ntwo = 3\n");
+  EXPECT_EQ(assessed(predictions()).predictions[0].first, 4) << "what was locked stays when more is asked for";
 }
 
 TEST_F(Assess, APredictionAboutOnesOwnFunctionWaitsForIt) {

@@ -1,4 +1,4 @@
-// Every format against a golden file: autograder/tests/goldens. LAB_WRITE_GOLDENS=1 writes them anew.
+// Every format against a golden file: autograder/tests/goldens. LAB_WRITE_GOLDENS=1 rewrites them.
 #include "class/exporters.hpp"
 
 #include <fmt/format.h>

@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <random>
 
 #include "course/hints.hpp"
 #include "report/terminal.hpp"
+#include "student/attempts.hpp"
 #include "support/files.hpp"
 
 namespace {
@@ -219,9 +221,10 @@ TEST_F(Locked, TheFirstCompleteSetIsKeptWithItsTime) {
   EXPECT_EQ(lock().values, first.values) << "a grading keeps it";
   rules.items[0].predict.resize(3);
   rules.items[0].predict[2].key = "a.three";
-  EXPECT_TRUE(lock().date.empty()) << "the rubric asks for more than was locked";
+  EXPECT_FALSE(lock().values.contains("a.three")) << "the rubric asks for more than was locked";
   replace_file(file, "[a]\none = 8\ntwo = 9\nthree = 3\n");
-  EXPECT_EQ(lock().values.at("a.three"), 3);
+  EXPECT_EQ(lock().values, (prediction_set{{"a.one", 1}, {"a.two", 2.5}, {"a.three", 3}})) << "what was locked stays";
+  EXPECT_EQ(lock().date, first.date);
 }
 
 TEST_F(Locked, TheFirstCompleteSetInAHistoryIsEachStudents) {
@@ -231,19 +234,20 @@ TEST_F(Locked, TheFirstCompleteSetInAHistoryIsEachStudents) {
     r.date = date;
     for (const auto& [key, value] : made) {
       r.items[0].predictions.emplace_back().key = key;
-      r.items[0].predictions.back().predicted = value;
+      if (!std::isnan(value)) r.items[0].predictions.back().predicted = value;
     }
     return r;
   };
   const auto first = first_complete(
-      {graded_with("ann", "1", {{"a.one", 1}}),  // one is missing
+      {graded_with("ann", "1", {{"a.one", 1}, {"a.two", NAN}}),  // one is missing
        graded_with("bob", "1", {{"a.one", 3}, {"a.two", 4}}), graded_with("ann", "2", {{"a.one", 5}, {"a.two", 6}}),
-       graded_with("ann", "3", {{"a.one", 7}, {"a.two", 8}}), graded_with("cat", "3", {})},
-      rules);
+       graded_with("ann", "3", {{"a.one", 7}, {"a.two", 8}}), graded_with("cat", "3", {}),
+       graded_with("bob", "4", {{"a.one", 7}, {"a.two", 8}, {"a.three", 9}})});  // a later version asks for more
   ASSERT_EQ(first.size(), 2u);
   EXPECT_EQ(first.at("ann").date, "2");
   EXPECT_EQ(first.at("ann").values.at("a.two"), 6);
-  EXPECT_EQ(first.at("bob").values.at("a.one"), 3);
+  EXPECT_EQ(first.at("bob").date, "1");
+  EXPECT_EQ(first.at("bob").values, (prediction_set{{"a.one", 3}, {"a.two", 4}, {"a.three", 9}}));
 }
 
 TEST_F(Locked, AFileThatIsNotTomlLocksNothing) {
@@ -310,6 +314,64 @@ TEST_F(Progress, ResetPutsFilesBackAndKeepsWhatWasThere) {
   replace_file(lab / "a.cu", "mine again");
   EXPECT_THROW(reset_files(lab, {}, backup), input_error);
   EXPECT_EQ(text_of(lab / "a.cu"), "mine again");
+}
+
+TEST_F(Progress, EveryGradingIsALine) {
+  const fs::path file = place / "attempts.jsonl";
+  EXPECT_TRUE(read_attempts(file).all.empty());
+  result r = graded({item("tiled_correct", verdict::wrong, 0), item("sectors", verdict::wasteful, 1)});
+  r.items[1].figure = 32;
+  r.items[1].what = "sectors per load request";
+  keep_attempt(file, attempt_of(r));
+  std::ofstream(file, std::ios::app) << "{\"lab\": \"03_coal\n";  // cut off
+  r.items[0].verdict = r.items[1].verdict = verdict::pass;
+  r.items[0].points = r.items[1].points = 4;
+  r.items[1].figure = 4;
+  keep_attempt(file, attempt_of(r));
+  const attempts made = read_attempts(file);
+  EXPECT_EQ(made.unreadable, 1);
+  ASSERT_EQ(made.all.size(), 2u);
+  EXPECT_EQ(made.all[0].points, 1);
+  EXPECT_EQ(made.all[1].points, 8);
+  EXPECT_EQ(made.all[1].items[1].what, "sectors per load request");
+  EXPECT_EQ(made.all[0].items[0].verdict, verdict::wrong);
+}
+
+TEST_F(Progress, ThePageOfAttemptsTellsHowEachItemWent) {
+  attempts made;
+  result r = graded({item("tiled_correct", verdict::wrong, 0), item("sectors", verdict::wasteful, 1)});
+  r.lab_title = "Coalescing <&>";
+  r.items[1].figure = 32;
+  r.items[1].what = "sectors per load request";
+  made.all.push_back(attempt_of(r));
+  r.outcome = outcome::build_failed;
+  made.all.push_back(attempt_of(r));
+  r.outcome = outcome::graded;
+  r.items[0].verdict = r.items[1].verdict = verdict::pass;
+  r.items[1].figure = 4;
+  prediction_result p;
+  p.key = "banks.pitch_33";
+  p.first = 2;
+  p.predicted = 1;
+  p.state = prediction_state::corrected;
+  r.items[0].predictions = {p};
+  r.submission = "student";
+  made.all.push_back(attempt_of(r));
+  const std::string page = attempts_page(made, {r});
+  for (const char* want : {"Coalescing &lt;&amp;&gt;", "3 gradings", "32 to 4 sectors per load request",
+                           "1 WRONG, then 1 not built, then 1 PASS", "nothing was built", "banks.pitch_33", "corrected",
+                           R"(<i class="bad")", R"(<i class="good")", R"(<i class="none")"})
+    EXPECT_NE(page.find(want), std::string::npos) << want;
+  EXPECT_EQ(page.find("{{"), std::string::npos);
+  EXPECT_NE(attempts_page({}, {}).find("No lab has been graded yet"), std::string::npos);
+}
+
+TEST_F(Progress, APageOfManyAttemptsStaysSmall) {
+  attempts made;
+  for (int i = 0; i < 500; ++i) made.all.push_back(attempt_of(graded({item("sectors", verdict::pass, 4)})));
+  const std::string page = attempts_page(made, {});
+  EXPECT_NE(page.find("the squares show the last 60"), std::string::npos);
+  EXPECT_LT(page.size(), 200'000u);
 }
 
 }  // namespace

@@ -163,9 +163,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "rubric.toml:13: 0 points; an item must have more than 0 and at most 25 points: split it"},
         mistake{"points = 25", "points = nan", "rubric.toml:13: 'points' must be a finite number"},
         mistake{"[0.5, 0.5]", "[0.9, 0.5]", "rubric.toml:41: rungs must increase in both ratio and share; sort them"},
-        mistake{"[0.5, 0.5]", "[0.5]", "rubric.toml:41: a rung is [ratio, share]"},
+        mistake{"[0.5, 0.5]", "[0.5]", "rubric.toml:41: write each rung as [ratio, share]"},
         mistake{"[0.8, 1.0]", "[0.8, 0.9]", "rubric.toml:41: the last rung must have share 1.0"},
-        mistake{"[0.1, 0.0]", "[0.1, 0.3]", "rubric.toml:41: the first rung is a cliff; its share must be at most 0.2"},
+        mistake{"[0.1, 0.0]", "[0.1, 0.3]",
+                "rubric.toml:41: the first rung is too steep; its share must be at most 0.2"},
         mistake{"id = \"f_counters\"", "id = \"f_correct\"",
                 "rubric.toml:17: two items are called 'f_correct'; rename one of them"},
         mistake{"ceiling = \"read\"", "ceiling = \"copy\"",
@@ -182,9 +183,9 @@ INSTANTIATE_TEST_SUITE_P(
         mistake{"case = \"f/1\", counter", "case = \"g/1\", counter",
                 "rubric.toml:32: 'metric' is missing; add it to this table"},
         mistake{"tolerance = 0.5", "metric = \"output[0]\"",
-                "rubric.toml:32: a device case is asked for its 'counter'; remove 'metric'"},
+                "rubric.toml:32: a device case is compared by its 'counter'; remove 'metric'"},
         mistake{"case = \"f/1\", counter", "case = \"g/1\", metric = \"output[0]\", counter",
-                "rubric.toml:32: a host case is asked for its 'metric'; remove 'counter'"},
+                "rubric.toml:32: a host case is compared by its 'metric'; remove 'counter'"},
         mistake{"case = \"f/1\", counter = \"sectors per load request\"",
                 "case = \"g/1\", metric = \"output[0] / output[x]\"",
                 "rubric.toml:32: a host case has no 'output[x]'; use its outputs, \"output[0]\" or \"output[0] / "
@@ -369,7 +370,7 @@ TEST_F(lab_check_test, a_text_that_gives_an_answer_away) {
     return std::string();
   };
   EXPECT_EQ(says("README.md", "It asks for 2,621,440 sectors.", "sectors.coalesced", 2621440),
-            "README.md:2: gives away the prediction 'sectors.coalesced'; say it in SEEN.md, or say it differently");
+            "README.md:2: gives away the prediction 'sectors.coalesced'; move it to SEEN.md, or rephrase it");
   EXPECT_NE(says("README.md", "GELU, gelu_unfused, is nine kernels", "launches.gelu_unfused", 9), "");
   EXPECT_EQ(says("README.md", "nine lives", "launches.gelu_unfused", 9), "");
   EXPECT_NE(says("handin/a.cu", "f(2049);  // falls at 2049", "cliff.h200", 2049), "");

@@ -1,4 +1,5 @@
-// The box from inside, and the check of objects. Where this machine has no boxes the tests say so and are skipped.
+// The sandbox from inside, and the object check. On a machine that cannot make sandboxes the tests say so and are
+// skipped.
 #include "sandbox/sandbox.hpp"
 
 #include <gtest/gtest.h>
@@ -124,6 +125,46 @@ TEST_F(Sandbox, AHandInMayCallWhatTheLabGivesAndNoMoreOfTheStaffs) {
   EXPECT_TRUE(fine.ok) << fine.message;
   sources["analysis.cpp"].text += "#include <gpt2/model.hpp>\nauto all() { return gpt2::parameters({}); }\n";
   EXPECT_NE(make.build(sources, folder / "runner").message.find("calls gpt2::parameters"), std::string::npos);
+  fs::remove_all(folder);
+}
+
+TEST_F(Sandbox, WhatDoesNotCompileIsLeftOut) {
+  const fs::path folder = fs::temp_directory_path() / fmt::format("left_out-{}", getpid());
+  std::map<std::string, hand_in> good;
+  for (const char* name : {"layout.cu", "transpose.cu", "column_sums.cpp"})
+    good[name].text = text_of(fs::path(LAB_SOURCE_DIR) / "labs" / "03_coalescing" / "handin" / name);
+  const box_builder make(fs::path(LAB_BINARY_DIR) / "recipes" / "03_coalescing.sim.json", folder, wall::box, true, {});
+  const auto built_with = [&](const std::map<std::string, std::string>& additions) {
+    std::map<std::string, hand_in> sources = good;
+    for (const auto& [name, addition] : additions) sources[name].text += addition;
+    fs::remove(folder / "runner");
+    build_outcome made = make.build(sources, folder / "runner");
+    EXPECT_EQ(made.ok, fs::exists(folder / "runner"));
+    return made;
+  };
+  const auto expect_left_out = [](const build_outcome& made, const std::vector<std::string>& words) {
+    EXPECT_TRUE(made.ok) << made.message;
+    for (const std::string& word : words) EXPECT_NE(made.message.find(word), std::string::npos) << made.message;
+    EXPECT_EQ(std::count(made.message.begin(), made.message.end(), '\n') + 1, std::ssize(words)) << made.message;
+  };
+  expect_left_out(built_with({{"column_sums.cpp", "}\n"}}), {"column_sums.cpp:"});
+  expect_left_out(
+      built_with({{"layout.cu", "}\n"}, {"column_sums.cpp", "#include <unistd.h>\nint f() { return fork(); }"}}),
+      {"layout.cu:", "column_sums.cpp: calls fork"});
+  expect_left_out(built_with({{"transpose.cu", "}\nfloat helper() { return 1; }\n"},
+                              {"layout.cu", "float helper();\nfloat with_help() { return helper(); }\n"}}),
+                  {"transpose.cu:", "layout.cu: calls helper(), which is in no file that is built"});
+  expect_left_out(
+      built_with({{"transpose.cu",
+                   "typedef float four __attribute__((vector_size(16)));\n"
+                   "float helper() { return __builtin_ia32_sqrtss(four{1})[0]; }\n"},
+                  {"layout.cu", "float helper();\nfloat with_help() { return helper(); }\n"}}),
+      {"transpose.cu: uses CPU instructions", "layout.cu: calls helper(), which is in no file that is built"});
+  const build_outcome nothing = built_with({{"layout.cu", "}\n"}, {"transpose.cu", "}\n"}, {"column_sums.cpp", "}\n"}});
+  EXPECT_FALSE(nothing.ok);
+  std::string& text = good["column_sums.cpp"].text;
+  text.replace(text.find("column_sums("), 12, "sums_of_columns(");
+  expect_left_out(built_with({}), {"undefined reference to lab03::column_sums("});
   fs::remove_all(folder);
 }
 

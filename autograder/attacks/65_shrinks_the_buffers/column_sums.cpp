@@ -1,4 +1,4 @@
-// truncates the shared memory under the judge's eyes
+// truncates the shared memory while the judge uses it
 #include "coalescing.hpp"
 
 #include <sys/mman.h>

@@ -60,6 +60,11 @@ std::string errors_in(const std::string& diagnostics, const std::string& in, con
 /// lab08::...; symbols outside every lab's namespace belong to libraries.
 bool is_of_a_lab(const std::string& symbol) { return symbol.starts_with("_ZN5lab"); }
 
+/// A function that gets a stream, by its mangled name on the simulated device or with CUDA.
+bool launches(const std::string& symbol) {
+  return symbol.find("P10sim_stream") != std::string::npos || symbol.find("P11CUstream_st") != std::string::npos;
+}
+
 /// Only code from the device's compiler counts accesses, so the two kinds of files stay separate.
 bool is_device_code(const std::string& name) { return name.ends_with(".cu"); }
 
@@ -291,50 +296,77 @@ std::string box_builder::refusal(const std::string& name, const hand_in& source,
   return {};
 }
 
-build_outcome box_builder::expect_clean(const std::map<std::string, fs::path>& objects) const {
+box_builder::words box_builder::take_out_unclean(std::map<std::string, fs::path>& objects,
+                                                 std::string& complaints) const {
   const callable may_call(recipe_.at("device").at(0), recipe_.at("device").at(1), by_nvcc());
   std::map<std::string, object_symbols> symbols;
-  std::set<std::string> defined[2];  // by host and device code
-  std::vector<std::string> complaints;
-  for (const auto& [name, object] : objects) {
-    std::vector<std::string> refused;
-    symbols[name] = read_object(text_of(object), refused, by_nvcc() && is_device_code(name));
-    for (const std::string& why : refused) complaints.push_back(fmt::format("{}: {}", name, why));
-    for (const auto* list : {&symbols[name].defined, &symbols[name].weak})
-      defined[is_device_code(name)].insert(list->begin(), list->end());
-  }
-  for (const auto& [name, own] : symbols) {
-    const bool device = is_device_code(name);
-    for (const auto* list : {&own.defined, &own.weak, &own.local, &own.undefined})
-      for (const std::string& symbol : *list)
-        if (const std::string rival = rival_of(symbol); !rival.empty()) {
-          complaints.push_back(
-              fmt::format("{}: uses {} ({}), the library that your code is measured against; write it yourself: {}",
-                          name, rival, demangled(symbol).substr(0, 60), rules));
-          break;
-        }
-    for (const auto* list : {&own.defined, &own.weak})
-      for (const std::string& symbol : *list)
-        if (device && may_call.is_the_devices(symbol))
-          complaints.push_back(fmt::format("{}: defines {}, a name that the simulated device uses; choose another",
-                                           name, demangled(symbol)));
-    for (const std::string& symbol : own.undefined) {
-      if (defined[device].contains(symbol) || may_call(symbol, device) || given_.contains(symbol) ||
-          !rival_of(symbol).empty())
-        continue;
-      const std::string what = fmt::format("{}: calls {}", name, demangled(symbol));
-      if (defined[!device].contains(symbol))
-        complaints.push_back(what + fmt::format(", which is in a {} file; .cu and .cpp files cannot call each other's "
-                                                "functions: {}",
-                                                device ? ".cpp" : ".cu", rules));
-      else
-        complaints.push_back(what + fmt::format(", which a submission may not call: {}", rules));
+  std::map<std::string, std::vector<std::string>> refused;  // by file
+  for (const auto& [name, object] : objects)
+    symbols[name] = read_object(text_of(object), refused[name], by_nvcc() && is_device_code(name));
+  const auto is_defined = [&](bool by_device_code, const std::string& symbol) {
+    return std::any_of(symbols.begin(), symbols.end(), [&](const auto& one) {
+      return is_device_code(one.first) == by_device_code &&
+             (one.second.defined.contains(symbol) || one.second.weak.contains(symbol));
+    });
+  };
+  const bool all_compile = complaints.empty();
+  std::vector<std::string> all;
+  // What is taken out may have defined what the rest calls.
+  for (bool more = check_; more;) {
+    more = false;
+    const bool complete = all_compile && all.empty();
+    for (const auto& [name, own] : symbols) {
+      const bool device = is_device_code(name);
+      std::vector<std::string>& why = refused[name];
+      for (const auto* list : {&own.defined, &own.weak, &own.local, &own.undefined})
+        for (const std::string& symbol : *list)
+          if (const std::string rival = rival_of(symbol); !rival.empty()) {
+            why.push_back(
+                fmt::format("uses {} ({}), the library that your code is measured against; write it yourself: {}",
+                            rival, demangled(symbol).substr(0, 60), rules));
+            break;
+          }
+      for (const auto* list : {&own.defined, &own.weak})
+        for (const std::string& symbol : *list)
+          if (device && may_call.is_the_devices(symbol))
+            why.push_back(
+                fmt::format("defines {}, a name that the simulated device uses; choose another", demangled(symbol)));
+      for (const std::string& symbol : contract_)
+        if (!device && launches(symbol) && (own.defined.contains(symbol) || own.weak.contains(symbol)))
+          why.push_back(fmt::format("defines {}, which is for a .cu file, where its accesses are seen: {}",
+                                    demangled(symbol), rules));
+      for (const std::string& symbol : own.undefined) {
+        if (is_defined(device, symbol) || may_call(symbol, device) || given_.contains(symbol) ||
+            !rival_of(symbol).empty())
+          continue;
+        const std::string what = "calls " + demangled(symbol);
+        if (is_defined(!device, symbol))
+          why.push_back(what + fmt::format(", which is in a {} file; .cu and .cpp files cannot call each other's "
+                                           "functions: {}",
+                                           device ? ".cpp" : ".cu", rules));
+        else if (std::find(contract_.begin(), contract_.end(), symbol) == contract_.end())
+          why.push_back(what +
+                        fmt::format(", {}: {}",
+                                    complete ? "which a submission may not call" : "which is in no file that is built",
+                                    rules));
+      }
     }
+    for (const auto& [name, why] : refused) {
+      for (const std::string& one : why) all.push_back(fmt::format("{}: {}", name, one));
+      if (why.empty()) continue;
+      objects.erase(name);
+      symbols.erase(name);
+      more = true;
+    }
+    refused.clear();
   }
+  words missing;
   for (const std::string& function : contract_)
-    if (!defined[0].contains(function) && !defined[1].contains(function))
-      complaints.push_back("undefined reference to " + demangled(function));
-  return {complaints.empty(), shortened_list(complaints, 5, "\n", "\n")};
+    if (!is_defined(false, function) && !is_defined(true, function)) missing.push_back(function);
+  if (all_compile && all.empty())
+    for (const std::string& function : missing) all.push_back("undefined reference to " + demangled(function));
+  if (!all.empty()) add_to_list(complaints, "\n", shortened_list(all, 5, "\n", "\n"));
+  return missing;
 }
 
 build_outcome box_builder::build(const std::map<std::string, hand_in>& sources, const fs::path& program) const {
@@ -344,12 +376,14 @@ build_outcome box_builder::build(const std::map<std::string, hand_in>& sources, 
     compiling[name] = std::async(std::launch::async, [&, &name = name, &source = source, &object = objects[name]] {
       return compile(name, source, object);
     });
-  std::string failures;
+  std::string left_out;
   for (auto& [name, outcome] : compiling)
-    if (const build_outcome one = outcome.get(); !one.ok) add_to_list(failures, "\n", one.message);
-  if (!failures.empty()) return {false, failures};
-  if (check_)
-    if (build_outcome clean = expect_clean(objects); !clean.ok) return clean;
+    if (const build_outcome one = outcome.get(); !one.ok) {
+      add_to_list(left_out, "\n", one.message);
+      objects.erase(name);
+    }
+  const words missing = take_out_unclean(objects, left_out);
+  if (objects.empty()) return {false, left_out};
 
   const scratch place;
   std::string names[2], keep;
@@ -390,15 +424,19 @@ build_outcome box_builder::build(const std::map<std::string, hand_in>& sources, 
         kind, out, in, names[device]);
     sealed += fmt::format(" {}/{}.sealed.o", out, kind);
   }
+  for (const std::string& function : missing) sealed += fmt::format(" -Wl,--defsym={}=hand_in_not_built", function);
   what.command = {"/usr/bin/sh", "-ec",
                   script + fmt::format("{} -o {}/runner{}{}", fmt::join(recipe_.at("link"), " "), out, sealed, staff)};
   const ran got = run_in(what, behind_, allowed_.wall, allowed_.memory);
   const std::string linked = got.exit_code == 0 ? from_box(place.out / "runner") : std::string{};
-  if (linked.empty()) return {false, "linking failed: " + errors_in(got.output, in + "/", "")};
+  if (linked.empty()) {
+    add_to_list(left_out, "\n", "linking failed: " + errors_in(got.output, in + "/", ""));
+    return {false, left_out};
+  }
   replace_file(program, linked);
   fs::permissions(program, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
                                fs::perms::others_read | fs::perms::others_exec);
-  return {true, {}};
+  return {true, left_out};
 }
 
 }  // namespace grading

@@ -32,7 +32,9 @@ class box_builder {
   box_builder(const std::filesystem::path& recipe, std::filesystem::path cache, wall behind, bool check,
               build_limits allowed);
 
-  /// Compiles the sources, by file name, and links `program`. A failure's message is for the student.
+  /// Compiles the sources, by file name, and links `program` of those that compile and may be handed in. In place of a
+  /// function of the contract that is in none of them, one that throws `file_not_built` (channel.hpp). The message,
+  /// which is for the student, says why something is left out; it is not ok if nothing is left.
   build_outcome build(const std::map<std::string, hand_in>& sources, const std::filesystem::path& program) const;
 
   /// Fingerprint of everything that decides the result of compiling a submission.
@@ -49,7 +51,9 @@ class box_builder {
   /// of this compilation.
   std::string refusal(const std::string& name, const hand_in& source, const std::string& preprocessed,
                       const std::string& assembly, const std::set<std::filesystem::path>& own) const;
-  build_outcome expect_clean(const std::map<std::string, std::filesystem::path>& objects) const;
+  /// Takes out of `objects` what may not be handed in, with what calls it, and adds why to `complaints`. Returns the
+  /// functions of the contract that the rest lacks.
+  words take_out_unclean(std::map<std::string, std::filesystem::path>& objects, std::string& complaints) const;
 
   std::map<std::string, words> recipe_;
   std::filesystem::path cache_;

@@ -44,7 +44,7 @@ std::string name_at(std::string_view data, const Elf64_Shdr& strings, std::uint6
 bool is_ordinary(const std::string& name) {
   static const std::regex ordinary(
       R"((\.(text|data|rodata|bss|tbss|tdata|init_array|fini_array|rela|debug_|gcc_except_table|eh_frame|comment|group|)"
-      R"(symtab|strtab|shstrtab|llvm_addrsig|note\.GNU-stack|note\.gnu\.property)|sim_constant|sim_blocks).*)");
+      R"(symtab|strtab|shstrtab|llvm_addrsig|note\.GNU-stack|note\.gnu\.property)|sim_constant|sim_blocks|sim_host_variables).*)");
   return name.empty() || std::regex_match(name, ordinary);
 }
 
@@ -256,7 +256,8 @@ bool is_the_compilers(const std::string& symbol) {
 /// What simcc's compiler calls at each access and block of a kernel.
 bool is_instrumentation(const std::string& symbol) {
   static const std::regex hooks(
-      "__tsan_.*|__sanitizer_cov_trace_pc|__ubsan_handle_out_of_bounds|sim_mem(cpy|move|set)");
+      "__tsan_.*|__sanitizer_cov_trace_pc|__ubsan_handle_out_of_bounds|sim_mem(cpy|move|set)|sim_(sincos|modf|frexp|"
+      "remquo)f?|sim_(malloc|free|_Zn[wa]m|_Zd[la]Pvm?)");
   return std::regex_match(symbol, hooks);
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "class/store.hpp"
 #include "course/names.hpp"
 #include "lab/statistics.hpp"
 #include "report/page.hpp"
@@ -73,13 +74,14 @@ json hardest(const group& all) {
   return rows;
 }
 
-json review(const group& all) {
+json review(const group& all, const std::string& pinned) {
   json rows = json::array();
   for (const result* r : all) {
     const auto add = [&](const std::string& why) {
       rows.push_back({{"page", page_of(*r)}, {"submission", r->submission}, {"why", why}});
     };
     for (const std::string& flag : r->flags) add(flag);
+    for (const std::string& why : graded_by_others({*r}, pinned)) add(why.substr(why.find(": ") + 2));
     if (r->official && !r->sandboxed) add("graded without a sandbox");
     if (r->outcome == outcome::infra_error) add("no grade yet because the machine failed; grade it again");
     if (r->outcome == outcome::refused) add(r->items.empty() ? "refused" : r->items.front().message);
@@ -99,7 +101,7 @@ json everyone(const group& all) {
   return rows;
 }
 
-json shown_of(const std::string& lab, const group& all) {
+json shown_of(const std::string& lab, const group& all, const std::string& pinned) {
   group graded;
   std::vector<double> scores;
   double seconds = 0;
@@ -116,7 +118,7 @@ json shown_of(const std::string& lab, const group& all) {
           {"minutes", fmt::format("{:.1f}", seconds / 60)},
           {"tenths", distribution(graded)},
           {"hardest", hardest(graded)},
-          {"review", review(all)},
+          {"review", review(all, pinned)},
           {"everyone", everyone(all)}};
 }
 
@@ -124,18 +126,18 @@ json shown_of(const std::string& lab, const group& all) {
 
 std::string page_of(const result& r) { return r.lab + "-" + file_name_of(r.submission) + ".html"; }
 
-std::string class_page(const std::vector<result>& results) {
+std::string class_page(const std::vector<result>& results, const std::string& pinned) {
   std::map<std::string, group> groups;
   for (const result& r : results) groups[r.lab].push_back(&r);
   json labs = json::array();
-  for (const auto& [name, all] : groups) labs.push_back(shown_of(name, all));
+  for (const auto& [name, all] : groups) labs.push_back(shown_of(name, all, pinned));
   return page("class.html", {{"filter", !labs.empty()}, {"labs", labs}});
 }
 
 std::filesystem::path write_class_report(const std::vector<result>& results, const std::filesystem::path& source,
-                                         const std::filesystem::path& folder) {
+                                         const std::filesystem::path& folder, const std::string& pinned) {
   for (const result& r : results) replace_file(folder / page_of(r), rendered({r}, source));
-  replace_file(folder / "index.html", class_page(results));
+  replace_file(folder / "index.html", class_page(results, pinned));
   return folder / "index.html";
 }
 

@@ -9,14 +9,15 @@
 
 namespace grading {
 
-/// The class: distribution, items by difficulty, flags, everyone with a link to their page.
-std::string class_page(const std::vector<result>& results);
+/// The class: distribution, items by difficulty, flags, everyone with a link to their page. Results of another version
+/// of the course than the pinned one are for review; "" if none is pinned.
+std::string class_page(const std::vector<result>& results, const std::string& pinned = "");
 
 /// File name of a student's page, next to the class page.
 std::string page_of(const result& r);
 
 /// Writes index.html and a page for each result; returns the path of the first.
 std::filesystem::path write_class_report(const std::vector<result>& results, const std::filesystem::path& source,
-                                         const std::filesystem::path& folder);
+                                         const std::filesystem::path& folder, const std::string& pinned = "");
 
 }  // namespace grading

@@ -96,7 +96,7 @@ std::vector<batch_job> jobs_of(const class_options& o, const lab_folder& lab) {
 
 /// For the workers: of each student the first complete set of predictions that any official grading saw.
 void write_first_predictions(const fs::path& book, const lab_folder& lab, const fs::path& file) {
-  const auto first = first_complete(grade_book(book).history(lab.name), read_rubric(lab));
+  const auto first = first_complete(grade_book(book).history(lab.name));
   toml::table document;
   for (const auto& [id, locked] : first) {
     toml::table student;
@@ -113,6 +113,11 @@ int grade_class(const settings& s, const class_options& o) {
   if (!sandbox_obstacle().empty() && !o.unsafe)
     throw input_error("official grading needs a sandbox: " + sandbox_obstacle() +
                       "; or pass --unsafe for code that you trust");
+  const std::string pinned = pinned_version(o.book);
+  if (!pinned.empty() && pinned != course_version())
+    throw input_error(fmt::format(
+        "class.toml pins version {} of the course, and this is {}: run ./course update --to {}, or change the pin",
+        pinned, course_version(), pinned));
   builder make(s.build);
   build_staff(lab, make);
   batch_options options;
@@ -147,6 +152,10 @@ int grade_class(const settings& s, const class_options& o) {
   fmt::print("{} graded in {:.0f} s, {} already graded, {} failed; the grades are in {}\n", done.graded, done.seconds,
              done.known, done.failed.size(), options.book.string());
   for (const std::string& why : done.failed) fmt::print("failed: {}\n", why);
+  std::vector<result> counting = grade_book(o.book).that_count();
+  std::erase_if(counting, [&](const result& r) { return r.lab != lab.name; });
+  for (const std::string& who : graded_by_others(counting, pinned))
+    fmt::print("{}; --round deadline grades everyone again\n", who);
   return done.failed.empty() ? all_well : not_full_marks;
 }
 
@@ -161,9 +170,11 @@ int export_grades(const settings& s, const export_choice& o) {
   options.canvas_column = o.column;
   options.canvas_key = o.key;
   std::vector<result> results;
+  std::string pinned;
   if (o.result_file.empty()) {
     if (!fs::exists(o.book)) throw input_error("no grade book " + o.book.string() + "; name one with --store FILE");
     results = grade_book(o.book).that_count();
+    pinned = pinned_version(o.book);
   } else {
     results.push_back(result_from_json(text_of(o.result_file)));
   }
@@ -173,6 +184,7 @@ int export_grades(const settings& s, const export_choice& o) {
     if (results.empty()) throw input_error("no result for lab " + lab.number);
   }
   options.remark = [](const std::string& what) { fmt::print(stderr, "note: {}\n", what); };
+  for (const std::string& who : graded_by_others(results, pinned)) options.remark(who);
   for (const auto& [name, text] : exported(o.format, results, options)) {
     replace_file(o.output / name, text);
     fmt::print("{}\n", (o.output / name).string());
@@ -185,7 +197,8 @@ int gradescope_zip(const settings& s, const std::string& number, const std::stri
   const lab_folder lab = find_lab(s.source, number);
   const temporary_folder place("gradescope");
   const fs::path& staging = place.path();
-  for (const char* part : {"autograder", "common", "labs", "course", "CMakeLists.txt", "CMakePresets.json", "LICENSE"})
+  for (const char* part :
+       {"autograder", "common", "labs", "course", "CMakeLists.txt", "CMakePresets.json", "VERSION", "LICENSE"})
     fs::copy(s.source / part, staging / part, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
   for (const char* part : {"attacks", "honest"}) fs::remove_all(staging / "autograder" / part);
   for (const char* script : {"setup.sh", "run_autograder"})
@@ -200,7 +213,7 @@ int gradescope_zip(const settings& s, const std::string& number, const std::stri
   fs::create_directories(zip.parent_path());
   const int code = run_command(fmt::format(
       "cd {} && cmake -E tar cf {} --format=zip setup.sh run_autograder autograder common labs course CMakeLists.txt "
-      "CMakePresets.json LICENSE {}",
+      "CMakePresets.json VERSION LICENSE {}",
       quoted(staging.string()), quoted(zip.string()), names));
   if (code != 0) throw std::runtime_error("cmake -E tar failed; is there disk space for " + zip.string() + "?");
   fmt::print("{}\n", zip.string());
@@ -213,7 +226,8 @@ int report(const settings& s, const fs::path& book, const fs::path& output) {
   } else {
     if (!fs::exists(book)) throw input_error("no grade book " + book.string());
     const fs::path folder = output.empty() ? s.report_folder() / "class" : output;
-    fmt::print("report: {}\n", write_class_report(grade_book(book).that_count(), s.source, folder).string());
+    fmt::print("report: {}\n",
+               write_class_report(grade_book(book).that_count(), s.source, folder, pinned_version(book)).string());
   }
   return all_well;
 }

@@ -6,7 +6,10 @@
 #include <sqlite3.h>
 
 #include <memory>
+#include <regex>
 #include <stdexcept>
+
+#include "support/toml.hpp"
 
 namespace grading {
 namespace {
@@ -26,6 +29,7 @@ PRAGMA application_id = 1380732995;
 PRAGMA user_version = 1;
 COMMIT;
 )sql";
+constexpr int known_format = 1;  // user_version
 
 struct finalizer {
   void operator()(sqlite3_stmt* s) const { sqlite3_finalize(s); }
@@ -64,6 +68,29 @@ std::string text_at(sqlite3_stmt* row, int column) {
 
 }  // namespace
 
+std::string pinned_version(const std::filesystem::path& book) {
+  const std::filesystem::path file = book.parent_path() / "class.toml";
+  if (!std::filesystem::exists(file)) return "";
+  const toml::table document = toml_from(text_of(file), file.string());
+  const toml_reader settings(document, file.string());
+  settings.allow({"version"});
+  const std::string version = settings.text("version");
+  if (!std::regex_match(version, std::regex(R"(\d+\.\d+\.\d+)")))
+    settings.fail_at(settings.line_of("version"),
+                     fmt::format("'{}' is not a version; write \"{}\", for example", version, course_version()));
+  return version;
+}
+
+std::vector<std::string> graded_by_others(const std::vector<result>& results, const std::string& pinned) {
+  std::vector<std::string> others;
+  for (const result& r : results)
+    if (!pinned.empty() && r.course_version != pinned)
+      others.push_back(
+          fmt::format("{}: lab {} graded by {}, not by the pinned version {}", r.submission, r.lab.substr(0, 2),
+                      r.course_version.empty() ? "a version before 1.0.0" : "version " + r.course_version, pinned));
+  return others;
+}
+
 grade_book::grade_book(const std::filesystem::path& file) : file_(file) {
   if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path());
   try {
@@ -78,7 +105,9 @@ grade_book::grade_book(const std::filesystem::path& file) : file_(file) {
       throw std::runtime_error(
           fmt::format("{} is damaged ({}); restore it from a backup, or save what is readable: sqlite3 {} .recover",
                       file.string(), said, file.string()));
-    if (first("PRAGMA user_version") == "0") run(schema);
+    const int format = std::stoi(first("PRAGMA user_version"));
+    if (format > known_format) throw input_error(newer_text(file.string(), format, known_format));
+    if (format == 0) run(schema);
   } catch (...) {
     sqlite3_close(db_);
     throw;

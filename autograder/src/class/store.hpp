@@ -12,9 +12,17 @@ struct sqlite3;
 
 namespace grading {
 
+/// The version of the course that a class is graded with: `version` in class.toml next to the grade book; "" if none is
+/// pinned. Throws input_error.
+std::string pinned_version(const std::filesystem::path& book);
+
+/// "ann: lab 03 graded by version 1.0.0, not by the pinned version 1.0.1", for each such result; none without a pin.
+std::vector<std::string> graded_by_others(const std::vector<result>& results, const std::string& pinned);
+
 class grade_book {
  public:
-  /// Opens or makes the file. Throws std::runtime_error if it is damaged, no grade book, or cannot be written.
+  /// Opens or makes the file. Throws std::runtime_error if it is damaged, no grade book, of a newer format, or cannot
+  /// be written.
   explicit grade_book(const std::filesystem::path& file);
   ~grade_book();
   grade_book(const grade_book&) = delete;  // owns the connection

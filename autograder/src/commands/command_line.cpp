@@ -43,6 +43,7 @@ command_line::command_line(const std::filesystem::path& source, const std::files
   common.build = build;
   app_.require_subcommand(1);
   app_.fallthrough();
+  app_.set_version_flag("--version", "Roofline Labs " + course_version());
   app_.add_option("--source", common.source, "source tree")->check(CLI::ExistingDirectory)->capture_default_str();
   app_.add_option("--build", common.build, "build directory")->check(CLI::ExistingDirectory)->capture_default_str();
   app_.add_option("--report", common.report,

@@ -27,6 +27,7 @@ struct settings {
   int timeout = 10;  ///< seconds for one call
 
   std::filesystem::path progress_file() const { return source / "progress.toml"; }
+  std::filesystem::path attempts_file() const { return source / "attempts.jsonl"; }
   std::filesystem::path report_folder() const { return report.empty() ? build / "report" : report; }
   result_store store() const { return {report_folder() / "results.json"}; }
   local_options local() const;

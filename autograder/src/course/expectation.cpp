@@ -49,10 +49,15 @@ expectation read_expectation(const std::filesystem::path& file) {
   const std::string name = (file.parent_path().filename() / file.filename()).string();
   const toml::table document = toml_from(text_of(file), name);
   const toml_reader in(document, name);
-  in.allow({"story", "base", "items"});
+  in.allow({"story", "base", "demo", "items"});
   expectation result;
   result.story = in.text("story");
   if (in.has("base")) result.base = in.text("base");
+  if (in.has("demo")) {
+    const std::optional<bool> demo = in.raw().get("demo")->value<bool>();
+    if (!demo) in.fail_at(in.line_of("demo"), "'demo' is true or false");
+    result.demo = *demo;
+  }
   if (in.has("items")) result.items = expected_items(in.table("items"));
   return result;
 }

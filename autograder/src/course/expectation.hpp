@@ -19,6 +19,7 @@ struct expected_item {
 struct expectation {
   std::string story;
   std::string base = "solution";               ///< id of the submission that it is but for its mistake
+  bool demo = false;                           ///< one of the few that `grader demo` grades without --all
   std::map<std::string, expected_item> items;  ///< "all" means every item; items not named, or none, get full points
 };
 

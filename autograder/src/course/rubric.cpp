@@ -124,8 +124,8 @@ prediction prediction_of(const toml_reader& in, context& known) {
   const bool host = result.about->where == lab::part::host;
   result.metric = host ? outputs_of(in) : counter_of(in);
   if (const char* other = host ? "counter" : "metric"; in.has(other))
-    in.fail_at(in.line_of(other), fmt::format("a {} case is asked for its '{}'; remove '{}'", host ? "host" : "device",
-                                              host ? "metric" : "counter", other));
+    in.fail_at(in.line_of(other), fmt::format("a {} case is compared by its '{}'; remove '{}'",
+                                              host ? "host" : "device", host ? "metric" : "counter", other));
   result.tolerance = in.maybe_number("tolerance").value_or(result.tolerance);
   result.factor = in.maybe_number("factor").value_or(result.factor);
   result.measured = in.raw()["measured"].value_or(false);
@@ -147,16 +147,16 @@ std::vector<rung> rungs_of(const toml_reader& in) {
     const toml::array* pair = element.as_array();
     const auto ratio = pair && pair->size() == 2 ? (*pair)[0].value<double>() : std::nullopt;
     const auto share = ratio ? (*pair)[1].value<double>() : std::nullopt;
-    if (!share) in.fail_at(line, "a rung is [ratio, share]");
+    if (!share) in.fail_at(line, "write each rung as [ratio, share]");
     if (!(*ratio > 0 && *ratio <= 10) || !(*share >= 0 && *share <= 1))
       in.fail_at(line, "a rung's ratio must be in (0, 10] and its share in [0, 1]");
     if (!result.empty() && (*ratio <= result.back().ratio || *share <= result.back().share))
       in.fail_at(line, "rungs must increase in both ratio and share; sort them");
     result.push_back({*ratio, *share});
   }
-  if (result.size() < 2) in.fail_at(in.line_of("rungs"), "one rung is not a ladder; give at least two");
+  if (result.size() < 2) in.fail_at(in.line_of("rungs"), "give at least two rungs");
   if (result.front().share > 0.2)
-    in.fail_at(in.line_of("rungs"), "the first rung is a cliff; its share must be at most 0.2");
+    in.fail_at(in.line_of("rungs"), "the first rung is too steep; its share must be at most 0.2");
   if (result.back().share != 1.0) in.fail_at(in.line_of("rungs"), "the last rung must have share 1.0");
   return result;
 }

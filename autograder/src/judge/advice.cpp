@@ -172,15 +172,28 @@ std::vector<std::string> advice_on(const std::vector<lab::launch_record>& launch
   return texts;
 }
 
-std::string worst_line(const std::vector<lab::launch_record>& launches, const std::string& metric) {
+std::string worst_line(const std::vector<lab::launch_record>& launches, const condition& missed) {
+  const std::string metric = missed.metric.text(), &per = missed.metric.denominator;
   const auto about = [&](const char* word) { return metric.find(word) != std::string::npos; };
   const bool shared = about("mem_shared") || about("op_shared");
   if (!shared && !about("mem_global") && !about("op_global")) return {};
-  for (const lab::line_counters& c : lines_of(launches)) {
+  const bool per_request =
+      !per.empty() && (per.find("requests") != std::string::npos || per.find("inst_executed") != std::string::npos);
+  const auto beyond_the_bound = [&](const lab::line_counters& c) {
+    if (!per_request) return 0.0;
+    const auto cost = static_cast<double>(cost_of(c)), requests = static_cast<double>(c.requests);
+    return std::max({0.0, cost - missed.max.value_or(cost / requests) * requests,
+                     missed.min.value_or(cost / requests) * requests - cost});
+  };
+  std::vector<lab::line_counters> lines = lines_of(launches);
+  std::erase_if(lines, [&](const lab::line_counters& c) {
     const bool load = c.operation.ends_with("load");
-    if (is_shared(c.operation) == shared && !(load ? about("op_st") : about("op_ld"))) return text_of_line(c);
-  }
-  return {};
+    return c.requests == 0 || is_shared(c.operation) != shared || (load ? about("op_st") : about("op_ld"));
+  });
+  const auto worst = std::max_element(lines.begin(), lines.end(), [&](const auto& a, const auto& b) {
+    return beyond_the_bound(a) < beyond_the_bound(b);  // the first of equals wastes most
+  });
+  return worst == lines.end() ? std::string() : text_of_line(*worst);
 }
 
 }  // namespace grading

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "course/rubric.hpp"
 #include "lab/execute.hpp"
 #include "lab/roofline.hpp"
 
@@ -24,8 +25,9 @@ modelled_device read_modelled_device(const std::filesystem::path& source);
 std::vector<std::string> advice_on(const std::vector<lab::launch_record>& launches, const lab::work& work,
                                    const std::vector<std::string>& files, const modelled_device& device);
 
-/// The line that wastes most of what a counter counts, "x.cu:12: 32 sectors per global store where 4 suffice"; where
-/// none asks for more than its lanes need, the line that asks for most. "" if the counter is not about memory.
-std::string worst_line(const std::vector<lab::launch_record>& launches, const std::string& metric);
+/// The line that is to blame for a condition that is missed, "x.cu:12: 32 sectors per global store where 4 suffice": of
+/// a counter per request, the one furthest beyond the bound, over all its requests; else the one that wastes most; else
+/// the one that asks for most. "" if the counter is not about memory.
+std::string worst_line(const std::vector<lab::launch_record>& launches, const condition& missed);
 
 }  // namespace grading

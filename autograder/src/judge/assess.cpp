@@ -121,6 +121,10 @@ void assess_correctness(const item& what, bench& on, item_result& out) {
       if (!runs_on(*c, on, *s)) continue;
       ++run;
       trial t = s->run(*c);
+      if (t.verdict == verdict::build_error) {
+        out = not_built(what, t.message);
+        return;
+      }
       if (s == on.subjects.front()) (t.ok() ? passed : failed).push_back(c);
       if (!t.ok()) {
         failures.push_back({c, std::move(t), prefix(on, *s)});
@@ -187,7 +191,7 @@ void assess_counters(const item& what, bench& on, item_result& out) {
       if (holds[i])
         add_to_list(out.message, "; ",
                     prefix(on, *s) + complaint(what.require[i], out.conditions.back(),
-                                               worst_line(t.response.launches, what.require[i].metric.text())));
+                                               worst_line(t.response.launches, what.require[i])));
       holds[i] = false;
     }
   }

@@ -23,6 +23,7 @@ conductor::conductor(const lab_folder& lab, const std::string& id, const std::fi
   out.lab = lab.name;
   out.lab_title = rules_.title;
   out.lab_version = rules_.version;
+  out.course_version = course_version();
   out.submission = id;
   out.path = from.string();
   out.machine = this_machine();

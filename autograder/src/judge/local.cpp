@@ -193,6 +193,7 @@ result grade_locally(const lab_folder& lab, const submission& who, builder& make
       const build_outcome built = builder_of(lab, where, make).build(sources, program_of(lab, who, where, make));
       if (!built.ok) add_to_list(c.failure, "\n", built.message);
       c.on.subjects.push_back(started(lab, who, make, options, rules, where, options.seed));
+      c.on.subjects.back()->left_out = built.message;
     }
   }
   if (handed_in(who, rules) != before) return grade_locally(lab, who, make, options);  // saved while it was compiled

@@ -65,7 +65,8 @@ result grade_officially(const lab_folder& lab, const std::string& id, const fs::
   const process_executor* on_gpu = nullptr;
   on.pairs = options.pairs;
   on.predictions = place.path() / "predictions.toml";
-  if (!options.device) on.without_cuda = "this machine has no GPU, or this build no CUDA: GPU throughput is not graded";
+  if (!options.device)
+    on.without_cuda = "this machine has no GPU, or this build has no CUDA: GPU throughput is not graded";
   if (!in.refused.empty()) {
     c.failure = "refused: " + in.refused.front();
     c.out.outcome = outcome::refused;
@@ -87,7 +88,8 @@ result grade_officially(const lab_folder& lab, const std::string& id, const fs::
       box_builder make(options.build / "recipes" / fmt::format("{}.{}.json", lab.name, name_of(where)),
                        common / "objects", behind, options.check_objects, {options.build_limit, options.memory});
       const fs::path runner = place.path() / ("runner." + name_of(where));
-      if (const build_outcome made = make.build(sources, runner); !made.ok) {
+      const build_outcome made = make.build(sources, runner);
+      if (!made.ok) {
         c.failure = made.message;
         return {};
       }
@@ -99,7 +101,9 @@ result grade_officially(const lab_folder& lab, const std::string& id, const fs::
       }
       auto runs = std::make_unique<process_executor>(runner, allowed, behind, make.runtime());
       if (allowed.device) on_gpu = runs.get();
-      return std::make_unique<subject>(where, std::move(runs), seed);
+      auto result = std::make_unique<subject>(where, std::move(runs), seed);
+      result->left_out = made.message;
+      return result;
     };
     limits allowed{options.call_limit, options.memory};
     allowed.budget = &budget;

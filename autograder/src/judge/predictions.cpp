@@ -86,6 +86,11 @@ prediction_set read_predictions(const std::filesystem::path& file, const rubric&
   return result;
 }
 
+prediction_set both(prediction_set first, const prediction_set& second) {
+  first.insert(second.begin(), second.end());
+  return first;
+}
+
 bool is_complete(const prediction_set& made, const rubric& rules) {
   bool complete = true;
   for_each_prediction(rules, [&](const prediction& p) { complete = complete && made.contains(p.key); });
@@ -101,14 +106,19 @@ std::vector<prediction_result> not_compared(const item& what, const prediction_s
   return result;
 }
 
-std::map<std::string, locked_predictions> first_complete(const std::vector<result>& history, const rubric& rules) {
+std::map<std::string, locked_predictions> first_complete(const std::vector<result>& history) {
   std::map<std::string, locked_predictions> first;
   for (const result& r : history) {
-    locked_predictions made{r.date, {}};
+    prediction_set made;
+    bool complete = true;
     for (const item_result& i : r.items)
-      for (const prediction_result& p : i.predictions)
-        if (p.predicted) made.values[p.key] = *p.predicted;
-    if (!made.values.empty() && is_complete(made.values, rules)) first.try_emplace(r.submission, made);
+      for (const prediction_result& p : i.predictions) {
+        complete = complete && p.predicted;
+        if (p.predicted) made[p.key] = *p.predicted;
+      }
+    if (made.empty() || !complete) continue;
+    locked_predictions& kept = first.try_emplace(r.submission, locked_predictions{r.date, {}}).first->second;
+    kept.values = both(kept.values, made);
   }
   return first;
 }
@@ -145,14 +155,14 @@ void assess_predictions(const item& what, bench& on, item_result& out) {
     out.message = error.what();
     return;
   }
-  // Rubrics change: what was locked before a key was added says nothing of that key.
-  const bool locked = is_complete(on.locked.values, *on.rules);
-  if (!locked && !is_complete(now, *on.rules)) {
+  // Rubrics change: what was locked before a key was added stays, but says nothing of that key.
+  const prediction_set first_set = both(on.locked.values, now);
+  if (!is_complete(first_set, *on.rules)) {
     std::vector<std::string> missing;
     std::size_t all = 0;
     for_each_prediction(*on.rules, [&](const prediction& p) {
       ++all;
-      if (!now.contains(p.key)) missing.push_back(p.key);
+      if (!first_set.contains(p.key)) missing.push_back(p.key);
     });
     out.predictions = not_compared(what, now);
     out.verdict = verdict::not_answered;
@@ -170,7 +180,7 @@ void assess_predictions(const item& what, bench& on, item_result& out) {
   std::string unknown;
   std::vector<std::string> waits_for;
   for (const prediction& p : what.predict) {
-    const prediction_result& r = out.predictions.emplace_back(compared(p, now, locked ? on.locked.values : now, on));
+    const prediction_result& r = out.predictions.emplace_back(compared(p, now, first_set, on));
     first += r.state == prediction_state::first_try;
     corrected += r.state == prediction_state::corrected;
     wrong += r.state == prediction_state::wrong;
@@ -194,7 +204,7 @@ void assess_predictions(const item& what, bench& on, item_result& out) {
   if (pending > 0)
     out.message += fmt::format("; {} pending: {} {} not pass yet", pending, listed(waits_for),
                                waits_for.size() == 1 ? "does" : "do");
-  if (locked && !on.locked.date.empty()) out.message += fmt::format(" (locked {})", on.locked.date.substr(0, 10));
+  if (!on.locked.date.empty()) out.message += fmt::format(" (locked {})", on.locked.date.substr(0, 10));
 }
 
 }  // namespace grading

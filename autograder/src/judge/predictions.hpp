@@ -18,6 +18,9 @@ using prediction_set = std::map<std::string, double>;
 /// What a predictions.toml says of the keys that the rubric asks for; empty if there is no file. Throws input_error.
 prediction_set read_predictions(const std::filesystem::path& file, const rubric& rules);
 
+/// All of the first set, and of the second what the first lacks.
+prediction_set both(prediction_set first, const prediction_set& second);
+
 /// Whether each key of the rubric has a number.
 bool is_complete(const prediction_set& made, const rubric& rules);
 
@@ -31,8 +34,9 @@ struct locked_predictions {
 /// An item's predictions, right or wrong.
 std::vector<prediction_result> not_compared(const item& what, const prediction_set& made);
 
-/// The first complete set of each student in a history, the oldest result first.
-std::map<std::string, locked_predictions> first_complete(const std::vector<result>& history, const rubric& rules);
+/// The first complete set of each student in a history, the oldest result first. Complete is what answered all that was
+/// asked when it was graded; where later versions asked for more, those answers come from the first set that has them.
+std::map<std::string, locked_predictions> first_complete(const std::vector<result>& history);
 
 /// As `locked` and `predicted` in a table, and back.
 void add_to(toml::table& table, const locked_predictions& locked);

@@ -143,6 +143,11 @@ trial subject::call(prepared_case& ready, const std::function<void()>& settle) {
   result.waited = got.waited;
   result.response = std::move(got.response);
   const lab::response& response = result.response;
+  if (!left_out.empty() && response.error == file_not_built) {
+    result.verdict = verdict::build_error;
+    result.message = left_out;
+    return result;
+  }
   if (!response.error.empty() || !response.reports.empty()) {
     result.verdict = verdict::wrong;
     result.message = fmt::format(
@@ -183,7 +188,8 @@ void subject::check(prepared_case& ready, trial& t) {
   for (std::size_t i = 0; i < results; ++i)
     if (std::all_of(outputs[i].bytes().begin(), outputs[i].bytes().end(), is_poison))
       add_to_list(untouched, ", ", fmt::format("wrote nothing to its output {}", i));
-  wrong(untouched.empty() ? why : results == 1 ? untouched : why + "; " + untouched);
+  const bool first = untouched.find("output 0") != std::string::npos;
+  wrong(untouched.empty() ? why : results == 1 ? untouched : first ? untouched + "; " + why : why + "; " + untouched);
 }
 
 trial subject::attempt(const lab::test_case& what, lab::action action, const std::set<std::string>& metrics, int pairs,

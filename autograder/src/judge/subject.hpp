@@ -18,7 +18,7 @@ namespace grading {
 
 /// How one call ended.
 struct trial {
-  grading::verdict verdict = verdict::pass;  ///< pass, wrong, crash or timeout
+  grading::verdict verdict = verdict::pass;  ///< pass, wrong, crash, timeout or build_error
   std::string message;                       ///< "" for pass
   lab::response response;
   double seconds = 0, waited = 0;  ///< of the call, see answer
@@ -46,6 +46,9 @@ class subject {
 
   /// What messages call the buffers; their numbers if this does not say.
   void use_names(const contract& names) { names_ = names; }
+  /// Why a part of what was handed in was not built, in words for the student; "" if all was.
+  std::string left_out;
+
   /// Asked after a crash for what else can be found out, by making the same call again in an executor of its own.
   std::function<std::string(const std::function<void(executor&)>& call_again)> on_crash;
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 
@@ -121,6 +122,10 @@ std::optional<paired_result> by_the_judge(const item& what, subject& s, executor
                                           lab::work& ceiling_work) {
   const lab::test_case& c = *what.cases.front();
   std::optional<prepared_case> ready;
+  if (staff) staff->stand_beside(&s.runs());
+  const std::shared_ptr<executor> until_the_end(staff, [](executor* e) {
+    if (e) e->stand_beside(nullptr);
+  });
   ceiling_call measured(what.ceiling, staff);
   double handshake = 0;
   const auto less_handshake = [&](sample taken) {
@@ -188,7 +193,9 @@ void assess_throughput(const item& what, bench& on, item_result& out) {
                                                             {"cublas", "of cuBLAS's speed"},
                                                             {"cublas_aligned", "of cuBLAS's speed at aligned sizes"}};
   const bool computes = computing.contains(what.ceiling);
-  out.what = computes ? computing.at(what.ceiling) : fmt::format("of {} bandwidth", what.ceiling);
+  out.what = computes                  ? computing.at(what.ceiling)
+             : what.ceiling == "tanh" ? "of the speed of Eigen's tanh"
+                                      : fmt::format("of {} bandwidth", what.ceiling);
   out.threshold = what.rungs.back().ratio;
   out.work = c.work;
   out.ceiling_work = computes ? lab::work{c.work.flops, 0} : lab::work{0, c.work.bytes};
@@ -215,7 +222,8 @@ void assess_throughput(const item& what, bench& on, item_result& out) {
     out.points = 0;
     out.most_points = what.points;
     out.message = fmt::format(
-        "{} {}: nothing can be that fast on this machine (the ceiling is {}), so the measurement is void. Does every "
+        "{} {}: nothing can be that fast on this machine (the ceiling is {}), so the measurement is invalid. Does "
+        "every "
         "call do all of the work?",
         figure_text(measured->ratio), out.what, out.ceiling_text());
     return;

@@ -18,20 +18,6 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-/// Class of the style sheet.
-const char* colour_of(verdict v) {
-  switch (v) {
-    case verdict::pass: return "good";
-    case verdict::too_slow:
-    case verdict::wasteful:
-    case verdict::pending:
-    case verdict::inconclusive:
-    case verdict::not_answered: return "slow";
-    case verdict::not_assessed: return "none";
-    default: return "bad";
-  }
-}
-
 /// The figure as a bar, with a mark where the threshold is.
 json bar_of(const item_result& item) {
   if (!item.figure || !item.threshold || *item.threshold <= 0) return nullptr;
@@ -120,6 +106,19 @@ json shown_of(const result& r, std::size_t index, const std::filesystem::path& s
 }
 
 }  // namespace
+
+const char* colour_of(verdict v) {
+  switch (v) {
+    case verdict::pass: return "good";
+    case verdict::too_slow:
+    case verdict::wasteful:
+    case verdict::pending:
+    case verdict::inconclusive:
+    case verdict::not_answered: return "slow";
+    case verdict::not_assessed: return "none";
+    default: return "bad";
+  }
+}
 
 std::string rendered(const std::vector<result>& results, const std::filesystem::path& source) {
   json shown = json::array();

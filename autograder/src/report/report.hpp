@@ -9,6 +9,9 @@
 
 namespace grading {
 
+/// The style sheet's class for a verdict: "good", "slow", "bad" or "none".
+const char* colour_of(verdict v);
+
 /// The page; `source` is the source tree, whose lines it shows.
 std::string rendered(const std::vector<result>& results, const std::filesystem::path& source);
 

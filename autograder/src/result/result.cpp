@@ -3,7 +3,9 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <algorithm>
 
+#include <charconv>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -20,11 +22,17 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-/// The results in the file as they stand there, also those that a later version wrote.
+constexpr const char* schema = "roofline-labs/results/v";
+constexpr int known_format = 1;
+
+/// The results in the file as they stand there, also single ones that a later version wrote. Throws input_error if the
+/// file itself is of a newer format.
 std::vector<json> stored(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) return {};
   const json document = json::parse(text_of(file), nullptr, false);
   if (document.is_discarded() || !document.is_object() || !document.contains("results")) return {};
+  if (const int format = format_in(document.value("schema", json()).dump(), schema); format > known_format)
+    throw input_error(newer_text(file.filename().string(), format, known_format));
   const json& results = document["results"];
   return results.is_array() ? std::vector<json>(results.begin(), results.end()) : std::vector<json>{};
 }
@@ -42,10 +50,31 @@ std::pair<std::string, std::string> identity(const json& r) {
 }
 
 std::string written(const std::vector<json>& all) {
-  return json{{"schema", "roofline-labs/results/v1"}, {"results", all}}.dump(1) + "\n";
+  return json{{"schema", schema + std::to_string(known_format)}, {"results", all}}.dump(1) + "\n";
 }
 
 }  // namespace
+
+const std::string& course_version() {
+  static const std::string version =
+#include "version.inc"
+      ;
+  return version;
+}
+
+std::string newer_text(const std::string& file, int format, int known) {
+  return fmt::format(
+      "{}: written by a newer version of the course: its format is {}, and this version, {}, reads up to {}. Run "
+      "./course update, or use the version that wrote it",
+      file, format, course_version(), known);
+}
+
+int format_in(const std::string& text, const std::string& prefix) {
+  int format = 0;
+  if (const std::size_t at = text.find(prefix); at != std::string::npos)
+    std::from_chars(text.data() + at + prefix.size(), text.data() + text.size(), format);
+  return format;
+}
 
 std::optional<double> item_result::margin() const {
   if (!figure || !threshold || *threshold == 0.0) return {};
@@ -92,6 +121,11 @@ double result::out_of() const {
   double sum = 0;
   for (const item_result& item : items) sum += is_assessed(item.verdict) ? item.max_points : 0.0;
   return sum;
+}
+
+bool result::all_built() const {
+  return std::none_of(items.begin(), items.end(),
+                      [](const item_result& i) { return i.verdict == verdict::build_error; });
 }
 
 const std::map<std::string, std::string>& this_machine() {

@@ -85,8 +85,12 @@ struct profiled_case {
 /// The machine as lab::environment() tells it, asked once: "cpu", "compiler", "system", "gpu" and so on, and "cores".
 const std::map<std::string, std::string>& this_machine();
 
+/// The version of the course that this program was built from, as the file VERSION names it: "1.0.0".
+const std::string& course_version();
+
 struct result {
   std::string lab, lab_title, lab_version;
+  std::string course_version;  ///< that graded it; "" before there were versions
   std::string submission, path;
   std::map<std::string, std::string> machine;
   std::string date;  ///< RFC 3339
@@ -106,12 +110,20 @@ struct result {
   double score() const;       ///< the least that it can be
   double most_score() const;  ///< the most that it can be; the same if no item is INCONCLUSIVE
   double out_of() const;      ///< points of all items that this machine could assess
+  bool all_built() const;     ///< no item is BUILD ERROR
 };
 
 /// "83.8 of 85 points", or "between 41.5 and 47.9 of 85 points".
 std::string score_text(const result& r);
 
 std::string to_json(const result& r);  ///< one result, schema roofline-labs/result/v1
+
+/// What reads a file that a newer version wrote says so with this text, and what to do.
+std::string newer_text(const std::string& file, int format, int known);
+
+/// The number after `prefix` in the text; 0 if there is none.
+int format_in(const std::string& text, const std::string& prefix);
+
 struct not_a_result : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -13,6 +13,9 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
+constexpr const char* schema = "roofline-labs/result/v";
+constexpr int known_format = 1;
+
 json maybe(const std::optional<double>& value) { return value ? json(*value) : json(nullptr); }
 
 std::optional<double> maybe(const json& value) {
@@ -157,7 +160,8 @@ std::string to_json(const result& r) {
   for (const item_result& item : r.items) items.push_back(of(item));
   for (const profiled_case& p : r.profiles) profiles.push_back(of(p));
   const json document = {
-      {"schema", "roofline-labs/result/v1"},
+      {"schema", schema + std::to_string(known_format)},
+      {"course_version", r.course_version},
       {"lab", r.lab},
       {"lab_title", r.lab_title},
       {"lab_version", r.lab_version},
@@ -187,8 +191,11 @@ std::string to_json(const result& r) {
 result result_from_json(const std::string& text) {
   try {
     const json in = json::parse(text);
-    if (in.at("schema") != "roofline-labs/result/v1") throw std::runtime_error("another schema");
+    const int format = format_in(in.at("schema").get<std::string>(), schema);
+    if (format > known_format) throw std::runtime_error(newer_text("the result", format, known_format));
+    if (format != known_format) throw std::runtime_error("another schema");
     result r;
+    r.course_version = in.value("course_version", "");
     r.lab = in.at("lab").get<std::string>();
     r.lab_title = in.at("lab_title").get<std::string>();
     r.lab_version = in.at("lab_version").get<std::string>();

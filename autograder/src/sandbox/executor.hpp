@@ -36,6 +36,11 @@ class executor {
   virtual answer run(const lab::request& what, const std::function<void()>& settle = {},
                      const std::function<void(std::span<std::byte>)>& reply = {}) = 0;
 
+  /// From now on runs on the core and in the physical pages of `other`, as far as both are processes on the host: then
+  /// neither a slow core nor slow pages can make the one look slower than the other. Null: its own again. `other` must
+  /// live until then, and nothing is left of what either had in memory.
+  virtual void stand_beside(executor* /*other*/) {}
+
   /// What the submission printed so far, the first 64 KiB of it.
   virtual std::string output() { return {}; }
 };

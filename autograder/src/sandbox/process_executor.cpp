@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <new>
 #include <stdexcept>
 
 #include "lab/ceilings.hpp"
@@ -27,6 +28,7 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 constexpr std::size_t kept_output = 64 << 10;
+constexpr int patience = 6;  // on a busy machine a call may take so many times as long
 constexpr const char* one_thread = "a submission runs on one core, in the thread that calls it";
 
 [[noreturn]] void fail(const char* what) {
@@ -98,16 +100,39 @@ std::span<std::byte> process_executor::memory(std::size_t bytes) {
   return memory_;
 }
 
+void process_executor::stand_beside(executor* other) {
+  if (allowed_.device) return;
+  beside_ = dynamic_cast<process_executor*>(other);
+  stop();
+  unshare();
+}
+
+bool process_executor::shares(std::size_t bytes) const {
+  if (beside_ && beside_->shares(bytes)) return memory_file_ == beside_->memory_file_;
+  return shared_.size() >= bytes;
+}
+
 /// Memory of a sealed size: if it shrank, the judge would crash. A larger size needs new memory and a new runner that
-/// inherits it.
+/// inherits it. Two that share it take turns: the other's runner is stopped whenever this one is not.
 void process_executor::share(std::size_t bytes) {
   unshare();
-  memory_fd_ = memfd_create("buffers", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (memory_fd_ < 0 || ftruncate(memory_fd_, static_cast<off_t>(bytes)) != 0) fail("making the shared buffers");
-  if (fcntl(memory_fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) fail("fcntl(F_ADD_SEALS)");
-  void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, memory_fd_, 0);
+  if (beside_ && beside_->shares(bytes)) {
+    memory_file_ = beside_->memory_file_;
+    bytes = beside_->shared_.size();
+  } else {
+    const int made = memfd_create("buffers", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (made < 0) fail("memfd_create of the shared buffers");
+    memory_file_ = {new int(made), [](const int* fd) {
+                      close(*fd);
+                      delete fd;
+                    }};
+    if (ftruncate(made, static_cast<off_t>(bytes)) != 0) fail("making the shared buffers");
+    if (fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) fail("fcntl(F_ADD_SEALS)");
+  }
+  void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, *memory_file_, 0);
   if (start == MAP_FAILED) fail("mmap of the shared buffers");
   shared_ = {static_cast<std::byte*>(start), bytes};
+  new (shared_.data()) control{};  // the other's runner may have left anything there
   if (!allowed_.device) return;
   device_memory_ = allowed_.device->share(memory_.size());
   control_of(shared_).device_bytes = device_memory_->bytes();
@@ -131,7 +156,7 @@ void process_executor::unshare() {
   device_memory_.reset();
   if (!shared_.empty()) munmap(shared_.data(), shared_.size());
   shared_ = {};
-  close_if_open(memory_fd_);
+  memory_file_.reset();
 }
 
 void process_executor::start() {
@@ -144,7 +169,7 @@ void process_executor::start() {
   what.mounts = {{runner_, "/runner"}};
   for (const std::filesystem::path& path : readable_) what.mounts.push_back({path, path});
   what.cpu_seconds = 600;
-  std::vector<handed_down> descriptors{{ends[1], runner_socket}, {memory_fd_, runner_memory}};
+  std::vector<handed_down> descriptors{{ends[1], runner_socket}, {*memory_file_, runner_memory}};
   if (device_memory_) {
     allowed_.device->add_to(what);
     descriptors.push_back({device_memory_->descriptor(), runner_device_memory});
@@ -162,6 +187,7 @@ void process_executor::start() {
 
 void process_executor::stop() {
   if (child_.process > 0) {
+    counted();                                  // what it has waited is known as long as it is there
     if (program_ > 0) kill(program_, SIGKILL);  // before anything that waits for it
     kill(-child_.process, SIGKILL);
     wait_for_end(child_.process);
@@ -234,18 +260,17 @@ answer process_executor::ended() {
   return failed(answer::ending::crashed, fmt::format("the program ended before it answered (exit code {})", code));
 }
 
-/// How long the runner, and the judge that answers it, have waited for a core since the request: not the submission's
-/// fault, up to a bound.
-std::chrono::nanoseconds process_executor::queued() const {
+/// Of the time since the request began, what counts: not what the runner, or the judge that answers it, waited for a
+/// core, which is no submission's fault. But so much of it counts in any case that everything ends.
+std::chrono::nanoseconds process_executor::counted() {
   const int program = program_ > 0 ? program_ : program_in(child_.process);
-  const std::chrono::duration<double> waited(
-      waited_by_task(gettid()) - judge_waited_before_ +
-      (program > 0 ? waited_by(program) - (program_ > 0 ? waited_before_ : 0) : 0));
-  return std::min<std::chrono::nanoseconds>(std::chrono::duration_cast<std::chrono::nanoseconds>(waited),
-                                            5 * allowed_.per_request);
+  if (program > 0) waited_ = waited_by(program) - (program_ > 0 ? waited_before_ : 0);
+  const std::chrono::nanoseconds passed = clock::now() - began_;
+  const std::chrono::duration<double> waited(waited_ + waited_by_task(gettid()) - judge_waited_before_);
+  return std::max(passed - std::chrono::duration_cast<std::chrono::nanoseconds>(waited), passed / patience);
 }
 
-std::optional<answer> process_executor::wait_for(const std::function<bool()>& reached, wait how, time_point deadline) {
+std::optional<answer> process_executor::wait_for(const std::function<bool()>& reached, wait how) {
   constexpr auto worth_spinning = std::chrono::microseconds(200);  // then leave the core to other processes
   constexpr auto look_every = std::chrono::milliseconds(20);
   const auto begun = clock::now();
@@ -257,7 +282,7 @@ std::optional<answer> process_executor::wait_for(const std::function<bool()>& re
       continue;
     }
     const auto now = clock::now();
-    if (now > deadline && now > deadline + queued())
+    if (now > began_ + limit_ && counted() > limit_)
       return failed(answer::ending::timed_out,
                     fmt::format("no answer after {:g} s", static_cast<double>(allowed_.per_request.count()) / 1000.0));
     if (now - looked > look_every) {
@@ -285,7 +310,7 @@ std::optional<answer> process_executor::wait_for(const std::function<bool()>& re
 }
 
 /// One message, while the runner runs and prints.
-std::optional<answer> process_executor::receive(std::string& text, time_point deadline) {
+std::optional<answer> process_executor::receive(std::string& text) {
   std::string received;
   std::size_t wanted = sizeof(std::uint32_t);  // length first, then as much as it says
   bool has_length = false, gone = false, lie = false;
@@ -307,7 +332,7 @@ std::optional<answer> process_executor::receive(std::string& text, time_point de
     }
     return true;
   };
-  if (auto instead = wait_for(whole, wait::nap, deadline)) return instead;
+  if (auto instead = wait_for(whole, wait::nap)) return instead;
   if (lie) return failed(answer::ending::crashed, "the program sent something other than an answer");
   if (gone) return ended();
   text = std::move(received);
@@ -323,9 +348,8 @@ answer process_executor::run(const lab::request& what, const std::function<void(
                   fmt::format("the submission used up its {} s; the remaining items were not run", budget.all.count()));
   };
   if (budget.left().count() <= 0) return used_up();
-  const auto begun = clock::now();
   answer got = run_within(std::min<std::chrono::nanoseconds>(allowed_.per_request, budget.left()), what, settle, reply);
-  budget.spent += std::max(clock::now() - begun - queued(), std::chrono::nanoseconds{});
+  budget.spent += counted();
   return got.end == answer::ending::timed_out && budget.left().count() <= 0 ? used_up() : got;
 }
 
@@ -335,7 +359,7 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   const std::size_t bytes = layout_of(what).bytes;
   memory(bytes);
   const bool on_device = allowed_.device != nullptr;
-  if (on_device ? !device_memory_ || device_memory_->bytes() < bytes : shared_.size() < page + bytes) {
+  if (on_device ? !device_memory_ || device_memory_->bytes() < bytes : !shares(page + bytes)) {
     stop();
     share(page + (on_device ? 0 : memory_.size()));
   }
@@ -349,14 +373,16 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   gate.go.store(0);
   gate.done.store(0);
   gate.asked.store(0);
-  const auto deadline = clock::now() + limit;
+  began_ = clock::now();
+  limit_ = limit;
+  waited_ = 0;
   waited_before_ = program_ > 0 ? waited_by(program_) : 0;
   judge_waited_before_ = waited_by_task(gettid());
   if (program_ > 0) thaw(program_);
   lab::request ask = what;
   ask.resident = on_device;
   if (!send_message(socket_, lab::to_json(ask))) return ended();
-  if (auto instead = wait_for([&] { return gate.ready.load() != 0 || gate.done.load() != 0; }, wait::nap, deadline))
+  if (auto instead = wait_for([&] { return gate.ready.load() != 0 || gate.done.load() != 0; }, wait::nap))
     return *instead;
   if (program_ < 0) program_ = program_in(child_.process);
   if (program_ < 0) return ended();
@@ -366,19 +392,20 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   if (on_device) {  // it empties the caches itself: only its own process has the GPU then
     gate.go.store(1);
     thaw(program_);
-    if (auto instead = wait_for([&] { return gate.ready.load() > 1 || gate.done.load() != 0; }, wait::nap, deadline))
+    if (auto instead = wait_for([&] { return gate.ready.load() > 1 || gate.done.load() != 0; }, wait::nap))
       return *instead;
   }
   std::optional<on_one_core> together;
   if (timed_on_host) {
     together.emplace(program_);
     // If the runner had to wait for a core here, it would also wait in the call, so choose another core.
+    std::size_t& core = beside_ ? beside_->core_ : core_;
     for (std::size_t tries = 0; tries < std::min<std::size_t>(together->cores(), 4); ++tries) {
-      together->use(core_);
+      together->use(core);
       const double waited = waited_by_task(gettid()), start = lab::raw_seconds();
       settle();
       if (waited_by_task(gettid()) - waited < 0.01 * (lab::raw_seconds() - start)) break;
-      core_ = (core_ + 1) % together->cores();
+      core = (core + 1) % together->cores();
     }
   }
   const auto finished = [&] {
@@ -396,7 +423,7 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   const double ran = ran_by(program_), waited = waited_by_task(program_), start = lab::raw_seconds();
   gate.go.store(on_device ? 2 : 1);
   thaw(program_);
-  if (auto instead = wait_for(finished, together ? wait::sleep_until_done : wait::spin, deadline)) return *instead;
+  if (auto instead = wait_for(finished, together ? wait::sleep_until_done : wait::spin)) return *instead;
   double seconds = lab::raw_seconds() - start;
   const double waited_in_it = waited_by_task(program_) - waited;  // later, it also waited for us to stop it
   if (auto instead = hold()) return *instead;
@@ -409,7 +436,7 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   gate.go.store(control::taken);
   thaw(program_);
   std::string text;
-  if (auto instead = receive(text, deadline)) return *instead;
+  if (auto instead = receive(text)) return *instead;
   if (auto instead = hold()) return *instead;
   drain();
   try {

@@ -24,7 +24,7 @@ struct time_budget {
 
 struct limits {
   std::chrono::milliseconds per_request{
-      10'000};  ///< from sending a request to its whole answer, less what it waits for a core
+      10'000};  ///< from sending a request to its whole answer, less what it waits for a core: README.md
   std::size_t memory = std::size_t{6} << 30;  ///< bytes in use
   bool trusted = false;                       ///< staff's own: nothing that it wrote is read back
   gpu* device = nullptr;                      ///< if not null, buffers lie in its memory
@@ -43,6 +43,7 @@ class process_executor : public executor {
   std::span<std::byte> memory(std::size_t bytes) override;
   answer run(const lab::request& what, const std::function<void()>& settle = {},
              const std::function<void(std::span<std::byte>)>& reply = {}) override;
+  void stand_beside(executor* other) override;
   std::string output() override;
   std::size_t most_threads() const { return most_threads_; }  ///< that a runner had when it was stopped
 
@@ -54,6 +55,7 @@ class process_executor : public executor {
   void stop();   ///< kills the runner and whatever it started
   bool drain();  ///< false if nothing was printed
   void share(std::size_t bytes);
+  bool shares(std::size_t bytes) const;  ///< so many, and where it should
   void unshare();
   void put(std::size_t bytes);   ///< the buffers, where the runner sees them
   void take(std::size_t bytes);  ///< what it made of them
@@ -64,9 +66,9 @@ class process_executor : public executor {
   /// Waits until `reached` says so, `how` being what it does meanwhile; otherwise an answer that says what happened
   /// instead.
   enum class wait { nap, spin, sleep_until_done };
-  std::optional<answer> wait_for(const std::function<bool()>& reached, wait how, time_point deadline);
-  std::optional<answer> receive(std::string& text, time_point deadline);
-  std::chrono::nanoseconds queued() const;
+  std::optional<answer> wait_for(const std::function<bool()>& reached, wait how);
+  std::optional<answer> receive(std::string& text);
+  std::chrono::nanoseconds counted();
 
   std::filesystem::path runner_;
   limits allowed_;
@@ -75,15 +77,19 @@ class process_executor : public executor {
   std::span<std::byte> memory_;  ///< ours alone
   std::span<std::byte> shared_;  ///< control page, then the same buffers unless they lie on the GPU
   std::unique_ptr<gpu_memory> device_memory_;
-  int memory_fd_ = -1;
+  std::shared_ptr<const int> memory_file_;  ///< that shared_ is mapped from
+  process_executor* beside_ = nullptr;
   child child_;              ///< process -1: not running
   int program_ = -1;         ///< the runner itself, in its box
   bool host_only_ = false;   ///< it was started without the device's threads
   std::size_t threads_ = 0;  ///< that it had when it was first stopped
   std::size_t most_threads_ = 0;
-  std::size_t core_ = 0;            ///< of those that the judge may use, the one that timed calls run on
-  double waited_before_ = 0;        ///< seconds that it had waited for a core when the request began
-  double judge_waited_before_ = 0;  ///< the same of the thread that asks
+  std::size_t core_ = 0;              ///< of those that the judge may use, the one that timed calls run on
+  time_point began_;                  ///< the request
+  std::chrono::nanoseconds limit_{};  ///< what of its time may count
+  double waited_ = 0;                 ///< seconds that the runner has waited for a core since then
+  double waited_before_ = 0;          ///< seconds that it had waited for a core when the request began
+  double judge_waited_before_ = 0;    ///< the same of the thread that asks
   int socket_ = -1;
   std::string printed_;
   std::size_t discarded_ = 0;

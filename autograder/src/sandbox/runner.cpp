@@ -106,6 +106,9 @@ using constructor = void (*)();
 extern "C" [[gnu::weak, gnu::visibility("hidden")]] const constructor __start_hand_in_constructors[];
 extern "C" [[gnu::weak, gnu::visibility("hidden")]] const constructor __stop_hand_in_constructors[];
 
+// In place of functions of the contract that no file of the submission defines (box_builder.cpp).
+extern "C" void hand_in_not_built() { throw std::runtime_error(grading::file_not_built); }
+
 int main(int argc, char** argv) try {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // no orphan keeps a core busy
   std::signal(SIGPIPE, SIG_IGN);

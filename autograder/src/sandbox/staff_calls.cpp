@@ -5,7 +5,8 @@
 
 namespace {
 
-constexpr char read[] = "read", triad[] = "triad", fma[] = "fma", eigen[] = "eigen";
+constexpr char read[] = "read", triad[] = "triad", fma[] = "fma", eigen[] = "eigen",
+               tanh[] = "tanh";
 
 template <const char* name>
 void run(const lab::call& c) {
@@ -15,7 +16,8 @@ void run(const lab::call& c) {
 constexpr lab::entry table[] = {{read, lab::part::host, run<read>},
                                 {triad, lab::part::host, run<triad>},
                                 {fma, lab::part::host, run<fma>},
-                                {eigen, lab::part::host, run<eigen>}};
+                                {eigen, lab::part::host, run<eigen>},
+                                {tanh, lab::part::host, run<tanh>}};
 
 }  // namespace
 

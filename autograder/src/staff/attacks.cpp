@@ -88,7 +88,7 @@ attack_outcome run_attack(const fs::path& attack, const fs::path& source, offici
     options.check_objects = false;
     options.items = names_of(want.unchecked);
     const std::string behind = differences(grade_officially(lab, out.name, folder, options), want.unchecked, "");
-    if (!behind.empty()) out.surprises += "without the check of objects: " + behind;
+    if (!behind.empty()) out.surprises += "without the object check: " + behind;
   }
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return out;

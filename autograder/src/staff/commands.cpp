@@ -64,7 +64,21 @@ std::size_t side_by_side(std::size_t processes, std::size_t count, const std::fu
   return count - fine;
 }
 
-int demo(const settings& s, const std::vector<std::string>& numbers, bool again, const std::optional<int>& jobs) {
+/// Without `every`, only those wrong submissions that say `demo = true`, if any do.
+std::vector<submission> chosen_for_demo(const std::vector<submission>& all, bool every) {
+  std::vector<submission> few;
+  bool marked = false;
+  for (const submission& who : all) {
+    const bool has_expectation = !who.expected.empty();
+    if (has_expectation && !every && !read_expectation(who.expected).demo) continue;
+    marked = marked || has_expectation;
+    few.push_back(who);
+  }
+  return marked ? few : all;
+}
+
+int demo(const settings& s, const std::vector<std::string>& numbers, bool every, bool again,
+         const std::optional<int>& jobs) {
   builder make(s.build);
   // With a GPU each process takes gigabytes of its memory and of the host's, so more than one must be requested.
   const int at_a_time =
@@ -73,9 +87,11 @@ int demo(const settings& s, const std::vector<std::string>& numbers, bool again,
   const std::vector<result> stored = again ? std::vector<result>{} : s.store().load();
   std::vector<summary_row> rows;
   bool as_expected = true;
-  std::size_t unchanged = 0;
+  std::size_t unchanged = 0, left_out = 0;
   for (const lab_folder& lab : s.labs(numbers)) {
-    const std::vector<submission> all = submissions_of(s.source, s.build, lab);
+    const std::vector<submission> known_ones = submissions_of(s.source, s.build, lab);
+    const std::vector<submission> all = chosen_for_demo(known_ones, every);
+    left_out += known_ones.size() - all.size();
     build_staff(lab, make);
     std::vector<std::size_t> fresh;
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -103,8 +119,8 @@ int demo(const settings& s, const std::vector<std::string>& numbers, bool again,
     if (side_by_side(processes, fresh.size() - first, [&](std::size_t k) { return grade_fresh(first + k); }) != 0)
       return cannot;
     std::vector<std::string> ids;
-    ids.reserve(all.size());
-    for (const submission& who : all) ids.push_back(who.id);
+    ids.reserve(known_ones.size());
+    for (const submission& who : known_ones) ids.push_back(who.id);
     s.store().keep_only(lab.name, ids);
     const std::vector<result> graded = s.store().load();
     for (const submission& who : all) {
@@ -120,6 +136,7 @@ int demo(const settings& s, const std::vector<std::string>& numbers, bool again,
   if (unchanged > 0)
     fmt::print("{} of {} have not changed since they were graded; --again grades all of them\n", unchanged,
                rows.size());
+  if (left_out > 0) fmt::print("{} more submissions are not shown; --all grades every one\n", left_out);
   std::ptrdiff_t unclear = 0;
   for (const summary_row& row : rows)
     unclear += std::count_if(row.graded.items.begin(), row.graded.items.end(),
@@ -234,15 +251,15 @@ void add_staff_commands(command_line& line) {
   {
     struct options {
       std::vector<std::string> labs;
-      bool again = false;
+      bool every = false, again = false;
       std::optional<int> jobs;
     };
     const auto o = std::make_shared<options>();
     CLI::App& demos = line.add(
-        "demo",
-        "grade the solution, the skeleton and every wrong submission, and check each against its expected result",
-        [o, &s] { return demo(s, o->labs, o->again, o->jobs); });
+        "demo", "grade the solution, the skeleton and a few wrong submissions, and check each against what is expected",
+        [o, &s] { return demo(s, o->labs, o->every, o->again, o->jobs); });
     demos.add_option("labs,--lab", o->labs, "lab numbers [all]");
+    demos.add_flag("--all", o->every, "grade every wrong submission");
     demos.add_flag("--again", o->again, "also grade what has not changed");
     add_jobs(demos, o->jobs,
              "submissions to grade at a time; timed items still run one at a time [one per core, up to 4; 1 with a "

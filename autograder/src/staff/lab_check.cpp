@@ -130,7 +130,7 @@ void check_for_answers(const std::filesystem::path& lab, const rubric& rules) {
       for (const item& i : rules.items)
         for (const prediction& p : i.predict)
           if (p.right && gives_away(line, p.key, *p.right))
-            found += fmt::format("{}:{}: gives away the prediction '{}'; say it in SEEN.md, or say it differently\n",
+            found += fmt::format("{}:{}: gives away the prediction '{}'; move it to SEEN.md, or rephrase it\n",
                                  file.filename().string(), at, p.key);
     }
   }

@@ -237,7 +237,7 @@ mutant_outcome try_mutant(const lab_folder& lab, const submission& solution, con
     const auto loses = [&](const std::set<std::string>& among) {
       options.items = among;
       const result r = grade_officially(lab, "mutant", place.path(), options);
-      if (r.outcome == outcome::build_failed) out.compiles = false;
+      out.compiles = out.compiles && r.all_built();
       const auto lost = std::find_if(r.items.begin(), r.items.end(),
                                      [](const item_result& i) { return i.points < i.max_points - 1e-6; });
       if (lost != r.items.end()) out.lost = lost->id;

@@ -55,18 +55,19 @@ bar bar_of(const toml_reader& in, const fs::path& source) {
   result.bound = in.maybe_number(result.at_least ? "least" : "most");
   if (!result.pass.empty()) {
     if (in.has("case") || in.has("metric") || !result.rivals.empty())
-      in.fail("the time of a pass takes no 'case' and no 'metric': give it alone, or against one other program");
+      in.fail("a 'pass' is a time: remove 'case' and 'metric', and name at most one other program with 'of'");
     return result;
   }
   if (in.has("figure")) {
     result.pointer = in.text("figure");
     if (in.has("case") || in.has("metric") || in.has("of"))
-      in.fail("a figure from a table takes no 'case', no 'metric' and no 'of'");
-    if (!result.pointer.starts_with('/')) in.fail_at(in.line_of("figure"), "a JSON pointer begins with '/'");
+      in.fail("a 'figure' comes from a table: remove 'case', 'metric' and 'of'");
+    if (!result.pointer.starts_with('/'))
+      in.fail_at(in.line_of("figure"), "'figure' is a JSON pointer, so it must begin with '/'");
     return result;
   }
   if (result.cases.empty() || (!result.ceiling.empty() && (result.cases.size() != 1 || !result.metrics.empty())))
-    in.fail_at(in.line_of("case"), "a ceiling is timed next to one case; name that case");
+    in.fail_at(in.line_of("case"), "a ceiling is timed with one case; name that case");
   if (result.metrics.empty() && result.ceiling.empty() && result.rivals.empty())
     in.fail("a time alone means nothing: name a rival with 'of', or a 'metric'");
   for (const auto* names : {&result.cases, &result.rivals})
