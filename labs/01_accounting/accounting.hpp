@@ -34,7 +34,7 @@ struct transformer {
 double parameters(const transformer& model);
 
 /// Scores (queries times keys) and their product with the values, in one layer; no linear layers, no softmax.
-/// `causal`: a token looks at itself and its predecessors, and no other pair is computed.
+/// `causal`: a token attends only to itself and its predecessors, and no other pair is computed.
 double attention_flops(double batch, double heads, double tokens, double head_size, bool causal);
 
 /// All matrix products of one forward pass, logits of each token included: linear layers without their biases, and
@@ -76,16 +76,16 @@ double stored(double value, format f);
 
 // ---- accounting.cpp: the roofline, and planning with it -----------------------------------------------------------
 
-/// FLOP per byte of an elementwise function whose accesses take `bytes_each`.
+/// FLOP per byte of an elementwise function whose accesses move `bytes_each` bytes each.
 double elementwise_intensity(double flops, double reads, double writes, double bytes_each);
 
 /// FLOP per byte of a matrix product whose three matrices cross the bus once each.
 double matmul_intensity(double m, double n, double k, double bytes_each);
 
-/// The least time in seconds that this work takes, given a machine's two peaks (per second).
+/// The minimum time of this work in seconds, given a machine's two peaks (per second).
 double roofline_seconds(double flops, double bytes, double peak_flops, double peak_bytes);
 
-/// Model FLOPs utilization: what the model needs for the tokens that it saw, over what the machine could do in that
+/// Model FLOPs utilization: the FLOPs that the model needs for its tokens, over those that the machine could do in that
 /// time.
 double mfu(double parameters, double tokens_per_second, double peak_flops);
 

@@ -16,11 +16,11 @@ class machine {
   virtual ~machine() = default;
 
   virtual double wall_seconds() = 0;    ///< the time of day, which the system may correct at any moment
-  virtual double steady_seconds() = 0;  ///< from some moment on; it is never adjusted. It advances in ticks
+  virtual double steady_seconds() = 0;  ///< since an arbitrary moment; it is never adjusted, and advances in ticks
   virtual double clock_share() = 0;     ///< the current clock rate over the highest: lower while throttled
 
-  virtual void prepare(int count) = 0;    ///< makes inputs 0 to count - 1 anew, unlike all before, each in new memory
-  virtual void touch() = 0;               ///< writes to all memory of the inputs once, so that it is there, and cached
+  virtual void prepare(int count) = 0;    ///< makes inputs 0 to count - 1: all new, in new memory
+  virtual void touch() = 0;               ///< writes to all memory of the inputs once, so that it is mapped and cached
   virtual void flush_caches() = 0;        ///< starts a kernel that empties all caches, and does not wait for it
   virtual void rest(double seconds) = 0;  ///< does nothing for this long; the machine cools down
 
@@ -29,13 +29,13 @@ class machine {
   virtual result run(int i) = 0;
   virtual void keep(result r) = 0;     ///< counts the result as used: a result that is never kept may be optimised away
   virtual void run_nothing() = 0;      ///< launches a function that does nothing in the same way as run()
-  virtual void wait_for_stream() = 0;  ///< until all work in run()'s own stream is done
-  virtual void wait_for_device() = 0;  ///< until all work is done, whichever call started it
+  virtual void wait_for_stream() = 0;  ///< waits until all work in run()'s own stream is done
+  virtual void wait_for_device() = 0;  ///< waits until all work is done, whichever call started it
 };
 
 struct options {
   bool cold = false;             ///< each call finds the caches empty; otherwise each call finds them warm
-  int least_samples = 11;        ///< so many in any case, even if the budget passes
+  int least_samples = 11;        ///< take at least this many, even if they exceed the budget
   double relative_error = 0.01;  ///< continue until the median's standard error is at most this share of it...
   double budget_seconds = 10;    ///< ...or this much time has passed, including warm-up, on the steady clock
 };
@@ -44,9 +44,9 @@ struct timing {
   double median_seconds = 0;                 ///< of one call, without the overhead
   double low_seconds = 0, high_seconds = 0;  ///< a tenth of the calls is faster than low, a tenth slower than high
   double overhead_seconds = 0;               ///< the time to launch an empty function and wait for it
-  int samples = 0;                           ///< that the median is of
-  int outliers = 0;                          ///< samples, among these, that lie far outside
-  int dropped = 0;                           ///< samples not counted, because the machine was throttled
+  int samples = 0;                           ///< number of samples that the median is taken over
+  int outliers = 0;                          ///< how many of these are outliers
+  int dropped = 0;                           ///< further samples, discarded because the machine was throttled
 };
 
 /// Times the function that `m` runs.

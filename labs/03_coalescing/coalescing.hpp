@@ -11,9 +11,10 @@
 
 namespace lab03 {
 
-// ---- layout.cu: who touches which element -------------------------------------------------------------------------
+// ---- layout.cu: which thread touches what -------------------------------------------------------------------------
 
-/// out = 1 / (1 + exp(-in)), elementwise; one thread walks down one column, so that a warp touches neighbours.
+/// out = 1 / (1 + exp(-in)), elementwise; one thread walks down one column, so that a warp touches neighbouring
+/// elements.
 void sigmoid_thread_per_column(float* out,       // (rows, columns)
                                const float* in,  // (rows, columns)
                                int rows, int columns, cudaStream_t stream);
@@ -23,7 +24,7 @@ void copy_vectorized(float* out,       // (n)
                      const float* in,  // (n)
                      int n, cudaStream_t stream);
 
-/// Array of structs to struct of arrays: x[i] = points[3 i], y[i] = points[3 i + 1], z[i] = points[3 i + 2].
+/// From an array of structs to a struct of arrays: x[i] = points[3 i], y[i] = points[3 i + 1], z[i] = points[3 i + 2].
 /// Every sector that crosses the bus must be used whole, in both directions.
 void points_to_arrays(float* x, float* y, float* z,  // (n) each
                       const float* points,           // (n, 3)
@@ -62,7 +63,7 @@ void copy_offset(float* out,       // (n)
                  const float* in,  // (n + offset)
                  int n, int offset, cudaStream_t stream);
 
-/// out = 1 / (1 + exp(-in)), elementwise; one thread walks along one row. The slow way round.
+/// out = 1 / (1 + exp(-in)), elementwise; one thread walks along one row. This is the slow way.
 void sigmoid_thread_per_row(float* out,       // (rows, columns)
                             const float* in,  // (rows, columns)
                             int rows, int columns, cudaStream_t stream);

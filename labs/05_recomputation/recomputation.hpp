@@ -32,7 +32,7 @@ void forward(float* out,       // (n)
              int n, cudaStream_t stream);
 
 /// d_in = d_out times the derivative of the chain, from its input alone, in one launch that moves no byte twice. Small
-/// gradients keep their digits: for inputs between -80 and 80 each is within 4e-5 of itself.
+/// gradients keep their digits: for inputs between -80 and 80 the relative error of each is at most 4e-5.
 void backward(float* d_in,                          // (n)
               const float* in, const float* d_out,  // (n) each
               int n, cudaStream_t stream);
@@ -42,11 +42,12 @@ void backward(float* d_in,                          // (n)
 /// Chooses which activations of a chain of layers to keep for the backward pass.
 ///
 /// Layer i makes an activation of bytes[i] at a cost of flops[i] from that of layer i - 1; the chain's input is always
-/// there and costs nothing. keep[i] = 1 keeps it after the forward pass, keep[i] = 0 drops it. The backward pass walks
-/// from the end; when it meets a run of dropped activations, it recomputes the whole run once, from the kept one before
-/// it, and drops the run when it is done with it. So a plan has
-/// - peak bytes: the sum of bytes[i] over the kept plus the largest sum of bytes[i] over a run of dropped neighbours;
-/// - extra FLOPs: the sum of flops[i] over the dropped.
+/// available and costs nothing. keep[i] = 1 keeps it after the forward pass, keep[i] = 0 drops it. The backward pass
+/// walks from the end; when it meets a run of dropped activations, it recomputes the whole run once, from the kept
+/// activation before it, and drops the run afterwards. So a plan has
+/// - peak bytes: the sum of bytes[i] over the kept layers plus the largest sum of bytes[i] over a run of dropped
+/// neighbours;
+/// - extra FLOPs: the sum of flops[i] over the dropped layers.
 /// The peak must be at most `budget`, and no plan within it may have fewer extra flops. There is always such a plan.
 void choose_checkpoints(std::uint8_t* keep,         // (layers)
                         const std::int64_t* bytes,  // (layers), each at least 1
@@ -55,8 +56,8 @@ void choose_checkpoints(std::uint8_t* keep,         // (layers)
 
 // ---- backpropagation.cpp: the plan at work ------------------------------------------------------------------------
 
-/// A chain of layers in training, as a framework has it. It holds the activations; you say when one is computed and
-/// when it is freed. mlp.hpp is one; account.hpp counts every byte.
+/// A chain of layers in training, as in a framework. It holds the activations; you say when to compute and when to free
+/// each one. mlp.hpp implements one; account.hpp counts every byte.
 class network {
  public:
   virtual ~network() = default;
@@ -68,8 +69,9 @@ class network {
   virtual void backward(std::size_t i) = 0;
 };
 
-/// One training step: all activations forward, then all gradients, with nothing in between but what `keep` keeps. Never
-/// more bytes of activations than the plan's peak, and never more recomputed FLOPs than the plan's extra.
+/// One training step: all activations forward, then all gradients; in between only the activations that `keep` keeps
+/// are held. It must never hold more bytes of activations than the plan's peak, nor recompute more FLOPs than the
+/// plan's extra FLOPs.
 void backpropagate(network& net, const std::uint8_t* keep,  // (layers)
                    std::size_t layers);
 

@@ -19,22 +19,22 @@ std::int64_t tiles(const shape& s, const kernel& by);
 /// Blocks that one multiprocessor runs at a time; 0 if not even one fits.
 int occupancy(const kernel& by, const device& on);
 
-/// A wave is as many blocks as the whole device runs at a time. Waves that the launch takes; the last may be smaller.
+/// Waves that the launch takes; a wave is as many blocks as the whole device runs at a time. The last may be smaller.
 /// From here on at least one block fits on a multiprocessor, unless stated otherwise.
 std::int64_t waves(const shape& s, const kernel& by, const device& on);
 
 /// Multiply-adds that the product needs, over those that all waves could have done if each were full of whole tiles.
 double utilization(const shape& s, const kernel& by, const device& on);
 
-/// The launch, then one full wave after another. In a wave each block does 2 tile_m tile_n k operations, and all of
-/// them share flops_per_second; each block fetches (tile_m + tile_n) k elements, and all share l2_bytes_per_second. A
-/// wave takes as long as the slower of the two.
+/// The launch, then one full wave after another. In a wave each block does 2 tile_m tile_n k operations, and all blocks
+/// share flops_per_second; each block fetches (tile_m + tile_n) k elements, and all share l2_bytes_per_second. A wave
+/// takes as long as the slower of the two.
 double seconds(const shape& s, const kernel& by, const device& on);
 
 /// The smallest n greater than `n` for which the product of two n x n matrices takes more waves than for `n`.
 std::int64_t next_cliff(std::int64_t n, const kernel& by, const device& on);
 
-/// Index of the kernel with the least `seconds`, the first of equals; -1 if none of them fits on a multiprocessor.
+/// Index of the kernel with the least `seconds`, the first if several are equal; -1 if none fits on a multiprocessor.
 int best_kernel(const shape& s, const kernel* candidates, int count, const device& on);
 
 // ---- padded_gemm.cu: give the library sizes that it likes ---------------------------------------------------------
@@ -53,22 +53,22 @@ void product(bf16* c, int ldc,        // (m, n)
              const bf16* b, int ldb,  // (k, n)
              int m, int n, int k, cudaStream_t stream);
 
-/// out = in in its upper left corner, zeros in the rest.
+/// Copies in to the upper left corner of out, and writes zeros to the rest.
 void pad(bf16* out,       // (padded_rows, padded_columns)
          const bf16* in,  // (rows, columns)
          int rows, int columns, int padded_rows, int padded_columns, cudaStream_t stream);
 
-/// out = the upper left corner of in.
+/// Copies the upper left corner of in to out.
 void unpad(bf16* out,       // (rows, columns)
            const bf16* in,  // (., padded_columns)
            int rows, int columns, int padded_columns, cudaStream_t stream);
 
-/// c = a b for any sizes, at nearly the speed of aligned ones. Use kernels such as pad's for copies, not
+/// c = a b for any sizes, nearly as fast as for aligned ones. Use kernels such as pad's for copies, not
 /// cudaMemcpy2DAsync. If the sizes are already aligned, launch one product and nothing else.
 void padded_gemm(bf16* c,          // (m, n)
                  const bf16* a,    // (m, k)
                  const bf16* b,    // (k, n)
-                 bf16* workspace,  // (workspace_elements(m, n, k)), holds anything before
+                 bf16* workspace,  // (workspace_elements(m, n, k)), may hold anything at first
                  int m, int n, int k, cudaStream_t stream);
 
 // ---- staircase.cu: given: kernels with a single, fixed tile -------------------------------------------------------
@@ -78,7 +78,7 @@ void padded_gemm(bf16* c,          // (m, n)
 void fixed_tile_gemm(float* c, const float* a, const float* b, int m, int n, int k, cudaStream_t stream);
 
 /// c = a b in FP32; each block computes tile_m x 128 elements of c, tile_m 128 or 256, and has a multiprocessor to
-/// itself. Rows begin `ld` elements apart, ld >= n, k; those of a multiple of 32 are aligned at every n. Throws
+/// itself. Rows begin `ld` elements apart, ld >= n, k; if ld is a multiple of 32, rows are aligned for every n. Throws
 /// lab::device_error if the launch is refused.
 void wide_tile_gemm(float* c,        // (n, n)
                     const float* a,  // (n, k)

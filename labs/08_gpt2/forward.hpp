@@ -12,8 +12,8 @@ namespace lab08 {
 
 // ---- ranges.cpp: where the ranges go -------------------------------------------------------------------------------
 
-/// The operations of a forward pass, in no order; each is one or more kernels. Here it matters not what they do but
-/// which block they belong to. Any of them may throw.
+/// The operations of a forward pass, in no particular order; each is one or more kernels. What they do does not matter
+/// here, only which block they belong to. Any of them may throw.
 class operations {
  public:
   virtual void embed() = 0;
@@ -44,7 +44,7 @@ class range {
  public:
   range(operations& on, const char* name) : on_(on) { on_.enter(name); }
   ~range() { on_.leave(); }
-  range(const range&) = delete;  // its end is its scope's
+  range(const range&) = delete;  // it ends with its scope
   range& operator=(const range&) = delete;
 
  private:
@@ -68,11 +68,12 @@ enum class block { embedding, norm1, attention, residual1, norm2, mlp, residual2
 struct work {
   double flops = 0;
   double weight_bytes = 0;      ///< each parameter that the block needs, once
-  double activation_bytes = 0;  ///< what its operations read from one another and from other blocks, and write
+  double activation_bytes = 0;  ///< what its operations write, and read from one another and from other blocks
 };
 
-/// The work of one block (in one layer, if it belongs to a layer). Its operations, and what each costs besides its
-/// inputs and outputs, which pass memory once per operation (no operation is fused with another):
+/// The work of one block (in one layer, if it belongs to a layer). These are its operations, and what each costs in
+/// addition to its inputs and outputs, which pass through memory once per operation (no operation is fused with
+/// another):
 ///   embedding   one addition per element; its weights are a row of C for each token, and one for each of T positions
 ///   LayerNorm   8 FLOPs per element, and a weight and a bias for each channel
 ///   residual    one addition per element: two activations in, one out
@@ -90,13 +91,13 @@ struct machine {
   double l2_bytes_per_second = 0;
 };
 
-/// The roofline's least time. Cold: all bytes come from DRAM. L2-warm: weights come from DRAM, since those of all
-/// layers do not fit; all bytes, including these, pass through L2. The profiler's "if warm" sends all bytes through L2
-/// and none from DRAM: it is less where there are weights.
+/// The minimum time by the roofline. Cold: all bytes come from DRAM. L2-warm: weights come from DRAM, since those of
+/// all layers do not fit; all bytes, including these, pass through L2. The profiler's "if warm" sends all bytes through
+/// L2 and none from DRAM: so it is less for blocks with weights.
 double cold_seconds(const work& w, const machine& on);
 double warm_seconds(const work& w, const machine& on);
 
-/// Whether bytes rather than FLOPs decide.
+/// True if bytes, not FLOPs, determine that time.
 bool memory_bound_cold(const work& w, const machine& on);
 bool memory_bound_warm(const work& w, const machine& on);
 
@@ -113,16 +114,17 @@ double load_ratio(const loads& a, const loads& b);
 /// Bytes of the residual streams that a training step keeps, one after each layer.
 double residual_stream_bytes(const shape& of, double bytes_each);
 
-/// `percent[i]` of the peak bandwidth was used for `seconds[i]`. Per cent over all n kernels.
+/// Kernel i used `percent[i]` of the peak bandwidth for `seconds[i]`. Returns the per cent over all n kernels.
 double percent_of_peak(const double* seconds, const double* percent, int n);
 
-/// Each of n regions was timed with a wait for the device after it, which takes `wait`. Seconds that all take together,
-/// without the waits; no region takes less than zero.
+/// Each of n regions was timed together with the wait for the device after it, which takes `wait`. Returns the seconds
+/// of all regions without the waits; no region takes less than zero.
 double seconds_without_waits(const double* wall, int n, double wait);
 
 // ---- blocks.cu: the two worst blocks -------------------------------------------------------------------------------
-// Device pointers, 256-byte aligned, sizes at least 1; inputs and outputs do not overlap. Launch on `stream`, once, and
-// return without waiting. LLM-CUDA (common/gpt2/cuda.cu) calls both.
+// Device pointers, 256-byte aligned, sizes at least 1; there may be more rows than a grid has blocks in y. Inputs and
+// outputs do not overlap. Launch on `stream`, once, and return without waiting. LLM-CUDA (common/gpt2/cuda.cu) calls
+// both.
 
 /// out(r, c) = (in(r, c) - mean(r)) / sqrt(variance(r) + 1e-5) * weight(c) + bias(c); the variance is the mean of the
 /// squared distances from the mean. channels <= 4096.
@@ -132,7 +134,7 @@ void layer_norm(float* out,           // (rows, channels)
                 const float* bias,    // (channels)
                 int rows, int channels, cudaStream_t stream);
 
-/// Of each matrix: row t is the softmax of scale * scores(t, 0 ... t), and zeros after it. Past the diagonal `scores`
+/// For each matrix: row t is the softmax of scale * scores(t, 0 ... t), followed by zeros. Past the diagonal `scores`
 /// may hold anything, even NaN or unwritten memory: do not read it. scale > 0, tokens <= 4096.
 void causal_softmax(float* out,           // (matrices, tokens, tokens)
                     const float* scores,  // (matrices, tokens, tokens)

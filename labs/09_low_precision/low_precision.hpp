@@ -24,19 +24,19 @@ enum class format {
   e5m2,  ///< 1, 5, 2; bias 15
 };
 
-/// The bits of `value` in the format `to`: the nearest number, of two equally near ones the one whose last bit is 0.
-/// Small values become subnormal numbers, or zeros with the sign of `value`. Too large is what would round beyond the
-/// largest finite number if the exponent had no limit. It becomes an infinity, but in the two formats of 8 bits the
-/// largest finite number, with its sign; infinities too (CUDA calls this __NV_SATFINITE). NaN becomes a NaN with sign 0
-/// whose other bits are 1, as CUDA has it: 0x7FFF, 0x7F, and 0x7FFFE000 for tf32.
+/// The bits of `value` in the format `to`: the nearest number or, if two are equally near, the one whose last bit is 0.
+/// Small values become subnormal numbers, or zeros with the sign of `value`. A value is too large if it would round
+/// beyond the largest finite number with an unlimited exponent. It becomes an infinity; in the two 8-bit formats it
+/// becomes the largest finite number with its sign, and so do infinities (CUDA calls this __NV_SATFINITE). NaN becomes
+/// a NaN with sign 0 whose other bits are 1, as in CUDA: 0x7FFF, 0x7F, and 0x7FFFE000 for tf32.
 std::uint32_t encode(float value, format to);
 
-/// The number with these bits; any NaN for a NaN. The bits above those of the format are 0.
+/// The number with these bits; for a NaN, any NaN. The bits above those of the format are 0.
 float decode(std::uint32_t bits, format from);
 
 // In the next six functions each operation (a difference, an exponential, a quotient, an addition ...) is computed in
-// float, and its result is rounded to the format in question before it is used; so are the numbers in x. Sums start at
-// 0 and go from x[0] to x[n - 1].
+// float, and its result is rounded to the given format before it is used; so are the numbers in x. Sums start at 0 and
+// go from x[0] to x[n - 1].
 
 /// The sum of x: each x[i] is rounded to `terms`, each partial sum to `sums`.
 float sum(const float* x, std::size_t n, format terms, format sums);
@@ -54,7 +54,7 @@ float cross_entropy(const float* x, std::size_t n, std::size_t target, format in
 /// The weight after `steps` steps of gradient descent, w <- w - rate * gradient.
 float descend(float w, float rate, float gradient, std::size_t steps, format in);
 
-/// How many numbers of x are not 0, but are 0 in fp16 after they were multiplied by `scale` in float.
+/// How many numbers of x are not 0 but become 0 in fp16, after multiplication by `scale` in float.
 std::size_t lost(const float* x, std::size_t n, float scale);
 
 /// The largest power of two by which all of x can be multiplied without one becoming infinite in fp16. The largest
@@ -62,19 +62,19 @@ std::size_t lost(const float* x, std::size_t n, float scale);
 float loss_scale(const float* x, std::size_t n);
 
 // ---- formats.cpp: groups of numbers with one scale ----------------------------------------------------------------
-// Numbers are finite. Two numbers of 4 bits share a byte: byte i of a group has number i in its lower half and number
+// All numbers are finite. Two 4-bit numbers share a byte: byte i of a group has number i in its lower half and number
 // i + group / 2 in its upper half. `in` and `out` hold groups * group numbers.
 
 constexpr std::size_t int_group = 64, mx_group = 32;
 
 /// int8: scale = max |x| / 127 in float, q = x / scale in float, rounded to the nearest integer, ties to even, and at
-/// most 127 in absolute value; all q are 0 if scale is. A number is q * scale.
+/// most 127 in absolute value; if scale is 0, all q are 0. A number is q * scale.
 void quantize_int8(std::int8_t* q,  // (groups, 64)
                    float* scale,    // (groups)
                    const float* in, std::size_t groups);
 void dequantize_int8(float* out, const std::int8_t* q, const float* scale, std::size_t groups);
 
-/// int4: the same with 7 in place of 127. What is stored is q + 8.
+/// int4: the same with 7 instead of 127; q + 8 is stored.
 void quantize_int4(std::uint8_t* q,  // (groups, 32)
                    float* scale,     // (groups)
                    const float* in, std::size_t groups);
@@ -82,8 +82,8 @@ void dequantize_int4(float* out, const std::uint8_t* q, const float* scale, std:
 
 /// mxfp4 (OCP Microscaling Formats 1.0): a scale is a power of two, stored as its exponent + 127, at least 0:
 /// floor(log2(max |x|)) - 2, and 0 if all x are 0. A number is e2m1 (1 sign bit, 2 exponent bits with bias 1, 1
-/// fraction bit: 0, 0.5, 1, 1.5, 2, 3, 4, 6), rounded to nearest even from x / scale; what is above 6 becomes 6. The
-/// sign of 0 is kept.
+/// fraction bit: 0, 0.5, 1, 1.5, 2, 3, 4, 6), x / scale rounded to nearest even; values above 6 become 6. The sign of 0
+/// is kept.
 void quantize_mxfp4(std::uint8_t* q,      // (groups, 16)
                     std::uint8_t* scale,  // (groups)
                     const float* in, std::size_t groups);
@@ -106,20 +106,21 @@ void matvec_int4(float* y,               // (rows)
                  std::size_t rows, std::size_t columns);
 
 // ---- tensor.cu: C = A B on tensor cores ----------------------------------------------------------------------------
-// Row-major bf16 matrices, sums in FP32, each rounded to bf16 once, at the end. m, n, k are at least 1, and n and k are
-// multiples of 8, so that each row starts at a multiple of 16 bytes. The elements of each matrix fit an int.
+// Row-major bf16 matrices, sums in FP32, each rounded to bf16 once, at the end. m, n, k are 1 to 500,000, and n and k
+// are multiples of 8, so that each row starts at a multiple of 16 bytes. The number of elements of each matrix fits in
+// an int.
 
 using bf16 = __nv_bfloat16;
 
-/// A block of 4 warps computes 64 x 64 elements of C from tiles of 64 x 32 and 32 x 64 in shared memory, by wmma
+/// A block of 4 warps computes 64 x 64 elements of C from tiles of 64 x 32 and 32 x 64 in shared memory, with wmma
 /// (mma.h).
 void gemm_wmma(bf16* c,        // (m, n)
                const bf16* a,  // (m, k)
                const bf16* b,  // (k, n)
                int m, int n, int k, cudaStream_t stream);
 
-/// A block of 8 warps computes 128 x 128 elements from tiles of 128 x 32 and 32 x 128; each warp 64 x 32 by mma and
-/// ldmatrix (lab/tensor_core.hpp), without bank conflicts.
+/// A block of 8 warps computes 128 x 128 elements from tiles of 128 x 32 and 32 x 128; each warp computes 64 x 32 of
+/// them with mma and ldmatrix (lab/tensor_core.hpp), without bank conflicts.
 void gemm_mma(bf16* c, const bf16* a, const bf16* b, int m, int n, int k, cudaStream_t stream);
 
 /// As fast as you can make it: tiles of at least 128 x 128 in at least 3 buffers, filled by asynchronous copies.

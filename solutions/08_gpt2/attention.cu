@@ -6,6 +6,7 @@
 #include <cuda_pipeline_primitives.h>
 
 #include "lab/device.hpp"
+#include "lab/tensor_core.hpp"
 
 namespace lab08 {
 namespace {
@@ -20,13 +21,9 @@ int ceil_div(int a, int b) { return (a - 1) / b + 1; }
 
 /// 2^x, where x <= 0; denormal results are 0.
 __device__ float power_of_2(float x) {
-#if __has_include(<sim/api.h>)
-  return exp2f(x);
-#else
   float result;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
   return result;
-#endif
 }
 
 /// Where a block finds its sequence and head in qkv (batch, tokens, 3, heads, size), and which queries are its own: the
@@ -66,55 +63,6 @@ __device__ void fetch(T* tile, const T* from, int first, int tokens, std::size_t
 }
 
 // ---- bf16 -----------------------------------------------------------------------------------------------------------
-
-// Two instructions of the tensor cores that CUDA C++ has no name for. On the simulated device lanes ask one another for
-// what the hardware takes from them (PTX ISA, "mma.m16n8k16" and "ldmatrix": which lane holds which element).
-
-/// c (16 x 8) += a (16 x 16) b (16 x 8); of row g = lane / 4 and of row g + 8 a lane holds columns 2 (lane % 4) and the
-/// next one, of b rows 2 (lane % 4) and the next one, and these plus 8, of column g.
-__device__ void multiply_add(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1) {
-#if __has_include(<sim/api.h>)
-  const int lane = threadIdx.x % 32;
-  const auto half = [](std::uint32_t two, int which) { return __uint_as_float(which ? two & 0xFFFF0000u : two << 16); };
-  for (int i = 0; i < 4; ++i)
-    for (int k = 0; k < 16; ++k) {
-      const std::uint32_t of_a = __shfl_sync(~0u, a[i / 2 + k / 8 * 2], lane / 4 * 4 + k % 8 / 2);
-      const std::uint32_t of_b = __shfl_sync(~0u, k / 8 ? b1 : b0, (lane % 4 * 2 + i % 2) * 4 + k % 8 / 2);
-      c[i] += half(of_a, k % 2) * half(of_b, k % 2);
-    }
-#else
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-#endif
-}
-
-/// Four 8 x 8 matrices from shared memory, `transposed` or not; lane l gives the address of row l % 8 of matrix l / 8.
-template <bool transposed>
-__device__ void load_matrices(std::uint32_t (&out)[4], const bf16* row) {
-#if __has_include(<sim/api.h>)
-  const int lane = threadIdx.x % 32;
-  for (int m = 0; m < 4; ++m) {
-    const auto at = [&](int r, int c) {
-      const auto from = __shfl_sync(~0u, reinterpret_cast<unsigned long long>(row), 8 * m + r);
-      return static_cast<std::uint32_t>(__bfloat16_as_ushort(reinterpret_cast<const bf16*>(from)[c]));
-    };
-    const int major = lane / 4, minor = lane % 4 * 2;
-    out[m] = transposed ? at(minor, major) | at(minor + 1, major) << 16 : at(major, minor) | at(major, minor + 1) << 16;
-  }
-#else
-  const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(row));
-  if constexpr (transposed)
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
-                 : "r"(address));
-  else
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
-                 : "r"(address));
-#endif
-}
 
 constexpr int warps_bf16 = 4;
 
@@ -163,11 +111,11 @@ __global__ void __launch_bounds__(32 * warps_bf16)
 #pragma unroll
       for (int d = 0; d < size / 16; d += 2) {
         std::uint32_t of_k[4];
-        load_matrices<false>(of_k, k_tile + (8 * n + lane % 8) * pitch + 16 * d + lane / 8 * 8);
+        lab::ldmatrix(of_k, k_tile + (8 * n + lane % 8) * pitch + 16 * d + lane / 8 * 8);
 #pragma unroll
         for (int p = 0; p < parts; ++p) {
-          multiply_add(scores[p][n], of_q[p][d], of_k[0], of_k[1]);
-          multiply_add(scores[p][n], of_q[p][d + 1], of_k[2], of_k[3]);
+          lab::mma(scores[p][n], of_q[p][d], {of_k[0], of_k[1]});
+          lab::mma(scores[p][n], of_q[p][d + 1], {of_k[2], of_k[3]});
         }
       }
     if ((t + 1) * keys > first_of_warp) {
@@ -207,11 +155,11 @@ __global__ void __launch_bounds__(32 * warps_bf16)
 #pragma unroll
       for (int n = 0; n < size / 8; n += 2) {
         std::uint32_t of_v[4];
-        load_matrices<true>(of_v, v_tile + (16 * s + lane % 16) * pitch + 8 * n + lane / 16 * 8);
+        lab::ldmatrix_trans(of_v, v_tile + (16 * s + lane % 16) * pitch + 8 * n + lane / 16 * 8);
 #pragma unroll
         for (int p = 0; p < parts; ++p) {
-          multiply_add(result[p][n], weights[p], of_v[0], of_v[1]);
-          multiply_add(result[p][n + 1], weights[p], of_v[2], of_v[3]);
+          lab::mma(result[p][n], weights[p], {of_v[0], of_v[1]});
+          lab::mma(result[p][n + 1], weights[p], {of_v[2], of_v[3]});
         }
       }
     }

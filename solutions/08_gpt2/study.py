@@ -56,8 +56,8 @@ def ratio(a, b):
 def against_rivals(path):
     with open(path) as file:
         got = json.load(file)
-    print(f"\n{got['gpu']}, PyTorch {got['torch']}, transformers {got['transformers']}, {got['date']}; milliseconds a pass, median "
-          f"(10 to 90 %), in turn in one process; compiled: torch.compile(mode=\"{got['compile_mode']}\")\n")
+    print(f"\n{got['gpu']}, PyTorch {got['torch']}, transformers {got['transformers']}, {got['date']}; milliseconds per pass, median "
+          f"(10 to 90 %), alternating in one process; compiled: torch.compile(mode=\"{got['compile_mode']}\")\n")
     names = ("PyTorch eager", "PyTorch compiled", "llm.c", "ours", "ours, graph")
     print("| | " + " | ".join(names) + " | PyTorch, llm.c over ours |")
     print("|---" * (len(names) + 2) + "|")
@@ -92,7 +92,7 @@ def main():
     cells = [f"{scale * eigen.layer(v):{form}} / {scale * cuda.layer(v):{form}}" for v, scale, form in columns]
     print("| **a layer** | " + " | ".join(cells) + " | |")
 
-    print("\n1. Loads, LLM-Eigen over LLM-CUDA, a layer: "
+    print("\n1. Loads, LLM-Eigen over LLM-CUDA, per layer: "
           f"{ratio(eigen.layer(global_ld), cuda.layer(global_ld))} without LDGSTS, "
           f"{ratio(eigen.layer(lambda r, m: global_ld(r, m) + ldgsts(r, m)), cuda.layer(lambda r, m: global_ld(r, m) + ldgsts(r, m)))}"
           f" with it; and {1e-6 * cuda.layer(tma):.1f} MB came by TMA, which is in neither.")

@@ -1,6 +1,6 @@
 // How far Hopper goes: the products of lab 09 with the Tensor Memory Accelerator (TMA), wgmma and clusters of two
-// blocks, beside cuBLAS in the same run. A program for GPUs of compute capability 9.0; the simulated device has none of
-// the three.
+// blocks, beside cuBLAS in the same run. A program for GPUs of compute capability 9.0. On the simulated device its
+// kernels run, but these sizes take days.
 //
 //   nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -Icommon/include solutions/09_low_precision/hopper.cu
 //     -lcublasLt -o hopper && ./hopper      checks ragged shapes, then prints the measurements as JSON
@@ -21,46 +21,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <lab/device.hpp>
+#include <lab/hopper.hpp>
 #include <vector>
 
 namespace {
 
+using namespace lab::hopper;
 using bf16 = __nv_bfloat16;
 using e4m3 = __nv_fp8_e4m3;
 
 // ---- The instructions ----------------------------------------------------------------------------------------------
-
-__device__ unsigned address(const void* shared) { return static_cast<unsigned>(__cvta_generic_to_shared(shared)); }
-
-/// A barrier that counts arrivals and bytes. Its phase flips when all have come; waiting names the phase by its parity.
-struct arrivals {
-  std::uint64_t state;
-
-  __device__ void init(int expected) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address(this)), "r"(expected));
-  }
-  /// Arrives, and lets the phase last until `bytes` have been copied, too.
-  __device__ void arrive_and_expect(int bytes) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(this)), "r"(bytes) : "memory");
-  }
-  /// Arrives at the barrier at the same place in block `rank` of the cluster.
-  __device__ void arrive_in(int rank) {
-    asm volatile(
-        "{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
-        "mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(address(this)),
-        "r"(rank)
-        : "memory");
-  }
-  // With .acquire.cluster each wait would empty the L1 cache: 0.77 of cuBLAS instead of 1.03, measured on an H200. The
-  // copies and wgmma do not go through L1.
-  __device__ void wait(int parity) {
-    asm volatile(
-        "{\n.reg .pred p;\nagain:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n@p bra done;\nbra again;\n"
-        "done:\n}" ::"r"(address(this)),
-        "r"(parity)
-        : "memory");
-  }
-};
 
 __device__ void cluster_barrier() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
@@ -86,14 +56,6 @@ __device__ void store_box(const CUtensorMap& map, const void* from, int row, int
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(&map),
                "r"(address(from)), "r"(column), "r"(row)
                : "memory");
-}
-
-/// Where a factor of wgmma lies in shared memory, in rows of 128 bytes, swizzled as TMA does it. `next_8` bytes further
-/// are the next eight rows; `next_line` bytes further, for a factor whose rows are along k, the next 128 bytes of a
-/// row.
-__device__ std::uint64_t factor(const void* tile, unsigned next_line, unsigned next_8) {
-  const auto bits = [](unsigned x) { return static_cast<std::uint64_t>((x & 0x3ffff) >> 4); };
-  return bits(address(tile)) | bits(next_line) << 16 | bits(next_8) << 32 | 1ull << 62;
 }
 
 #define EIGHT(from)                                                                                             \
@@ -125,18 +87,6 @@ __device__ void multiply(e4m3, float (&d)[128], std::uint64_t a, std::uint64_t b
       ", %128, %129, p, 1, 1;\n}"
       : ALL_128
       : "l"(a), "l"(b), "r"(add));
-}
-
-/// Four matrices of 8 x 8 from registers to shared memory, the reverse of ldmatrix.
-__device__ void stmatrix(void* row, unsigned r0, unsigned r1, unsigned r2, unsigned r3) {
-  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address(row)), "r"(r0), "r"(r1),
-               "r"(r2), "r"(r3)
-               : "memory");
-}
-
-__device__ unsigned packed(float low, float high) {
-  const __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
-  return *reinterpret_cast<const unsigned*>(&both);
 }
 
 // ---- The kernel ----------------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ struct model_size {
   std::size_t layers, heads, channels, vocabulary, context;
 };
 
-/// The model with its weights, and what a forward pass leaves behind.
+/// The model with its weights, and what a forward pass keeps.
 template <class number>
 class gpt2 {
   using numbers = std::vector<number>;
@@ -53,7 +53,7 @@ class gpt2 {
   }
 
   std::size_t parameters = 0;  ///< numbers in all weights
-  std::size_t kept = 0;        ///< numbers that the last pass left for a backward pass
+  std::size_t kept = 0;        ///< numbers that the last pass kept for a backward pass
   std::size_t cached = 0;      ///< of these, keys and values
 
   /// Logits (tokens, vocabulary) of one sequence.
@@ -143,7 +143,8 @@ class gpt2 {
     return y;
   }
 
-  /// Without a mask every token looks at every other. The probabilities are kept as a full (heads, tokens, tokens).
+  /// Without a mask every token attends to every token. The probabilities are kept as a full array (heads, tokens,
+  /// tokens).
   numbers attention(const numbers& qkv, std::size_t t, bool causal) {
     const std::size_t c = size_.channels, h = c / size_.heads;
     numbers mixed(t * c);

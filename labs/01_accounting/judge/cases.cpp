@@ -321,7 +321,7 @@ void add_planning(std::vector<test_case>& all) {
         return doubles{6 * a[0] * a[1] / (a[2] * a[3] * a[4] * 86'400)};
       }};
   // The lecture's question, whose answer is about 143 days.
-  all.push_back(rows_case(days, "worked", fixed({70e9, 15e12, 1024, h100, 0.5})));
+  all.push_back(rows_case(days, "worked", fixed({70e9, 15e12, 1024, h100, 0.5, 7e9, 2e12, 64, a100, 0.375})));
   all.push_back(rows_case(days, "drawn", drawn(4, {{1, 1000}, {1, 1000}, {1, 9}, {1, 99}, {1, 1}})));
   const formula largest{
       "largest_model", {"devices", "bytes_of_each", "bytes_per_parameter"}, {"parameters"}, [](const double* a) {

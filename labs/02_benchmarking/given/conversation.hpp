@@ -1,5 +1,5 @@
-// How a benchmark and a simulated machine talk: the benchmark runs in your program, the machine in the grader's. A
-// request without an answer is recorded; a request with one sends the records and waits. So nothing in your program's
+// How a benchmark and a simulated machine communicate: the benchmark runs in your program, the machine in the grader's.
+// A request without an answer is recorded; a request with one sends the records and waits. So nothing in your program's
 // memory says what the machine will do next.
 #pragma once
 
@@ -42,7 +42,7 @@ struct mailbox {
 };
 static_assert(sizeof(mailbox) == 4096);
 
-/// The benchmark's end.
+/// The benchmark's side.
 class distant_machine : public machine {
  public:
   /// `ask` returns when the machine has taken the steps in `box`.
@@ -85,7 +85,7 @@ class distant_machine : public machine {
   std::int64_t runs_ = 0;
 };
 
-/// The machine's end: `m` takes the steps in `bytes`, whatever they are.
+/// The machine's side: `m` takes the steps in `bytes`, which may contain anything.
 inline void answer(machine& m, std::span<std::byte> bytes) {
   mailbox box;
   if (bytes.size() != sizeof box) return;

@@ -1,7 +1,7 @@
 // A machine whose every answer is arithmetic: no clock of this program is read, so each verdict is exact. The grader
-// knows what the function under test costs and how it deceives. Read it: a good benchmark works even if its design is
-// known, and even if it is written with this file at hand. The machine runs in the grader's process, and each run
-// chooses a new random duration for its function.
+// knows what the function under test costs and how it deceives. Read it: a good benchmark works even if its author has
+// read this file. The machine runs in the grader's process, and each run chooses a new random duration for its
+// function.
 #pragma once
 
 #include <algorithm>
@@ -18,26 +18,26 @@ namespace lab02 {
 /// How a function deceives the code that times it.
 struct behaviour {
   double seconds = 1e-3;      ///< what a call truly costs, caches warm
-  double cold_extra = 0;      ///< more where the caches are cold
-  double slow_calls = 0;      ///< so many calls at the beginning...
-  double slow_extra = 0;      ///< ...cost so much more
+  double cold_extra = 0;      ///< additional cost if the caches are cold
+  double slow_calls = 0;      ///< this many calls at the beginning...
+  double slow_extra = 0;      ///< ...cost this much more
   double launch_seconds = 0;  ///< not 0: a call returns after this, and the work goes on without it
-  double wait_seconds = 0;    ///< so long after the work has ended a wait for it returns
-  double second_stream = 0;   ///< share of the work that waits in another stream
+  double wait_seconds = 0;    ///< a wait returns this long after the work has ended
+  double second_stream = 0;   ///< share of the work that runs in another stream
   double lazy = 0;            ///< 1: nothing is computed unless its result is kept
   double memoises = 0;        ///< not 0: an input seen before costs this share of `seconds`
-  double fault_seconds = 0;   ///< to touch the memory of a new input first
+  double fault_seconds = 0;   ///< time of the first touch of a new input's memory
   double input_spread = 0;    ///< inputs cost up to this share more or less
   double noise = 0;           ///< calls cost up to this share more or less
-  double outlier_every = 0;   ///< every so many calls...
-  double outlier_factor = 1;  ///< ...one takes so many times as long
-  double slow_mode = 1;       ///< two calls of five truly cost so many times as much
+  double outlier_every = 0;   ///< one call in this many...
+  double outlier_factor = 1;  ///< ...takes this many times as long
+  double slow_mode = 1;       ///< two calls in five truly cost this many times as much
   double tick = 1e-9;         ///< of the steady clock
   double wall_rate = 1;       ///< how fast the wall clock goes
-  double wall_jump = 0;       ///< every 10 ms it is set back by so much
-  double throttle_after = 0;  ///< not 0: after so many busy seconds without a rest the clock falls...
-  double throttle_share = 1;  ///< ...to this share, until it rests for ten times as long, in one go or many
-  double best_share = 1;      ///< the clock when it does not
+  double wall_jump = 0;       ///< every 10 ms it is set back by this much
+  double throttle_after = 0;  ///< not 0: after this many busy seconds without a rest the clock rate falls...
+  double throttle_share = 1;  ///< ...to this share, until it has rested ten times as long, all at once or in pieces
+  double best_share = 1;      ///< the clock rate while it is not throttled
 };
 
 class simulated_machine : public machine {
@@ -108,13 +108,13 @@ class simulated_machine : public machine {
 
   int calls = 0, outliers = 0;
   int misuses = 0;                    ///< runs on an input that was not prepared
-  int timings = 0;                    ///< looks at a clock after a run
-  int throttled_calls = 0;            ///< throttled for all of their time or a part
+  int timings = 0;                    ///< clock readings after a run
+  int throttled_calls = 0;            ///< throttled for some or all of their time
   std::vector<int> throttled_series;  ///< the last call of each series of throttled ones without a rest between them
   double elapsed() const { return now_; }
   int clock_reads = 0;
   static constexpr int most_clock_reads = 1 << 15;  ///< each is a question to the grader
-  static constexpr int most_calls = 1 << 23;  ///< that any benchmark needs: a submission must not keep the grader busy
+  static constexpr int most_calls = 1 << 23;        ///< more than a benchmark needs, few enough for the grader
 
  private:
   static constexpr double read_clock = 2e-8;
@@ -152,7 +152,7 @@ class simulated_machine : public machine {
     return cost;
   }
 
-  /// Of work that takes `cost` at the full clock. The clock may fall in the middle of it.
+  /// The duration of work that takes `cost` at the full clock rate. The rate may fall in the middle of it.
   double throttled_cost(double cost) {
     const double fast = std::clamp(how_.throttle_after - busy_, 0.0, cost);
     const double all = fast + (cost - fast) * how_.best_share / how_.throttle_share;
@@ -164,7 +164,8 @@ class simulated_machine : public machine {
     return all;
   }
 
-  /// The work itself, after what its streams have to do already. Without a launch the caller waits for it.
+  /// The work itself: it starts after the earlier work in its streams. If the function launches nothing, the caller
+  /// waits for it.
   void spend(double cost) {
     if (how_.launch_seconds == 0) {
       now_ = std::max(now_, first_stream_) + cost;

@@ -1,4 +1,4 @@
-// Lab 02, given: what your predictions about scaling are about.
+// Lab 02, given: the MLP of your predictions about scaling.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-// Lab 02, given: this very computer, as a benchmark sees it. A class that derives from it says which function runs.
+// Lab 02, given: this computer, as a benchmark sees it. Derived classes say which function runs.
 #pragma once
 
 #include <time.h>

@@ -17,7 +17,7 @@ timing benchmark(machine& m, const options& how) {
   }
   timing out;
   out.samples = static_cast<int>(seconds.size());
-  for (const double s : seconds) out.median_seconds += s / out.samples;  // that is no median
+  for (const double s : seconds) out.median_seconds += s / out.samples;  // that is not a median
   out.low_seconds = *std::min_element(seconds.begin(), seconds.end());
   out.high_seconds = *std::max_element(seconds.begin(), seconds.end());
   return out;

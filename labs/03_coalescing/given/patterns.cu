@@ -25,7 +25,6 @@ __global__ void sigmoid_thread_per_row_kernel(float* out, const float* in, int r
   for (int c = 0; c < columns; ++c) out[r * columns + c] = 1.0f / (1.0f + expf(-in[r * columns + c]));
 }
 
-//! [transpose_naive]
 __global__ void transpose_naive_kernel(float* out,       // (columns, rows)
                                        const float* in,  // (rows, columns)
                                        int rows, int columns) {
@@ -33,10 +32,9 @@ __global__ void transpose_naive_kernel(float* out,       // (columns, rows)
   const int r = blockIdx.y * blockDim.y + threadIdx.y;
   if (r < rows && c < columns) out[c * rows + r] = in[r * columns + c];
 }
-//! [transpose_naive]
 
 // One warp reads the columns of a tile in shared memory. Change the pitch (floats from one row to the next) and the
-// same 32 reads meet one bank, or two, or all 32.
+// same 32 reads access one bank, or two, or all 32.
 __global__ void read_tile_columns_kernel(float* out, const float* in, int pitch) {
   extern __shared__ float tile[];  // (32, pitch)
   const int lane = threadIdx.x;

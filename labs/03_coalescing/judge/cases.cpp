@@ -132,10 +132,12 @@ void add_shape(std::vector<test_case>& all, int64_t rows, int64_t columns) {
 
 std::vector<test_case> cases() {
   std::vector<test_case> all;
-  // 1, primes, one below and one above each tile and warp multiple, non-square, and one that fills a device.
-  const std::pair<int64_t, int64_t> shapes[] = {{1, 1},       {1, 37},  {37, 1},  {31, 33},  {32, 32},
-                                                {33, 31},     {63, 65}, {64, 64}, {127, 97}, {1000, 3},
-                                                {1024, 1024}, {66, 32}, {32, 66}};  // one side alone a multiple of 4
+  // 1, primes, one below and one above each tile and warp multiple, non-square, one that fills a device; more rows, and
+  // columns, than a grid has in y.
+  const std::pair<int64_t, int64_t> shapes[] = {{1, 1},       {1, 37},    {37, 1},  {31, 33},  {32, 32},
+                                                {33, 31},     {63, 65},   {64, 64}, {127, 97}, {1000, 3},
+                                                {1024, 1024}, {66, 32},   {32, 66},  // one side alone a multiple of 4
+                                                {66'000, 2},  {2, 66'000}};
   for (const auto& [rows, columns] : shapes) add_shape(all, rows, columns);
   all.push_back(column_sums(30'000, 5));  // one side beyond any fixed buffer
   all.push_back(column_sums(5, 30'000));

@@ -12,7 +12,7 @@ namespace lab05 {
 
 inline float cpu_sigmoid(float x) { return 1.0f / (1.0f + std::exp(-x)); }
 
-/// One training step of n elements each way; all arrays are there before.
+/// One training step of n elements, stored or recomputed; all arrays are allocated beforehand.
 class cpu_chain {
  public:
   explicit cpu_chain(std::size_t n) : x_(n), first_(n), second_(n), out_(n), d_out_(n, 1.0f), d_x_(n) {
@@ -58,8 +58,8 @@ class cpu_chain {
 };
 
 /// Time of the recomputed chain over that of the stored one: the median of 40 pairs. The calls of a pair are close in
-/// time, so other load mostly slows both. The fastest call of each kind would be worse, because only one kind may have
-/// met a quiet moment. Every second pair is taken in the other order.
+/// time, so other load mostly slows both. Comparing the fastest call of each kind would be worse: one kind may have run
+/// in a quiet moment and the other not. Every second pair is taken in the other order.
 inline double recomputed_over_stored(std::size_t n) {
   cpu_chain chain(n);
   std::vector<double> ratios;

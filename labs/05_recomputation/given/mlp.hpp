@@ -86,7 +86,7 @@ class mlp : public network {
   std::vector<std::vector<float>> activations_;
   std::vector<const float*> weights_;
   std::vector<float*> gradients_;
-  matrix delta_;  ///< gradient of the activation whose turn it is
+  matrix delta_;  ///< gradient of the current activation
   account seen_;
   std::vector<network_call> calls_;
 };

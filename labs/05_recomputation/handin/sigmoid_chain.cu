@@ -1,5 +1,5 @@
-// Three sigmoids, forward and backward, with nothing kept in between but the input. The given way (given/stored.cu)
-// moves eight arrays through memory for one step; count what yours needs.
+// Three sigmoids, forward and backward, with nothing kept in between but the input. The given version (given/stored.cu)
+// moves eight arrays through memory in one step; count how many yours needs.
 #include "recomputation.hpp"
 
 namespace lab05 {

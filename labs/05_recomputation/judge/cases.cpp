@@ -261,7 +261,7 @@ test_case checkpoints(const std::string& kind, int64_t layers, double part) {
     const int64_t budget = before[2].as<int64_t>()[0];
     const auto keep = got[0].as<std::uint8_t>();
     for (std::size_t i = 0; i < keep.size(); ++i)
-      if (keep[i] > 1) return text("keep[", i, "] is ", int{keep[i]}, ", must be 0 or 1");
+      if (keep[i] > 1) return text("keep[", i, "] is ", int{keep[i]}, ", should be 0 or 1");
     const cost c = cost_of([keep](std::size_t i) { return keep[i] == 1; }, bytes, flops);
     const std::string problem = random || mixed ? text("; bytes", list(bytes), ", flops", list(flops))
                                                 : text("; each ", bytes[0], " bytes, ", flops[0], " FLOPs");

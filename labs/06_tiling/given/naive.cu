@@ -6,7 +6,6 @@ namespace {
 
 int ceil_div(int a, int b) { return (a - 1) / b + 1; }
 
-//! [naive]
 __global__ void naive_kernel(float* c, const float* a, const float* b, int m, int n, int k) {
   const int row = blockIdx.x * blockDim.x + threadIdx.x;  // the lanes of a warp: one below another
   const int column = blockIdx.y * blockDim.y + threadIdx.y;
@@ -15,7 +14,6 @@ __global__ void naive_kernel(float* c, const float* a, const float* b, int m, in
   for (int i = 0; i < k; ++i) sum += a[row * k + i] * b[i * n + column];
   c[row * n + column] = sum;
 }
-//! [naive]
 
 }  // namespace
 

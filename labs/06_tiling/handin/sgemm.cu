@@ -9,7 +9,8 @@ int ceil_div(int a, int b) { return (a - 1) / b + 1; }
 
 __global__ void coalesced_kernel(float* c, const float* a, const float* b, int m, int n, int k) {
   // TODO(lab06.coalesced_correct): the same sum, for an element that you choose by threadIdx.
-  // TODO(lab06.coalesced_sectors): which index must come from threadIdx.x, so that a warp touches neighbours?
+  // TODO(lab06.coalesced_sectors): which index must come from threadIdx.x, so that a warp touches neighbouring
+  // elements?
   (void)c, (void)a, (void)b, (void)m, (void)n, (void)k;  // delete this line once they are used
 }
 

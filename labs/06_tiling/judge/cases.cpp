@@ -61,6 +61,8 @@ std::vector<test_case> cases() {
       {128, 256, 4}, {128, 256, 16}, {100, 256, 16}, {128, 132, 16}, {20, 64, 7},   {4, 1028, 8},   {1028, 4, 8}};
   for (const char* entry : entries)
     for (const shape& s : shapes) all.push_back(multiply(entry, s));
+  for (const shape& s : {shape{66'000, 3, 2}, {3, 66'000, 2}})  // more rows, and columns, than a grid has in y
+    all.push_back(multiply("sgemm_coalesced", s));
   all.push_back(multiply("gemm", {97, 130, 1000}));                             // several strips along k
   for (const shape& s : {shape{7, 5, 30'000}, {7, 30'000, 5}, {30'000, 7, 5}})  // one side beyond any fixed buffer
     all.push_back(multiply("gemm", s));

@@ -34,7 +34,7 @@ struct sweep {
   std::string name() const { return std::to_string(by.tile_m) + " x " + std::to_string(by.tile_n); }
 };
 
-/// This device, but for its rates, which the sweep finds: tiles come from L2 fast enough.
+/// This device without its rates: the sweep finds one, and tiles come from L2 fast enough.
 device this_device() {
   cudaDeviceProp p{};
   LAB_CUDA_CHECK(cudaGetDeviceProperties(&p, 0));
@@ -51,7 +51,7 @@ device this_device() {
   return on;
 }
 
-/// The first has nothing to add up: it shows what a launch takes. On the simulated device k is short: the staircase
+/// The first adds up nothing: it shows how long a launch takes. On the simulated device k is short: the staircase
 /// is the same, and a product of n^3 operations would take it minutes.
 std::vector<step> sizes(bool gpu) {
   std::vector<step> all{{1, 0}};
@@ -70,7 +70,7 @@ lab::device_buffer<float> on_device(const matrix& from) {
   return made;
 }
 
-/// What is timed is right, also at edges of the matrix and of k.
+/// Checks that the timed kernel is right, also at the edges of the matrix and of k.
 void check(int tile_m) {
   const int n = 2 * tile_m + 1, k = 41, ld = n + 3;
   const matrix a = matrix::Random(n, ld), b = matrix::Random(k, ld);
@@ -82,8 +82,8 @@ void check(int tile_m) {
     throw std::runtime_error("the kernel of staircase.cu is wrong");
 }
 
-/// Medians of some repetitions, in each of which every size has its turn. All have the same ld, a multiple of 32: rows
-/// of an odd length, packed, would cost more sectors, and alignment is another story than the staircase.
+/// Medians of several repetitions, each of which runs every size. All have the same ld, a multiple of 32: rows
+/// of an odd length, packed, would cost more sectors, and alignment is a different effect from the staircase.
 void measure(sweep& s, int repetitions) {
   const auto most = static_cast<int>(s.steps.back().n);
   const int ld = (most + 31) / 32 * 32;
@@ -104,7 +104,7 @@ void measure(sweep& s, int repetitions) {
   for (std::size_t i = 0; i < s.steps.size(); ++i) s.steps[i].measured = lab::median(seconds[i]);
 }
 
-/// One rate for all sizes, the median of what each asks for; what is left is your model's.
+/// One rate for all sizes, the median of the rates of each; the rest is your model.
 void model(sweep& s, device on) {
   const auto modelled = [&](const step& at) { return seconds({at.n, at.n, at.k}, s.by, on); };
   const double launch = s.steps.front().measured;
@@ -152,7 +152,7 @@ int main(int argc, char** argv) {
     const device on = this_device();
     std::vector<sweep> all;
     for (const int tile_m : {128, 256}) {
-      // What is left of shared memory is taken, too.
+      // It also takes the rest of the shared memory.
       sweep s{{tile_m, 128, 256, 255, on.shared_bytes_of_sm - on.reserved_bytes, 4}, sizes(gpu)};
       check(tile_m);
       measure(s, gpu ? 7 : 1);

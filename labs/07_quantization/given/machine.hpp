@@ -14,16 +14,16 @@ struct shape {
 struct kernel {
   int tile_m, tile_n;
   int threads;        ///< a block, a multiple of 128
-  int registers;      ///< a thread, at most 255
-  int shared_bytes;   ///< a block, a multiple of 128; may be 0
+  int registers;      ///< per thread, at most 255
+  int shared_bytes;   ///< per block, a multiple of 128; may be 0
   int element_bytes;  ///< of A and B
 };
 
-/// A device, as common/sim/devices describes it. `of_sm`: what one multiprocessor has for all blocks on it together.
+/// A device, as common/sim/devices describes it. `of_sm`: what one multiprocessor has for all of its blocks together.
 struct device {
   int multiprocessors;
   int threads_of_sm, blocks_of_sm, registers_of_sm, shared_bytes_of_sm;
-  int register_unit;   ///< a warp's registers, 32 times a thread's, are rounded up to a multiple of it
+  int register_unit;   ///< a warp's registers, 32 times a thread's, are rounded up to a multiple of this
   int reserved_bytes;  ///< shared memory that each block takes besides its own; may be 0
   double flops_per_second;
   double l2_bytes_per_second;

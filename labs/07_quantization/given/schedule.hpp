@@ -1,5 +1,6 @@
-// What the formulas must agree with, found without any formula: it puts blocks on a multiprocessor until one no longer
-// fits, and hands out tiles one by one. Given; good for checking yours with small sizes, far too slow for large ones.
+// Given: the answers that your formulas must match, found without formulas. It puts blocks on a multiprocessor until
+// one no longer fits, and hands out tiles one by one. Use it to check yours with small sizes; it is far too slow for
+// large ones.
 #pragma once
 
 #include "machine.hpp"

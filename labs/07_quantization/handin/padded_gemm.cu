@@ -1,5 +1,5 @@
-// A product of any sizes at the speed of good ones. The skeleton passes the sizes to the library as they are: correct,
-// but slow if a row is not a multiple of 16 bytes.
+// A product of any sizes, as fast as for aligned ones. The skeleton passes the sizes to the library as they are:
+// correct, but slow if a row is not a multiple of 16 bytes.
 #include "quantization.hpp"
 
 namespace lab07 {

@@ -34,7 +34,7 @@ double seconds(const shape& s, const kernel& by, const device& on) {
 }
 
 std::int64_t next_cliff(std::int64_t n, const kernel& by, const device& on) {
-  // TODO(lab07.cliffs_correct): the sizes at which the number of tiles changes are few.
+  // TODO(lab07.cliffs_correct): the number of tiles changes at only a few sizes.
   (void)n, (void)by, (void)on;
   return 0;
 }

@@ -222,7 +222,7 @@ truth right(const shape& s, const kernel& by, const device& on) {
   const truth t = reckoned(s, by, on, lab07::blocks_that_fit(by, on));
   if (t.occupancy == 0 || t.tiles > 10'000'000) return t;
   if (const lab07::dealt counted = lab07::deal(s, by, on); counted.tiles != t.tiles || counted.waves != t.waves)
-    throw std::logic_error("lab 07's judge counts other tiles or waves than schedule.hpp");
+    throw std::logic_error("lab 07's judge and schedule.hpp count different tiles or waves");
   return t;
 }
 
@@ -444,14 +444,14 @@ std::string judged(const std::string& entry, const question& q, double got) {
   if (entry == "best_kernel") {
     const std::vector<double> all = seconds_of_all(q);
     const std::ptrdiff_t want = best_of(all);
-    if (want < 0) return got == -1 ? "" : fmt::format("says {}, but none of them fits: return -1", got);
+    if (want < 0) return got == -1 ? "" : fmt::format("returned {}, but no kernel fits: return -1", got);
     const auto about = [&](std::ptrdiff_t i) {
       const kernel& by = q.by[at(i)];
       return fmt::format("{} (tile {} x {}, {})", i, by.tile_m, by.tile_n,
                          std::isinf(all[at(i)]) ? "does not fit" : fmt::format("{:.4g} s", all[at(i)]));
     };
     if (!(got >= 0 && got < static_cast<double>(all.size()) && got == std::floor(got)))
-      return fmt::format("says {}, must be {}", got, about(want));
+      return fmt::format("returned {}, should be {}", got, about(want));
     const auto chosen = static_cast<std::ptrdiff_t>(got);
     // Two kernels may have the same time by chance, up to rounding; those of the same tile and wave always do.
     const auto same = [&](std::ptrdiff_t i) {
@@ -462,10 +462,10 @@ std::string judged(const std::string& entry, const question& q, double got) {
     std::ptrdiff_t first = 0;
     while (!same(first)) ++first;
     if (all[at(chosen)] > all[at(want)] * (1 + 1e-9))
-      return fmt::format("says {}, must be {}", about(chosen), about(want));
-    return first == chosen
-               ? ""
-               : fmt::format("says {}, must be {}, the first of the equally fast", about(chosen), about(first));
+      return fmt::format("returned {}, should be {}", about(chosen), about(want));
+    return first == chosen ? ""
+                           : fmt::format("returned {}, should be {}, the first of the equally fast kernels",
+                                         about(chosen), about(first));
   }
   const truth t = right(q.s, q.by[0], q.on);
   double want = 0, tolerance = 0;
@@ -476,7 +476,7 @@ std::string judged(const std::string& entry, const question& q, double got) {
   if (entry == "seconds") want = t.seconds, tolerance = 1e-9;
   if (entry == "utilization") want = t.utilization, tolerance = 1e-9;
   if (std::abs(got - want) <= tolerance * want) return "";  // NaN is no answer
-  return fmt::format("says {:.10g}, must be {:.10g}", got, want);
+  return fmt::format("returned {:.10g}, should be {:.10g}", got, want);
 }
 
 /// What the submission says of the functions that `entry` builds on: tiles, occupancy, waves and seconds, NaN where it
@@ -547,8 +547,8 @@ test_case formula(const std::string& entry, const std::string& about) {
     }
     if (wrong == 0) return "";
     if (!origin.empty())
-      return fmt::format("follows from {}: {} of {} answers are wrong, all where {} is also wrong; fix that first",
-                         origin, wrong, count, origin);
+      return fmt::format("{1} of {2} answers are wrong, and {0} is wrong for the same questions; fix that first",
+                         origin, wrong, count);
     return fmt::format("{} of {} answers are wrong; the smallest {}", wrong, count, text);
   };
   return result;

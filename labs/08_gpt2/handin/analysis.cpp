@@ -1,4 +1,4 @@
-// What each block must do, the least time that takes on a given machine, and what went wrong in a published study.
+// The work of each block, the minimum time for it on a given machine, and what went wrong in a published study.
 #include "forward.hpp"
 
 #include <cmath>

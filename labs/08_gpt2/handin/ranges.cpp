@@ -1,13 +1,12 @@
 // Where the ranges go. A recorder judges them (judge/calls.cpp): it writes down operations and ranges as they occur.
-// The passes that ./course profile gpt2 runs have the course's own ranges, at the same places except for the layer's:
-// compare.
+// The passes of ./course profile gpt2 have the course's own ranges in the same places, except for the layer's: compare.
 #include "forward.hpp"
 
 namespace lab08 {
 
 void forward(operations& on, int layers) {
-  // TODO(lab08.ranges_correct): a range for each block, and one around each layer. A range is an object: where it is
-  // declared it begins, where its scope ends it ends.
+  // TODO(lab08.ranges_correct): a range for each block, and one around each layer. A range is an object: it begins
+  // where it is declared, and ends with its scope.
   on.embed();
   for (int layer = 0; layer < layers; ++layer) {
     on.normalize_before_attention(layer);

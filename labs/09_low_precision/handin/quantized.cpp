@@ -1,5 +1,5 @@
 // Quantized matrix-vector products on one core. The first is correct but slow: each weight becomes a float, and each
-// addition waits for the one before.
+// addition waits for the previous one.
 #include "low_precision.hpp"
 
 namespace lab09 {

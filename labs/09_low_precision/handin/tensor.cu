@@ -8,7 +8,8 @@ int ceil_div(int a, int b) { return (a - 1) / b + 1; }
 
 __global__ void wmma_kernel(bf16* c, const bf16* a, const bf16* b, int m, int n, int k) {
   // TODO(lab09.wmma_correct): start from lab 06's tiled kernel: tiles into shared memory, wait, products, wait.
-  // TODO(lab09.wmma_traffic): a warp's part of C is fragments of 16 x 16; how many can share what it loads?
+  // TODO(lab09.wmma_traffic): a warp's part of C consists of fragments of 16 x 16. How many of them can share what it
+  // loads?
   (void)c, (void)a, (void)b, (void)m, (void)n, (void)k;  // delete this line once they are used
 }
 

@@ -12,6 +12,7 @@
 #include <limits>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -282,6 +283,7 @@ test_case sum(const std::string& name, floats (*make)(int64_t, std::uint64_t), i
 
 floats hundredths(int64_t n, std::uint64_t) { return floats(at(n), 0.01f); }
 floats positive(int64_t n, std::uint64_t seed) { return numbers(n, 1.5f, 1.0f)(seed); }
+floats large(int64_t n, std::uint64_t seed) { return numbers(n, 2000.0f, 1000.0f)(seed); }
 floats signed_numbers(int64_t n, std::uint64_t seed) { return numbers(n, 0.0f, 4.0f)(seed); }
 
 /// Sizes of gradients are spread over many powers of two; some are 0.
@@ -354,26 +356,34 @@ constexpr group_kind group_kinds[] = {
 
 constexpr float e2m1[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
 
-/// Groups of random numbers of all sizes; in some the largest makes the scale 1 and the others lie between two numbers,
-/// some are zero or too small for a scale.
+/// Groups of random numbers of all sizes. In some the largest makes the scale 1, and the others lie halfway between two
+/// numbers; in some they do so at another scale, where x / scale and x * (1 / scale) part; or, for mxfp4, the largest
+/// is just below a power of two. Some are zero, too small for a scale, or near the largest float.
 floats to_quantize(const group_kind& kind, int64_t groups, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   floats x = lab::random_floats(at(groups * kind.size), seed);
   for (int64_t g = 0; g < groups; ++g) {
     float* const group = &x[at(g * kind.size)];
     const auto choice = static_cast<int>((random() + static_cast<std::uint64_t>(g)) % 8);
-    const int exponent = static_cast<int>(random() % 60) - 30;
+    const int exponent = choice == 5 ? 126 : static_cast<int>(random() % 60) - 30;
     const float most = kind.is_mx() ? 6.0f + static_cast<float>(random() % 8) * 0.25f : kind.most;
+    const int tiny = -120 - static_cast<int>(random() % 28);
+    const float any_scale = std::ldexp(1 + static_cast<float>(random() % 1000) / 1000, exponent);
     for (int64_t i = 0; i < kind.size; ++i) {
       float& one = group[i];
       if (choice == 0) one = std::copysign(0.0f, one);
-      if (choice == 1) one = std::ldexp(one, -146);  // subnormal
-      if (choice == 2 || choice == 3) {              // halves and quarters, as far as the largest
+      if (choice == 1) one = std::ldexp(one, tiny);
+      if (choice == 2 || choice == 3) {  // halves and quarters, as far as the largest
         one = std::clamp(std::nearbyint(one * most * 4) / (kind.is_mx() ? 4 : 2), -most, most);
         if (i == kind.size / 3) one = -most;
         one = std::ldexp(one, choice == 2 ? 0 : exponent);
       }
       if (choice > 3) one = std::ldexp(one, exponent);
+      if (choice == 4 && !kind.is_mx()) {
+        one = (std::floor(std::ldexp(one, -exponent) * most) + 0.5f) * any_scale;
+        if (i == kind.size / 3) one = most * any_scale;
+      }
+      if (choice == 4 && kind.is_mx() && i == kind.size / 3) one = std::nextafter(std::ldexp(1.0f, exponent), 0.0f);
     }
   }
   return x;
@@ -458,7 +468,7 @@ test_case dequantize(const group_kind& kind, int64_t groups) {
     std::mt19937_64 random(seed);
     std::vector<std::uint8_t> bytes(at(groups * kind.bytes)), exponents(at(groups));
     for (std::uint8_t& one : bytes) one = static_cast<std::uint8_t>(random());
-    for (std::uint8_t& one : exponents) one = static_cast<std::uint8_t>(random() % 252);
+    for (std::uint8_t& one : exponents) one = static_cast<std::uint8_t>(random() % 253);
     return std::vector{buffer::of(bytes),
                        kind.is_mx() ? buffer::of(exponents) : buffer::of(lab::random_floats(at(groups), seed))};
   };
@@ -496,17 +506,30 @@ std::vector<std::uint8_t> random_codes(const group_kind& kind, int64_t count, st
   return bytes;
 }
 
-test_case matvec(const group_kind& kind, int64_t rows, int64_t columns, float size_of_x = 1.0f) {
+/// If `apart`, all numbers of x in a group are equal, and a row has weights in one group only, all of them the largest:
+/// then roundings of x add up, where random ones cancel out.
+test_case matvec(const group_kind& kind, int64_t rows, int64_t columns, float size_of_x = 1.0f, bool apart = false) {
   const int64_t groups = columns / kind.size;
-  test_case result =
-      host_case(fmt::format("matvec_{}/{}x{}{}", kind.name, rows, columns, size_of_x == 0 ? "-zero" : ""),
-                {rows, columns}, {{dtype::f32, rows}});
+  test_case result = host_case(fmt::format("matvec_{}/{}x{}{}", kind.name, rows, columns,
+                                           apart            ? "-apart"
+                                           : size_of_x == 0 ? "-zero"
+                                                            : ""),
+                               {rows, columns}, {{dtype::f32, rows}});
   result.inputs = [=](std::uint64_t seed) {
     floats scales = lab::random_floats(at(rows * groups), seed + 1), x = lab::random_floats(at(columns), seed + 2);
     for (float& one : scales) one = (1.25f + one) / 64;
     for (float& one : x) one *= size_of_x;
-    return std::vector{buffer::of(random_codes(kind, rows * groups * kind.bytes, seed)), buffer::of(scales),
-                       buffer::of(x)};
+    std::vector<std::uint8_t> codes = random_codes(kind, rows * groups * kind.bytes, seed);
+    if (apart) {
+      x[0] = size_of_x;
+      for (std::size_t c = 0; c < x.size(); ++c) x[c] = x[c - c % at(kind.size)];
+      const int none = kind.most == 127 ? 0 : 0x88, all = kind.most == 127 ? 127 : 0xFF;
+      for (int64_t i = 0; i < std::ssize(codes); ++i) {
+        const int64_t group = i / kind.bytes;
+        codes[at(i)] = static_cast<std::uint8_t>(group % groups == group / groups % groups ? all : none);
+      }
+    }
+    return std::vector{buffer::of(codes), buffer::of(scales), buffer::of(x)};
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const auto x = before[2].as<float>(), y = outputs[0].as<float>(), scales = before[1].as<float>();
@@ -546,8 +569,9 @@ struct shape {
   int64_t m, n, k;
 };
 
-std::vector<bfloat16> random_bf16(int64_t count, std::uint64_t seed) {
-  const floats values = lab::random_floats(at(count), seed);
+std::vector<bfloat16> random_bf16(int64_t count, std::uint64_t seed, int exponent) {
+  floats values = lab::random_floats(at(count), seed);
+  for (float& one : values) one = std::ldexp(one, exponent);
   std::vector<bfloat16> result(values.size());
   std::transform(values.begin(), values.end(), result.begin(), lab::to_bfloat16);
   return result;
@@ -555,14 +579,17 @@ std::vector<bfloat16> random_bf16(int64_t count, std::uint64_t seed) {
 
 /// Products of two bf16 numbers are exact in FP32. Sums of k of them are off as in lab 06; tensor cores cut off where
 /// a multiply-add rounds, so twice that is allowed. Then comes the rounding to 8 bits, by 2^-8 at most.
-test_case gemm(const char* entry, const shape& s) {
+///
+/// Elements of A and B are below 2^exponent and 2^-exponent: bf16 has the range of a float.
+test_case gemm(const char* entry, const shape& s, int exponent = 0) {
   test_case result;
-  result.id = fmt::format("{}/{}x{}x{}", entry, s.m, s.n, s.k);
+  result.id = fmt::format("{}/{}x{}x{}{}", entry, s.m, s.n, s.k, exponent != 0 ? "-wide" : "");
   result.entry = entry;
   result.parameters = {s.m, s.n, s.k};
   result.outputs = {{dtype::bf16, s.m * s.n}};
-  result.inputs = [s](std::uint64_t seed) {
-    return std::vector{buffer::of(random_bf16(s.m * s.k, seed)), buffer::of(random_bf16(s.k * s.n, seed + 1))};
+  result.inputs = [=](std::uint64_t seed) {
+    return std::vector{buffer::of(random_bf16(s.m * s.k, seed, exponent)),
+                       buffer::of(random_bf16(s.k * s.n, seed + 1, -exponent))};
   };
   result.check = [s](std::span<const buffer> before, std::span<const buffer> outputs) {
     const auto widened = [](const buffer& b) {
@@ -583,11 +610,13 @@ constexpr const char* gemms[] = {"gemm_wmma", "gemm_mma", "gemm_pipelined"};
 
 void add_arithmetic(std::vector<test_case>& all, int64_t n, format f) {
   const char* name = descriptions[f].name;
-  all.push_back(reduction(fmt::format("softmax_sum/{}-{}", n, name), {n, f}, numbers(n, 90.0f, 8.0f), f,
-                          [=](std::span<const float> x) { return right_softmax_sum(x, f); }));
+  for (const float middle : {90.0f, -90.0f})
+    all.push_back(reduction(fmt::format("softmax_sum/{}{}-{}", middle < 0 ? "below-" : "", n, name), {n, f},
+                            numbers(n, middle, 8.0f), f,
+                            [=](std::span<const float> x) { return right_softmax_sum(x, f); }));
   all.push_back(reduction(fmt::format("variance/{}-{}", n, name), {n, f}, numbers(n, 3.0f, 2.0f), f,
                           [=](std::span<const float> x) { return right_variance(x, f); }));
-  for (const int64_t target : {int64_t{0}, n - 1})
+  for (const int64_t target : std::set{int64_t{0}, n / 2, n - 1})
     all.push_back(reduction(fmt::format("cross_entropy/{}-{}-{}", n, target, name), {n, target, f},
                             numbers(n, -90.0f, 8.0f), f,
                             [=](std::span<const float> x) { return right_cross_entropy(x, at(target), f); }));
@@ -616,6 +645,7 @@ std::vector<test_case> cases() {
       all.push_back(sum(fmt::format("signed{}", n), signed_numbers, n, terms, sums));
     }
   }
+  for (const format f : {fp16, e4m3, e5m2}) all.push_back(sum("large100", large, 100, f, f));  // too large a sum
   for (const format f : {fp32, fp16, bf16, tf32})
     for (const int64_t n : {1, 2, 50, 1000}) add_arithmetic(all, n, f);
   for (const format f : {fp32, fp16, bf16, tf32}) {
@@ -626,6 +656,7 @@ std::vector<test_case> cases() {
   all.push_back(lost("powers", powers, 40, 1.0f));
   for (const float scale : {1.0f, 1024.0f, 65536.0f, 0.125f, 3.0f})
     all.push_back(lost("gradients", gradients, 3000, scale));
+  all.push_back(lost("powers", powers, 40, 0x1p-120f));
   all.push_back(loss_scale("one", {3e-4f}, 1000));
   all.push_back(loss_scale("edges",
                            {1.0f, 65504.0f, 65519.996f, 65520.0f, 65536.0f, 0.99f, 1.9995f, 1.9990234f, 1.99951171875f,
@@ -652,6 +683,9 @@ std::vector<test_case> cases() {
       all.push_back(matvec(kind, rows, columns));
     all.push_back(matvec(kind, 6, 128, 0.0f));
     all.push_back(matvec(kind, 6, 256, 1e6f));
+    all.push_back(matvec(kind, 6, 192, 0x1p-98f));
+    all.push_back(matvec(kind, 6, 320, 0x1p100f));
+    all.push_back(matvec(kind, 40, 1280, 1.0f, true));
   }
   all.push_back(timed(matvec(group_kinds[0], 16'384, 4096)));
   all.push_back(timed(matvec(group_kinds[1], 16'384, 8192)));
@@ -664,6 +698,7 @@ std::vector<test_case> cases() {
                               {128, 256, 160}, {37, 192, 96},  {256, 256, 256}, {130, 264, 1032}};
   for (const char* entry : gemms)
     for (const shape& s : shapes) all.push_back(gemm(entry, s));
+  for (const char* entry : gemms) all.push_back(gemm(entry, {72, 136, 88}, 60));
   all.push_back(timed(gemm("gemm_pipelined", {4096, 4096, 4096})));
   all.push_back(timed(gemm("gemm_pipelined", {8192, 8192, 8192})));
   return all;

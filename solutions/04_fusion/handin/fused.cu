@@ -38,7 +38,6 @@ __device__ float sin2_plus_cos2_of(float x) {
   return s * s + c * c;
 }
 
-//! [sin2_plus_cos2]
 __global__ void sin2_plus_cos2_kernel(float* out,       // (n)
                                       const float* in,  // (n)
                                       int n) {
@@ -53,7 +52,6 @@ __global__ void sin2_plus_cos2_kernel(float* out,       // (n)
     out[last] = sin2_plus_cos2_of(in[last]);
   }
 }
-//! [sin2_plus_cos2]
 
 __device__ float gelu_of(float x) {
   const float u = 0.79788456f * (x + 0.044715f * x * x * x);
@@ -62,7 +60,6 @@ __device__ float gelu_of(float x) {
 
 constexpr int rows_together = 64;  // the bias is loaded once for so many rows: less than 1 % of the bytes
 
-//! [bias_gelu_residual]
 // A thread walks down its columns, so that their bias stays in registers; a warp touches neighbours.
 template <int width>
 __global__ void bias_gelu_residual_kernel(float* out,             // (rows, columns)
@@ -84,7 +81,6 @@ __global__ void bias_gelu_residual_kernel(float* out,             // (rows, colu
     store<width>(out + r * columns + c, x);
   }
 }
-//! [bias_gelu_residual]
 
 // ---- rows ----------------------------------------------------------------------------------------------------------
 
@@ -95,6 +91,7 @@ __device__ float reduced(float value, operation combine) {
   for (int distance = 16; distance > 0; distance /= 2) value = combine(value, __shfl_xor_sync(~0u, value, distance));
   return value;
 }
+//! [reduced]
 __device__ float sum_of(float value) {
   return reduced(value, [](float a, float b) { return a + b; });
 }
@@ -104,6 +101,7 @@ __device__ float largest_of(float value) {
 
 /// What each warp of the block found out about its part of the row: lane w gets warp w's, and lanes beyond the last
 /// warp get `nothing`. The only barrier of a row.
+//! [from_all_warps]
 template <class finding>
 __device__ finding from_all_warps(finding mine, finding nothing) {
   __shared__ finding all[32];
@@ -112,7 +110,7 @@ __device__ finding from_all_warps(finding mine, finding nothing) {
   __syncthreads();
   return lane < warps ? all[lane] : nothing;
 }
-//! [reduced]
+//! [from_all_warps]
 
 /// The thread's part of a row; `beyond` stands for what lies behind its end.
 template <int width, int kept>
@@ -148,7 +146,6 @@ __global__ void layernorm_kernel(float* out,       // (rows, columns)
   const int start = blockIdx.x * columns;
   float x[kept];
   load_row<width, kept>(x, in + start, columns, 0.0f);
-  //! [layernorm]
   spread mine{};
   for (const float value : x) mine.sum += value;
   mine.sum = sum_of(mine.sum);
@@ -169,7 +166,6 @@ __global__ void layernorm_kernel(float* out,       // (rows, columns)
   const float apart = part.count > 0.0f ? part.sum / part.count - mean : 0.0f;
   const float scale = rsqrtf(sum_of(part.squares + part.count * apart * apart) / columns + 1e-5f);
   for (float& value : x) value = (value - mean) * scale;
-  //! [layernorm]
   store_row<width, kept>(out + start, x, columns);
 }
 
@@ -184,7 +180,6 @@ __global__ void softmax_kernel(float* out,       // (rows, columns)
   const int start = blockIdx.x * columns;
   float x[kept];
   load_row<width, kept>(x, in + start, columns, -INFINITY);
-  //! [softmax]
   peak mine{-INFINITY, 0.0f};
   for (const float value : x) mine.largest = fmaxf(mine.largest, value);
   mine.largest = largest_of(mine.largest);
@@ -196,7 +191,6 @@ __global__ void softmax_kernel(float* out,       // (rows, columns)
   const float maximum = largest_of(part.largest);
   const float scale = __expf(mine.largest - maximum) / sum_of(part.sum * __expf(part.largest - maximum));
   for (float& value : x) value *= scale;
-  //! [softmax]
   store_row<width, kept>(out + start, x, columns);
 }
 

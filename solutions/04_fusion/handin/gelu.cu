@@ -11,18 +11,20 @@ constexpr int block_size = 256;
 
 constexpr int ceil_div(int a, int b) { return (a - 1) / b + 1; }
 
-//! [gelu]
 // (1 + tanh(u)) / 2 = 1 / (1 + exp(-2 u)): one exponential, and nothing is subtracted from 1. Where the exponential is
 // infinite the quotient is 0, as it should be.
+//! [gelu_of]
 __device__ float gelu_of(float x) {
   const float u = 0.79788456f * (x + 0.044715f * x * x * x);
   return __fdividef(x, 1.0f + __expf(-2.0f * u));
 }
+//! [gelu_of]
 
 // Up to three elements after the last float4 go to the threads after it.
 __global__ void gelu_kernel(float* out,       // (n)
                             const float* in,  // (n)
                             int n) {
+  //! [gelu_kernel]
   const int i = blockIdx.x * block_size + threadIdx.x;
   const int quads = n / 4;
   if (i < quads) {
@@ -31,8 +33,8 @@ __global__ void gelu_kernel(float* out,       // (n)
   } else if (const int last = 4 * quads + (i - quads); last < n) {
     out[last] = gelu_of(in[last]);
   }
+  //! [gelu_kernel]
 }
-//! [gelu]
 
 }  // namespace
 

@@ -29,7 +29,6 @@ constexpr std::size_t depth = 384;          // of a strip, along k
 constexpr std::size_t strip_columns = 512;  // of B: 768 KiB
 constexpr std::size_t strip_rows = 96;      // of A: 144 KiB
 
-//! [pack]
 /// Element (i, r) of panel p of A's strip: a(r0 + p * rows + r, i). Rows beyond the last are zero.
 void pack_a(float* to, const float* a, std::size_t k, std::size_t height, std::size_t count) {
   for (std::size_t r0 = 0; r0 < height; r0 += rows)
@@ -47,14 +46,11 @@ void pack_b(float* to, const float* b, std::size_t n, std::size_t width, std::si
       to += columns;
     }
 }
-//! [pack]
 
-//! [sums]
 /// rows x columns elements of C, in registers while `count` columns of A and rows of B go by. Each loop over r and v is
 /// unrolled: a register cannot be indexed.
 WHOLE_VECTORS void multiply_panels(float* c, std::size_t n, const float* a, const float* b, std::size_t count,
                                    std::size_t height, std::size_t width, bool first) {
-  //! [sums_loop]
   floats sum[rows][vectors] = {};
   for (std::size_t i = 0; i < count; ++i) {
     floats right[vectors];
@@ -65,7 +61,6 @@ WHOLE_VECTORS void multiply_panels(float* c, std::size_t n, const float* a, cons
 #pragma GCC unroll 2
       for (std::size_t v = 0; v < vectors; ++v) sum[r][v] += a[i * rows + r] * right[v];
   }
-  //! [sums_loop]
   if (height == rows && width == columns) {
 #pragma GCC unroll 12
     for (std::size_t r = 0; r < rows; ++r)
@@ -84,7 +79,6 @@ WHOLE_VECTORS void multiply_panels(float* c, std::size_t n, const float* a, cons
   for (std::size_t r = 0; r < height; ++r)
     for (std::size_t q = 0; q < width; ++q) c[r * n + q] = all[r * columns + q] + (first ? 0.0f : c[r * n + q]);
 }
-//! [sums]
 
 }  // namespace
 
