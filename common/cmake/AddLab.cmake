@@ -8,6 +8,7 @@
 #   lab03.<submission>.<backend>.test      GoogleTest over the rubric, in one process
 #   lab03.<submission>.<backend>.bench     Google Benchmark over the cases
 #   lab03.<submission>.<backend>.experiment   where given/ has an experiment.cpp
+# and lab03.student.sim.debug, the test with kernels compiled for the debugger (./course debug).
 # add_lab(08_gpt2 LIBRARY gpt2) links gpt2_model to the judge's side and gpt2_<backend> to the runner's.
 # `lab03` builds what ctest runs for the student. Tests carry the labels lab03, sim or cuda or cpu, and their kind.
 
@@ -16,6 +17,9 @@ set(LABS_MEASURE OFF CACHE BOOL "Build labNN.solution.<backend>.measure, which w
 # One core: what <execution> would run in parallel where TBB is installed, it runs in order.
 # -g1: the line of a crash.
 set(_lab_host_flags -O3 -g1 -march=native -Wall -Wextra -D_GLIBCXX_USE_TBB_PAR_BACKEND=0)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  list(APPEND _lab_host_flags -Wno-maybe-uninitialized)  # said of the AVX-512 intrinsics' own headers (GCC bug 105593)
+endif()
 set(_lab_sim_flags -Wall -Wextra -D_GLIBCXX_USE_TBB_PAR_BACKEND=0)
 
 # An object library or a list of objects from one source for one backend, made once however many programs use it.
@@ -134,6 +138,20 @@ function(add_lab dir)
         target_sources(${name}.${kind} PRIVATE ${PROJECT_SOURCE_DIR}/autograder/src/in_process/${kind}_main.cpp)
         target_compile_definitions(${name}.${kind} PRIVATE LAB_NAME="${dir}" LAB_DIR="${contract}")
       endforeach()
+      if(submission STREQUAL "student" AND backend STREQUAL "sim")
+        set(objects ${staff_sim})
+        foreach(source IN LISTS from_student)
+          if(source MATCHES "\\.cu$")
+            add_sim_object(${source} object -G -g ${_lab_sim_flags} -I${contract} -I${contract}/given)
+          else()
+            lab_objects(${source} ${contract} sim object)
+          endif()
+          list(APPEND objects ${object})
+        endforeach()
+        _lab_program(${name}.debug "${objects};$<TARGET_OBJECTS:${lab}.cases>" grading ${library_sim} lab_common GTest::gtest)
+        target_sources(${name}.debug PRIVATE ${PROJECT_SOURCE_DIR}/autograder/src/in_process/test_main.cpp)
+        target_compile_definitions(${name}.debug PRIVATE LAB_NAME="${dir}" LAB_DIR="${contract}")
+      endif()
       if(submission STREQUAL "student" AND (backend STREQUAL "sim" OR CUDA_GPU_HERE))
         add_dependencies(${lab} ${name}.test)
       elseif(submission STREQUAL "solution" AND LABS_MEASURE)
@@ -307,7 +325,7 @@ function(_lab_tests lab dir backends root)
     if(NOT root STREQUAL PROJECT_SOURCE_DIR)
       set(elsewhere --source ${root} --report ${root}/report)
     endif()
-    add_test(NAME ${lab}.expected COMMAND grader demo --lab ${dir} ${elsewhere})
+    add_test(NAME ${lab}.expected COMMAND grader demo --lab ${dir} --all ${elsewhere})
     set_tests_properties(${lab}.expected PROPERTIES LABELS "course;sweep" TIMEOUT 1200 RUN_SERIAL TRUE)
     # The programs that ctest runs for a student, with the solution in them.
     add_custom_target(${lab}.front ALL DEPENDS ${lab}.solution.sim.test)

@@ -85,8 +85,13 @@ void eigen_product(float* out, const float* a, const float* b, std::int64_t m, s
   Eigen::Map<matrix>(out, m, n).noalias() = input(a, m, k) * input(b, k, n);
 }
 
+void eigen_tanh(float* out, const float* in, std::size_t n) {
+  const auto size = static_cast<Eigen::Index>(n);
+  Eigen::Map<Eigen::ArrayXf>(out, size) = Eigen::Map<const Eigen::ArrayXf>(in, size).tanh();
+}
+
 const std::set<std::string>& host_ceilings() {
-  static const std::set<std::string> names{"read", "triad", "fma", "eigen"};
+  static const std::set<std::string> names{"read", "triad", "fma", "eigen", "tanh"};
   return names;
 }
 
@@ -106,6 +111,8 @@ void run_host_ceiling(const std::string& name, const std::vector<const void*>& i
     fma_chains(out(), in(0), in(1), size(0), parameters.at(1));
   } else if (name == "eigen") {
     eigen_product(out(), in(0), in(1), parameters.at(0), parameters.at(1), parameters.at(2));
+  } else if (name == "tanh") {
+    eigen_tanh(out(), in(0), size(0));
   } else {
     throw std::out_of_range("no host ceiling '" + name + "'");
   }

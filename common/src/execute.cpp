@@ -113,18 +113,20 @@ void expect_written(const device_arguments& device, const request& what, std::mi
 
 /// The device's ceilings for a matrix product, row-major C (m, n) = A (m, k) B (k, n); parameters are m, n, k.
 /// "cublas": the case's own inputs, in FP32 without tensor cores. "cublas_aligned": bf16, with m, n and k rounded up to
-/// multiples of 8, so that each row starts at a multiple of 16 bytes, on matrices that hold the inputs' elements again
-/// and again.
+/// multiples of 8, so that each row starts at a multiple of 16 bytes, on matrices that hold the elements of the first
+/// two inputs again and again.
 class cublas_product {
  public:
   cublas_product(const request& what, const device_arguments& device)
       : aligned_(what.ceiling == "cublas_aligned"), m_(size(what, 0)), n_(size(what, 1)), k_(size(what, 2)) {
     const dtype type = aligned_ ? dtype::bf16 : dtype::f32;
-    if (device.inputs.size() < 2 || what.input_specs[0].size != elements(m_, k_) ||
-        what.input_specs[1].size != elements(k_, n_) || what.input_specs[0].type != type ||
-        what.input_specs[1].type != type)
-      throw std::invalid_argument("the ceiling \"" + what.ceiling + "\" needs inputs A (m, k) and B (k, n) of " +
-                                  (aligned_ ? "bf16" : "f32") + " and parameters m, n, k");
+    const auto fits = [&](std::size_t i, std::int64_t count) {
+      const buffer_spec& spec = what.input_specs.at(i);
+      return spec.type == type && (aligned_ ? spec.size > 0 : spec.size == count);
+    };
+    if (device.inputs.size() < 2 || !fits(0, elements(m_, k_)) || !fits(1, elements(k_, n_)))
+      throw std::invalid_argument("the ceiling \"" + what.ceiling + "\" needs parameters m, n, k and " +
+                                  (aligned_ ? "two inputs of bf16" : "inputs A (m, k) and B (k, n) of f32"));
     a_ = device.inputs[0].data();
     b_ = device.inputs[1].data();
     if (aligned_) {
@@ -262,14 +264,22 @@ void run_on_device(const entry& function, const request& what, call_gate& gate, 
   if (what.what == action::time) {
     time_pairs(function, what, device, result);
   } else if (simulated || what.what == action::profile) {
-    // The simulated device counts and checks whatever it runs.
-    const auto counted =
-        profiler(what.metrics)
-            .collect([&] { function.run(device.arguments); }, function.own_streams ? nullptr : device.where.get());
+    // The simulated device counts and checks whatever it runs. If a fault in a kernel makes the function throw, the
+    // report says more than the exception.
+    std::exception_ptr thrown;
+    const auto run = [&] {
+      try {
+        function.run(device.arguments);
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+    };
+    const auto counted = profiler(what.metrics).collect(run, function.own_streams ? nullptr : device.where.get());
     result.metrics = counted.metrics;
     result.launches = counted.launches;
     result.reports = counted.reports;
     result.notes = counted.notes;
+    if (thrown) std::rethrow_exception(thrown);
   } else {
     function.run(device.arguments);
   }

@@ -1,5 +1,6 @@
 // Calls that a runner must survive: one right, the others wrong each in its own way. All copy n floats.
 #include <lab/call.hpp>
+#include <lab/device.hpp>
 
 #include <stdexcept>
 
@@ -87,6 +88,34 @@ void copy_and_wait_for_stream(const lab::call& c) {
   cudaStreamSynchronize(c.stream);
 }
 
+void copy_and_poll_stream(const lab::call& c) {
+  copy(c);
+  while (cudaStreamQuery(c.stream) == cudaErrorNotReady) {
+  }
+}
+
+/// Each time another event.
+void copy_and_poll_events(const lab::call& c) {
+  copy(c);
+  for (bool done = false; !done;) {
+    cudaEvent_t event = nullptr;
+    cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+    cudaEventRecord(event, c.stream);
+    done = cudaEventQuery(event) == cudaSuccess;
+    cudaEventDestroy(event);
+  }
+}
+
+/// Once, whether the work of the last call is done, and once about its own.
+void copy_and_ask_once(const lab::call& c) {
+  static cudaEvent_t event = nullptr;
+  if (!event) cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+  (void)cudaEventQuery(event);
+  copy(c);
+  cudaEventRecord(event, c.stream);
+  (void)cudaEventQuery(event);
+}
+
 void copy_by_the_host(const lab::call& c) {
   cudaMemcpy(c.output<float>(0), c.input<float>(0), sizeof(float) * static_cast<std::size_t>(c.parameter(0)),
              cudaMemcpyDeviceToDevice);
@@ -101,6 +130,11 @@ void launch_too_many_threads(const lab::call& c) {
   copy_kernel<<<1, 2048, 0, c.stream>>>(c.output<float>(0), c.input<float>(0), c.parameter(0), c.parameter(0));
 }
 
+void write_to_null_and_check(const lab::call& c) {
+  write_to_kernel<<<1, 1, 0, c.stream>>>(nullptr);
+  LAB_CUDA_CHECK(cudaGetLastError());
+}
+
 void write_to_null(const lab::call& c) { write_to_kernel<<<1, 1, 0, c.stream>>>(nullptr); }
 
 constexpr lab::entry table[] = {
@@ -113,6 +147,9 @@ constexpr lab::entry table[] = {
     {"copy_in_joined_stream", lab::part::device, copy_in_own_stream<true>},
     {"copy_and_wait_for_device", lab::part::device, copy_and_wait_for_device},
     {"copy_and_wait_for_stream", lab::part::device, copy_and_wait_for_stream},
+    {"copy_and_poll_stream", lab::part::device, copy_and_poll_stream},
+    {"copy_and_poll_events", lab::part::device, copy_and_poll_events},
+    {"copy_and_ask_once", lab::part::device, copy_and_ask_once},
     {"copy_by_the_host", lab::part::device, copy_by_the_host},
     {"copy_at_first", lab::part::device, copy_at_first},
     {"multiply", lab::part::device, multiply},
@@ -120,6 +157,7 @@ constexpr lab::entry table[] = {
     {"do_nothing", lab::part::device, do_nothing},
     {"write_before", lab::part::device, write_before},
     {"write_to_null", lab::part::device, write_to_null},
+    {"write_to_null_and_check", lab::part::device, write_to_null_and_check},
     {"launch_too_many_threads", lab::part::device, launch_too_many_threads},
     {"throw_text", lab::part::device, throw_text},
     {"throw_number", lab::part::host, throw_number},

@@ -100,6 +100,29 @@ TEST_F(Execute, SeesThatACallWaits) {
   }
 }
 
+TEST_F(Execute, SeesThatACallPollsUntilItsWorkIsDone) {
+  if (lab::backend_name() == "cuda") GTEST_SKIP() << "SKIPPED: the simulated device judges this";
+  const std::pair<const char*, const char*> calls[] = {{"copy_and_poll_stream", "cudaStreamQuery"},
+                                                       {"copy_and_poll_events", "cudaEventQuery"}};
+  for (const auto& [entry, name] : calls) {
+    const std::vector<std::string> reports = call(entry).reports;
+    ASSERT_FALSE(reports.empty()) << entry;
+    EXPECT_EQ(reports.front(), std::string(name) +
+                                   "(), called until the work is done, waits for the device; the "
+                                   "contract says: return without waiting");
+  }
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(call("copy_and_ask_once").reports, std::vector<std::string>{});
+}
+
+TEST_F(Execute, TheReportOfAFaultOutlivesTheExceptionThatFollows) {
+  if (lab::backend_name() == "cuda") GTEST_SKIP() << "SKIPPED: the simulated device has reports";
+  const lab::response answer = call("write_to_null_and_check");
+  ASSERT_EQ(answer.reports.size(), 1u);
+  EXPECT_NE(answer.reports[0].find("which is not device memory"), std::string::npos) << answer.reports[0];
+  EXPECT_NE(answer.error.find("cudaErrorIllegalAddress"), std::string::npos) << answer.error;
+  EXPECT_EQ(call("copy").error, "");
+}
+
 TEST_F(Execute, ReportsWhatIsThrown) {
   EXPECT_EQ(call("throw_text").error, "thrown on purpose");
   EXPECT_NE(call("throw_number").error, "");
@@ -144,7 +167,7 @@ TEST_F(Execute, TimesAMatrixProductBesideACall) {
   EXPECT_EQ(answer.ceiling_seconds.size(), 3u);
   EXPECT_EQ(c, std::vector<float>(12, 2.0f));
   ask.parameters = {3, 4, 3};
-  EXPECT_NE(lab::execute(ask).error.find("needs inputs A (m, k) and B (k, n)"), std::string::npos);
+  EXPECT_NE(lab::execute(ask).error.find("inputs A (m, k) and B (k, n) of f32"), std::string::npos);
   ask.ceiling = "sky";
   EXPECT_EQ(lab::execute(ask).error, "no ceiling 'sky' on a device");
 }
@@ -218,7 +241,7 @@ class Fault : public Execute {};
 // Last, because with some drivers this process cannot use the device again after an illegal address.
 TEST_F(Fault, UsesTheDeviceAgain) {
   expect_blamed(call("write_to_null"));
-  // Not every driver lets a process go on after an illegal address; a runner is started anew then.
+  // Not every driver lets a process continue after an illegal address; then a new runner is started.
   if (lab::backend_name() == "cuda" && !call("copy").error.empty()) GTEST_SKIP() << "SKIPPED: this driver does not";
   EXPECT_EQ(call("copy").error, "");
   EXPECT_EQ(out, in);

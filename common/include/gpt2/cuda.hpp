@@ -11,17 +11,17 @@
 
 namespace gpt2 {
 
-/// What the matrix products multiply. Sums are made in FP32, and so is the residual stream, by all three.
+/// The type of the factors of matrix products. Sums and the residual stream are FP32 for all three.
 enum class precision { fp32, tf32, bf16 };
 
-/// Kernels that a pass is given; every pass needs the first two. Each launches on `stream` and returns without waiting.
-/// All matrices are row-major.
+/// Kernels that the caller supplies to a pass; every pass needs the first two. Each launches on `stream` and returns
+/// without waiting. All matrices are row-major.
 struct kernels {
   /// out(r, c) = (in(r, c) - mean(r)) / sqrt(variance(r) + 1e-5) * weight(c) + bias(c)
   void (*layer_norm)(float* out, const float* in, const float* weight, const float* bias, int rows, int channels,
                      cudaStream_t stream) = nullptr;
-  /// Of each of `matrices` (tokens, tokens): row t is the softmax of scale * scores(t, 0 ... t), and then zeros. The
-  /// values to the right of the diagonal may be anything.
+  /// For each of the `matrices`, each (tokens, tokens): row t is the softmax of scale * scores(t, 0 ... t), followed by
+  /// zeros. The scores to the right of the diagonal may have any value.
   void (*causal_softmax)(float* out, const float* scores, int matrices, int tokens, float scale,
                          cudaStream_t stream) = nullptr;
 

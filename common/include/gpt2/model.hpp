@@ -1,5 +1,5 @@
 // GPT-2 as numbers: its sizes, the position of each weight, and files that hold them. The order of the weights is that
-// of llm.c's checkpoints (github.com/karpathy/llm.c): one float after the other, all layers of a kind together.
+// of llm.c's checkpoints (github.com/karpathy/llm.c): consecutive floats, with all layers of one tensor together.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 namespace gpt2 {
 
 struct config {
-  int context = 1024;             ///< tokens that it can look back on at most
-  int vocabulary = 50257;         ///< tokens that there are
+  int context = 1024;             ///< the longest text, in tokens
+  int vocabulary = 50257;         ///< number of different tokens
   int padded_vocabulary = 50304;  ///< rows of the token embedding, the last ones unused
   int layers = 12;
   int heads = 12;
@@ -34,11 +34,11 @@ struct model_error : std::runtime_error {
 };
 
 enum class tensor {
-  token_embedding,     // (padded_vocabulary, channels), the logits' weights too
+  token_embedding,     // (padded_vocabulary, channels), also the weights of the logits
   position_embedding,  // (context, channels)
-  norm1_weight,        // (layers, channels), as all of a layer
+  norm1_weight,        // (layers, channels); tensors of a layer begin with `layers`
   norm1_bias,
-  qkv_weight,  // (3 channels, channels): row r makes output r
+  qkv_weight,  // (3 channels, channels): row r gives output r
   qkv_bias,
   projection_weight,  // (channels, channels)
   projection_bias,
@@ -53,17 +53,18 @@ enum class tensor {
   count
 };
 
-/// Floats of this tensor, in one layer if it is one of a layer.
+/// Floats of this tensor: of one layer, if each layer has its own.
 std::size_t size_of(const config& of, tensor which);
 /// Where it begins.
 std::size_t offset_of(const config& of, tensor which, int layer = 0);
-/// Floats in all.
+/// Number of floats of all tensors.
 std::size_t parameters(const config& of);
 
 /// Throws model_error if a size is not positive or does not fit the others.
 void expect_sane(const config& of, const std::string& where);
 
-/// Throws model_error if the tokens are none, not batch * length, too many for the context, or out of range.
+/// Throws model_error if there are no tokens, if their number is not batch * length or exceeds the context, or if one
+/// is out of range.
 void expect_tokens(const config& of, std::span<const int> tokens, int batch, int length);
 
 struct checkpoint {
@@ -73,18 +74,18 @@ struct checkpoint {
 };
 
 /// llm.c's format, version 3 (fp32) or 5 (bf16), or Hugging Face's safetensors (F32, F16 or BF16; the number of heads
-/// comes from a config.json beside it, else one for 64 channels). Throws model_error.
+/// comes from a config.json next to it; without one, there is a head for each 64 channels). Throws model_error.
 checkpoint read_checkpoint(const std::filesystem::path& file);
 
-/// The same from memory; `name` is what messages call it, `config_json` the text of config.json or "".
+/// The same from memory; messages call the file `name`; `config_json` is the text of config.json or "".
 checkpoint checkpoint_from(std::span<const std::byte> file, const std::string& name,
                            const std::string& config_json = "");
 
 enum class stored_as { fp32, bf16 };
 void write_checkpoint(const std::filesystem::path& file, const checkpoint& what, stored_as = stored_as::fp32);
 
-/// Initialised as GPT-2 was before its training, except that LayerNorms and biases are not left at 1 and 0, so that a
-/// pass that forgets one of them shows. The same for the same seed on every machine.
+/// Initialised as GPT-2 was before its training, except that LayerNorms and biases are random instead of 1 and 0, so
+/// that a pass that forgets one of them gives wrong logits. The same seed gives the same model on every machine.
 checkpoint random_checkpoint(const config& of, std::uint64_t seed);
 
 }  // namespace gpt2

@@ -25,7 +25,7 @@ const char* name_of(block which);
 struct block_work {
   double flops = 0;
   double weight_bytes = 0;
-  double activation_bytes = 0;  ///< what its operations read from and write to one another, each operation apart
+  double activation_bytes = 0;  ///< what its operations read and write, counted for each operation
   lab::work total() const { return {flops, weight_bytes + activation_bytes}; }
 };
 block_work work_of(block which, const config& of, int batch, int length, double bytes_each);
@@ -33,30 +33,31 @@ block_work work_of(block which, const config& of, int batch, int length, double 
 class pass {
  public:
   virtual ~pass() = default;
-  /// Takes the tokens, without waiting for them to arrive. Throws model_error if they do not fit the model.
+  /// Loads the tokens; does not wait for the copy. Throws model_error if they do not fit the model.
   virtual void load(std::span<const int> tokens, int batch, int length) = 0;
   /// Computes the logits of all positions of the tokens that were loaded last. On a device it does not wait.
   virtual void run() = 0;
-  /// The same, recorded at the first call and then launched as a whole, where that is possible.
+  /// The same; if possible, the first call records the launches in a graph, and later calls launch that.
   virtual void replay() = 0;
   void forward(std::span<const int> tokens, int batch, int length) {
     load(tokens, batch, length);
     run();
   }
-  /// Of the last run: (batch, length, vocabulary). Waits.
+  /// The logits of the last run: (batch, length, vocabulary). Waits for them.
   virtual std::vector<float> logits() = 0;
-  /// The same of one position: (vocabulary).
+  /// The logits of one position: (vocabulary).
   virtual std::vector<float> logits_at(int sequence, int position) = 0;
   virtual void synchronize() {}
 };
 
-/// float64, plain loops: what the others are compared with. (batch, length, vocabulary). For small models.
+/// Logits (batch, length, vocabulary) in float64 by plain loops: the reference for the other passes. For small models.
 std::vector<double> reference_logits(const checkpoint& model, std::span<const int> tokens, int batch, int length);
 
 /// LLM-Eigen on one core of the CPU.
 std::unique_ptr<pass> make_eigen_on_cpu(const checkpoint& model);
 
-/// LLM-Eigen on the GPU: the same tensor expressions, each one or several small kernels. Only where nvcc built this.
+/// LLM-Eigen on the GPU: the same tensor expressions, each of which is one or several small kernels. Only in builds
+/// with nvcc.
 std::unique_ptr<pass> make_eigen_on_gpu(const checkpoint& model);
 
 }  // namespace gpt2

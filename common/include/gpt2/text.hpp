@@ -24,8 +24,8 @@ class tokenizer {
   static tokenizer from_vocabulary(const std::string& vocab_json, const std::string& merges, const std::string& name);
   static tokenizer from_llmc(std::span<const std::byte> file, const std::string& name);
 
-  /// "<|endoftext|>" is one token. Letters, numbers and spaces are told apart exactly in ASCII, and by blocks of
-  /// code points beyond.
+  /// "<|endoftext|>" is one token. Letters, numbers and spaces are distinguished exactly in ASCII, and by blocks of
+  /// code points beyond it.
   std::vector<int> encode(const std::string& text) const;
   /// Throws model_error if a token is not in the vocabulary.
   std::string decode(std::span<const int> tokens) const;
@@ -40,18 +40,18 @@ class tokenizer {
 
   std::vector<std::string> bytes_;                             // by token
   std::map<std::string, int> ids_;                             // and back
-  std::map<std::pair<std::string, std::string>, int> merges_;  // which goes first; none: that with the lower token
+  std::map<std::pair<std::string, std::string>, int> merges_;  // the rank; without one, the lower token goes first
   int end_of_text_ = -1;
 };
 
 struct sampling {
-  double temperature = 0;  ///< 0: always the likeliest token, the first of equals
-  int top = 0;             ///< of so many likeliest ones; 0: of all
+  double temperature = 0;  ///< 0: always the likeliest token, the first if several are equal
+  int top = 0;             ///< choose among this many of the likeliest tokens; 0: among all
   std::uint64_t seed = 1;
 };
 
-/// Appends `count` tokens to `tokens`, each told to `made`. The whole text is computed again for each. Throws
-/// model_error if the text gets longer than the model's context.
+/// Appends `count` tokens to `tokens`, and calls `made` with each. Recomputes the whole text for each token. Throws
+/// model_error if the text becomes longer than the model's context.
 std::vector<int> generate(pass& with, const config& of, std::vector<int> tokens, int count, const sampling& how,
                           const std::function<void(int)>& made = {});
 

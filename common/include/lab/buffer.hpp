@@ -14,13 +14,13 @@ namespace lab {
 
 enum class dtype : std::uint8_t { f32, f64, i32, i64, u8, bf16 };
 
-/// The upper half of a float's bits, as tensor cores take it; __nv_bfloat16 on a device.
+/// The upper half of a float's bits, a factor for tensor cores; __nv_bfloat16 on a device.
 struct bfloat16 {
   std::uint16_t bits = 0;
   operator float() const { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
 };
 
-/// To the nearest, ties to even; for finite values.
+/// Rounds to nearest, ties to even; for finite values.
 inline bfloat16 to_bfloat16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   return {static_cast<std::uint16_t>((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16)};

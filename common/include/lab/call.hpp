@@ -1,5 +1,5 @@
 // The runner's side of a lab: which function of the contract answers which entry. calls.cpp of each lab defines
-// `lab::entries()`; inputs, expected values and tolerances are not known here.
+// `lab::entries()`; this side does not know inputs, expected values and tolerances.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -37,7 +37,7 @@ struct entry {
   std::string_view name;
   part where;
   void (*run)(const call&);
-  bool own_streams = false;  ///< a whole program rather than launches on the call's stream: it may wait, too
+  bool own_streams = false;  ///< a whole program, not just launches on the call's stream: it may also wait
 };
 
 std::span<const entry> entries();

@@ -1,5 +1,5 @@
-// The judge's side of a lab: its problems, each with inputs, check and work. Never compiled together with a call of
-// the student's function: that is call.hpp, and another program.
+// The judge's side of a lab: its problems, each with inputs, check and work. Calls of the student's functions are in
+// call.hpp, and in another program; the two are never compiled together.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace lab {
 
-/// Information that a submission may ask for during a call but must not have in its memory. It lives in the judge, one
-/// per call.
+/// Information that a submission may ask for during a call but must not have in its memory. It lives in the judge's
+/// process; each call has its own.
 class oracle {
  public:
   virtual ~oracle() = default;
@@ -29,18 +29,18 @@ class oracle {
 
 struct test_case {
   std::string id;     ///< unique in its lab, "entry/sizes": "transpose/33x65"
-  std::string entry;  ///< name of the function, as in the lab's calls.cpp; "": nothing is called, see `oracle`
+  std::string entry;  ///< name of the function, as in the lab's calls.cpp; "" if no function is called, see `oracle`
   part where = part::device;
-  std::vector<std::int64_t> parameters;  ///< sizes and the like, in the order in which calls.cpp reads them
+  std::vector<std::int64_t> parameters;  ///< sizes and other parameters, in the order in which calls.cpp reads them
   std::vector<buffer_spec> outputs;
   std::function<std::vector<buffer>(std::uint64_t seed)> inputs;
   /// "" if the outputs are right, otherwise what is wrong. `before` are the inputs as the judge made them.
   std::function<std::string(std::span<const buffer> before, std::span<const buffer> outputs)> check;
-  /// If there is one, its account comes after the other outputs for `check` and for predictions.
+  /// If there is one, what it knows after the call follows the other outputs, for `check` and for predictions.
   std::function<std::unique_ptr<lab::oracle>(std::uint64_t seed)> oracle = {};
   lab::work work;
   bool timed =
-      false;  ///< for throughput items only: too large for the simulated device, and no pattern "entry/*" means it
+      false;  ///< for throughput items only: too large for the simulated device; patterns "entry/*" do not include it
 };
 
 /// `base`, for throughput items only.
@@ -50,7 +50,7 @@ inline test_case timed(test_case base) {
 }
 
 /// A lab's cases.cpp defines one object of this kind; a program that links it can find the cases by the lab's name.
-/// `draw`, if there is one, makes more cases with random sizes, which are unknown before an official grading; the
+/// `draw`, if there is one, makes more cases with random sizes, which no one knows before an official grading; the
 /// rubric's "entry/*" includes them.
 struct case_registration {
   case_registration(std::string lab, std::vector<test_case> (*make)(),

@@ -1,5 +1,5 @@
-// The ceilings of the host part: how fast one core of this machine reads memory, reads and writes it, and multiplies
-// numbers and matrices.
+// The ceilings of the host part: how fast one core of this machine reads memory, reads and writes it, takes tanh, and
+// multiplies numbers and matrices.
 #pragma once
 
 #include <cstddef>
@@ -18,26 +18,30 @@ std::uint64_t read_all(std::span<const std::byte> memory);
 /// a = b + scale * c on one core (McCalpin's STREAM calls it triad). Each is n floats long.
 void triad(float* a, const float* b, const float* c, float scale, std::size_t n);
 
-/// out[i] = in[i] after `rounds` steps x <- x * x + c[i], as many independent ones at a time as fill the multiply-add
+/// out[i] = in[i] after `rounds` steps x <- x * x + c[i], with enough independent chains to fill the multiply-add
 /// units. A step is one fused multiply-add where the processor has one.
 void fma_chains(float* out, const float* in, const float* c, std::size_t n, std::int64_t rounds);
 
 /// out = a b, on one core, by Eigen; row-major (m, n) = (m, k) (k, n).
 void eigen_product(float* out, const float* a, const float* b, std::int64_t m, std::int64_t n, std::int64_t k);
 
-/// Names of the four, as rubrics and the staff's runner call them: "read", "triad", "fma", "eigen".
+/// out[i] = tanh(in[i]), i < n, in one pass on one core, by Eigen.
+void eigen_tanh(float* out, const float* in, std::size_t n);
+
+/// Names of the five, as rubrics and the staff's runner call them: "read", "triad", "fma", "eigen", "tanh".
 const std::set<std::string>& host_ceilings();
 
-/// One of the four, called as a student's function is. Inputs, outputs; parameters:
+/// Calls one of the five as a student's function is called. For each: inputs; outputs; parameters.
 ///   read   anything; one i64, the sum of all words; the inputs' sizes in bytes
 ///   triad  b and c, n floats each, and one float, the scale; a; n
 ///   fma    n floats, and their n constants; n floats; n, rounds
 ///   eigen  a and b; their product; m, n, k
-/// Throws std::out_of_range for another name or for too few of anything.
+///   tanh   n floats; n floats; n
+/// Throws std::out_of_range for an unknown name or for too few buffers or parameters.
 void run_host_ceiling(const std::string& name, const std::vector<const void*>& inputs,
                       const std::vector<void*>& outputs, const std::vector<std::int64_t>& parameters);
 
-/// Seconds of a clock that is never adjusted (CLOCK_MONOTONIC_RAW).
+/// The time in seconds, from a clock that is never adjusted (CLOCK_MONOTONIC_RAW).
 double raw_seconds();
 
 }  // namespace lab

@@ -7,7 +7,7 @@
 
 namespace lab {
 
-/// |got - want| may be at most absolute + relative * |want|. Zero for both asks for equality.
+/// |got - want| may be at most absolute + relative * |want|. If both are zero, they must be equal.
 struct tolerance {
   double absolute = 0.0;
   double relative = 0.0;
@@ -20,10 +20,10 @@ std::string mismatch(std::span<const float> got, std::span<const float> want, to
 std::string mismatch(std::span<const double> got, std::span<const double> want, tolerance allowed,
                      std::size_t row_length = 0);
 
-/// What is wrong with row-major C (m, n) = A (m, k) B (k, n), "" if nothing is: an element may be off by `allowed`.
-/// A small product is computed again, in double. Of a large one eight rows are, and for all of them C x must be A (B x)
-/// for three vectors x of random signs (Freivalds, 1977): rows and signs are chosen at random here, after the answer is
-/// known, so that no answer can be made to fit them.
+/// What is wrong with row-major C (m, n) = A (m, k) B (k, n), or "": an element may be off by `allowed`. A small
+/// product is computed again in double. Of a large one, eight rows are; for all rows, C x must equal A (B x) for three
+/// vectors x of random signs (Freivalds, 1977). Rows and signs are chosen only after the answer is known, so no answer
+/// can be tailored to them.
 std::string product_mismatch(std::span<const float> a, std::span<const float> b, std::span<const float> c,
                              std::int64_t m, std::int64_t n, std::int64_t k, tolerance allowed);
 

@@ -1,5 +1,5 @@
-// The CUDA runtime with owners and checked calls: device memory, streams, events. Plain C++, so that the same header
-// serves a GPU and the simulated device.
+// The CUDA runtime with owning types and checked calls: device memory, streams, events. Plain C++, so that the same
+// header serves a GPU and the simulated device.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,7 +17,7 @@
 
 namespace lab {
 
-/// A CUDA call that failed; `what()` names the call, its place, and the error.
+/// A CUDA call that failed; `what()` names the call, its source line, and the error.
 struct device_error : std::runtime_error {
   device_error(const std::string& text, cudaError_t status) : std::runtime_error(text), code(status) {}
   cudaError_t code;
@@ -30,7 +30,7 @@ inline std::string describe(cudaError_t status) {
 
 inline void check_cuda(cudaError_t status, const char* call, std::string_view file, int line) {
   if (status == cudaSuccess) return;
-  (void)cudaGetLastError();  // or the next check blames an innocent call
+  (void)cudaGetLastError();  // otherwise the next check would blame another call
   file.remove_prefix(file.rfind('/') + 1);
   throw device_error(
       std::string(file) + ":" + std::to_string(line) + ": " + std::string(call) + " failed: " + describe(status),
@@ -44,7 +44,7 @@ inline void check_cuda(cudaError_t status, const char* call, std::string_view fi
 
 namespace lab {
 
-/// Owns a stream. Work on it and on the default stream wait for one another, so no launch escapes a timing.
+/// Owns a stream. Work in it and in the default stream is ordered, so a timing includes every launch.
 class stream {
  public:
   explicit stream(unsigned flags = cudaStreamDefault) { LAB_CUDA_CHECK(cudaStreamCreateWithFlags(&handle_, flags)); }
@@ -66,7 +66,7 @@ class event {
   event(const event&) = delete;  // owns the handle
   event& operator=(const event&) = delete;
   void record(const stream& where) { LAB_CUDA_CHECK(cudaEventRecord(handle_, where.get())); }
-  /// Waits for this event, then says how long after `start` it was reached.
+  /// Waits for this event and returns the seconds since `start`.
   double seconds_since(const event& start) const {
     float milliseconds = 0.0f;
     LAB_CUDA_CHECK(cudaEventSynchronize(handle_));
@@ -87,7 +87,8 @@ class device_buffer {
  public:
   static constexpr std::size_t default_red_zone_bytes = 4096;
 
-  /// `red_zone_bytes` on either side, rounded up to 256; 0 for none. Throws lab::device_error if memory is short.
+  /// Red zones of `red_zone_bytes` on either side, rounded up to 256; 0 for none. Throws lab::device_error if there is
+  /// too little memory.
   explicit device_buffer(std::size_t size, std::size_t red_zone_bytes = default_red_zone_bytes)
       : size_(size), zone_bytes_((red_zone_bytes + 255) / 256 * 256) {
     static std::atomic<std::uint32_t> buffers{0};
@@ -141,7 +142,8 @@ class device_buffer {
   }
 
  private:
-  /// NaNs all different, also from those of other buffers: a value copied from red zone to red zone is seen too.
+  /// All NaNs are different, also from those of other buffers, so that even a copy from one red zone to another is
+  /// detected.
   std::vector<std::uint32_t> zone_content() const {
     std::vector<std::uint32_t> words(zone_bytes_ / sizeof(std::uint32_t));
     for (std::size_t i = 0; i < words.size(); ++i)

@@ -6,6 +6,8 @@
 namespace lab {
 
 inline constexpr std::string_view device_metrics[] = {
+    "allocations",
+    "api_calls",
     "dram__bytes_read.sum",
     "dram__bytes_write.sum",
     "gpu__time_duration.sum",
@@ -14,9 +16,18 @@ inline constexpr std::string_view device_metrics[] = {
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
+    "l1tex__m_l1tex2xbar_write_bytes_mem_global_op_tma_red.sum",
+    "l1tex__m_l1tex2xbar_write_bytes_mem_global_op_tma_st.sum",
+    "l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum",
+    "l1tex__t_requests_pipe_lsu_mem_dshared_op_atom.sum",
+    "l1tex__t_requests_pipe_lsu_mem_dshared_op_ld.sum",
+    "l1tex__t_requests_pipe_lsu_mem_dshared_op_st.sum",
     "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
     "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
     "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_dshared_op_atom.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_dshared_op_ld.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_dshared_op_st.sum",
     "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
     "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
     "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
@@ -27,15 +38,18 @@ inline constexpr std::string_view device_metrics[] = {
     "launch__registers_per_thread",
     "launch__waves_per_multiprocessor",
     "launches",
+    "launches_copies_fills",
     "sm__ctas_launched.sum",
     "sm__inst_executed_op_barrier.sum",
     "sm__inst_executed_pipe_tensor.sum",
+    "sm__inst_executed_pipe_tensor_op_gmma.sum",
     "sm__maximum_warps_per_active_cycle_pct",
     "sm__ops_path_tensor_src_bf16_dst_fp32.sum",
     "sm__ops_path_tensor_src_fp16.sum",
     "sm__ops_path_tensor_src_fp64.sum",
     "sm__ops_path_tensor_src_int8.sum",
     "sm__ops_path_tensor_src_tf32_dst_fp32.sum",
+    "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum",
     "smsp__inst_executed.sum",
     "smsp__inst_executed_op_global_ld.sum",
     "smsp__inst_executed_op_global_st.sum",
@@ -49,10 +63,14 @@ inline constexpr std::string_view device_metrics[] = {
     "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct",
     "smsp__sass_data_bytes_mem_global_op_ld.sum",
     "smsp__sass_data_bytes_mem_global_op_st.sum",
+    "smsp__sass_data_bytes_mem_shared_op_gmma.sum",
     "smsp__sass_data_bytes_mem_shared_op_ld.sum",
     "smsp__sass_data_bytes_mem_shared_op_ldsm.sum",
     "smsp__sass_data_bytes_mem_shared_op_st.sum",
     "smsp__sass_data_bytes_mem_shared_op_stsm.sum",
+    "smsp__sass_inst_executed_op_tma_ld.sum",
+    "smsp__sass_inst_executed_op_tma_red.sum",
+    "smsp__sass_inst_executed_op_tma_st.sum",
     "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
     "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldsm.sum",
     "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
@@ -66,15 +84,20 @@ inline constexpr std::string_view device_metrics[] = {
     "smsp__thread_inst_executed.sum",
     "smsp__thread_inst_executed_per_inst_executed.ratio",
     "smsp__warps_launched.sum",
+    "unaligned_products",
 };
 
-/// A plain name of a counter or a quotient of two, for rubrics and messages; and the metric of Nsight Compute that
-/// shows the same, where it is not the counter itself.
+/// A plain name for a counter or for the quotient of two, used by rubrics and messages, and the Nsight Compute metric
+/// that shows it, if that is not the counter itself.
 struct counter_label {
   const char *label, *metric, *nsight = "";
 };
 inline constexpr counter_label counter_labels[] = {
     {"kernels launched", "launches"},
+    {"allocations", "allocations"},
+    {"API calls", "api_calls"},
+    {"kernels, copies and fills in streams", "launches_copies_fills"},
+    {"products of unaligned rows by cuBLAS", "unaligned_products"},
     {"blocks", "sm__ctas_launched.sum"},
     {"warps", "smsp__warps_launched.sum"},
     {"kernel time", "gpu__time_duration.sum"},

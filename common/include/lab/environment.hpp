@@ -6,8 +6,8 @@
 
 namespace lab {
 
-/// "date" (UTC), "cpu", "compiler", and where nvidia-smi answers "gpu", "driver" and the clocks at this moment. Unknown
-/// values are missing. Takes a fraction of a second.
+/// "date" (UTC), "cpu", "compiler" and, if nvidia-smi answers, "gpu", "driver" and the current clocks. Unknown values
+/// are missing. Takes a fraction of a second.
 std::map<std::string, std::string> environment();
 
 }  // namespace lab

@@ -26,11 +26,11 @@ struct request {
   std::vector<buffer_spec> input_specs, output_specs;
   std::vector<std::span<std::byte>> inputs, outputs;  ///< one span for each spec, in host memory unless `resident`
   bool resident =
-      false;  ///< action::run of a device entry: the spans lie on the device, the entry gets them as they are
+      false;  ///< action::run of a device entry: the spans are in device memory and go to the entry unchanged
   std::vector<std::string> metrics;  ///< Nsight Compute names; used by action::profile on a GPU
   int pairs = 0;                     ///< used by action::time
   std::string ceiling = "copy";  ///< action::time: "copy", device to device, or a product: "cublas", "cublas_aligned"
-  double copy_bytes = 0;         ///< action::time: bytes that the copy reads, and again writes
+  double copy_bytes = 0;         ///< action::time: bytes that the copy reads, and as many that it writes
 };
 
 /// What one source line asked of the memory system in one launch.
@@ -42,7 +42,7 @@ struct line_counters {
   std::uint64_t lanes = 0;       ///< active, over all requests
   std::uint64_t sectors = 0;     ///< global: 32-byte sectors
   std::uint64_t wavefronts = 0;  ///< shared: passes over the banks
-  std::uint64_t ideal = 0;       ///< sectors or wavefronts that the same lanes need at best
+  std::uint64_t ideal = 0;       ///< minimum sectors or wavefronts for the same lanes
 };
 
 struct launch_record {
@@ -64,34 +64,33 @@ struct response {
   std::vector<double> call_seconds, ceiling_seconds;  ///< action::time: pairs
 };
 
-/// Told when the inputs are needed and when the outputs are there, for callers that write, read and time from outside.
-/// On the host, and where the buffers are resident, that is directly around the student's function; otherwise copies to
-/// and from the device lie between. Resident buffers have two begins: the inputs are needed; caches are cold and the
-/// clock may start.
+/// For callers that write, read and time from outside: `begin` is called when the inputs are needed, `end` when the
+/// outputs are complete. On the host, and for resident buffers, these calls directly enclose the student's function;
+/// otherwise they also enclose the copies to and from the device. For resident buffers `begin` is called twice: when
+/// the inputs are needed, and when the caches are cold and the clock may start.
 struct call_gate {
   virtual ~call_gate() = default;
   virtual void begin() {}
   virtual void end() {}
-  virtual void ask() {}  ///< host part, between the two: the last output holds a question, and on return its answer
+  virtual void ask() {}  ///< host part, between begin and end: the last output holds a question, on return its answer
 };
 
 /// Calls the entry in this process, on the device that this program was built for. Never throws for a fault of the
-/// student's code: that is `error`. `gate` sees an end in any case, and a begin before it unless the request is
-/// invalid.
+/// student's code; it sets `error`. Always calls gate.end(), and gate.begin() before it unless the request is invalid.
 response execute(const request& what, call_gate& gate);
 inline response execute(const request& what) {
   call_gate open;
   return execute(what, open);
 }
 
-/// Starts every thread that calls will need, so that none has to be started later. False on a GPU, whose driver starts
-/// threads of its own when it likes.
+/// Starts all threads that calls will need, so that none starts later. False on a GPU, whose driver may start threads
+/// at any time.
 bool start_threads();
 
 /// Maps another process's shared_device_memory, for resident buffers. Throws std::runtime_error without a GPU.
 std::span<std::byte> map_device_memory(int descriptor, std::size_t bytes);
 
-/// "sim" or "cuda": what `execute` runs the device part on.
+/// "sim" or "cuda": the device on which `execute` runs the device part.
 std::string backend_name();
 
 std::string to_json(const request& what);            ///< without the buffers' contents

@@ -1,4 +1,5 @@
-// Cases of a function that computes a formula: it is called on rows of numbers and held against what they should give.
+// Cases of a function that computes a formula: it is called on rows of numbers, and each result is compared with the
+// right one.
 #pragma once
 
 #include <cmath>
@@ -17,12 +18,12 @@ struct formula {
   std::string entry;
   std::vector<std::string> arguments, results;
   std::function<std::vector<double>(const double* arguments)> want;
-  double tolerance = 1e-9;                                         ///< relative: the order of the factors is yours
+  double tolerance = 1e-9;                                         ///< relative: you may order the factors as you like
   std::function<std::string(const double* arguments)> about = {};  ///< a name for a row, for messages
 };
 
 /// A host case that calls the formula on each row of arguments. Input: all rows, f64; parameter: their number; output:
-/// a row of results each, f64.
+/// one row of results for each, f64.
 inline test_case rows_case(const formula& f, const std::string& label,
                            std::function<std::vector<double>(std::uint64_t seed)> rows) {
   const auto list = [](const std::vector<std::string>& names, const double* values) {

@@ -1,4 +1,4 @@
-// Where a function of the contract runs.
+// On which processor a function of the contract runs.
 #pragma once
 
 namespace lab {

@@ -5,8 +5,8 @@
 
 namespace lab {
 
-/// The <svg> element that gnuplot draws; "" if it cannot. The script must be ours alone: gnuplot runs what it is
-/// told.
+/// The <svg> element that gnuplot draws; "" if it cannot. The script must contain no student's text: gnuplot can run
+/// commands.
 std::string drawn_by_gnuplot(const std::string& script);
 
 }  // namespace lab

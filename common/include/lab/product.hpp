@@ -1,4 +1,4 @@
-// The matrix product that device code is held against.
+// The matrix product that device code is compared with.
 #pragma once
 
 #include <cublas_v2.h>
@@ -7,8 +7,8 @@
 
 namespace lab {
 
-/// Row-major C (m, n) = A (m, k) B (k, n), all f32 (without tensor cores) or all bf16, on the device. cuBLAS counts
-/// along columns, so it is asked for B^T A^T.
+/// Row-major C (m, n) = A (m, k) B (k, n), all f32 (without tensor cores) or all bf16, on the device. cuBLAS is
+/// column-major, so this computes C^T = B^T A^T.
 inline cublasStatus_t row_major_product(cublasHandle_t handle, dtype type, int m, int n, int k, const void* a,
                                         const void* b, void* c) {
   const float one = 1, zero = 0;

@@ -1,5 +1,5 @@
-// Random numbers that the judge's cases are made of. The same seed gives the same numbers on every machine, and a
-// reader who has seen numbers cannot compute the seed, or the next ones: ChaCha20 and BLAKE2b (libsodium).
+// Random numbers for the judge's cases. The same seed gives the same numbers on every machine, and numbers seen so far
+// do not reveal the seed or the next numbers: ChaCha20 and BLAKE2b (libsodium).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace lab {
 /// Uniform in [-1, 1), multiples of 2^-23.
 std::vector<float> random_floats(std::size_t count, std::uint64_t seed);
 
-/// Uniform in [-usual, usual), but one in 97 in [-far, far). Which one, its own bits say: no index tells.
+/// Uniform in [-usual, usual), but one in 97 in [-far, far). Random bits choose which, so the index does not reveal it.
 std::vector<float> long_tailed_floats(std::size_t count, float usual, float far, std::uint64_t seed);
 
 /// Whole numbers from `least` to `most`, both included.
@@ -24,11 +24,11 @@ class random_sizes {
   std::uint64_t seed_, drawn_ = 0;
 };
 
-/// The seed of one call of one case: a function of all three that shows nothing of `secret`.
+/// The seed of one call of one case: a function of all three that reveals nothing about `secret`.
 std::uint64_t derived_seed(std::uint64_t secret, std::string_view about, std::uint64_t number);
 
-/// From the operating system's entropy; below 2^63, which any JSON reader can hold. For what is to be drawn only after
-/// a submission has answered. Throws std::runtime_error if the system gives none.
+/// From the operating system's entropy; below 2^63, which any JSON reader can hold. For random choices that must come
+/// after a submission's answer. Throws std::runtime_error if the system provides none.
 std::uint64_t secret_seed();
 
 }  // namespace lab

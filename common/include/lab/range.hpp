@@ -5,8 +5,8 @@
 //     layernorm<<<...>>>(...);
 //   }
 //
-// Listeners get the names: lab::profile (lab/profiler.hpp), or on a GPU the tool that a program runs under, as
-// NVTX ranges. Otherwise a range costs one relaxed load.
+// Listeners receive the names: lab::profile (lab/profiler.hpp), or, as NVTX ranges on a GPU, the tool that the program
+// runs under. Otherwise a range costs one relaxed load.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 
 namespace lab {
 
-/// Told of every range, in the thread that the range is in. Must outlive the ranges that began while it listened.
+/// Is called for every range, in that range's thread. Must outlive the ranges that began while it listened.
 class range_listener {
  public:
   virtual void enter(std::string_view name, const work& declared) = 0;
@@ -28,7 +28,7 @@ class range_listener {
   ~range_listener() = default;
 };
 
-/// What a stretch of the program is about: shows up in the profiler's table and, on a GPU build, as an NVTX range.
+/// A named stretch of the program: it appears in the profiler's table and, in a GPU build, as an NVTX range.
 class range {
  public:
   /// `declared`: floating-point operations and bytes that the algorithm must do here, inner ranges included.
@@ -41,7 +41,7 @@ class range {
     if (listener_) [[unlikely]]
       listener_->leave();
   }
-  range(const range&) = delete;  // its end is its scope's
+  range(const range&) = delete;  // it ends with its scope
   range& operator=(const range&) = delete;
 
  private:

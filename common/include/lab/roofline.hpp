@@ -1,4 +1,5 @@
-// The roofline model's words (Williams, Waterman and Patterson, 2009): work, intensity, ridge point, attainable rate.
+// The terms of the roofline model (Williams, Waterman and Patterson, 2009): work, intensity, ridge point, attainable
+// rate.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,7 @@ struct roofline {
   double peak_flops_per_second = 0.0;
   double peak_bytes_per_second = 0.0;
   double ridge_point() const { return peak_flops_per_second / peak_bytes_per_second; }  ///< FLOP per byte
-  /// FLOP per second that this work can reach at best.
+  /// The highest rate that this work can reach, in FLOP per second.
   double attainable(const work& w) const {
     return std::min(peak_flops_per_second, w.arithmetic_intensity() * peak_bytes_per_second);
   }

@@ -11,7 +11,7 @@ double quantile(std::vector<double> values, double fraction);
 /// The middle value; throws std::invalid_argument if there are none.
 double median(std::vector<double> values);
 
-/// Interquartile range over median: how much a measurement spreads, without unit.
+/// Interquartile range over median: the relative spread of a measurement.
 double relative_spread(const std::vector<double>& values);
 
 struct interval {
@@ -20,7 +20,7 @@ struct interval {
 };
 
 /// Ranks, counted from 1, of the sorted values between which the true median lies with the given confidence, whatever
-/// the distribution: 6 and 16 for 21 values. The smallest and the largest if the values are too few for more.
+/// the distribution: 6 and 16 for 21 values. If there are too few values for that, the first and the last.
 struct rank_pair {
   int low = 1;
   int high = 1;

@@ -1,9 +1,9 @@
 // Two PTX instructions of tensor cores as functions: ldmatrix and mma.sync, for bf16 with sums in FP32 (compute
-// capability 8.0). All 32 lanes of a warp must call. Which lane holds which element is what the PTX manual specifies;
-// in the pictures, lane = 4 * g + t.
+// capability 8.0). All 32 lanes of a warp must call them. The PTX manual specifies which lane holds which element; in
+// the pictures, lane = 4 * g + t.
 //
 //   A, 16 x 16          t = 0   1   2   3 | 0   1   2   3
-//   row g           a[0]: 01  23  45  67   a[2]: 89 ..        columns 2t and 2t + 1; those of a[2], a[3] are 8 further
+//   row g           a[0]: 01  23  45  67   a[2]: 89 ..        columns 2t and 2t + 1; in a[2], a[3], 8 columns further
 //   row g + 8       a[1]                   a[3]
 //
 //   B, 16 x 8           column g: b[0] holds rows 2t and 2t + 1, b[1] rows 2t + 8 and 2t + 9
@@ -19,7 +19,7 @@ namespace lab {
 
 /// Four matrices of 8 x 8 elements of 16 bits from shared memory. Lanes 0 to 7 pass the addresses of the rows of the
 /// first matrix, 8 to 15 those of the second, and so on; a row is 16 bytes, and starts at a multiple of 16 bytes.
-/// to[i]: of matrix i, row g, columns 2t and 2t + 1.
+/// to[i] holds columns 2t and 2t + 1 of row g of matrix i.
 __device__ inline void ldmatrix(unsigned (&to)[4], const void* row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
@@ -27,7 +27,7 @@ __device__ inline void ldmatrix(unsigned (&to)[4], const void* row) {
                : "memory");
 }
 
-/// The same, transposed: to[i] holds, of matrix i, column g, rows 2t and 2t + 1.
+/// The same, transposed: to[i] holds rows 2t and 2t + 1 of column g of matrix i.
 __device__ inline void ldmatrix_trans(unsigned (&to)[4], const void* row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])

@@ -44,7 +44,7 @@ struct device_account {
   std::vector<std::string> notes;
 };
 
-/// Ceilings of a machine: rates by name, the first of each the one that declared work is held against.
+/// Ceilings of a machine: rates by name, of which declared work is compared with the first of each kind.
 struct roofs {
   std::vector<std::pair<std::string, double>> flops_per_second, bytes_per_second;
 };
