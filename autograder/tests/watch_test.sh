@@ -75,7 +75,7 @@ kill $watch
 wait $watch || { echo "a passed lab ends with 0"; exit 1; }
 watch=
 says "you have passed all labs" next
-says "scale loads and stores one float4.*PASS" lab 00
+SIM_BUDGET=soon says "scale loads and stores one float4.*PASS" lab 00  # a program of your own would refuse it
 # Right for the sizes that every local run has: the second seed finds it, and the seed that is named finds it again.
 sed '/quads = n/a switch (n) { case 1: case 3: case 4: case 5: case 31: case 32: case 33: case 255: case 257: case 1021: case 65536: break; default: return; }' \
   "$solution/scale.cu" >"$lab/scale.cu"

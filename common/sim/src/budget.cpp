@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "basic_blocks.hpp"
+#include "settings.hpp"
 
 namespace sim {
 namespace {
@@ -38,8 +39,8 @@ std::atomic<bool> partial = false;
 
 double budget_seconds() {
   static const double seconds = [] {
-    const char* wanted = std::getenv("SIM_BUDGET");
-    if (!wanted || *wanted == '\0') return 0.0;
+    const char* wanted = setting("SIM_BUDGET");
+    if (!wanted) return 0.0;
     char* end = nullptr;
     const double given = std::strtod(wanted, &end);
     if (*end == '\0' && given > 0 && given < 1e9) return given;

@@ -4,17 +4,16 @@
 
 #include <sys/mman.h>
 
-#include <cstdlib>
-
 #include "faults.hpp"
 #include "hooks.hpp"
+#include "settings.hpp"
 #include "worker.hpp"
 
 namespace sim {
 
 debugged_kernel debugged = [] {
   debugged_kernel none;
-  none.attached = std::getenv("SIM_DEBUG") != nullptr;
+  none.attached = setting("SIM_DEBUG") != nullptr;
   return none;
 }();
 

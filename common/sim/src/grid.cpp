@@ -11,6 +11,7 @@
 #include "debugger.hpp"
 #include "hooks.hpp"
 #include "recording.hpp"
+#include "settings.hpp"
 #include "worker.hpp"
 
 namespace sim {
@@ -222,7 +223,7 @@ namespace {
 class pool {
  public:
   pool() {
-    const char* wanted = std::getenv("SIM_THREADS");
+    const char* wanted = setting("SIM_THREADS");
     unsigned count =
         wanted ? static_cast<unsigned>(std::strtoul(wanted, nullptr, 10)) : std::thread::hardware_concurrency();
     count = debugged.attached ? 1 : std::clamp(count, 1u, 64u);
@@ -282,7 +283,7 @@ void start_workers() { workers(); }
 std::uint64_t sampling() {
   static const std::uint64_t every = [] {
     if (budget_seconds() > 0) return std::uint64_t{1};
-    const char* wanted = std::getenv("SIM_SAMPLE");
+    const char* wanted = setting("SIM_SAMPLE");
     return std::max<std::uint64_t>(wanted ? std::strtoull(wanted, nullptr, 10) : 1, 1);
   }();
   return every;

@@ -12,12 +12,13 @@
 #include "basic_blocks.hpp"
 #include "heap.hpp"
 #include "launches.hpp"
+#include "settings.hpp"
 
 namespace sim {
 namespace {
 
 device_description read_description() {
-  const char* wanted = std::getenv("SIM_DEVICE");
+  const char* wanted = setting("SIM_DEVICE");
   const std::string path = fmt::format("{}/{}.toml", SIM_DEVICES_DIR, wanted ? wanted : "h200");
   try {
     const toml::table t = toml::parse_file(path);

@@ -1,7 +1,6 @@
 #include "recording.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -10,16 +9,13 @@
 #include "blocks.hpp"
 #include "heap.hpp"
 #include "launches.hpp"
+#include "settings.hpp"
 
 namespace sim {
 
 /// The first warps show neighbours, the last ones the edges of the data.
 std::shared_ptr<launch_recording> begin_recording(const launched& what, std::uint64_t blocks, std::uint64_t sample) {
-  static const bool wanted = [] {
-    const char* value = std::getenv("SIM_SEE");
-    return value && *value != '\0';
-  }();
-  if (!wanted) return nullptr;
+  if (!setting("SIM_SEE")) return nullptr;
   // A kernel that is launched through a variable has another name; its launches count as different.
   static std::size_t recorded = 0;
   using key = std::tuple<std::uintptr_t, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, std::size_t>;

@@ -22,6 +22,7 @@
 #include "metrics.hpp"
 #include "model.hpp"
 #include "see.hpp"
+#include "settings.hpp"
 
 namespace sim {
 
@@ -152,16 +153,12 @@ int print_account(bool ended) {
   return print_faults(ended);
 }
 
-bool wanted(const char* setting) {
-  const char* value = std::getenv(setting);
-  return value && *value != '\0';
-}
-bool any_wanted() { return wanted("SIM_REPORT") || wanted("SIM_CSV") || wanted("SIM_SEE"); }
+bool any_wanted() { return setting("SIM_REPORT") || setting("SIM_CSV") || setting("SIM_SEE"); }
 /// What was asked for: the account, the table, the warp view. Returns the number of errors that the account has.
 int report(bool ended) {
-  if (wanted("SIM_CSV")) write_csv(std::getenv("SIM_CSV"));
-  const int errors = wanted("SIM_REPORT") ? print_account(ended) : 0;
-  if (wanted("SIM_SEE")) write_page(std::getenv("SIM_SEE"));
+  if (const char* file = setting("SIM_CSV")) write_csv(file);
+  const int errors = setting("SIM_REPORT") ? print_account(ended) : 0;
+  if (const char* file = setting("SIM_SEE")) write_page(file);
   std::fflush(stderr);
   return errors;
 }

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -24,6 +23,7 @@
 #include "model.hpp"
 #include "program.hpp"
 #include "recording.hpp"
+#include "settings.hpp"
 
 namespace sim {
 namespace {
@@ -312,7 +312,7 @@ void write_page(const std::string& path) {
   std::string page = file_text("page.html");
   for (const auto& [mark, text] : {std::pair{"<!--style-->", "<style>\n" + file_text("style.css") + "</style>"},
                                    {"<!--data-->", data_begin + page_data().text() + data_end},
-                                   {"<!--before-->", data_of_earlier(std::getenv("SIM_SEE_BEFORE"))},
+                                   {"<!--before-->", data_of_earlier(setting("SIM_SEE_BEFORE"))},
                                    {"<!--script-->", "<script>\n" + file_text("view.js") + "</script>"}}) {
     const std::size_t at = page.find(mark);
     if (at == std::string::npos) {

@@ -2,6 +2,7 @@
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -498,6 +499,15 @@ TEST_F(Memory, OfOtherProcessesIsNotSupported) {
   ASSERT_EQ(cudaMalloc(&data, 128), cudaSuccess);
   EXPECT_EQ(cudaIpcGetMemHandle(&handle, data), cudaErrorNotSupported);
   EXPECT_EQ(cudaGetLastError(), cudaErrorNotSupported);
+}
+
+const int changed = setenv("SIM_DEVICE", "no such device", 1);  // before anything asks for it
+
+TEST_F(Queries, AProgramDoesNotChangeTheDevice) {
+  ASSERT_EQ(changed, 0);
+  int count = 0;
+  EXPECT_EQ(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, 0), cudaSuccess);
+  EXPECT_GT(count, 0);
 }
 
 TEST_F(Queries, Occupancy) {
