@@ -3,18 +3,18 @@
 # usage: make_whole.sh BASE OWN WHOLE
 set -eu
 
-# A patch may fit further up or down than it says; not where its lines stand in more than one place of the file.
-fits_once() {  # PATCH FILE
+# A patch may fit further up or down than it says; not if its lines stand in more than one place of the file.
+is_clear() {  # PATCH FILE
   awk -v file="$2" '
-    function place(i, k, n) {
+    function clear(i, k, n) {
       for (i = 1; i <= lines; ++i) {
         for (k = 1; k <= old && text[i + k - 1] == want[k]; ++k) continue
         if (k > old) { ++n; if (i == at) return 1 }
       }
-      return n == 1
+      return n <= 1
     }
     BEGIN { while ((getline line < file) > 0) text[++lines] = line }
-    function ended() { if (old > 0 && !place()) bad = 1; old = 0 }
+    function ended() { if (old > 0 && !clear()) bad = 1; old = 0 }
     /^@@/ { ended(); split($2, start, "[-,]"); at = start[2]; next }
     /^[ -]/ && at { want[++old] = substr($0, 2) }
     END { ended(); exit bad }' "$1"
@@ -34,8 +34,8 @@ for from in "$own"/*; do
   }
   case $from in
     *.patch)
-      fits_once "$from" "$whole/$name" || {
-        echo "error: $from fits in none or several places of $base/$name: give it more lines around the change"
+      is_clear "$from" "$whole/$name" || {
+        echo "error: $from fits in several places of $base/$name: give it more lines around the change"
         exit 1
       }
       patch --quiet --force --fuzz=0 --no-backup-if-mismatch --reject-file=- "$whole/$name" "$from" || {

@@ -417,7 +417,7 @@ std::string cell_of(const fs::path& file, const std::string& row, const std::str
   return found[0];
 }
 
-/// The number behind these names; an element of an array is named by its "case".
+/// The number behind these names; an element of an array is named by its "case", or counted from 0.
 double number_in(const fs::path& file, const std::vector<std::string>& names) {
   using nlohmann::json;
   const json document = json::parse(text_of(file));
@@ -427,7 +427,8 @@ double number_in(const fs::path& file, const std::vector<std::string>& names) {
     if (at->is_object() && at->contains(name)) next = &at->at(name);
     if (at->is_array())
       for (const json& element : *at)
-        if (element.is_object() && element.value("case", "") == name) next = &element;
+        if (element.is_object() && element.value("case", std::to_string(&element - &at->front())) == name)
+          next = &element;
     if (next == nullptr) throw std::runtime_error(fmt::format("{}: there is no \"{}\"", file.string(), name));
     at = next;
   }

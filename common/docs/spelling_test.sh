@@ -4,7 +4,7 @@
 set -euo pipefail
 codespell=$1 source=$2
 cd "$source"
-mapfile -t files < <(find . \( -name 'build*' -o -name '.*' ! -name . -o -name tiny \) -prune -o -type f \( -name '*.md' -o -name '*.toml' -o \
+mapfile -t files < <(find . \( -name 'build*' -o -name '.*' ! -name . -o -name tiny \) -prune -o -type f \( -name '*.md' -o -name '*.toml' -o -name '*.ipynb' -o \
   -name '*.hpp' -o -path './labs/*' -o -path './slides/*' -o -path './solutions/*.c*' -o -name course \) ! -name '*.csv' -print | sort)
 "$codespell" --ignore-words-list=coo "${files[@]}"
 if "$codespell" - <<<'Did you recieve it?' >/dev/null; then

@@ -59,7 +59,7 @@ said=$(offences "$planted"/*) && { echo "planted phrases were not found"; exit 1
 cd "$source"
 mapfile -t files < <(find . \( -name 'build*' -o -name '.*' ! -name . -o -name attacks -o -name honest \
   -o -name results -o -name archives -o -name tiny \) -prune -o -type f \( -name '*.md' -o -name '*.toml' -o -name '*.[ch]pp' -o \
-  -name '*.cu' -o -name '*.sh' -o -name '*.py' -o -name CMakeLists.txt -o -name course \) ! -name wording_test.sh -print | sort)
+  -name '*.cu' -o -name '*.sh' -o -name '*.py' -o -name '*.ipynb' -o -name CMakeLists.txt -o -name course \) ! -name wording_test.sh -print | sort)
 echo "${#files[@]} files"
 ((${#files[@]} > 100)) || { echo "that is too few: are they found at all?"; exit 1; }
 offences "${files[@]}"

@@ -3,10 +3,12 @@
 
 Builds decode.cu with nvcc for this GPU. A small model's tokens are first compared with PyTorch's in float64. The time of a
 token is the slope between two numbers of tokens, so it has no share of the graph's capture. Beside it, in the same process,
-a read of as many bytes as the weights.
+a read of as many bytes as the weights, and the same model by PyTorch. DECODE names a library that is built already.
 """
 import ctypes
+import functools
 import json
+import os
 import pathlib
 import statistics
 import subprocess
@@ -14,12 +16,15 @@ import sys
 import tempfile
 
 import torch
+import torch.nn.functional as functional
 
 here = pathlib.Path(__file__).resolve().parent
 root = here.parents[1]
 
 
 def built():
+    if "DECODE" in os.environ:
+        return ctypes.CDLL(os.environ["DECODE"])
     library = pathlib.Path(tempfile.mkdtemp()) / "decode.so"
     sources = [here / "handin/decode.cu", here / "module.cu"]
     subprocess.run(["nvcc", "-std=c++20", "-O3", "-arch=native", "-shared", "-Xcompiler", "-fPIC", f"-I{root}/common/include",
@@ -119,10 +124,7 @@ def milliseconds(work):
     return begin.elapsed_time(end)
 
 
-worst = check()
-model = Model(16, 2048, 32, 8, 64, 8192, 128256, 4096)
-rows = []
-for position in (0, 1024, 3584):
+def per_token(model, position, repeats=11):
     few, many = 32, 288
 
     def run(count):
@@ -133,12 +135,86 @@ for position in (0, 1024, 3584):
     model.k.zero_()
     model.v.zero_()
     run(few)
-    each = [(run(many) - run(few)) / (many - few) for _ in range(11)]
-    rows.append({"position": position + (few + many) // 2, "ms per token": statistics.median(each), "fastest": min(each)})
-    print(rows[-1], flush=True)
-data = torch.zeros(model.weight_bytes() // 4, device="cuda")
-data.sum()
-read = statistics.median(milliseconds(data.sum) for _ in range(21))
-pathlib.Path(sys.argv[1]).write_text(json.dumps(
-    {"device": torch.cuda.get_device_name(), "pytorch": torch.__version__, "weight bytes": model.weight_bytes(),
-     "ms to sum as many bytes": read, "largest error of a logit": worst, "rows": rows}, indent=1) + "\n")
+    each = [(run(many) - run(few)) / (many - few) for _ in range(repeats)]
+    return {"position": position + (few + many) // 2, "ms per token": statistics.median(each), "fastest": min(each)}
+
+
+class PyTorch:
+    """The same model as its users write it: activations in bf16, a cache of fixed size, one step replayed as a graph."""
+
+    def __init__(self, model):
+        self.model = model
+        self.position, self.token = (torch.zeros(1, dtype=torch.long, device="cuda") for _ in range(2))
+        self.k, self.v = (torch.zeros_like(model.k) for _ in range(2))
+        self.cos, self.sin = model.rotary.unflatten(-1, (-1, 2)).unbind(-1)
+        self.places = torch.arange(model.capacity, device="cuda")
+
+    def layer(self, x, k_cache, v_cache, norm1, qkv, out, norm2, gate_up, down):
+        m = self.model
+
+        def rotated(heads):
+            a, b = heads.float().unflatten(-1, (-1, 2)).unbind(-1)
+            c, s = self.cos[self.position], self.sin[self.position]
+            return torch.stack([a * c - b * s, b * c + a * s], -1).flatten(-2).bfloat16()
+
+        heads = functional.linear(functional.rms_norm(x, norm1.shape, norm1, 1e-5), qkv).view(-1, m.size)
+        q, k, v = heads.split([m.heads, m.kv_heads, m.kv_heads])
+        k_cache.index_copy_(1, self.position, rotated(k)[:, None])
+        v_cache.index_copy_(1, self.position, v[:, None])
+        seen = (self.places <= self.position)[None]
+        attention = functional.scaled_dot_product_attention(rotated(q)[None, :, None], k_cache[None], v_cache[None],
+                                                            attn_mask=seen, enable_gqa=True)
+        x = x + functional.linear(attention.reshape(1, -1), out)
+        gate, up = functional.linear(functional.rms_norm(x, norm2.shape, norm2, 1e-5), gate_up).chunk(2, -1)
+        return x + functional.linear(functional.silu(gate) * up, down)
+
+    def step(self, layer):
+        m = self.model
+        x = functional.embedding(self.token, m.embedding)
+        for i, weights in enumerate(m.weights):
+            x = layer(x, self.k[i], self.v[i], *weights)
+        logits = functional.linear(functional.rms_norm(x, m.norm.shape, m.norm, 1e-5), m.embedding)
+        self.token.copy_(logits.argmax(-1))
+        self.position.add_(1)
+
+    def rows(self, position):
+        for name, layer in (("eager", self.layer), ("compiled", torch.compile(self.layer, dynamic=False))):
+            for graph in (False, True):
+                run = functools.partial(self.step, layer)
+                for _ in range(3):
+                    run()
+                if graph:
+                    captured = torch.cuda.CUDAGraph()
+                    with torch.cuda.graph(captured):
+                        run()
+                    run = captured.replay
+                each = []
+                for _ in range(11):
+                    self.position.fill_(position)
+                    each.append(milliseconds(lambda: [run() for _ in range(32)]) / 32)
+                yield {"PyTorch": name + (", in a graph" if graph else ""), "position": position + 16,
+                       "ms per token": statistics.median(each), "fastest": min(each)}
+
+
+def main():
+    torch.cuda.set_stream(torch.cuda.Stream())  # the default stream cannot be captured
+    worst = check()
+    model = Model(16, 2048, 32, 8, 64, 8192, 128256, 4096)
+    rows = []
+    for position in (0, 1024, 3584):
+        rows.append(per_token(model, position))
+        print(rows[-1], flush=True)
+    with torch.inference_mode():
+        for row in PyTorch(model).rows(1024):
+            rows.append(row)
+            print(row, flush=True)
+    data = torch.zeros(model.weight_bytes() // 4, device="cuda")
+    data.sum()
+    read = statistics.median(milliseconds(data.sum) for _ in range(21))
+    pathlib.Path(sys.argv[1]).write_text(json.dumps(
+        {"device": torch.cuda.get_device_name(), "pytorch": torch.__version__, "weight bytes": model.weight_bytes(),
+         "ms to sum as many bytes": read, "largest error of a logit": worst, "rows": rows}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

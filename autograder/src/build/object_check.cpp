@@ -287,13 +287,14 @@ callable::callable(const std::filesystem::path& headers, const std::filesystem::
 bool callable::operator()(const std::string& symbol, bool by_device_code) const {
   if (is_the_compilers(symbol)) return true;
   if (by_device_code && is_instrumentation(symbol)) return true;
-  // The CUDA runtime: what the device's headers declare and its library defines; sim::name(...), too, that those
-  // headers' own functions call. Kernels and launches are for .cu files, where they are counted.
+  // The CUDA runtime: what the device's headers declare and its library defines, also by a C++ name; sim::name(...),
+  // too, that those headers' own functions call. Kernels and launches are for .cu files, where they are counted.
   std::smatch name;
-  static const std::regex in_sim(R"(_ZN3sim(\d+)(\w+))"), cuda("(cuda[A-Z]|nvtx[A-Z])\\w*");
-  if (std::regex_match(symbol, name, in_sim)) {
-    const std::string rest = name[2];
-    const std::string plain = rest.substr(0, std::min<std::size_t>(std::stoul(name[1]), rest.size()));
+  static const std::regex in_cpp(R"(_Z(?:N3sim(\d+)|(\d+)(?=cu))(\w+))"), cuda("(cuda[A-Z]|nvtx[A-Z])\\w*");
+  if (std::regex_match(symbol, name, in_cpp)) {
+    const std::string rest = name[3];
+    const std::size_t length = std::stoul(name[1].matched ? name[1] : name[2]);
+    const std::string plain = rest.substr(0, std::min(length, rest.size()));
     return device_.contains(symbol) && declared_.contains(plain) && (by_device_code || !for_kernels_.contains(plain));
   }
   if (by_nvcc_) {

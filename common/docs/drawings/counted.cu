@@ -91,6 +91,22 @@ __global__ void fused_kernel(float* out, const float* x, const float* b) {
   out[i] = fmaxf(2.0f * x[i] + b[i], 0.0f);
 }
 
+// y = s g with s = sigmoid(x), and the gradients of x and g: from s if it is stored, else from x again.
+__device__ float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
+__global__ void gate_forward_kernel(float* y, float* stored, const float* x, const float* g) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  const float s = sigmoid(x[i]);
+  if (stored != nullptr) stored[i] = s;
+  y[i] = s * g[i];
+}
+__global__ void gate_backward_kernel(float* d_x, float* d_g, const float* x, const float* g, const float* stored,
+                                     const float* d_y) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  const float s = stored != nullptr ? stored[i] : sigmoid(x[i]), d = d_y[i];
+  d_g[i] = d * s;
+  d_x[i] = d * g[i] * s * (1.0f - s);
+}
+
 std::vector<launch_bytes> bytes_of(const std::function<void()>& call) {
   const lab::profiler::result r = lab::profiler({}).collect(call);
   std::vector<launch_bytes> launches;
@@ -192,6 +208,17 @@ std::vector<launch_bytes> counted_chain(int n, bool fused) {
     scale_kernel<<<n / 256, 256>>>(out.data(), x.data());
     add_kernel<<<n / 256, 256>>>(out.data(), b.data());
     relu_kernel<<<n / 256, 256>>>(out.data());
+  });
+}
+
+std::vector<launch_bytes> counted_gate(int n, bool stored) {
+  const auto size = static_cast<std::size_t>(n);
+  lab::device_buffer<float> x(size), g(size), s(size), y(size), d_y(size), d_x(size), d_g(size);
+  for (auto* array : {&x, &g, &d_y}) LAB_CUDA_CHECK(cudaMemset(array->data(), 0, array->bytes()));
+  float* between = stored ? s.data() : nullptr;
+  return bytes_of([&] {
+    gate_forward_kernel<<<n / 256, 256>>>(y.data(), between, x.data(), g.data());
+    gate_backward_kernel<<<n / 256, 256>>>(d_x.data(), d_g.data(), x.data(), g.data(), between, d_y.data());
   });
 }
 

@@ -35,6 +35,8 @@ struct launch_bytes {
 std::vector<launch_bytes> counted_gelu_unfused(int n);
 /// relu(2 x + b), all arrays: as three kernels, which scale, add and cut off, or as one.
 std::vector<launch_bytes> counted_chain(int n, bool fused);
+/// A gate, sigmoid(x) g: its forward and its backward pass, with the sigmoid stored or computed again.
+std::vector<launch_bytes> counted_gate(int n, bool stored);
 
 /// The sectors that these accesses touch, in order; throws if the simulated device counts another number of them.
 std::vector<int> touched_sectors(const warp_offsets& offsets, int bytes);

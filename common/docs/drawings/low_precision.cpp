@@ -278,10 +278,177 @@ drawing swizzle() {
   return d;
 }
 
+// ---- steps of the deck ---------------------------------------------------------------------------------------------
+
+double in_e4m3(double x) { return sim::decode8<sim::e4m3>(sim::encode8<sim::e4m3>(x, true)); }
+double in_fp16(double x) { return sim::decode<sim::binary16>(sim::encode<sim::binary16>(x)); }
+
+/// 1 added again and again in e4m3: the sum stops.
+drawing counting() {
+  const int count = 24;
+  drawing d("counting", "Partial sums of 1 in e4m3, which stop at 16.");
+  const double left = margin + 26, bottom = 172, cell = (slide_inner - 30) / count, scale = 6;
+  double sum = 0;
+  for (int i = 1; i <= count; ++i) {
+    const double before = sum;
+    sum = in_e4m3(sum + 1);
+    const double x = left + (i - 1) * cell;
+    d.box(x, bottom - i * scale, cell - 3, i * scale, "idle", 0);
+    d.box(x, bottom - sum * scale, cell - 3, sum * scale, sum == before ? "waste" : "used", 0);
+    if (i % 4 == 0) d.text(x + cell / 2 - 1, bottom + 16, fmt::format("{}", i), "mute", at::middle);
+  }
+  d.text(left - 8, bottom - sum * scale + 4, fmt::format("{:.0f}", sum), "waste-text", at::end);
+  d.text(left, 30, fmt::format("1 added again and again: {:.0f}, forever", sum), "h waste-text");
+  d.legend(bottom + 38, {{"used", "the sum grows"}, {"waste", "it does not"}, {"idle", "true sum"}});
+  return d;
+}
+
+/// The numbers of e4m3 around 16, and where 17 is rounded to.
+drawing halfway() {
+  drawing d("halfway", "The numbers of e4m3 from 12 to 22: 17 is halfway between 16 and 18.");
+  const double left = margin + 20, right = slide_width - margin - 20, y = 104;
+  const auto x = [&](double v) { return left + (right - left) * (v - 12) / 10; };
+  d.line(left, y, right, y, "pen");
+  for (int tenth = 120; tenth <= 220; ++tenth) {
+    const double v = tenth / 10.0;
+    if (in_e4m3(v) != v) continue;
+    const auto bits = sim::encode8<sim::e4m3>(v, true);
+    d.line(x(v), y - 16, x(v), y + 8, v < 16 ? "used-line" : "time-line");
+    d.text(x(v), y + 26, fmt::format("{:.0f}", v), v == 16 ? "h" : "", at::middle);
+    std::string fraction;
+    for (int bit = sim::e4m3::mantissa_bits - 1; bit >= 0; --bit) fraction += (bits >> bit & 1) != 0 ? '1' : '0';
+    d.text(x(v), y + 44, fraction, bits % 2 == 0 ? "h shared-text" : "mute", at::middle);
+  }
+  d.dot(x(17), y, 4, "waste");
+  d.text(x(17), y - 50, "16 + 1", "waste-text", at::middle);
+  d.arrow(x(17), y - 42, x(in_e4m3(17)) + 3, y - 20, "waste-line");
+  d.text(left, 24, "distance 1", "used-text");
+  d.text(right, 24, "distance 2", "time-text", at::end);
+  d.text(margin, y + 70, "fraction bits; exactly halfway: to the number whose last bit is 0", "mute");
+  return d;
+}
+
+/// A step that is smaller than half of the distance to the next number of fp16.
+drawing stuck() {
+  const double w = 100, step = 0.02, unit = std::ldexp(1, 6 - sim::binary16::mantissa_bits);
+  if (in_fp16(w - unit) != w - unit || in_fp16(w - in_fp16(step)) != w) throw std::runtime_error("stuck: it moves");
+  drawing d("stuck", "The numbers of fp16 around 100 are 1/16 apart; 100 - 0.02 is rounded to 100.");
+  const double y = 96, middle = slide_width / 2 + 60, scale = 150 / unit;
+  d.line(margin, y, slide_width - margin, y, "pen");
+  for (int i = -2; i <= 1; ++i) {
+    const double x = middle + i * unit * scale;
+    d.line(x, y - 18, x, y + 8, "used-line");
+    d.text(x, y + 26, fmt::format("{:.4f}", w + i * unit), i == 0 ? "h" : "", at::middle);
+  }
+  const double half = middle - unit / 2 * scale, to = middle - step * scale;
+  d.line(half, y - 30, half, y + 4);
+  d.text(half - 6, y - 34, "halfway", "mute", at::end);
+  d.arrow(middle, y - 30, to, y - 30, "waste-line");
+  d.text(middle + 6, y - 26, "one step: 0.02", "waste-text");
+  d.dot(to, y, 4, "waste");
+  d.text(margin, y + 66, "fp16: numbers from 64 to 128 are 1/16 apart", "mute");
+  d.text(slide_width - margin, y + 66, "100 − 0.02 = 100", "h waste-text", at::end);
+  return d;
+}
+
+/// Which powers of two the 8-bit formats have.
+drawing powers() {
+  drawing d("powers", "1, 1/2, 1/4, ... in e4m3 and e5m2: normal, subnormal, and 0.");
+  const int count = 20;
+  const double left = margin + 54, cell = (slide_inner - 54) / count;
+  double y = 40;
+  for (int i = 0; i < count; i += 2)
+    d.text(left + (i + 0.5) * cell, y - 10, i == 0 ? "0" : fmt::format("−{}", i), "mute", at::middle);
+  const auto row = [&](const char* name, int lowest, auto of) {
+    d.text(margin, y + 20, name);
+    int kept = 0;
+    for (int i = 0; i < count; ++i) {
+      const double v = of(std::ldexp(1, -i));
+      kept += v != 0;
+      d.box(left + i * cell, y, cell - 3, 30, v == 0 ? "waste" : -i < lowest ? "time" : "used", 2);
+    }
+    d.text(left, y + 48, fmt::format("the smallest is 2 to the −{}: the first {} survive", kept - 1, kept), "mute");
+    y += 68;
+  };
+  row("e4m3", sim::e4m3::lowest, in_e4m3);
+  row("e5m2", sim::e5m2::lowest, [](double x) { return sim::decode8<sim::e5m2>(sim::encode8<sim::e5m2>(x, true)); });
+  d.legend(y + 14, {{"used", "normal"}, {"time", "subnormal"}, {"waste", "rounded to 0"}});
+  return d;
+}
+
+/// Gradients, and the same gradients multiplied, beside the range of e4m3.
+drawing scaled_loss() {
+  drawing d("scaled_loss", "Gradients up to 0.02 lie low in the range of e4m3; times 2 to the 14 they fill it.");
+  const double left = margin + 130, right = slide_width - margin - 30, last = in_e4m3(1e9), first = in_e4m3(0.002);
+  const auto x = [&](double v) { return left + (right - left) * (std::log2(v) + 16) / 26; };
+  const auto bar = [&](double y, const char* words, double from, double to, const char* role) {
+    d.text(margin, y + 17, words);
+    d.box(x(from), y, x(to) - x(from), 24, role, 3);
+  };
+  bar(34, "e4m3", first, last, "used");
+  d.text(x(first), 26, fmt::format("1/{:.0f}", 1 / first), "mute", at::middle);
+  d.text(x(last), 26, fmt::format("{:.0f}", last), "mute", at::middle);
+  bar(76, "gradients", 0.02 / 2048, 0.02, "time");
+  int power = 0;
+  while (0.02 * std::ldexp(1, power + 1) <= last) ++power;
+  bar(118, fmt::format("times 2^{}", power).c_str(), 0.02 / 2048 * std::ldexp(1, power), 0.02 * std::ldexp(1, power),
+      "time");
+  d.line(x(first), 34, x(first), 142);
+  d.line(x(last), 34, x(last), 142);
+  d.text(margin, 178,
+         fmt::format("0.02 · 2^{} = {:.0f} fits, 0.02 · 2^{} = {:.0f} does not", power, 0.02 * std::ldexp(1, power),
+                     power + 1, 0.02 * std::ldexp(1, power + 1)),
+         "h time-text");
+  return d;
+}
+
+/// The 8 x 8 matrices that a warp of 32 x 16 loads for 16 steps along k.
+drawing warp_matrices() {
+  drawing d("warp_matrices", "A warp's 32 x 16 elements of C need 8 matrices of A and 4 of B for 16 steps.");
+  const double cell = 34, y = 44, ax = margin + 44, bx = ax + 200;
+  const char* roles[] = {"used", "time", "shared"};
+  d.text(ax, y - 12, "A: 32 × 16", "");
+  for (int r = 0; r < 4; ++r)
+    for (int c = 0; c < 2; ++c)
+      d.label(ax + c * 1.6 * cell, y + r * cell, 1.6 * cell - 3, cell - 3, roles[r / 2], "8 × 8");
+  d.text(bx, y - 12, "B: 16 × 16", "");
+  for (int r = 0; r < 2; ++r)
+    for (int c = 0; c < 2; ++c) d.label(bx + c * 1.6 * cell, y + r * cell, 1.6 * cell - 3, cell - 3, roles[2], "8 × 8");
+  const double tx = bx + 150;
+  d.text(tx, y + 20, "8 + 4 matrices");
+  d.text(tx, y + 42, "four per instruction");
+  d.text(tx, y + 74, "3 matrix loads", "h shared-text");
+  d.text(margin, y + 4 * cell + 20, "one warp, 16 steps along k; a colour is one ldmatrix", "mute");
+  return d;
+}
+
+/// Eight rows of 128 bytes, as ldmatrix reads one matrix of them: all in the same four banks.
+drawing rows_in_banks() {
+  warp_offsets offsets{};
+  for (int lane = 0; lane < 32; ++lane) offsets[static_cast<std::size_t>(lane)] = lane % 8 * 128 + lane / 8 * 16;
+  const int wavefronts = counted_matrix_wavefronts(offsets);
+  drawing d("rows_in_banks",
+            fmt::format("Eight rows of 128 bytes, row-major: one matrix takes {} wavefronts.", wavefronts / 4));
+  const double left = margin + 60, cell = (slide_inner - 60) / 8, row = 17;
+  double y = 36;
+  for (int c = 0; c < 8; ++c)
+    d.text(left + (c + 0.5) * cell, y - 8, fmt::format("{} to {}", 4 * c, 4 * c + 3), "mute", at::middle);
+  d.text(margin, y - 8, "banks", "mute");
+  for (int r = 0; r < 8; ++r, y += row) {
+    d.text(margin, y + 13, fmt::format("row {}", r), "mute");
+    for (int c = 0; c < 8; ++c) d.box(left + c * cell, y, cell - 3, row - 3, c == 0 ? "waste" : "idle", 2);
+  }
+  d.text(margin, y + 24, fmt::format("one 8 × 8 matrix: {} wavefronts", wavefronts / 4), "h waste-text");
+  d.text(slide_width - margin, y + 24, "a box is 16 bytes; red: what ldmatrix reads", "mute", at::end);
+  return d;
+}
+
 }  // namespace
 
 void low_precision(drawing_list& to) {
   for (const auto make : {formats, number_line, groups, row_addresses, fragment_layout, stages, stalled_sum, swizzle})
+    to.push_back(make());
+  for (const auto make : {counting, halfway, stuck, powers, scaled_loss, warp_matrices, rows_in_banks})
     to.push_back(make());
 }
 

@@ -228,10 +228,238 @@ drawing cliffs() {
   return d;
 }
 
+// ---- steps of the deck ---------------------------------------------------------------------------------------------
+
+/// C of n x n under tiles of 256 x 128, and how much of what they compute is needed.
+drawing cover(int step) {
+  const std::int64_t n = 1791 + step;
+  const auto covered = square(n, large(256, 128), device_of("a100"));
+  const auto computed = covered.tiles * 256 * 128;
+  drawing d(fmt::format("cover_{}", step), fmt::format("C of {0} x {0} under {1} tiles.", n, covered.tiles));
+  const double w = 12, h = 2 * w, x = margin + 4, y = 16;
+  const auto rows = (n - 1) / 256 + 1, columns = (n - 1) / 128 + 1;
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t c = 0; c < columns; ++c)
+      d.box(x + static_cast<double>(c) * w, y + static_cast<double>(r) * h, w - 1.5, h - 1.5,
+            (r + 1) * 256 > n || (c + 1) * 128 > n ? "waste" : "reg", 1);
+  const double right = x + 15 * w + 40;
+  d.text(right, 40, fmt::format("n = {}", n), "h");
+  d.text(right, 70, fmt::format("{} × {} = {} tiles of 256 × 128", rows, columns, covered.tiles),
+         step == 1 ? "reg-text" : "waste-text");
+  d.text(right, 100, fmt::format("computed: {} elements", grouped(computed)));
+  d.text(right, 120, fmt::format("needed: {}", grouped(n * n)));
+  d.text(right, 150,
+         fmt::format("discarded: {:.0f} %", 100 - 100 * static_cast<double>(n * n) / static_cast<double>(computed)),
+         step == 1 ? "h reg-text" : "h waste-text");
+  if (step > 1) d.text(right, 180, "red tiles hold one row or column of C", "mute");
+  return d;
+}
+
+/// What a tile wastes past the edge at n = 1793, and what it fetches.
+drawing tile_price() {
+  drawing d("tile_price", "By tile: the share of the computed elements that is discarded, and numbers fetched.");
+  const struct { int m, n; } tiles[] = {{256, 128}, {128, 128}, {128, 64}, {64, 64}, {32, 32}};
+  const double left = margin + 72, middle = margin + 300, scale = 7.5, fetch_scale = 2600;
+  d.text(left, 24, "discarded at n = 1793", "waste-text");
+  d.text(middle, 24, "numbers fetched per multiply-add", "used-text");
+  double y = 40;
+  for (const auto& t : tiles) {
+    const auto covered = square(1793, large(t.m, t.n), device_of("a100"));
+    const double lost = 100 - 100.0 * 1793 * 1793 / static_cast<double>(covered.tiles * t.m * t.n);
+    const double fetched = 1.0 / t.m + 1.0 / t.n;
+    d.text(margin, y + 16, fmt::format("{} × {}", t.m, t.n));
+    d.box(left, y, lost * scale, 22, "waste");
+    d.text(left + lost * scale + 8, y + 16, fmt::format("{:.0f} %", lost), "waste-text");
+    d.box(middle, y, fetched * fetch_scale, 22, "used");
+    d.text(middle + fetched * fetch_scale + 8, y + 16, fmt::format("{:.3f}", fetched), "used-text");
+    y += 32;
+  }
+  return d;
+}
+
+/// Blocks of a launch on the 108 multiprocessors of an A100, one column each; time runs down. `shared_out`: all
+/// multiprocessors take equally many steps along k.
+drawing gantt(int step) {
+  const lab07::device a100 = device_of("a100");
+  const int places = a100.multiprocessors;
+  const auto blocks = square(step == 1 ? 1792 : 1793, large(256, 128), a100).tiles;
+  const bool shared_out = step == 3;
+  drawing d(fmt::format("gantt_{}", step), fmt::format("{} tiles on {} multiprocessors, by time.", blocks, places));
+  const double unit = (slide_inner - 58) / places, left = margin + 58, top = 34, high = 64;
+  d.text(left, 20, fmt::format("{} multiprocessors, one column each", places), "mute");
+  const double share = static_cast<double>(blocks) / places;
+  for (int i = 0; i < places; ++i) {
+    const double x = left + i * unit;
+    if (shared_out) {
+      d.box(x, top, unit - 1, high * share, "time", 0.5);
+      continue;
+    }
+    for (std::int64_t wave = 0; wave * places < blocks; ++wave)
+      d.box(x, top + static_cast<double>(wave) * high, unit - 1, high - 2,
+            wave * places + i < blocks ? "time" : "waste", 0.5);
+  }
+  if (shared_out) {
+    d.text(margin, top + 38, "all tiles", "mute");
+    d.line(left, top + 2 * high, left + places * unit, top + 2 * high, "waste-line");
+    d.text(left, top + 2 * high + 18, "two waves would end here", "waste-text");
+  } else {
+    d.text(margin, top + 38, "wave 1", "mute");
+    if (blocks > places) d.text(margin, top + high + 38, "wave 2", "mute");
+  }
+  const double y = top + 2 * high + 44;
+  const auto waves = (blocks + places - 1) / places;
+  d.text(margin, y,
+         shared_out ? fmt::format("{} tiles / {} = {:.2f} times one block", blocks, places, share)
+                    : fmt::format("{} blocks: {} × the time of one", blocks, waves),
+         shared_out || waves == 1 ? "h used-text" : "h waste-text");
+  if (!shared_out)
+    d.text(slide_width - margin, y, fmt::format("{} places idle", waves * places - blocks), "waste-text", at::end);
+  return d;
+}
+
+/// Tiles of an n x n product on an A100 at the last n before each change, up to the first cliff.
+drawing climb(int tile_m) {
+  const lab07::device a100 = device_of("a100");
+  const int places = a100.multiprocessors, first = 768;
+  drawing d(tile_m == 128 ? "climb_square" : "climb_oblong",
+            fmt::format("The number of {} x 128 tiles by n, and the {} multiprocessors of an A100.", tile_m, places));
+  const double left = margin + 6, bottom = 172, scale = 1.08;
+  std::vector<int> starts;  // sizes from which on the number of tiles is another
+  for (int n = first + 1;; n += 128) {
+    starts.push_back(n);
+    if (square(n, large(tile_m, 128), a100).tiles > places) break;
+  }
+  const double cell = (slide_inner - 12) / static_cast<double>(starts.size());
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const int rows = (starts[i] - 1) / tile_m + 1, columns = (starts[i] - 1) / 128 + 1, tiles = rows * columns;
+    const double x = left + static_cast<double>(i) * cell;
+    const std::string style = tiles > places ? "h waste-text" : "";
+    d.box(x, bottom - tiles * scale, cell - 4, tiles * scale, tiles > places ? "waste" : "reg");
+    d.text(x + (cell - 4) / 2, bottom - tiles * scale + (tiles > places ? -6 : 16), fmt::format("{}", tiles),
+           tiles > places ? style : "on", at::middle);
+    d.text(x + (cell - 4) / 2, bottom + 16, fmt::format("{} × {}", rows, columns), "mute", at::middle);
+    d.text(x + (cell - 4) / 2, bottom + 32, fmt::format("{}", starts[i]), style, at::middle);
+  }
+  d.line(left, bottom - places * scale, left + slide_inner - 12, bottom - places * scale, "time-line");
+  d.text(left, bottom - places * scale - 6, fmt::format("room for {}", places), "time-text");
+  d.text(margin, bottom + 52, "tiles, by the smallest n that needs as many", "mute");
+  return d;
+}
+
+/// One register more per thread, where registers are allocated per warp in units.
+drawing warp_units() {
+  lab07::device a100 = device_of("a100");
+  drawing d("warp_units", "Registers of a warp in units of 256: 72 per thread fill 9 units, 73 need a tenth.");
+  const double left = margin + 126, cell = (slide_inner - 126) / 10;
+  double y = 28;
+  for (const int registers : {72, 73}) {
+    const int needed = 32 * registers, unit = a100.register_unit, units = (needed + unit - 1) / unit;
+    const int fit = lab07::blocks_that_fit({64, 64, 128, registers, 0, 2}, a100);
+    d.text(margin, y + 18, fmt::format("32 × {} = {}", registers, grouped(needed)));
+    for (int i = 0; i < units; ++i) {
+      const double used = std::min(1.0, static_cast<double>(needed - i * unit) / unit);
+      if (used < 1) d.box(left + i * cell, y, cell - 4, 28, "waste");
+      d.box(left + i * cell, y, (cell - 4) * used, 28, "reg");
+    }
+    d.text(left, y + 50,
+           fmt::format("{} units; 4 warps: {}; 65,536 / {} = {:.2f}", units, grouped(4LL * units * unit),
+                       grouped(4LL * units * unit), 65536.0 / (4.0 * units * unit)),
+           "mute");
+    d.text(slide_width - margin, y + 50, fmt::format("{} blocks", fit), registers == 72 ? "h reg-text" : "h waste-text",
+           at::end);
+    y += 86;
+  }
+  d.text(margin, y + 2, "one warp; a box is a unit of 256 registers", "mute");
+  return d;
+}
+
+/// Three kernels on an A100 by the lab's model, as a share of the tensor cores' rate, and the best of them.
+drawing library() {
+  const lab07::device a100 = device_of("a100");
+  const double rate = device_figure("a100", "bf16_tensor_flops_per_second"),
+               l2 = device_figure("a100", "l2_bytes_per_second");
+  drawing d("library", "Share of an A100's bf16 rate by n, for three tiles: each has its own cliffs.");
+  const double left = margin + 36, right = slide_width - margin - 92, top = 24, bottom = 176;
+  const int first = 1024, last = 2816;
+  const auto x = [&](double n) { return left + (right - left) * (n - first) / (last - first); };
+  const auto y = [&](double share) { return bottom - (bottom - top) * share; };
+  const struct {
+    int m, n;
+    const char* role;
+  } kernels[] = {{128, 128, "used"}, {192, 128, "time"}, {64, 64, "shared"}};
+  const auto share = [&](int n, int tile_m, int tile_n) {
+    const double places = a100.multiprocessors;
+    const double wave = std::max(places * 2 * tile_m * tile_n / rate, places * (tile_m + tile_n) * 2 / l2);
+    return 2.0 * n * n / rate / (static_cast<double>(square(n, large(tile_m, tile_n), a100).waves) * wave);
+  };
+  for (const auto& k : kernels) {
+    std::vector<std::pair<double, double>> points;
+    for (int n = first; n <= last; n += 64)
+      for (const int one : {n, n + 1})
+        if (one <= last) points.emplace_back(x(one), y(share(one, k.m, k.n)));
+    d.curve(points, std::string(k.role) + "-line");
+    d.text(right + 8, points.back().second + 4, fmt::format("{} × {}", k.m, k.n), std::string(k.role) + "-text");
+  }
+  d.line(left, bottom, right, bottom, "pen");
+  d.line(left, top, left, bottom, "pen");
+  for (const double v : {0.0, 0.5, 1.0}) d.text(left - 8, y(v) + 4, fmt::format("{:.1f}", v), "mute", at::end);
+  for (const int n : {1024, 1281, 1537, 1793, 2305, 2816})
+    d.text(std::clamp(x(n), left + 8, right - 8), bottom + 17, fmt::format("{}", n), "mute", at::middle);
+  d.text(margin, bottom + 38, "share of the tensor cores' rate, by the lab's model; one block per multiprocessor",
+         "mute");
+  return d;
+}
+
+/// Which sides of a, b and c are row lengths, and what their padding must hold.
+drawing paddings() {
+  drawing d("paddings", "c = a b with k and n padded: zeros past k in a and b, anything past n in b and c.");
+  const double m = 96, n = 118, k = 76, extra = 18, y = 66;
+  const auto matrix = [&](double x, double rows, double columns, double down, double across, const char* name,
+                          const char* below, bool zeros) {
+    d.label(x, y, columns, rows, "reg", name);
+    if (across > 0) d.box(x + columns + 1, y, across, rows + down, zeros ? "waste" : "idle");
+    if (down > 0) d.box(x, y + rows + 1, columns, down, "waste");
+    d.text(x + columns / 2, y - 10, below, "", at::middle);
+  };
+  matrix(margin + 30, m, n, 0, extra, "c", "n", false);
+  matrix(margin + 222, m, k, 0, extra, "a", "k", true);
+  matrix(margin + 362, k, n, extra, extra, "b", "n", false);
+  d.text(margin + 22, y + m / 2, "m", "", at::end);
+  d.text(margin + 214, y + m / 2, "m", "", at::end);
+  d.text(margin + 354, y + k / 2, "k", "", at::end);
+  d.text(margin + 184, y + m / 2, "=", "h", at::middle);
+  d.text(margin + 330, y + m / 2, "×", "h", at::middle);
+  d.text(margin, 28, "rows run across: their lengths are k and n", "mute");
+  d.legend(y + m + 40, {{"waste", "must be zero: it is added up"}, {"idle", "anything: unpad drops it"}});
+  return d;
+}
+
+/// A row of c with n columns in vector registers of 16 floats.
+drawing lanes_of() {
+  drawing d("lanes_of", "Rows of 31, 32 and 33 columns in registers of 16 floats.");
+  const double left = margin + 70, cell = (slide_inner - 150) / 48;
+  double y = 30;
+  for (const int n : {31, 32, 33}) {
+    const int registers = (n + 15) / 16;
+    d.text(margin, y + 18, fmt::format("n = {}", n));
+    for (int i = 0; i < registers * 16; ++i)
+      d.box(left + i * cell + i / 16 * 2, y, cell - 1.2, 26, i < n ? "reg" : "waste", 1);
+    d.text(slide_width - margin, y + 18, fmt::format("{} registers", registers), registers == 2 ? "" : "waste-text",
+           at::end);
+    y += 48;
+  }
+  d.legend(y + 4, {{"reg", "a column of c"}, {"waste", "computed, then discarded"}});
+  return d;
+}
+
 }  // namespace
 
 void quantization(drawing_list& to) {
   for (const auto make : {edge_tiles, waves, staircase, occupancy, row_starts, cliffs}) to.push_back(make());
+  for (const int step : {1, 2}) to.push_back(cover(step));
+  for (const int step : {1, 2, 3}) to.push_back(gantt(step));
+  for (const int tile_m : {128, 256}) to.push_back(climb(tile_m));
+  for (const auto make : {tile_price, warp_units, library, paddings, lanes_of}) to.push_back(make());
 }
 
 }  // namespace drawings

@@ -533,6 +533,8 @@ __device__ void warps() {
   IS(void, __threadfence_block());
   IS(void, __threadfence_system());
   IS(void, __nanosleep(u));
+  IS(void, cudaGridDependencySynchronize());
+  IS(void, cudaTriggerProgrammaticLaunchCompletion());
   IS(void, __trap());
   IS(clock_t, clock());
   IS(longlong, clock64());

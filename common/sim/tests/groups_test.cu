@@ -199,6 +199,30 @@ TEST(LaunchByAddress, BlocksOfACooperativeGridWaitForEachOther) {
   for (int i = 0; i < 256; ++i) EXPECT_EQ(a[(i + 2) % 256], i);
 }
 
+__global__ void double_early(int* out) {
+  asm volatile("griddepcontrol.launch_dependents;");
+  cudaTriggerProgrammaticLaunchCompletion();
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  cudaGridDependencySynchronize();
+  out[threadIdx.x] *= 2;
+}
+
+TEST(LaunchByAddress, BeforeThePreviousEnds) {
+  const managed_ints out(32);
+  out[5] = 1;
+  cudaLaunchAttribute early = {};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(1);
+  config.blockDim = dim3(32);
+  config.attrs = &early;
+  config.numAttrs = 1;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(cudaLaunchKernelEx(&config, double_early, out.data), cudaSuccess);
+  ASSERT_EQ(done(), 0);
+  EXPECT_EQ(out[5], 8);
+}
+
 TEST(LaunchByAddress, Extended) {
   const managed_ints out(40);
   cudaLaunchAttribute attributes[1] = {};

@@ -39,7 +39,6 @@ class bencher {
  private:
   double spent() { return m_.steady_seconds() - began_; }
 
-  //! [find_tick]
   /// The smallest step that the clock was seen to make.
   double find_tick() {
     double tick = 1;
@@ -51,9 +50,7 @@ class bencher {
     }
     return tick;
   }
-  //! [find_tick]
 
-  //! [find_overhead]
   /// The time of an empty launch and the wait for it, less the time to read the clock, which all samples share.
   double find_overhead() {
     double best = 1;
@@ -67,11 +64,10 @@ class bencher {
     }
     return std::max(best, 0.0);
   }
-  //! [find_overhead]
 
-  //! [sample]
   /// New inputs, so that nothing can be remembered; their memory touched, so that no page faults are timed; the caches
   /// as requested; nothing still running. Then the steady clock and, at the end, a wait for the whole device.
+  //! [sample]
   sample take(int calls) {
     m_.prepare(calls);
     m_.touch();
@@ -88,9 +84,9 @@ class bencher {
   }
   //! [sample]
 
-  //! [find_batch]
   /// Enough calls that a tick of the clock is half a per cent of them. Only work that is too short to be timed alone is
   /// repeated: two calls in one sample share one overhead and give only a mean.
+  //! [find_batch]
   int find_batch() {
     constexpr int most = 1 << 20;
     int calls = 1;
@@ -124,14 +120,12 @@ class bencher {
     return seconds;
   }
 
-  //! [relative_error]
   /// Standard error of the median, from the middle half of the samples: 1.25 sigma / sqrt(n), and sigma is the
   /// interquartile range over 1.35 where the middle is normal.
   static double relative_error(const std::vector<double>& sorted) {
     const double middle = quantile(sorted, 0.5), spread = quantile(sorted, 0.75) - quantile(sorted, 0.25);
     return 1.25 * spread / 1.35 / std::sqrt(static_cast<double>(sorted.size())) / std::max(middle, 1e-300);
   }
-  //! [relative_error]
 
   /// Rests until the clock has recovered; how long that takes is not known beforehand.
   void cool_down() {

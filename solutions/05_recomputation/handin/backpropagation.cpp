@@ -4,17 +4,17 @@
 
 namespace lab05 {
 
-//! [backpropagate]
 void backpropagate(network& net, const std::uint8_t* keep, std::size_t layers) {
   for (std::size_t i = 0; i < layers; ++i) {
     net.forward(i);
     if (i > 0 && !keep[i - 1]) net.drop(i - 1);
   }
   // What is there now: the kept ones, and the last.
+  //! [backward]
   for (std::size_t i = layers; i-- > 0;) {
     if (i > 0 && !keep[i - 1]) {
-      const bool run_goes_on = i + 1 < layers && !keep[i];  // then it was made together with activation i
-      if (!run_goes_on) {
+      const bool already_there = i + 1 < layers && !keep[i];  // computed with activation i
+      if (!already_there) {
         std::size_t first = i - 1;
         while (first > 0 && !keep[first - 1]) --first;
         for (std::size_t k = first; k < i; ++k) net.forward(k);
@@ -23,7 +23,7 @@ void backpropagate(network& net, const std::uint8_t* keep, std::size_t layers) {
     net.backward(i);
     net.drop(i);
   }
+  //! [backward]
 }
-//! [backpropagate]
 
 }  // namespace lab05

@@ -29,7 +29,6 @@ typedef float floats __attribute__((vector_size(lanes * sizeof(float)), aligned(
 /// cannot be indexed.
 template <std::size_t rows, std::size_t vectors>
 WHOLE_VECTORS void multiply_rows(float* c, std::size_t n, const float* a, const float* b, std::size_t k) {
-  //! [multiply_rows]
   floats sum[rows][vectors] = {};
   for (std::size_t i = 0; i < k; ++i) {
 #pragma GCC unroll 8
@@ -39,7 +38,6 @@ WHOLE_VECTORS void multiply_rows(float* c, std::size_t n, const float* a, const 
       for (std::size_t r = 0; r < rows; ++r) sum[r][v] += a[r * k + i] * right;
     }
   }
-  //! [multiply_rows]
   for (std::size_t r = 0; r < rows; ++r) {
     float row[vectors * lanes];
     for (std::size_t v = 0; v < vectors; ++v) *reinterpret_cast<floats*>(row + v * lanes) = sum[r][v];

@@ -80,7 +80,6 @@ int quotient(float x, float scale, float most) {
 
 }  // namespace
 
-//! [encode]
 std::uint32_t encode(float value, format to) {
   const layout f = layout_of(to);
   const auto bits = std::bit_cast<std::uint32_t>(value);
@@ -91,6 +90,7 @@ std::uint32_t encode(float value, format to) {
   const int exponent = std::max(static_cast<int>(magnitude >> 23), 1) - 127;  // of the float
   const int drop = 23 - f.fraction + std::max(0, 1 - f.bias() - exponent);    // bits of its significand to round off
   const std::uint32_t significand = (magnitude & 0x7F'FFFF) | (magnitude >> 23 ? 0x80'0000 : 0);
+  //! [units]
   std::uint32_t units = 0;
   if (drop <= 24) {  // otherwise it is less than half of the smallest number
     const std::uint32_t odd = drop < 24 ? significand >> drop & 1 : 0;
@@ -99,11 +99,11 @@ std::uint32_t encode(float value, format to) {
   // The leading 1 adds one to the exponent field, and so does a carry out of the fraction.
   const int field = std::max(0, exponent + f.bias() - 1);
   const std::uint64_t code = (std::uint64_t(field) << f.fraction) + units;
+  //! [units]
   const bool saturates = to == format::e4m3 || to == format::e5m2;
   const std::uint32_t limit = saturates ? f.largest() : f.largest() + 1;
   return (sign | static_cast<std::uint32_t>(std::min<std::uint64_t>(code, limit))) << f.below;
 }
-//! [encode]
 
 float decode(std::uint32_t bits, format from) {
   const layout f = layout_of(from);
@@ -121,13 +121,11 @@ float decode(std::uint32_t bits, format from) {
   return bits & f.sign() ? -value : value;
 }
 
-//! [sum]
 float sum(const float* x, std::size_t n, format terms, format sums) {
   float total = 0.0f;
   for (std::size_t i = 0; i < n; ++i) total = rounded(total + rounded(x[i], terms), sums);
   return total;
 }
-//! [sum]
 
 float softmax_sum(const float* x, std::size_t n, format in) {
   const float most = largest(x, n, in);
@@ -174,14 +172,12 @@ float loss_scale(const float* x, std::size_t n) {
   return most * scale < infinite_from ? scale : scale / 2;
 }
 
-//! [int8]
 void quantize_int8(std::int8_t* q, float* scale, const float* in, std::size_t groups) {
   for (std::size_t g = 0; g < groups; ++g, q += int_group, in += int_group) {
     scale[g] = largest_magnitude(in, int_group) / 127.0f;
     for (std::size_t i = 0; i < int_group; ++i) q[i] = static_cast<std::int8_t>(quotient(in[i], scale[g], 127.0f));
   }
 }
-//! [int8]
 
 void dequantize_int8(float* out, const std::int8_t* q, const float* scale, std::size_t groups) {
   for (std::size_t i = 0; i < groups * int_group; ++i) out[i] = static_cast<float>(q[i]) * scale[i / int_group];
@@ -199,7 +195,6 @@ void dequantize_int4(float* out, const std::uint8_t* q, const float* scale, std:
     for (std::size_t i = 0; i < int_group; ++i) out[i] = static_cast<float>(unpacked(q, int_group, i) - 8) * scale[g];
 }
 
-//! [mxfp4]
 void quantize_mxfp4(std::uint8_t* q, std::uint8_t* scale, const float* in, std::size_t groups) {
   for (std::size_t g = 0; g < groups; ++g, q += mx_group / 2, in += mx_group) {
     const float most = largest_magnitude(in, mx_group);
@@ -210,7 +205,6 @@ void quantize_mxfp4(std::uint8_t* q, std::uint8_t* scale, const float* in, std::
     });
   }
 }
-//! [mxfp4]
 
 void dequantize_mxfp4(float* out, const std::uint8_t* q, const std::uint8_t* scale, std::size_t groups) {
   constexpr float numbers[] = {0.0f, 0.5f, 1.0f, 1.5f, 2.0f, 3.0f, 4.0f, 6.0f};

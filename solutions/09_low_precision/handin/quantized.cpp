@@ -130,7 +130,6 @@ void matvec_int8(float* y, const std::int8_t* q, const float* scale, const float
 }
 //! [int8]
 
-//! [int4]
 // A byte has numbers i and i + 32: the lower halves of 32 bytes are the first 32 numbers, in order. Each is 8 too
 // large, so the sum begins with what that will add, taken off.
 void matvec_int4(float* y, const std::uint8_t* q, const float* scale, const float* x, std::size_t rows,
@@ -147,6 +146,5 @@ void matvec_int4(float* y, const std::uint8_t* q, const float* scale, const floa
     return sum;
   });
 }
-//! [int4]
 
 }  // namespace lab09

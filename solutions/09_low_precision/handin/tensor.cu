@@ -117,7 +117,6 @@ struct warp_product {
     at_b = place<tile::columns>(along, column + side);
   }
 
-  //! [load]
   /// Four matrices of 8 x 8 at a time: lanes 0 to 15 name the 16 rows of the left half, 16 to 31 those of the right.
   /// The rows of B's tile are its k, but mma wants neighbours along k in a register: transposed. Where a lane's rows
   /// are is computed once: 16 rows further the place is 16 rows further, and chunks further along a row an exclusive
@@ -135,7 +134,6 @@ struct warp_product {
       f.b[v + 1][1] = both[3];
     }
   }
-  //! [load]
 
   __device__ void multiply(const factors& f) {
 #pragma unroll
@@ -157,7 +155,6 @@ struct warp_product {
       for (int half = 0; half < 2; ++half)
 #pragma unroll
         for (int v = 0; v < wide; v += 4) {
-          //! [store]
           unsigned own[4], got[4];
 #pragma unroll
           for (int j = 0; j < 4; ++j) own[j] = packed(sum[u][v + j][2 * half], sum[u][v + j][2 * half + 1]);
@@ -174,7 +171,6 @@ struct warp_product {
             *reinterpret_cast<uint4*>(c + static_cast<std::size_t>(r) * n + q) =
                 make_uint4(got[0], got[1], got[2], got[3]);
         }
-    //! [store]
   }
 
   int row, column;  // of its first element in the block's tile
@@ -201,7 +197,6 @@ __global__ void __launch_bounds__(by_mma::threads)
       const int bi = at / (tile::columns / chunk), bq = at % (tile::columns / chunk) * chunk;
       tile_b[place<tile::columns>(bi, bq)] = chunk_at(b, i0 + bi, q0 + bq, k, n);
     }
-    //! [mma]
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < tile::depth; i += 16) {
@@ -211,7 +206,6 @@ __global__ void __launch_bounds__(by_mma::threads)
     }
     __syncthreads();
   }
-  //! [mma]
   product.store(c, r0, q0, m, n);
 }
 
@@ -288,7 +282,6 @@ __global__ void __launch_bounds__(tile::threads) pipelined_kernel(bf16* __restri
   warp_product<tile> product;
   typename warp_product<tile>::factors f[2];
   product.load(f[0], tile_a(0), tile_b(0), 0);
-  //! [pipelined]
   for (int t = 0; t < tiles; ++t) {
 #pragma unroll
     for (int i = 0; i < tile::depth; i += 16) {
@@ -307,7 +300,6 @@ __global__ void __launch_bounds__(tile::threads) pipelined_kernel(bf16* __restri
       product.multiply(f[now]);
     }
   }
-  //! [pipelined]
   product.store(c, r0, q0, m, n);
 }
 

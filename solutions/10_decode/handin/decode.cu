@@ -1,8 +1,10 @@
 // One token at a time: every weight is used once, so all that counts is that each byte comes once and that enough bytes
-// are in flight. Position and token are read from device memory, so one graph serves all tokens.
+// are in flight. Position and token are read from device memory, so one graph serves all tokens. A kernel is launched
+// before the one before it ends: it loads its first weights, then waits (programmatic dependent launch).
 #include "decode.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <lab/device.hpp>
 
@@ -19,9 +21,33 @@ __device__ void widen(float (&to)[8], uint4 from) {
 
 __device__ uint4 eight(const bf16* from) { return *reinterpret_cast<const uint4*>(from); }
 
+/// From here on a kernel may read what the launch before it wrote, and write. Every thread comes here. What follows in
+/// the stream may already begin: it waits here, too.
+__device__ void await_previous() {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+  cudaGridDependencySynchronize();
+#endif
+}
+
+/// Launches a kernel that calls await_previous.
+template <class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), dim3 grid, int block, cudaStream_t stream, Arguments&&... arguments) {
+  cudaLaunchAttribute early = {};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = grid;
+  config.blockDim = dim3(block);
+  config.stream = stream;
+  config.attrs = &early;
+  config.numAttrs = 1;
+  LAB_CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...));
+}
+
 // ---- products -----------------------------------------------------------------------------------------------------
 
-constexpr int warps = 8, threads = 32 * warps, rows_together = 8;
+constexpr int warps = 4, threads = 32 * warps, rows_together = 8;
 
 enum class epilogue { plain, gate };
 
@@ -40,10 +66,15 @@ __global__ void __launch_bounds__(threads)
   for (int r = 0; r < rows_together; ++r)
     row[r] = w + static_cast<std::size_t>(min(first + r % own, rows - 1) + r / own * rows) * columns;
   float sum[rows_together + 1] = {};  // the last one is that of x^2
-  for (int c = threadIdx.x * 8; c < columns; c += threads * 8) {
-    uint4 weights[rows_together];
+  uint4 weights[rows_together] = {};
+  const auto load = [&](int c) {
 #pragma unroll
     for (int r = 0; r < rows_together; ++r) weights[r] = __ldcs(reinterpret_cast<const uint4*>(row[r] + c));
+  };
+  int c = threadIdx.x * 8;
+  if (c < columns) load(c);
+  await_previous();
+  while (c < columns) {
     //! [squares]
     const float4 low = *reinterpret_cast<const float4*>(x + c), high = *reinterpret_cast<const float4*>(x + c + 4);
     float in[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
@@ -64,6 +95,7 @@ __global__ void __launch_bounds__(threads)
 #pragma unroll
       for (int i = 0; i < 8; ++i) sum[r] += one[i] * in[i];
     }
+    if ((c += threads * 8) < columns) load(c);
   }
 #pragma unroll
   for (int r = 0; r < rows_together + normalized; ++r) {
@@ -93,19 +125,18 @@ template <epilogue after, bool normalized>
 void launch_product(float* y, const bf16* w, const float* x, const bf16* norm, const float* residual, int rows,
                     int columns, cudaStream_t stream) {
   constexpr int own = after == epilogue::gate ? rows_together / 2 : rows_together;
-  product_kernel<after, normalized>
-      <<<ceil_div(rows, own), threads, 0, stream>>>(y, w, x, norm, residual, rows, columns);
-  LAB_CUDA_CHECK(cudaGetLastError());
+  launch(product_kernel<after, normalized>, ceil_div(rows, own), threads, stream, y, w, x, norm, residual, rows,
+         columns);
 }
 
 // ---- the cache ----------------------------------------------------------------------------------------------------
 
 //! [append]
 /// A block per head: first those of q, then of k, then of v. A thread has two neighbouring numbers.
-__global__ void rotate_append_kernel(float* __restrict__ q, bf16* __restrict__ k_cache, bf16* __restrict__ v_cache,
-                                     const float* __restrict__ qkv, const float* __restrict__ rotary,
-                                     const int* __restrict__ position, int heads, int kv_heads, int size,
-                                     int capacity) {
+__global__ void rotate_append_kernel(float* q, bf16* k_cache, bf16* v_cache, const float* qkv,
+                                     const float* __restrict__ rotary, const int* position, int heads, int kv_heads,
+                                     int size, int capacity) {
+  await_previous();
   const int head = blockIdx.x, i = 2 * threadIdx.x, now = *position;
   const float2 in = *reinterpret_cast<const float2*>(qkv + head * size + i);
   const float2 turn = *reinterpret_cast<const float2*>(rotary + static_cast<std::size_t>(now) * size + i);
@@ -149,11 +180,11 @@ __host__ __device__ constexpr int gapped(int i) { return i + i / 32; }
 /// A block has one part of the keys of one K/V head, and all `group` query heads that use it: each key and value is
 /// loaded once, whatever the group. `size / 8` lanes read a key together, 16 bytes each.
 template <int size, int group>
-__global__ void __launch_bounds__(threads)
-    attend_kernel(float* __restrict__ workspace, const float* __restrict__ q, const bf16* __restrict__ k,
-                  const bf16* __restrict__ v, const int* __restrict__ position, int capacity, float factor) {
+__global__ void __launch_bounds__(threads) attend_kernel(float* workspace, const float* q, const bf16* k, const bf16* v,
+                                                         const int* position, int capacity, float factor) {
   constexpr int lanes = size / 8, key_groups = threads / lanes, at_once = group > 4 ? 2 : 4;
   constexpr int pitch = gapped(size);
+  await_previous();
   __shared__ float all[warps][pitch + 2], queries[group * pitch];
   const int part = blockIdx.y, parts = gridDim.y, own_key = threadIdx.x / lanes, column = threadIdx.x % lanes * 8;
   const int tokens = *position + 1, share = (tokens - 1) / parts + 1;
@@ -249,7 +280,8 @@ __global__ void __launch_bounds__(threads)
 //! [join]
 /// A block per query head, a thread per column, goes over the parts.
 template <int size>
-__global__ void join_kernel(float* __restrict__ out, const float* __restrict__ workspace, int parts) {
+__global__ void join_kernel(float* out, const float* workspace, int parts) {
+  await_previous();
   const float* from = workspace + static_cast<std::size_t>(blockIdx.x) * parts * (size + 2);
   float highest = -INFINITY, total = 0.0f, sum = 0.0f;
   for (int p = 0; p < parts; ++p) highest = fmaxf(highest, from[p * (size + 2) + size]);
@@ -276,9 +308,8 @@ template <int size, int group>
 void launch_attend(float* workspace, const float* q, const bf16* k, const bf16* v, const int* position, int kv_heads,
                    int capacity, cudaStream_t stream) {
   const float factor = 1.44269504f / sqrtf(static_cast<float>(size));  // e^x = 2^(x log2(e))
-  attend_kernel<size, group><<<dim3(kv_heads, parts_of(kv_heads, capacity)), threads, 0, stream>>>(
-      workspace, q, k, v, position, capacity, factor);
-  LAB_CUDA_CHECK(cudaGetLastError());
+  launch(attend_kernel<size, group>, dim3(kv_heads, parts_of(kv_heads, capacity)), threads, stream, workspace, q, k, v,
+         position, capacity, factor);
 }
 
 template <int size>
@@ -293,8 +324,8 @@ void choose_attend(float* workspace, const float* q, const bf16* k, const bf16* 
 
 // ---- the first and the last step ----------------------------------------------------------------------------------
 
-__global__ void embed_kernel(float* __restrict__ x, const bf16* __restrict__ embedding, const int* __restrict__ token,
-                             int width) {
+__global__ void embed_kernel(float* x, const bf16* __restrict__ embedding, const int* token, int width) {
+  await_previous();
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < width) x[i] = __bfloat162float(embedding[static_cast<std::size_t>(*token) * width + i]);
 }
@@ -313,9 +344,9 @@ struct candidate {
 
 constexpr int choose_threads = 1024;
 
-__global__ void choose_kernel(int* __restrict__ chosen, const float* __restrict__ logits, int vocabulary,
-                              int* __restrict__ token, int* __restrict__ position) {
+__global__ void choose_kernel(int* chosen, const float* logits, int vocabulary, int* token, int* position) {
   __shared__ candidate of_warp[32];
+  await_previous();
   candidate best;
   best.token = vocabulary;
   for (int i = threadIdx.x; i < vocabulary; i += choose_threads) best.join(logits[i], i);
@@ -350,18 +381,16 @@ void norm_gate(float* y, const bf16* w, const float* x, const bf16* norm, int ro
 
 void rotate_append(float* q, bf16* k_cache, bf16* v_cache, const float* qkv, const float* rotary, const int* position,
                    int heads, int kv_heads, int size, int capacity, cudaStream_t stream) {
-  rotate_append_kernel<<<heads + 2 * kv_heads, size / 2, 0, stream>>>(q, k_cache, v_cache, qkv, rotary, position, heads,
-                                                                      kv_heads, size, capacity);
-  LAB_CUDA_CHECK(cudaGetLastError());
+  launch(rotate_append_kernel, heads + 2 * kv_heads, size / 2, stream, q, k_cache, v_cache, qkv, rotary, position,
+         heads, kv_heads, size, capacity);
 }
 
 void attend(float* out, float* workspace, const float* q, const bf16* k_cache, const bf16* v_cache, const int* position,
             int heads, int kv_heads, int size, int capacity, cudaStream_t stream) {
   (size == 64 ? choose_attend<64> : choose_attend<128>)(workspace, q, k_cache, v_cache, position, heads, kv_heads,
                                                         capacity, stream);
-  (size == 64 ? join_kernel<64> : join_kernel<128>)<<<heads, size, 0, stream>>>(out, workspace,
-                                                                                parts_of(kv_heads, capacity));
-  LAB_CUDA_CHECK(cudaGetLastError());
+  launch(size == 64 ? join_kernel<64> : join_kernel<128>, heads, size, stream, out, workspace,
+         parts_of(kv_heads, capacity));
 }
 
 void decode_token(float* logits, const model& m, const state& s, cudaStream_t stream) {
@@ -375,6 +404,7 @@ void decode_token(float* logits, const model& m, const state& s, cudaStream_t st
   float* const workspace = attention + of_heads;
   const std::size_t cache_of_layer = static_cast<std::size_t>(kv_heads) * capacity * size;
 
+  // Not early: whatever wrote the weights is over when the next kernel begins.
   embed_kernel<<<ceil_div(width, threads), threads, 0, stream>>>(x, m.embedding, s.token, width);
   LAB_CUDA_CHECK(cudaGetLastError());
   //! [layers]
@@ -399,7 +429,7 @@ void generate(int* chosen, float* logits, const model& m, const state& s, int co
   cudaGraphExec_t token = nullptr;
   LAB_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
   decode_token(logits, m, s, stream);
-  choose_kernel<<<1, choose_threads, 0, stream>>>(chosen, logits, m.shape.vocabulary, s.token, s.position);
+  launch(choose_kernel, 1, choose_threads, stream, chosen, logits, m.shape.vocabulary, s.token, s.position);
   LAB_CUDA_CHECK(cudaStreamEndCapture(stream, &graph));
   LAB_CUDA_CHECK(cudaGraphInstantiate(&token, graph, 0));
   for (int i = 0; i < count; ++i) LAB_CUDA_CHECK(cudaGraphLaunch(token, stream));

@@ -10,7 +10,6 @@
 namespace lab11 {
 namespace {
 
-//! [tiles]
 /// Calls use(queries, keys) with the size of each tile of scores that is computed.
 template <class Use>
 void each_tile(std::int64_t tokens, std::int64_t queries, std::int64_t keys, bool causal, const Use& use) {
@@ -19,7 +18,6 @@ void each_tile(std::int64_t tokens, std::int64_t queries, std::int64_t keys, boo
     for (std::int64_t k = 0; k < seen; k += keys) use(end - q, std::min(keys, tokens - k));
   }
 }
-//! [tiles]
 
 // ---- vectors ------------------------------------------------------------------------------------------------------
 
@@ -121,7 +119,6 @@ void merge(float* out, float* lse, const float* other_out, const float* other_ls
 }
 //! [merge]
 
-//! [host]
 void attention_host(float* out, float* lse, const float* q, const float* k, const float* v, std::size_t tokens,
                     std::size_t size, bool causal) {
   const std::vector<float> panels = transposed(k, tokens, size);
@@ -169,6 +166,5 @@ void attention_host(float* out, float* lse, const float* q, const float* k, cons
     }
   }
 }
-//! [host]
 
 }  // namespace lab11

@@ -49,7 +49,6 @@ __device__ void each_4(int rows, const Use& use) {
 __device__ float4& four(float* of) { return *reinterpret_cast<float4*>(of); }
 __device__ const float4& four(const float* of) { return *reinterpret_cast<const float4*>(of); }
 
-//! [fp32]
 template <int size>
 __global__ void __launch_bounds__(fp32_queries* size / own)
     fp32_kernel(float* __restrict__ out, float* __restrict__ lse, const float* __restrict__ q,
@@ -97,6 +96,7 @@ __global__ void __launch_bounds__(fp32_queries* size / own)
         highest = fmaxf(highest, score[j]);
       }
       if (highest == -INFINITY) continue;  // a query behind the last may see no key
+      //! [online]
       const float kept = power_of_2(most - highest);
       most = highest;
       total *= kept;
@@ -112,6 +112,7 @@ __global__ void __launch_bounds__(fp32_queries* size / own)
           sum[i] += weight * x.x, sum[i + 1] += weight * x.y, sum[i + 2] += weight * x.z, sum[i + 3] += weight * x.w;
         }
       }
+      //! [online]
     }
   }
   if (share == 0 && query < tokens) lse[head + query] = ln_2 * (most + log2f(total));
@@ -124,7 +125,6 @@ __global__ void __launch_bounds__(fp32_queries* size / own)
   each_4<size>(min(fp32_queries, tokens - first),
                [&](int r, int column, int at) { four(out + (head + first + r) * size + column) = four(tile + at); });
 }
-//! [fp32]
 
 template <int size>
 void launch_fp32(float* out, float* lse, const float* q, const float* k, const float* v, int heads, int tokens,
@@ -212,7 +212,6 @@ __global__ void __launch_bounds__(s::threads, 2)
     const uint4 *k_tile = tiles + t % s::stages * 2 * s::tile, *v_tile = k_tile + s::tile;
     if (causal && t * s::keys >= own + 16 * s::parts) continue;  // all past the diagonal
 
-    //! [scores]
     float score[s::parts][s::keys / 8][4] = {};
 #pragma unroll
     for (int c = 0; c < s::chunks; c += 2) {
@@ -231,7 +230,6 @@ __global__ void __launch_bounds__(s::threads, 2)
         }
       }
     }
-    //! [scores]
     if ((t + 1) * s::keys > (causal ? own : tokens - 1)) {
 #pragma unroll
       for (int p = 0; p < s::parts; ++p)
@@ -244,7 +242,6 @@ __global__ void __launch_bounds__(s::threads, 2)
           }
     }
 
-    //! [softmax]
     // Rows `row` and `row + 8`, each in four lanes. A maximum that has grown by no more than 2^8 may stay: weights are
     // relative to any number that does not let them overflow, and so nothing needs to be scaled.
 #pragma unroll
@@ -273,17 +270,18 @@ __global__ void __launch_bounds__(s::threads, 2)
             of_tile += score[p][n][i] = power_of_2(score[p][n][i] * factor - shift);
         total[p][r] += of_tile;
       }
-      //! [softmax]
 
       // Two neighbouring tiles of 8 keys are, as they lie in registers, what a lane must hold of a left factor.
 #pragma unroll
     for (int n = 0; n < s::keys / 16; ++n) {
+      //! [weights]
       unsigned weights[s::parts][4];
 #pragma unroll
       for (int p = 0; p < s::parts; ++p)
 #pragma unroll
         for (int i = 0; i < 4; ++i)
           weights[p][i] = rounded(score[p][2 * n + i / 2][i % 2 * 2], score[p][2 * n + i / 2][i % 2 * 2 + 1]);
+          //! [weights]
 #pragma unroll
       for (int c = 0; c < s::chunks; c += 2) {
         unsigned of_v[4];
@@ -367,7 +365,6 @@ __device__ void widen(float (&to)[8], uint4 from) {
   for (int i = 0; i < 8; ++i) to[i] = __uint_as_float(i % 2 ? words[i / 2] & 0xFFFF0000u : words[i / 2] << 16);
 }
 
-//! [decode]
 /// `size / 8` lanes read a key together, 16 bytes each, and so a warp several keys, several times before it computes.
 template <int size>
 __global__ void __launch_bounds__(decode_threads)
@@ -423,7 +420,6 @@ __global__ void __launch_bounds__(decode_threads)
       for (int j = 0; j < 8; ++j) seen.sum[j] += weight * x[j];
     }
   }
-  //! [decode]
   // The groups of a warp, then the warps of the block.
 #pragma unroll
   for (int step = lanes; step < 32; step *= 2) {

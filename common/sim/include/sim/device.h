@@ -126,3 +126,8 @@ inline void __nanosleep(unsigned) { sim::spin(); }
 SIM_CALLED_HERE void __trap() { sim::trap(SIM_CALLER); }
 inline void __brkpt() {}
 inline void __prof_trigger(int) {}
+
+// Programmatic dependent launch: a launch begins when the one before it has ended, so there is nothing to wait for, and
+// a wait that is missing is not found.
+inline void cudaGridDependencySynchronize() {}
+inline void cudaTriggerProgrammaticLaunchCompletion() {}

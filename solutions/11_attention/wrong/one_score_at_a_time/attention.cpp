@@ -9,7 +9,6 @@
 namespace lab11 {
 namespace {
 
-//! [tiles]
 /// Calls use(queries, keys) with the size of each tile of scores that is computed.
 template <class Use>
 void each_tile(std::int64_t tokens, std::int64_t queries, std::int64_t keys, bool causal, const Use& use) {
@@ -18,7 +17,6 @@ void each_tile(std::int64_t tokens, std::int64_t queries, std::int64_t keys, boo
     for (std::int64_t k = 0; k < seen; k += keys) use(end - q, std::min(keys, tokens - k));
   }
 }
-//! [tiles]
 
 }  // namespace
 
@@ -35,7 +33,6 @@ std::int64_t loaded_bytes(std::int64_t tokens, std::int64_t size, std::int64_t b
   return rows_loaded * size * bytes;
 }
 
-//! [merge]
 void merge(float* out, float* lse, const float* other_out, const float* other_lse, std::size_t rows, std::size_t size) {
   for (std::size_t r = 0; r < rows; ++r) {
     const float most = std::max(lse[r], other_lse[r]);
@@ -46,9 +43,7 @@ void merge(float* out, float* lse, const float* other_out, const float* other_ls
     lse[r] = most + std::log(sum);
   }
 }
-//! [merge]
 
-//! [host]
 void attention_host(float* out, float* lse, const float* q, const float* k, const float* v, std::size_t tokens,
                     std::size_t size, bool causal) {
   const float scale = 1.0f / std::sqrt(static_cast<float>(size));
@@ -71,6 +66,5 @@ void attention_host(float* out, float* lse, const float* q, const float* k, cons
     lse[i] = most + std::log(sum);
   }
 }
-//! [host]
 
 }  // namespace lab11

@@ -1,0 +1,65 @@
+// What cuBLAS and cublasLt share: operands in device memory, converted to the compute type and back, and their
+// products.
+#pragma once
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "cublasLt.h"
+
+struct cublasContext {
+  cudaStream_t stream = nullptr;
+  cublasPointerMode_t pointer_mode = CUBLAS_POINTER_MODE_HOST;
+  cublasMath_t math = CUBLAS_DEFAULT_MATH;
+};
+
+namespace sim::blas {
+
+template <class T>
+using matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+
+/// 0 for a type that is not supported.
+std::size_t bytes_of(cudaDataType type);
+
+/// A matrix in device memory.
+struct operand {
+  const char* name;
+  void* data;
+  cudaDataType type;
+  int rows, columns, ld;
+  std::size_t bytes() const {
+    return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns) * bytes_of(type);
+  }
+  bool fits() const { return ld >= std::max(1, rows); }
+};
+
+/// As numbers of T, which is float or double; and back.
+template <class T>
+matrix<T> load(const operand& o);
+template <class T>
+void store(const operand& o, const matrix<T>& values);
+
+/// In float, with factors of TF32 if asked for, or in double.
+template <class T>
+matrix<T> product_of(cublasOperation_t op_a, cublasOperation_t op_b, matrix<T> x, matrix<T> y, bool tf32);
+
+bool is_operation(cublasOperation_t op);
+bool computes_wide(cublasComputeType_t compute);
+/// The data and the step between columns are multiples of 16 bytes.
+bool is_aligned(const operand& o);
+
+/// Enqueues a call. The time is that of the arithmetic or of the operands' bytes, whichever is longer.
+cublasStatus_t run(cudaStream_t stream, const char* call, const std::vector<operand>& operands, double flops,
+                   const std::function<void()>& work);
+
+/// alpha and beta: read now from the host, or from the device when the call runs.
+template <class T>
+std::function<T()> scalar(cublasHandle_t handle, const T* at) {
+  if (handle->pointer_mode == CUBLAS_POINTER_MODE_DEVICE) return [at] { return *at; };
+  return [value = *at] { return value; };
+}
+std::function<double()> scalar(cublasHandle_t handle, const void* at, cublasComputeType_t compute);
+
+}  // namespace sim::blas

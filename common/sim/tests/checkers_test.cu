@@ -1,0 +1,542 @@
+// What the simulated device reports: accesses out of bounds, memory never written, races, barriers and waits.
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "device_test.hpp"
+
+#include <lab/device_metrics.hpp>
+
+namespace {
+
+using Checkers = DeviceTest;
+
+__global__ void copy(float* out, const float* in, int n, int stride, int offset) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[i * stride + offset];
+}
+
+TEST_F(Checkers, OutOfBoundsNamesThreadAndLine) {
+  const on_device<float> in(ramp(100)), out(128);
+  const std::string r = only_report(observe([&] { copy<<<1, 128>>>(out.data, in.data, 128, 1, 0); }));
+  EXPECT_NE(r.find("checkers_test.cu:"), std::string::npos) << r;
+  EXPECT_NE(
+      r.find(
+          "block (0,0,0) thread (100,0,0): global load of 4 bytes out of bounds, 0 bytes past the end of allocation"),
+      std::string::npos)
+      << r;
+  EXPECT_NE(r.find("(28 times)"), std::string::npos) << r;
+}
+
+TEST_F(Checkers, ReadsOfUnwrittenMemory) {
+  const on_device<float> in(128), out(128);
+  const std::string r = only_report(observe([&] { copy<<<1, 128>>>(out.data, in.data, 128, 1, 0); }));
+  EXPECT_NE(r.find("global load of 4 bytes that were never written"), std::string::npos) << r;
+}
+
+__global__ void forgets_the_barrier(float* out) {
+  __shared__ float tile[64];
+  tile[threadIdx.x] = 1;
+  out[threadIdx.x] = tile[63 - threadIdx.x];
+}
+
+TEST_F(Checkers, SharedMemoryReadBeforeItIsWritten) {
+  const on_device<float> out(64);
+  const std::string r = only_report(observe([&] { forgets_the_barrier<<<1, 64>>>(out.data); }));
+  EXPECT_NE(r.find("race in shared memory: load of 4 bytes"), std::string::npos) << r;
+  EXPECT_NE(r.find("put __syncthreads() between"), std::string::npos) << r;
+}
+
+TEST_F(Checkers, UseAfterFree) {
+  const on_device<float> in(ramp(64));
+  float* gone = nullptr;
+  ASSERT_EQ(cudaMalloc(&gone, 256), cudaSuccess);
+  ASSERT_EQ(cudaFree(gone), cudaSuccess);
+  const std::string r = only_report(observe([&] { copy<<<1, 64>>>(gone, in.data, 64, 1, 0); }));
+  EXPECT_NE(r.find("after cudaFree"), std::string::npos) << r;
+}
+
+TEST_F(Checkers, HostPointersAreIllegal) {
+  const on_device<float> in(ramp(64));
+  std::vector<float> host(64);
+  const std::string r = only_report(observe([&] { copy<<<1, 64>>>(host.data(), in.data, 64, 1, 0); }));
+  EXPECT_NE(r.find("not device memory"), std::string::npos) << r;
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+  float* more = nullptr;
+  EXPECT_EQ(cudaMalloc(&more, 4), cudaErrorIllegalAddress);  // sticky, as on a GPU
+  EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+}
+
+namespace of_the_host {
+float tile[64];
+static int steps = 3, counters[2];
+}  // namespace of_the_host
+float registered[1024];
+__device__ float tile_of_device[64];
+#define ON_DEVICE __device__
+ON_DEVICE float marked_by_a_macro[64];
+#define in_device __device__
+in_device float marked_by_another[64];
+__managed__ float managed[64];
+struct counters {
+  static __device__ int mine;
+};
+__device__ int counters::mine;
+
+__global__ void keeps_its_tile_with_the_host(float* out) {
+  of_the_host::tile[threadIdx.x] = static_cast<float>(threadIdx.x);
+  __syncthreads();
+  out[threadIdx.x] = of_the_host::tile[63 - threadIdx.x];
+}
+__global__ void reads_the_hosts(float* out, const int* from) { out[threadIdx.x] = static_cast<float>(*from); }
+__global__ void has_a_tile_of_its_own(float* out) {
+  static float own[64];
+  own[threadIdx.x] = tile_of_device[threadIdx.x] = marked_by_a_macro[threadIdx.x] = 1;
+  managed[threadIdx.x] = marked_by_another[threadIdx.x] = 1;
+  if (threadIdx.x == 0) counters::mine = 1;
+  out[threadIdx.x] = own[threadIdx.x] + managed[threadIdx.x];
+}
+
+TEST_F(Checkers, VariablesOfTheHostAreOutOfReach) {
+  const on_device<float> out(64);
+  const std::string r = only_report(observe([&] { keeps_its_tile_with_the_host<<<1, 64>>>(out.data); }));
+  EXPECT_NE(r.find("store of 4 bytes of the host's variable 'of_the_host::tile', which no kernel can reach; declare it "
+                   "__shared__ or __device__"),
+            std::string::npos)
+      << r;
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+  for (const int* from : {&of_the_host::steps, of_the_host::counters + 1}) {
+    EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
+    const on_device<float> more(64);
+    const std::string by_address = only_report(observe([&] { reads_the_hosts<<<1, 64>>>(more.data, from); }));
+    EXPECT_NE(by_address.find("load of 4 bytes of the host's variable 'of_the_host::"), std::string::npos)
+        << by_address;
+  }
+}
+
+static int static_of_a_function() {
+  static int kept[4];
+  const on_device<float> out(64);
+  const std::string r = only_report(observe([&] { reads_the_hosts<<<1, 64>>>(out.data, kept); }));
+  EXPECT_NE(r.find("of the host's variable 'static_of_a_function()::kept'"), std::string::npos) << r;
+  return kept[0];
+}
+
+TEST_F(Checkers, SoAreStaticVariablesOfItsFunctions) { EXPECT_EQ(static_of_a_function(), 0); }
+
+TEST_F(Checkers, VariablesOfTheDeviceAndRegisteredOnesAreNot) {
+  const on_device<float> out(64);
+  EXPECT_EQ(observe([&] { has_a_tile_of_its_own<<<1, 64>>>(out.data); }).reports, std::vector<std::string>{});
+  ASSERT_EQ(cudaHostRegister(registered, sizeof registered, 0), cudaSuccess);
+  EXPECT_EQ(observe([&] { copy<<<1, 64>>>(registered, out.data, 64, 1, 0); }).reports, std::vector<std::string>{});
+  EXPECT_EQ(cudaHostUnregister(registered), cudaSuccess);
+}
+
+__global__ void misaligned_load(float* out, const float* in) { *(float4*)out = *(const float4*)(in + 1); }
+
+TEST_F(Checkers, Misaligned) {
+#ifdef __clang__
+  GTEST_SKIP() << "clang makes a memcpy of this copy, which may lie anywhere";
+#endif
+  const on_device<float> in(ramp(64)), out(4);
+  const std::string r = only_report(observe([&] { misaligned_load<<<1, 1>>>(out.data, in.data); }));
+  EXPECT_NE(r.find("misaligned global load of 16 bytes; its address must be a multiple of 16"), std::string::npos) << r;
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorMisalignedAddress);
+}
+
+__global__ void half_returns_before_the_barrier(float* out) {
+  if (threadIdx.x >= 128) return;
+  __syncthreads();
+  out[threadIdx.x] = 1;
+}
+
+__global__ void all_agree(int* out) {
+  if (threadIdx.x >= 40) return;
+  out[threadIdx.x] = __syncthreads_and(1) + 10 * __syncthreads_count(1);
+}
+__global__ void exited_lanes(int* out) {  // a mask may name them; no value is read from them
+  if (threadIdx.x >= 16) return;
+  int sum = threadIdx.x;
+  for (int d = 8; d > 0; d /= 2) sum += __shfl_xor_sync(0xffffffff, sum, d);
+  __syncwarp();
+  out[threadIdx.x] = sum + __ballot_sync(0xffffffff, threadIdx.x % 2);
+}
+
+// "... will not succeed until reached by all non-exited threads in the block" (CUDA Programming Guide, on compute
+// capability 7.x); and of a warp function, "all non-exited threads named in mask" must call it.
+TEST_F(Checkers, ExitedThreadsMeetNobody) {
+  const on_device<float> out(128);
+  EXPECT_TRUE(observe([&] { half_returns_before_the_barrier<<<1, 256>>>(out.data); }).reports.empty());
+  const on_device<int> words(64);
+  EXPECT_TRUE(observe([&] { all_agree<<<1, 64>>>(words.data); }).reports.empty());
+  EXPECT_EQ(words.host()[39], 401);
+  EXPECT_TRUE(observe([&] { exited_lanes<<<1, 64>>>(words.data); }).reports.empty());
+  EXPECT_EQ(words.host()[0], 120 + 0xaaaa);
+}
+
+template <int Threads>
+__global__ void two_barriers(float* out) {
+  if (threadIdx.x < Threads) {
+    out[threadIdx.x] = 1;
+    __syncthreads();
+  } else {
+    out[threadIdx.x] = 2;
+    __syncthreads();
+  }
+}
+
+// For whole warps it works on a GPU. In a warp it is undefined: PTX, bar.sync (barrier.sync.aligned).
+TEST_F(Checkers, DivergentBarrier) {
+  const on_device<float> out(1024);
+  EXPECT_TRUE(observe([&] { two_barriers<32><<<1, 64>>>(out.data); }).reports.empty());
+#ifdef __clang__
+  GTEST_SKIP() << "clang makes one barrier of the two";
+#endif
+  const std::string r = only_report(observe([&] { two_barriers<16><<<1, 64>>>(out.data); }));
+  EXPECT_NE(r.find("thread (16,0,0): barrier not reached by all threads: thread 15 of the same warp waits at"),
+            std::string::npos)
+      << r;
+}
+
+// Reports are strings, and this file instruments the library's string functions: once their accesses counted as the
+// kernel's.
+TEST_F(Checkers, ReportsFromAFullBlock) {
+#ifdef __clang__
+  GTEST_SKIP() << "clang makes one barrier of the two";
+#endif
+  const on_device<float> out(1024);
+  for (int i = 0; i < 3; ++i) {
+    const std::string r = only_report(observe([&] { two_barriers<16><<<4, 1024>>>(out.data); }));
+    EXPECT_NE(r.find("(4 times)"), std::string::npos) << r;
+  }
+  const std::string text = "a string of a length that is not kept inside the object: " + std::to_string(out.size);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess) << text;
+}
+
+__global__ void waits_for_nobody(float* out) {
+  if (threadIdx.x == 0)
+    __shfl_sync(0xffffffffu, 1, 0);
+  else
+    __syncthreads();
+  out[threadIdx.x] = 1;
+}
+
+TEST_F(Checkers, MissingLanes) {
+  const on_device<float> out(32);
+  const std::string r = only_report(observe([&] { waits_for_nobody<<<1, 32>>>(out.data); }));
+  EXPECT_NE(r.find("lanes missing"), std::string::npos) << r;
+  EXPECT_NE(cudaDeviceSynchronize(), cudaSuccess);
+}
+
+// ---- races and waits ------------------------------------------------------------------------------------------------
+
+__global__ void two_arrays(float* out) {
+  __shared__ float first[32], second[32];
+  first[threadIdx.x] = 1;
+  second[threadIdx.x] = 2;
+  __syncthreads();
+  out[threadIdx.x] = first[threadIdx.x + 1] + second[threadIdx.x];
+}
+
+TEST_F(Checkers, FromOneSharedArrayIntoTheNext) {
+  const on_device<float> out(32);
+  const std::string r = only_report(observe([&] { two_arrays<<<1, 32>>>(out.data); }));
+  EXPECT_NE(r.find("thread (31,0,0): shared load of 4 bytes out of bounds;"), std::string::npos) << r;
+}
+
+__global__ void dynamic_array() {
+  extern __shared__ float row[];
+  row[threadIdx.x] = 1;
+}
+
+TEST_F(Checkers, TooLittleDynamicSharedMemory) {
+  const std::string r = only_report(observe([&] { dynamic_array<<<1, 32, 40>>>(); }));
+  EXPECT_NE(r.find("thread (10,0,0): shared store of 4 bytes out of bounds, byte 40 of dynamic shared memory, and "
+                   "the launch requests 40 bytes (the third argument between <<< and >>>)"),
+            std::string::npos)
+      << r;
+}
+
+__global__ void local_array(float* out, int n) {
+  float local[8];
+  for (int i = 0; i < n; ++i) local[i] = i;
+  float sum = 0;
+  for (int i = 0; i < n; ++i) sum += local[i];
+  out[threadIdx.x] = sum;
+}
+__global__ void flattened(float* out) {
+  __shared__ float tile[4][8];
+  tile[0][threadIdx.x] = 1;
+  __syncwarp();
+  out[threadIdx.x] = tile[0][31 - threadIdx.x];
+}
+
+TEST_F(Checkers, LocalArrays) {
+  const on_device<float> out(32);
+  EXPECT_TRUE(observe([&] { local_array<<<1, 32>>>(out.data, 8); }).reports.empty());
+  const counts c = observe([&] { local_array<<<1, 32>>>(out.data, 9); });
+  ASSERT_EQ(c.reports.size(), 2u);
+  EXPECT_NE(c.reports[0].find("thread (0,0,0): local array out of bounds at index 8"), std::string::npos)
+      << c.reports[0];
+  EXPECT_TRUE(observe([&] { flattened<<<1, 32>>>(out.data); }).reports.empty());
+}
+
+__global__ void neighbours_in_a_warp(float* out, bool sync) {
+  __shared__ float tile[32];
+  tile[threadIdx.x] = 1;
+  if (sync) __syncwarp();
+  out[threadIdx.x] = tile[threadIdx.x ^ 1];
+}
+
+TEST_F(Checkers, MissingSyncwarp) {
+  const on_device<float> out(32);
+  EXPECT_TRUE(observe([&] { neighbours_in_a_warp<<<1, 32>>>(out.data, true); }).reports.empty());
+  const std::string r = only_report(observe([&] { neighbours_in_a_warp<<<1, 32>>>(out.data, false); }));
+  EXPECT_NE(r.find("put __syncwarp() between"), std::string::npos) << r;
+}
+
+template <class T>
+__global__ void change_own(T* out, unsigned reads_of) {
+  __shared__ T own[128];
+  own[threadIdx.x] = static_cast<T>(threadIdx.x);
+  __syncthreads();
+  const T before = own[threadIdx.x ^ reads_of];
+  own[threadIdx.x] = static_cast<T>(before + 1);
+  __syncthreads();
+  out[threadIdx.x] = own[threadIdx.x];
+}
+
+TEST_F(Checkers, ThreadsThatShareAWord) {
+  const on_device<unsigned char> bytes(128);
+  const on_device<unsigned short> halves(128);
+  EXPECT_TRUE(observe([&] { change_own<<<1, 128>>>(bytes.data, 0u); }).reports.empty());
+  EXPECT_TRUE(observe([&] { change_own<<<1, 128>>>(halves.data, 0u); }).reports.empty());
+  EXPECT_EQ(bytes.host()[127], 128);
+  const std::string r = only_report(observe([&] { change_own<<<1, 128>>>(bytes.data, 64u); }));
+  EXPECT_NE(
+      r.find("thread (67,0,0): race in shared memory: load of 1 bytes at byte 3 of its array, and store by thread "
+             "(3,0,0)"),
+      std::string::npos)
+      << r;
+}
+
+struct node {
+  int value;
+  node* next;
+};
+/// Each thread builds a list of its own.
+__global__ void lists(int* out, int* kept, bool frees_twice) {
+  node* first = nullptr;
+  for (int i = 0; i < 4; ++i) first = new node{i, first};
+  int sum = 0;
+  while (node* gone = first) {
+    sum += gone->value;
+    first = gone->next;
+    delete gone;
+    if (frees_twice) delete gone;
+  }
+  auto* numbers = static_cast<int*>(malloc(10 * sizeof(int)));
+  for (int i = 0; i < 10; ++i) numbers[i] = sum + i;
+  out[blockIdx.x * blockDim.x + threadIdx.x] = numbers[9];
+  if (kept && blockIdx.x == 0 && threadIdx.x == 0)
+    *reinterpret_cast<int**>(kept) = numbers;
+  else
+    free(numbers);
+}
+__global__ void read_kept(int* out, int* const* kept, int i) { *out = (*kept)[i]; }
+__global__ void too_much(int* out) { *out = malloc(size_t{1} << 30) == nullptr; }
+
+TEST_F(Checkers, MemoryThatKernelsAllocate) {
+  const on_device<int> out(256), kept(2);
+  const counts c = observe([&] { lists<<<4, 64>>>(out.data, kept.data, false); });
+  EXPECT_TRUE(c.reports.empty()) << c.reports[0];
+  EXPECT_EQ(out.host()[0], 15);
+  EXPECT_EQ(out.host()[255], 15);
+  // A second launch gets the memory that the first one has freed.
+  EXPECT_TRUE(observe([&] { lists<<<4, 64>>>(out.data, nullptr, false); }).reports.empty());
+  const auto read = [&](int i) {
+    return observe([&] { read_kept<<<1, 1>>>(out.data, reinterpret_cast<int**>(kept.data), i); });
+  };
+  EXPECT_TRUE(read(9).reports.empty());
+  EXPECT_EQ(out.host()[0], 15);
+  EXPECT_NE(only_report(read(10)).find("global load of 4 bytes out of bounds, 0 bytes past the end"),
+            std::string::npos);
+  int* in_kernel = nullptr;
+  ASSERT_EQ(cudaMemcpy(&in_kernel, kept.data, sizeof in_kernel, cudaMemcpyDeviceToHost), cudaSuccess);
+  int host = 0;
+  EXPECT_EQ(cudaMemcpy(&host, in_kernel, sizeof host, cudaMemcpyDeviceToHost), cudaErrorInvalidValue);
+  cudaGetLastError();
+  too_much<<<1, 1>>>(out.data);
+  EXPECT_EQ(out.host()[0], 1);
+}
+struct shape {
+  virtual __device__ int corners() const = 0;
+  virtual __device__ ~shape() {}
+};
+struct square : shape {
+  __device__ int corners() const override { return 4; }
+};
+__global__ void make_shape(shape** made) { *made = new square; }
+__global__ void count_corners(shape** made, int* out) {
+  *out = (*made)->corners();
+  delete *made;
+}
+
+TEST_F(Checkers, VirtualFunctionsOfObjectsOnTheHeap) {
+  const on_device<shape*> made(1);
+  const on_device<int> out(1);
+  EXPECT_TRUE(observe([&] { make_shape<<<1, 1>>>(made.data); }).reports.empty());
+  const counts c = observe([&] { count_corners<<<1, 1>>>(made.data, out.data); });
+  EXPECT_TRUE(c.reports.empty()) << c.reports[0];
+  EXPECT_EQ(out.host()[0], 4);
+}
+
+TEST_F(Checkers, MemoryThatKernelsFreeTwice) {
+  const on_device<int> out(64);
+  const std::string r = only_report(observe([&] { lists<<<1, 64>>>(out.data, nullptr, true); }));
+  EXPECT_NE(r.find("or that is already free"), std::string::npos) << r;
+  cudaDeviceReset();
+}
+
+__global__ void reduce_in_place(float* out, bool sync_between) {
+  __shared__ float tile[256];
+  tile[threadIdx.x] = 1;
+  __syncthreads();
+  for (int half = 128; half > 0; half /= 2) {
+    if (threadIdx.x < half) tile[threadIdx.x] += tile[threadIdx.x + half];
+    if (sync_between) __syncthreads();
+  }
+  if (threadIdx.x == 0) out[blockIdx.x] = tile[0];
+}
+
+TEST_F(Checkers, ReductionWithoutBarrier) {
+  const on_device<float> out(4);
+  EXPECT_TRUE(observe([&] { reduce_in_place<<<4, 256>>>(out.data, true); }).reports.empty());
+  EXPECT_EQ(out.host()[3], 256);
+  const counts c = observe([&] { reduce_in_place<<<4, 256>>>(out.data, false); });
+  EXPECT_FALSE(c.reports.empty());
+  for (const std::string& r : c.reports) EXPECT_NE(r.find("race in shared memory"), std::string::npos) << r;
+}
+
+__global__ void shared_histogram(int* out, bool atomics) {
+  __shared__ int bins[8];
+  if (threadIdx.x < 8) bins[threadIdx.x] = 0;
+  __syncthreads();
+  if (atomics)
+    atomicAdd(&bins[threadIdx.x % 8], 1);
+  else
+    bins[threadIdx.x % 8] += 1;
+  __syncthreads();
+  if (threadIdx.x < 8) out[threadIdx.x] = bins[threadIdx.x];
+}
+
+TEST_F(Checkers, AtomicsDoNotRace) {
+  const on_device<int> out(8);
+  EXPECT_TRUE(observe([&] { shared_histogram<<<1, 256>>>(out.data, true); }).reports.empty());
+  EXPECT_EQ(out.host()[7], 32);
+  EXPECT_FALSE(observe([&] { shared_histogram<<<1, 256>>>(out.data, false); }).reports.empty());
+}
+
+__global__ void sum_without_atomics(float* sum) {
+  if (threadIdx.x == 0) *sum += 1;
+}
+__global__ void smooth_in_place(float* x, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i > 0 && i < n - 1) x[i] = x[i - 1] + x[i + 1];
+}
+
+TEST_F(Checkers, RacesBetweenBlocks) {
+  const on_device<float> sum(std::vector<float>{0}), x(ramp(1024));
+  const std::string r = only_report(observe([&] { sum_without_atomics<<<8, 32>>>(sum.data); }));
+  EXPECT_NE(r.find("race between blocks"), std::string::npos) << r;
+  EXPECT_TRUE(observe([&] { sum_without_atomics<<<1, 32>>>(sum.data); }).reports.empty());
+  const counts c = observe([&] { smooth_in_place<<<4, 256>>>(x.data, 1024); });
+  ASSERT_EQ(c.reports.size(), 2u);
+  EXPECT_NE(c.reports[0].find("race between threads of a block"), std::string::npos) << c.reports[0];
+  EXPECT_NE(c.reports[1].find("race between blocks"), std::string::npos) << c.reports[1];
+}
+
+__device__ unsigned int finished_blocks;
+__global__ void last_block_sums(float* out, float* partial) {
+  __shared__ bool last;
+  if (threadIdx.x == 0) {
+    partial[blockIdx.x] = 1;
+    __threadfence();
+    last = atomicInc(&finished_blocks, gridDim.x - 1) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (last && threadIdx.x == 0) {
+    float sum = 0;
+    for (unsigned i = 0; i < gridDim.x; ++i) sum += partial[i];
+    *out = sum;
+  }
+}
+
+TEST_F(Checkers, FencesOrderBlocks) {
+  const on_device<float> out(1), partial(64);
+  const counts c = observe([&] { last_block_sums<<<64, 64>>>(out.data, partial.data); });
+  EXPECT_TRUE(c.reports.empty()) << c.reports[0];
+  EXPECT_EQ(out.host()[0], 64);
+}
+
+__global__ void grid_sums(float* out, float* partial) {
+  partial[blockIdx.x * blockDim.x + threadIdx.x] = 1;
+  sim::grid_barrier(SIM_CALLER);
+  float sum = 0;
+  for (unsigned i = 0; i < gridDim.x * blockDim.x; ++i) sum += partial[i];
+  out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+
+TEST_F(Checkers, GridBarrierNeedsACooperativeLaunch) {
+  const on_device<float> out(128), partial(128);
+  const std::string r = only_report(observe([&] { grid_sums<<<4, 32>>>(out.data, partial.data); }));
+  EXPECT_NE(r.find("cudaLaunchCooperativeKernel"), std::string::npos) << r;
+}
+
+__global__ void fill_with(float* out, float value) { out[blockIdx.x * blockDim.x + threadIdx.x] = value; }
+
+TEST_F(Checkers, RacesBetweenStreams) {
+  const on_device<float> x(ramp(1024)), y(1024);
+  cudaStream_t first = nullptr, second = nullptr;
+  cudaEvent_t done = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&first), cudaSuccess);
+  ASSERT_EQ(cudaStreamCreate(&second), cudaSuccess);
+  ASSERT_EQ(cudaEventCreate(&done), cudaSuccess);
+  const auto produce = [&] { fill_with<<<4, 256, 0, first>>>(x.data, 1); };
+  const auto consume = [&] { copy<<<4, 256, 0, second>>>(y.data, x.data, 1024, 1, 0); };
+  const std::string r = only_report(observe([&] {
+    produce();
+    consume();
+  }));
+  EXPECT_NE(r.find("race between streams: load"), std::string::npos) << r;
+  EXPECT_NE(r.find("fill_with at"), std::string::npos) << r;
+  cudaDeviceSynchronize();
+  EXPECT_TRUE(observe([&] {
+                produce();
+                cudaEventRecord(done, first);
+                cudaStreamWaitEvent(second, done);
+                consume();
+                cudaStreamSynchronize(second);
+                produce();
+                cudaStreamSynchronize(first);
+                consume();
+              }).reports.empty());
+  cudaDeviceSynchronize();
+  EXPECT_TRUE(observe([&] {  // the default stream waits for both
+                produce();
+                copy<<<4, 256>>>(y.data, x.data, 1024, 1, 0);
+                consume();
+              })
+                  .reports.empty());
+  cudaStreamDestroy(first);
+  cudaStreamDestroy(second);
+  cudaEventDestroy(done);
+}
+
+TEST_F(Checkers, HostAccessToDeviceMemory) {
+  const on_device<float> in(ramp(4));
+  EXPECT_EXIT(in.data[2] = 1, testing::KilledBySignal(SIGSEGV), "host code: store of 4 bytes in device memory");
+}
+
+}  // namespace
