@@ -1,9 +1,6 @@
 // Which function of the contract answers which case. No inputs, no expected values: those are in cases.cpp. Where
 // attention is timed, the first parameters are the sizes of the ceiling: a product, or chains of multiply-adds, with as
 // many operations. So a case's own sizes come after three others.
-#include <malloc.h>
-
-#include <climits>
 #include <lab/call.hpp>
 
 #include "attention.hpp"
@@ -16,33 +13,6 @@ template <class T, void (*function)(T*, float*, const T*, const T*, const T*, in
 void on_device(const lab::call& c) {
   function(c.output<T>(0), c.output<float>(1), c.input<T>(0), c.input<T>(1), c.input<T>(2), c.parameter(3),
            c.parameter(4), c.parameter(5), c.parameter(6) != 0, c.stream);
-}
-
-/// By how many bytes a call has made the heap larger. While it lives, all memory comes from the heap and stays there.
-class heap_growth {
- public:
-  heap_growth() {
-    mallopt(M_MMAP_MAX, 0);
-    mallopt(M_TRIM_THRESHOLD, INT_MAX);
-    malloc_trim(0);
-    before_ = mallinfo2().arena;
-  }
-  ~heap_growth() {
-    mallopt(M_MMAP_MAX, 65'536);
-    mallopt(M_TRIM_THRESHOLD, 128 << 10);
-  }
-  heap_growth(const heap_growth&) = delete;
-  heap_growth& operator=(const heap_growth&) = delete;
-  std::int64_t bytes() const { return static_cast<std::int64_t>(mallinfo2().arena - before_); }
-
- private:
-  std::size_t before_ = 0;
-};
-
-void host(const lab::call& c) {
-  attention_host(c.output<float>(0), c.output<float>(1), c.input<float>(0), c.input<float>(1), c.input<float>(2),
-                 static_cast<std::size_t>(c.parameters[4]), static_cast<std::size_t>(c.parameters[5]),
-                 c.parameters[6] != 0);
 }
 
 constexpr lab::entry table[] = {
@@ -65,10 +35,9 @@ constexpr lab::entry table[] = {
      }},
     {"attention_host", lab::part::host,
      [](const lab::call& c) {
-       if (c.parameters.size() == 7) return host(c);
-       const heap_growth taken;
-       host(c);
-       *c.output<std::int64_t>(2) = taken.bytes();
+       attention_host(c.output<float>(0), c.output<float>(1), c.input<float>(0), c.input<float>(1), c.input<float>(2),
+                      static_cast<std::size_t>(c.parameters[4]), static_cast<std::size_t>(c.parameters[5]),
+                      c.parameters[6] != 0);
      }},
     {"attention_fp32", lab::part::device, on_device<float, attention_fp32>},
     {"attention_bf16", lab::part::device, on_device<bf16, attention_bf16>},

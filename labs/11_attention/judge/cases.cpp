@@ -284,23 +284,6 @@ test_case on_host(shape s, const likes& l = usual) {
   return c;
 }
 
-/// And what memory it takes.
-test_case on_host_watched(const shape& s) {
-  test_case c = on_host(s);
-  c.id += "-memory";
-  c.parameters.push_back(1);
-  c.outputs.push_back({dtype::i64, 1});
-  const int64_t allowed = (int64_t{4} << 20) + 8 * s.tokens * s.size * 4;  // 3500 x 3500 bytes are more
-  c.check = [=, others = c.check](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
-    const int64_t taken = outputs[2].as<int64_t>()[0];
-    if (taken > allowed)
-      return fmt::format("takes {} bytes of memory: keep the scores of a few queries, never {} x {} of them", taken,
-                         s.tokens, s.tokens);
-    return others(before, outputs);
-  };
-  return c;
-}
-
 test_case unfused(const shape& s) {
   test_case c = attention("attention_unfused", in_fp32, s);
   c.outputs[1].size = s.heads * s.tokens * s.tokens;
@@ -367,7 +350,6 @@ std::vector<test_case> cases() {
     all.push_back(attention("attention_bf16", in_bf16, {1, 256, 128, causal}));
   }
   all.push_back(unfused({1, 256, 128, false}));
-  all.push_back(on_host_watched({1, 3500, 64, false}));
 
   for (const auto& [heads, tokens, size] : {std::array<int64_t, 3>{1, 1, 64},
                                             {3, 2, 128},
