@@ -193,7 +193,7 @@ void assess_throughput(const item& what, bench& on, item_result& out) {
                                                             {"cublas", "of cuBLAS's speed"},
                                                             {"cublas_aligned", "of cuBLAS's speed at aligned sizes"}};
   const bool computes = computing.contains(what.ceiling);
-  out.what = computes                  ? computing.at(what.ceiling)
+  out.what = computes                 ? computing.at(what.ceiling)
              : what.ceiling == "tanh" ? "of the speed of Eigen's tanh"
                                       : fmt::format("of {} bandwidth", what.ceiling);
   out.threshold = what.rungs.back().ratio;

@@ -5,8 +5,7 @@
 
 namespace {
 
-constexpr char read[] = "read", triad[] = "triad", fma[] = "fma", eigen[] = "eigen",
-               tanh[] = "tanh";
+constexpr char read[] = "read", triad[] = "triad", fma[] = "fma", eigen[] = "eigen", tanh[] = "tanh";
 
 template <const char* name>
 void run(const lab::call& c) {
