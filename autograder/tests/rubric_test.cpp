@@ -169,8 +169,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "rubric.toml:41: the first rung is too steep; its share must be at most 0.2"},
         mistake{"id = \"f_counters\"", "id = \"f_correct\"",
                 "rubric.toml:17: two items are called 'f_correct'; rename one of them"},
-        mistake{"ceiling = \"read\"", "ceiling = \"copy\"",
-                "rubric.toml:40: a host case has one of the ceilings \"eigen\", \"fma\", \"read\", \"tanh\", \"triad\""},
+        mistake{
+            "ceiling = \"read\"", "ceiling = \"copy\"",
+            "rubric.toml:40: a host case has one of the ceilings \"eigen\", \"fma\", \"read\", \"tanh\", \"triad\""},
         mistake{"ceiling = \"read\"", "ceiling = \"sky\"",
                 "rubric.toml:40: unknown ceiling 'sky'; use \"copy\", \"cublas\" or \"cublas_aligned\" (device) or "
                 "one of \"eigen\", \"fma\", \"read\", \"tanh\", \"triad\" (host)"},
