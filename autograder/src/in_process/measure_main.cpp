@@ -41,12 +41,15 @@ bool on_device(const lab::test_case& c) { return c.where == lab::part::device; }
 
 std::string sizes_of(const lab::test_case& c) { return c.id.substr(c.id.find('/')); }
 
-/// A counter of the simulated device alone, as API calls, is no reason to count on a GPU.
+/// Nsight Compute's counters have two underscores in their names; those of the simulated device alone, as api_calls,
+/// have not.
+bool is_of_gpu(const std::string& counter) { return counter.find("__") != std::string::npos; }
+
+/// A counter of the simulated device alone is no reason to count on a GPU.
 bool has_a_counter_here(const lab::test_case& c, const rubric& rules) {
   const std::set<std::string> metrics = rules.metrics_of(c);
-  return std::any_of(metrics.begin(), metrics.end(), [](const std::string& name) {
-    return this_backend() == backend::sim || name.find("__") != std::string::npos;
-  });
+  return std::any_of(metrics.begin(), metrics.end(),
+                     [](const std::string& name) { return this_backend() == backend::sim || is_of_gpu(name); });
 }
 
 /// What the rubric counts, at its sizes in every function: a ladder can be compared only whole.
@@ -179,7 +182,7 @@ int measure(int argc, char** argv) {
     std::set<std::string> names = always_counted;
     for (const lab::test_case& c : cases)
       if (on_device(c)) names.merge(rules.metrics_of(c));
-    std::erase_if(names, [](const std::string& name) { return name.find("__") == std::string::npos; });
+    std::erase_if(names, [](const std::string& name) { return !is_of_gpu(name); });
     fmt::print("{}\n", fmt::join(names, ","));
     return 0;
   }
