@@ -103,14 +103,14 @@ drawing near() {
   return d;
 }
 
-/// Loads of 4 bytes that must be under way, and threads that an H200 holds.
+/// Loads of 4 bytes that must be in flight, and threads that an H200 holds.
 drawing waiting() {
   const double needed =
       device_figure("h200", "copy_bytes_per_second") * device_figure("h200", "dram_latency_seconds") / 4;
   const double count = device_figure("h200", "multiprocessors"),
                lanes = count * device_figure("h200", "fp32_lanes_per_sm"),
                most = count * device_figure("h200", "max_threads_per_sm");
-  drawing d("waiting", fmt::format("{:.0f} loads of 4 bytes must be under way.", needed));
+  drawing d("waiting", fmt::format("{:.0f} loads of 4 bytes must be in flight.", needed));
   const double left = margin + 150, scale = (slide_inner - 230) / needed;
   double y = 22;
   const auto bar = [&](const char* words, double number, const char* role) {
