@@ -80,8 +80,11 @@ bad=0
 for page in "$place"/*.html; do
   lecture=$([[ $page != *_handout.html ]] && grep -q '^minutes:' "${page%.html}.md" && echo true || echo false)
   sed "s/LECTURE/$lecture/" "$place/ask" >>"$page"
-  "$chromium" --headless --no-sandbox --disable-gpu --allow-file-access-from-files --user-data-dir="$place/profile" \
-    --virtual-time-budget=3000 --dump-dom "file://$page" 2>/dev/null >"$place/said" || true
+  for _ in 1 2 3; do  # on a busy machine the browser may end before the page has loaded
+    "$chromium" --headless --no-sandbox --disable-gpu --allow-file-access-from-files --user-data-dir="$place/profile" \
+      --virtual-time-budget=3000 --dump-dom "file://$page" 2>/dev/null >"$place/said" || true
+    if grep -q 'LOOKED AT' "$place/said"; then break; fi
+  done
   grep -o 'LOOKED AT [0-9]*' "$place/said" | sed "s/^/$(basename "$page" .html): /" || { echo "$page: the browser said nothing"; bad=1; }
   if [[ $page == */faulty.html ]]; then
     for fault in '1: [89]. % of the slide is empty' '2: contrast 1.6 of "Pale text."' '3: too high'; do
