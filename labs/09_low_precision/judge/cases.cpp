@@ -694,11 +694,11 @@ std::vector<test_case> cases() {
   all.push_back(timed(matvec(group_kinds[1], 16'384, 8192)));
 
   // 1, primes, one step of 8 below and above the tiles' widths, non-square, fewer steps along k than there are buffers
-  // and more.
-  constexpr shape shapes[] = {{1, 8, 8},       {5, 8, 16},     {63, 56, 24},    {64, 64, 32},
-                              {65, 72, 40},    {128, 128, 32}, {127, 120, 64},  {129, 136, 104},
-                              {17, 264, 8},    {200, 8, 200},  {1, 520, 136},   {257, 128, 128},
-                              {128, 256, 160}, {37, 192, 96},  {256, 256, 256}, {130, 264, 1032}};
+  // and more; one row more than whole tiles have, where columns and steps are whole.
+  constexpr shape shapes[] = {{1, 8, 8},        {5, 8, 16},      {63, 56, 24},    {64, 64, 32},  {65, 72, 40},
+                              {128, 128, 32},   {127, 120, 64},  {129, 136, 104}, {17, 264, 8},  {200, 8, 200},
+                              {1, 520, 136},    {257, 128, 128}, {128, 256, 160}, {37, 192, 96}, {256, 256, 256},
+                              {130, 264, 1032}, {129, 256, 64}};
   for (const char* entry : gemms)
     for (const shape& s : shapes) all.push_back(gemm(entry, s));
   for (const char* entry : gemms) all.push_back(gemm(entry, {72, 136, 88}, 60));
