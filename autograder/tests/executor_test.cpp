@@ -376,6 +376,45 @@ TEST(Subject, SeesWhatIsWrong) {
   EXPECT_EQ(tried("hang").verdict, verdict::timeout);
 }
 
+lab::test_case thrifty(const std::string& entry, std::int64_t megabytes, std::size_t allowed) {
+  lab::test_case c = doubling(entry, 1000);
+  c.where = lab::part::host;
+  c.parameters = {megabytes};
+  c.memory = allowed << 20;
+  return c;
+}
+
+TEST(Subject, SeesWhatMemoryACallTakes) {
+  subject s(backend::sim, runner(), 1);
+  EXPECT_EQ(s.run(thrifty("right", 0, 2)).message, "");
+  EXPECT_EQ(s.run(thrifty("takes_memory", 4, 8)).message, "");
+  EXPECT_EQ(s.run(thrifty("takes_memory", 4, 0)).message, "") << "0 sets no limit";
+  const std::string said = s.run(thrifty("takes_memory", 40, 8)).message;
+  EXPECT_TRUE(said.starts_with("takes_memory/1000: took 4")) << said;
+  EXPECT_TRUE(said.ends_with(" MiB of memory besides its arguments, and may take 8 MiB")) << said;
+}
+
+TEST(Subject, WhatEarlierCallsTookDoesNotCount) {
+  subject s(backend::sim, runner(), 1);
+  EXPECT_EQ(s.run(doubling("right", 3'000'000)).message, "");
+  EXPECT_EQ(s.run(thrifty("takes_memory", 60, 0)).message, "");
+  EXPECT_EQ(s.run(thrifty("takes_memory", 4, 8)).message, "");
+}
+
+TEST(Subject, MemoryThatAnEarlierCallKeptIsNotThere) {
+  subject s(backend::sim, runner(), 1);
+  EXPECT_EQ(s.run(thrifty("keeps_memory", 40, 0)).message, "");
+  EXPECT_NE(s.run(thrifty("keeps_memory", 40, 8)).message, "");
+}
+
+TEST(Subject, NorHelpsMemoryThatWasThereBeforeTheFirstCall) {
+  setenv("FAKE_RUNNER_BEGINS_WITH_MEMORY", "1", 1);  // 100 MiB
+  subject s(backend::sim, runner(), 1);
+  const std::string said = s.run(thrifty("right", 0, 8)).message;
+  unsetenv("FAKE_RUNNER_BEGINS_WITH_MEMORY");
+  EXPECT_NE(said, "");
+}
+
 /// The line of fake_runner.cpp that does what the entry says.
 std::string place_of(const std::string& entry) {
   std::ifstream in(LAB_SOURCE_DIR "/autograder/tests/fake_runner.cpp");

@@ -127,6 +127,9 @@ std::string open_doors() {
   return open;
 }
 
+/// As a global object of a submission might take it.
+const std::vector<char> from_the_beginning(std::getenv("FAKE_RUNNER_BEGINS_WITH_MEMORY") ? 100 << 20 : 0, 1);
+
 void twice(const lab::request& what) {
   const auto* in = reinterpret_cast<const float*>(what.inputs[0].data());
   auto* out = reinterpret_cast<float*>(what.outputs[0].data());
@@ -164,6 +167,16 @@ lab::response lab::execute(const lab::request& what, lab::call_gate& gate) {
     helper_computes = what.parameters[0];
     compute(what.parameters[0]);
     while (helper_computes != 0) usleep(100);
+  }
+  if (does == "takes_memory") {  // so many megabytes, given back before the call ends
+    std::vector<char> bytes(static_cast<std::size_t>(what.parameters[0]) << 20);
+    std::memset(bytes.data(), 1, bytes.size());
+    answer.error = std::to_string(bytes[bytes.size() / 2] - 1);
+    if (answer.error == "0") answer.error.clear();
+  }
+  if (does == "keeps_memory") {  // for later calls, which find it there
+    static std::vector<char> kept;
+    kept.resize(static_cast<std::size_t>(what.parameters[0]) << 20, 1);
   }
   if (does == "thread") std::thread([] {}).join();
   if (does == "thread_that_stays") std::thread([] { sleep(1000); }).detach();

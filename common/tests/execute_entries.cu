@@ -3,6 +3,7 @@
 #include <lab/device.hpp>
 
 #include <stdexcept>
+#include <utility>
 
 namespace {
 
@@ -137,7 +138,21 @@ void write_to_null_and_check(const lab::call& c) {
 
 void write_to_null(const lab::call& c) { write_to_kernel<<<1, 1, 0, c.stream>>>(nullptr); }
 
+float* kept = nullptr;
+
+void copy_and_keep_memory(const lab::call& c) {
+  if (!kept) cudaMalloc(&kept, 256);
+  copy(c);
+}
+
+void copy_and_give_memory_back(const lab::call& c) {
+  copy(c);
+  cudaFree(std::exchange(kept, nullptr));
+}
+
 constexpr lab::entry table[] = {
+    {"copy_and_keep_memory", lab::part::device, copy_and_keep_memory},
+    {"copy_and_give_memory_back", lab::part::device, copy_and_give_memory_back},
     {"copy", lab::part::device, copy},
     {"copy_one_less", lab::part::device, copy_one_less},
     {"copy_one_more", lab::part::device, copy_one_more},

@@ -141,6 +141,17 @@ TEST_F(Execute, CountsSectors) {
   }
 }
 
+TEST_F(Execute, CountsAllocationsOfEarlierCallsToo) {
+  if (lab::backend_name() == "cuda") GTEST_SKIP() << "SKIPPED: the simulated device counts allocations";
+  const auto allocations = [&](const char* entry) {
+    return call(entry, lab::action::profile).metrics.at("allocations");
+  };
+  EXPECT_EQ(allocations("copy"), 0);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(allocations("copy_and_keep_memory"), 1);
+  EXPECT_EQ(allocations("copy_and_give_memory_back"), 1) << "it was there when the call began";
+  EXPECT_EQ(allocations("copy"), 0);
+}
+
 TEST_F(Execute, TimesPairs) {
   const lab::response answer = call("copy", lab::action::time);
   EXPECT_EQ(answer.error, "");

@@ -125,6 +125,7 @@ trial subject::call(prepared_case& ready, const std::function<void()>& settle) {
   if (what.entry.empty()) return {};
   std::function<void(std::span<std::byte>)> reply;
   if (ready.oracle) reply = [&](std::span<std::byte> question) { ready.oracle->answer(question); };
+  if (what.memory > 0) runs_->start_over();
   answer got = runs_->run(ready.request, settle, reply);
   if (got.end != answer::ending::answered) {
     const verdict v = got.end == answer::ending::crashed ? verdict::crash : verdict::timeout;
@@ -141,6 +142,7 @@ trial subject::call(prepared_case& ready, const std::function<void()>& settle) {
   trial result;
   result.seconds = got.seconds;
   result.waited = got.waited;
+  result.memory = got.memory;
   result.response = std::move(got.response);
   const lab::response& response = result.response;
   if (!left_out.empty() && response.error == file_not_built) {
@@ -182,6 +184,10 @@ void subject::check(prepared_case& ready, trial& t) {
   if (ready.oracle) outputs.push_back(ready.oracle->account());
   if (ready.what->where == lab::part::host && !outputs.empty()) add_figures(outputs.front(), t.response.metrics);
   const std::string why = ready.what->check(ready.before, outputs);
+  const auto megabytes = [](std::size_t bytes) { return ((bytes - 1) >> 20) + 1; };
+  if (why.empty() && ready.what->memory > 0 && t.memory > ready.what->memory)
+    wrong(fmt::format("took {} MiB of memory besides its arguments, and may take {} MiB", megabytes(t.memory),
+                      megabytes(ready.what->memory)));
   if (why.empty()) return;
   // One of several outputs may be scratch memory, so an untouched output is only mentioned.
   std::string untouched;

@@ -22,6 +22,7 @@ struct trial {
   std::string message;                       ///< "" for pass
   lab::response response;
   double seconds = 0, waited = 0;  ///< of the call, see answer
+  std::size_t memory = 0;          ///< that it took, if the case limits it
   std::size_t bytes = 0;           ///< of the case's buffers; 0 if it was not called
   bool ok() const { return verdict == verdict::pass; }
 };

@@ -17,6 +17,7 @@ struct answer {
   std::string what;        ///< if it did not: why, as a sentence without full stop
   double seconds = 0;      ///< between lab::call_gate's begin and end, by the caller's clock
   double waited = 0;       ///< of these seconds: ready to run, and the machine ran something else
+  std::size_t memory = 0;  ///< bytes that it took at most, besides its buffers: known after start_over()
 };
 
 class executor {
@@ -40,6 +41,10 @@ class executor {
   /// neither a slow core nor slow pages can make the one look slower than the other. Null: its own again. `other` must
   /// live until then, and nothing is left of what either had in memory.
   virtual void stand_beside(executor* /*other*/) {}
+
+  /// The next request, one of the host part, meets a process of its own that has run nothing yet, as far as there are
+  /// processes: what it takes of memory is then known, and no earlier call has left it any.
+  virtual void start_over() {}
 
   /// What the submission printed so far, the first 64 KiB of it.
   virtual std::string output() { return {}; }

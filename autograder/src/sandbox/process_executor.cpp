@@ -18,6 +18,7 @@
 #include <cstring>
 #include <new>
 #include <stdexcept>
+#include <utility>
 
 #include "lab/ceilings.hpp"
 #include "sandbox/channel.hpp"
@@ -28,7 +29,8 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 constexpr std::size_t kept_output = 64 << 10;
-constexpr int patience = 6;  // on a busy machine a call may take so many times as long
+constexpr std::size_t most_code = std::size_t{24} << 20;  ///< of a runner and its libraries in memory
+constexpr int patience = 6;                               // on a busy machine a call may take so many times as long
 constexpr const char* one_thread = "a submission runs on one core, in the thread that calls it";
 
 [[noreturn]] void fail(const char* what) {
@@ -105,6 +107,11 @@ void process_executor::stand_beside(executor* other) {
   beside_ = dynamic_cast<process_executor*>(other);
   stop();
   unshare();
+}
+
+void process_executor::start_over() {
+  stop();
+  starts_over_ = true;
 }
 
 bool process_executor::shares(std::size_t bytes) const {
@@ -364,9 +371,9 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
     share(page + (on_device ? 0 : memory_.size()));
   }
   // Stopping and waking the device's threads would take time on the one core of a timed call.
-  const bool timed_on_host = settle && !on_device;
-  if (child_.process >= 0 && timed_on_host != host_only_) stop();
-  host_only_ = timed_on_host;
+  const bool timed_on_host = settle && !on_device, alone = std::exchange(starts_over_, false) && !on_device;
+  if (child_.process >= 0 && (timed_on_host || alone) != host_only_) stop();
+  host_only_ = timed_on_host || alone;
   if (child_.process < 0) start();
   control& gate = control_of(shared_);
   gate.ready.store(0);
@@ -387,6 +394,8 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   if (program_ < 0) program_ = program_in(child_.process);
   if (program_ < 0) return ended();
   if (auto instead = hold()) return *instead;
+  // What a global object has taken is the submission's, too.
+  const std::size_t had = alone ? std::min(memory_of(program_).now, shared_.size() + most_code) : 0;
 
   put(bytes);
   if (on_device) {  // it empties the caches itself: only its own process has the GPU then
@@ -433,6 +442,7 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   // Work after it said "done", or in other threads, is part of the call. Not on a GPU, whose driver's threads run,
   // too.
   if (!allowed_.driver) seconds = std::max(seconds, ran_by(program_) - ran);
+  const std::size_t has_had = alone ? memory_of(program_).most : 0;
   together.reset();
   if (!allowed_.trusted) take(bytes);
 
@@ -443,7 +453,8 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   if (auto instead = hold()) return *instead;
   drain();
   try {
-    answer got{answer::ending::answered, lab::response_from_json(text), {}, seconds, waited_in_it};
+    answer got{answer::ending::answered,        lab::response_from_json(text), {}, seconds, waited_in_it,
+               has_had - std::min(had, has_had)};
     // After some errors a GPU refuses everything else that the process asks of it: the next call gets a new one.
     if (!got.response.error.empty()) stop();
     return got;

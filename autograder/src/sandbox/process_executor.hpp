@@ -44,6 +44,7 @@ class process_executor : public executor {
   answer run(const lab::request& what, const std::function<void()>& settle = {},
              const std::function<void(std::span<std::byte>)>& reply = {}) override;
   void stand_beside(executor* other) override;
+  void start_over() override;
   std::string output() override;
   std::size_t most_threads() const { return most_threads_; }  ///< that a runner had when it was stopped
 
@@ -79,10 +80,11 @@ class process_executor : public executor {
   std::unique_ptr<gpu_memory> device_memory_;
   std::shared_ptr<const int> memory_file_;  ///< that shared_ is mapped from
   process_executor* beside_ = nullptr;
-  child child_;              ///< process -1: not running
-  int program_ = -1;         ///< the runner itself, in its box
-  bool host_only_ = false;   ///< it was started without the device's threads
-  std::size_t threads_ = 0;  ///< that it had when it was first stopped
+  child child_;               ///< process -1: not running
+  int program_ = -1;          ///< the runner itself, in its box
+  bool host_only_ = false;    ///< it was started without the device's threads
+  bool starts_over_ = false;  ///< the next request wants a process of its own
+  std::size_t threads_ = 0;   ///< that it had when it was first stopped
   std::size_t most_threads_ = 0;
   std::size_t core_ = 0;              ///< of those that the judge may use, the one that timed calls run on
   time_point began_;                  ///< the request

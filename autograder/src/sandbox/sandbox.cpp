@@ -267,6 +267,18 @@ std::size_t memory_of_tree(int process) {
   return bytes;
 }
 
+memory_use memory_of(int process) {
+  std::ifstream in(fmt::format("/proc/{}/status", process));
+  memory_use result;
+  std::string line;
+  const auto kilobytes = [&] { return std::stoull(line.substr(line.find(':') + 1)) << 10; };
+  while (std::getline(in, line)) {
+    if (line.starts_with("VmHWM:")) result.most = kilobytes();
+    if (line.starts_with("VmRSS:")) result.now = kilobytes();
+  }
+  return result;
+}
+
 std::vector<int> tasks_of(int process) {
   std::vector<int> tasks;
   std::error_code gone;

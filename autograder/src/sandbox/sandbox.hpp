@@ -54,6 +54,12 @@ int program_in(int box_process);
 /// Bytes of memory that the process and everything below it have in use.
 std::size_t memory_of_tree(int process);
 
+/// Bytes of memory that one process has now, and that it had at most.
+struct memory_use {
+  std::size_t now = 0, most = 0;
+};
+memory_use memory_of(int process);
+
 /// Its threads, as the kernel sees them.
 std::vector<int> tasks_of(int process);
 

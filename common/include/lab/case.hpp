@@ -39,6 +39,7 @@ struct test_case {
   /// If there is one, what it knows after the call follows the other outputs, for `check` and for predictions.
   std::function<std::unique_ptr<lab::oracle>(std::uint64_t seed)> oracle = {};
   lab::work work;
+  std::size_t memory = 0;  ///< host part: bytes that the call may take besides its buffers; 0: as many as it likes
   bool timed =
       false;  ///< for throughput items only: too large for the simulated device; patterns "entry/*" do not include it
 };

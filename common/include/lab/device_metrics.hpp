@@ -39,6 +39,7 @@ inline constexpr std::string_view device_metrics[] = {
     "launch__waves_per_multiprocessor",
     "launches",
     "launches_copies_fills",
+    "multiplications",
     "sm__ctas_launched.sum",
     "sm__inst_executed_op_barrier.sum",
     "sm__inst_executed_pipe_tensor.sum",
@@ -135,6 +136,7 @@ inline constexpr counter_label counter_labels[] = {
     {"barriers per warp", "sm__inst_executed_op_barrier.sum / smsp__warps_launched.sum"},
     {"fused multiply-adds", "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"},
     {"separate multiplications", "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum"},
+    {"multiplications outside the tensor cores", "multiplications"},
     {"separate additions", "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum"},
 };
 

@@ -160,6 +160,13 @@ void name_allocation(const void* pointer, std::string name) {
     if (a.begin == reinterpret_cast<std::uintptr_t>(pointer)) a.name = std::move(name);
 }
 
+std::size_t unnamed_allocations() {
+  const std::scoped_lock lock(runtime_mutex());
+  const auto& live = heap().live;
+  return static_cast<std::size_t>(
+      std::count_if(live.begin(), live.end(), [](const allocation& a) { return a.name.empty(); }));
+}
+
 std::uintptr_t reserve_place(std::size_t bytes) {
   return find_hole(heap(), (bytes + alignment - 1) / alignment * alignment + gap);
 }

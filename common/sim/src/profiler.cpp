@@ -54,6 +54,8 @@ profiler::result profiler::collect(const std::function<void()>& launch_once, voi
   r.metrics["allocations"] = static_cast<double>(sim::allocations_so_far() - allocations);
   r.metrics["launches"] = static_cast<double>(r.launches.size());
   r.metrics["launches_copies_fills"] = static_cast<double>(watched.work.size());
+  for (const char* op : {"fmul", "ffma", "dmul", "dfma"})
+    r.metrics["multiplications"] += r.metrics[std::string("smsp__sass_thread_inst_executed_op_") + op + "_pred_on.sum"];
   r.metrics["unaligned_products"] = static_cast<double>(sim::unaligned_products - unaligned_before);
   // Ratios are computed from sums, never averaged over launches.
   if (const double instructions = r.metrics["smsp__inst_executed.sum"]; instructions > 0)

@@ -179,6 +179,34 @@ __global__ void by_barrier(int* out, const int* in) {
   out[128 + i] = turn[127 - i];
 }
 
+/// Addresses of any type, as where a tile of structs comes from an array of something else.
+__global__ void through_untyped_copies(int* out, const int* in) {
+  __shared__ alignas(16) char tile[4][32 * sizeof(int)];
+  __shared__ cuda::barrier<cuda::thread_scope_block> bar;
+  const auto block = cg::this_thread_block();
+  const unsigned i = block.thread_rank();
+  auto pipe = cuda::make_pipeline();
+  if (i == 0) init(&bar, block.size());
+  block.sync();
+  pipe.producer_acquire();
+  cuda::memcpy_async(tile[0] + 4 * i, in + i, 4, pipe);
+  cuda::memcpy_async(block, tile[1], in + 32, cuda::aligned_size_t<16>(32 * 4), pipe);
+  pipe.producer_commit();
+  pipe.consumer_wait();
+  cuda::memcpy_async(tile[2] + 4 * i, in + 64 + i, cuda::aligned_size_t<4>(4), bar);
+  cuda::memcpy_async(block, tile[3], in + 96, 32 * 4, bar);
+  bar.arrive_and_wait();
+  block.sync();
+  for (int k = 0; k < 4; ++k) out[32 * k + i] = reinterpret_cast<const int*>(tile[k])[31 - i];
+  pipe.consumer_release();
+}
+
+TEST_F(Async, UntypedCopies) {
+  const auto result = observe([&] { through_untyped_copies<<<1, 32>>>(out, in); });
+  EXPECT_EQ(result.reports, std::vector<std::string>{});
+  for (int i = 0; i < 128; ++i) EXPECT_EQ(out[i], i / 32 * 32 + 31 - i % 32);
+}
+
 TEST_F(Async, Barriers) {
   EXPECT_TRUE(observe([&] { by_barrier<<<1, 128>>>(out, in); }).reports.empty());
   EXPECT_EQ(out[5], 122);

@@ -646,12 +646,12 @@ std::vector<test_case> cases() {
     }
   }
   for (const format f : {fp16, e4m3, e5m2}) all.push_back(sum("large100", large, 100, f, f));  // too large a sum
-  for (const format f : {fp32, fp16, bf16, tf32})
+  for (const format f : {fp32, fp16, bf16, tf32, e4m3, e5m2})
     for (const int64_t n : {1, 2, 50, 1000}) add_arithmetic(all, n, f);
   // In one pass, as the mean of the squares less the square of the mean, nothing is left of it.
   all.push_back(reduction("variance/far-300-fp32", {300, fp32}, numbers(300, 5000.0f, 1.0f), true,
                           [](std::span<const float> x) { return right_variance(x, fp32); }));
-  for (const format f : {fp32, fp16, bf16, tf32}) {
+  for (const format f : {fp32, fp16, bf16, tf32, e4m3, e5m2}) {
     all.push_back(descend("small", {1.0f, 1e-3f, 1.0f}, 1000, f));
     all.push_back(descend("large", {-3.7f, 0.03f, -0.7f}, 100, f));
     all.push_back(descend("none", {0.3f, 0.1f, 0.1f}, 0, f));
@@ -694,11 +694,11 @@ std::vector<test_case> cases() {
   all.push_back(timed(matvec(group_kinds[1], 16'384, 8192)));
 
   // 1, primes, one step of 8 below and above the tiles' widths, non-square, fewer steps along k than there are buffers
-  // and more.
-  constexpr shape shapes[] = {{1, 8, 8},       {5, 8, 16},     {63, 56, 24},    {64, 64, 32},
-                              {65, 72, 40},    {128, 128, 32}, {127, 120, 64},  {129, 136, 104},
-                              {17, 264, 8},    {200, 8, 200},  {1, 520, 136},   {257, 128, 128},
-                              {128, 256, 160}, {37, 192, 96},  {256, 256, 256}, {130, 264, 1032}};
+  // and more; one row more than whole tiles have, where columns and steps are whole.
+  constexpr shape shapes[] = {{1, 8, 8},        {5, 8, 16},      {63, 56, 24},    {64, 64, 32},  {65, 72, 40},
+                              {128, 128, 32},   {127, 120, 64},  {129, 136, 104}, {17, 264, 8},  {200, 8, 200},
+                              {1, 520, 136},    {257, 128, 128}, {128, 256, 160}, {37, 192, 96}, {256, 256, 256},
+                              {130, 264, 1032}, {129, 256, 64}};
   for (const char* entry : gemms)
     for (const shape& s : shapes) all.push_back(gemm(entry, s));
   for (const char* entry : gemms) all.push_back(gemm(entry, {72, 136, 88}, 60));

@@ -284,6 +284,15 @@ test_case on_host(shape s, const likes& l = usual) {
   return c;
 }
 
+/// It may take 12 times the memory of its queries: enough for copies of all its arguments in double, less than a byte
+/// for each score.
+test_case on_host_without_matrix(const shape& s) {
+  test_case c = on_host(s);
+  c.id += "-memory";
+  c.memory = 12 * at(s.tokens * s.size) * sizeof(float);
+  return c;
+}
+
 test_case unfused(const shape& s) {
   test_case c = attention("attention_unfused", in_fp32, s);
   c.outputs[1].size = s.heads * s.tokens * s.tokens;
@@ -350,12 +359,15 @@ std::vector<test_case> cases() {
     all.push_back(attention("attention_bf16", in_bf16, {1, 256, 128, causal}));
   }
   all.push_back(unfused({1, 256, 128, false}));
+  all.push_back(on_host_without_matrix({1, 4096, 64, true}));
 
   for (const auto& [heads, tokens, size] : {std::array<int64_t, 3>{1, 1, 64},
                                             {3, 2, 128},
                                             {2, 31, 64},
                                             {5, 64, 128},
                                             {1, 65, 64},
+                                            {1, 257, 128},
+                                            {3, 500, 64},
                                             {2, 1000, 128},
                                             {1, 4099, 64},
                                             {70, 130, 64},

@@ -222,6 +222,23 @@ template <class Group, class T, class Size, thread_scope Scope>
 SIM_CALLED_HERE void memcpy_async(const Group& group, T* to, const T* from, Size bytes, barrier<Scope>& barrier) {
   sim::copy_part(group.thread_rank(), group.size(), to, from, bytes, &barrier, SIM_CALLER);
 }
+// The two sides need not be of one type.
+template <class Size, thread_scope Scope>
+SIM_CALLED_HERE void memcpy_async(void* to, const void* from, Size bytes, pipeline<Scope>&) {
+  sim::copy_part(0, 1, to, from, bytes, nullptr, SIM_CALLER);
+}
+template <class Group, class Size, thread_scope Scope>
+SIM_CALLED_HERE void memcpy_async(const Group& group, void* to, const void* from, Size bytes, pipeline<Scope>&) {
+  sim::copy_part(group.thread_rank(), group.size(), to, from, bytes, nullptr, SIM_CALLER);
+}
+template <class Size, thread_scope Scope>
+SIM_CALLED_HERE void memcpy_async(void* to, const void* from, Size bytes, barrier<Scope>& barrier) {
+  sim::copy_part(0, 1, to, from, bytes, &barrier, SIM_CALLER);
+}
+template <class Group, class Size, thread_scope Scope>
+SIM_CALLED_HERE void memcpy_async(const Group& group, void* to, const void* from, Size bytes, barrier<Scope>& barrier) {
+  sim::copy_part(group.thread_rank(), group.size(), to, from, bytes, &barrier, SIM_CALLER);
+}
 
 }  // namespace cuda
 

@@ -1,11 +1,15 @@
-// Names of allocations in the simulated device's messages.
+// Names of allocations in the simulated device's messages; whose they are.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace sim {
 
 /// Replaces "allocation 46"; `pointer` is its first byte.
 void name_allocation(const void* pointer, std::string name);
+
+/// How many live allocations have no name.
+std::size_t unnamed_allocations();
 
 }  // namespace sim
