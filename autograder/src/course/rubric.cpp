@@ -214,8 +214,13 @@ item item_of(const toml_reader& in, context& known) {
                            most_points));
   switch (out.kind) {
     case item_kind::correctness:
-      in.allow({"id", "title", "kind", "points", "cases"});
+      in.allow({"id", "title", "kind", "points", "cases", "file", "changes"});
       out.cases = matching(in, known);
+      if (in.has("file") != in.has("changes")) in.fail("give both 'file' and 'changes', or neither");
+      if (in.has("file")) {
+        out.changed_file = in.text("file");
+        out.changes = static_cast<std::size_t>(in.number("changes"));
+      }
       break;
     case item_kind::counters:
       in.allow({"id", "title", "kind", "points", "case", "require", "by_design"});
@@ -229,6 +234,12 @@ item item_of(const toml_reader& in, context& known) {
       for (const toml_reader& p : in.tables("predict")) out.predict.push_back(prediction_of(p, known));
       break;
     case item_kind::throughput: read_throughput(in, known, out); break;
+    case item_kind::findings:
+      in.allow({"id", "title", "kind", "points", "program"});
+      out.program = in.text("program");
+      if (const auto found = known.answers.find(out.program + ".cause"); found != known.answers.end())
+        out.cause = found->second;
+      break;
   }
   return out;
 }
@@ -310,7 +321,7 @@ rubric parse_rubric(const std::string& text, const std::string& name, const std:
   const toml_reader in(document, name);
   in.allow({"lab", "item"});
   const toml_reader lab = in.table("lab");
-  lab.allow({"id", "title", "question", "learn", "needs", "hours"});
+  lab.allow({"id", "title", "question", "learn", "needs", "hours", "causes"});
   rubric result;
   result.id = lab.text("id");
   if (const std::string folder = lab_dir.filename().string(); result.id != folder)
@@ -321,6 +332,7 @@ rubric parse_rubric(const std::string& text, const std::string& name, const std:
   result.learn = lab.text("learn");
   result.needs = lab.text("needs");
   result.hours = lab.text("hours");
+  if (lab.has("causes")) result.causes = lab.texts("causes");
   result.handin = handin_in(lab_dir);
   if (std::filesystem::is_directory(lab_dir)) result.names = contract_in(lab_dir);
   const std::filesystem::path known_answers = lab_dir / "judge" / "answers.toml";

@@ -65,6 +65,8 @@ result grade_officially(const lab_folder& lab, const std::string& id, const fs::
   const process_executor* on_gpu = nullptr;
   on.pairs = options.pairs;
   on.predictions = place.path() / "predictions.toml";
+  on.originals = lab.crashed();
+  on.crashed_programs = options.build / "bin" / "crashed";
   if (!options.device)
     on.without_cuda = "this machine has no GPU, or this build has no CUDA: GPU throughput is not graded";
   if (!in.refused.empty()) {
@@ -77,6 +79,7 @@ result grade_officially(const lab_folder& lab, const std::string& id, const fs::
     for (const std::string& name : rules.handin) {
       const auto handed = in.files.find(name);
       const std::string text = handed != in.files.end() ? handed->second : text_of(lab.handin() / name);
+      on.handed_in[name] = text;
       if (name.ends_with(".toml"))
         replace_file(place.path() / name, text);
       else
