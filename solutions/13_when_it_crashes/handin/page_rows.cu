@@ -43,8 +43,8 @@ void page_rows(float* out, const float* rows, int pages, int each, int hot, int 
       cudaMemcpyAsync(larger, p.memory, p.held * bytes, cudaMemcpyDeviceToDevice, stream);
       cudaFreeAsync(p.memory, stream);
       p.memory = larger;
-      p.room *= 2;
       enter<<<1, 1, 0, stream>>>(table, number, larger);
+      p.room *= 2;
     }
     cudaMemcpyAsync(p.memory + p.held * size, rows + r * size, bytes, cudaMemcpyDeviceToDevice, stream);
     ++p.held;
