@@ -24,6 +24,7 @@ struct context {
   const std::vector<lab::test_case>& cases;
   std::map<std::string, double> answers;
   std::set<std::string> ids, keys;  ///< seen so far
+  bool has_causes = false;
 };
 
 item_kind kind_of(const toml_reader& in) try {
@@ -237,6 +238,7 @@ item item_of(const toml_reader& in, context& known) {
     case item_kind::findings:
       in.allow({"id", "title", "kind", "points", "program"});
       out.program = in.text("program");
+      if (!known.has_causes) in.fail("findings name a cause; list them as 'causes' of [lab]");
       if (const auto found = known.answers.find(out.program + ".cause"); found != known.answers.end())
         out.cause = found->second;
       break;
@@ -337,7 +339,7 @@ rubric parse_rubric(const std::string& text, const std::string& name, const std:
   if (std::filesystem::is_directory(lab_dir)) result.names = contract_in(lab_dir);
   const std::filesystem::path known_answers = lab_dir / "judge" / "answers.toml";
   const std::string answers = std::filesystem::exists(known_answers) ? text_of(known_answers) : "";
-  context known{cases, answers_in(answers), {}, {}};
+  context known{cases, answers_in(answers), {}, {}, lab.has("causes")};
   double sum = 0;
   for (const toml_reader& i : in.tables("item")) {
     result.items.push_back(item_of(i, known));

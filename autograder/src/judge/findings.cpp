@@ -94,6 +94,8 @@ std::size_t changed_statements(const std::string& original, const std::string& m
   return std::max(a.size(), b.size()) - common.back();
 }
 
+std::string student_of_findings(const std::string& findings) { return student_in(toml_from(findings, file_name)); }
+
 std::map<std::string, double> causes_in(const std::string& findings, const rubric& rules) {
   const toml::table document = toml_from(findings, file_name);
   std::map<std::string, double> result;

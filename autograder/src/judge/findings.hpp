@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,9 @@ std::optional<place_of_fault> first_report(const std::string& account);
 /// How many statements of `original` are not in `mended`, or the other way round, whichever is more. Comments, spaces
 /// and line breaks do not count.
 std::size_t changed_statements(const std::string& original, const std::string& mended);
+
+/// The student that a findings.toml names; "" if it names none. Throws input_error if it is no TOML, or no name.
+std::string student_of_findings(const std::string& findings);
 
 /// The causes that a student's findings.toml names, by program, as positions in the rubric's list.
 std::map<std::string, double> causes_in(const std::string& findings, const rubric& rules);

@@ -143,13 +143,18 @@ void check_for_answers(const std::filesystem::path& lab, const rubric& rules) {
 }
 
 /// A crashed program is in the lab twice: as it crashed, and to be mended.
-void check_crashed(const lab_folder& lab, const std::vector<submission>& submissions) {
+void check_crashed(const lab_folder& lab, const rubric& rules, const std::vector<submission>& submissions) {
+  for (const item& i : rules.items)
+    if (!i.program.empty() && !fs::exists(lab.crashed() / (i.program + ".cu")))
+      throw input_error(fmt::format("rubric.toml: {} is about the program '{}', and there is no crashed/{}.cu", i.id,
+                                    i.program, i.program));
   // A student's copy has no solution, and mends.
   if (!fs::exists(lab.crashed()) || submissions.empty() || submissions.front().id != "solution") return;
   for (const auto& entry : fs::directory_iterator(lab.crashed()))
     if (const fs::path name = entry.path().filename();
         !fs::exists(lab.handin() / name) || text_of(lab.handin() / name) != text_of(entry.path()))
-      throw input_error(fmt::format("handin/{0} is not crashed/{0}; copy it: cp crashed/{0} handin/{0}", name.string()));
+      throw input_error(
+          fmt::format("handin/{0} is not crashed/{0}; copy it: cp crashed/{0} handin/{0}", name.string()));
 }
 
 /// Brings a file up to date, or complains that it is not.
@@ -192,7 +197,7 @@ void check_lab(const lab_folder& lab, const rubric& rules, const std::vector<sub
   check_hints(read_hints(lab.path), rules);
   check_predictions(student_of(lab).file("predictions.toml"), rules);
   check_for_answers(lab.path, rules);
-  check_crashed(lab, submissions);
+  check_crashed(lab, rules, submissions);
   for (const submission& who : submissions)
     if (!who.expected.empty()) {
       const expectation expected = read_expectation(who.expected);

@@ -11,7 +11,10 @@
 
 namespace lab13 {
 
-/// Numbers that a name decides. The same name always draws the same numbers, on every machine.
+inline std::vector<void*> allocated;
+
+/// Numbers that a name decides: the same name draws the same numbers on every machine. What `allocate` allocates is
+/// freed at its end.
 class drawn {
  public:
   drawn(int argc, char** argv) {
@@ -20,6 +23,12 @@ class drawn {
       std::exit(2);
     }
     for (const char c : std::string_view(argv[1])) state_ = (state_ ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  }
+
+  drawn(const drawn&) = delete;
+  drawn& operator=(const drawn&) = delete;
+  ~drawn() {
+    for (void* memory : allocated) cudaFree(memory);
   }
 
   /// From `least` to `most`, both included.
@@ -46,6 +55,7 @@ template <class T>
 T* allocate(std::size_t count) {
   void* memory = nullptr;
   check(cudaMalloc(&memory, count * sizeof(T)));
+  allocated.push_back(memory);
   return static_cast<T*>(memory);
 }
 
