@@ -19,7 +19,7 @@ using place_of_fault = std::array<std::string, finding_fields.size()>;
 /// The place that the first report in the simulated device's account names; none if it has no report.
 std::optional<place_of_fault> first_report(const std::string& account);
 
-/// How many statements of `original` are not in `mended`, or the other way round, whichever is more. Comments, spaces
+/// How many statements of `original` are not in `mended`, or vice versa, whichever is more. Comments, spaces
 /// and line breaks do not count.
 std::size_t changed_statements(const std::string& original, const std::string& mended);
 
