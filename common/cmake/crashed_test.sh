@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The programs in a lab's crashed/ report the same place in every build and on any number of cores, another place for
-# other names, and nothing once they are mended. usage: crashed_test.sh SIMCC LAB SOLUTION FOLDER
+# other names, and nothing once they are fixed. usage: crashed_test.sh SIMCC LAB SOLUTION FOLDER
 set -euo pipefail
 simcc=$1 lab=$2 solution=$3 folder=$4
 rm -rf "$folder"
@@ -20,7 +20,7 @@ place() {
 for source in "$lab"/crashed/*.cu; do
   name=$(basename "$source" .cu)
   printf '%s\0' "compile '$source' '$folder/$name.plain'" "compile '$source' '$folder/$name.debug' -g -G -O0" \
-    "compile '$solution/$name.cu' '$folder/$name.mended'"
+    "compile '$solution/$name.cu' '$folder/$name.fixed'"
   ! command -v clang++ >/dev/null || printf '%s\0' "CXX=clang++ compile '$source' '$folder/$name.clang'"
 done | xargs -0 -n 1 -P 2 bash -c
 
@@ -38,8 +38,8 @@ for source in "$lab"/crashed/*.cu; do
     done
     found=$(SIM_THREADS=1 place "$folder/$name.plain" "$student")
     [[ $found == "$expected" ]] || { echo "$name $student, one core: $found, and not $expected"; failed=1; }
-    reports=$(SIM_REPORT=1 timeout 60 "$folder/$name.mended" "$student" 2>&1 | grep -aE '^(error|warning): |^CUDA: ') || true
-    [[ -z $reports ]] || { echo "$name $student, mended: $reports"; failed=1; }
+    reports=$(SIM_REPORT=1 timeout 60 "$folder/$name.fixed" "$student" 2>&1 | grep -aE '^(error|warning): |^CUDA: ') || true
+    [[ -z $reports ]] || { echo "$name $student, fixed: $reports"; failed=1; }
   done
   (($(printf '%s\n' "${places[@]}" | sort -u | wc -l) > 1)) || { echo "$name: the same for all names: ${places[0]}"; failed=1; }
 done

@@ -1,11 +1,11 @@
-// Lab 13, when it crashes: what the mended files must define.
+// Lab 13, when it crashes: what the fixed files must define.
 //
 // Each function is one of the crashed programs without its main. All pointers are device pointers from cudaMalloc
 // (256-byte aligned); inputs and outputs never overlap. Arrays are row-major. Sizes are at least 1 where nothing else
 // is said, and the elements of each array but one (the cache of slot_rows) fit an int. Launch on `stream`, return
 // without waiting, and free in `stream` what you allocate.
 //
-// A mend removes one bug and changes as little as possible: the rest of the file stays as it is.
+// A fix removes one bug and changes as little as possible: the rest of the file stays as it is.
 #pragma once
 
 #include <cuda_runtime.h>

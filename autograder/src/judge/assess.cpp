@@ -71,15 +71,15 @@ void advise(const item& what, const lab::test_case& c, const trial& t, bench& on
   }
 }
 
-/// Right, but more than a mend: half of the points.
+/// Right, but more than a fix: half of the points.
 void count_changes(const item& what, const bench& on, item_result& out) {
-  const auto mended = on.handed_in.find(what.changed_file);
-  if (what.changed_file.empty() || mended == on.handed_in.end()) return;
-  const std::size_t changed = changed_statements(text_of(on.originals / what.changed_file), mended->second);
+  const auto fixed = on.handed_in.find(what.changed_file);
+  if (what.changed_file.empty() || fixed == on.handed_in.end()) return;
+  const std::size_t changed = changed_statements(text_of(on.originals / what.changed_file), fixed->second);
   if (changed <= what.changes) return;
   out.verdict = verdict::wasteful;
   out.points /= 2;
-  out.message = fmt::format("right, but {} statements of {} changed; a mend of this bug changes at most {}", changed,
+  out.message = fmt::format("right, but {} statements of {} changed; a fix of this bug changes at most {}", changed,
                             what.changed_file, what.changes);
 }
 

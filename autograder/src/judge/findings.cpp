@@ -80,8 +80,8 @@ std::optional<place_of_fault> first_report(const std::string& account) {
   return {};
 }
 
-std::size_t changed_statements(const std::string& original, const std::string& mended) {
-  const std::vector<std::string> a = statements_of(original), b = statements_of(mended);
+std::size_t changed_statements(const std::string& original, const std::string& fixed) {
+  const std::vector<std::string> a = statements_of(original), b = statements_of(fixed);
   std::vector<std::size_t> common(b.size() + 1);  // the longest common subsequence with the first statements of b
   for (const std::string& statement : a) {
     std::size_t corner = 0;

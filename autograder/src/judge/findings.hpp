@@ -19,9 +19,9 @@ using place_of_fault = std::array<std::string, finding_fields.size()>;
 /// The place that the first report in the simulated device's account names; none if it has no report.
 std::optional<place_of_fault> first_report(const std::string& account);
 
-/// How many statements of `original` are not in `mended`, or vice versa, whichever is more. Comments, spaces
+/// How many statements of `original` are not in `fixed`, or vice versa, whichever is more. Comments, spaces
 /// and line breaks do not count.
-std::size_t changed_statements(const std::string& original, const std::string& mended);
+std::size_t changed_statements(const std::string& original, const std::string& fixed);
 
 /// The student that a findings.toml names; "" if it names none. Throws input_error if it is no TOML, or no name.
 std::string student_of_findings(const std::string& findings);

@@ -28,7 +28,7 @@ void keep_predictions(const item& what, const bench& on, item_result& out) {
   }
 }
 
-/// "" if there are no findings, or nobody's.
+/// "" if there are no findings, or no name in them.
 std::string whose_findings(const bench& on) try {
   const auto findings = on.handed_in.find("findings.toml");
   return findings == on.handed_in.end() ? std::string{} : student_of_findings(findings->second);

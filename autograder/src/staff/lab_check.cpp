@@ -142,13 +142,13 @@ void check_for_answers(const std::filesystem::path& lab, const rubric& rules) {
   if (!found.empty()) throw input_error(found.substr(0, found.size() - 1));
 }
 
-/// A crashed program is in the lab twice: as it crashed, and to be mended.
+/// A crashed program is in the lab twice: as it crashed, and to be fixed.
 void check_crashed(const lab_folder& lab, const rubric& rules, const std::vector<submission>& submissions) {
   for (const item& i : rules.items)
     if (!i.program.empty() && !fs::exists(lab.crashed() / (i.program + ".cu")))
       throw input_error(fmt::format("rubric.toml: {} is about the program '{}', and there is no crashed/{}.cu", i.id,
                                     i.program, i.program));
-  // A student's copy has no solution, and mends.
+  // A student's copy has no solution, and fixes.
   if (!fs::exists(lab.crashed()) || submissions.empty() || submissions.front().id != "solution") return;
   for (const auto& entry : fs::directory_iterator(lab.crashed()))
     if (const fs::path name = entry.path().filename();

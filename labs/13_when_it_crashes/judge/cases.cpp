@@ -1,4 +1,4 @@
-// Lab 13's problems: what the mended functions must compute. The findings need no case: the judge runs the crashed
+// Lab 13's problems: what the fixed functions must compute. The findings need no case: the judge runs the crashed
 // programs themselves.
 #include <lab/case.hpp>
 #include <lab/compare.hpp>
