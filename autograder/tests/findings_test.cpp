@@ -87,6 +87,16 @@ TEST_F(Assessed, PlaceAndCause) {
   EXPECT_EQ(r.message.rfind("wrong for 'ann': block. ", 0), 0u) << r.message;
 }
 
+TEST_F(Assessed, ThePlaceCountsBeforeTheCauseIsKnown) {
+  item_result r = assessed(answers("ann", "3", "\"\""));
+  EXPECT_EQ(r.verdict, verdict::pending);
+  EXPECT_EQ(r.points, 2);
+  EXPECT_EQ(r.message, "the place is right; now the cause");
+  r = assessed(answers("ann", "4", "\"\""));
+  EXPECT_EQ(r.verdict, verdict::wrong);
+  EXPECT_EQ(r.points, 0);
+}
+
 TEST_F(Assessed, DependOnTheStudent) {
   EXPECT_EQ(assessed(answers("anna", "3", "\"race\"")).points, 0);
   EXPECT_EQ(assessed(answers("anna", "4", "\"race\"")).points, 4);
@@ -101,10 +111,11 @@ TEST_F(Assessed, OneAnswerEach) {
     EXPECT_EQ(r.message.rfind("findings.toml:4: x.block must be a single answer", 0), 0u) << r.message;
   }
   EXPECT_EQ(assessed(answers("ann", "\"3 4\"", "\"race\"")).points, 0);
-  for (const char* cause : {"\"race, off by one\"", "\"Race\"", "[\"race\", \"off by one\"]"})
-    EXPECT_EQ(assessed(answers("ann", "3", cause)).points, 0) << cause;
+  for (const char* cause : {"\"race, off by one\"", "\"Race\""})
+    EXPECT_EQ(assessed(answers("ann", "3", cause)).points, 2) << cause << ": only the place is right";
+  EXPECT_EQ(assessed(answers("ann", "3", "[\"race\", \"off by one\"]")).points, 0);
   EXPECT_EQ(assessed(answers("ann", "3", "\"bad\"")).message,
-            "findings.toml: 'bad' is no cause for [x]; use one of: off by one, race");
+            "wrong for 'ann': cause. 'bad' is none of the causes in the handout");
   EXPECT_EQ(assessed(answers("ann", "3\nblock = 4", "\"race\"")).verdict, verdict::wrong) << "twice is no TOML";
   EXPECT_EQ(assessed(answers(std::string(65, 'a'), "65", "\"race\"")).points, 0);
 }
@@ -113,7 +124,9 @@ TEST_F(Assessed, NothingIsRunUntilAllIsAnswered) {
   fs::remove(place.path() / "lab13.x");
   const item_result r = assessed(answers("", "\"\"", "\"race\""));
   EXPECT_EQ(r.verdict, verdict::not_answered);
-  EXPECT_EQ(r.message, "findings.toml has no answer for [x]: student, at the top, block");
+  EXPECT_EQ(r.message, "write your name at the top of findings.toml: the programs draw their sizes from it");
+  EXPECT_EQ(assessed(answers("ann", "\"\"", "\"race\"")).message,
+            "findings.toml has no answer for [x]: block. Run the program with the name 'ann'");
   EXPECT_EQ(assessed("").verdict, verdict::not_answered);
   EXPECT_THROW(assessed(answers("ann", "3", "\"race\"")), std::runtime_error) << "a program that does not crash";
 }

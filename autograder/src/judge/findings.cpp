@@ -126,11 +126,15 @@ void assess_findings(const item& what, bench& on, item_result& out) {
       if (!place[f]) missing.emplace_back(finding_fields[f]);
     }
     if (found) cause = answer_at(*found, what.program, "cause");
-    if (!cause) missing.emplace_back("cause");
-    if (student.empty()) missing.insert(missing.begin(), "student, at the top");
+    if (student.empty()) {
+      out.verdict = verdict::not_answered;
+      out.message = fmt::format("write your name at the top of {}: the programs draw their sizes from it", file_name);
+      return;
+    }
     if (!missing.empty()) {
       out.verdict = verdict::not_answered;
-      out.message = fmt::format("{} has no answer for [{}]: {}", file_name, what.program, fmt::join(missing, ", "));
+      out.message = fmt::format("{} has no answer for [{}]: {}. Run the program with the name '{}'", file_name,
+                                what.program, fmt::join(missing, ", "), student);
       return;
     }
     const std::string account = output_of(
@@ -140,17 +144,18 @@ void assess_findings(const item& what, bench& on, item_result& out) {
     for (std::size_t f = 0; f < place.size(); ++f)
       if (*place[f] != (*right)[f]) wrong.emplace_back(finding_fields[f]);
     const bool found_place = wrong.empty();
-    const double position = position_of(*cause, on.rules->causes);
-    if (position < 0)
-      throw input_error(fmt::format("{}: '{}' is no cause for [{}]; use one of: {}", file_name, *cause, what.program,
-                                    fmt::join(on.rules->causes, ", ")));
+    const double position = cause ? position_of(*cause, on.rules->causes) : -1;
     if (position != what.cause) wrong.emplace_back("cause");
     out.figure = *out.threshold - static_cast<double>(wrong.size());
-    out.verdict = wrong.empty() ? verdict::pass : verdict::wrong;
+    out.verdict = wrong.empty() ? verdict::pass : found_place && !cause ? verdict::pending : verdict::wrong;
     out.points = wrong.empty() ? what.points : found_place ? what.points / 2 : 0;
-    if (wrong.empty()) return;
-    out.message = fmt::format("wrong for '{}': {}", student, fmt::join(wrong, ", "));
-    if (!found_place) out.message += ". The place earns points only as a whole, and the cause only with the place";
+    if (out.verdict == verdict::pending) {
+      out.message = "the place is right; now the cause";
+    } else if (!wrong.empty()) {
+      out.message = fmt::format("wrong for '{}': {}", student, fmt::join(wrong, ", "));
+      if (cause && position < 0) out.message += fmt::format(". '{}' is none of the causes in the handout", *cause);
+      if (!found_place) out.message += ". The place earns points only as a whole, and the cause only with the place";
+    }
   } catch (const input_error& error) {
     out.verdict = verdict::wrong;
     out.message = error.what();
