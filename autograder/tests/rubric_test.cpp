@@ -148,10 +148,17 @@ TEST_P(Mistakes, HaveAnAddressAndAnAdvice) {
 INSTANTIATE_TEST_SUITE_P(
     Rubric, Mistakes,
     testing::Values(
+        mistake{"cases = [\"f/*\", \"g/1\"]", "cases = [\"f/*\", \"g/1\"]\nfile = \"a.cu\"",
+                "rubric.toml:9: give both 'file' and 'changes', or neither"},
+        mistake{"kind = \"correctness\"\npoints = 25\ncases = [\"f/*\", \"g/1\"]",
+                "kind = \"findings\"\npoints = 25\nprogram = \"a\"",
+                "rubric.toml:9: findings name a cause; list them as 'causes' of [lab]"},
         mistake{"title = \"f is right\"", "title = \"f is right\"\ncolour = 3",
-                "rubric.toml:12: unknown key 'colour'; remove it or use one of: id, title, kind, points, cases"},
+                "rubric.toml:12: unknown key 'colour'; remove it or use one of: id, title, kind, points, cases, file, "
+                "changes"},
         mistake{"\"correctness\"", "\"beauty\"",
-                "rubric.toml:12: unknown kind 'beauty'; use one of: correctness, counters, predictions, throughput"},
+                "rubric.toml:12: unknown kind 'beauty'; use one of: correctness, counters, predictions, throughput, "
+                "findings"},
         mistake{"case = \"f/2\"", "case = \"f/3\"",
                 "rubric.toml:21: no case 'f/3' in cases.cpp; add it there or correct the name"},
         mistake{"\"f/*\"", "\"q/*\"",

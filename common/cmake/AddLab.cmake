@@ -9,6 +9,7 @@
 #   lab03.<submission>.<backend>.bench     Google Benchmark over the cases
 #   lab03.<submission>.<backend>.experiment   where given/ has an experiment.cpp
 # and lab03.student.sim.debug, the test with kernels compiled for the debugger (./course debug).
+# Each program in crashed/ becomes build/bin/crashed/labNN.NAME, with a main of its own.
 # add_lab(08_gpt2 LIBRARY gpt2) links gpt2_model to the judge's side and gpt2_<backend> to the runner's.
 # `lab03` builds what ctest runs for the student. Tests carry the labels lab03, sim or cuda or cpu, and their kind.
 
@@ -102,6 +103,15 @@ function(add_lab dir)
   endforeach()
 
   add_custom_target(${lab}.staff ALL DEPENDS simcc sim runner_main)
+  # Programs that crash, for the judge to look at what the simulated device reports.
+  file(GLOB crashed CONFIGURE_DEPENDS ${contract}/crashed/*.cu)
+  foreach(source IN LISTS crashed)
+    cmake_path(GET source STEM name)
+    add_sim_object(${source} object ${_lab_sim_flags} -I${contract} -I${contract}/given)
+    _lab_program(${lab}.${name} ${object} sim)
+    set_target_properties(${lab}.${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/crashed)
+    add_dependencies(${lab}.staff ${lab}.${name})
+  endforeach()
   foreach(backend IN LISTS backends)
     _lab_recipe(${lab} ${dir} ${contract} ${backend} "${staff_${backend}}" "${add_LIBRARY}")
   endforeach()
@@ -331,6 +341,11 @@ function(_lab_tests lab dir backends root)
     add_custom_target(${lab}.front ALL DEPENDS ${lab}.solution.sim.test)
     add_test(NAME ${lab}.front COMMAND ${lab}.solution.sim.test --gtest_filter=-Throughput.*)
     set_tests_properties(${lab}.front PROPERTIES LABELS "course" TIMEOUT 300)
+    if(EXISTS ${root}/labs/${dir}/crashed)
+      add_test(NAME ${lab}.crashed COMMAND ${PROJECT_SOURCE_DIR}/common/cmake/crashed_test.sh $<TARGET_FILE:simcc> ${root}/labs/${dir}
+                                           ${root}/solutions/${dir}/handin ${PROJECT_BINARY_DIR}/crashed/${lab})
+      set_tests_properties(${lab}.crashed PROPERTIES LABELS "course" TIMEOUT 300)
+    endif()
     if(TARGET ${lab}.solution.sim.experiment)
       add_dependencies(${lab}.front ${lab}.solution.sim.experiment)
       add_test(NAME ${lab}.experiment COMMAND ${lab}.solution.sim.experiment)

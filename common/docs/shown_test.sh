@@ -20,9 +20,14 @@ update --to 1.0.1                                       update
 update --undo                                           update
 run FILE.cu                                             here FILE.cu=program.cu
 run FILE.cu --budget 60                                 here FILE.cu=program.cu
+run FILE.cu -- ARGUMENTS                                here FILE.cu=program.cu
+run labs/13_when_it_crashes/crashed/kv_scores.cu -- NAME   lab13.crashed
+run labs/13_when_it_crashes/handin/kv_scores.cu -- NAME    lab13.crashed
 see FILE.cu                                             here FILE.cu=program.cu
 see NN                                                  here
 debug FILE.cu                                           here FILE.cu=program.cu
+debug FILE.cu -- ARGUMENTS                              here FILE.cu=program.cu
+debug labs/13_when_it_crashes/crashed/kv_scores.cu -- NAME   here
 debug NN ITEM                                           here
 debug --dump FILE                                       sim.debugger
 simcc                                                   here

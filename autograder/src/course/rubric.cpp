@@ -24,6 +24,7 @@ struct context {
   const std::vector<lab::test_case>& cases;
   std::map<std::string, double> answers;
   std::set<std::string> ids, keys;  ///< seen so far
+  bool has_causes = false;
 };
 
 item_kind kind_of(const toml_reader& in) try {
@@ -214,8 +215,13 @@ item item_of(const toml_reader& in, context& known) {
                            most_points));
   switch (out.kind) {
     case item_kind::correctness:
-      in.allow({"id", "title", "kind", "points", "cases"});
+      in.allow({"id", "title", "kind", "points", "cases", "file", "changes"});
       out.cases = matching(in, known);
+      if (in.has("file") != in.has("changes")) in.fail("give both 'file' and 'changes', or neither");
+      if (in.has("file")) {
+        out.changed_file = in.text("file");
+        out.changes = static_cast<std::size_t>(in.number("changes"));
+      }
       break;
     case item_kind::counters:
       in.allow({"id", "title", "kind", "points", "case", "require", "by_design"});
@@ -229,6 +235,13 @@ item item_of(const toml_reader& in, context& known) {
       for (const toml_reader& p : in.tables("predict")) out.predict.push_back(prediction_of(p, known));
       break;
     case item_kind::throughput: read_throughput(in, known, out); break;
+    case item_kind::findings:
+      in.allow({"id", "title", "kind", "points", "program"});
+      out.program = in.text("program");
+      if (!known.has_causes) in.fail("findings name a cause; list them as 'causes' of [lab]");
+      if (const auto found = known.answers.find(out.program + ".cause"); found != known.answers.end())
+        out.cause = found->second;
+      break;
   }
   return out;
 }
@@ -310,7 +323,7 @@ rubric parse_rubric(const std::string& text, const std::string& name, const std:
   const toml_reader in(document, name);
   in.allow({"lab", "item"});
   const toml_reader lab = in.table("lab");
-  lab.allow({"id", "title", "question", "learn", "needs", "hours"});
+  lab.allow({"id", "title", "question", "learn", "needs", "hours", "causes"});
   rubric result;
   result.id = lab.text("id");
   if (const std::string folder = lab_dir.filename().string(); result.id != folder)
@@ -321,11 +334,12 @@ rubric parse_rubric(const std::string& text, const std::string& name, const std:
   result.learn = lab.text("learn");
   result.needs = lab.text("needs");
   result.hours = lab.text("hours");
+  if (lab.has("causes")) result.causes = lab.texts("causes");
   result.handin = handin_in(lab_dir);
   if (std::filesystem::is_directory(lab_dir)) result.names = contract_in(lab_dir);
   const std::filesystem::path known_answers = lab_dir / "judge" / "answers.toml";
   const std::string answers = std::filesystem::exists(known_answers) ? text_of(known_answers) : "";
-  context known{cases, answers_in(answers), {}, {}};
+  context known{cases, answers_in(answers), {}, {}, lab.has("causes")};
   double sum = 0;
   for (const toml_reader& i : in.tables("item")) {
     result.items.push_back(item_of(i, known));

@@ -55,9 +55,13 @@ struct item {
   std::vector<condition> require;            ///< counters
   std::vector<std::string> by_design;  ///< counters: words of advice that is not given, since the task is that waste
   std::vector<prediction> predict;     ///< predictions
-  std::string ceiling;      ///< throughput: "copy", "cublas" or "cublas_aligned" (device), or one of host_ceilings()
-  std::vector<rung> rungs;  ///< throughput
-  double most = 1.3;        ///< throughput: a ratio above it is an error of the measurement
+  std::string ceiling;       ///< throughput: "copy", "cublas" or "cublas_aligned" (device), or one of host_ceilings()
+  std::vector<rung> rungs;   ///< throughput
+  std::string program;       ///< findings: of labs/NN_topic/crashed/
+  double cause = -1;         ///< findings: position in the rubric's list of the right one, from answers.toml
+  std::string changed_file;  ///< correctness: what all points need few changes in; "" for none
+  std::size_t changes = 0;   ///< correctness: so many statements at most
+  double most = 1.3;         ///< throughput: a ratio above it is an error of the measurement
   bool timed_on_gpu() const { return kind == item_kind::throughput && cases.front()->where == lab::part::device; }
 };
 
@@ -66,8 +70,9 @@ struct rubric {
   std::string question, learn, needs, hours;  ///< for the tables of labs
   std::vector<std::string> handin;
   std::vector<item> items;
-  std::string version;  ///< changes when the text changes
-  contract names;       ///< of the parameters, for messages
+  std::vector<std::string> causes;  ///< that a finding may name
+  std::string version;              ///< changes when the text changes
+  contract names;                   ///< of the parameters, for messages
 
   bool has(const std::string& item_id) const;
 

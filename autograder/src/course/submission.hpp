@@ -12,8 +12,9 @@ struct lab_folder {
   std::string name;            ///< "03_coalescing"
   std::filesystem::path path;  ///< README.md, SEEN.md and the contract; the rest is in folders
 
-  std::filesystem::path handin() const { return path / "handin"; }  ///< what a student hands in, and nothing else
-  std::filesystem::path judge() const { return path / "judge"; }    ///< rubric, answers and hints
+  std::filesystem::path handin() const { return path / "handin"; }    ///< what a student hands in, and nothing else
+  std::filesystem::path crashed() const { return path / "crashed"; }  ///< programs to find out about, if it has any
+  std::filesystem::path judge() const { return path / "judge"; }      ///< rubric, answers and hints
 };
 
 /// All labs of a source tree, by number.

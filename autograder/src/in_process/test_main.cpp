@@ -57,7 +57,7 @@ void register_items(front& f) {
   f.on.without_sim = "graded on the simulated device; this program runs on the GPU";
   f.on.without_cuda = "timed on a GPU; this program runs on the simulated device";
   for (const item& i : f.rules.items) {
-    if (i.kind == item_kind::predictions) continue;
+    if (i.kind == item_kind::predictions || i.kind == item_kind::findings) continue;
     const bool host = !i.cases.empty() && i.cases.front()->where == lab::part::host;
     if (host && this_backend() == backend::cuda) continue;  // the same code as in the simulated device's program
     testing::RegisterTest(suite_of(i.kind), i.id.c_str(), nullptr, nullptr, __FILE__, __LINE__,

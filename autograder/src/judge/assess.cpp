@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "judge/failures.hpp"
+#include "judge/findings.hpp"
+#include "support/files.hpp"
 #include "support/text.hpp"
 
 namespace grading {
@@ -69,6 +71,18 @@ void advise(const item& what, const lab::test_case& c, const trial& t, bench& on
   }
 }
 
+/// Right, but more than a fix: half of the points.
+void count_changes(const item& what, const bench& on, item_result& out) {
+  const auto fixed = on.handed_in.find(what.changed_file);
+  if (what.changed_file.empty() || fixed == on.handed_in.end()) return;
+  const std::size_t changed = changed_statements(text_of(on.originals / what.changed_file), fixed->second);
+  if (changed <= what.changes) return;
+  out.verdict = verdict::wasteful;
+  out.points /= 2;
+  out.message = fmt::format("right, but {} statements of {} changed; a fix of this bug changes at most {}", changed,
+                            what.changed_file, what.changes);
+}
+
 }  // namespace
 
 subject* bench::on(backend which) const {
@@ -88,6 +102,7 @@ item_result assess(const item& what, bench& on) {
     case item_kind::counters: assess_counters(what, on, out); break;
     case item_kind::predictions: assess_predictions(what, on, out); break;
     case item_kind::throughput: assess_throughput(what, on, out); break;
+    case item_kind::findings: assess_findings(what, on, out); break;
   }
   return out;
 }
@@ -140,6 +155,7 @@ void assess_correctness(const item& what, bench& on, item_result& out) {
   out.verdict = verdict::pass;
   if (failures.empty()) {
     out.points = what.points;
+    count_changes(what, on, out);
     const bool counted_elsewhere = std::any_of(on.rules->items.begin(), on.rules->items.end(), [&](const item& i) {
       return i.kind == item_kind::counters && largest && i.cases.front()->entry == largest->entry;
     });

@@ -1,6 +1,7 @@
 // From a rubric item to a verdict with points.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -22,6 +23,9 @@ struct bench {
   std::vector<std::unique_ptr<subject>> subjects;  ///< at most one for each backend; host cases run on the first
   std::string without_sim, without_cuda;           ///< why that backend is absent
   std::filesystem::path predictions;               ///< the submission's predictions.toml
+  std::map<std::string, std::string> handed_in;    ///< texts of the hand-in files that findings and changes need
+  std::filesystem::path originals;                 ///< labs/NN_topic/crashed, of a lab that has it
+  std::filesystem::path crashed_programs;          ///< the folder with these programs, built; empty: not looked at
   locked_predictions locked;                       ///< where none is, the file's, as soon as they are complete
   std::unique_ptr<executor> staff;                 ///< measures ceilings as a submission is; null: measured here
   /// Times device code by the judge's clock, in its memory; null: the backend "cuda" times itself by events.
@@ -40,10 +44,11 @@ item_result assess(const item& what, bench& on);
 /// The same item if the submission could not be built.
 item_result not_built(const item& what, const std::string& why);
 
-// The four kinds, each in a file of its own or in assess.cpp. `out` holds id, title, kind and max_points.
+// The five kinds, each in a file of its own or in assess.cpp. `out` holds id, title, kind and max_points.
 void assess_correctness(const item& what, bench& on, item_result& out);
 void assess_counters(const item& what, bench& on, item_result& out);
 void assess_predictions(const item& what, bench& on, item_result& out);
+void assess_findings(const item& what, bench& on, item_result& out);
 void assess_throughput(const item& what, bench& on, item_result& out);
 
 }  // namespace grading

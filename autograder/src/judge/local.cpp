@@ -61,11 +61,13 @@ std::vector<profiled_case> profiles_of(const bench& on, const std::vector<lab::t
 std::map<std::string, item_result> taken_over(const rubric& rules, const submission& who, const result& like,
                                               const submission& like_whose) {
   std::string same, different;
-  bool other_predictions = false;
+  bool other_predictions = false, other_findings = false;
   for (const std::string& name : rules.handin) {
     const std::string mine = text_of(who.file(name)), theirs = text_of(like_whose.file(name));
     if (name == "predictions.toml")
       other_predictions = mine != theirs;
+    else if (name == "findings.toml")
+      other_findings = mine != theirs;
     else
       (mine == theirs ? same : different).append(mine).append("\n").append(theirs).append("\n");
   }
@@ -77,7 +79,8 @@ std::map<std::string, item_result> taken_over(const rubric& rules, const submiss
     const bool untouched = std::all_of(about.begin(), about.end(), [&](const lab::test_case* c) {
       return c && names(same, c->entry) && !names(different, c->entry);
     });
-    if (untouched && !(other_predictions && i.kind == item_kind::predictions) && like.items[k].id == i.id &&
+    if (untouched && !(other_predictions && i.kind == item_kind::predictions) &&
+        !(other_findings && i.kind == item_kind::findings) && like.items[k].id == i.id &&
         like.items[k].verdict != verdict::inconclusive)
       result.emplace(i.id, like.items[k]);
   }
@@ -97,7 +100,10 @@ std::string fingerprint_of(const lab_folder& lab, const submission& who, const b
   add(lab.judge() / "answers.toml");
   add(lab.judge() / "hints.toml");
   add(lab.path.parent_path() / "hints.toml");
-  for (const std::string& file : read_rubric(lab).handin) add(who.file(file));
+  for (const std::string& file : read_rubric(lab).handin) {
+    add(who.file(file));
+    if (std::filesystem::exists(lab.crashed())) add(lab.crashed() / file);
+  }
   for (const backend where : backends_of(lab, make)) parts += builder_of(lab, where, make).fingerprint();
   return hash_of(parts);
 } catch (const input_error&) {
@@ -176,6 +182,10 @@ result grade_locally(const lab_folder& lab, const submission& who, builder& make
   const rubric& rules = c.rules();
   if (who.path == lab.handin()) expect_handin_as_listed(lab.path, rules.handin);
   c.on.predictions = who.file("predictions.toml");
+  c.on.originals = lab.crashed();
+  c.on.crashed_programs = make.dir() / "bin" / "crashed";
+  for (const std::string& name : rules.handin)
+    if (std::filesystem::exists(who.file(name))) c.on.handed_in[name] = text_of(who.file(name));
   c.on.without_cuda = cuda_obstacle(lab, make);
   c.on.staff = std::make_unique<process_executor>(make.program("staff_runner"),
                                                   limits{options.sim_limit, std::size_t{6} << 30, true});

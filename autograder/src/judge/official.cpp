@@ -9,6 +9,7 @@
 #include "build/box_builder.hpp"
 #include "judge/assess.hpp"
 #include "judge/conductor.hpp"
+#include "judge/findings.hpp"
 #include "sandbox/process_executor.hpp"
 #include "sandbox/sandbox.hpp"
 #include "support/files.hpp"
@@ -25,6 +26,14 @@ void keep_predictions(const item& what, const bench& on, item_result& out) {
     out.predictions = not_compared(what, read_predictions(on.predictions, *on.rules));
   } catch (const input_error&) {  // not TOML: nothing was predicted
   }
+}
+
+/// "" if there are no findings, or no name in them.
+std::string whose_findings(const bench& on) try {
+  const auto findings = on.handed_in.find("findings.toml");
+  return findings == on.handed_in.end() ? std::string{} : student_of_findings(findings->second);
+} catch (const input_error&) {
+  return {};
 }
 
 /// Oddities that a person should look at.
@@ -65,6 +74,8 @@ result grade_officially(const lab_folder& lab, const std::string& id, const fs::
   const process_executor* on_gpu = nullptr;
   on.pairs = options.pairs;
   on.predictions = place.path() / "predictions.toml";
+  on.originals = lab.crashed();
+  on.crashed_programs = options.build / "bin" / "crashed";
   if (!options.device)
     on.without_cuda = "this machine has no GPU, or this build has no CUDA: GPU throughput is not graded";
   if (!in.refused.empty()) {
@@ -77,6 +88,7 @@ result grade_officially(const lab_folder& lab, const std::string& id, const fs::
     for (const std::string& name : rules.handin) {
       const auto handed = in.files.find(name);
       const std::string text = handed != in.files.end() ? handed->second : text_of(lab.handin() / name);
+      on.handed_in[name] = text;
       if (name.ends_with(".toml"))
         replace_file(place.path() / name, text);
       else
@@ -136,6 +148,8 @@ result grade_officially(const lab_folder& lab, const std::string& id, const fs::
     out.notes.emplace_back(behind == wall::user ? "graded without a sandbox, as another user"
                                                 : "graded without a sandbox");
   out.flags = flags_of(out);
+  if (const std::string whose = whose_findings(on); !whose.empty() && whose != id)
+    out.flags.push_back(fmt::format("findings.toml is about the programs of '{}', not of '{}'", whose, id));
   for (const std::string& name : in.missing) out.flags.push_back(name + " was not handed in");
   return out;
 }

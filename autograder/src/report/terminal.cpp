@@ -167,7 +167,7 @@ std::string figure_column(const item_result& item) {
                ? "none (bar " + figure_text(*item.threshold) + ")"
                : "";
   if (!item.threshold) return figure_text(*item.figure);
-  if (item.kind == item_kind::correctness)
+  if (item.kind == item_kind::correctness || item.kind == item_kind::findings)
     return fmt::format("{:g} of {:g} {}", *item.figure, *item.threshold, item.what);
   if (item.kind == item_kind::predictions)
     return fmt::format("{} {:g} of {:g}", item.what, *item.figure, *item.threshold);

@@ -48,11 +48,11 @@ struct word_table<outcome> {
 };
 
 /// Of an item of a rubric.
-enum class item_kind { correctness, counters, predictions, throughput };
+enum class item_kind { correctness, counters, predictions, throughput, findings };
 template <>
 struct word_table<item_kind> {
   static constexpr const char* what = "kind";
-  static constexpr const char* names[] = {"correctness", "counters", "predictions", "throughput"};
+  static constexpr const char* names[] = {"correctness", "counters", "predictions", "throughput", "findings"};
 };
 
 /// Where a submission's code runs: on the CPU alone, on the simulated device, or on a GPU.

@@ -11,6 +11,7 @@
 
 #include "course/handout.hpp"
 #include "course/hints.hpp"
+#include "judge/findings.hpp"
 #include "judge/local.hpp"
 #include "staff/expected.hpp"
 #include "staff/mutants.hpp"
@@ -47,13 +48,17 @@ void check_hints(const std::vector<hint>& hints, const rubric& rules) {
 
 void check_predictions(const std::filesystem::path& file, const rubric& rules) {
   std::set<std::string> asked, there;
-  for (const item& i : rules.items)
+  for (const item& i : rules.items) {
+    if (i.kind == item_kind::findings && i.cause < 0)
+      throw input_error(fmt::format(
+          "answers.toml: no cause for '{}'; run grader check --write, which needs the lab's solution", i.program));
     for (const prediction& p : i.predict) {
       asked.insert(p.key);
       if (!p.measured && !p.right)
         throw input_error(fmt::format(
             "answers.toml: no answer for '{}'; run grader check --write, which needs the lab's solution", p.key));
     }
+  }
   if (asked.empty() && !std::filesystem::exists(file)) return;
   collect_keys(toml_from(text_of(file), "predictions.toml"), "", there);
   for (const std::string& key : asked)
@@ -137,6 +142,21 @@ void check_for_answers(const std::filesystem::path& lab, const rubric& rules) {
   if (!found.empty()) throw input_error(found.substr(0, found.size() - 1));
 }
 
+/// A crashed program is in the lab twice: as it crashed, and to be fixed.
+void check_crashed(const lab_folder& lab, const rubric& rules, const std::vector<submission>& submissions) {
+  for (const item& i : rules.items)
+    if (!i.program.empty() && !fs::exists(lab.crashed() / (i.program + ".cu")))
+      throw input_error(fmt::format("rubric.toml: {} is about the program '{}', and there is no crashed/{}.cu", i.id,
+                                    i.program, i.program));
+  // A student's copy has no solution, and fixes.
+  if (!fs::exists(lab.crashed()) || submissions.empty() || submissions.front().id != "solution") return;
+  for (const auto& entry : fs::directory_iterator(lab.crashed()))
+    if (const fs::path name = entry.path().filename();
+        !fs::exists(lab.handin() / name) || text_of(lab.handin() / name) != text_of(entry.path()))
+      throw input_error(
+          fmt::format("handin/{0} is not crashed/{0}; copy it: cp crashed/{0} handin/{0}", name.string()));
+}
+
 /// Brings a file up to date, or complains that it is not.
 void keep_current(const settings& s, bool write, const fs::path& file, const std::string& should_be, const char* what) {
   if (text_of(file) == should_be) return;
@@ -151,11 +171,14 @@ std::map<std::string, double> answers_of_solution(const settings& s, const lab_f
   local_options options = s.local();
   for (const item& i : rules.items)
     if (i.kind == item_kind::predictions) options.items.insert(i.id);
-  if (options.items.empty()) return {};
+  std::map<std::string, double> answers;
+  if (!rules.causes.empty())
+    for (const auto& [program, cause] : causes_in(text_of(solution.file("findings.toml")), rules))
+      answers[program + ".cause"] = cause;
+  if (options.items.empty()) return answers;
   builder make(s.build);
   build_staff(lab, make);
   const result r = grade_locally(lab, solution, make, options);
-  std::map<std::string, double> answers;
   for (const item& i : rules.items)
     for (const prediction& p : i.predict) {
       if (p.measured) continue;
@@ -174,6 +197,7 @@ void check_lab(const lab_folder& lab, const rubric& rules, const std::vector<sub
   check_hints(read_hints(lab.path), rules);
   check_predictions(student_of(lab).file("predictions.toml"), rules);
   check_for_answers(lab.path, rules);
+  check_crashed(lab, rules, submissions);
   for (const submission& who : submissions)
     if (!who.expected.empty()) {
       const expectation expected = read_expectation(who.expected);

@@ -150,7 +150,10 @@ int next(const settings& s) {
       fmt::print("  next: {}; ./course watch {}, and ./course hint {} if you are stuck\n", all.at(lab->name).next,
                  number, number);
     else
-      fmt::print("  read labs/{}/README.md, fill in handin/predictions.toml, then run ./course watch {}\n", lab->name,
+      fmt::print("  read labs/{}/README.md, {}then run ./course watch {}\n", lab->name,
+                 fs::exists(s.source / "labs" / lab->name / "handin/predictions.toml")
+                     ? "fill in handin/predictions.toml, "
+                     : "",
                  number);
   } else {
     fmt::print("you have passed all labs\n");

@@ -85,6 +85,7 @@ inline constexpr std::string_view device_metrics[] = {
     "smsp__thread_inst_executed.sum",
     "smsp__thread_inst_executed_per_inst_executed.ratio",
     "smsp__warps_launched.sum",
+    "streams",
     "unaligned_products",
 };
 
@@ -98,6 +99,7 @@ inline constexpr counter_label counter_labels[] = {
     {"allocations", "allocations"},
     {"API calls", "api_calls"},
     {"kernels, copies and fills in streams", "launches_copies_fills"},
+    {"streams with kernels, copies or fills", "streams"},
     {"products of unaligned rows by cuBLAS", "unaligned_products"},
     {"blocks", "sm__ctas_launched.sum"},
     {"warps", "smsp__warps_launched.sum"},

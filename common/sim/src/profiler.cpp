@@ -1,6 +1,8 @@
 // lab::profiler on the simulated device, which always counts: collecting reads what has been added since.
 #include "lab/profiler.hpp"
 
+#include <set>
+
 #include "faults.hpp"
 #include "heap.hpp"
 #include "library.hpp"
@@ -56,6 +58,9 @@ profiler::result profiler::collect(const std::function<void()>& launch_once, voi
   r.metrics["launches_copies_fills"] = static_cast<double>(watched.work.size());
   for (const char* op : {"fmul", "ffma", "dmul", "dfma"})
     r.metrics["multiplications"] += r.metrics[std::string("smsp__sass_thread_inst_executed_op_") + op + "_pred_on.sum"];
+  std::set<std::size_t> streams;
+  for (const sim::stream_watch::piece& p : watched.work) streams.insert(p.number);
+  r.metrics["streams"] = static_cast<double>(streams.size());
   r.metrics["unaligned_products"] = static_cast<double>(sim::unaligned_products - unaligned_before);
   // Ratios are computed from sums, never averaged over launches.
   if (const double instructions = r.metrics["smsp__inst_executed.sum"]; instructions > 0)

@@ -44,6 +44,28 @@ __global__ void through_shared(int* out, const int* in) {
   out[threadIdx.x] = value.x;
 }
 
+/// Even blocks end before their copy has arrived, so it never does.
+__global__ void leave_in_flight(int* out, const int* in) {
+  __shared__ int tile[32];
+  const int i = threadIdx.x;
+  if (blockIdx.x % 2 == 0) {
+    __pipeline_memcpy_async(&tile[i], in + i, 4);
+    __pipeline_commit();
+    return;
+  }
+  __pipeline_memcpy_async(&tile[i], in + i, 4);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  out[blockIdx.x / 2 * 32 + i] = tile[i ^ 1];
+}
+
+TEST_F(Async, ACopyInFlightEndsWithItsBlock) {
+  const auto seen = observe([&] { leave_in_flight<<<64, 32>>>(out, in); });
+  EXPECT_TRUE(seen.reports.empty()) << seen.reports[0];
+  EXPECT_EQ(out[1023], 30);
+}
+
 TEST_F(Async, CopiesWhenWaitedFor) {
   const auto good = observe([&] { through_shared<true><<<1, 32>>>(out, in); });
   EXPECT_TRUE(good.reports.empty());

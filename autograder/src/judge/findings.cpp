@@ -1,0 +1,165 @@
+// Runs a crashed program with the sizes that the student's name draws, and compares what the simulated device reports
+// with findings.toml. The program is the staff's, so it needs no sandbox.
+#include "judge/findings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <regex>
+#include <sstream>
+
+#include "support/command.hpp"
+#include "support/text.hpp"
+#include "support/toml.hpp"
+
+namespace grading {
+namespace {
+
+constexpr const char* file_name = "findings.toml";
+constexpr std::size_t longest_name = 64;
+
+/// One answer as text; none if it is not filled in. Throws input_error unless it is a single value.
+std::optional<std::string> answer_at(const toml::table& of, const std::string& program, const std::string& field) {
+  const toml::node* node = of.get(field);
+  if (!node) return {};
+  std::string text;
+  if (const auto number = node->value_exact<std::int64_t>())
+    text = std::to_string(*number);
+  else if (const auto word = node->value_exact<std::string>())
+    text = *word;
+  else
+    throw input_error(fmt::format("{}:{}: {}.{} must be a single answer: a whole number or a word in quotes", file_name,
+                                  node->source().begin.line, program, field));
+  return text.empty() ? std::nullopt : std::optional(text);
+}
+
+std::string student_in(const toml::table& document) {
+  const std::string name = document["student"].value_or(std::string{});
+  if (name.size() > longest_name || std::any_of(name.begin(), name.end(), [](unsigned char c) { return c < ' '; }))
+    throw input_error(fmt::format("{}: `student` must be a name of at most {} characters", file_name, longest_name));
+  return name;
+}
+
+double position_of(const std::string& cause, const std::vector<std::string>& all) {
+  const auto found = std::find(all.begin(), all.end(), cause);
+  return found == all.end() ? -1 : static_cast<double>(found - all.begin());
+}
+
+std::vector<std::string> statements_of(const std::string& source) {
+  static const std::regex comment(R"(//[^\n]*|/\*[^]*?\*/)");
+  std::vector<std::string> result(1);
+  for (const char c : std::regex_replace(source, comment, ""))
+    if (c == ';' || c == '{' || c == '}')
+      result.emplace_back();
+    else if (!std::isspace(static_cast<unsigned char>(c)))
+      result.back() += c;
+  std::erase(result, "");
+  return result;
+}
+
+}  // namespace
+
+std::optional<place_of_fault> first_report(const std::string& account) {
+  // FILE:LINE: KERNEL: block (X,0,0) thread (X,0,0): WHAT, or FILE:LINE: launch of KERNEL failed with WHAT
+  static const std::regex of_thread(R"(^error: (.*?):(\d+): (.*?): block \((.*?)\) thread \((.*?)\): (.*)$)");
+  static const std::regex of_launch(R"(^error: (.*?):(\d+): launch of (.*?) failed with .*$)");
+  static const std::regex allocation(R"(\ballocation (\d+)\b)");
+  const auto in_one_dimension = [](const std::string& coordinates) {
+    return coordinates.ends_with(",0,0") ? coordinates.substr(0, coordinates.size() - 4) : coordinates;
+  };
+  std::istringstream lines(account);
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch parts, number;
+    if (std::regex_match(line, parts, of_thread)) {
+      const std::string what = parts[6];
+      return place_of_fault{parts[3], in_one_dimension(parts[4]), in_one_dimension(parts[5]), parts[2],
+                            std::regex_search(what, number, allocation) ? number[1].str() : "none"};
+    }
+    if (std::regex_match(line, parts, of_launch)) return place_of_fault{parts[3], "none", "none", parts[2], "none"};
+  }
+  return {};
+}
+
+std::size_t changed_statements(const std::string& original, const std::string& fixed) {
+  const std::vector<std::string> a = statements_of(original), b = statements_of(fixed);
+  std::vector<std::size_t> common(b.size() + 1);  // the longest common subsequence with the first statements of b
+  for (const std::string& statement : a) {
+    std::size_t corner = 0;
+    for (std::size_t k = 0; k < b.size(); ++k) {
+      const std::size_t above = common[k + 1];
+      common[k + 1] = statement == b[k] ? corner + 1 : std::max(above, common[k]);
+      corner = above;
+    }
+  }
+  return std::max(a.size(), b.size()) - common.back();
+}
+
+std::string student_of_findings(const std::string& findings) { return student_in(toml_from(findings, file_name)); }
+
+std::map<std::string, double> causes_in(const std::string& findings, const rubric& rules) {
+  const toml::table document = toml_from(findings, file_name);
+  std::map<std::string, double> result;
+  for (const item& i : rules.items)
+    if (const toml::table* found = i.program.empty() ? nullptr : document[i.program].as_table())
+      result[i.program] = position_of(answer_at(*found, i.program, "cause").value_or(""), rules.causes);
+  return result;
+}
+
+void assess_findings(const item& what, bench& on, item_result& out) {
+  out.backends = {backend::sim};
+  out.what = "fields";
+  out.threshold = finding_fields.size() + 1;
+  const std::filesystem::path program = on.crashed_programs / ("lab" + on.rules->id.substr(0, 2) + "." + what.program);
+  if (on.crashed_programs.empty()) {
+    out.message = "findings are compared by the grader: ./course lab " + on.rules->id.substr(0, 2);
+    return;
+  }
+  try {
+    const toml::table document = toml_from(on.handed_in[file_name], file_name);
+    const std::string student = student_in(document);
+    const toml::table* found = document[what.program].as_table();
+    std::array<std::optional<std::string>, finding_fields.size()> place;
+    std::optional<std::string> cause;
+    std::vector<std::string> missing, wrong;
+    for (std::size_t f = 0; f < place.size(); ++f) {
+      if (found) place[f] = answer_at(*found, what.program, finding_fields[f]);
+      if (!place[f]) missing.emplace_back(finding_fields[f]);
+    }
+    if (found) cause = answer_at(*found, what.program, "cause");
+    if (student.empty()) {
+      out.verdict = verdict::not_answered;
+      out.message = fmt::format("write your name at the top of {}: the programs draw their sizes from it", file_name);
+      return;
+    }
+    if (!missing.empty()) {
+      out.verdict = verdict::not_answered;
+      out.message = fmt::format("{} has no answer for [{}]: {}. Run the program with the name '{}'", file_name,
+                                what.program, fmt::join(missing, ", "), student);
+      return;
+    }
+    const std::string account = output_of(
+        fmt::format("SIM_REPORT=1 SIM_DEVICE=h200 timeout 60 {} {} 2>&1", quoted(program.string()), quoted(student)));
+    const std::optional<place_of_fault> right = first_report(account);
+    if (!right) throw std::runtime_error(fmt::format("{} {} made no report:\n{}", program.string(), student, account));
+    for (std::size_t f = 0; f < place.size(); ++f)
+      if (*place[f] != (*right)[f]) wrong.emplace_back(finding_fields[f]);
+    const bool found_place = wrong.empty();
+    const double position = cause ? position_of(*cause, on.rules->causes) : -1;
+    if (position != what.cause) wrong.emplace_back("cause");
+    out.figure = *out.threshold - static_cast<double>(wrong.size());
+    out.verdict = wrong.empty() ? verdict::pass : found_place && !cause ? verdict::pending : verdict::wrong;
+    out.points = wrong.empty() ? what.points : found_place ? what.points / 2 : 0;
+    if (out.verdict == verdict::pending) {
+      out.message = "the place is right; now the cause";
+    } else if (!wrong.empty()) {
+      out.message = fmt::format("wrong for '{}': {}", student, fmt::join(wrong, ", "));
+      if (cause && position < 0) out.message += fmt::format(". '{}' is none of the causes in the handout", *cause);
+      if (!found_place) out.message += ". The place earns points only as a whole, and the cause only with the place";
+    }
+  } catch (const input_error& error) {
+    out.verdict = verdict::wrong;
+    out.message = error.what();
+  }
+}
+
+}  // namespace grading

@@ -1,0 +1,32 @@
+// What a student found out about a crashed program, compared with what the simulated device reports of it.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "course/rubric.hpp"
+#include "judge/assess.hpp"
+
+namespace grading {
+
+constexpr std::array finding_fields = {"kernel", "block", "thread", "line", "allocation"};
+/// By finding_fields; "none" where there is nothing to name.
+using place_of_fault = std::array<std::string, finding_fields.size()>;
+
+/// The place that the first report in the simulated device's account names; none if it has no report.
+std::optional<place_of_fault> first_report(const std::string& account);
+
+/// How many statements of `original` are not in `fixed`, or vice versa, whichever is more. Comments, spaces
+/// and line breaks do not count.
+std::size_t changed_statements(const std::string& original, const std::string& fixed);
+
+/// The student that a findings.toml names; "" if it names none. Throws input_error if it is no TOML, or no name.
+std::string student_of_findings(const std::string& findings);
+
+/// The causes that a student's findings.toml names, by program, as positions in the rubric's list.
+std::map<std::string, double> causes_in(const std::string& findings, const rubric& rules);
+
+}  // namespace grading

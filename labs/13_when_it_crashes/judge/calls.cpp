@@ -1,0 +1,109 @@
+// Which function of the contract answers which case. No inputs, no expected values: those are in cases.cpp.
+#include <lab/call.hpp>
+#include <lab/execute.hpp>
+
+#include <stdexcept>
+#include <string>
+
+#include "cache.hpp"
+#include "when_it_crashes.hpp"
+
+namespace {
+
+/// Calls f, which must free what it allocates. A GPU's memory pool keeps what is freed.
+template <class F>
+void without_leaks(const F& f) {
+  std::size_t before = 0, after = 0, all = 0;
+  cudaMemGetInfo(&before, &all);
+  f();
+  cudaMemGetInfo(&after, &all);
+  if (lab::backend_name() == "sim" && after < before)
+    throw std::runtime_error("the function never frees " + std::to_string(before - after) +
+                             " bytes that it allocates; free them in `stream`");
+}
+
+constexpr lab::entry table[] = {
+    {"kv_scores", lab::part::device,
+     [](const lab::call& c) {
+       lab13::kv_scores(c.output<float>(0), c.input<float>(0), c.input<float>(1), c.parameter(0), c.parameter(1),
+                        c.stream);
+     }},
+    {"page_rows", lab::part::device,
+     [](const lab::call& c) {
+       without_leaks([&] {
+         lab13::page_rows(c.output<float>(0), c.input<float>(0), c.parameter(0), c.parameter(1), c.parameter(2),
+                          c.parameter(3), c.parameter(4), c.stream);
+       });
+     }},
+    {"row_sums", lab::part::device,
+     [](const lab::call& c) {
+       lab13::row_sums(c.output<float>(0), c.input<float>(0), c.input<int>(1), c.parameter(0), c.stream);
+     }},
+    {"head_sums", lab::part::device,
+     [](const lab::call& c) {
+       without_leaks([&] {
+         lab13::head_sums(c.output<float>(0), c.input<float>(0), c.input<int>(1), c.parameter(0), c.parameter(1),
+                          c.stream);
+       });
+     }},
+    {"pad_rows", lab::part::device,
+     [](const lab::call& c) {
+       lab13::pad_rows(c.output<float>(0), c.input<float>(0), c.input<int>(1), c.parameter(0), c.parameter(1),
+                       c.stream);
+     }},
+    // Parameter 2: how many rows the cache has.
+    {"slot_rows", lab::part::device,
+     [](const lab::call& c) {
+       const int count = c.parameter(0), size = c.parameter(1);
+       const auto bytes = static_cast<std::size_t>(c.parameter(2)) * static_cast<std::size_t>(size);
+       void* cache = nullptr;
+       if (cudaMallocAsync(&cache, bytes, c.stream) != cudaSuccess)
+         throw std::runtime_error("no " + std::to_string(bytes) + " bytes for the cache on this device");
+       lab13::put_rows(static_cast<std::int8_t*>(cache), c.input<std::int8_t>(0), c.input<int>(1), count, size,
+                       c.stream);
+       lab13::slot_rows(c.output<float>(0), static_cast<std::int8_t*>(cache), c.input<int>(1), 0.125f, count, size,
+                        c.stream);
+       cudaFreeAsync(cache, c.stream);
+     }},
+    {"pick_expert", lab::part::device,
+     [](const lab::call& c) {
+       lab13::pick_expert(c.output<int>(0), c.output<float>(1), c.input<float>(0), c.input<unsigned>(1), c.parameter(0),
+                          c.parameter(1), c.stream);
+     }},
+    {"two_streams", lab::part::device,
+     [](const lab::call& c) {
+       without_leaks([&] {
+         lab13::two_streams(c.output<float>(0), c.input<float>(0), c.parameter(0), c.parameter(1), c.stream);
+       });
+     }},
+    {"row_norms", lab::part::device,
+     [](const lab::call& c) {
+       const int rows = c.parameter(0);
+       const cudaError_t error =
+           lab13::row_norms(c.output<float>(0), c.input<float>(0), rows, c.parameter(1), c.stream);
+       const cudaError_t expected = rows == 0 ? cudaErrorInvalidConfiguration : cudaSuccess;
+       if (error != expected)
+         throw std::runtime_error(std::string("row_norms returned ") + cudaGetErrorName(error) + ", and its launch " +
+                                  (rows == 0 ? "of 0 blocks failed" : "should succeed"));
+     }},
+    {"tree_sums", lab::part::device,
+     [](const lab::call& c) {
+       lab13::tree_sums(c.output<float>(0), c.input<float>(0), c.input<int>(1), c.input<int>(2), c.parameter(0),
+                        c.parameter(1), c.stream);
+     }},
+    {"group_scales", lab::part::device,
+     [](const lab::call& c) {
+       without_leaks([&] { lab13::group_scales(c.output<float>(0), c.input<float>(0), c.parameter(0), c.stream); });
+     }},
+    {"long_rows", lab::part::device,
+     [](const lab::call& c) {
+       without_leaks([&] {
+         lab13::long_rows(c.output<float>(0), c.input<float>(0), c.input<int>(1), c.parameter(0), c.parameter(1),
+                          c.stream);
+       });
+     }},
+};
+
+}  // namespace
+
+std::span<const lab::entry> lab::entries() { return table; }

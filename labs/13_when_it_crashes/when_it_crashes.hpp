@@ -1,0 +1,116 @@
+// Lab 13, when it crashes: what the fixed files must define.
+//
+// Each function is one of the crashed programs without its main. All pointers are device pointers from cudaMalloc
+// (256-byte aligned); inputs and outputs never overlap. Arrays are row-major. Sizes are at least 1 where nothing else
+// is said, and the elements of each array but one (the cache of slot_rows) fit an int. Launch on `stream`, return
+// without waiting, and free in `stream` what you allocate.
+//
+// A fix removes one bug and changes as little as possible: the rest of the file stays as it is.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace lab13 {
+
+// ---- kv_scores.cu ---------------------------------------------------------------------------------------------------
+
+/// scores[t] = query . keys[t], for the `length` keys that the cache holds. It may have room for more.
+void kv_scores(float* scores,       // (length)
+               const float* query,  // (size)
+               const float* keys,   // (length, size)
+               int length, int size, cudaStream_t stream);
+
+// ---- page_rows.cu ---------------------------------------------------------------------------------------------------
+
+/// Each page gets `each` rows, in order, and has room for so many. Then page `hot` gets `more` rows; whenever it is
+/// full, it moves to memory that is twice as large. In the end the first `each` rows of all pages are gathered in
+/// `out`. pages, each and size are at least 1.
+void page_rows(float* out,         // (pages, each, size)
+               const float* rows,  // (pages * each + more, size)
+               int pages, int each, int hot, int more, int size, cudaStream_t stream);
+
+// ---- row_sums.cu ----------------------------------------------------------------------------------------------------
+
+/// sums[r] is the sum of tiles first_tile[r] to first_tile[r + 1] - 1, of 256 elements each. A row may have no tile.
+/// The copy of the next tile is under way while a block adds up one.
+void row_sums(float* sums,            // (rows)
+              const float* in,        // (first_tile[rows], 256)
+              const int* first_tile,  // (rows + 1)
+              int rows, cudaStream_t stream);
+
+// ---- head_sums.cu ---------------------------------------------------------------------------------------------------
+
+/// sums[h] is the sum of the first lengths[h] elements of row h: at least 1, at most `room`, a multiple of 64.
+void head_sums(float* sums,         // (heads)
+               const float* in,     // (heads, room)
+               const int* lengths,  // (heads)
+               int heads, int room, cudaStream_t stream);
+
+// ---- pad_rows.cu ----------------------------------------------------------------------------------------------------
+
+/// Row r has the elements first[r] to first[r + 1] - 1 of `in`, at most `room`, a multiple of 4. In `out` zeros follow
+/// them. A row whose begin and length are multiples of 4 is copied by vectors of 16 bytes.
+void pad_rows(float* out,        // (rows, room)
+              const float* in,   // (first[rows])
+              const int* first,  // (rows + 1)
+              int rows, int room, cudaStream_t stream);
+
+// ---- slot_rows.cu ---------------------------------------------------------------------------------------------------
+
+/// Row i of `out` is scale times row slots[i] of the cache, which may have more than 2^32 elements.
+void slot_rows(float* out,                // (count, size)
+               const std::int8_t* cache,  // (any number, size)
+               const int* slots,          // (count)
+               float scale, int count, int size, cudaStream_t stream);
+
+// ---- pick_expert.cu -------------------------------------------------------------------------------------------------
+
+/// Token t may use expert e if bit e of allowed[t] is set; there are at most 32. choice[t] is the one with the largest
+/// score, and weight[t] its share in a softmax over all that the token may use. If it may use none, choice[t] is
+/// `experts` and weight[t] is 0.
+void pick_expert(int* choice,              // (tokens)
+                 float* weight,            // (tokens)
+                 const float* scores,      // (tokens, experts)
+                 const unsigned* allowed,  // (tokens)
+                 int tokens, int experts, cudaStream_t stream);
+
+// ---- two_streams.cu -------------------------------------------------------------------------------------------------
+
+/// out[i] = in[i] / 2, from `first` on plus in[i]^2. The squares are computed in a stream of their own.
+void two_streams(float* out, const float* in, int first, int n, cudaStream_t stream);
+
+// ---- row_norms.cu ---------------------------------------------------------------------------------------------------
+
+/// Each row divided by its largest element in size. Rows may have any number of elements. Returns the error of the
+/// launch, if there is one: with 0 rows it is cudaErrorInvalidConfiguration.
+cudaError_t row_norms(float* out,       // (rows, size)
+                      const float* in,  // (rows, size)
+                      int rows, int size, cudaStream_t stream);
+
+// ---- tree_sums.cu ---------------------------------------------------------------------------------------------------
+
+/// sums[t] is the sum of scores in tree t, whose root is node t * nodes. child and sibling are numbers of nodes, or -1.
+/// `nodes` is at most 64.
+void tree_sums(float* sums,          // (trees)
+               const float* scores,  // (trees, nodes)
+               const int* child,     // (trees, nodes)
+               const int* sibling,   // (trees, nodes)
+               int trees, int nodes, cudaStream_t stream);
+
+// ---- group_scales.cu ------------------------------------------------------------------------------------------------
+
+/// Groups of 32 elements have a scale, the largest in size divided by 127; the last group may have fewer. out[i] is the
+/// multiple of the scale that is nearest to in[i].
+void group_scales(float* out, const float* in, int n, cudaStream_t stream);
+
+// ---- long_rows.cu ---------------------------------------------------------------------------------------------------
+
+/// out[r] is the largest of the first lengths[r] elements of row r, at least 1 and at most `room`.
+void long_rows(float* out,          // (rows)
+               const float* in,     // (rows, room)
+               const int* lengths,  // (rows)
+               int rows, int room, cudaStream_t stream);
+
+}  // namespace lab13
