@@ -39,6 +39,8 @@ struct test_case {
   /// If there is one, what it knows after the call follows the other outputs, for `check` and for predictions.
   std::function<std::unique_ptr<lab::oracle>(std::uint64_t seed)> oracle = {};
   lab::work work;
+  bool counts_calls = false;  ///< host part: the judge counts its system calls, see call_counter.hpp
+  int threads = 1;            ///< host part: that it may have at a time
   bool timed =
       false;  ///< for throughput items only: too large for the simulated device; patterns "entry/*" do not include it
 };
