@@ -25,7 +25,7 @@ enum class of { handouts, decks };
 drawing_list all(of what) {
   drawing_list list;
   for (const auto lab : {accounting, benchmarking, coalescing, fusion, recomputation, tiling, quantization, gpt2,
-                         low_precision, decode, attention})
+                         low_precision, decode, attention, host})
     lab(list);
   std::erase_if(list, [&](const drawing& d) { return d.is_step() != (what == of::decks); });
   return list;
