@@ -383,9 +383,9 @@ std::vector<double> neighbours() {
 /// MiB; B's reads for each MiB of its file of 32 MiB.
 std::vector<double> records() { return {4, 3, 2, 1, 2457983.0 / 200, 65548.0 / 32}; }
 
-/// What was measured with given/h100.md and is not in it: W x for n = 2^9 is the first that the GPU computes faster than
-/// one core, and n = 2^10 if W is copied there first; microseconds for n = 8192 on a core, on the GPU, and with the copy;
-/// eight parts in four streams.
+/// What was measured with given/h100.md and is not in it: W x for n = 2^9 is the first that the GPU computes faster
+/// than one core, and n = 2^10 if W is copied there first; microseconds for n = 8192 on a core, on the GPU, and with
+/// the copy; eight parts in four streams.
 std::vector<double> h100() { return {9, 10, 31279, 113.9, 5354, 5896}; }
 
 // ---- all ------------------------------------------------------------------------------------------------------------
