@@ -21,8 +21,8 @@ class call_counter {
   call_counter(const call_counter&) = delete;
   call_counter& operator=(const call_counter&) = delete;
 
-  /// Counts from now until `done` is not 0. The calls after that wait for end(): whoever sets `done` early gains
-  /// nothing.
+  /// Counts from now until `done` is not 0. The calls after that wait for end(): a submission that sets `done` early
+  /// gains nothing.
   void begin(const std::atomic<std::uint32_t>& done);
   /// What was counted, by name.
   std::map<std::string, double> end();

@@ -1,4 +1,4 @@
-// Threads that sleep until there is work. Whoever is awake takes the next part; the caller takes parts, too.
+// Threads that sleep until there is work. A thread that is awake takes the next part, and so does the caller.
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -18,7 +18,7 @@ struct pool {
   void (*work)(void*, int) = nullptr;
   void* state = nullptr;
   int parts = 0;
-  std::atomic<int> next = 0;  ///< the first part that nobody has taken
+  std::atomic<int> next = 0;  ///< the first part that is not taken
   int busy = 0;               ///< threads that may still take or run parts
   std::uint64_t round = 0;
   bool ends = false;
