@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <csignal>
@@ -256,6 +258,25 @@ TEST(Executor, CountsSystemCallsByName) {
   }
   EXPECT_FALSE(e->run(request("yields", 3)).counted);
   EXPECT_EQ(e->run(counted("yields", 3)).calls, call_counts({{"sched_yield", 3}}));
+}
+
+TEST(Executor, RunsWhatItCannotCount) {
+  char script[] = "/tmp/no-listener-XXXXXX";
+  const int file = mkstemp(script);
+  const std::string text =
+      "#!/bin/sh\nfor word; do [ \"$word\" = counted ] && exit 1; done\nexec " FAKE_RUNNER " \"$@\"\n";
+  ASSERT_EQ(write(file, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  fchmod(file, 0700);
+  close(file);
+  {
+    process_executor e(script, limits{10s});
+    for (int i = 0; i < 2; ++i) {
+      const answer got = e.run(counted("yields", 3));
+      EXPECT_EQ(got.end, answer::ending::answered) << got.what;
+      EXPECT_FALSE(got.counted);
+    }
+  }
+  unlink(script);
 }
 
 TEST(Executor, CountsTheCallsOfThreadsThatACaseMayStart) {

@@ -24,4 +24,4 @@ bool lab12::load(const char* path, const tensor* tensors, std::size_t count) {
   return whole;
 }
 
-void lab12::generate(int*, char*, std::int64_t*, const std::int32_t*, int, int, int, int) {}
+void lab12::generate(int*, char*, std::int64_t*, const std::int32_t*, const std::int32_t*, int, int, int, int) {}

@@ -155,7 +155,8 @@ trial subject::call(prepared_case& ready, const std::function<void()>& settle) {
     result.response.metrics[lab::all_calls] = all;
     result.response.metrics[lab::page_faults] = got.faults;
   } else if (what.counts_calls) {
-    result.response.notes.emplace_back("system calls are counted from another process: ./course lab does that");
+    result.response.notes.emplace_back(
+        "system calls are not counted here: ./course lab counts them, with Linux 5.5 or later");
   }
   const lab::response& response = result.response;
   if (!left_out.empty() && response.error == file_not_built) {

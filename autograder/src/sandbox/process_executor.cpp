@@ -190,9 +190,11 @@ void process_executor::start() {
   if (!mode_.counted) return;
   pollfd ready{socket_, POLLIN, 0};
   const int listener = poll(&ready, 1, 10'000) > 0 ? receive_descriptor(socket_) : -1;
-  if (listener < 0) {
+  if (listener < 0) {  // this kernel cannot, or does not let us
     stop();
-    throw std::runtime_error("cannot count system calls: this kernel has no seccomp user notification (Linux 5.5)");
+    cannot_count_ = true;
+    mode_.counted = false;
+    return start();
   }
   counter_ = std::make_unique<call_counter>(listener);
 }
@@ -381,12 +383,13 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   }
   // Stopping and waking the device's threads would take time on the one core of a timed call.
   const bool timed_on_host = settle && !on_device;
-  const bool counts = what.count_calls && !timed_on_host;
-  const mode wanted{timed_on_host || counts || what.threads > 1, counts, what.threads > 1,
+  const bool wants_counts = what.count_calls && !timed_on_host;
+  const mode wanted{timed_on_host || wants_counts || what.threads > 1, wants_counts && !cannot_count_, what.threads > 1,
                     lab::exchange_folder_if_any()};
   if (child_.process >= 0 && wanted != mode_) stop();
   mode_ = wanted;
   if (child_.process < 0) start();
+  const bool counts = mode_.counted;
   control& gate = control_of(shared_);
   gate.ready.store(0);
   gate.go.store(0);

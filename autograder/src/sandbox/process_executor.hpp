@@ -91,6 +91,7 @@ class process_executor : public executor {
     bool operator==(const mode&) const = default;
   };
   mode mode_;
+  bool cannot_count_ = false;  ///< system calls, on this machine
   std::unique_ptr<call_counter> counter_;
   std::size_t threads_ = 0;  ///< that it had when it was first stopped
   std::size_t most_threads_ = 0;

@@ -33,9 +33,10 @@ drawing crossings() {
 }
 
 drawing blocks() {
-  drawing d(lab12, "README.md", "blocks", "Who else needs this line?",
-            "Keys and values of 512 tokens are twice as large as the last level. Query by query, each line has left the "
-            "cache before the next query needs it. In blocks of 64 queries a line is fetched once per block.");
+  drawing d(
+      lab12, "README.md", "blocks", "Who else needs this line?",
+      "Keys and values of 512 tokens are twice as large as the last level. Query by query, each line has left the "
+      "cache before the next query needs it. In blocks of 64 queries a line is fetched once per block.");
   const auto keys = [&](double y, int in_cache) {
     for (int i = 0; i < 16; ++i)
       d.box(margin + 70 + i * 16, y, 14, 18, i >= in_cache && i < in_cache + 8 ? "shared" : "idle");
@@ -58,9 +59,10 @@ drawing blocks() {
 }
 
 drawing pool() {
-  drawing d(lab12, "README.md", "pool", "Three operations, two threads",
-            "A thread for each part: start, work, end, and again for the next operation. A pool: threads start once, and "
-            "sleep between operations.");
+  drawing d(
+      lab12, "README.md", "pool", "Three operations, two threads",
+      "A thread for each part: start, work, end, and again for the next operation. A pool: threads start once, and "
+      "sleep between operations.");
   d.text(margin, 48, "a thread for each part", "waste-text");
   for (int t = 0; t < 2; ++t)
     for (int op = 0; op < 3; ++op) {
@@ -86,9 +88,10 @@ drawing pool() {
 }
 
 drawing sharing() {
-  drawing d(lab12, "README.md", "sharing", "A line has one writer at a time",
-            "Totals side by side: four cores store to one line, which has to travel to each of them in turn. A line for "
-            "each total: every core keeps its own.");
+  drawing d(
+      lab12, "README.md", "sharing", "A line has one writer at a time",
+      "Totals side by side: four cores store to one line, which has to travel to each of them in turn. A line for "
+      "each total: every core keeps its own.");
   const double cell = 76;
   const auto cores = [&](double y) {
     for (int c = 0; c < 4; ++c) d.label(margin + c * cell, y, 60, 22, "reg", fmt::format("core {}", c));
@@ -108,9 +111,10 @@ drawing sharing() {
 
 /// Which sets the lines of a column go to.
 drawing sets() {
-  drawing d(lab12, "SEEN.md", "sets", "Where the lines of a column go",
-            "Rows of 2048 bytes: all 512 lines of a column go to two of 64 sets. With 64 bytes more per row they go to all "
-            "sets, eight lines to each.");
+  drawing d(
+      lab12, "SEEN.md", "sets", "Where the lines of a column go",
+      "Rows of 2048 bytes: all 512 lines of a column go to two of 64 sets. With 64 bytes more per row they go to all "
+      "sets, eight lines to each.");
   const auto counts = [](int row_lines) {
     std::vector<int> all(64);
     for (int row = 0; row < 512; ++row) ++all[static_cast<std::size_t>(row * row_lines % 64)];

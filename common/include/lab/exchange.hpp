@@ -6,8 +6,8 @@
 
 namespace lab {
 
-/// Made when first asked for, in memory where there is room, and removed when the program ends. Each process has its own,
-/// children too.
+/// Made when first asked for, in memory where there is room, and removed when the program ends. Each process has its
+/// own, children too.
 const std::filesystem::path& exchange_folder();
 
 /// For a process that ends without the end of the program.

@@ -34,16 +34,16 @@ bool load(const char* path, const tensor* tensors, std::size_t count) {
   return true;
 }
 
-void generate(int* tokens, char* text, std::int64_t*, const std::int32_t* embedding, int vocabulary, int width,
-              int first, int count) {
+void generate(int* tokens, char* text, std::int64_t*, const std::int32_t* embedding, const std::int32_t* head,
+              int vocabulary, int width, int first, int count) {
   // TODO(lab12.loop_calls): which of these lines call the kernel? Not only the one that says so.
   const auto w = static_cast<std::size_t>(width);
   std::vector<std::int64_t> state(w);
   std::string all;
   int last = first;
   for (int t = 0; t < count; ++t) {
-    const std::vector<std::int32_t> table(embedding, embedding + static_cast<std::size_t>(vocabulary) * w);
-    for (std::size_t i = 0; i < w; ++i) state[i] = state[i] / 2 + table[static_cast<std::size_t>(last) * w + i];
+    const std::vector<std::int32_t> table(head, head + static_cast<std::size_t>(vocabulary) * w);
+    for (std::size_t i = 0; i < w; ++i) state[i] = state[i] / 2 + embedding[static_cast<std::size_t>(last) * w + i];
     std::int64_t best = 0;
     for (int token = 0; token < vocabulary; ++token) {
       std::int64_t sum = 0;

@@ -166,7 +166,7 @@ constexpr lab::entry table[] = {
        const auto size = static_cast<std::size_t>(c.parameters[0] + c.parameters[1]);
        std::fill_n(c.output<std::int64_t>(2), size, 1 << 30);  // whatever was there
        generate(c.output<int>(0), c.output<char>(1), c.output<std::int64_t>(2), c.input<std::int32_t>(0),
-                c.parameter(0), c.parameter(1), c.parameter(2), c.parameter(3));
+                c.input<std::int32_t>(1), c.parameter(0), c.parameter(1), c.parameter(2), c.parameter(3));
      }},
     {"attention", lab::part::host, run_attention},
     {"count_positive", lab::part::host, run_count_positive},

@@ -188,16 +188,17 @@ test_case generate_case(int64_t vocabulary, int64_t width, int64_t first, int64_
   c.outputs = {{dtype::i32, count}, {dtype::u8, 12 * count + 1}, {dtype::i64, width + vocabulary}};
   c.counts_calls = true;
   c.inputs = [=](std::uint64_t seed) {
-    std::vector<std::int32_t> embedding(at(vocabulary * width));
+    std::vector<std::int32_t> embedding(at(vocabulary * width)), head(embedding.size());
     std::uint64_t state = seed;
-    for (std::int32_t& one : embedding) one = static_cast<std::int32_t>(lab::splitmix64(state) % 20001) - 10000;
+    for (auto* table : {&embedding, &head})
+      for (std::int32_t& one : *table) one = static_cast<std::int32_t>(lab::splitmix64(state) % 20001) - 10000;
     // Each token has a twin with the same sums.
-    for (std::size_t i = embedding.size() / 2; width % 2 == 1 && vocabulary % 2 == 0 && i < embedding.size(); ++i)
-      embedding[i] = embedding[i - embedding.size() / 2];
-    return std::vector{buffer::of(embedding)};
+    for (std::size_t i = head.size() / 2; width % 2 == 1 && vocabulary % 2 == 0 && i < head.size(); ++i)
+      head[i] = head[i - head.size() / 2];
+    return std::vector{buffer::of(embedding), buffer::of(head)};
   };
   c.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
-    const auto embedding = before[0].as<std::int32_t>();
+    const auto embedding = before[0].as<std::int32_t>(), head = before[1].as<std::int32_t>();
     const auto w = at(width);
     std::vector<int64_t> state(w);
     std::string text;
@@ -207,7 +208,7 @@ test_case generate_case(int64_t vocabulary, int64_t width, int64_t first, int64_
       int64_t best = std::numeric_limits<int64_t>::min();
       for (std::size_t token = 0; token < at(vocabulary); ++token) {
         int64_t sum = 0;
-        for (std::size_t i = 0; i < w; ++i) sum += state[i] * embedding[token * w + i];
+        for (std::size_t i = 0; i < w; ++i) sum += state[i] * head[token * w + i];
         if (sum > best) best = sum, last = static_cast<int64_t>(token);
       }
       const int64_t got = outputs[0].as<std::int32_t>()[t];

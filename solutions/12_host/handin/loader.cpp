@@ -68,8 +68,8 @@ bool load(const char* path, const tensor* tensors, std::size_t count) {
 }
 //! [load]
 
-void generate(int* tokens, char* text, std::int64_t* workspace, const std::int32_t* embedding, int vocabulary,
-              int width, int first, int count) {
+void generate(int* tokens, char* text, std::int64_t* workspace, const std::int32_t* embedding, const std::int32_t* head,
+              int vocabulary, int width, int first, int count) {
   const auto w = static_cast<std::size_t>(width);
   std::int64_t* const state = workspace;
   std::fill_n(state, w, 0);
@@ -78,7 +78,7 @@ void generate(int* tokens, char* text, std::int64_t* workspace, const std::int32
     const std::int32_t* row = embedding + static_cast<std::size_t>(last) * w;
     for (std::size_t i = 0; i < w; ++i) state[i] = state[i] / 2 + row[i];
     std::int64_t best = 0;
-    row = embedding;
+    row = head;
     for (int token = 0; token < vocabulary; ++token, row += w) {
       std::int64_t sum = 0;
       for (std::size_t i = 0; i < w; ++i) sum += state[i] * row[i];

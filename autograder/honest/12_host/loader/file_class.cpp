@@ -59,15 +59,14 @@ bool lab12::load(const char* path, const tensor* tensors, std::size_t count) try
   return false;
 }
 
-void lab12::generate(int* tokens, char* text, std::int64_t* workspace, const std::int32_t* embedding, int vocabulary,
-                     int width, int first, int count) {
+void lab12::generate(int* tokens, char* text, std::int64_t* workspace, const std::int32_t* embedding, const std::int32_t* head, int vocabulary, int width, int first, int count) {
   const std::span<std::int64_t> state(workspace, static_cast<std::size_t>(width));
   for (std::int64_t& s : state) s = 0;
   for (int last = first; count > 0; --count) {
     const std::int32_t* e = embedding + static_cast<std::ptrdiff_t>(last) * width;
     for (std::int64_t& s : state) s = s / 2 + *e++;
     const auto score = [&](int token) {
-      return std::inner_product(state.begin(), state.end(), embedding + static_cast<std::ptrdiff_t>(token) * width,
+      return std::inner_product(state.begin(), state.end(), head + static_cast<std::ptrdiff_t>(token) * width,
                                 std::int64_t{0});
     };
     last = 0;
