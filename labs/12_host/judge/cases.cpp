@@ -348,8 +348,9 @@ test_case count_case(int64_t n, int64_t workers) {
         return fmt::format("the total of worker {} of {} is {}, should be {}", w, workers, got, want);
     }
     if (const double stores = outputs[0].as<double>()[1]; stores < all)
-      return fmt::format("running totals were stored {} times, for {} elements above zero: nobody can watch them grow",
-                         stores, all);
+      return fmt::format(
+          "running totals were stored {} times, for {} elements above zero: others cannot watch them grow", stores,
+          all);
     return "";
   };
   return c;

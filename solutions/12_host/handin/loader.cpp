@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t most_gap = 256, most_pieces = 2 * 500;  // a tensor and the gap after it; the kernel takes 1024
 
 //! [pieces]
-/// What preadv fills, in the order of the file: tensors, and between them what nobody wants.
+/// What preadv fills, in the order of the file: tensors, and between them what belongs nowhere.
 struct pieces {
   std::array<iovec, most_pieces> list;
   std::size_t count = 0, first = 0;
