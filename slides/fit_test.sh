@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Renders every deck and asks the browser whether anything hangs over a slide's edge, whether text stands out from its
-# background, and of lectures (decks_test.sh) whether a slide is more than half empty.
+# Renders every deck and its handout, and asks the browser whether anything hangs over a slide's edge, whether text stands
+# out from its background, and of lectures (decks_test.sh) whether a slide is more than half empty.
 # usage: fit_test.sh BUILD MARP CHROMIUM THEME
 set -euo pipefail
 build=$1 marp=$2 chromium=$3 theme=$4
@@ -8,7 +8,6 @@ cmake --build "$build" --target decks plots >/dev/null
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cp -r "$build"/slides/[0-9][0-9]_*.md "$build"/slides/*.svg "$build/slides/steps" "$place"
-rm "$place"/*_handout.md
 # A lecture with a slide of each fault, which the checks must find.
 cat >"$place/faulty.md" <<'MD'
 ---
@@ -29,7 +28,9 @@ Pale text.
 
 ![w:1140 h:800](banks.svg)
 MD
-CHROME_PATH=$chromium "$marp" --no-stdin --theme-set "$theme" --template bare "$place"/*.md >"$place/log" 2>&1 || { cat "$place/log"; exit 1; }
+{ printf -- '---\nmarp: true\ntheme: handout\n---\n\n## A slide\n\n<div class="notes">\n\n'; printf 'Notes. %.0s' {1..400}; printf '\n\n</div>\n'; } \
+  >"$place/faulty_handout.md"
+CHROME_PATH=$chromium "$marp" --no-stdin --theme-set "$(dirname "$theme")" --template bare "$place"/*.md >"$place/log" 2>&1 || { cat "$place/log"; exit 1; }
 cat >"$place/ask" <<'JS'
 <script>addEventListener('load', () => {
   const found = [];
@@ -38,7 +39,7 @@ cat >"$place/ask" <<'JS'
     s.querySelectorAll('pre').forEach(e => {  // code may be scaled down, but must stay readable
       const text = document.createRange();
       text.selectNodeContents(e);
-      const height = text.getBoundingClientRect().height / e.textContent.trimEnd().split('\n').length * 720 / box.height;
+      const height = text.getBoundingClientRect().height / e.textContent.trimEnd().split('\n').length * 1280 / box.width;
       if (height < 14) found.push(`${i + 1}: lines of code ${height.toFixed(1)} px high`);
     });
     // Of 24 x 18 fields inside the margins, how many hold text, a picture, a table or code?
@@ -77,15 +78,20 @@ cat >"$place/ask" <<'JS'
 JS
 bad=0
 for page in "$place"/*.html; do
-  lecture=$(grep -q '^minutes:' "${page%.html}.md" && echo true || echo false)
+  lecture=$([[ $page != *_handout.html ]] && grep -q '^minutes:' "${page%.html}.md" && echo true || echo false)
   sed "s/LECTURE/$lecture/" "$place/ask" >>"$page"
-  "$chromium" --headless --no-sandbox --disable-gpu --allow-file-access-from-files --user-data-dir="$place/profile" \
-    --virtual-time-budget=3000 --dump-dom "file://$page" 2>/dev/null >"$place/said" || true
+  for _ in 1 2 3; do  # on a busy machine the browser may end before the page has loaded
+    "$chromium" --headless --no-sandbox --disable-gpu --allow-file-access-from-files --user-data-dir="$place/profile" \
+      --virtual-time-budget=3000 --dump-dom "file://$page" 2>/dev/null >"$place/said" || true
+    if grep -q 'LOOKED AT' "$place/said"; then break; fi
+  done
   grep -o 'LOOKED AT [0-9]*' "$place/said" | sed "s/^/$(basename "$page" .html): /" || { echo "$page: the browser said nothing"; bad=1; }
   if [[ $page == */faulty.html ]]; then
     for fault in '1: [89]. % of the slide is empty' '2: contrast 1.6 of "Pale text."' '3: too high'; do
       grep "^slide $fault" "$place/said" >/dev/null || { echo "was not noticed: slide $fault"; grep '^slide ' "$place/said"; bad=1; }
     done
+  elif [[ $page == */faulty_handout.html ]]; then
+    grep '^slide 1: too high' "$place/said" >/dev/null || { echo "was not noticed: notes that are cut off"; grep '^slide ' "$place/said"; bad=1; }
   else
     grep '^slide ' "$place/said" && bad=1
   fi

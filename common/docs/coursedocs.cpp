@@ -507,12 +507,13 @@ int write_data(const fs::path& results, const fs::path& out) {
   using nlohmann::json;
   fs::create_directories(out);
   std::ofstream throughput(out / "throughput.tsv"), counters(out / "counters.tsv"), ceilings(out / "ceilings.tsv"),
-      blocks(out / "blocks.tsv"), staircase(out / "staircase.tsv");
+      blocks(out / "blocks.tsv"), staircase(out / "staircase.tsv"), tokens(out / "tokens.tsv");
   throughput << "lab\tcase\tbytes\tflops\tseconds\tceiling_seconds\n";
   counters << "lab\tcase\tloads\tload_sectors\tstores\tstore_sectors\tshared_load_conflicts\tshared_loads\n";
   ceilings << "bytes\twhat\tbytes_per_second\n";
   blocks << "shape\tpass\tblock\tmicroseconds\n";
   staircase << "tile\tn\tseconds\tmodelled\n";
+  tokens << "program\tversion\tposition\tmilliseconds\n";
   int rows = 0;
   std::set<fs::path> files;  // in a fixed order
   for (const auto& entry : fs::directory_iterator(results)) files.insert(entry.path());
@@ -532,6 +533,15 @@ int write_data(const fs::path& results, const fs::path& out) {
         for (const auto& [pass, of] : passes.items())
           for (const auto& [block, microseconds] : of.items())
             blocks << fmt::format("{}\t{}\t{}\t{}\n", shape, pass, block, microseconds.get<double>());
+    if (name == "decode10") {
+      tokens << fmt::format("sum of as many bytes\tas the weights\t0\t{}\n",
+                            document.at("ms to sum as many bytes").get<double>());
+      for (const json& row : document.at("rows")) {
+        const char* program = row.contains("PyTorch") ? "PyTorch" : "decode.cu";
+        tokens << fmt::format("{}\t{}\t{}\t{}\n", program, row.at(program).get<std::string>(),
+                              row.at("position").get<int>(), row.at("ms per token").get<double>());
+      }
+    }
     if (document.contains("staircase"))
       for (const auto& [tile, steps] : document.at("staircase").items())
         for (const json& step : steps)

@@ -9,12 +9,13 @@ set ylabel '% of the GPU time'
 set grid noxtics
 set key outside right center reverse Left samplen 1 invert
 set lmargin 8
+set bmargin 4
 # The pass in gpt2.json, its name below the bar
 $passes << EOD
-eigen	Eigen, FP32
-fp32	CUDA, FP32
-tf32	CUDA, TF32
-bf16	CUDA, bf16
+eigen	"Eigen,\nFP32"
+fp32	"CUDA,\nFP32"
+tf32	"CUDA,\nTF32"
+bf16	"CUDA,\nbf16"
 EOD
 # milliseconds of the blocks whose names match, in one pass
 sum(pass, blocks) = real(system(sprintf("awk -F'\t' -v p='%s' '$1 == \"B4 T64\" && $2 == p && $3 ~ /%s/ { s += $4 } END { print s / 1e3 }' '%s/blocks.tsv'", \

@@ -62,6 +62,7 @@ class drawing {
 std::string grouped(long long number);
 
 using drawing_list = std::vector<drawing>;
+void opening(drawing_list& to);
 void accounting(drawing_list& to);
 void benchmarking(drawing_list& to);
 void coalescing(drawing_list& to);

@@ -24,8 +24,8 @@ enum class of { handouts, decks };
 
 drawing_list all(of what) {
   drawing_list list;
-  for (const auto lab : {accounting, benchmarking, coalescing, fusion, recomputation, tiling, quantization, gpt2,
-                         low_precision, decode, attention, host})
+  for (const auto lab : {opening, accounting, benchmarking, coalescing, fusion, recomputation, tiling, quantization,
+                         gpt2, low_precision, decode, attention, host})
     lab(list);
   std::erase_if(list, [&](const drawing& d) { return d.is_step() != (what == of::decks); });
   return list;

@@ -5,7 +5,6 @@
 
 namespace lab08 {
 
-//! [rules]
 work block_work(block which, const shape& of, double bytes_each) {
   const double c = of.channels, x = of.batch * of.tokens * c;           // elements of an activation
   const double scores = of.batch * of.heads * of.tokens * of.tokens;    // of all heads
@@ -22,8 +21,6 @@ work block_work(block which, const shape& of, double bytes_each) {
     case block::residual1:
     case block::residual2:
       return counted(x, 0, x + x + x);
-      //! [rules]
-      //! [attention_and_mlp]
     case block::attention:
       return counted((linear(3 * c) + 3 * x) + head_flops + 6 * scores + head_flops + (linear(c) + x),
                      (3 * c * c + 3 * c) + (c * c + c),
@@ -35,7 +32,6 @@ work block_work(block which, const shape& of, double bytes_each) {
     case block::mlp:
       return counted((linear(4 * c) + 4 * x) + 9 * 4 * x + (linear(4 * c) + x), (4 * c * c + 4 * c) + (4 * c * c + c),
                      (x + 4 * x) + (4 * x + 4 * x) + (4 * x + x));
-      //! [attention_and_mlp]
     case block::logits:
       return counted(linear(of.vocabulary), of.vocabulary * c, x + of.batch * of.tokens * of.vocabulary);
   }

@@ -52,7 +52,6 @@ __device__ void store(float* to, const float* values) {
     *to = values[0];
 }
 
-//! [layer_norm_sums]
 template <int width, int kept, int warps>
 __global__ void layer_norm_kernel(float* out,           // (rows, channels)
                                   const float* in,      // (rows, channels)
@@ -73,8 +72,6 @@ __global__ void layer_norm_kernel(float* out,           // (rows, channels)
     for (int i = 0; i < width; ++i) sum += x[k + i];
   }
   const float mean = reduced<warps>(sum, partial[0], plus{}) / channels;
-//! [layer_norm_sums]
-//! [layer_norm_stores]
 #pragma unroll
   for (int k = 0; k < kept; k += width) {
     if (k * lanes + width * lane >= channels) continue;
@@ -92,7 +89,6 @@ __global__ void layer_norm_kernel(float* out,           // (rows, channels)
     store<width>(out + start + c, x + k);
   }
 }
-//! [layer_norm_stores]
 
 template <int width, int kept, int warps>
 __global__ void causal_softmax_kernel(float* out,           // (rows, tokens)
@@ -103,7 +99,6 @@ __global__ void causal_softmax_kernel(float* out,           // (rows, tokens)
   const int row = blockIdx.x * (warps_in_block / warps) + threadIdx.x / lanes;
   if (row >= rows) return;
   const std::size_t start = static_cast<std::size_t>(row) * tokens;
-  //! [softmax_loads]
   const int last = row % tokens;             // the last column that counts
   const float factor = scale * 1.44269504f;  // exp(x) = 2^(x log2(e))
   float x[kept], largest = -INFINITY, sum = 0.0f;
@@ -120,8 +115,6 @@ __global__ void causal_softmax_kernel(float* out,           // (rows, tokens)
     for (int i = 0; i < width; ++i) largest = fmaxf(largest, x[k + i]);
   }
   largest = reduced<warps>(largest, partial[0], larger{}) * factor;
-  //! [softmax_loads]
-  //! [softmax_stores]
   for (float& value : x) sum += value = exp2f(value * factor - largest);
   const float share = 1.0f / reduced<warps>(sum, partial[1], plus{});
 #pragma unroll
@@ -131,7 +124,6 @@ __global__ void causal_softmax_kernel(float* out,           // (rows, tokens)
     if (c < tokens) store<width>(out + start + c, x + k);
   }
 }
-//! [softmax_stores]
 
 }  // namespace
 

@@ -31,7 +31,6 @@ std::int64_t cache_bytes(const shape& s, std::int64_t tokens) {
   return 2 * 2 * tokens * s.layers * of_heads(s, s.kv_heads);
 }
 
-//! [token]
 std::int64_t token_bytes(const shape& s, std::int64_t position) {
   return weight_bytes(s) + cache_bytes(s, position) + cache_bytes(s, 1);
 }
@@ -44,7 +43,6 @@ double intensity(const shape& s, std::int64_t position) {
 double least_seconds(const shape& s, std::int64_t position, double bytes_per_second) {
   return static_cast<double>(token_bytes(s, position)) / bytes_per_second;
 }
-//! [token]
 
 namespace {
 
@@ -88,7 +86,6 @@ float widened(std::uint16_t bits) {
 template <std::size_t count>
 void multiply(float* y, const std::uint16_t* w, const float* x, const float* plain, std::size_t columns,
               std::size_t apart) {
-  //! [host]
   floats sum[count][2] = {};
   std::size_t c = 0;
   for (; c + line <= columns; c += line)
@@ -101,7 +98,6 @@ void multiply(float* y, const std::uint16_t* w, const float* x, const float* pla
         sum[i][1] = multiply_add(odd(weights), load(x + c + j + lanes), sum[i][1]);
       }
     }
-  //! [host]
   for (std::size_t i = 0; i < count; ++i) {
     float rest = 0.0f;
     for (std::size_t j = c; j < columns; ++j) rest += widened(w[i * apart * columns + j]) * plain[j];

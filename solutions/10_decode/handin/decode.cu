@@ -75,7 +75,6 @@ __global__ void __launch_bounds__(threads)
   if (c < columns) load(c);
   await_previous();
   while (c < columns) {
-    //! [squares]
     const float4 low = *reinterpret_cast<const float4*>(x + c), high = *reinterpret_cast<const float4*>(x + c + 4);
     float in[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
     if (normalized) {
@@ -87,7 +86,6 @@ __global__ void __launch_bounds__(threads)
         in[i] *= gain[i];
       }
     }
-    //! [squares]
 #pragma unroll
     for (int r = 0; r < rows_together; ++r) {
       float one[8];
@@ -131,7 +129,6 @@ void launch_product(float* y, const bf16* w, const float* x, const bf16* norm, c
 
 // ---- the cache ----------------------------------------------------------------------------------------------------
 
-//! [append]
 /// A block per head: first those of q, then of k, then of v. A thread has two neighbouring numbers.
 __global__ void rotate_append_kernel(float* q, bf16* k_cache, bf16* v_cache, const float* qkv,
                                      const float* __restrict__ rotary, const int* position, int heads, int kv_heads,
@@ -151,7 +148,6 @@ __global__ void rotate_append_kernel(float* q, bf16* k_cache, bf16* v_cache, con
   const float2 kept = is_k ? turned : in;
   *reinterpret_cast<__nv_bfloat162*>((is_k ? k_cache : v_cache) + place) = __floats2bfloat162_rn(kept.x, kept.y);
 }
-//! [append]
 
 // ---- attention ----------------------------------------------------------------------------------------------------
 
@@ -277,7 +273,6 @@ __global__ void __launch_bounds__(threads) attend_kernel(float* workspace, const
   }
 }
 
-//! [join]
 /// A block per query head, a thread per column, goes over the parts.
 template <int size>
 __global__ void join_kernel(float* out, const float* workspace, int parts) {
@@ -292,7 +287,6 @@ __global__ void join_kernel(float* out, const float* workspace, int parts) {
   }
   out[blockIdx.x * size + threadIdx.x] = sum / total;
 }
-//! [join]
 
 /// The grid must not depend on the position: a graph replays it for every token.
 int parts_of(int kv_heads, int capacity) {
@@ -407,7 +401,6 @@ void decode_token(float* logits, const model& m, const state& s, cudaStream_t st
   // Not early: whatever wrote the weights is over when the next kernel begins.
   embed_kernel<<<ceil_div(width, threads), threads, 0, stream>>>(x, m.embedding, s.token, width);
   LAB_CUDA_CHECK(cudaGetLastError());
-  //! [layers]
   for (int i = 0; i < layers; ++i) {
     const layer& l = m.layers[i];
     bf16* const k = s.k_cache + i * cache_of_layer;
@@ -420,7 +413,6 @@ void decode_token(float* logits, const model& m, const state& s, cudaStream_t st
     matvec(x, l.down, gated, x, width, hidden, stream);
   }
   norm_matvec(logits, m.embedding, x, m.norm, vocabulary, width, stream);
-  //! [layers]
 }
 
 //! [generate]

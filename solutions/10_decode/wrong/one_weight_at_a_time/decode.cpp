@@ -28,7 +28,6 @@ std::int64_t cache_bytes(const shape& s, std::int64_t tokens) {
   return 2 * 2 * tokens * s.layers * of_heads(s, s.kv_heads);
 }
 
-//! [token]
 std::int64_t token_bytes(const shape& s, std::int64_t position) {
   return weight_bytes(s) + cache_bytes(s, position) + cache_bytes(s, 1);
 }
@@ -41,7 +40,6 @@ double intensity(const shape& s, std::int64_t position) {
 double least_seconds(const shape& s, std::int64_t position, double bytes_per_second) {
   return static_cast<double>(token_bytes(s, position)) / bytes_per_second;
 }
-//! [token]
 
 void matvec_host(float* y, const std::uint16_t* w, const float* x, std::size_t rows, std::size_t columns) {
   for (std::size_t r = 0; r < rows; ++r) {
