@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <csignal>
@@ -236,6 +238,83 @@ TEST(Executor, RefusesNewThreadsAndProcesses) {
   for (const char* door : {"thread", "thread_of_the_helper", "fork"})
     expect_refused(runner()->run(request(door)), door);
   for (const char* door : {"thread", "fork"}) expect_refused(runner()->run(request(door), [] {}), door);
+}
+
+lab::request counted(std::string entry, std::int64_t parameter) {
+  lab::request what = request(std::move(entry), parameter);
+  what.count_calls = true;
+  return what;
+}
+
+using call_counts = std::map<std::string, double>;
+
+TEST(Executor, CountsSystemCallsByName) {
+  const auto e = runner();
+  for (const int times : {0, 1, 1000, 7}) {
+    const answer got = e->run(counted("yields", times));
+    ASSERT_EQ(got.end, answer::ending::answered) << got.what;
+    EXPECT_TRUE(got.counted);
+    EXPECT_EQ(got.calls, times > 0 ? call_counts({{"sched_yield", times}}) : call_counts{});
+  }
+  EXPECT_FALSE(e->run(request("yields", 3)).counted);
+  EXPECT_EQ(e->run(counted("yields", 3)).calls, call_counts({{"sched_yield", 3}}));
+}
+
+TEST(Executor, RunsWhatItCannotCount) {
+  char script[] = "/tmp/no-listener-XXXXXX";
+  const int file = mkstemp(script);
+  const std::string text =
+      "#!/bin/sh\nfor word; do [ \"$word\" = counted ] && exit 1; done\nexec " FAKE_RUNNER " \"$@\"\n";
+  ASSERT_EQ(write(file, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  fchmod(file, 0700);
+  close(file);
+  {
+    process_executor e(script, limits{10s});
+    for (int i = 0; i < 2; ++i) {
+      const answer got = e.run(counted("yields", 3));
+      EXPECT_EQ(got.end, answer::ending::answered) << got.what;
+      EXPECT_FALSE(got.counted);
+    }
+  }
+  unlink(script);
+}
+
+TEST(Executor, CountsTheCallsOfThreadsThatACaseMayStart) {
+  const auto e = runner();
+  lab::request what = counted("yields_in_threads", 50);
+  what.threads = 3;
+  for (int i = 0; i < 3; ++i) {
+    answer got = e->run(what);
+    ASSERT_EQ(got.end, answer::ending::answered) << got.what;
+    EXPECT_EQ(got.calls["clone"], 2);
+    EXPECT_EQ(got.calls["sched_yield"], 100);
+  }
+  what.count_calls = false;
+  EXPECT_EQ(e->run(what).end, answer::ending::answered);
+  what.threads = 1;
+  EXPECT_EQ(e->run(what).end, answer::ending::crashed) << "others may start none";
+}
+
+TEST(Executor, ThreadsThatACaseMayStartMustEndInTime) {
+  lab::request what = request("thread_that_stays");
+  what.threads = 3;
+  const answer got = runner()->run(what);
+  EXPECT_EQ(got.end, answer::ending::crashed);
+  EXPECT_EQ(got.what, "left 1 threads running");
+  what.threads = 1;
+}
+
+TEST(Executor, ACallAfterDoneIsTooLateToMatter) {
+  const auto e = runner();
+  lab::request what = counted("yields_after_done", 100);
+  what.output_specs = {{lab::dtype::u8, 8}};
+  const layout where = layout_of(what);
+  place(what, where, e->memory(where.bytes));
+  what.outputs[0][0] = std::byte{0};
+  const answer got = e->run(what);
+  ASSERT_EQ(got.end, answer::ending::answered) << got.what;
+  EXPECT_EQ(got.calls, call_counts({{"mmap", 1}}));
+  EXPECT_EQ(what.outputs[0][0], std::byte{0}) << "what it computed with calls that were not counted";
 }
 
 /// A runner whose system calls are not limited, as on a GPU.

@@ -176,12 +176,13 @@ INSTANTIATE_TEST_SUITE_P(
                 "rubric.toml:41: the first rung is too steep; its share must be at most 0.2"},
         mistake{"id = \"f_counters\"", "id = \"f_correct\"",
                 "rubric.toml:17: two items are called 'f_correct'; rename one of them"},
-        mistake{
-            "ceiling = \"read\"", "ceiling = \"copy\"",
-            "rubric.toml:40: a host case has one of the ceilings \"eigen\", \"fma\", \"read\", \"tanh\", \"triad\""},
+        mistake{"ceiling = \"read\"", "ceiling = \"copy\"",
+                "rubric.toml:40: a host case has one of the ceilings \"eigen\", \"file\", \"fma\", \"read\", \"tanh\", "
+                "\"threads\", "
+                "\"triad\""},
         mistake{"ceiling = \"read\"", "ceiling = \"sky\"",
                 "rubric.toml:40: unknown ceiling 'sky'; use \"copy\", \"cublas\" or \"cublas_aligned\" (device) or "
-                "one of \"eigen\", \"fma\", \"read\", \"tanh\", \"triad\" (host)"},
+                "one of \"eigen\", \"file\", \"fma\", \"read\", \"tanh\", \"threads\", \"triad\" (host)"},
         mistake{", max = 0 }", " }", "rubric.toml:24: a condition needs 'min', 'max' or both"},
         mistake{"min = 4, max = 4", "min = 5, max = 4", "rubric.toml:23: 'min' is larger than 'max'; swap them"},
         mistake{"title = \"A test\"", "", "rubric.toml:1: 'title' is missing; add it to this table"},
@@ -208,7 +209,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "common/include/lab/device_metrics.hpp, where you can add one"},
         mistake{"id = \"00_test\"", "id = \"01_other\"",
                 "rubric.toml:2: id is '01_other', but this is the folder of lab 00_test; write id = \"00_test\""},
-        mistake{"case = \"f/2\"", "case = \"g/1\"", "rubric.toml:21: only device cases have counters"}),
+        mistake{"case = \"f/2\"", "case = \"g/1\"",
+                "rubric.toml:23: the system calls of g/1 are not counted; set counts_calls"}),
     [](const auto& which) { return "n" + std::to_string(which.index); });
 
 TEST(Rubric, EveryLabelIsOfCountersThatTheSimulatedDeviceHas) {

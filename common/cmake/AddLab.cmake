@@ -10,6 +10,7 @@
 #   lab03.<submission>.<backend>.experiment   where given/ has an experiment.cpp
 # and lab03.student.sim.debug, the test with kernels compiled for the debugger (./course debug).
 # Each program in crashed/ becomes build/bin/crashed/labNN.NAME, with a main of its own.
+# add_lab(12_host CALLS open read) lets the .cpp files of that lab call these functions of the C library, too.
 # add_lab(08_gpt2 LIBRARY gpt2) links gpt2_model to the judge's side and gpt2_<backend> to the runner's.
 # `lab03` builds what ctest runs for the student. Tests carry the labels lab03, sim or cuda or cpu, and their kind.
 
@@ -56,7 +57,7 @@ function(_lab_program target objects)
 endfunction()
 
 function(add_lab dir)
-  cmake_parse_arguments(PARSE_ARGV 1 add "" "LIBRARY;ROOT" "")
+  cmake_parse_arguments(PARSE_ARGV 1 add "" "LIBRARY;ROOT" "CALLS")
   if(NOT dir MATCHES "^([0-9][0-9])_[a-z0-9_]+$")
     message(FATAL_ERROR "add_lab(${dir}): a lab's folder is named NN_topic, such as 03_coalescing")
   endif()
@@ -113,7 +114,7 @@ function(add_lab dir)
     add_dependencies(${lab}.staff ${lab}.${name})
   endforeach()
   foreach(backend IN LISTS backends)
-    _lab_recipe(${lab} ${dir} ${contract} ${backend} "${staff_${backend}}" "${add_LIBRARY}")
+    _lab_recipe(${lab} ${dir} ${contract} ${backend} "${staff_${backend}}" "${add_LIBRARY}" "${add_CALLS}")
   endforeach()
   set(submissions student)
   file(GLOB from_student CONFIGURE_DEPENDS ${contract}/handin/*.cu ${contract}/handin/*.cpp)
@@ -211,8 +212,8 @@ endfunction()
 # build/recipes/NN_topic.BACKEND.json: how the grader builds a submission that is no part of this tree: the same flags, the
 # same staff objects. What may be mounted where that happens is `readable` and `headers`; `device` is the folder that
 # declares what the simulated device offers and the library that defines it; `runtime` is what a runner reads; `toolchain`
-# is where compilers are installed that are not in /usr/bin.
-function(_lab_recipe lab dir contract backend staff library)
+# is where compilers are installed that are not in /usr/bin; `calls` are functions that only this lab's files may call.
+function(_lab_recipe lab dir contract backend staff library calls)
   set(common ${PROJECT_SOURCE_DIR}/common)
   file(GLOB own_headers CONFIGURE_DEPENDS ${contract}/*.hpp ${contract}/given/*.hpp)
   _lab_standard_headers(headers)
@@ -260,7 +261,7 @@ function(_lab_recipe lab dir contract backend staff library)
   endforeach()
   list(REMOVE_DUPLICATES toolchain)
   set(text "{")
-  foreach(key IN ITEMS cpp cu link objects libraries readable headers device runtime toolchain)
+  foreach(key IN ITEMS cpp cu link objects libraries readable headers device runtime toolchain calls)
     if(${key} STREQUAL "")
       string(APPEND text "\n\"${key}\": [],")
     else()

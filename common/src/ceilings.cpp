@@ -9,10 +9,19 @@
 // two units can start one each every cycle: eight chains at least must be under way.
 #include "lab/ceilings.hpp"
 
+#include <fcntl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <Eigen/Core>
+#include <atomic>
+#include <cerrno>
 #include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "lab/small_work.hpp"
 
 namespace lab {
 namespace {
@@ -91,8 +100,33 @@ void eigen_tanh(float* out, const float* in, std::size_t n) {
 }
 
 const std::set<std::string>& host_ceilings() {
-  static const std::set<std::string> names{"read", "triad", "fma", "eigen", "tanh"};
+  static const std::set<std::string> names{"read", "triad", "fma", "eigen", "tanh", "file", "threads"};
   return names;
+}
+
+void read_file(const char* path, std::byte* to, std::size_t bytes) {
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) throw std::runtime_error(std::string("cannot open ") + path);
+  for (std::size_t done = 0; done < bytes;) {
+    const ssize_t got = ::read(file, to + done, bytes - done);
+    if (got > 0) done += static_cast<std::size_t>(got);
+    if (got == 0 || (got < 0 && errno != EINTR)) {
+      close(file);
+      throw std::runtime_error(std::string("cannot read ") + path);
+    }
+  }
+  close(file);
+}
+
+std::int64_t thread_per_part(std::int64_t parts, std::int64_t operations, std::int64_t rounds) {
+  std::atomic<std::int64_t> sum = 0;
+  for (std::int64_t k = 0; k < operations; ++k) {
+    std::vector<std::thread> threads;
+    for (std::int64_t part = 0; part < parts; ++part)
+      threads.emplace_back([&, part] { sum.fetch_add(small_work(rounds, part), std::memory_order_relaxed); });
+    for (std::thread& one : threads) one.join();
+  }
+  return sum;
 }
 
 void run_host_ceiling(const std::string& name, const std::vector<const void*>& inputs,
@@ -113,6 +147,11 @@ void run_host_ceiling(const std::string& name, const std::vector<const void*>& i
     eigen_product(out(), in(0), in(1), parameters.at(0), parameters.at(1), parameters.at(2));
   } else if (name == "tanh") {
     eigen_tanh(out(), in(0), size(0));
+  } else if (name == "file") {
+    read_file(static_cast<const char*>(inputs.at(0)), static_cast<std::byte*>(outputs.at(0)), size(0));
+  } else if (name == "threads") {
+    *static_cast<std::int32_t*>(outputs.at(0)) =
+        static_cast<std::int32_t>(thread_per_part(parameters.at(0), parameters.at(1), parameters.at(2)));
   } else {
     throw std::out_of_range("no host ceiling '" + name + "'");
   }

@@ -2,12 +2,60 @@
 #include "lab/case.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <set>
+#include <string>
+
+#include "lab/exchange.hpp"
 
 namespace {
+
+TEST(ExchangeFolder, IsNotSharedWithChildren) {
+  const std::filesystem::path mine = lab::exchange_folder();
+  EXPECT_TRUE(std::filesystem::is_directory(mine));
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string name = lab::exchange_folder().string();
+    const bool told = write(ends[1], name.data(), name.size()) == static_cast<ssize_t>(name.size());
+    lab::remove_exchange_folder();
+    _exit(told ? 0 : 1);
+  }
+  char text[512] = {};
+  ASSERT_GT(read(ends[0], text, sizeof text - 1), 0);
+  int status = 1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_NE(mine, std::filesystem::path(text));
+  EXPECT_FALSE(std::filesystem::exists(text));
+  EXPECT_TRUE(std::filesystem::is_directory(mine));
+  lab::remove_exchange_folder();
+  EXPECT_FALSE(std::filesystem::exists(mine));
+  EXPECT_TRUE(lab::exchange_folder_if_any().empty());
+}
+
+TEST(ExchangeFolder, OfAKilledProcessIsRemovedByTheNext) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string name = lab::exchange_folder().string();
+    _exit(write(ends[1], name.data(), name.size()) > 0 ? 0 : 1);
+  }
+  char text[512] = {};
+  ASSERT_GT(read(ends[0], text, sizeof text - 1), 0);
+  waitpid(child, nullptr, 0);
+  EXPECT_TRUE(std::filesystem::exists(text));
+  lab::exchange_folder();
+  EXPECT_FALSE(std::filesystem::exists(text));
+  lab::remove_exchange_folder();
+}
 
 TEST(RandomFloats, AreTheSameOnEveryMachine) {
   const auto values = lab::random_floats(3, 1);

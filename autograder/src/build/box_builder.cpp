@@ -196,7 +196,8 @@ box_builder::box_builder(const fs::path& recipe, fs::path cache, wall behind, bo
   // Functions of the lab that the staff's code calls but does not define are the contract.
   for (const std::string& name : wanted)
     if (is_of_a_lab(name) && !there.contains(name)) contract_.push_back(name);
-  for (const char* key : {"cpp", "cu", "headers"}) tools_ += fmt::format("{} ", fmt::join(recipe_.at(key), " "));
+  for (const char* key : {"cpp", "cu", "headers", "calls"})
+    tools_ += fmt::format("{} ", fmt::join(recipe_.at(key), " "));
   for (const std::string& path : recipe_.at("readable"))
     for (const auto& entry : fs::is_directory(path) ? std::vector<fs::path>(fs::recursive_directory_iterator(path), {})
                                                     : std::vector<fs::path>{path})
@@ -298,7 +299,9 @@ std::string box_builder::refusal(const std::string& name, const hand_in& source,
 
 box_builder::words box_builder::take_out_unclean(std::map<std::string, fs::path>& objects,
                                                  std::string& complaints) const {
-  const callable may_call(recipe_.at("device").at(0), recipe_.at("device").at(1), by_nvcc());
+  const words& also = recipe_.at("calls");
+  const callable may_call(recipe_.at("device").at(0), recipe_.at("device").at(1), by_nvcc(),
+                          {also.begin(), also.end()});
   std::map<std::string, object_symbols> symbols;
   std::map<std::string, std::vector<std::string>> refused;  // by file
   for (const auto& [name, object] : objects)

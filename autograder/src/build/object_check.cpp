@@ -276,8 +276,9 @@ std::string rival_of(const std::string& symbol) {
   return {};
 }
 
-callable::callable(const std::filesystem::path& headers, const std::filesystem::path& library, bool by_nvcc)
-    : device_(defined_in(library)), by_nvcc_(by_nvcc) {
+callable::callable(const std::filesystem::path& headers, const std::filesystem::path& library, bool by_nvcc,
+                   std::set<std::string> also)
+    : device_(defined_in(library)), by_nvcc_(by_nvcc), also_(std::move(also)) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(headers))
     if (entry.is_regular_file()) add_names(entry.path(), declared_);
   for (const char* name : {"sim/launch.h", "sim/call.h"})
@@ -287,6 +288,7 @@ callable::callable(const std::filesystem::path& headers, const std::filesystem::
 bool callable::operator()(const std::string& symbol, bool by_device_code) const {
   if (is_the_compilers(symbol)) return true;
   if (by_device_code && is_instrumentation(symbol)) return true;
+  if (!by_device_code && also_.contains(symbol)) return true;
   // The CUDA runtime: what the device's headers declare and its library defines, also by a C++ name; sim::name(...),
   // too, that those headers' own functions call. Kernels and launches are for .cu files, where they are counted.
   std::smatch name;

@@ -28,7 +28,9 @@ class callable {
  public:
   /// `headers`: folder of the headers that declare what the simulated device offers; `library`: libsim.a, which
   /// defines it.
-  callable(const std::filesystem::path& headers, const std::filesystem::path& library, bool by_nvcc = false);
+  /// `also`: functions of the C and C++ libraries that this lab's .cpp files may call besides.
+  callable(const std::filesystem::path& headers, const std::filesystem::path& library, bool by_nvcc = false,
+           std::set<std::string> also = {});
 
   /// `by_device_code`: from a .cu file.
   bool operator()(const std::string& symbol, bool by_device_code) const;
@@ -40,6 +42,7 @@ class callable {
   std::set<std::string> declared_, for_kernels_;  ///< plain names in the headers; those of launches and kernels
   std::set<std::string> device_;                  ///< what libsim defines
   bool by_nvcc_;
+  std::set<std::string> also_;
 };
 
 /// "lab03::helper(int)" for a mangled name.

@@ -92,6 +92,20 @@ metric outputs_of(const toml_reader& in) {
   return result;
 }
 
+/// Of a host case whose system calls the judge counts.
+metric calls_of(const toml_reader& in, const lab::test_case& about) {
+  const std::string label = in.text("counter"), one = "calls of ";
+  if (!about.counts_calls)
+    in.fail_at(in.line_of("counter"),
+               fmt::format("the system calls of {} are not counted; set counts_calls", about.id));
+  if (label == "system calls") return {lab::all_calls};
+  if (label == "page faults") return {lab::page_faults};
+  if (label.starts_with(one)) return {lab::calls_of + label.substr(one.size())};
+  in.fail_at(in.line_of("counter"),
+             fmt::format("a host case has no counter '{}'; use \"system calls\", \"calls of read\" or \"page faults\"",
+                         label));
+}
+
 /// Of a device case: what the label stands for.
 metric counter_of(const toml_reader& in) {
   const std::string label = in.text("counter");
@@ -108,9 +122,18 @@ metric counter_of(const toml_reader& in) {
   return result;
 }
 
-condition condition_of(const toml_reader& in) {
-  in.allow({"counter", "note", "min", "max"});
-  condition result{in.text("counter"), counter_of(in), in.maybe_number("min"), in.maybe_number("max")};
+/// A host case is counted by its system calls, or by an output that says what `counter` calls it.
+condition condition_of(const toml_reader& in, const lab::test_case& about) {
+  const bool host = about.where == lab::part::host;
+  if (host)
+    in.allow({"counter", "metric", "note", "min", "max"});
+  else
+    in.allow({"counter", "note", "min", "max"});
+  condition result{in.text("counter"),
+                   !host              ? counter_of(in)
+                   : in.has("metric") ? outputs_of(in)
+                                      : calls_of(in, about),
+                   in.maybe_number("min"), in.maybe_number("max")};
   if (in.has("note")) result.what += "; " + in.text("note");
   if (!result.min && !result.max) in.fail("a condition needs 'min', 'max' or both");
   if (result.min && result.max && *result.min > *result.max) in.fail("'min' is larger than 'max'; swap them");
@@ -123,8 +146,9 @@ prediction prediction_of(const toml_reader& in, context& known) {
   result.key = in.text("key");
   result.about = case_of(in, known);
   const bool host = result.about->where == lab::part::host;
-  result.metric = host ? outputs_of(in) : counter_of(in);
-  if (const char* other = host ? "counter" : "metric"; in.has(other))
+  const bool calls = host && result.about->counts_calls && in.has("counter");
+  result.metric = calls ? calls_of(in, *result.about) : host ? outputs_of(in) : counter_of(in);
+  if (const char* other = host ? "counter" : "metric"; !calls && in.has(other))
     in.fail_at(in.line_of(other), fmt::format("a {} case is compared by its '{}'; remove '{}'",
                                               host ? "host" : "device", host ? "metric" : "counter", other));
   result.tolerance = in.maybe_number("tolerance").value_or(result.tolerance);
@@ -227,8 +251,7 @@ item item_of(const toml_reader& in, context& known) {
       in.allow({"id", "title", "kind", "points", "case", "require", "by_design"});
       if (in.has("by_design")) out.by_design = in.texts("by_design");
       out.cases = {case_of(in, known)};
-      if (out.cases[0]->where != lab::part::device) in.fail_at(in.line_of("case"), "only device cases have counters");
-      for (const toml_reader& c : in.tables("require")) out.require.push_back(condition_of(c));
+      for (const toml_reader& c : in.tables("require")) out.require.push_back(condition_of(c, *out.cases[0]));
       break;
     case item_kind::predictions:
       in.allow({"id", "title", "kind", "points", "predict"});

@@ -188,6 +188,7 @@ void assess_counters(const item& what, bench& on, item_result& out) {
   const lab::test_case& c = *what.cases.front();
   std::vector<bool> holds(what.require.size(), true);
   for (const auto& s : on.subjects) {
+    if (!runs_on(c, on, *s)) continue;
     const trial& t = s->profile(c, on.rules->metrics_of(c));
     if (!t.ok()) {
       out.verdict = t.verdict;
@@ -199,7 +200,7 @@ void assess_counters(const item& what, bench& on, item_result& out) {
       out.message = t.response.notes.front();
       continue;
     }
-    out.backends.push_back(s->backend());
+    out.backends.push_back(c.where == lab::part::host ? backend::host : s->backend());
     for (std::size_t i = 0; i < what.require.size(); ++i) {
       if (!can_count(what.require[i].metric, t, *s)) continue;
       out.conditions.push_back(measured(what.require[i], t, *s));

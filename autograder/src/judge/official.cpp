@@ -37,11 +37,15 @@ std::string whose_findings(const bench& on) try {
 }
 
 /// Oddities that a person should look at.
-std::vector<std::string> flags_of(const result& r) {
+std::vector<std::string> flags_of(const result& r, const rubric& rules) {
   std::vector<std::string> flags;
   constexpr double above_ceiling = 1.05;
+  const auto is_a_limit = [&](const item_result& of) {  // and not another way to do the same
+    return std::any_of(rules.items.begin(), rules.items.end(),
+                       [&](const item& i) { return i.id == of.id && i.ceiling != "threads"; });
+  };
   for (const item_result& item : r.items)
-    if (item.kind == item_kind::throughput && item.figure && *item.figure > above_ceiling)
+    if (item.kind == item_kind::throughput && item.figure && *item.figure > above_ceiling && is_a_limit(item))
       flags.push_back(
           fmt::format("{}: {:.2f} {}, faster than this machine should allow", item.id, *item.figure, item.what));
   return flags;
@@ -147,7 +151,7 @@ result grade_officially(const lab_folder& lab, const std::string& id, const fs::
   if (!boxed)
     out.notes.emplace_back(behind == wall::user ? "graded without a sandbox, as another user"
                                                 : "graded without a sandbox");
-  out.flags = flags_of(out);
+  out.flags = flags_of(out, rules);
   if (const std::string whose = whose_findings(on); !whose.empty() && whose != id)
     out.flags.push_back(fmt::format("findings.toml is about the programs of '{}', not of '{}'", whose, id));
   for (const std::string& name : in.missing) out.flags.push_back(name + " was not handed in");

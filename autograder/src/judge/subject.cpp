@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 
+#include "lab/device_metrics.hpp"
 #include "support/text.hpp"
 
 namespace grading {
@@ -87,6 +88,8 @@ prepared_case subject::prepare(const lab::test_case& what) {
   lab::request& request = ready.request;
   request.entry = what.entry;
   request.parameters = what.parameters;
+  request.count_calls = what.counts_calls;
+  request.threads = what.threads;
   for (const lab::buffer& input : ready.before) request.input_specs.push_back(input.spec());
   request.output_specs = what.outputs;
   ready.where = layout_of(request);
@@ -144,6 +147,19 @@ trial subject::call(prepared_case& ready, const std::function<void()>& settle) {
   result.waited = got.waited;
   result.memory = got.memory;
   result.response = std::move(got.response);
+  if (what.where == lab::part::host) result.response.metrics.clear();  // they are the judge's to fill in
+  if (got.counted) {
+    double all = 0;
+    // What is asked about and was not called was called 0 times.
+    for (const std::string& name : ready.request.metrics)
+      if (name.starts_with(lab::calls_of)) result.response.metrics[name] = 0;
+    for (const auto& [name, count] : got.calls) result.response.metrics[lab::calls_of + name] = count, all += count;
+    result.response.metrics[lab::all_calls] = all;
+    result.response.metrics[lab::page_faults] = got.faults;
+  } else if (what.counts_calls) {
+    result.response.notes.emplace_back(
+        "system calls are not counted here: ./course lab counts them, with Linux 5.5 or later");
+  }
   const lab::response& response = result.response;
   if (!left_out.empty() && response.error == file_not_built) {
     result.verdict = verdict::build_error;

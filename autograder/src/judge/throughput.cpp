@@ -44,6 +44,7 @@ lab::request asked(const std::string& name, const prepared_case& ready) {
   ask.input_specs = ready.request.input_specs;
   ask.output_specs = ready.request.output_specs;
   ask.parameters = ready.request.parameters;
+  ask.threads = ready.request.threads;
   if (name == "nothing") {
     ask.input_specs.clear();
     ask.output_specs = {{lab::dtype::i64, 1}};
@@ -193,9 +194,10 @@ void assess_throughput(const item& what, bench& on, item_result& out) {
                                                             {"cublas", "of cuBLAS's speed"},
                                                             {"cublas_aligned", "of cuBLAS's speed at aligned sizes"}};
   const bool computes = computing.contains(what.ceiling);
-  out.what = computes                 ? computing.at(what.ceiling)
-             : what.ceiling == "tanh" ? "of the speed of Eigen's tanh"
-                                      : fmt::format("of {} bandwidth", what.ceiling);
+  out.what = computes                    ? computing.at(what.ceiling)
+             : what.ceiling == "threads" ? "times as fast as a thread for each part"
+             : what.ceiling == "tanh"    ? "of the speed of Eigen's tanh"
+                                         : fmt::format("of {} bandwidth", what.ceiling);
   out.threshold = what.rungs.back().ratio;
   out.work = c.work;
   out.ceiling_work = computes ? lab::work{c.work.flops, 0} : lab::work{0, c.work.bytes};
@@ -239,14 +241,15 @@ void assess_throughput(const item& what, bench& on, item_result& out) {
         measured->noise > hopeless_noise ? ", too much for the interval to mean anything" : "");
     return;
   }
+  const std::string ceiling = out.ceiling_text();
   const std::optional<rung> next =
       next_step(measured->noise > most_noise ? measured->ci95.low : measured->ratio, what.rungs);
   out.verdict = next ? verdict::too_slow : verdict::pass;
   if (!next) return;
-  out.message = fmt::format(
-      "{} {} (95 % interval {:.3f} to {:.3f}; the ceiling here is {}); the next step, {}, earns {} of {} points",
-      figure_text(measured->ratio), out.what, measured->ci95.low, measured->ci95.high, out.ceiling_text(),
-      figure_text(next->ratio), points_text(what.points * next->share), points_text(what.points));
+  out.message = fmt::format("{} {} (95 % interval {:.3f} to {:.3f}{}); the next step, {}, earns {} of {} points",
+                            figure_text(measured->ratio), out.what, measured->ci95.low, measured->ci95.high,
+                            ceiling.empty() ? ceiling : "; the ceiling here is " + ceiling, figure_text(next->ratio),
+                            points_text(what.points * next->share), points_text(what.points));
 }
 
 }  // namespace grading

@@ -16,8 +16,10 @@ namespace grading {
 
 constexpr int runner_socket = 3;  ///< file descriptors that a runner inherits
 constexpr int runner_memory = 4;
-constexpr int runner_device_memory = 5;           ///< only where the judge shares memory of a GPU
-constexpr const char* runner_host_only = "host";  ///< argument of a runner: calls of the host part only, one thread
+constexpr int runner_device_memory = 5;            ///< only where the judge shares memory of a GPU
+constexpr const char* runner_host_only = "host";   ///< argument of a runner: calls of the host part only, one thread
+constexpr const char* runner_counted = "counted";  ///< the judge counts its system calls; with the first only
+constexpr const char* runner_threads = "threads";  ///< it may start threads; with the first only
 /// What a function throws that stands for one whose file was not built.
 constexpr const char* file_not_built = "this function is in a file that was not built";
 constexpr std::size_t page = 4096;  ///< every buffer starts on a page
@@ -54,6 +56,10 @@ void place(lab::request& what, const layout& where, std::span<std::byte> memory)
 
 /// Length, then text. False if the other side is gone.
 bool send_message(int socket, const std::string& text);
+
+/// One descriptor, and on the other side one of its own for the same; -1 if none came.
+bool send_descriptor(int socket, int descriptor);
+int receive_descriptor(int socket);
 
 /// Waits for one message; false if the other side is gone or sends something else.
 bool receive_message(int socket, std::string& text);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 
@@ -13,11 +14,14 @@ namespace grading {
 struct answer {
   enum class ending { answered, crashed, timed_out };
   ending end = ending::answered;
-  lab::response response;  ///< if it answered
-  std::string what;        ///< if it did not: why, as a sentence without full stop
-  double seconds = 0;      ///< between lab::call_gate's begin and end, by the caller's clock
-  double waited = 0;       ///< of these seconds: ready to run, and the machine ran something else
-  std::size_t memory = 0;  ///< bytes that it took at most, besides its buffers: known after start_over()
+  lab::response response;                    ///< if it answered
+  std::string what;                          ///< if it did not: why, as a sentence without full stop
+  double seconds = 0;                        ///< between lab::call_gate's begin and end, by the caller's clock
+  bool counted = false;                      ///< the two below were counted
+  std::map<std::string, double> calls = {};  ///< system calls, by name
+  double faults = 0;                         ///< page faults
+  double waited = 0;                         ///< of these seconds: ready to run, and the machine ran something else
+  std::size_t memory = 0;                    ///< bytes that it took at most, besides its buffers: known after start_over()
 };
 
 class executor {

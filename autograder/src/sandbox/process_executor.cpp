@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "lab/ceilings.hpp"
+#include "lab/exchange.hpp"
 #include "sandbox/channel.hpp"
 #include "support/command.hpp"
 
@@ -172,9 +173,12 @@ void process_executor::start() {
   socket_ = ends[0];
   box what;
   what.command = {behind_ == wall::box ? std::string("/runner") : runner_.string()};
-  if (host_only_) what.command.emplace_back(runner_host_only);
+  if (mode_.host_only) what.command.emplace_back(runner_host_only);
+  if (mode_.counted) what.command.emplace_back(runner_counted);
+  if (mode_.threads) what.command.emplace_back(runner_threads);
   what.mounts = {{runner_, "/runner"}};
   for (const std::filesystem::path& path : readable_) what.mounts.push_back({path, path});
+  if (!mode_.exchange.empty()) what.mounts.push_back({mode_.exchange, mode_.exchange});
   what.cpu_seconds = 600;
   std::vector<handed_down> descriptors{{ends[1], runner_socket}, {*memory_file_, runner_memory}};
   if (device_memory_) {
@@ -190,6 +194,16 @@ void process_executor::start() {
   }
   close(ends[1]);
   program_ = behind_ == wall::box ? -1 : child_.process;
+  if (!mode_.counted) return;
+  pollfd ready{socket_, POLLIN, 0};
+  const int listener = poll(&ready, 1, 10'000) > 0 ? receive_descriptor(socket_) : -1;
+  if (listener < 0) {  // this kernel cannot, or does not let us
+    stop();
+    cannot_count_ = true;
+    mode_.counted = false;
+    return start();
+  }
+  counter_ = std::make_unique<call_counter>(listener);
 }
 
 void process_executor::stop() {
@@ -200,6 +214,7 @@ void process_executor::stop() {
     wait_for_end(child_.process);
     drain();
   }
+  counter_.reset();
   child_.process = program_ = -1;
   threads_ = 0;
   close_if_open(child_.death);
@@ -231,12 +246,15 @@ answer process_executor::failed(answer::ending how, std::string why) {
   return {how, {}, std::move(why)};
 }
 
-std::optional<answer> process_executor::hold() {
+std::optional<answer> process_executor::hold(std::size_t more_threads) {
   const std::size_t threads = freeze(program_);
   if (threads == 0) return ended();
   if (threads_ == 0) threads_ = threads;
   most_threads_ = std::max(most_threads_, threads);
-  if (threads <= threads_ || allowed_.driver) return {};
+  if (threads <= threads_ + more_threads || allowed_.driver) return {};
+  if (more_threads > 0)
+    return failed(answer::ending::crashed,
+                  fmt::format("has {} threads, and may have {} besides its first", threads - threads_, more_threads));
   return failed(answer::ending::crashed,
                 fmt::format("has {} threads but began with {}; {}", threads, threads_, one_thread));
 }
@@ -258,7 +276,7 @@ answer process_executor::ended() {
   child_.process = program_ = -1;
   // A box ends as its program did, and reports a signal as a shell does.
   const int code = exit_code_of(status);
-  if (code == 128 + SIGSYS)  // the runner's own filter
+  if (code == 128 + SIGSYS && !mode_.threads)  // the runner's own filter
     return failed(answer::ending::crashed, fmt::format("starts a thread or a process; {}", one_thread));
   if (const int number = code - 128; number > 0)
     return failed(answer::ending::crashed,
@@ -372,9 +390,13 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   }
   // Stopping and waking the device's threads would take time on the one core of a timed call.
   const bool timed_on_host = settle && !on_device, alone = std::exchange(starts_over_, false) && !on_device;
-  if (child_.process >= 0 && (timed_on_host || alone) != host_only_) stop();
-  host_only_ = timed_on_host || alone;
+  const bool wants_counts = what.count_calls && !timed_on_host;
+  const mode wanted{timed_on_host || alone || wants_counts || what.threads > 1, wants_counts && !cannot_count_,
+                    what.threads > 1, lab::exchange_folder_if_any()};
+  if (child_.process >= 0 && wanted != mode_) stop();
+  mode_ = wanted;
   if (child_.process < 0) start();
+  const bool counts = mode_.counted;
   control& gate = control_of(shared_);
   gate.ready.store(0);
   gate.go.store(0);
@@ -429,16 +451,24 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
     }
     return gate.done.load() != 0;
   };
+  const double faults_before = counts ? faults_of(program_) : 0;
+  if (counts) counter_->begin(gate.done);
   const double ran = ran_by(program_), waited = waited_by_task(program_), start = lab::raw_seconds();
   gate.go.store(on_device ? 2 : 1);
   thaw(program_);
   // Looking again and again would take half a core from the simulated device. A GPU's call ends within microseconds,
   // and a question does not wake the judge.
-  const bool looks = !together && (on_device || reply);
-  if (auto instead = wait_for(finished, looks ? wait::spin : wait::sleep_until_done)) return *instead;
+  const bool looks = !together && (on_device || reply) && !counts;
+  if (auto instead = wait_for(finished, looks    ? wait::spin
+                                        : counts ? wait::nap  // the call that would wake us waits for us
+                                                 : wait::sleep_until_done))
+    return *instead;
   double seconds = lab::raw_seconds() - start;
   const double waited_in_it = waited_by_task(program_) - waited;  // later, it also waited for us to stop it
-  if (auto instead = hold()) return *instead;
+  if (auto instead = hold(static_cast<std::size_t>(what.threads) - 1)) return *instead;
+  std::map<std::string, double> calls;
+  if (counts) calls = counter_->end();
+  const double faults = counts ? faults_of(program_) - faults_before : 0;
   // Work after it said "done", or in other threads, is part of the call. Not on a GPU, whose driver's threads run,
   // too.
   if (!allowed_.driver) seconds = std::max(seconds, ran_by(program_) - ran);
@@ -450,10 +480,26 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   thaw(program_);
   std::string text;
   if (auto instead = receive(text)) return *instead;
-  if (auto instead = hold()) return *instead;
+  if (auto instead = hold(static_cast<std::size_t>(what.threads) - 1)) return *instead;
+  // A thread that was joined may need a moment to be gone.
+  for (int moments = 0; what.threads > 1 && tasks_of(program_).size() > threads_; ++moments) {
+    if (moments == 500)
+      return failed(answer::ending::crashed,
+                    fmt::format("left {} threads running", tasks_of(program_).size() - threads_));
+    thaw(program_);
+    usleep(2000);
+    if (auto instead = hold(static_cast<std::size_t>(what.threads) - 1)) return *instead;
+  }
   drain();
   try {
-    answer got{answer::ending::answered,        lab::response_from_json(text), {}, seconds, waited_in_it,
+    answer got{answer::ending::answered,
+               lab::response_from_json(text),
+               {},
+               seconds,
+               counts,
+               std::move(calls),
+               faults,
+               waited_in_it,
                has_had - std::min(had, has_had)};
     // After some errors a GPU refuses everything else that the process asks of it: the next call gets a new one.
     if (!got.response.error.empty()) stop();

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "sandbox/call_counter.hpp"
 #include "sandbox/executor.hpp"
 #include "sandbox/gpu.hpp"
 #include "sandbox/sandbox.hpp"
@@ -61,7 +62,7 @@ class process_executor : public executor {
   void put(std::size_t bytes);   ///< the buffers, where the runner sees them
   void take(std::size_t bytes);  ///< what it made of them
   /// Stops the runner where it stands; otherwise an answer that says why that could not be.
-  std::optional<answer> hold();
+  std::optional<answer> hold(std::size_t more_threads = 0);
   answer ended();
   answer failed(answer::ending how, std::string why);
   /// Waits until `reached` says so, `how` being what it does meanwhile; otherwise an answer that says what happened
@@ -80,11 +81,21 @@ class process_executor : public executor {
   std::unique_ptr<gpu_memory> device_memory_;
   std::shared_ptr<const int> memory_file_;  ///< that shared_ is mapped from
   process_executor* beside_ = nullptr;
-  child child_;               ///< process -1: not running
-  int program_ = -1;          ///< the runner itself, in its box
-  bool host_only_ = false;    ///< it was started without the device's threads
+  child child_;       ///< process -1: not running
+  int program_ = -1;  ///< the runner itself, in its box
+  /// How it was started.
+  struct mode {
+    bool host_only = false;  ///< without the device's threads
+    bool counted = false;    ///< its system calls are counted
+    bool threads = false;    ///< it may start threads
+    std::filesystem::path exchange;
+    bool operator==(const mode&) const = default;
+  };
+  mode mode_;
+  bool cannot_count_ = false;  ///< system calls, on this machine
+  std::unique_ptr<call_counter> counter_;
   bool starts_over_ = false;  ///< the next request wants a process of its own
-  std::size_t threads_ = 0;   ///< that it had when it was first stopped
+  std::size_t threads_ = 0;  ///< that it had when it was first stopped
   std::size_t most_threads_ = 0;
   std::size_t core_ = 0;              ///< of those that the judge may use, the one that timed calls run on
   time_point began_;                  ///< the request

@@ -3,6 +3,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -53,10 +54,27 @@ struct waiting_gate : lab::call_gate {
   std::uint32_t begun = 0;
 };
 
+/// Lets the judge count every system call from now on, of all threads to come. What this runner needs for that is
+/// not asked about, and compute_only takes it away afterwards.
+void count_calls() {
+  constexpr std::uint32_t not_asked[] = {SYS_sendmsg, SYS_seccomp, SYS_prctl, SYS_restart_syscall, SYS_rt_sigreturn};
+  std::vector<sock_filter> rules{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
+  for (const std::uint32_t call : not_asked)
+    rules.insert(rules.end(),
+                 {BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)});
+  rules.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF));
+  const sock_fprog program{static_cast<unsigned short>(rules.size()), rules.data()};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) throw std::runtime_error("cannot count system calls");
+  const long listener = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+  if (listener < 0 || !grading::send_descriptor(grading::runner_socket, static_cast<int>(listener)))
+    throw std::runtime_error("cannot count system calls");
+  close(static_cast<int>(listener));
+}
+
 /// Takes all system calls from this process but those that computing and printing need: no new threads, no signal
 /// handlers, no timers, nothing that works on its own in the kernel. Starting a thread ends the process with SIGSYS;
-/// the other calls say that the system does not have them.
-void compute_only() {
+/// the other calls say that the system does not have them. `threads`: it may start threads, but no processes.
+void compute_only(bool threads) {
   constexpr std::uint32_t starts_threads[] = {SYS_clone, SYS_clone3, SYS_fork, SYS_vfork};
   constexpr std::uint32_t needed[] = {
       // memory, locks, time
@@ -65,8 +83,8 @@ void compute_only() {
       SYS_restart_syscall, SYS_set_robust_list, SYS_rseq, SYS_getrandom, SYS_getrusage, SYS_times, SYS_sysinfo,
       SYS_uname,
       // the judge's messages, printing, and debug information for the simulated device's reports
-      SYS_recvfrom, SYS_sendto, SYS_read, SYS_pread64, SYS_readv, SYS_write, SYS_writev, SYS_lseek, SYS_open,
-      SYS_openat, SYS_close, SYS_fcntl, SYS_ioctl, SYS_stat, SYS_fstat, SYS_newfstatat, SYS_statx, SYS_access,
+      SYS_recvfrom, SYS_sendto, SYS_read, SYS_pread64, SYS_readv, SYS_preadv, SYS_write, SYS_writev, SYS_lseek,
+      SYS_open, SYS_openat, SYS_close, SYS_fcntl, SYS_ioctl, SYS_stat, SYS_fstat, SYS_newfstatat, SYS_statx, SYS_access,
       SYS_faccessat, SYS_faccessat2, SYS_readlink, SYS_readlinkat, SYS_getcwd, SYS_getdents64,
       // ends of all kinds
       SYS_getpid, SYS_gettid, SYS_rt_sigprocmask, SYS_sigaltstack, SYS_exit, SYS_exit_group};
@@ -83,6 +101,12 @@ void compute_only() {
   std::vector<sock_filter> rules{load(offsetof(seccomp_data, arch)),
                                  sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
                                  answer(SECCOMP_RET_KILL_PROCESS), load(offsetof(seccomp_data, nr))};
+  if (threads) {
+    rules.insert(rules.end(), {skip_unless(SYS_clone3, 1), answer(refused)});  // its flags are out of sight: use clone
+    rules.insert(rules.end(), {skip_unless(SYS_clone, 4), load(offsetof(seccomp_data, args[0])),
+                               sock_filter BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1),
+                               answer(SECCOMP_RET_ALLOW), answer(SECCOMP_RET_KILL_PROCESS)});
+  }
   for (const std::uint32_t call : starts_threads)
     rules.insert(rules.end(), {skip_unless(call, 1), answer(SECCOMP_RET_KILL_PROCESS)});
   for (const std::uint32_t call : needed) rules.insert(rules.end(), {skip_unless(call, 1), answer(SECCOMP_RET_ALLOW)});
@@ -118,8 +142,12 @@ int main(int argc, char** argv) try {
 
   const std::span<std::byte> memory = shared_memory();
   auto& page = *reinterpret_cast<grading::control*>(memory.data());
-  const bool host_only = argc > 1 && std::string(argv[1]) == grading::runner_host_only;
-  if (host_only || lab::start_threads()) compute_only();
+  const auto told = [&](const char* mode) {
+    return std::any_of(argv + 1, argv + argc, [&](const char* word) { return std::string(word) == mode; });
+  };
+  const bool host_only = told(grading::runner_host_only);
+  if (told(grading::runner_counted)) count_calls();
+  if (host_only || lab::start_threads()) compute_only(told(grading::runner_threads));
   std::span<std::byte> device_memory;
   // The submission's first code to run; from here on everything forbidden is blocked.
   std::for_each(__start_hand_in_constructors, __stop_hand_in_constructors, [](constructor c) { c(); });

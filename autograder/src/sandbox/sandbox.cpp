@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
 
 #include "sandbox/channel.hpp"
@@ -292,6 +293,20 @@ double ran_by(int process) {
   timespec ran{};
   if (clock_getcpuclockid(process, &of_process) != 0 || clock_gettime(of_process, &ran) != 0) return 0;
   return static_cast<double>(ran.tv_sec) + 1e-9 * static_cast<double>(ran.tv_nsec);
+}
+
+double faults_of(int process) {
+  std::ifstream in(fmt::format("/proc/{}/stat", process));
+  std::string stat;
+  std::getline(in, stat);
+  const std::size_t name_end = stat.rfind(") ");
+  if (name_end == std::string::npos) return 0;
+  std::istringstream rest(stat.substr(name_end + 2));
+  std::string skipped;
+  for (int field = 3; field < 10; ++field) rest >> skipped;  // minflt is the tenth, majflt the twelfth
+  double minor = 0, major = 0;
+  rest >> minor >> skipped >> major;
+  return minor + major;
 }
 
 double waited_by_task(int task) {

@@ -66,6 +66,9 @@ std::vector<int> tasks_of(int process);
 /// Seconds that all threads of the process ran, those that have ended too; exact while they are stopped.
 double ran_by(int process);
 
+/// Page faults of all its threads.
+double faults_of(int process);
+
 /// Seconds that a thread was ready to run and did not, by the kernel's account. A process's own number is that of its
 /// first thread.
 double waited_by_task(int task);

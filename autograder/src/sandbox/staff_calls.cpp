@@ -5,18 +5,18 @@
 
 namespace {
 
-constexpr char read[] = "read", triad[] = "triad", fma[] = "fma", eigen[] = "eigen", tanh[] = "tanh";
+constexpr char read[] = "read", triad[] = "triad", fma[] = "fma", eigen[] = "eigen", tanh[] = "tanh", file[] = "file",
+               threads[] = "threads";
 
 template <const char* name>
 void run(const lab::call& c) {
   lab::run_host_ceiling(name, c.inputs, c.outputs, c.parameters);
 }
 
-constexpr lab::entry table[] = {{read, lab::part::host, run<read>},
-                                {triad, lab::part::host, run<triad>},
-                                {fma, lab::part::host, run<fma>},
-                                {eigen, lab::part::host, run<eigen>},
-                                {tanh, lab::part::host, run<tanh>}};
+constexpr lab::entry table[] = {{read, lab::part::host, run<read>},      {triad, lab::part::host, run<triad>},
+                                {fma, lab::part::host, run<fma>},        {eigen, lab::part::host, run<eigen>},
+                                {tanh, lab::part::host, run<tanh>},      {file, lab::part::host, run<file>},
+                                {threads, lab::part::host, run<threads>}};
 
 }  // namespace
 

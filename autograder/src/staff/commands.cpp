@@ -15,6 +15,7 @@
 
 #include "judge/local.hpp"
 #include "judge/official.hpp"
+#include "lab/exchange.hpp"
 #include "report/terminal.hpp"
 #include "sandbox/sandbox.hpp"
 #include "staff/attacks.hpp"
@@ -56,6 +57,7 @@ std::size_t side_by_side(std::size_t processes, std::size_t count, const std::fu
       }
       std::fflush(nullptr);
     }
+    lab::remove_exchange_folder();
     std::_Exit(0);
   }
   for (const pid_t child : children) wait_for_end(child);

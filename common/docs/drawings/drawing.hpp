@@ -74,6 +74,7 @@ void gpt2(drawing_list& to);
 void low_precision(drawing_list& to);
 void decode(drawing_list& to);
 void attention(drawing_list& to);
+void host(drawing_list& to);
 void crashes(drawing_list& to);
 
 }  // namespace drawings

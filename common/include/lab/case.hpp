@@ -40,6 +40,8 @@ struct test_case {
   std::function<std::unique_ptr<lab::oracle>(std::uint64_t seed)> oracle = {};
   lab::work work;
   std::size_t memory = 0;  ///< host part: bytes that the call may take besides its buffers; 0: as many as it likes
+  bool counts_calls = false;  ///< host part: the judge counts its system calls, see call_counter.hpp
+  int threads = 1;            ///< host part: that it may have at a time
   bool timed =
       false;  ///< for throughput items only: too large for the simulated device; patterns "entry/*" do not include it
 };

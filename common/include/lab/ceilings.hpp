@@ -28,15 +28,25 @@ void eigen_product(float* out, const float* a, const float* b, std::int64_t m, s
 /// out[i] = tanh(in[i]), i < n, in one pass on one core, by Eigen.
 void eigen_tanh(float* out, const float* in, std::size_t n);
 
-/// Names of the five, as rubrics and the staff's runner call them: "read", "triad", "fma", "eigen", "tanh".
+/// Reads the first `bytes` bytes of a file into `to`, with as few system calls as possible. Throws std::runtime_error.
+void read_file(const char* path, std::byte* to, std::size_t bytes);
+
+/// `operations` times: starts a thread for each of `parts` parts, each with lab::small_work of `rounds`, and waits for
+/// their end. What they computed.
+std::int64_t thread_per_part(std::int64_t parts, std::int64_t operations, std::int64_t rounds);
+
+/// Names of the seven, as rubrics and the staff's runner call them: "read", "triad", "fma", "eigen", "tanh", "file",
+/// "threads".
 const std::set<std::string>& host_ceilings();
 
-/// Calls one of the five as a student's function is called. For each: inputs; outputs; parameters.
+/// Calls one of the seven as a student's function is called. For each: inputs; outputs; parameters.
 ///   read   anything; one i64, the sum of all words; the inputs' sizes in bytes
 ///   triad  b and c, n floats each, and one float, the scale; a; n
 ///   fma    n floats, and their n constants; n floats; n, rounds
 ///   eigen  a and b; their product; m, n, k
 ///   tanh   n floats; n floats; n
+///   file   the file's path and a zero; its bytes; their number
+///   threads  nothing; anything; parts, operations, rounds
 /// Throws std::out_of_range for an unknown name or for too few buffers or parameters.
 void run_host_ceiling(const std::string& name, const std::vector<const void*>& inputs,
                       const std::vector<void*>& outputs, const std::vector<std::int64_t>& parameters);

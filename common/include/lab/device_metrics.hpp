@@ -1,6 +1,7 @@
 // The counters of the simulated device, by Nsight Compute's names: what a rubric can ask for.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace lab {
@@ -141,5 +142,10 @@ inline constexpr counter_label counter_labels[] = {
     {"multiplications outside the tensor cores", "multiplications"},
     {"separate additions", "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum"},
 };
+
+/// Of a host case whose system calls the judge counts (test_case::counts_calls). A rubric's labels for them are "system
+/// calls", "page faults" and, for one name, "calls of read".
+inline constexpr const char all_calls[] = "system_calls", page_faults[] = "page_faults";
+inline const std::string calls_of = "system_calls.";
 
 }  // namespace lab

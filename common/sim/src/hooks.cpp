@@ -9,6 +9,7 @@
 #include <new>
 
 #include "faults.hpp"
+#include "lab/host_accesses.hpp"
 #include "worker.hpp"
 
 __thread uint3 threadIdx;
@@ -21,6 +22,8 @@ __thread sim::worker* sim_active_worker = nullptr;
 __thread sim::worker* sim_running_worker = nullptr;
 __thread std::jmp_buf* sim_asking = nullptr;
 __thread std::uintptr_t sim_answer = 0;
+static __thread sim_host_watcher* sim_host_watch = nullptr;
+void sim_watch_host(sim_host_watcher* who) { sim_host_watch = who; }
 
 namespace sim {
 
@@ -173,6 +176,8 @@ std::uint64_t remote_operation(std::uint64_t site) {
                                            const caller& from) {
   worker* self = sim_active_worker;
   if (!self) {
+    if (sim_host_watch && !sim_running_worker) [[unlikely]]
+      sim_host_watch->see(address, bytes, site_operation(make_site(from.pc, bytes, op)) != operation::load);
     if (!sim_running_worker && address - heap_base < heap_bytes) [[unlikely]]
       observe_host(address, bytes, op, from.pc);
     return;
@@ -269,9 +274,9 @@ class builtin_atomic {
 /// 16 bytes at a time if both sides are aligned to 16; the call does not reveal their type.
 void observe_copy(const void* to, const void* source, std::size_t bytes, const caller& from) {
   auto t = reinterpret_cast<std::uintptr_t>(to), f = reinterpret_cast<std::uintptr_t>(source);
-  if (!sim_active_worker) {  // host code: the first byte tells
-    observe(f, 1, operation::load, from);
-    observe(t, 1, operation::store, from);
+  if (!sim_active_worker) {  // host code: the first byte tells, but for one who counts them all
+    observe(f, sim_host_watch ? bytes : 1, operation::load, from);
+    observe(t, sim_host_watch ? bytes : 1, operation::store, from);
     return;
   }
   for (; bytes >= 16 && t % 16 == 0 && f % 16 == 0; bytes -= 16, t += 16, f += 16) {
@@ -418,7 +423,7 @@ void __tsan_atomic_signal_fence(int) {}
 SIM_COPY(memcpy)
 SIM_COPY(memmove)
 extern "C" void* sim_memset(void* to, int value, std::size_t bytes) {
-  if (sim_active_worker)
+  if (sim_active_worker || sim_host_watch)
     sim::observe_range(reinterpret_cast<std::uintptr_t>(to), bytes, sim::operation::store, sim::caller_here());
   return std::memset(to, value, bytes);
 }

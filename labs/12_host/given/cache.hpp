@@ -1,0 +1,95 @@
+// The cache that misses are counted in, and the cores that share one. Deterministic: the same accesses miss in the same
+// way on every machine. Both are small, so that small cases show what large ones do on a real processor.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace lab12 {
+
+constexpr std::uint64_t line_bytes = 64, page_bytes = 4096;
+
+/// Set-associative, with the line that was used longest ago replaced. A line's set is its address in lines, modulo the
+/// number of sets.
+class cache_level {
+ public:
+  cache_level(std::size_t bytes, std::size_t ways)
+      : ways_(ways), sets_(bytes / line_bytes / ways), lines_(sets_ * ways, none) {}
+
+  /// Whether the line was there. It is there afterwards, as the one used last.
+  bool access(std::uint64_t line) {
+    std::uint64_t* const set = &lines_[line % sets_ * ways_];
+    std::uint64_t* const found = std::find(set, set + ways_, line);
+    const bool hit = found != set + ways_;
+    std::rotate(set, hit ? found : set + ways_ - 1, hit ? found + 1 : set + ways_);
+    set[0] = line;
+    return hit;
+  }
+
+ private:
+  static constexpr std::uint64_t none = ~std::uint64_t{0};
+  std::size_t ways_, sets_;
+  std::vector<std::uint64_t> lines_;
+};
+
+/// One core's: 8 KiB of first level with 8 ways, 64 KiB of last level with 16 ways, lines of 64 bytes. What misses the
+/// first level is looked for in the last. Loads and stores count alike. Pages of 4 KiB get places in memory in the
+/// order in which they are first touched, so that it does not matter where a program's arrays lie.
+class cache {
+ public:
+  std::uint64_t accesses = 0, first_misses = 0, last_misses = 0;
+
+  void access(std::uint64_t address, std::size_t bytes) {
+    ++accesses;
+    for (std::uint64_t line = address / line_bytes; line <= (address + bytes - 1) / line_bytes; ++line) {
+      const std::uint64_t page = line * line_bytes / page_bytes;
+      if (page != last_page_) last_place_ = places_.try_emplace(last_page_ = page, places_.size()).first->second;
+      const std::uint64_t at = last_place_ * (page_bytes / line_bytes) + line % (page_bytes / line_bytes);
+      if (first_.access(at)) continue;
+      ++first_misses;
+      last_misses += !last_.access(at);
+    }
+  }
+
+ private:
+  cache_level first_{8 << 10, 8}, last_{64 << 10, 16};
+  std::unordered_map<std::uint64_t, std::uint64_t> places_;
+  std::uint64_t last_page_ = ~std::uint64_t{0}, last_place_ = 0;
+};
+
+/// One access of one core to memory that several share.
+struct shared_access {
+  std::uint64_t address;
+  bool store;
+};
+
+/// How often a line travels from core to core: a core accesses a line that another one has written since this core had
+/// it last. The cores take turns, one access each, until all are done. A store takes the line from all other cores; a
+/// load leaves it with them. Caches are large enough for everything.
+inline std::uint64_t lines_moved(const std::vector<std::vector<shared_access>>& cores) {
+  struct state {
+    std::uint64_t holders = 0;  ///< a bit for each core
+    bool written = false;
+  };
+  std::unordered_map<std::uint64_t, state> lines;
+  std::uint64_t moved = 0;
+  std::size_t longest = 0;
+  for (const auto& one : cores) longest = std::max(longest, one.size());
+  for (std::size_t step = 0; step < longest; ++step)
+    for (std::size_t core = 0; core < cores.size(); ++core) {
+      if (step >= cores[core].size()) continue;
+      const shared_access& a = cores[core][step];
+      state& line = lines[a.address / line_bytes];
+      const std::uint64_t self = std::uint64_t{1} << core;
+      moved += line.written && !(line.holders & self);
+      line.holders = a.store ? self : line.holders | self;
+      line.written |= a.store;
+    }
+  return moved;
+}
+
+}  // namespace lab12

@@ -1,0 +1,84 @@
+// Lab 12, the host side: what your files must define.
+//
+// loader.cpp may call the kernel by open, openat, close, read, readv, pread, preadv, lseek, fstat, mmap and munmap. The
+// judge counts every system call that a function makes, by its name.
+//
+// pool.cpp may start threads: std::thread, std::mutex, std::condition_variable, std::atomic with wait and notify.
+//
+// layout.cu is plain C++ for one core, without kernels. It is a .cu file because the compiler of the simulated device
+// shows each access to memory: yours go through the cache that given/cache.hpp describes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lab12 {
+
+// ---- loader.cpp ---------------------------------------------------------------------------------------------------
+
+/// A tensor in a file of weights: `bytes` bytes from `offset` on, which belong at `to`.
+struct tensor {
+  std::int64_t offset = 0;
+  std::int64_t bytes = 0;  ///< may be 0
+  std::byte* to = nullptr;
+};
+
+/// Fills in all tensors from the file. They are in the order of the file and share no byte there. There are 1 to 500;
+/// gaps between them are shorter than 256 bytes, and all together have less than 1 GiB. In memory they lie in any
+/// order. Returns false if the file cannot be opened, or ends before the last tensor does. Leaves nothing open or
+/// mapped.
+bool load(const char* path, const tensor* tensors, std::size_t count);
+
+/// A model as small as they get. A state of `width` numbers begins as zeros. For each new token:
+///   state[i] = state[i] / 2 + embedding[last token][i], where / rounds to zero
+///   the new token is the one with the largest sum over i of state[i] * head[token][i], of equals the first
+/// `first` is the last token before the first new one. Sums fit 64 bits.
+/// Writes the new tokens to `tokens`, and to `text` as decimal numbers, each with a '\n' after it, and a '\0' at the
+/// end. Never calls the kernel: all memory that it needs is given.
+void generate(int* tokens,                    // (count)
+              char* text,                     // (12 count + 1)
+              std::int64_t* workspace,        // (width + vocabulary), for you
+              const std::int32_t* embedding,  // (vocabulary, width)
+              const std::int32_t* head,       // (vocabulary, width)
+              int vocabulary, int width, int first, int count);
+
+// ---- pool.cpp -----------------------------------------------------------------------------------------------------
+
+/// Threads that wait for work; what is in it is yours.
+struct pool;
+
+/// Starts a pool of 1 to 8 threads.
+pool* start_pool(int threads);
+
+/// Calls work(state, part) once for each part below `parts`, and returns when all of these calls have. The pool's
+/// threads run as many of them at the same time as there are; the caller may take parts, too. 0 to 1000 parts.
+void run(pool& p, void (*work)(void* state, int part), void* state, int parts);
+
+/// Ends the threads, waits for their end, and frees the pool.
+void stop_pool(pool* p);
+
+// ---- layout.cu ----------------------------------------------------------------------------------------------------
+
+/// Attention of one head, as in lab 11 without a mask: out = softmax(q k^T / sqrt(size)) v. At most 4096 tokens; size
+/// is a multiple of 16 up to 64. Scores are between -1000 and 1000. Your own arrays go through the cache, too.
+void attention(float* out,      // (tokens, size)
+               const float* q,  // (tokens, size)
+               const float* k,  // (tokens, size)
+               const float* v,  // (tokens, size)
+               int tokens, int size);
+
+/// How many bytes of `totals` each worker may use.
+constexpr std::size_t bytes_per_worker = 256;
+
+/// Counts what is above zero in the share of x that worker number `worker` has: elements n * worker / workers up to
+/// n * (worker + 1) / workers. Its running total, a 64-bit number somewhere in `totals`, is stored again after each
+/// such element, so that others can watch it grow. `totals` begins as zeros at a multiple of 4096.
+/// All workers run at the same time, each on a core of its own.
+void count_positive(volatile std::int64_t* totals,  // bytes_per_worker * workers bytes
+                    const std::int32_t* x,          // (n)
+                    std::size_t n, int worker, int workers);
+
+/// The total of one worker.
+std::int64_t total_of(const volatile std::int64_t* totals, int worker, int workers);
+
+}  // namespace lab12

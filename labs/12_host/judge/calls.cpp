@@ -1,0 +1,191 @@
+// Which function of the contract answers which case. No inputs, no expected values: those are in cases.cpp. Nothing
+// here calls the kernel while system calls are counted.
+#include <lab/call.hpp>
+#include <lab/host_accesses.hpp>
+#include <lab/small_work.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <limits>
+#include <thread>
+#include <vector>
+
+#include "cache.hpp"
+#include "host.hpp"
+#include "readers.hpp"
+
+namespace {
+
+using namespace lab12;
+
+/// Inputs: a path; offset, bytes and place in memory for each tensor. Outputs: memory; ...
+std::array<tensor, 500> tensors;
+std::size_t tensors_of(const lab::call& c) {
+  const auto count = std::min(static_cast<std::size_t>(c.parameters[1]), tensors.size());
+  const auto* table = c.input<std::int64_t>(1);
+  for (std::size_t i = 0; i < count; ++i, table += 3)
+    tensors[i] = {table[0], table[1], c.output<std::byte>(0) + table[2]};
+  return count;
+}
+
+template <void (*function)(const char*, std::byte*)>
+void whole_file(const lab::call& c) {
+  function(c.input<char>(0), c.output<std::byte>(0));
+}
+
+/// While it lives, sees the accesses of files that the simulated device's compiler compiled.
+struct watcher : sim_host_watcher {
+  watcher() {
+    if (sim_watch_host) sim_watch_host(this);
+  }
+  ~watcher() override {
+    if (sim_watch_host) sim_watch_host(nullptr);
+  }
+  watcher(const watcher&) = delete;
+  watcher& operator=(const watcher&) = delete;
+};
+
+struct through_a_cache : watcher {
+  void see(std::uintptr_t address, std::size_t bytes, bool) override { seen.access(address, bytes); }
+  cache seen;
+};
+
+struct within : watcher {
+  void see(std::uintptr_t address, std::size_t, bool store) override {
+    if (address - begin < bytes) seen.push_back({address, store});
+  }
+  std::uintptr_t begin = 0;
+  std::size_t bytes = 0;
+  std::vector<shared_access> seen;
+};
+
+void run_attention(const lab::call& c) {
+  through_a_cache watching;
+  attention(c.output<float>(1), c.input<float>(0), c.input<float>(1), c.input<float>(2), c.parameter(0),
+            c.parameter(1));
+  const cache& seen = watching.seen;
+  std::copy_n(std::array{static_cast<double>(seen.last_misses), static_cast<double>(seen.first_misses),
+                         static_cast<double>(seen.accesses)}
+                  .begin(),
+              3, c.output<double>(0));
+}
+
+/// The workers one after the other; the model then lets them take turns.
+void run_count_positive(const lab::call& c) {
+  const int workers = c.parameter(1);
+  auto* const totals = c.output<std::int64_t>(2);
+  const std::size_t bytes = bytes_per_worker * static_cast<std::size_t>(workers);
+  std::fill_n(totals, bytes / sizeof *totals, 0);
+  std::vector<std::vector<shared_access>> all;
+  double stores = std::numeric_limits<double>::infinity();
+  for (int w = 0; w < workers; ++w) {
+    within watching;
+    watching.begin = reinterpret_cast<std::uintptr_t>(totals);
+    watching.bytes = bytes;
+    count_positive(totals, c.input<std::int32_t>(0), static_cast<std::size_t>(c.parameters[0]), w, workers);
+    all.push_back(std::move(watching.seen));
+  }
+  stores = 0;
+  for (const auto& one : all)
+    stores +=
+        static_cast<double>(std::count_if(one.begin(), one.end(), [](const shared_access& a) { return a.store; }));
+  for (int w = 0; w < workers; ++w) c.output<std::int64_t>(1)[w] = total_of(totals, w, workers);
+  c.output<double>(0)[0] = static_cast<double>(lines_moved(all));
+  c.output<double>(0)[1] = stores;
+}
+
+// ---- pool ---------------------------------------------------------------------------------------------------------
+
+constexpr int most_parts = 1000;
+
+struct operation {
+  std::array<std::atomic<std::int32_t>, most_parts> calls{};
+  std::int64_t rounds = 0;
+  std::atomic<std::int64_t> sink = 0;
+  std::atomic<int> meeting = 0;
+  int together = 0;  ///< so many parts must be under way at the same time
+  std::atomic<bool> met = true;
+  std::atomic<int> ended = 0;
+
+  static void work(void* state, int part) {
+    auto& self = *static_cast<operation*>(state);
+    if (part < 0 || part >= most_parts) return;
+    ++self.calls[static_cast<std::size_t>(part)];
+    if (self.rounds > 0) self.sink.fetch_add(lab::small_work(self.rounds, part), std::memory_order_relaxed);
+    if (self.together > 0) self.meet();
+    ++self.ended;
+  }
+
+ private:
+  void meet() {
+    ++meeting;
+    const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    while (meeting < together && met) {
+      std::this_thread::yield();
+      if (std::chrono::steady_clock::now() > late) met = false;
+    }
+  }
+};
+
+/// Parameters: parts, operations, rounds of work in a part, threads, pools one after the other, and whether the parts
+/// wait for each other: 1 in all operations, 2 in the last. Outputs: how often each part was called in all; 1 if
+/// all is well, 0 if parts did not meet, 2 if run returned too early.
+void run_pool(const lab::call& c) {
+  static operation now;
+  const int parts = c.parameter(0), threads = c.parameter(3);
+  for (auto& calls : now.calls) calls = 0;
+  now.rounds = c.parameters[2];
+  now.met = true;
+  bool early = false;
+  for (int i = 0; i < c.parameter(4); ++i) {
+    pool* const p = start_pool(threads);
+    for (int k = 0; k < c.parameter(1); ++k) {
+      now.meeting = now.ended = 0;
+      now.together = c.parameter(5) == 1 || (c.parameter(5) == 2 && k + 1 == c.parameter(1)) ? parts : 0;
+      run(*p, operation::work, &now, parts);
+      early = early || now.ended != parts;
+    }
+    stop_pool(p);
+  }
+  for (int part = 0; part < most_parts; ++part)
+    c.output<std::int32_t>(0)[part] = now.calls[static_cast<std::size_t>(part)];
+  *c.output<std::int32_t>(1) = !now.met ? 0 : early ? 2 : 1;
+}
+
+constexpr lab::entry table[] = {
+    {"run", lab::part::host, run_pool},
+    {"load", lab::part::host,
+     [](const lab::call& c) {
+       const std::size_t count = tensors_of(c);
+       *c.output<std::int32_t>(1) = load(c.input<char>(0), tensors.data(), count) ? 1 : 0;
+     }},
+    {"generate", lab::part::host,
+     [](const lab::call& c) {
+       const auto size = static_cast<std::size_t>(c.parameters[0] + c.parameters[1]);
+       std::fill_n(c.output<std::int64_t>(2), size, 1 << 30);  // whatever was there
+       generate(c.output<int>(0), c.output<char>(1), c.output<std::int64_t>(2), c.input<std::int32_t>(0),
+                c.input<std::int32_t>(1), c.parameter(0), c.parameter(1), c.parameter(2), c.parameter(3));
+     }},
+    {"attention", lab::part::host, run_attention},
+    {"count_positive", lab::part::host, run_count_positive},
+    {"read_in_pieces", lab::part::host, whole_file<read_in_pieces>},
+    {"read_at_once", lab::part::host, whole_file<read_at_once>},
+    {"map_and_copy", lab::part::host, whole_file<map_and_copy>},
+    {"seek_and_read", lab::part::host,
+     [](const lab::call& c) {
+       const std::size_t count = tensors_of(c);
+       seek_and_read(c.input<char>(0), tensors.data(), count);
+     }},
+    {"allocate_often", lab::part::host,
+     [](const lab::call& c) { allocate_often(c.output<std::byte>(0), c.parameter(0)); }},
+    {"ask_the_clock", lab::part::host,
+     [](const lab::call& c) { ask_the_clock(c.output<std::int64_t>(0), c.parameter(0)); }},
+    {"lock_and_unlock", lab::part::host,
+     [](const lab::call& c) { lock_and_unlock(c.output<std::int64_t>(0), c.parameter(0)); }},
+};
+
+}  // namespace
+
+std::span<const lab::entry> lab::entries() { return table; }

@@ -1,0 +1,478 @@
+// Lab 12's problems: files to load, tokens to generate, attention through a small cache, totals that several cores
+// write, and what the given functions cost, for the predictions.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <lab/case.hpp>
+#include <lab/exchange.hpp>
+#include <lab/figures.hpp>
+#include <lab/splitmix.hpp>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "cache.hpp"
+
+namespace {
+
+using lab::buffer;
+using lab::dtype;
+using lab::test_case;
+using std::int64_t;
+using bytes = std::vector<std::byte>;
+using floats = std::vector<float>;
+
+std::size_t at(int64_t i) { return static_cast<std::size_t>(i); }
+
+// ---- files --------------------------------------------------------------------------------------------------------
+
+std::string path_of(const std::string& id) {
+  std::string name = id;
+  std::replace(name.begin(), name.end(), '/', '-');
+  return (lab::exchange_folder() / name).string();
+}
+
+/// In place, so that the pages stay where they are.
+void write_file(const std::string& path, const bytes& content) {
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  bool good = file >= 0 && ftruncate(file, static_cast<off_t>(content.size())) == 0;
+  for (std::size_t done = 0; good && done < content.size();) {
+    const ssize_t put = pwrite(file, content.data() + done, content.size() - done, static_cast<off_t>(done));
+    good = put > 0;
+    done += good ? at(put) : 0;
+  }
+  if (file >= 0) close(file);
+  if (!good) throw std::runtime_error("cannot write " + path);
+}
+
+bytes read_file(const std::string& path, std::size_t size) {
+  bytes content(size);
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool good = file >= 0 && pread(file, content.data(), size, 0) == static_cast<ssize_t>(size);
+  if (file >= 0) close(file);
+  if (!good) throw std::runtime_error("cannot read " + path);
+  return content;
+}
+
+struct weights {
+  int64_t count, most_bytes;  ///< tensors, and how large each may be
+  bool equal = false;         ///< all are that large, and there are no gaps: the same sizes for every seed
+  enum { whole, cut, missing, folder } what = whole;
+};
+
+/// Offset, bytes and place of each tensor, as `load` gets them; a file's size and that of the memory suffice for any
+/// seed.
+std::vector<int64_t> table_of(const weights& w, std::uint64_t seed) {
+  lab::random_sizes draw(seed);
+  std::vector<int64_t> sizes(at(w.count)), order(at(w.count)), table(at(3 * w.count));
+  for (int64_t& size : sizes) size = w.equal ? w.most_bytes : draw(0, w.most_bytes);
+  if (!w.equal) sizes.back() = std::max<int64_t>(sizes.back(), 1);  // what is cut off must be a part of something
+  int64_t offset = w.equal ? 4096 : draw(0, 4096);
+  for (std::size_t i = 0; i < at(w.count); ++i) {
+    table[3 * i] = offset;
+    table[3 * i + 1] = sizes[i];
+    offset += sizes[i] + (w.equal ? 0 : draw(0, 255));
+  }
+  std::iota(order.begin(), order.end(), 0);
+  for (std::size_t i = order.size(); i > 1; --i)
+    std::swap(order[i - 1], order[at(draw(0, static_cast<int64_t>(i) - 1))]);
+  int64_t place = 0;
+  for (const int64_t i : order) {
+    table[at(3 * i + 2)] = place;
+    place += sizes[at(i)] + (w.equal ? 0 : draw(0, 64));
+  }
+  return table;
+}
+
+int64_t most_of_memory(const weights& w) { return w.count * (w.most_bytes + 64); }
+int64_t most_of_file(const weights& w) { return 4096 + w.count * (w.most_bytes + (w.equal ? 0 : 255)); }
+
+/// A file of the case's own; its path and table are the inputs. Its parameters are those of the ceiling "file", too:
+/// how many bytes to read first.
+test_case file_case(const std::string& entry, const std::string& name, const weights& w) {
+  test_case c;
+  c.id = entry + "/" + name;
+  c.entry = entry;
+  c.where = lab::part::host;
+  c.parameters = {most_of_file(w), w.count};
+  c.outputs = {{dtype::u8, std::max(most_of_memory(w), most_of_file(w))}};
+  c.counts_calls = true;
+  c.inputs = [w, id = c.id](std::uint64_t seed) {
+    const std::vector<int64_t> table = table_of(w, seed);
+    const std::string path = w.what == weights::folder ? lab::exchange_folder().string() : path_of(id);
+    if (w.what == weights::whole || w.what == weights::cut) {
+      bytes content(at(most_of_file(w)) + 8);
+      std::uint64_t state = seed;
+      for (std::size_t i = 0; i + 8 <= content.size(); i += 8) {
+        const std::uint64_t word = lab::splitmix64(state);
+        std::memcpy(&content[i], &word, 8);
+      }
+      const int64_t end = table[table.size() - 3] + table[table.size() - 2];
+      content.resize(w.what == weights::cut ? at(end) - 1 : w.equal ? at(end) : content.size() - 8);
+      write_file(path, content);
+    }
+    std::vector<std::uint8_t> text(path.begin(), path.end());
+    text.push_back(0);
+    return std::vector{buffer::of(text), buffer::of(table)};
+  };
+  c.work.bytes = static_cast<double>(most_of_file(w));
+  return c;
+}
+
+/// Every tensor is where it belongs, and nothing else was written.
+std::string wrong_memory(std::span<const buffer> before, const buffer& memory) {
+  const std::string path(reinterpret_cast<const char*>(before[0].bytes().data()));
+  const auto table = before[1].as<int64_t>();
+  const bytes content = read_file(path, at(table[table.size() - 3] + table[table.size() - 2]));
+  bytes want(memory.bytes().size(), std::byte{0xFF});
+  for (std::size_t i = 0; i < table.size(); i += 3)
+    std::copy_n(content.begin() + table[i], table[i + 1], want.begin() + table[i + 2]);
+  const auto [got, right] = std::mismatch(memory.bytes().begin(), memory.bytes().end(), want.begin());
+  if (got == memory.bytes().end()) return {};
+  const int64_t where = got - memory.bytes().begin();
+  for (std::size_t i = 0; i < table.size(); i += 3)
+    if (where >= table[i + 2] && where < table[i + 2] + table[i + 1])
+      return fmt::format("byte {} of tensor {} (of {} bytes) is {:#04x}, should be {:#04x}", where - table[i + 2],
+                         i / 3, table[i + 1], static_cast<int>(*got), static_cast<int>(*right));
+  return fmt::format("wrote to byte {} of the memory, which belongs to no tensor", where);
+}
+
+test_case load_case(const std::string& name, const weights& w) {
+  test_case c = file_case("load", name, w);
+  c.outputs.push_back({dtype::i32, 1});
+  c.check = [w](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
+    const std::int32_t said = outputs[1].as<std::int32_t>()[0];
+    if (w.what == weights::cut)
+      return said == 0 ? "" : "the file ends one byte before the last tensor does, and load returned true";
+    if (w.what == weights::missing) return said == 0 ? "" : "there is no such file, and load returned true";
+    if (w.what == weights::folder) return said == 0 ? "" : "the path is that of a folder, and load returned true";
+    return said == 1 ? wrong_memory(before, outputs[0]) : "load returned false";
+  };
+  return c;
+}
+
+/// One of given/readers.hpp that reads a file of 64 tensors of 16,000 bytes.
+test_case reader_case(const std::string& entry) {
+  test_case c = file_case(entry, "64x16000", {64, 16000, true});
+  c.check = [](std::span<const buffer>, std::span<const buffer>) { return std::string(); };
+  return c;
+}
+
+test_case habit_case(const std::string& entry, int64_t times) {
+  test_case c;
+  c.id = fmt::format("{}/{}", entry, times);
+  c.entry = entry;
+  c.where = lab::part::host;
+  c.parameters = {times};
+  c.outputs = {{dtype::i64, 1}};
+  c.counts_calls = true;
+  c.inputs = [](std::uint64_t) { return std::vector<buffer>(); };
+  c.check = [](std::span<const buffer>, std::span<const buffer>) { return std::string(); };
+  return c;
+}
+
+// ---- tokens -------------------------------------------------------------------------------------------------------
+
+test_case generate_case(int64_t vocabulary, int64_t width, int64_t first, int64_t count) {
+  test_case c;
+  c.id = fmt::format("generate/{}x{}-{}", vocabulary, width, count);
+  c.entry = "generate";
+  c.where = lab::part::host;
+  c.parameters = {vocabulary, width, first, count};
+  c.outputs = {{dtype::i32, count}, {dtype::u8, 12 * count + 1}, {dtype::i64, width + vocabulary}};
+  c.counts_calls = true;
+  c.inputs = [=](std::uint64_t seed) {
+    std::vector<std::int32_t> embedding(at(vocabulary * width)), head(embedding.size());
+    std::uint64_t state = seed;
+    for (auto* table : {&embedding, &head})
+      for (std::int32_t& one : *table) one = static_cast<std::int32_t>(lab::splitmix64(state) % 20001) - 10000;
+    // Each token has a twin with the same sums.
+    for (std::size_t i = head.size() / 2; width % 2 == 1 && vocabulary % 2 == 0 && i < head.size(); ++i)
+      head[i] = head[i - head.size() / 2];
+    return std::vector{buffer::of(embedding), buffer::of(head)};
+  };
+  c.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
+    const auto embedding = before[0].as<std::int32_t>(), head = before[1].as<std::int32_t>();
+    const auto w = at(width);
+    std::vector<int64_t> state(w);
+    std::string text;
+    int64_t last = first;
+    for (std::size_t t = 0; t < at(count); ++t) {
+      for (std::size_t i = 0; i < w; ++i) state[i] = state[i] / 2 + embedding[at(last) * w + i];
+      int64_t best = std::numeric_limits<int64_t>::min();
+      for (std::size_t token = 0; token < at(vocabulary); ++token) {
+        int64_t sum = 0;
+        for (std::size_t i = 0; i < w; ++i) sum += state[i] * head[token * w + i];
+        if (sum > best) best = sum, last = static_cast<int64_t>(token);
+      }
+      const int64_t got = outputs[0].as<std::int32_t>()[t];
+      if (got != last) return fmt::format("token {} is {}, should be {}", t, got, last);
+      text += fmt::format("{}\n", last);
+    }
+    const auto written = outputs[1].bytes();
+    if (std::memcmp(written.data(), text.c_str(), text.size() + 1) != 0) return "the tokens are right, the text is not";
+    return "";
+  };
+  return c;
+}
+
+// ---- a pool of threads
+// ------------------------------------------------------------------------------------------------
+
+/// The first three parameters are those of the ceiling "threads", too.
+test_case pool_case(int64_t parts, int64_t operations, int64_t rounds, int64_t threads, int64_t pools = 1,
+                    int64_t meet = 0) {
+  constexpr int64_t most_parts = 1000;
+  test_case c;
+  c.id = fmt::format("run/{}x{}-{}{}{}", operations, parts, threads, pools > 1 ? fmt::format("-{}pools", pools) : "",
+                     meet == 1 ? "-meet" : "");
+  c.entry = "run";
+  c.where = lab::part::host;
+  c.parameters = {parts, operations, rounds, threads, pools, meet};
+  c.outputs = {{dtype::i32, most_parts}, {dtype::i32, 1}};
+  c.threads = static_cast<int>(threads) + 1;
+  c.inputs = [](std::uint64_t) { return std::vector<buffer>(); };
+  c.check = [=](std::span<const buffer>, std::span<const buffer> outputs) -> std::string {
+    for (int64_t part = 0; part < most_parts; ++part) {
+      const int64_t want = part < parts ? operations * pools : 0, got = outputs[0].as<std::int32_t>()[at(part)];
+      if (got != want) return fmt::format("part {} ran {} times, should run {} times", part, got, want);
+    }
+    const std::int32_t state = outputs[1].as<std::int32_t>()[0];
+    if (state == 2) return "run returned before all of its parts had";
+    if (state != 1)
+      return fmt::format("{} parts were never under way at the same time, though the pool has {} threads", parts,
+                         threads);
+    return "";
+  };
+  return c;
+}
+
+// ---- attention through a cache --------------------------------------------------------------------------------------
+
+struct likes {
+  float spread = 1;
+  bool below = false;
+};
+
+std::string wrong_row(std::span<const float> q, std::span<const float> k, std::span<const float> v,
+                      std::span<const float> got) {
+  const std::size_t size = q.size(), n = k.size() / size;
+  const double scale = 1 / std::sqrt(static_cast<double>(size)), unit = 0x1p-24;
+  std::vector<double> weights(n), want(size), magnitude(size);
+  double most = -std::numeric_limits<double>::infinity(), product = 0, sum = 0;
+  for (std::size_t j = 0; j < n; ++j) {
+    double score = 0, terms = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      const double term = static_cast<double>(q[i]) * static_cast<double>(k[j * size + i]);
+      score += term, terms += std::abs(term);
+    }
+    weights[j] = score * scale;
+    most = std::max(most, weights[j]);
+    product = std::max(product, terms * scale);
+  }
+  for (double& one : weights) sum += one = std::exp(one - most);
+  for (std::size_t j = 0; j < n; ++j)
+    for (std::size_t i = 0; i < size; ++i) {
+      const double term = weights[j] / sum * static_cast<double>(v[j * size + i]);
+      want[i] += term, magnitude[i] += std::abs(term);
+    }
+  // As a computation in FP32 in any order bounds it.
+  const double relative =
+      4 * (static_cast<double>(size) + 16) * unit * product + 2 * (static_cast<double>(n) + 32) * unit;
+  for (std::size_t i = 0; i < size; ++i)
+    if (!(std::abs(static_cast<double>(got[i]) - want[i]) <= relative * magnitude[i] + 1e-30))
+      return fmt::format("column {} is {:.7g}, should be {:.7g}", i, got[i], want[i]);
+  return {};
+}
+
+test_case attention_case(int64_t tokens, int64_t size, const likes& l = {}) {
+  test_case c;
+  c.id = fmt::format("attention/{}x{}{}{}", tokens, size, l.spread > 1 ? "-spread" : "", l.below ? "-below" : "");
+  c.entry = "attention";
+  c.where = lab::part::host;
+  c.parameters = {tokens, size};
+  c.outputs = {{dtype::f64, 3}, {dtype::f32, tokens * size}};
+  c.inputs = [=](std::uint64_t seed) {
+    const std::size_t n = at(tokens * size);
+    floats q = lab::random_floats(n, seed), k = lab::random_floats(n, seed + 1), v = lab::random_floats(n, seed + 2);
+    for (float& one : q) one = 1.75f * l.spread * one + (l.below ? 5.0f : 0.0f);
+    for (float& one : k) one = 1.75f * one + (l.below ? -5.0f : 0.125f);
+    for (float& one : v) one += 0.25f;
+    return std::vector{buffer::of(q), buffer::of(k), buffer::of(v)};
+  };
+  c.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
+    const auto q = before[0].as<float>(), k = before[1].as<float>(), v = before[2].as<float>(),
+               out = outputs[1].as<float>();
+    const std::size_t n = at(size);
+    std::vector<std::string> wrong(at(tokens));
+    lab::for_each_index(
+        wrong.size(), [&](std::size_t i) { wrong[i] = wrong_row(q.subspan(i * n, n), k, v, out.subspan(i * n, n)); },
+        k.size());
+    for (std::size_t i = 0; i < wrong.size(); ++i)
+      if (!wrong[i].empty()) return fmt::format("query {}: {}", i, wrong[i]);
+    return "";
+  };
+  return c;
+}
+
+// ---- totals that several cores write
+// ---------------------------------------------------------------------------------
+
+test_case count_case(int64_t n, int64_t workers) {
+  test_case c;
+  c.id = fmt::format("count_positive/{}-{}", n, workers);
+  c.entry = "count_positive";
+  c.where = lab::part::host;
+  c.parameters = {n, workers};
+  c.outputs = {{dtype::f64, 2}, {dtype::i64, workers}, {dtype::i64, 32 * workers}};
+  c.inputs = [=](std::uint64_t seed) {
+    std::vector<std::int32_t> x(at(n));
+    std::uint64_t state = seed;
+    for (std::int32_t& one : x) one = static_cast<std::int32_t>(lab::splitmix64(state) % 5) - 1;  // 3 of 5
+    return std::vector{buffer::of(x)};
+  };
+  c.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
+    const auto x = before[0].as<std::int32_t>();
+    double all = 0;
+    for (int64_t w = 0; w < workers; ++w) {
+      const auto want = std::count_if(x.begin() + n * w / workers, x.begin() + n * (w + 1) / workers,
+                                      [](std::int32_t one) { return one > 0; });
+      all += static_cast<double>(want);
+      if (const int64_t got = outputs[1].as<int64_t>()[at(w)]; got != want)
+        return fmt::format("the total of worker {} of {} is {}, should be {}", w, workers, got, want);
+    }
+    if (const double stores = outputs[0].as<double>()[1]; stores < all)
+      return fmt::format(
+          "running totals were stored {} times, for {} elements above zero: others cannot watch them grow", stores,
+          all);
+    return "";
+  };
+  return c;
+}
+
+// ---- figures for the predictions ----------------------------------------------------------------------------------
+
+/// Misses of the last level when a matrix of 512 rows of 512 floats is read once: by rows, by columns, by columns if
+/// each row has 64 bytes more.
+std::vector<double> walks() {
+  constexpr std::uint64_t n = 512;
+  const auto misses = [](bool by_columns, std::uint64_t row_bytes) {
+    lab12::cache seen;
+    for (std::uint64_t a = 0; a < n; ++a)
+      for (std::uint64_t b = 0; b < n; ++b) seen.access(by_columns ? b * row_bytes + 4 * a : a * row_bytes + 4 * b, 4);
+    return static_cast<double>(seen.last_misses);
+  };
+  return {misses(false, 4 * n), misses(true, 4 * n), misses(true, 4 * n + 64)};
+}
+
+/// How often lines move if each of 8 workers stores its own total 1000 times: totals side by side, and one per line.
+std::vector<double> neighbours() {
+  const auto moved = [](std::uint64_t stride) {
+    std::vector<std::vector<lab12::shared_access>> cores(8);
+    for (std::uint64_t w = 0; w < cores.size(); ++w) cores[w].assign(1000, {stride * w, true});
+    return static_cast<double>(lab12::lines_moved(cores));
+  };
+  return {moved(8), moved(64)};
+}
+
+/// Of given/records.md: which of A to D, 1 to 4, are W, X, Y and Z; W's page faults for each of its 200 arrays of 48
+/// MiB; B's reads for each MiB of its file of 32 MiB.
+std::vector<double> records() { return {4, 3, 2, 1, 2457983.0 / 200, 65548.0 / 32}; }
+
+/// What was measured with given/h100.md and is not in it: W x for n = 2^9 is the first that the GPU computes faster
+/// than one core, and n = 2^10 if W is copied there first; microseconds for n = 8192 on a core, on the GPU, and with
+/// the copy; eight parts in four streams.
+std::vector<double> h100() { return {9, 10, 31279, 113.9, 5354, 5896}; }
+
+// ---- all ------------------------------------------------------------------------------------------------------------
+
+std::vector<test_case> cases() {
+  std::vector<test_case> all;
+  all.push_back(load_case("1x1", {1, 1}));
+  all.push_back(load_case("1x5000", {1, 5000}));
+  all.push_back(load_case("3x4096", {3, 4096, true}));
+  all.push_back(load_case("7x4097", {7, 4097}));
+  all.push_back(load_case("64x16384", {64, 16384}));
+  all.push_back(load_case("500x300", {500, 300}));
+  all.push_back(load_case("500x1", {500, 1}));
+  all.push_back(load_case("5x3000-cut", {5, 3000, false, weights::cut}));
+  all.push_back(load_case("1x1-cut", {1, 1, true, weights::cut}));
+  all.push_back(load_case("40x9000-cut", {40, 9000, true, weights::cut}));
+  all.push_back(load_case("2x100-missing", {2, 100, false, weights::missing}));
+  all.push_back(load_case("2x100-folder", {2, 100, true, weights::folder}));
+  // 32 MiB; without gaps, so that the ceiling reads the same bytes.
+  all.push_back(lab::timed(load_case("256x131072", {256, 131072, true})));
+  all.back().counts_calls = false;
+
+  for (const auto& [vocabulary, width, first, count] :
+       {std::array<int64_t, 4>{1, 1, 0, 1}, {2, 3, 1, 17}, {98, 31, 5, 100}, {1024, 64, 1023, 10}, {1024, 64, 3, 500}})
+    all.push_back(generate_case(vocabulary, width, first, count));
+
+  all.push_back(pool_case(1, 1, 0, 1));
+  all.push_back(pool_case(0, 3, 0, 2));
+  all.push_back(pool_case(1000, 20, 50, 4));
+  all.push_back(pool_case(4, 300, 200, 4));
+  all.push_back(pool_case(3, 200, 0, 8));
+  all.push_back(pool_case(5, 3, 100, 3, 30));
+  all.push_back(pool_case(4, 20, 0, 4, 1, 1));
+  all.push_back(pool_case(2, 20, 0, 2, 3, 1));
+  all.push_back(pool_case(4, 100, 1000, 4));
+  all.back().counts_calls = true;
+  all.push_back(lab::timed(pool_case(4, 200, 1500, 4, 1, 2)));  // about 10 microseconds an operation
+
+  for (const auto& [tokens, size] : {std::pair<int64_t, int64_t>{1, 16},
+                                     {2, 64},
+                                     {31, 32},
+                                     {63, 48},
+                                     {64, 16},
+                                     {65, 64},
+                                     {127, 32},
+                                     {130, 48},
+                                     {257, 16}})
+    all.push_back(attention_case(tokens, size));
+  all.push_back(attention_case(70, 32, {24}));
+  all.push_back(attention_case(133, 64, {96}));
+  all.push_back(attention_case(70, 64, {1, true}));
+  all.push_back(lab::timed(attention_case(512, 32)));  // about its misses only
+
+  for (const auto& [n, workers] : {std::pair<int64_t, int64_t>{0, 1}, {1, 1}, {7, 8}, {100, 3}, {1001, 8}, {4096, 32}})
+    all.push_back(count_case(n, workers));
+  all.push_back(count_case(8000, 8));
+
+  for (const char* entry : {"read_in_pieces", "read_at_once", "seek_and_read", "map_and_copy"})
+    all.push_back(reader_case(entry));
+  all.push_back(habit_case("allocate_often", 100));
+  all.push_back(habit_case("ask_the_clock", 1000));
+  all.push_back(habit_case("lock_and_unlock", 1000));
+  all.push_back(lab::figures_case("figures/walks", walks));
+  all.push_back(lab::figures_case("figures/neighbours", neighbours));
+  all.push_back(lab::figures_case("figures/records", records));
+  all.push_back(lab::figures_case("figures/h100", h100));
+  return all;
+}
+
+/// Sizes that no one could have prepared for.
+std::vector<test_case> drawn_cases(std::uint64_t seed) {
+  lab::random_sizes draw(seed);
+  std::vector<test_case> all;
+  for (int i = 0; i < 2; ++i) {
+    const int64_t count = draw(1, 500), most = draw(1, 5000);
+    all.push_back(load_case(fmt::format("{}x{}", count, most), {count, most}));
+    all.push_back(attention_case(draw(2, 300), 16 * draw(1, 4)));
+    const int64_t vocabulary = draw(2, 300);
+    all.push_back(generate_case(vocabulary, draw(1, 100), draw(0, vocabulary - 1), draw(1, 200)));
+    all.push_back(count_case(draw(1, 5000), draw(2, 40)));
+    all.push_back(pool_case(draw(0, 1000), draw(1, 50), draw(0, 300), draw(1, 8), draw(1, 3)));
+  }
+  return all;
+}
+
+const lab::case_registration registration{"12_host", cases, drawn_cases};
+
+}  // namespace
