@@ -18,6 +18,8 @@ constexpr int runner_socket = 3;  ///< file descriptors that a runner inherits
 constexpr int runner_memory = 4;
 constexpr int runner_device_memory = 5;           ///< only where the judge shares memory of a GPU
 constexpr const char* runner_host_only = "host";  ///< argument of a runner: calls of the host part only, one thread
+/// Argument of a runner that no wall surrounds: it runs, too, where the system cannot limit its system calls.
+constexpr const char* runner_without_wall = "without-wall";
 /// What a function throws that stands for one whose file was not built.
 constexpr const char* file_not_built = "this function is in a file that was not built";
 constexpr std::size_t page = 4096;  ///< every buffer starts on a page
