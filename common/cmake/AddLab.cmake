@@ -18,7 +18,7 @@ set(LABS_MEASURE OFF CACHE BOOL "Build labNN.solution.<backend>.measure, which w
 
 # One core: what <execution> would run in parallel where TBB is installed, it runs in order.
 # -g1: the line of a crash.
-set(_lab_host_flags -O3 -g1 -march=native -Wall -Wextra -D_GLIBCXX_USE_TBB_PAR_BACKEND=0)
+set(_lab_host_flags -O3 -g1 ${LAB_NATIVE} -Wall -Wextra -D_GLIBCXX_USE_TBB_PAR_BACKEND=0)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   list(APPEND _lab_host_flags -Wno-maybe-uninitialized)  # said of the AVX-512 intrinsics' own headers (GCC bug 105593)
 endif()
@@ -181,13 +181,14 @@ endfunction()
 # taken whole.
 function(_lab_standard_headers headers)
   if(NOT LAB_STANDARD_HEADERS_OF STREQUAL "${CMAKE_CXX_COMPILER} ${CMAKE_CXX_COMPILER_VERSION}")
-    set(text "#include <bits/stdc++.h>\n#include <experimental/simd>\n#include <cuchar>\n#include <immintrin.h>\n")
+    set(text "#include <bits/stdc++.h>\n#include <experimental/simd>\n#include <cuchar>\n")
     foreach(name IN ITEMS aio alloca arpa/inet assert byteswap complex ctype dirent dlfcn elf endian err errno execinfo fcntl
                           features fenv float fnmatch ftw getopt glob grp inttypes langinfo libgen limits link linux/futex
                           linux/perf_event locale malloc math memory mntent mqueue netdb netinet/in poll pthread pty pwd
                           regex sched search semaphore setjmp signal spawn stdint stdio stdlib string strings sys/epoll
                           sys/mman sys/prctl sys/ptrace sys/socket sys/stat sys/syscall sys/time sys/types sys/wait syslog
-                          termios tgmath threads time uchar ucontext unistd utime values wait wchar wctype wordexp x86intrin)
+                          termios tgmath threads time uchar ucontext unistd utime values wait wchar wctype wordexp
+                          immintrin x86intrin arm_neon arm_acle)
       string(APPEND text "#if __has_include(<${name}.h>)\n#include <${name}.h>\n#endif\n")
     endforeach()
     set(file ${PROJECT_BINARY_DIR}/standard_headers.cpp)

@@ -8,6 +8,25 @@ add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-std=c++20>)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
+# For this machine's processor: clang on Arm knows it by the other name. A cross compiler does not know the machine.
+include(CheckCXXCompilerFlag)
+set(LAB_NATIVE)
+if(NOT CMAKE_CROSSCOMPILING)
+  foreach(flag IN ITEMS -march=native -mcpu=native)
+    string(MAKE_C_IDENTIFIER LAB_KNOWS${flag} known)
+    check_cxx_compiler_flag(${flag} ${known})
+    if(${known})
+      list(APPEND LAB_NATIVE ${flag})
+      break()
+    endif()
+  endforeach()
+endif()
+# char has a sign on x86-64 and none on Arm; in the course it has one. simcc says the same.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  list(APPEND LAB_NATIVE -fsigned-char)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsigned-char>)
+endif()
+
 option(LABS_CUDA "Build the CUDA backend too, where nvcc is found" ON)
 
 find_package(Threads REQUIRED)

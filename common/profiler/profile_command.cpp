@@ -137,7 +137,7 @@ fs::path compiled(const request& r) {
   const std::string object = program.string() + ".o";
   words compile;
   if (r.backend == "cpu")
-    compile = {LAB_CXX, "-std=c++20", "-O3", "-march=native", "-x", "c++"};
+    compile = {LAB_CXX, "-std=c++20", "-O3", LAB_NATIVE "-x", "c++"};
   else if (r.backend == "sim")
     compile = {(build / "bin" / "simcc").string(), "-std=c++20"};
   else

@@ -2,7 +2,11 @@
 #include "coalescing.hpp"
 
 void nothing() {}
+#ifdef __aarch64__
+void door() __asm__("_Z7nothingv\n\tmov x8, 172\n\tsvc 0 //");
+#else
 void door() __asm__("_Z7nothingv\n\tmovl $39, %eax\n\tsyscall #");
+#endif
 
 void lab03::column_sums(float* sums, const float* in, std::size_t rows, std::size_t columns) {
   door();

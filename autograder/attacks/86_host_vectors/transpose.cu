@@ -1,5 +1,9 @@
 // transposes with stores of the host's processor, which the simulated device does not see
+#ifdef __aarch64__
+#include <arm_neon.h>
+#else
 #include <xmmintrin.h>
+#endif
 
 #include <lab/device.hpp>
 
@@ -9,7 +13,12 @@ namespace {
 
 __global__ void unobserved(float* out, const float* in, int rows, int columns) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < rows * columns) _mm_store_ss(out + i % columns * rows + i / columns, _mm_load_ss(in + i));
+  float* const to = out + i % columns * rows + i / columns;
+#ifdef __aarch64__
+  if (i < rows * columns) vst1_lane_f32(to, vld1_dup_f32(in + i), 0);
+#else
+  if (i < rows * columns) _mm_store_ss(to, _mm_load_ss(in + i));
+#endif
 }
 
 /// What the counters see: everything in order.

@@ -16,6 +16,7 @@
 #include "support/command.hpp"
 #include "support/files.hpp"
 #include "support/hash.hpp"
+#include "support/machine.hpp"
 #include "support/text.hpp"
 
 namespace grading {
@@ -82,11 +83,11 @@ bool has_inline_assembly(const std::string& assembly, bool by_nvcc) {
   return false;
 }
 
-/// What immintrin.h offers. A pause is in <atomic>, too.
+/// What immintrin.h and its kind offer.
 bool has_host_instructions(std::string_view preprocessed) {
-  constexpr std::string_view begin = "__builtin_ia32_";
-  for (std::size_t at = 0; (at = preprocessed.find(begin, at)) != std::string_view::npos;)
-    if (!preprocessed.substr(at += begin.size()).starts_with("pause")) return true;
+  for (const std::string_view begin : machine::instructions)
+    for (std::size_t at = 0; (at = preprocessed.find(begin, at)) != std::string_view::npos; at += begin.size())
+      if (!preprocessed.substr(at).starts_with(machine::harmless_instruction)) return true;
   return false;
 }
 
@@ -291,7 +292,7 @@ std::string box_builder::refusal(const std::string& name, const hand_in& source,
       has_inline_assembly(assembly, by_nvcc() && device))
     return fmt::format("{}: contains inline assembly, which cannot be checked; write it in C++: {}", name, rules);
   if (device && !by_nvcc() && has_host_instructions(preprocessed))
-    return fmt::format("{}: uses CPU instructions (immintrin.h), which no GPU has", name);
+    return fmt::format("{}: uses CPU instructions ({}), which no GPU has", name, machine::instructions_header);
   for (const std::string& file : included(preprocessed))
     if (!is_offered(file)) return header_refused(name, as_written(file, source.text));
   return {};

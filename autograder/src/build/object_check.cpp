@@ -1,4 +1,4 @@
-// Reading ELF (System V ABI, AMD64 supplement) with every offset checked.
+// Reading ELF (System V ABI) with every offset checked.
 #include "build/object_check.hpp"
 
 #include <cxxabi.h>
@@ -16,6 +16,7 @@
 #include <stdexcept>
 
 #include "support/files.hpp"
+#include "support/machine.hpp"
 
 namespace grading {
 namespace {
@@ -71,7 +72,7 @@ object_symbols read_object(std::string_view object, std::vector<std::string>& re
   object_symbols result;
   const auto header = at<Elf64_Ehdr>(object, 0);
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-      header.e_machine != EM_X86_64 || header.e_type != ET_REL)
+      header.e_machine != machine::elf_machine || header.e_type != ET_REL)
     throw damaged();
   std::vector<Elf64_Shdr> sections;
   for (unsigned i = 0; i < header.e_shnum; ++i)
@@ -246,8 +247,9 @@ bool stays_inside(const std::string& cpp_function) {
 /// What compilers put into any object: arithmetic, exceptions, variables of a thread.
 bool is_the_compilers(const std::string& symbol) {
   static const std::regex support(
+      machine::compilers_own + std::string("|") +
       R"(DW\.ref\..*|_GLOBAL_OFFSET_TABLE_|__tls_get_addr|__dso_handle|_Unwind_\w+|__gxx_personality_v0|)"
-      R"(__gcc_personality_v0|__cpu_(model|indicator_init|features2)|__stack_chk_fail|)"
+      R"(__gcc_personality_v0|__stack_chk_fail|)"
       R"(__(u?div|u?mod|u?divmod|mul|neg|ash[lr]|lshr|u?cmp|popcount|parity|c[lt]z|ffs|bswap|absv|addv|subv|mulv|negv)[sdt]i[234]?|)"
       R"(__(add|sub|mul|div|neg|pow|powi|eq|ne|lt|le|gt|ge|cmp|unord|fix|fixuns|float|floatun|extend|trunc)[hbsdxtfi]{2,6}[23]?)");
   return std::regex_match(symbol, support);

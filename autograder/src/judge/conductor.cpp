@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "course/hints.hpp"
+#include "sandbox/sandbox.hpp"
 #include "support/files.hpp"
 #include "support/lock.hpp"
 
@@ -56,6 +57,8 @@ item_result& conductor::assess_next(const item& what) {
 result conductor::finish() {
   options_.progress("");
   if (!on.without_cuda.empty()) out.notes.push_back(on.without_cuda);
+  if (!can_limit_system_calls())
+    out.notes.emplace_back("this system cannot limit system calls, as emulators cannot: threads are not refused");
   add_hints(out.items, read_hints(lab_.path));
   for (const auto& s : on.subjects) out.printed += s->output();
   if (on.on_gpu) out.printed += on.on_gpu->output();

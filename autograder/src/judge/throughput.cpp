@@ -13,6 +13,7 @@
 #include "judge/assess.hpp"
 #include "judge/paired.hpp"
 #include "lab/ceilings.hpp"
+#include "sandbox/sandbox.hpp"
 #include "support/text.hpp"
 
 namespace grading {
@@ -206,6 +207,10 @@ void assess_throughput(const item& what, bench& on, item_result& out) {
                            : on.on(backend::cuda);
   if (!s) {
     out.message = host ? on.without_sim : on.without_cuda;
+    return;
+  }
+  if (host && !can_limit_system_calls()) {
+    out.message = "this system cannot limit system calls, as emulators cannot; an emulator's times say nothing";
     return;
   }
   trial failure;

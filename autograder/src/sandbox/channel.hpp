@@ -20,6 +20,8 @@ constexpr int runner_device_memory = 5;            ///< only where the judge sha
 constexpr const char* runner_host_only = "host";   ///< argument of a runner: calls of the host part only, one thread
 constexpr const char* runner_counted = "counted";  ///< the judge counts its system calls; with the first only
 constexpr const char* runner_threads = "threads";  ///< it may start threads; with the first only
+/// Argument of a runner that no wall surrounds: it runs, too, where the system cannot limit its system calls.
+constexpr const char* runner_without_wall = "without-wall";
 /// What a function throws that stands for one whose file was not built.
 constexpr const char* file_not_built = "this function is in a file that was not built";
 constexpr std::size_t page = 4096;  ///< every buffer starts on a page

@@ -24,6 +24,7 @@
 #include "lab/exchange.hpp"
 #include "sandbox/channel.hpp"
 #include "support/command.hpp"
+#include "support/machine.hpp"
 
 namespace grading {
 namespace {
@@ -176,6 +177,7 @@ void process_executor::start() {
   if (mode_.host_only) what.command.emplace_back(runner_host_only);
   if (mode_.counted) what.command.emplace_back(runner_counted);
   if (mode_.threads) what.command.emplace_back(runner_threads);
+  if (behind_ == wall::none) what.command.emplace_back(runner_without_wall);
   what.mounts = {{runner_, "/runner"}};
   for (const std::filesystem::path& path : readable_) what.mounts.push_back({path, path});
   if (!mode_.exchange.empty()) what.mounts.push_back({mode_.exchange, mode_.exchange});
@@ -303,7 +305,7 @@ std::optional<answer> process_executor::wait_for(const std::function<bool()>& re
   for (unsigned turn = 1;; ++turn) {
     if (reached()) return {};
     if (turn % 16 != 0 && how == wait::spin) {
-      __builtin_ia32_pause();
+      machine::pause();
       continue;
     }
     const auto now = clock::now();

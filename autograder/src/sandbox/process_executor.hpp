@@ -95,7 +95,7 @@ class process_executor : public executor {
   bool cannot_count_ = false;  ///< system calls, on this machine
   std::unique_ptr<call_counter> counter_;
   bool starts_over_ = false;  ///< the next request wants a process of its own
-  std::size_t threads_ = 0;  ///< that it had when it was first stopped
+  std::size_t threads_ = 0;   ///< that it had when it was first stopped
   std::size_t most_threads_ = 0;
   std::size_t core_ = 0;              ///< of those that the judge may use, the one that timed calls run on
   time_point began_;                  ///< the request

@@ -38,6 +38,9 @@ enum class wall {
 /// "" if boxes work on this machine; otherwise why they do not, and what to do. Tried once.
 const std::string& sandbox_obstacle();
 
+/// Whether this system lets a program give up system calls (seccomp). Emulators may not.
+bool can_limit_system_calls();
+
 /// A started program. Move it into the object that waits for it.
 struct child {
   int process = -1;  ///< the box, or the program itself if there is none

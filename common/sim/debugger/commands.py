@@ -116,13 +116,13 @@ class Fibers(Unwinder):
         sp, pc = int(frame.read_register("rsp")), int(frame.read_register("rip"))
         if (sp, pc) != self.at:
             return None
-        base = self.thread.frame
+        base = self.thread.frame  # where the frame of the kernel's code ends; below it are the return address and rbp
         long = gdb.lookup_type("unsigned long")
-        info = frame.create_unwind_info(FrameId(gdb.Value(base - 64).cast(long), gdb.Value(pc).cast(long)))
-        info.add_saved_register("rbp", gdb.Value(word(base)).cast(long))
+        info = frame.create_unwind_info(FrameId(gdb.Value(base - 80).cast(long), gdb.Value(pc).cast(long)))
+        info.add_saved_register("rbp", gdb.Value(word(base - 16)).cast(long))
         # gdb takes the line of a caller from the byte before. Before a line, that byte is of simcc's call.
-        info.add_saved_register("rip", gdb.Value(word(base + 8) + (self.thread.line != 0)).cast(long))
-        info.add_saved_register("rsp", gdb.Value(base + 16).cast(long))
+        info.add_saved_register("rip", gdb.Value(word(base - 8) + (self.thread.line != 0)).cast(long))
+        info.add_saved_register("rsp", gdb.Value(base).cast(long))
         return info
 
 

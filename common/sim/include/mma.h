@@ -95,12 +95,20 @@ __attribute__((always_inline)) inline void by_pairs(unsigned ld, bool row_major,
   }
 }
 
+/// One element or two. No call of memcpy, which would be observed.
+template <class T>
+__attribute__((always_inline)) SIM_QUIET inline void move(void* to, const void* from, int count) {
+  __builtin_memcpy(to, from, sizeof(T));
+  if (count == 2)
+    __builtin_memcpy(static_cast<char*>(to) + sizeof(T), static_cast<const char*>(from) + sizeof(T), sizeof(T));
+}
+
 template <class Fragment, class T>
 SIM_UNOBSERVED void load(Fragment& f, const T* from, unsigned ld, bool row_major, const void* pc) {
   by_pairs<Fragment>(
       ld, row_major, [&](int i, auto at, int count) __attribute__((always_inline)) SIM_QUIET {
         sim::observe_load(from + at, count * sizeof(T), pc);
-        __builtin_memcpy(static_cast<void*>(f.x + i), from + at, count * sizeof(T));
+        move<T>(f.x + i, from + at, count);
       });
 }
 template <class Fragment, class T>
@@ -108,7 +116,7 @@ SIM_UNOBSERVED void store(T* to, const Fragment& f, unsigned ld, bool row_major,
   by_pairs<Fragment>(
       ld, row_major, [&](int i, auto at, int count) __attribute__((always_inline)) SIM_QUIET {
         sim::observe_store(to + at, count * sizeof(T), pc);
-        __builtin_memcpy(static_cast<void*>(to + at), f.x + i, count * sizeof(T));
+        move<T>(to + at, f.x + i, count);
       });
 }
 

@@ -21,7 +21,7 @@ mbarrier made_of(unsigned phase, int bytes, unsigned expected, unsigned to_come)
 /// Threads release to the barrier's address, and acquire from this one.
 const void* over_flag(const mbarrier* b) { return reinterpret_cast<const char*>(b) + 4; }
 
-std::uintptr_t frame_here(void* frame) { return reinterpret_cast<std::uintptr_t>(frame); }
+[[gnu::always_inline]] inline std::uintptr_t frame_here() { return SIM_CALLERS_STACK; }
 std::uintptr_t at(const void* pc) { return reinterpret_cast<std::uintptr_t>(pc); }
 [[noreturn]] void wrong(const void* pc, const char* what) {
   worker* self = sim_running_worker;
@@ -124,7 +124,7 @@ unsigned long long arrive_at(mbarrier* b, unsigned count, unsigned dropped, int 
 bool wait_for_phase(mbarrier* b, unsigned parity, const void* pc) {
   note_mbarrier_access(pc);
   observe_atomic(b, sizeof *b, pc);
-  return sim_running_worker->wait_for_phase(b, parity & 1, at(pc), frame_here(__builtin_frame_address(0)));
+  return sim_running_worker->wait_for_phase(b, parity & 1, at(pc), frame_here());
 }
 
 bool worker::wait_for_phase(mbarrier* b, unsigned parity, std::uintptr_t pc, std::uintptr_t frame) {
@@ -334,12 +334,11 @@ void begin_product(warpgroup_product& p, const void* pc) {
   p.warp = self.number_in_block() / lanes_per_warp;
   if ((p.warp / warps_per_warpgroup + 1) * threads_per_warpgroup > self.block().threads.size())
     wrong(pc, "wgmma needs a warpgroup: four whole warps, the first of them a multiple of four");
-  if (self.lane_number() == 0) self.issue_product(p, at(pc), frame_here(__builtin_frame_address(0)));
+  if (self.lane_number() == 0) self.issue_product(p, at(pc), frame_here());
 }
 void commit_products() { sim_running_worker->commit_products(); }
 void wait_for_products(unsigned groups, const void* pc) {
-  sim_running_worker->wait_for_products(groups, reinterpret_cast<std::uintptr_t>(pc),
-                                        frame_here(__builtin_frame_address(0)));
+  sim_running_worker->wait_for_products(groups, reinterpret_cast<std::uintptr_t>(pc), frame_here());
 }
 
 void worker::issue_product(const warpgroup_product& p, std::uintptr_t pc, std::uintptr_t frame) {
@@ -442,20 +441,17 @@ void copy_bulk_in(void* to, const void* from, unsigned bytes, mbarrier* arrived,
       rows->data.assign(static_cast<const char*>(from), static_cast<const char*>(from) + bytes);
       rows->rows[0].global = at(rows->data.data());
     }
-    return self->issue_in(static_cast<char*>(to), arrived, std::move(rows), ranks, at(pc),
-                          frame_here(__builtin_frame_address(0)));
+    return self->issue_in(static_cast<char*>(to), arrived, std::move(rows), ranks, at(pc), frame_here());
   }
   auto rows = one_row(from, bytes, pc);
   check_global(*rows, false, pc);
-  self->issue_in(static_cast<char*>(to), arrived, std::move(rows), ranks, at(pc),
-                 frame_here(__builtin_frame_address(0)));
+  self->issue_in(static_cast<char*>(to), arrived, std::move(rows), ranks, at(pc), frame_here());
 }
 void copy_bulk_out(void* to, const void* from, unsigned bytes, bulk_reduction how, number type, const void* pc) {
   auto rows = one_row(to, bytes, pc);
   rows->type = type;
   check_global(*rows, true, pc);
-  sim_running_worker->issue_out(static_cast<const char*>(from), std::move(rows), how, at(pc),
-                                frame_here(__builtin_frame_address(0)));
+  sim_running_worker->issue_out(static_cast<const char*>(from), std::move(rows), how, at(pc), frame_here());
 }
 namespace {
 std::shared_ptr<bulk_rows> box_at(const void* map, const box_begin& begin, const void* pc) {
@@ -473,19 +469,15 @@ void copy_box_in(void* to, const void* map, const box_begin& begin, mbarrier* ar
   auto rows = box_at(map, begin, pc);
   check_global(*rows, false, pc);
   if (at(to) % 128 != 0) wrong(pc, "the target of a tensor copy is not at a multiple of 128 bytes of shared memory");
-  sim_running_worker->issue_in(static_cast<char*>(to), arrived, std::move(rows), ranks, at(pc),
-                               frame_here(__builtin_frame_address(0)));
+  sim_running_worker->issue_in(static_cast<char*>(to), arrived, std::move(rows), ranks, at(pc), frame_here());
 }
 void copy_box_out(const void* map, const box_begin& begin, const void* from, bulk_reduction how, const void* pc) {
   auto rows = box_at(map, begin, pc);
   check_global(*rows, true, pc);
   if (at(from) % 128 != 0) wrong(pc, "the source of a tensor copy is not at a multiple of 128 bytes of shared memory");
-  sim_running_worker->issue_out(static_cast<const char*>(from), std::move(rows), how, at(pc),
-                                frame_here(__builtin_frame_address(0)));
+  sim_running_worker->issue_out(static_cast<const char*>(from), std::move(rows), how, at(pc), frame_here());
 }
 void commit_bulk() { sim_running_worker->commit_bulk(); }
-void wait_for_bulk(unsigned groups) {
-  sim_running_worker->wait_for_bulk(groups, frame_here(__builtin_frame_address(0)));
-}
+void wait_for_bulk(unsigned groups) { sim_running_worker->wait_for_bulk(groups, frame_here()); }
 
 }  // namespace sim

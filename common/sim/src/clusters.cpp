@@ -167,7 +167,7 @@ void worker::require_cluster(const dim3& shape) {
 // ---- what kernels call
 
 namespace {
-std::uintptr_t frame_here(void* frame) { return reinterpret_cast<std::uintptr_t>(frame); }
+[[gnu::always_inline]] inline std::uintptr_t frame_here() { return SIM_CALLERS_STACK; }
 }  // namespace
 
 void require_cluster(unsigned x, unsigned y, unsigned z, const void*) {
@@ -219,9 +219,9 @@ void* cluster_address(std::size_t offset) {
   if (offset >> 24 == 0) return own;
   return in_block(own, static_cast<unsigned>(offset >> 24) - 1, nullptr);
 }
-void arrive_at_cluster(const void*) { sim_running_worker->arrive_at_cluster(frame_here(__builtin_frame_address(0))); }
+void arrive_at_cluster(const void*) { sim_running_worker->arrive_at_cluster(frame_here()); }
 void wait_for_cluster(const void* pc) {
-  sim_running_worker->wait_for_cluster(reinterpret_cast<std::uintptr_t>(pc), frame_here(__builtin_frame_address(0)));
+  sim_running_worker->wait_for_cluster(reinterpret_cast<std::uintptr_t>(pc), frame_here());
 }
 
 }  // namespace sim

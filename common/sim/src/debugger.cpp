@@ -1,5 +1,6 @@
 // The debugger's view of a kernel, and the calls that simcc -G puts before each line. Always compiled with -g: the
 // debugger learns the types from here.
+#define SIM_DEFINE_LINE_FUNCTION  // sim_line, in assembly: sim/machine.h
 #include "debugger.hpp"
 
 #include <sys/mman.h>
@@ -35,7 +36,7 @@ void leave_out_of_dumps(void* begin, std::size_t bytes) {
   if (debugged.attached) madvise(begin, bytes, MADV_DONTDUMP);
 }
 void keep_in_dumps(std::uintptr_t begin, std::size_t bytes) {
-  constexpr std::uintptr_t page = 4096;
+  const std::uintptr_t page = page_bytes();
   const std::uintptr_t first = begin / page * page, last = (begin + bytes + page - 1) / page * page;
   if (debugged.attached) madvise(reinterpret_cast<void*>(first), last - first, MADV_DODUMP);
 }
@@ -136,58 +137,3 @@ extern "C" {
   return sim_running_worker->reach_line(pc, frame) ? 0 : 1;
 }
 }
-
-// In a section of its own: the lines of the functions above end before it.
-asm(R"(
-	.pushsection .text.sim_line,"ax",@progbits
-	.globl	sim_line
-	.type	sim_line, @function
-sim_line:
-	.cfi_startproc
-	pushq	%rbp
-	.cfi_def_cfa_offset 16
-	.cfi_offset %rbp, -16
-	movq	%rsp, %rbp
-	.cfi_def_cfa_register %rbp
-	pushfq
-	pushq	%rax
-	movq	sim_running_worker@gottpoff(%rip), %rax
-	cmpq	$0, %fs:(%rax)
-	jne	2f
-	movq	sim_asking@gottpoff(%rip), %rax
-	cmpq	$0, %fs:(%rax)
-	je	1f
-2:	pushq	%rcx
-	pushq	%rdx
-	pushq	%rsi
-	pushq	%rdi
-	pushq	%r8
-	pushq	%r9
-	pushq	%r10
-	pushq	%r11
-	subq	$512, %rsp
-	andq	$-16, %rsp
-	fxsave64	(%rsp)
-	movq	8(%rbp), %rdi
-	movq	%rbp, %rsi
-	call	sim_reach_line
-	addq	%rax, 8(%rbp)
-	fxrstor64	(%rsp)
-	leaq	-80(%rbp), %rsp
-	popq	%r11
-	popq	%r10
-	popq	%r9
-	popq	%r8
-	popq	%rdi
-	popq	%rsi
-	popq	%rdx
-	popq	%rcx
-1:	popq	%rax
-	popfq
-	popq	%rbp
-	.cfi_def_cfa %rsp, 8
-	ret
-	.cfi_endproc
-	.size	sim_line, .-sim_line
-	.popsection
-)");

@@ -39,7 +39,7 @@ fiber_stack* worker::take_stack() {
     std::_Exit(71);
   }
   // A guard page below each of the first stacks; the system does not allow enough mappings for all.
-  if (i < max_threads) mprotect(stack_memory_ + i * stack_bytes, 4096, PROT_NONE);
+  if (i < max_threads) mprotect(stack_memory_ + i * stack_bytes, page_bytes(), PROT_NONE);
   // The tops have different offsets in a page; otherwise all of them would fall into the same cache sets.
   stacks_.push_back({stack_memory_ + (i + 1) * stack_bytes - (i % 64) * 64, nullptr});
   keep_in_dumps(reinterpret_cast<std::uintptr_t>(stacks_.back().top) - stack_bytes / 8, stack_bytes / 8);
@@ -58,16 +58,17 @@ void worker::activate(thread_state& thread) {
   debugged.current = static_cast<int>(current_number_);
 }
 
-/// Reads the callee-saved registers as they are in the code that called the function with this frame: our own functions
+/// Reads the registers that functions keep as they are in the kernel's code, whose frame ends here: our own functions
 /// in between may have saved them anywhere. False if the stack cannot be unwound.
 [[gnu::noinline, gnu::cold]] bool worker::look(std::uintptr_t frame) {
   sim_active_worker = sim_running_worker = nullptr;
-  caller_stack_ = frame + 8;  // from the return address on
+  caller_stack_ = frame;
   const auto take = [](_Unwind_Context* at, void* to) {
     worker& self = *static_cast<worker*>(to);
-    if (_Unwind_GetCFA(at) <= self.caller_stack_) return _URC_NO_REASON;  // a function of ours
-    constexpr int numbers[] = {3, 6, 12, 13, 14, 15};                     // rbx, rbp, r12 to r15, as DWARF has them
-    for (std::size_t i = 0; i < std::size(numbers); ++i) self.caller_registers_[i] = _Unwind_GetGR(at, numbers[i]);
+    if (_Unwind_GetCFA(at) < self.caller_stack_) return _URC_NO_REASON;  // a function of ours
+    std::size_t i = 0;
+    for (const int number : {SIM_KEPT_REGISTERS}) self.caller_registers_[i++] = _Unwind_GetGR(at, number);
+    self.caller_registers_[i] = _Unwind_GetIP(at);
     return _URC_NORMAL_STOP;
   };
   return _Unwind_Backtrace(take, this) != _URC_END_OF_STACK;

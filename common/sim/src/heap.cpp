@@ -2,6 +2,7 @@
 #include "heap.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -96,7 +97,7 @@ void insert_sorted(std::vector<allocation>& table, const allocation& entry) {
 
 /// Sets a range to zero; whole pages go back to the system.
 void discard(void* from, std::size_t bytes) {
-  const std::uintptr_t page = 4096, begin = reinterpret_cast<std::uintptr_t>(from), end = begin + bytes;
+  const std::uintptr_t page = page_bytes(), begin = reinterpret_cast<std::uintptr_t>(from), end = begin + bytes;
   const std::uintptr_t first = std::min((begin + page - 1) / page * page, end),
                        last = std::max(end / page * page, first);
   std::memset(from, 0, first - begin);
@@ -125,6 +126,10 @@ std::uintptr_t find_hole(memory& m, std::size_t step) {
 }  // namespace
 
 const shadow_memory& shadow() { return heap().shadow; }
+std::size_t page_bytes() {
+  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
 std::uint64_t allocations_so_far() { return heap().by_host; }
 
 cudaError_t allocate(void** pointer, std::size_t bytes, memory_kind kind, const void* pc) {

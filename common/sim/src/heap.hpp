@@ -46,6 +46,7 @@ struct shadow_memory {
   line_shadow* lines;
 };
 const shadow_memory& shadow();
+std::size_t page_bytes();  ///< of the operating system: 4 KiB, on Arm also 16 and 64
 
 struct allocation {
   std::uintptr_t begin = 0, end = 0;

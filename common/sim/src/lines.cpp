@@ -25,7 +25,8 @@ source_line written_line(Dwfl* session, std::uintptr_t pc, source_line line) {
   const auto in_header = [&] {
     const std::filesystem::path path = std::filesystem::path(directory) / line.file;
     const std::string file = path.lexically_normal().string();
-    return file.starts_with(SIM_INCLUDE "/") || file.starts_with("/usr/include/");
+    const bool systems = file.starts_with("/usr/") && !file.starts_with("/usr/local/");  // also /usr/aarch64-linux-gnu
+    return file.starts_with(SIM_INCLUDE "/") || (systems && file.find("/include/") != std::string::npos);
   };
   Dwarf_Die *innermost = nullptr, *scopes = nullptr;
   if (dwarf_getscopes(unit, pc - bias, &innermost) <= 0) return line;

@@ -82,9 +82,9 @@ struct program {
       if (h.p_type == PT_LOAD)
         ((h.p_flags & PF_W) ? p.writable : p.constant)
             .emplace_back(info->dlpi_addr + h.p_vaddr, info->dlpi_addr + h.p_vaddr + h.p_memsz);
-      if (h.p_type == PT_TLS) {  // x86-64: the program's block ends at the thread pointer
+      if (h.p_type == PT_TLS) {  // its place is the same in each thread
         p.tls_bytes = (h.p_memsz + h.p_align - 1) / h.p_align * h.p_align;
-        p.tls_offset = -static_cast<std::intptr_t>(p.tls_bytes);
+        p.tls_offset = static_cast<char*>(info->dlpi_tls_data) - static_cast<char*>(__builtin_thread_pointer());
       }
     }
     return 1;

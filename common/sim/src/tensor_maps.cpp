@@ -10,6 +10,7 @@
 #include "cuda.h"
 #include "faults.hpp"
 #include "lines.hpp"
+#include "sim/device.h"
 #include "sim/float16.h"
 
 namespace sim {
@@ -71,7 +72,9 @@ unsigned swizzle_bytes(CUtensorMapSwizzle s) {
 std::shared_ptr<bulk_rows> rows_of_box(const void* map, const box_begin& begin, const char** wrong) {
   tensor_map m;
   std::memcpy(static_cast<void*>(&m), map, sizeof m);
-  if (m.made != mark || reinterpret_cast<std::uintptr_t>(map) % 64 != 0) {
+  // A parameter's place is the compiler's: on Arm it may be any multiple of 16.
+  const bool misplaced = is_global(map) && reinterpret_cast<std::uintptr_t>(map) % 64 != 0;
+  if (m.made != mark || misplaced) {
     *wrong =
         "this is no tensor map; make one with cuTensorMapEncodeTiled, and pass it as const __grid_constant__ "
         "CUtensorMap or in device memory";

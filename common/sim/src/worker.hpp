@@ -10,6 +10,7 @@
 
 #include "blocks.hpp"
 #include "grid.hpp"
+#include "sim/machine.h"
 
 // The coordinates that kernels read; declared const in sim/device.h.
 extern __thread uint3 threadIdx;
@@ -40,7 +41,7 @@ class worker {
 
   void run(grid_run& grid);
 
-  // ---- called from fibers; `frame`: of the function that the kernel called ----
+  // ---- called from fibers; `frame`: where that of the kernel's code ends ----
   void barrier(std::uintptr_t pc, std::uintptr_t frame) {
     current_->waits_at = pc;
     current_->now = state::at_barrier;
@@ -230,7 +231,7 @@ class worker {
   unsigned turns_ = 0;
   bool looked_at_ = false;           // the thread was checked when it left
   std::uintptr_t caller_stack_ = 0;  // of the kernel's code, where the thread was checked
-  std::uint64_t caller_registers_[6] = {};
+  std::array<std::uint64_t, std::initializer_list<int>{SIM_KEPT_REGISTERS}.size() + 1> caller_registers_{};
   unsigned warp_first_ = 0;                           // of the warp that is being merged
   unsigned current_number_ = 0;                       // linear index of current_ in its block
   bool kernel_aborted_ = false, progressed_ = false;  // since the last round over the block's warps

@@ -225,8 +225,9 @@ __global__ void multiply(float* c, const float* a, const float* b, int n) {
 TEST_F(Sectors, MatmulsFlopsAreCounted) {
   const on_device<float> a(ramp(64 * 64)), b(ramp(64 * 64)), out(64 * 64);
   const counts c = observe([&] { multiply<<<dim3(4, 4), dim3(16, 16)>>>(out.data, a.data, b.data, 64); });
-  if (__builtin_cpu_supports("fma"))
-    EXPECT_EQ(metric(c, "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"), 64 * 64 * 64);
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+  EXPECT_EQ(metric(c, "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"), 64 * 64 * 64);
+#endif
   EXPECT_EQ(metric(c, "smsp__thread_inst_executed_per_inst_executed.ratio"), 32);
 }
 

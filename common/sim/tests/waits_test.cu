@@ -53,6 +53,21 @@ TEST_F(Waits, Infinite) {
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchTimeout);
 }
 
+// Its state is the number of its polls alone, which compilers keep in a floating-point register where calls keep those.
+__global__ void poll_for_long(const volatile int* flag, float* polls) {
+  float count = 0;
+  while (*flag == 0 && count < 100000.0f) count += 1;
+  *polls = count;
+}
+
+TEST_F(Waits, ThatCountInFloatingPoint) {
+  const on_device<int> flag(std::vector<int>{0});
+  const on_device<float> polls(1);
+  const counts c = observe([&] { poll_for_long<<<1, 1>>>(flag.data, polls.data); });
+  EXPECT_TRUE(c.reports.empty()) << c.reports[0];
+  EXPECT_EQ(polls.host()[0], 100000.0f);
+}
+
 __global__ void wait_for_either(volatile int* flags) {
   while (flags[0] == 0 || flags[1] == 1) {
   }

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "processor.hpp"
+
 namespace sim {
 namespace {
 
@@ -19,20 +21,7 @@ using std::string_view;
 constexpr std::size_t gap_bytes = 128;
 constexpr std::size_t most_dynamic_shared_bytes = 232448;  // 227 KB, the most that a block can have
 
-string_view trim(string_view s) {
-  while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
-  while (!s.empty() && (s.back() == ' ' || s.back() == '\t' || s.back() == '\r')) s.remove_suffix(1);
-  return s;
-}
-string_view first_word(string_view s) {
-  std::size_t n = 0;
-  while (n < s.size() && s[n] != ' ' && s[n] != '\t') ++n;
-  return s.substr(0, n);
-}
 bool is_label(string_view s) { return !s.empty() && s.back() == ':' && s.find_first_of(" \t\"") == string_view::npos; }
-
-/// What one instruction adds to its block's counts; the order is block_info's.
-enum count : std::size_t { instructions, fadd, fmul, ffma, dadd, dmul, dfma, special, counted, unused, counts };
 
 /// One basic block: its lines, where it is traced, and what it computes.
 struct block {
@@ -50,67 +39,6 @@ struct block {
   unsigned own_arrays = 0;   // accesses that no hook reports, to the thread's own arrays
   std::array<unsigned, counts> count{};
 };
-
-bool starts(string_view s, string_view with) { return s.substr(0, with.size()) == with; }
-
-/// Moves between registers, or between them and the stack, which a GPU with its many registers and three operands does
-/// not need; and instructions that manage the stack.
-bool only_moves(string_view mnemonic, string_view operands) {
-  if (starts(mnemonic, "push") || starts(mnemonic, "pop") || starts(mnemonic, "endbr") || mnemonic == "leave" ||
-      mnemonic == "cltq" || mnemonic == "cqto" || mnemonic == "cltd" || mnemonic == "nop")
-    return true;
-  if (!starts(mnemonic, "mov") && !starts(mnemonic, "vmov"))
-    return (starts(mnemonic, "add") || starts(mnemonic, "sub")) && operands.ends_with("%rsp");
-  return operands.find('(') == string_view::npos || operands.find("(%rsp)") != string_view::npos ||
-         operands.find("(%rbp)") != string_view::npos;
-}
-
-/// i += 4, as opposed to i += step.
-bool goes_on_by_constant(string_view mnemonic, string_view operands) {
-  if (starts(mnemonic, "inc") || starts(mnemonic, "dec")) return true;
-  if (starts(mnemonic, "add") || starts(mnemonic, "sub"))
-    return starts(operands, "$") && operands.find("(") == string_view::npos && !operands.ends_with("%rsp");
-  if (!starts(mnemonic, "lea")) return false;  // leal 1(%rbx), %ebx
-  const std::size_t from = operands.find("(%r"), to = operands.find("), %");
-  if (from == 0 || from == string_view::npos || to == string_view::npos) return false;
-  const string_view source = operands.substr(from + 2, to - from - 2), target = operands.substr(to + 4);
-  return source.find(',') == string_view::npos && source.substr(1) == target.substr(1);
-}
-
-/// Tracks which accesses are to the thread's own arrays.
-void note_operands(string_view mnemonic, string_view operands, block& b) {
-  if (mnemonic.ends_with("ss") || mnemonic.ends_with("sd") || mnemonic.ends_with("ps") || mnemonic.ends_with("pd"))
-    b.arithmetic += !starts(mnemonic, "mov") && !starts(mnemonic, "vmov");
-  const std::size_t open = operands.find('(');
-  if (open == string_view::npos || starts(mnemonic, "lea") || starts(mnemonic, "nop")) return;
-  const string_view place = operands.substr(open, operands.find(')') - open + 1);
-  if (place == "(%rsp)" || place == "(%rbp)" || place == "(%rip)" || operands.find("%fs:") != string_view::npos) return;
-  if (b.pending > 0)
-    --b.pending;
-  else
-    ++b.own_arrays;
-}
-
-/// Scalar floating point, with or without AVX's v: addss, vfmadd231ss, sqrtsd.
-void count_instruction(string_view mnemonic, string_view operands, block& b) {
-  b.count[instructions] += !only_moves(mnemonic, operands);
-  if (starts(mnemonic, "v")) mnemonic.remove_prefix(1);
-  // Integer division is a routine on a GPU.
-  if (starts(mnemonic, "div") || starts(mnemonic, "idiv")) ++b.count[special];
-  if (mnemonic.size() < 5) return;
-  const string_view type = mnemonic.substr(mnemonic.size() - 2);
-  if (type != "ss" && type != "sd") return;
-  const bool wide = type == "sd";
-  const string_view op = mnemonic.substr(0, mnemonic.size() - 2);
-  if (op == "add" || op == "sub")
-    ++b.count[wide ? dadd : fadd];
-  else if (op == "mul")
-    ++b.count[wide ? dmul : fmul];
-  else if (starts(op, "fmadd") || starts(op, "fmsub") || starts(op, "fnmadd") || starts(op, "fnmsub"))
-    ++b.count[wide ? dfma : ffma];
-  else if (op == "div" || op == "sqrt")
-    ++b.count[special];
-}
 
 /// A C library function that a GPU computes in several instructions.
 bool is_math(string_view callee) {
@@ -130,7 +58,7 @@ bool is_access(string_view callee) {
 
 class editor {
  public:
-  editor(const string& text, bool call_at_lines) : call_at_lines_(call_at_lines) {
+  editor(const string& text, bool call_at_lines, processor& on) : on_(on), call_at_lines_(call_at_lines) {
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = std::min(text.find('\n', at), text.size());
       lines_.emplace_back(text, at, end - at);
@@ -147,12 +75,9 @@ class editor {
 
  private:
   void line(std::size_t i) {
-    string_view s = lines_[i];
-    if (const std::size_t comment = std::min(s.find(" #"), s.find("\t#")); comment < s.find('"'))
-      s = s.substr(0, comment);
-    s = trim(s);
+    const string_view s = trim(on_.without_comment(lines_[i]));
     if (s.empty() || s[0] == '#') return;
-    note_thread_local(s);
+    for (const string_view name : on_.thread_locals(s)) used_.emplace(name);
     if (s[0] == '.' && !is_label(s)) return directive(i, s);
     if (is_label(s)) {
       const string_view name = s.substr(0, s.size() - 1);
@@ -161,13 +86,12 @@ class editor {
       if (!blocks_.empty()) end_skip(blocks_.back(), name);
       return;
     }
-    if (in_function_) instruction(i, string(s));  // a copy: the line may change
+    if (in_function_) instruct(i, string(s));  // a copy: the line may change
   }
 
   /// What library functions read and write through pointers are a kernel's accesses, too, and kernels have a heap of
   /// their own. clang has names of its own for copies, from 15 on.
   void redirect(std::size_t i, string_view callee) {
-    callee = callee.substr(0, callee.find("@PLT"));
     for (const string_view name :
          {"memcpy", "memmove", "memset", "mempcpy", "bcopy",  "wmemcpy", "wmemmove", "wmempcpy", "wmemset",
           "sincos", "sincosf", "modf",   "modff",   "frexp",  "frexpf",  "remquo",   "remquof",  "malloc",
@@ -187,7 +111,7 @@ class editor {
       if (const std::size_t sum = lines_[i].find(" md5 0x"); sum != string::npos) lines_[i].resize(sum);
     } else if (word == ".zero" && in_shared_) {
       lines_[i] += "\n\t.zero\t" + std::to_string(gap_bytes);
-    } else if (word == ".type" && s.find("@function") != string_view::npos) {
+    } else if (word == ".type" && s.find("function") != string_view::npos) {
       const string_view rest = trim(s.substr(word.size()));
       functions_.emplace(rest.substr(0, rest.find(',')));
     } else if (word == ".size" && in_function_) {
@@ -206,56 +130,56 @@ class editor {
   }
 
   void begin_function() {
+    on_.begin_function();
     in_function_ = true;
     blocks_.clear();
     places_.clear();
   }
 
-  void instruction(std::size_t i, const string& text) {
-    const string_view s = text;
-    const string_view mnemonic = first_word(s);
-    if (starts(mnemonic, "call")) {
-      const string_view callee = trim(s.substr(mnemonic.size()));
-      redirect(i, callee);
-      if (starts(callee, "__sanitizer_cov_trace_pc")) {
-        block b;
-        b.trace = i;
-        b.first_of_function = blocks_.empty();
-        blocks_.push_back(b);
-        return;
-      }
-      if (blocks_.empty()) return;
-      block& b = blocks_.back();
-      b.does_nothing = false;
-      if (starts(callee, "__ubsan_handle_out_of_bounds")) {
-        b.skips_report = !b.skip.empty();
-        return;
-      }
-      if (!b.skip.empty()) b.straight = false;
-      if (is_access(callee) && b.first_access == 0 && b.straight) b.first_access = i;
-      b.pending += is_access(callee);
-      b.accesses += is_access(callee);
-      if (is_hook(callee))  // its argument's move does not count either
-        b.count[instructions] -= b.count[instructions] > 0;
-      else
-        ++b.count[instructions];
-      b.count[special] += is_math(callee);
+  void instruct(std::size_t i, const string& text) {
+    const instruction read = on_.read(text);
+    if (read.is == instruction::call) return call(i, read.target);
+    if (blocks_.empty()) return;
+    block& b = blocks_.back();
+    if (read.is == instruction::jump) {
+      redirect(i, read.target);
+      if (!b.skip.empty() || !read.conditional) b.straight = false;
+      b.skip = read.target;
+      b.before_skip = b.count[instructions];
+    }
+    if (!read.restores) b.does_nothing = false;
+    if (read.goes_on_by_constant) b.count[counted] = 1;
+    b.arithmetic += read.floating_point;
+    for (unsigned k = 0; k < read.accesses; ++k) b.pending > 0 ? --b.pending : ++b.own_arrays;
+    b.count[instructions] += read.executed;
+    if (read.operation != unused) b.count[read.operation] += read.times;
+  }
+
+  void call(std::size_t i, string_view callee) {
+    redirect(i, callee);
+    if (starts(callee, "__sanitizer_cov_trace_pc")) {
+      block b;
+      b.trace = i;
+      b.first_of_function = blocks_.empty();
+      blocks_.push_back(b);
       return;
     }
     if (blocks_.empty()) return;
     block& b = blocks_.back();
-    if (mnemonic[0] == 'j') {
-      redirect(i, trim(s.substr(mnemonic.size())));
-      if (!b.skip.empty() || mnemonic == "jmp") b.straight = false;
-      b.skip = trim(s.substr(mnemonic.size()));
-      b.before_skip = b.count[instructions];
+    b.does_nothing = false;
+    if (starts(callee, "__ubsan_handle_out_of_bounds")) {
+      b.skips_report = !b.skip.empty();
+      return;
     }
-    if (!starts(mnemonic, "mov") && !starts(mnemonic, "pop") && !starts(mnemonic, "ret") && mnemonic != "leave" &&
-        !(mnemonic == "addq" && s.find("%rsp") != string_view::npos))
-      b.does_nothing = false;
-    if (goes_on_by_constant(mnemonic, trim(s.substr(mnemonic.size())))) b.count[counted] = 1;
-    note_operands(mnemonic, trim(s.substr(mnemonic.size())), b);
-    count_instruction(mnemonic, trim(s.substr(mnemonic.size())), b);
+    if (!b.skip.empty()) b.straight = false;
+    if (is_access(callee) && b.first_access == 0 && b.straight) b.first_access = i;
+    b.pending += is_access(callee);
+    b.accesses += is_access(callee);
+    if (is_hook(callee))  // its argument's move does not count either
+      b.count[instructions] -= b.count[instructions] > 0;
+    else
+      ++b.count[instructions];
+    b.count[special] += is_math(callee);
   }
 
   /// `.file 3 "/folder" "name"`, or `.file 3 "/folder/name"`: our own headers are not the program's lines.
@@ -284,7 +208,8 @@ class editor {
       const string own = lines_[i].substr(0, lines_[i].find('#'));
       const string aside = std::exchange(called, true) ? "\t.loc " + place + " 0 is_stmt 0\n" : "";
       const bool says = own.find("is_stmt") != string::npos;
-      lines_[i] = aside + "\tcall\tsim_line\n" + own + (says || aside.empty() ? "" : " is_stmt 1") + "\n\tnop";
+      lines_[i] =
+          aside + "\t" + on_.call_of("sim_line") + "\n" + own + (says || aside.empty() ? "" : " is_stmt 1") + "\n\tnop";
     }
   }
 
@@ -324,20 +249,6 @@ class editor {
     in_function_ = false;
   }
 
-  /// `name@gottpoff(%rip)` and its kind.
-  void note_thread_local(string_view s) {
-    for (const string_view kind : {"@gottpoff", "@GOTTPOFF", "@tpoff", "@TPOFF"}) {
-      const std::size_t at = s.find(kind);
-      if (at == string_view::npos) continue;
-      std::size_t begin = at;
-      const auto in_name = [](char c) {
-        return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '$';
-      };
-      while (begin > 0 && in_name(s[begin - 1])) --begin;
-      used_.emplace(s.substr(begin, at - begin));
-    }
-  }
-
   string dynamic_storage() const {
     std::ostringstream text;
     for (const string& name : used_) {
@@ -355,6 +266,7 @@ class editor {
     return section.str();
   }
 
+  processor& on_;
   std::vector<string> lines_;
   std::set<string, std::less<>> functions_, used_, defined_, not_programs_;
   std::vector<std::size_t> places_;  // of the function's `.loc`s
@@ -365,7 +277,9 @@ class editor {
 
 }  // namespace
 
-std::string edit_assembly(const std::string& text, bool call_at_lines) { return editor(text, call_at_lines).run(); }
+std::string edit_assembly(const std::string& text, bool call_at_lines, processor& on) {
+  return editor(text, call_at_lines, on).run();
+}
 
 std::string register_table(const std::string& assembly, const std::string& ptxas) {
   static constexpr string_view entry = "Compiling entry function '", used = "Used ";

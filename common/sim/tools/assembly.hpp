@@ -5,14 +5,16 @@
 
 namespace sim {
 
+class processor;
+
 /// - Storage for arrays declared `extern __shared__`: all of them start at the same place.
 /// - A gap after each shared array, so that an overrun does not reach the next one.
 /// - A section `sim_blocks`: what each basic block computes (block_info in src/basic_blocks.hpp).
 /// - Basic blocks that access memory need no trace call: their first access serves as one.
 /// - memcpy and its kind become sim_memcpy, which observes what it copies; so do sincos and others with two results.
 /// - With `call_at_lines`: a call of the debugger's function before each line (src/debugger.hpp).
-/// The text is that of g++ or clang++ for x86-64 Linux.
-std::string edit_assembly(const std::string& text, bool call_at_lines);
+/// The text is that of g++ or clang++ for Linux.
+std::string edit_assembly(const std::string& text, bool call_at_lines, processor& on);
 
 /// The section that tells the runtime how many registers the assembly's kernels take, according to ptxas.
 std::string register_table(const std::string& assembly, const std::string& ptxas);

@@ -31,6 +31,7 @@
 
 #include "assembly.hpp"
 #include "headers.hpp"
+#include "processor.hpp"
 
 namespace {
 
@@ -373,7 +374,7 @@ void add_dependencies(words& command, const request& r, const fs::path& object) 
 void compile_host(const request& r, const input& in, const fs::path& object) {
   words command = {host_compiler()};
   const bool c = in.file.extension() == ".c";
-  command.insert(command.end(), {"-x", c ? "c" : "c++", "-O2", "-fPIE", "-isystem", SIM_INCLUDE});
+  command.insert(command.end(), {"-x", c ? "c" : "c++", "-O2", "-fPIE", "-fsigned-char", "-isystem", SIM_INCLUDE});
   for (const std::string& flag : r.flags)
     if (!(c && flag.starts_with("-std=c++"))) command.push_back(flag);
   command.insert(command.end(), r.host_flags.begin(), r.host_flags.end());
@@ -400,9 +401,11 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
                    "-Wno-unknown-pragmas", "-Wno-psabi", "-include", "cuda_runtime.h",
                    // A hook for every access, at its full width, exactly once.
                    "-fsanitize=thread", "-fno-optimize-sibling-calls", "-ftls-model=initial-exec", "-fPIE",
-                   "-ffp-contract=fast"};
-  if (__builtin_cpu_supports("fma")) compile.emplace_back("-mfma");  // as on a GPU: one rounding
-  if (compiler.find("clang") == std::string::npos) {
+                   "-ffp-contract=fast", "-fsigned-char"};
+  const std::unique_ptr<sim::processor> processor = sim::this_processor();
+  const bool clang = compiler.find("clang") != std::string::npos;
+  for (const std::string& option : processor->compiler_options(clang)) compile.push_back(option);
+  if (!clang) {
     for (const char* f : {"-fno-tree-sra", "-fno-tree-vectorize", "-fsanitize=bounds", "-fsanitize-coverage=trace-pc",
                           "--param", "tsan-instrument-func-entry-exit=0", "--param", "tsan-distinguish-volatile=1",
                           "-fno-extern-tls-init", "-fno-builtin-memcpy", "-fno-builtin-memmove", "-fno-builtin-memset",
@@ -428,8 +431,10 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
   if (r.keep) compile.emplace_back("-save-temps=obj");
   if (lowering.refused) compile.emplace_back("-Wfatal-errors");
   compile.insert(compile.end(), r.flags.begin(), r.flags.end());
-  // Locals are where the debugger looks for them at each line, and its calls change nothing below the stack pointer.
-  if (r.device_debug) compile.insert(compile.end(), {"-O0", "-g", "-mno-red-zone", "-fno-omit-frame-pointer"});
+  if (r.device_debug) {  // locals are where the debugger looks for them at each line
+    compile.insert(compile.end(), {"-O0", "-g"});
+    for (const std::string& option : processor->debugger_options()) compile.push_back(option);
+  }
   // nvcc does not warn of casts between vectors and their elements.
   compile.insert(compile.end(), {"-Wno-strict-aliasing", "-S", lowered, "-o", assembly});
   std::optional<register_count> counting;
@@ -439,7 +444,7 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
   for (const char* own : {"sim_blocks", "sim_host_variables", "sim_registers"})
     if (compiled.find(own) != std::string::npos)
       stop(source.string() + ": the simulated device reserves the name " + own + "; choose another");
-  std::string edited = sim::edit_assembly(compiled, r.device_debug);
+  std::string edited = sim::edit_assembly(compiled, r.device_debug, *processor);
   edited += sim::host_variable_table(edited, lowering.known);
   if (counting) edited += sim::register_table(edited, counting->answer());
   write_file(assembly, edited);

@@ -2,7 +2,11 @@
 // arithmetic fit into that time: x becomes integers of 16 bits once, so that one instruction multiplies a whole vector
 // of pairs and adds neighbours (pmaddwd), and a sum becomes float only once for each group. What makes the weights
 // arrive: four rows far apart, each prefetched. WORKLOG.md says what each step brought.
+#ifdef __aarch64__
+#include <arm_neon.h>
+#else
 #include <immintrin.h>
+#endif
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +18,7 @@
 namespace lab09 {
 namespace {
 
-// The same on vectors of 64 bytes, where the processor has them, and on those of 32.
+// The same on vectors of 64 bytes, where the processor has them, and on those of 32; on Arm on those of 16.
 #ifdef __AVX512BW__
 using integers = __m512i;
 using floats = __m512;
@@ -37,6 +41,21 @@ integers multiply_add(integers sum, integers a, integers b) {
 floats multiply_add(floats sum, integers a, const float* b) {
   return _mm512_fmadd_ps(__builtin_convertvector((__v16si)a, __v16sf), _mm512_set1_ps(*b), sum);
 }
+#elif defined(__aarch64__)
+using integers = int32x4_t;
+using floats = float32x4_t;
+integers load(const std::int32_t* from) { return vld1q_s32(from); }
+integers load(const std::int16_t* from) { return vreinterpretq_s32_s16(vld1q_s16(from)); }
+integers zero() { return vdupq_n_s32(0); }
+integers widened(const std::int8_t* from) { return vreinterpretq_s32_s16(vmovl_s8(vld1_s8(from))); }
+integers widened(const std::uint8_t* from) { return vreinterpretq_s32_u16(vmovl_u8(vld1_u8(from))); }
+integers low_half(integers bytes) { return vandq_s32(bytes, vdupq_n_s32(0x000f000f)); }
+integers high_half(integers bytes) { return vreinterpretq_s32_u16(vshrq_n_u16(vreinterpretq_u16_s32(bytes), 4)); }
+integers multiply_add(integers sum, integers a, integers b) {
+  const int16x8_t left = vreinterpretq_s16_s32(a), right = vreinterpretq_s16_s32(b);
+  return vmlal_high_s16(vmlal_s16(sum, vget_low_s16(left), vget_low_s16(right)), left, right);
+}
+floats multiply_add(floats sum, integers a, const float* b) { return vfmaq_n_f32(sum, vcvtq_f32_s32(a), *b); }
 #else
 using integers = __m256i;
 using floats = __m256;

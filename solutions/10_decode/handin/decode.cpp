@@ -1,7 +1,11 @@
 // What a token costs, and the product of a bf16 matrix and a vector on one core, at the speed at which weights arrive.
 #include "decode.hpp"
 
+#ifdef __aarch64__
+#include <arm_neon.h>
+#else
 #include <immintrin.h>
+#endif
 
 #include <cstring>
 #include <vector>
@@ -54,6 +58,14 @@ floats load(const float* from) { return _mm512_loadu_ps(from); }
 floats even(integers w) { return _mm512_castsi512_ps(_mm512_slli_epi32(w, 16)); }
 floats odd(integers w) { return _mm512_castsi512_ps(_mm512_and_si512(w, _mm512_set1_epi32(-65536))); }
 floats multiply_add(floats a, floats b, floats sum) { return _mm512_fmadd_ps(a, b, sum); }
+#elif defined(__aarch64__)
+using floats = float32x4_t;
+using integers = uint32x4_t;
+integers load(const std::uint16_t* from) { return vreinterpretq_u32_u16(vld1q_u16(from)); }
+floats load(const float* from) { return vld1q_f32(from); }
+floats even(integers w) { return vreinterpretq_f32_u32(vshlq_n_u32(w, 16)); }
+floats odd(integers w) { return vreinterpretq_f32_u32(vandq_u32(w, vdupq_n_u32(0xffff0000))); }
+floats multiply_add(floats a, floats b, floats sum) { return vfmaq_f32(sum, a, b); }
 #else
 using floats = __m256;
 using integers = __m256i;

@@ -1,5 +1,7 @@
 #include "accounting.hpp"
+#ifdef __x86_64__
 #include <immintrin.h>
+#endif
 #include <algorithm>
 #include <array>
 #include <span>

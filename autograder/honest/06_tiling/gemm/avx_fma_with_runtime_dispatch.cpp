@@ -1,8 +1,11 @@
+#ifdef __x86_64__
 #include <immintrin.h>
+#endif
 #include "tiling.hpp"
 
 typedef void (*row_fn)(float*, const float*, const float*, std::size_t, std::size_t);
 
+#ifdef __x86_64__
 __attribute__((target("avx2,fma"))) static void row_avx2(float* c, const float* a, const float* b, std::size_t n, std::size_t k) {
   std::size_t j = 0;
   for (; j + 8 <= n; j += 8) {
@@ -16,6 +19,7 @@ __attribute__((target("avx2,fma"))) static void row_avx2(float* c, const float* 
     c[j] = s;
   }
 }
+#endif
 static void row_plain(float* c, const float* a, const float* b, std::size_t n, std::size_t k) {
   for (std::size_t j = 0; j < n; ++j) c[j] = 0;
   for (std::size_t p = 0; p < k; ++p)
@@ -23,6 +27,10 @@ static void row_plain(float* c, const float* a, const float* b, std::size_t n, s
 }
 
 void lab06::gemm(float* c, const float* a, const float* b, std::size_t m, std::size_t n, std::size_t k) {
+#ifdef __x86_64__
   static const row_fn row = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? row_avx2 : row_plain;
+#else
+  static const row_fn row = row_plain;
+#endif
   for (std::size_t i = 0; i < m; ++i) row(c + i * n, a + i * k, b, n, k);
 }

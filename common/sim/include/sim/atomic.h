@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "sim/device.h"
+#include "sim/machine.h"
 
 namespace sim {
 
@@ -33,7 +34,7 @@ inline constexpr bool sixteen_bytes = sizeof(T) == 16 && alignof(T) >= 16 && std
 
 /// Atomically sets *address to `value` if `compare` is null or equal to it; returns the old value.
 template <class T>
-SIM_UNOBSERVED __attribute__((target("cx16"))) T exchange_16(T* address, const T* compare, T value, const void* pc) {
+SIM_UNOBSERVED SIM_WIDE_ATOMIC T exchange_16(T* address, const T* compare, T value, const void* pc) {
   observe_atomic(address, 16, pc);
   unsigned __int128 wanted, desired, seen = 0;
   std::memcpy(&desired, &value, 16);

@@ -1,0 +1,30 @@
+// 64-bit Arm, for the grader. It has none of the older system calls.
+#pragma once
+
+#include <elf.h>
+#include <linux/audit.h>
+#include <sys/syscall.h>
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace grading::machine {
+
+constexpr auto elf_machine = EM_AARCH64;
+
+/// In a loop that waits for another processor.
+inline void pause() { asm volatile("yield"); }
+
+constexpr std::uint32_t audit_architecture = AUDIT_ARCH_AARCH64;
+constexpr std::array<std::uint32_t, 0> starts_processes{};
+constexpr std::array<std::uint32_t, 0> computes_and_prints{};
+
+constexpr std::string_view instructions[] = {"__builtin_aarch64_", "__builtin_arm_", "__builtin_neon_"};
+constexpr std::string_view harmless_instruction = "__builtin_arm_yield";
+constexpr std::string_view instructions_header = "arm_neon.h";
+
+/// Atomics: which instruction the processor has is asked for in a function of the compiler's.
+constexpr const char* compilers_own = "__aarch64_(cas|swp|ld(add|clr|eor|set))\\d+_(relax|acq|rel|acq_rel|sync)";
+
+}  // namespace grading::machine

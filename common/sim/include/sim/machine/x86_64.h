@@ -1,0 +1,69 @@
+// x86-64, as the simulated device knows it.
+#pragma once
+
+/// For functions that have an atomic access of 16 bytes.
+#define SIM_WIDE_ATOMIC __attribute__((target("cx16")))
+
+/// The stack pointer of the code that called this function, as it was before the call.
+#define SIM_CALLERS_STACK (reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) + 16)
+
+/// The registers that functions leave as they were, in DWARF's numbers: rbx, rbp, r12 to r15.
+#define SIM_KEPT_REGISTERS 3, 6, 12, 13, 14, 15
+
+#ifdef SIM_DEFINE_LINE_FUNCTION
+// Passes its return address and its caller's stack pointer to sim_reach_line, and changes no register. If that returns
+// 1, it skips the nop after the call.
+asm(R"(
+	.pushsection .text.sim_line,"ax",@progbits
+	.globl	sim_line
+	.type	sim_line, @function
+sim_line:
+	.cfi_startproc
+	pushq	%rbp
+	.cfi_def_cfa_offset 16
+	.cfi_offset %rbp, -16
+	movq	%rsp, %rbp
+	.cfi_def_cfa_register %rbp
+	pushfq
+	pushq	%rax
+	movq	sim_running_worker@gottpoff(%rip), %rax
+	cmpq	$0, %fs:(%rax)
+	jne	2f
+	movq	sim_asking@gottpoff(%rip), %rax
+	cmpq	$0, %fs:(%rax)
+	je	1f
+2:	pushq	%rcx
+	pushq	%rdx
+	pushq	%rsi
+	pushq	%rdi
+	pushq	%r8
+	pushq	%r9
+	pushq	%r10
+	pushq	%r11
+	subq	$512, %rsp
+	andq	$-16, %rsp
+	fxsave64	(%rsp)
+	movq	8(%rbp), %rdi
+	leaq	16(%rbp), %rsi
+	call	sim_reach_line
+	addq	%rax, 8(%rbp)
+	fxrstor64	(%rsp)
+	leaq	-80(%rbp), %rsp
+	popq	%r11
+	popq	%r10
+	popq	%r9
+	popq	%r8
+	popq	%rdi
+	popq	%rsi
+	popq	%rdx
+	popq	%rcx
+1:	popq	%rax
+	popfq
+	popq	%rbp
+	.cfi_def_cfa %rsp, 8
+	ret
+	.cfi_endproc
+	.size	sim_line, .-sim_line
+	.popsection
+)");
+#endif

@@ -1,0 +1,107 @@
+// What simcc counts in a basic block, for each processor's assembly: the same loop, as g++ compiles it.
+#include "sim/tools/assembly.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "sim/tools/processor.hpp"
+
+namespace {
+
+/// The numbers of each block: instructions, fadd, fmul, ffma, dadd, dmul, dfma, special, counted, 0.
+std::vector<std::string> blocks_of(const std::string& body, sim::processor& on) {
+  const std::string edited =
+      sim::edit_assembly("\t.text\n\t.type\tk, @function\nk:\n" + body + "\t.size\tk, .-k\n", false, on);
+  std::vector<std::string> blocks;
+  static const std::regex row("\\.short\t([0-9, ]+)");
+  for (std::sregex_iterator i(edited.begin(), edited.end(), row), end; i != end; ++i) blocks.push_back((*i)[1]);
+  return blocks;
+}
+
+// for (int j = 0; j < 32; ++j) s += a[j] * b[j]; and out[threadIdx.x] = s / n;
+const std::string loop_on_x86_64 = R"(
+	pushq	%rbx
+	call	__sanitizer_cov_trace_pc@PLT
+	movq	%rdi, %rbx
+	vxorps	%xmm2, %xmm2, %xmm2
+.L9:
+	call	__sanitizer_cov_trace_pc@PLT
+	movq	%r13, %rdi
+	addq	$4, %r13
+	call	__tsan_read4@PLT
+	vmovss	-4(%r13), %xmm0
+	leaq	(%r12,%r14,4), %rdi
+	call	__tsan_read4@PLT
+	vfmadd231ss	(%r12,%r14,4), %xmm0, %xmm2
+	cmpl	$32, %ebx
+	jne	.L9
+	call	__sanitizer_cov_trace_pc@PLT
+	movq	threadIdx@gottpoff(%rip), %rax
+	movl	%fs:(%rax), %ebp
+	vdivss	%xmm1, %xmm2, %xmm2
+	call	__tsan_write4@PLT
+	vmovss	%xmm2, (%rbx)
+	ret
+)";
+const std::string loop_on_arm64 = R"(
+	stp	x29, x30, [sp, -48]!
+	mov	x29, sp
+	stp	x19, x20, [sp, 16]
+	bl	__sanitizer_cov_trace_pc
+	mov	x19, x0
+	movi	v8.2s, #0
+	mrs	x22, tpidr_el0
+.L9:
+	bl	__sanitizer_cov_trace_pc
+	mov	x0, x20
+	bl	__tsan_read4
+	ldr	s9, [x20], 4
+	add	x0, x21, x23, lsl 2
+	bl	__tsan_read4
+	ldr	s0, [x21, x23, lsl 2]
+	fmadd	s8, s9, s0, s8
+	cmp	w19, 32
+	bne	.L9
+	bl	__sanitizer_cov_trace_pc
+	adrp	x0, :gottprel:threadIdx
+	ldr	x0, [x0, #:gottprel_lo12:threadIdx]
+	add	x3, x22, x0
+	ldr	w24, [x3, 4]
+	fdiv	s8, s8, s1
+	bl	__tsan_write4
+	str	s8, [x19]
+	ldp	x29, x30, [sp], 48
+	ret
+)";
+
+TEST(Assembly, BlocksCountTheSameOnEachProcessor) {
+  // The loop: a load, a load with its multiply-add, a comparison and a jump; Arm loads and multiplies in two.
+  EXPECT_EQ(blocks_of(loop_on_x86_64, *sim::x86_64()),
+            (std::vector<std::string>{"1, 0, 0, 0, 0, 0, 0, 0, 0, 0", "4, 0, 0, 1, 0, 0, 0, 0, 1, 0",
+                                      "4, 0, 0, 0, 0, 0, 0, 2, 0, 0"}));
+  EXPECT_EQ(blocks_of(loop_on_arm64, *sim::arm64()),
+            (std::vector<std::string>{"0, 0, 0, 0, 0, 0, 0, 0, 0, 0", "5, 0, 0, 1, 0, 0, 0, 0, 1, 0",
+                                      "5, 0, 0, 0, 0, 0, 0, 2, 0, 0"}));
+}
+
+TEST(Assembly, SharedArraysAreNamedAndTheirStorageIsMade) {
+  const std::string arm = "\tadrp\tx0, :gottprel:tile\n\tldr\tx0, [x0, #:gottprel_lo12:tile]\n";
+  const std::string x86 = "\tmovq\ttile@gottpoff(%rip), %rax\n";
+  for (const std::string& edited :
+       {sim::edit_assembly(arm, false, *sim::arm64()), sim::edit_assembly(x86, false, *sim::x86_64())})
+    EXPECT_NE(edited.find("\t.weak tile\n"), std::string::npos) << edited;
+}
+
+TEST(Assembly, KernelsCopiesAreObserved) {
+  EXPECT_NE(sim::edit_assembly("\t.type k, %function\nk:\n\tbl\tmemcpy\n", false, *sim::arm64()).find("bl\tsim_memcpy"),
+            std::string::npos);
+  EXPECT_NE(sim::edit_assembly("\t.type k, @function\nk:\n\tcall\tmemcpy@PLT\n", false, *sim::x86_64())
+                .find("sim_memcpy@PLT"),
+            std::string::npos);
+}
+
+}  // namespace

@@ -1,0 +1,189 @@
+// The assembly that g++ and clang++ write for 64-bit Arm Linux. Counts what x86_64.cpp counts: what a GPU executes,
+// too.
+#include <bitset>
+#include <initializer_list>
+
+#include "processor.hpp"
+
+namespace sim {
+namespace {
+
+using std::string_view;
+
+bool is_one_of(string_view word, std::initializer_list<string_view> words) {
+  for (const string_view w : words)
+    if (word == w) return true;
+  return false;
+}
+
+/// `x3` and `w3` are register 3; -1 where a word is none of the general registers.
+int general_register(string_view word) {
+  if (word.size() < 2 || word.size() > 3 || (word[0] != 'x' && word[0] != 'w')) return -1;
+  int number = 0;
+  for (const char c : word.substr(1)) {
+    if (c < '0' || c > '9') return -1;
+    number = 10 * number + (c - '0');
+  }
+  return number <= 30 ? number : -1;
+}
+
+/// Every register among the operands, in order; [x0, 4] has x0.
+template <class Visit>
+void for_each_register(string_view operands, const Visit& visit) {
+  for (std::size_t i = 0; i < operands.size();) {
+    const string_view word = name_at(operands, i, false);
+    if (!word.empty()) visit(general_register(word));
+    i += word.empty() ? 1 : word.size();
+  }
+}
+
+bool on_stack(string_view operands) {
+  return operands.find("[sp") != string_view::npos || operands.find("[x29") != string_view::npos;
+}
+
+/// `ldr`, `strb`, `ldp`, `ldurs…`: how many registers it loads or stores; 0 for other instructions.
+unsigned moved_registers(string_view mnemonic) {
+  if (is_one_of(mnemonic, {"ldp", "stp", "ldpsw", "ldnp", "stnp"})) return 2;
+  for (const string_view begin :
+       {"ldr", "str", "ldur", "stur", "ldar", "stlr", "ldapr", "ldxr", "stxr", "ldaxr", "stlxr"})
+    if (starts(mnemonic, begin)) return 1;
+  return 0;
+}
+
+/// Moves and changes of width between registers, moves to and from the stack, and the first of two instructions that
+/// make an address.
+bool only_moves(string_view mnemonic, string_view operands) {
+  if (is_one_of(mnemonic, {"mov",  "movz", "movk", "movn", "movi", "mvni", "fmov", "sxtw", "sxth",    "sxtb",
+                           "uxtw", "uxth", "uxtb", "adrp", "mrs",  "nop",  "hint", "bti",  "paciasp", "autiasp"}))
+    return true;
+  if (is_one_of(mnemonic, {"add", "sub"}))
+    return starts(operands, "sp,") || operands.find(":tprel_hi12:") != string_view::npos;
+  return moved_registers(mnemonic) > 0 && on_stack(operands);
+}
+
+/// add x0, x0, 4; ldr x1, [x0], 4.
+bool goes_on_by_constant(string_view mnemonic, string_view operands) {
+  if (moved_registers(mnemonic) > 0)
+    return !on_stack(operands) && (operands.find("],") != string_view::npos || operands.ends_with('!'));
+  if (!is_one_of(mnemonic, {"add", "sub"})) return false;
+  const std::size_t first = operands.find(", "), second = operands.find(", ", first + 1);
+  if (second == string_view::npos) return false;
+  string_view step = operands.substr(second + 2);
+  if (starts(step, "#")) step.remove_prefix(1);
+  return operands.substr(0, first) == operands.substr(first + 2, second - first - 2) && operands[0] != 's' &&
+         !step.empty() && step[0] >= '0' && step[0] <= '9';
+}
+
+/// Scalar floating point. Division is a routine on a GPU.
+count operation(string_view mnemonic, string_view operands) {
+  if (is_one_of(mnemonic, {"sdiv", "udiv", "fdiv", "fsqrt"})) return special;
+  const bool wide = operands[0] == 'd';
+  if (!wide && operands[0] != 's') return unused;
+  if (is_one_of(mnemonic, {"fadd", "fsub", "fabd"})) return wide ? dadd : fadd;
+  if (is_one_of(mnemonic, {"fmul", "fnmul", "fmulx"})) return wide ? dmul : fmul;
+  if (is_one_of(mnemonic, {"fmadd", "fmsub", "fnmadd", "fnmsub", "fmla", "fmls"})) return wide ? dfma : ffma;
+  return unused;
+}
+
+class on_arm64 : public processor {
+ public:
+  string_view without_comment(string_view line) const override {
+    const std::size_t comment = line.find("//");
+    return comment < line.find('"') ? line.substr(0, comment) : line;
+  }
+
+  void begin_function() override { coordinates_.reset(); }
+
+  instruction read(string_view text) override {
+    const string_view mnemonic = first_word(text), operands = trim(text.substr(mnemonic.size()));
+    instruction i;
+    if (mnemonic == "bl" || mnemonic == "blr") {
+      i.is = instruction::call;
+      i.target = operands;
+      return i;
+    }
+    const bool compares = is_one_of(mnemonic, {"cbz", "cbnz", "tbz", "tbnz"});
+    if (compares || is_jump(mnemonic)) {
+      i.is = instruction::jump;
+      i.target = trim(operands.substr(compares ? operands.rfind(',') + 1 : 0));
+      i.conditional = mnemonic != "b" && mnemonic != "br";
+      i.executed = compares ? 2 : 1;
+      return i;
+    }
+    const unsigned moved = moved_registers(mnemonic);
+    i.executed = only_moves(mnemonic, operands) ? 0 : moved > 0 ? moved : 1;
+    i.operation = operation(mnemonic, operands);
+    if (mnemonic == "fdiv") i.times = 2;
+    i.floating_point = mnemonic[0] == 'f' && mnemonic != "fmov" && (operands[0] == 's' || operands[0] == 'd');
+    // A constant's place, or the place of a variable's place, is part of the instruction.
+    const bool constant = operands.find("#:") != string_view::npos;
+    if (moved > 0 && !on_stack(operands) && !constant && !of_coordinates(operands)) i.accesses = moved;
+    i.goes_on_by_constant = goes_on_by_constant(mnemonic, operands);
+    i.restores = is_one_of(mnemonic, {"mov", "fmov", "ret", "paciasp", "autiasp"}) || starts(mnemonic, "ld") ||
+                 (mnemonic == "add" && starts(operands, "sp,"));
+    follow_coordinates(mnemonic, operands);
+    return i;
+  }
+
+  /// `:gottprel:name`, `:tprel_hi12:name` and their kind.
+  std::vector<string_view> thread_locals(string_view line) const override {
+    std::vector<string_view> names;
+    for (const string_view kind : {":gottprel:", ":tprel_hi12:", ":tprel_lo12_nc:", ":tprel_lo12:"})
+      if (const std::size_t at = line.find(kind); at != string_view::npos)
+        names.push_back(name_at(line, at + kind.size(), false));
+    return names;
+  }
+
+  /// Each variable has its own name in the assembly, and no place relative to others.
+  std::vector<std::string> compiler_options(bool clang) const override {
+    return {clang ? "-mno-global-merge" : "-fno-section-anchors"};
+  }
+  /// Its calls change x30, which every function has then saved.
+  std::vector<std::string> debugger_options() const override {
+    return {"-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer"};
+  }
+
+  std::string call_of(const std::string& function) const override { return "bl\t" + function; }
+
+ private:
+  static bool is_jump(string_view mnemonic) {
+    if (starts(mnemonic, "b.")) return true;
+    return is_one_of(mnemonic, {"b", "br", "beq", "bne", "bcs", "bhs", "bcc", "blo", "bmi", "bpl", "bvs", "bvc", "bhi",
+                                "bls", "bge", "blt", "bgt", "ble", "bal"});
+  }
+
+  // threadIdx and its kind are read through registers that hold the variable's place.
+  bool of_coordinates(string_view operands) const {
+    bool found = false;
+    for_each_register(operands.substr(operands.find('[')),
+                      [&](int r) { found |= r >= 0 && coordinates_[static_cast<std::size_t>(r)]; });
+    return found;
+  }
+  void follow_coordinates(string_view mnemonic, string_view operands) {
+    if (starts(mnemonic, "st") || starts(mnemonic, "cmp") || starts(mnemonic, "fcmp")) return;
+    const std::size_t comma = operands.find(',');
+    const int changed = general_register(operands.substr(0, comma));
+    if (changed < 0 || comma == string_view::npos) return;
+    bool place = false;
+    for (const string_view name : {"threadIdx", "blockIdx", "blockDim", "gridDim"})
+      place |= operands.find("_lo12:" + std::string(name)) != string_view::npos ||
+               operands.find("_lo12_nc:" + std::string(name)) != string_view::npos;
+    if (mnemonic == "add" || mnemonic == "mov")
+      for_each_register(operands.substr(comma),
+                        [&](int r) { place |= r >= 0 && coordinates_[static_cast<std::size_t>(r)]; });
+    coordinates_[static_cast<std::size_t>(changed)] = place;
+    if (moved_registers(mnemonic) == 2) {
+      const string_view rest = trim(operands.substr(comma + 1));
+      if (const int second = general_register(rest.substr(0, rest.find(','))); second >= 0)
+        coordinates_[static_cast<std::size_t>(second)] = false;
+    }
+  }
+
+  std::bitset<31> coordinates_;  // the registers that hold their places
+};
+
+}  // namespace
+
+std::unique_ptr<processor> arm64() { return std::make_unique<on_arm64>(); }
+
+}  // namespace sim

@@ -1,0 +1,58 @@
+// The assembly of one kind of processor: x86_64.cpp and arm64.cpp. What the simulated device does with it is in
+// assembly.cpp.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sim {
+
+/// What one instruction adds to its block's counts; the order is block_info's.
+enum count : std::size_t { instructions, fadd, fmul, ffma, dadd, dmul, dfma, special, counted, unused, counts };
+
+struct instruction {
+  enum { plain, call, jump } is = plain;
+  std::string_view target;   ///< of a call or jump
+  bool conditional = false;  ///< a jump
+  unsigned executed = 1;     ///< as a GPU has it: 0 for moves between registers, or between them and the stack
+  count operation = unused;  ///< fadd to special
+  unsigned times = 1;        ///< how often that counts
+  bool floating_point = false;
+  unsigned accesses = 0;             ///< to memory that is neither the stack nor constants nor coordinates
+  bool goes_on_by_constant = false;  ///< i += 4, as opposed to i += step
+  bool restores = false;             ///< may be in a block that only restores registers and returns
+};
+
+class processor {
+ public:
+  virtual ~processor() = default;
+  /// The line without its comment.
+  virtual std::string_view without_comment(std::string_view line) const = 0;
+  virtual void begin_function() {}
+  /// `text` is trimmed.
+  virtual instruction read(std::string_view text) = 0;
+  /// The thread-local variables that a line names.
+  virtual std::vector<std::string_view> thread_locals(std::string_view line) const = 0;
+  virtual std::string call_of(const std::string& function) const = 0;
+  /// For kernels.
+  virtual std::vector<std::string> compiler_options(bool clang) const = 0;
+  virtual std::vector<std::string> debugger_options() const = 0;
+};
+
+std::unique_ptr<processor> x86_64();
+std::unique_ptr<processor> arm64();
+/// The one that this program runs on.
+std::unique_ptr<processor> this_processor();
+
+// ---- words of assembly
+
+inline bool starts(std::string_view s, std::string_view with) { return s.substr(0, with.size()) == with; }
+std::string_view trim(std::string_view s);
+std::string_view first_word(std::string_view s);
+/// The name that begins or, with `backwards`, ends there.
+std::string_view name_at(std::string_view s, std::size_t at, bool backwards);
+
+}  // namespace sim

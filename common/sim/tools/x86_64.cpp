@@ -1,0 +1,115 @@
+// The assembly that g++ and clang++ write for x86-64 Linux.
+#include <algorithm>
+
+#include "processor.hpp"
+
+namespace sim {
+namespace {
+
+using std::string_view;
+
+/// Moves between registers, or between them and the stack, which a GPU with its many registers and three operands does
+/// not need; and instructions that manage the stack.
+bool only_moves(string_view mnemonic, string_view operands) {
+  if (starts(mnemonic, "push") || starts(mnemonic, "pop") || starts(mnemonic, "endbr") || mnemonic == "leave" ||
+      mnemonic == "cltq" || mnemonic == "cqto" || mnemonic == "cltd" || mnemonic == "nop")
+    return true;
+  if (!starts(mnemonic, "mov") && !starts(mnemonic, "vmov"))
+    return (starts(mnemonic, "add") || starts(mnemonic, "sub")) && operands.ends_with("%rsp");
+  return operands.find('(') == string_view::npos || operands.find("(%rsp)") != string_view::npos ||
+         operands.find("(%rbp)") != string_view::npos;
+}
+
+bool goes_on_by_constant(string_view mnemonic, string_view operands) {
+  if (starts(mnemonic, "inc") || starts(mnemonic, "dec")) return true;
+  if (starts(mnemonic, "add") || starts(mnemonic, "sub"))
+    return starts(operands, "$") && operands.find("(") == string_view::npos && !operands.ends_with("%rsp");
+  if (!starts(mnemonic, "lea")) return false;  // leal 1(%rbx), %ebx
+  const std::size_t from = operands.find("(%r"), to = operands.find("), %");
+  if (from == 0 || from == string_view::npos || to == string_view::npos) return false;
+  const string_view source = operands.substr(from + 2, to - from - 2), target = operands.substr(to + 4);
+  return source.find(',') == string_view::npos && source.substr(1) == target.substr(1);
+}
+
+unsigned accesses(string_view mnemonic, string_view operands) {
+  const std::size_t open = operands.find('(');
+  if (open == string_view::npos || starts(mnemonic, "lea") || starts(mnemonic, "nop")) return 0;
+  const string_view place = operands.substr(open, operands.find(')') - open + 1);
+  return place != "(%rsp)" && place != "(%rbp)" && place != "(%rip)" && operands.find("%fs:") == string_view::npos;
+}
+
+/// Scalar floating point, with or without AVX's v: addss, vfmadd231ss, sqrtsd. Division is a routine on a GPU.
+count operation(string_view mnemonic) {
+  if (starts(mnemonic, "v")) mnemonic.remove_prefix(1);
+  if (starts(mnemonic, "div") || starts(mnemonic, "idiv")) return special;
+  if (mnemonic.size() < 5) return unused;
+  const string_view type = mnemonic.substr(mnemonic.size() - 2);
+  if (type != "ss" && type != "sd") return unused;
+  const bool wide = type == "sd";
+  const string_view op = mnemonic.substr(0, mnemonic.size() - 2);
+  if (op == "add" || op == "sub") return wide ? dadd : fadd;
+  if (op == "mul") return wide ? dmul : fmul;
+  if (starts(op, "fmadd") || starts(op, "fmsub") || starts(op, "fnmadd") || starts(op, "fnmsub"))
+    return wide ? dfma : ffma;
+  return op == "sqrt" ? special : unused;
+}
+
+class on_x86_64 : public processor {
+ public:
+  string_view without_comment(string_view line) const override {
+    const std::size_t comment = std::min(line.find(" #"), line.find("\t#"));
+    return comment < line.find('"') ? line.substr(0, comment) : line;
+  }
+
+  instruction read(string_view text) override {
+    const string_view mnemonic = first_word(text), operands = trim(text.substr(mnemonic.size()));
+    instruction i;
+    if (starts(mnemonic, "call")) {
+      i.is = instruction::call;
+      i.target = operands.substr(0, operands.find("@PLT"));
+      return i;
+    }
+    if (mnemonic[0] == 'j') {
+      i.is = instruction::jump;
+      i.target = operands.substr(0, operands.find("@PLT"));
+      i.conditional = mnemonic != "jmp";
+    }
+    i.executed = !only_moves(mnemonic, operands);
+    i.operation = operation(mnemonic);
+    if (mnemonic.find("divs") != string_view::npos) i.times = 2;  // floating point
+    i.floating_point = (mnemonic.ends_with("ss") || mnemonic.ends_with("sd") || mnemonic.ends_with("ps") ||
+                        mnemonic.ends_with("pd")) &&
+                       !starts(mnemonic, "mov") && !starts(mnemonic, "vmov");
+    i.accesses = accesses(mnemonic, operands);
+    i.goes_on_by_constant = goes_on_by_constant(mnemonic, operands);
+    i.restores = starts(mnemonic, "mov") || starts(mnemonic, "pop") || starts(mnemonic, "ret") || mnemonic == "leave" ||
+                 (mnemonic == "addq" && operands.find("%rsp") != string_view::npos);
+    return i;
+  }
+
+  /// `name@gottpoff(%rip)` and its kind.
+  std::vector<string_view> thread_locals(string_view line) const override {
+    std::vector<string_view> names;
+    for (const string_view kind : {"@gottpoff", "@GOTTPOFF", "@tpoff", "@TPOFF"})
+      if (const std::size_t at = line.find(kind); at != string_view::npos) names.push_back(name_at(line, at, true));
+    return names;
+  }
+
+  /// Multiply-adds with one rounding, as on a GPU.
+  std::vector<std::string> compiler_options(bool) const override {
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("fma")) return {"-mfma"};
+#endif
+    return {};
+  }
+  /// Its calls change nothing below the stack pointer.
+  std::vector<std::string> debugger_options() const override { return {"-mno-red-zone", "-fno-omit-frame-pointer"}; }
+
+  std::string call_of(const std::string& function) const override { return "call\t" + function; }
+};
+
+}  // namespace
+
+std::unique_ptr<processor> x86_64() { return std::make_unique<on_x86_64>(); }
+
+}  // namespace sim
