@@ -22,7 +22,7 @@ __thread sim::worker* sim_active_worker = nullptr;
 __thread sim::worker* sim_running_worker = nullptr;
 __thread std::jmp_buf* sim_asking = nullptr;
 __thread std::uintptr_t sim_answer = 0;
-static __thread sim_host_watcher* sim_host_watch = nullptr;
+__thread sim_host_watcher* sim_host_watch = nullptr;
 void sim_watch_host(sim_host_watcher* who) { sim_host_watch = who; }
 
 namespace sim {

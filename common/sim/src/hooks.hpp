@@ -7,6 +7,8 @@
 
 #include "counts.hpp"
 
+struct sim_host_watcher;
+
 namespace sim {
 
 class worker;
@@ -29,3 +31,5 @@ extern __thread sim::worker* sim_running_worker;
 // True while the host only finds out which function a launch would run.
 extern __thread std::jmp_buf* sim_asking;
 extern __thread std::uintptr_t sim_answer;
+// Who is told of accesses of host code, if anyone.
+extern __thread sim_host_watcher* sim_host_watch;
