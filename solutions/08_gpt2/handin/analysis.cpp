@@ -19,8 +19,7 @@ work block_work(block which, const shape& of, double bytes_each) {
     case block::norm2:
     case block::final_norm: return counted(8 * x, 2 * c, x + x);
     case block::residual1:
-    case block::residual2:
-      return counted(x, 0, x + x + x);
+    case block::residual2: return counted(x, 0, x + x + x);
     case block::attention:
       return counted((linear(3 * c) + 3 * x) + head_flops + 6 * scores + head_flops + (linear(c) + x),
                      (3 * c * c + 3 * c) + (c * c + c),

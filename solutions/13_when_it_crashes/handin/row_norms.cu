@@ -22,7 +22,7 @@ __global__ void take_column(float* out, const float* in, int column, int size) {
 }  // namespace
 
 cudaError_t row_norms(float* out, const float* in, int rows, int size, cudaStream_t stream) {
-  normalize<<<rows, size < 1024 ? size : 1024, 0, stream>>>(out, in, size);
+  normalize<<<rows, (size < 1024 ? size : 1024), 0, stream>>>(out, in, size);
   return cudaGetLastError();
 }
 
