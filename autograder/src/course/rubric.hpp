@@ -28,6 +28,10 @@ struct metric {
   std::optional<double> of(const std::map<std::string, double>& counted) const;
 };
 
+/// Nsight Compute's counters have two underscores in their names; those of the simulated device alone, as api_calls,
+/// have not.
+inline bool is_of_gpu(const std::string& counter) { return counter.find("__") != std::string::npos; }
+
 struct condition {
   std::string what;  ///< the counter's label; after "; " what to compare it with
   grading::metric metric;

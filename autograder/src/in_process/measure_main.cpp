@@ -41,10 +41,6 @@ bool on_device(const lab::test_case& c) { return c.where == lab::part::device; }
 
 std::string sizes_of(const lab::test_case& c) { return c.id.substr(c.id.find('/')); }
 
-/// Nsight Compute's counters have two underscores in their names; those of the simulated device alone, as api_calls,
-/// have not.
-bool is_of_gpu(const std::string& counter) { return counter.find("__") != std::string::npos; }
-
 /// A counter of the simulated device alone is no reason to count on a GPU.
 bool has_a_counter_here(const lab::test_case& c, const rubric& rules) {
   const std::set<std::string> metrics = rules.metrics_of(c);

@@ -206,7 +206,8 @@ std::string conditions_met(const json& result, const rubric& rules) {
       const json* e = entry_of(result, "counters", i.cases.front()->id);
       const auto counted = e ? e->at("metrics").get<std::map<std::string, double>>() : std::map<std::string, double>();
       const auto lacks = [&](const std::string& name) { return !name.empty() && !counted.contains(name); };
-      if (e && (lacks(c.metric.numerator) || lacks(c.metric.denominator))) continue;  // the GPU has no such counter
+      // The GPU has no such counter; a case without any was not counted there.
+      if ((e || !is_of_gpu(c.metric.numerator)) && (lacks(c.metric.numerator) || lacks(c.metric.denominator))) continue;
       ++all;
       const std::optional<double> value = c.metric.of(counted);
       met += value && c.holds(*value);
