@@ -21,7 +21,6 @@ mbarrier made_of(unsigned phase, int bytes, unsigned expected, unsigned to_come)
 /// Threads release to the barrier's address, and acquire from this one.
 const void* over_flag(const mbarrier* b) { return reinterpret_cast<const char*>(b) + 4; }
 
-[[gnu::always_inline]] inline std::uintptr_t frame_here() { return SIM_CALLERS_STACK; }
 std::uintptr_t at(const void* pc) { return reinterpret_cast<std::uintptr_t>(pc); }
 [[noreturn]] void wrong(const void* pc, const char* what) {
   worker* self = sim_running_worker;

@@ -166,10 +166,6 @@ void worker::require_cluster(const dim3& shape) {
 
 // ---- what kernels call
 
-namespace {
-[[gnu::always_inline]] inline std::uintptr_t frame_here() { return SIM_CALLERS_STACK; }
-}  // namespace
-
 void require_cluster(unsigned x, unsigned y, unsigned z, const void*) {
   sim_running_worker->require_cluster(dim3(x, y, z));
 }

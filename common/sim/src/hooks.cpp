@@ -36,7 +36,6 @@ struct caller {
   std::uintptr_t pc, frame;
   std::uint64_t depth;  // of nested calls
 };
-[[gnu::always_inline]] inline std::uintptr_t frame_here() { return SIM_CALLERS_STACK; }
 [[gnu::always_inline]] inline caller caller_here() {
   const worker* self = sim_active_worker;
   return {reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)), frame_here(),

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "counts.hpp"
+#include "sim/machine.h"
 
 struct sim_host_watcher;
 
@@ -13,6 +14,8 @@ namespace sim {
 
 class worker;
 
+/// Where the stack frame of the kernel's code ends, in a function that it called.
+[[gnu::always_inline]] inline std::uintptr_t frame_here() { return SIM_CALLERS_STACK; }
 /// Whether the caller is a thread of a kernel.
 bool in_kernel();
 /// Ends the calling kernel.
@@ -31,5 +34,5 @@ extern __thread sim::worker* sim_running_worker;
 // True while the host only finds out which function a launch would run.
 extern __thread std::jmp_buf* sim_asking;
 extern __thread std::uintptr_t sim_answer;
-// Who is told of accesses of host code, if anyone.
+// Is told of each access of host code; null: nobody is.
 extern __thread sim_host_watcher* sim_host_watch;
