@@ -8,8 +8,9 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <limits>
-#include <thread>
+#include <mutex>
 #include <vector>
 
 #include "cache.hpp"
@@ -104,9 +105,9 @@ struct operation {
   std::array<std::atomic<std::int32_t>, most_parts> calls{};
   std::int64_t rounds = 0;
   std::atomic<std::int64_t> sink = 0;
-  std::atomic<int> meeting = 0;
+  int meeting = 0;
   int together = 0;  ///< so many parts must be under way at the same time
-  std::atomic<bool> met = true;
+  bool met = true;
   std::atomic<int> ended = 0;
 
   static void work(void* state, int part) {
@@ -119,19 +120,22 @@ struct operation {
   }
 
  private:
+  // Sleeps: threads that ask again and again would leave the core to whatever else runs on this machine.
   void meet() {
-    ++meeting;
-    const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-    while (meeting < together && met) {
-      std::this_thread::yield();
-      if (std::chrono::steady_clock::now() > late) met = false;
-    }
+    std::unique_lock held(lock_);
+    if (++meeting >= together) all_here_.notify_all();
+    if (!all_here_.wait_for(held, std::chrono::seconds(2), [&] { return meeting >= together || !met; })) met = false;
+    if (!met) all_here_.notify_all();
   }
+
+  std::mutex lock_;
+  std::condition_variable all_here_;
 };
 
 /// Parameters: parts, operations, rounds of work in a part, threads, pools one after the other, and whether the parts
-/// wait for each other: 1 in all operations, 2 in the last. Outputs: how often each part was called in all; 1 if
-/// all is well, 0 if parts did not meet, 2 if run returned too early.
+/// wait for each other: 1 in all operations, 2 in the first, when threads may not have started yet, and in the last, when
+/// they sleep. Outputs: how often each part was called in all; 1 if all is well, 0 if parts did not meet, 2 if run
+/// returned too early.
 void run_pool(const lab::call& c) {
   static operation now;
   const int parts = c.parameter(0), threads = c.parameter(3);
@@ -143,7 +147,8 @@ void run_pool(const lab::call& c) {
     pool* const p = start_pool(threads);
     for (int k = 0; k < c.parameter(1); ++k) {
       now.meeting = now.ended = 0;
-      now.together = c.parameter(5) == 1 || (c.parameter(5) == 2 && k + 1 == c.parameter(1)) ? parts : 0;
+      const bool at_an_end = k == 0 || k + 1 == c.parameter(1);
+      now.together = c.parameter(5) == 1 || (c.parameter(5) == 2 && at_an_end) ? parts : 0;
       run(*p, operation::work, &now, parts);
       early = early || now.ended != parts;
     }
