@@ -124,7 +124,8 @@ fetch_commit() {
   local said what=HEAD
   if [[ -n ${2:-} ]]; then what=refs/tags/v$2; fi
   [[ -t 0 ]] || export GIT_TERMINAL_PROMPT=0
-  if ! said=$(git fetch -q --no-tags "$1" "$what" 2>&1); then
+  # Git's maintenance may go on in the background: it must not hold the lock.
+  if ! said=$(git fetch -q --no-tags "$1" "$what" 2>&1 9>&-); then
     if [[ -n ${2:-} && $said == *"couldn't find remote ref"* ]]; then
       die "there is no version $2 at $1; it has: $(git ls-remote --tags --refs "$1" 'v*' | sed 's|.*/v||' | sort -V | paste -sd ' ')"
     fi

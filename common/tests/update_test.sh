@@ -12,6 +12,7 @@ export HOME=$place GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=ann GIT_AUTHOR_EMAIL=an
 unset GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE
 git config --global init.defaultBranch main
 git config --global protocol.file.allow always
+git config --global gc.auto 0  # nothing is in the background here when this folder goes
 fail() { echo "$kind: $*"; cat "$place/log"; exit 1; }
 kind=setup
 touch "$place/log"
@@ -201,6 +202,23 @@ says "Nothing to update: this is Roofline Labs 1.1.0"
 course --to 1.0.0 || fail "--to an older version ended with $?"
 [[ $(./course --version) == *1.0.0 ]] && tail -n 1 $handin/transpose.cu | grep -q mine || fail "--to 1.0.0 did not go there"
 course --undo || fail "--undo of that ended with $?"
+
+# Fetching starts git's maintenance, which goes on in the background.
+kind='clone, due for maintenance'
+git clone -q "$place/origin" "$place/copies/due"
+cd "$place/copies/due"
+git reset -q --hard v1.0.0
+common/update.sh start
+mkdir "$place/many"
+seq 600 | split -l 1 -a 3 - "$place/many/"
+find "$place/many" -type f | git hash-object -w --stdin-paths >/dev/null
+git config gc.auto 1
+printf '#!/bin/sh\nsleep 30 >/dev/null 2>&1 &\necho $! >>"%s/maintenance"\nexit 1\n' "$place" >.git/hooks/pre-auto-gc
+chmod +x .git/hooks/pre-auto-gc
+course || fail "ended with $?"
+[[ -s $place/maintenance ]] || fail "git did not start its maintenance"
+course || fail "the second update ended with $?"
+xargs kill <"$place/maintenance"
 
 # The disk is full halfway.
 kind='clone, interrupted'
