@@ -30,8 +30,8 @@ complaints() {
           printf "%-24s %d slides%s\n", name, slides, wanted ? ", " took " minutes" : ""
           exit bad }' "$2"
 }
-# given_away NAME DECK SEEN: what a lecture shows of the answers before the lock; SEEN lists drawings that show them, and
-# so do plots of results and the solution's code
+# given_away NAME DECK SEEN: what a lecture shows of the answers before the lock. SEEN lists drawings that show them and
+# programs that are to be found out about; plots of results, the solution's code, and figures from SEEN.md show them, too
 given_away() {
   awk -v name="$1" -v seen="$3" '
     BEGIN { while ((getline line < seen) > 0) answers[line] = 1 }
@@ -40,12 +40,16 @@ given_away() {
     /^!\[.*svg\)/ { file = $0; sub(/.*\//, "", file); sub(/.*\(/, "", file); sub(/\).*/, "", file) }
     wanted && (/^!\[/ && (file in answers || !/\//) || /^<!-- code: solutions/) {
       print name ":" NR ": answers predictions before they are locked: " $0; bad = 1 }
+    wanted { tells = /\{\{labs\/[^}]*SEEN\.md/
+             for (a in answers) if (a !~ /\./ && a != "" && index($0, a)) tells = 1
+             if (tells) { print name ":" NR ": answers predictions before they are locked: " $0; bad = 1 } }
     END { exit bad }' "$2"
 }
 for deck in "$source"/slides/[0-9][0-9]_*.md; do
   "$coursedocs" deck "$source" "$deck" >"$place/deck.md" || { bad=1; continue; }
   name=$(basename "$deck" .md)
   grep -oE '[a-z_]+\.svg' "$source/labs/$name/SEEN.md" >"$place/seen" 2>/dev/null || : >"$place/seen"
+  for program in "$source/labs/$name"/crashed/*.cu; do [[ ! -e $program ]] || basename "$program" .cu >>"$place/seen"; done
   complaints "$name" "$place/deck.md" || bad=1
   given_away "$name" "$deck" "$place/seen" || bad=1
   grep -oE '\(steps/[a-z0-9_]+\.svg' "$deck" | sed 's/.*\///' >>"$place/shown" || :
@@ -69,7 +73,7 @@ refuses '{{solutions/results/nvidia-h200/attention11.json > rows > 99 > tflops :
 refuses '{{solutions/results/nvidia-h200/gpt2.json > blocks > B4 T64 : .1f}}' 'is not a number'
 refuses '{{solutions/results/nvidia-h200/gpt2.json}}' 'wanted FILE.md'
 # reports TEXT DECK: a lecture with this fault is refused
-echo told.svg >"$place/answers"
+printf 'told.svg\nbad_sums\n' >"$place/answers"
 reports() {
   printf '%b' "---\nminutes: 1\n---\n$2" >"$place/faulty.md"
   { complaints faulty "$place/faulty.md" && given_away faulty "$place/faulty.md" "$place/answers"; } >"$place/said" && { echo "was not noticed: $1"; bad=1; }
@@ -79,6 +83,8 @@ notes='\n<!--\n1 min. Say it.\n-->\n'
 reports 'faulty:4: answers predictions' "![](../labs/told.svg)$notes"
 reports 'faulty:4: answers predictions' "![](plot.svg)$notes"
 reports 'faulty:4: answers predictions' "<!-- code: solutions/a.cu a -->$notes"
+reports 'faulty:4: answers predictions' "In bad_sums nothing waits.\n$notes"
+reports 'faulty:4: answers predictions' "{{labs/03/SEEN.md > a > b}}\n$notes"
 reports 'slide 1: its notes do not begin' "<!--\nSay it.\n-->\n"
 reports 'slide 1: 16 lines of code' "\`\`\`\n$(printf 'x\\n%.0s' {1..16})\`\`\`\n$notes"
 reports 'no slide of class lock' "$notes"

@@ -400,8 +400,8 @@ std::string cell_of(const fs::path& file, const std::string& row, const std::str
   std::vector<std::string> found;
   std::size_t at = 0;  // of the column in the table around this line, 0 outside
   for (const std::string& line : lines_of(text_of(file))) {
-    std::vector<std::string> cells;  // the first is what stands before the first |
-    if (line.starts_with("|"))
+    std::vector<std::string> cells;  // the first is what comes before the first |
+    if (trimmed(line).starts_with("|"))  // a list indents its tables
       for (const std::string& cell : split(line, "|")) cells.push_back(trimmed(cell));
     const auto has = [&](const std::string& text) { return std::find(cells.begin(), cells.end(), text); };
     if (cells.empty())
