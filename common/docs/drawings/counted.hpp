@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace drawings {
@@ -40,6 +41,13 @@ std::vector<launch_bytes> counted_gate(int n, bool stored);
 
 /// The sectors that these accesses touch, in order; throws if the simulated device counts another number of them.
 std::vector<int> touched_sectors(const warp_offsets& offsets, int bytes);
+
+/// The first report about two texts that swap places and keep their lengths (faults.cu).
+std::string reported_lengths();
+/// About reads of memory: not written yet, written, past what is written, past the allocation, freed. Empty: no report.
+std::vector<std::string> reported_reads();
+/// About two warps without a barrier between them.
+std::string reported_race();
 
 /// A figure of a simulated device, "h200" for example: common/sim/devices has its keys.
 double device_figure(const char* device, const char* key);
