@@ -41,6 +41,29 @@ TEST_F(Waits, SpinLocks) {
   EXPECT_EQ(sum.host()[0], 64);
 }
 
+// Lane 0 fills its records to a different point in each block: it is interrupted at each of its hooks in turn, and lane
+// 1 then has the lock from begin to end.
+__global__ void lock_after_many_loads(const int* words, int* locks, int* sums) {
+  int ones = 0;
+  if (threadIdx.x == 0)
+    for (unsigned i = 0; i < blockIdx.x; ++i) ones += words[i];
+  int* lock = locks + blockIdx.x;
+  while (atomicCAS(lock, 0, 1) != 0) {
+  }
+  sums[blockIdx.x] += ones + 1;
+  __threadfence();
+  atomicExch(lock, 0);
+}
+
+TEST_F(Waits, AnInterruptedLockOrdersItsHolders) {
+  constexpr int blocks = 600;
+  const on_device<int> words(std::vector<int>(blocks, 1)), locks(std::vector<int>(blocks, 0)),
+      sums(std::vector<int>(blocks, 0));
+  const counts c = observe([&] { lock_after_many_loads<<<blocks, 2>>>(words.data, locks.data, sums.data); });
+  EXPECT_TRUE(c.reports.empty()) << c.reports[0];
+  EXPECT_EQ(sums.host().back(), blocks + 1);
+}
+
 __global__ void wait_forever(volatile int* flag) {
   while (*flag == 0) {
   }

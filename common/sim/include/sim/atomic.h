@@ -10,9 +10,10 @@
 
 namespace sim {
 
-/// Replaces *address by op(*address) atomically and returns the old value. Not observed.
+/// Replaces *address by op(*address) atomically and returns the old value. Not observed: `op` is not copied, since a
+/// lambda's copy constructor has hooks, at which the thread may be interrupted after its access has been recorded.
 template <class T, class Op>
-SIM_UNOBSERVED T exchange_by(T* address, Op op) {
+SIM_UNOBSERVED T exchange_by(T* address, const Op& op) {
   T old, desired;
   __atomic_load(address, &old, __ATOMIC_RELAXED);
   do {
@@ -21,7 +22,7 @@ SIM_UNOBSERVED T exchange_by(T* address, Op op) {
   return old;
 }
 template <class T, class Op>
-SIM_UNOBSERVED T read_modify_write(T* address, Op op, const void* pc, bool in_warp = false) {
+SIM_UNOBSERVED T read_modify_write(T* address, const Op& op, const void* pc, bool in_warp = false) {
   observe_atomic(address, sizeof(T), pc, in_warp);
   return exchange_by(address, op);
 }
