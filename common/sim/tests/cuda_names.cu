@@ -485,6 +485,34 @@ __device__ void atomics() {
   SCOPES(CAS, ulonglong2, wide)
 }
 
+#define FETCH(name)                                                                     \
+  IS(int, __nv_atomic_fetch_##name(&i, i, __NV_ATOMIC_RELAXED));                        \
+  IS(unsigned, __nv_atomic_fetch_##name(&u, u, __NV_ATOMIC_SEQ_CST));                   \
+  IS(uint64, __nv_atomic_fetch_##name(&ull, ull, __NV_ATOMIC_ACQ_REL, __NV_THREAD_SCOPE_BLOCK)); \
+  IS(void, __nv_atomic_##name(&i, i, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_DEVICE));
+
+__device__ void atomics_with_an_order() {
+  IS(unsigned, __nv_atomic_load_n(&u, __NV_ATOMIC_ACQUIRE));
+  IS(longlong, __nv_atomic_load_n(&ll, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_SYSTEM));
+  IS(float, __nv_atomic_fetch_add(&f, f, __NV_ATOMIC_RELAXED));
+  IS(void, __nv_atomic_load(&f, &f, __NV_ATOMIC_CONSUME, __NV_THREAD_SCOPE_CLUSTER));
+  IS(void, __nv_atomic_store_n(&ull, ull, __NV_ATOMIC_RELEASE));
+  IS(void, __nv_atomic_store(&i, &i, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_THREAD));
+  IS(int, __nv_atomic_exchange_n(&i, i, __NV_ATOMIC_RELAXED));
+  IS(void, __nv_atomic_exchange(&u, &u, &u, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_BLOCK));
+  IS(bool, __nv_atomic_compare_exchange_n(&i, &i, i, true, __NV_ATOMIC_RELAXED, __NV_ATOMIC_RELAXED));
+  IS(bool, __nv_atomic_compare_exchange(&u, &u, &u, false, __NV_ATOMIC_SEQ_CST, __NV_ATOMIC_RELAXED,
+                                        __NV_THREAD_SCOPE_DEVICE));
+  FETCH(add)
+  FETCH(sub)
+  FETCH(and)
+  FETCH(or)
+  FETCH(xor)
+  FETCH(min)
+  FETCH(max)
+  IS(void, __nv_atomic_thread_fence(__NV_ATOMIC_ACQ_REL, __NV_THREAD_SCOPE_BLOCK));
+}
+
 #define SHUFFLES(type, value)               \
   IS(type, __shfl_sync(u, value, i));       \
   IS(type, __shfl_up_sync(u, value, u, 8)); \
@@ -587,6 +615,7 @@ __global__ void everything() {
   integers();
   halves();
   atomics();
+  atomics_with_an_order();
   warps();
   assert(i > 0);
   if (i < 0) printf("%f\n", __half2float(half(1)));

@@ -66,6 +66,29 @@ __global__ void by_atomic_flag(int* out, int* memory) {
   }
 }
 
+template <missing Piece, bool Shared>
+__global__ void by_ordered_atomics(int* out, int* memory) {
+  __shared__ unsigned word;
+  int* data = data_of<Shared>(memory);
+  const int t = threadIdx.x, lane = t % 32;
+  if (t == 0) word = 0;
+  __syncthreads();
+  if (t >= 32) {
+    data[lane] = lane;
+    __syncwarp();
+    if (lane == 0)
+      __nv_atomic_store_n(&word, 1, Piece == missing::release ? __NV_ATOMIC_RELAXED : __NV_ATOMIC_RELEASE,
+                          __NV_THREAD_SCOPE_BLOCK);
+  } else {
+    if (lane == 5)
+      while (__nv_atomic_load_n(&word, Piece == missing::acquire ? __NV_ATOMIC_RELAXED : __NV_ATOMIC_ACQUIRE,
+                                __NV_THREAD_SCOPE_BLOCK) == 0) {
+      }
+    __syncwarp();
+    out[lane] = data[31 - lane];
+  }
+}
+
 // ---- a counter as a barrier, in which each thread adds one; and a lock
 
 template <missing Piece, bool Shared>
@@ -182,6 +205,10 @@ TEST_F(Order, Atomics) {
   expect_race(by_atomic_flag<missing::acquire, false>);
   expect_race(by_atomic_flag<missing::barrier, true>);
   expect_race(by_atomic_flag<missing::barrier, false>);
+  expect_no_race(by_ordered_atomics<missing::nothing, true>);
+  expect_no_race(by_ordered_atomics<missing::nothing, false>);
+  expect_race(by_ordered_atomics<missing::release, true>);
+  expect_race(by_ordered_atomics<missing::acquire, false>);
 }
 
 TEST_F(Order, CountersAndLocks) {

@@ -15,10 +15,10 @@ namespace sim {
 template <class T, class Op>
 SIM_UNOBSERVED T exchange_by(T* address, const Op& op) {
   T old, desired;
-  __atomic_load(address, &old, __ATOMIC_RELAXED);
+  __atomic_load(address, &old, __ATOMIC_SEQ_CST);
   do {
     desired = op(old);
-  } while (!__atomic_compare_exchange(address, &old, &desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  } while (!__atomic_compare_exchange(address, &old, &desired, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
   return old;
 }
 template <class T, class Op>
@@ -61,6 +61,43 @@ SIM_UNOBSERVED Vector add_elements(Vector* address, Vector value, const void* pc
     (&old.x)[i] = exchange_by(&address->x + i, [=](float x) SIM_QUIET { return x + more; });
   }
   return old;
+}
+
+// With a memory order: `how` is one of the compiler's, which are also those of std::memory_order.
+constexpr bool releases(int how) {
+  return how == __ATOMIC_RELEASE || how == __ATOMIC_ACQ_REL || how == __ATOMIC_SEQ_CST;
+}
+constexpr bool acquires(int how) { return how != __ATOMIC_RELAXED && how != __ATOMIC_RELEASE; }
+
+template <class T>
+SIM_UNOBSERVED T ordered_load(const T* address, int how, const void* pc) {
+  observe_atomic_load(address, sizeof(T), pc);
+  T value;
+  __atomic_load(const_cast<T*>(address), &value, __ATOMIC_SEQ_CST);
+  if (acquires(how)) acquire(address);
+  return value;
+}
+template <class T>
+SIM_UNOBSERVED void ordered_store(T* address, T value, int how, const void* pc) {
+  observe_atomic_store(address, sizeof(T), pc);
+  if (releases(how)) release(address);
+  __atomic_store(address, &value, __ATOMIC_SEQ_CST);
+}
+template <class T, class Op>
+SIM_UNOBSERVED T ordered_modify(T* address, const Op& op, int how, const void* pc) {
+  observe_atomic(address, sizeof(T), pc);
+  if (releases(how)) release(address);
+  const T old = exchange_by(address, op);
+  if (acquires(how)) acquire(address);
+  return old;
+}
+template <class T>
+SIM_UNOBSERVED bool ordered_exchange_if(T* address, T& expected, T desired, int how, const void* pc) {
+  observe_atomic(address, sizeof(T), pc);
+  if (releases(how)) release(address);
+  const bool same = __atomic_compare_exchange(address, &expected, &desired, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+  if (acquires(how)) acquire(address);
+  return same;
 }
 
 }  // namespace sim
@@ -120,3 +157,82 @@ SIM_SCOPES(SIM_ATOMIC_VECTOR, atomicAdd, float2)
 SIM_SCOPES(SIM_ATOMIC_VECTOR, atomicAdd, float4)
 #undef SIM_ATOMIC_VECTOR
 #undef SIM_LIST
+
+// nvcc's own atomics, with the constants that it predefines.
+#define __NV_ATOMIC_RELAXED __ATOMIC_RELAXED
+#define __NV_ATOMIC_CONSUME __ATOMIC_CONSUME
+#define __NV_ATOMIC_ACQUIRE __ATOMIC_ACQUIRE
+#define __NV_ATOMIC_RELEASE __ATOMIC_RELEASE
+#define __NV_ATOMIC_ACQ_REL __ATOMIC_ACQ_REL
+#define __NV_ATOMIC_SEQ_CST __ATOMIC_SEQ_CST
+enum : int {
+  __NV_THREAD_SCOPE_THREAD,
+  __NV_THREAD_SCOPE_BLOCK,
+  __NV_THREAD_SCOPE_CLUSTER,
+  __NV_THREAD_SCOPE_DEVICE,
+  __NV_THREAD_SCOPE_SYSTEM
+};
+
+#define SIM_INTEGRAL(name) static_assert(std::is_integral_v<T>, #name " works on integers; without _n, on other types")
+template <class T>
+SIM_CALLED_HERE T __nv_atomic_load_n(T* address, int how, int = __NV_THREAD_SCOPE_SYSTEM) {
+  SIM_INTEGRAL(__nv_atomic_load_n);
+  return sim::ordered_load(address, how, SIM_CALLER);
+}
+template <class T>
+SIM_CALLED_HERE void __nv_atomic_load(T* address, T* value, int how, int = __NV_THREAD_SCOPE_SYSTEM) {
+  *value = sim::ordered_load(address, how, SIM_CALLER);
+}
+template <class T>
+SIM_CALLED_HERE void __nv_atomic_store_n(T* address, sim::same_t<T> value, int how, int = __NV_THREAD_SCOPE_SYSTEM) {
+  SIM_INTEGRAL(__nv_atomic_store_n);
+  sim::ordered_store(address, value, how, SIM_CALLER);
+}
+template <class T>
+SIM_CALLED_HERE void __nv_atomic_store(T* address, T* value, int how, int = __NV_THREAD_SCOPE_SYSTEM) {
+  sim::ordered_store(address, *value, how, SIM_CALLER);
+}
+template <class T>
+SIM_CALLED_HERE bool __nv_atomic_compare_exchange_n(T* address, T* expected, sim::same_t<T> desired, bool, int how, int,
+                                                    int = __NV_THREAD_SCOPE_SYSTEM) {
+  SIM_INTEGRAL(__nv_atomic_compare_exchange_n);
+  return sim::ordered_exchange_if(address, *expected, desired, how, SIM_CALLER);
+}
+template <class T>
+SIM_CALLED_HERE bool __nv_atomic_compare_exchange(T* address, T* expected, T* desired, bool, int how, int,
+                                                  int = __NV_THREAD_SCOPE_SYSTEM) {
+  return sim::ordered_exchange_if(address, *expected, *desired, how, SIM_CALLER);
+}
+template <class T>
+SIM_CALLED_HERE T __nv_atomic_exchange_n(T* address, sim::same_t<T> value, int how, int = __NV_THREAD_SCOPE_SYSTEM) {
+  SIM_INTEGRAL(__nv_atomic_exchange_n);
+  return sim::ordered_modify(
+      address, [=](T) SIM_QUIET { return value; }, how, SIM_CALLER);
+}
+template <class T>
+SIM_CALLED_HERE void __nv_atomic_exchange(T* address, T* value, T* old, int how, int = __NV_THREAD_SCOPE_SYSTEM) {
+  *old = sim::ordered_modify(
+      address, [value = *value](T) SIM_QUIET { return value; }, how, SIM_CALLER);
+}
+#undef SIM_INTEGRAL
+#define SIM_NV_ATOMIC(name, expression)                                                                                \
+  template <class T>                                                                                                   \
+  SIM_CALLED_HERE T __nv_atomic_fetch_##name(T* address, sim::same_t<T> value, int how,                                \
+                                             int = __NV_THREAD_SCOPE_SYSTEM) {                                         \
+    return sim::ordered_modify(                                                                                        \
+        address, [=](T old) SIM_QUIET { return static_cast<T>(expression); }, how, SIM_CALLER);                        \
+  }                                                                                                                    \
+  template <class T>                                                                                                   \
+  SIM_CALLED_HERE void __nv_atomic_##name(T* address, sim::same_t<T> value, int how, int = __NV_THREAD_SCOPE_SYSTEM) { \
+    sim::ordered_modify(                                                                                               \
+        address, [=](T old) SIM_QUIET { return static_cast<T>(expression); }, how, SIM_CALLER);                        \
+  }
+SIM_NV_ATOMIC(add, old + value)
+SIM_NV_ATOMIC(sub, old - value)
+SIM_NV_ATOMIC(and, old& value)
+SIM_NV_ATOMIC(or, old | value)
+SIM_NV_ATOMIC(xor, old ^ value)
+SIM_NV_ATOMIC(min, value < old ? value : old)
+SIM_NV_ATOMIC(max, old < value ? value : old)
+#undef SIM_NV_ATOMIC
+inline void __nv_atomic_thread_fence(int, int = __NV_THREAD_SCOPE_SYSTEM) { sim::fence(); }
