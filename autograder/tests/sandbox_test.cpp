@@ -353,8 +353,18 @@ TEST_F(Object, KnowsWhatMayBeCalled) {
                          "__register_frame"})
     EXPECT_FALSE(may(no, false)) << no;
   EXPECT_TRUE(may("_ZN3sim6launchEPKcRKNS_13configurationEPFvPvES5_m", true));
-  EXPECT_TRUE(may("__tsan_read4", true));
+  for (const char* hook : {"__tsan_read4", "sim_memcpy", "sim_mempcpy", "sim_bcopy", "sim_wmemset"})
+    EXPECT_TRUE(may(hook, true)) << hook;
   EXPECT_FALSE(may("_ZN3sim10launch_logEv", true));
+  // Where the accesses of host code are counted.
+  for (const char* seen :
+       {"sim_memcpy", "expf", "_Znwm", "_ZSt20__throw_length_errorPKc", "_ZNSt13runtime_errorC1EPKc", "printf",
+        "__cxa_throw", "_ZTISt9bad_alloc", "_ZSt18_Rb_tree_incrementPSt18_Rb_tree_node_base"})
+    EXPECT_TRUE(may.in_sight(seen)) << seen;
+  for (const char* unseen : {"cudaMemcpy", "cudaMalloc", "swab", "strncpy", "fread", "qsort", "snprintf",
+                             "_ZNSs6assignEPKcm", "_ZTVNSt7__cxx1115basic_stringbufIcSt11char_traitsIcESaIcEEE",
+                             "_ZN3sim6launchEPKcRKNS_13configurationEPFvPvES5_m"})
+    EXPECT_FALSE(may.in_sight(unseen)) << unseen;
   EXPECT_TRUE(may.is_the_devices("cudaEventElapsedTime"));
   EXPECT_FALSE(may.is_the_devices("count"));
 }

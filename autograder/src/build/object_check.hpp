@@ -35,6 +35,10 @@ class callable {
   /// `by_device_code`: from a .cu file.
   bool operator()(const std::string& symbol, bool by_device_code) const;
 
+  /// Of what a .cu file may call: what reads and writes no array where the compiler's hooks do not see it. So no call
+  /// of the CUDA runtime, either.
+  bool in_sight(const std::string& symbol) const;
+
   /// Whether the simulated device defines it: a .cu file that did so would be counted by its own rules.
   bool is_the_devices(const std::string& symbol) const { return device_.contains(symbol); }
 
