@@ -3,10 +3,12 @@
 // loader.cpp may call the kernel by open, openat, close, read, readv, pread, preadv, lseek, fstat, mmap and munmap. The
 // judge counts every system call that a function makes, by its name.
 //
-// pool.cpp may start threads: std::thread, std::mutex, std::condition_variable, std::atomic with wait and notify.
+// pool.cpp may start threads: std::thread, std::mutex, std::condition_variable, std::atomic with wait and notify;
+// in C pthread_create and pthread_join, mutexes and conditions.
 //
-// layout.cu is plain C++ for one core, without kernels. It is a .cu file because the compiler of the simulated device
-// shows each access to memory: yours go through the cache that given/cache.hpp describes.
+// layout.cu is plain C++ for one core, without kernels and without the CUDA runtime. It is a .cu file because the compiler
+// of the simulated device shows each access to memory: yours go through the cache that given/cache.hpp describes. So it
+// may call no library function that copies out of the compiler's sight; memcpy and its kind are seen.
 #pragma once
 
 #include <cstddef>

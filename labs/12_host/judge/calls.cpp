@@ -132,10 +132,10 @@ struct operation {
   std::condition_variable all_here_;
 };
 
-/// Parameters: parts, operations, rounds of work in a part, threads, pools one after the other, and whether the parts
+/// Parameters: parts, operations, rounds of work in a part, threads, pools one after the other, whether the parts
 /// wait for each other: 1 in all operations, 2 in the first, when threads may not have started yet, and in the last, when
-/// they sleep. Outputs: how often each part was called in all; 1 if all is well, 0 if parts did not meet, 2 if run
-/// returned too early.
+/// they sleep; and for how many milliseconds the pool has nothing to do at the end. Outputs: how often each part was
+/// called in all; 1 if all is well, 0 if parts did not meet, 2 if run returned too early.
 void run_pool(const lab::call& c) {
   static operation now;
   const int parts = c.parameter(0), threads = c.parameter(3);
@@ -151,6 +151,9 @@ void run_pool(const lab::call& c) {
       now.together = c.parameter(5) == 1 || (c.parameter(5) == 2 && at_an_end) ? parts : 0;
       run(*p, operation::work, &now, parts);
       early = early || now.ended != parts;
+    }
+    const auto idle = std::chrono::milliseconds(c.parameters[6]);
+    for (const auto since = std::chrono::steady_clock::now(); std::chrono::steady_clock::now() - since < idle;) {
     }
     stop_pool(p);
   }

@@ -227,14 +227,14 @@ test_case generate_case(int64_t vocabulary, int64_t width, int64_t first, int64_
 
 /// The first three parameters are those of the ceiling "threads", too.
 test_case pool_case(int64_t parts, int64_t operations, int64_t rounds, int64_t threads, int64_t pools = 1,
-                    int64_t meet = 0) {
+                    int64_t meet = 0, int64_t idle_ms = 0) {
   constexpr int64_t most_parts = 1000;
   test_case c;
   c.id = fmt::format("run/{}x{}-{}{}{}", operations, parts, threads, pools > 1 ? fmt::format("-{}pools", pools) : "",
                      meet == 1 ? "-meet" : "");
   c.entry = "run";
   c.where = lab::part::host;
-  c.parameters = {parts, operations, rounds, threads, pools, meet};
+  c.parameters = {parts, operations, rounds, threads, pools, meet, idle_ms};
   c.outputs = {{dtype::i32, most_parts}, {dtype::i32, 1}};
   c.threads = static_cast<int>(threads) + 1;
   c.inputs = [](std::uint64_t) { return std::vector<buffer>(); };
@@ -422,7 +422,7 @@ std::vector<test_case> cases() {
   all.push_back(pool_case(5, 3, 100, 3, 30));
   all.push_back(pool_case(4, 20, 0, 4, 1, 1));
   all.push_back(pool_case(2, 20, 0, 2, 3, 1));
-  all.push_back(pool_case(4, 100, 1000, 4));
+  all.push_back(pool_case(4, 100, 1000, 4, 1, 0, 300));  // threads that ask instead of sleeping call on and on
   all.back().counts_calls = true;
   all.push_back(lab::timed(pool_case(4, 200, 1500, 4, 1, 2)));  // about 10 microseconds an operation
 
