@@ -68,5 +68,10 @@ TEST(Mutants, LeaveCommentsStringsAndDirectivesAlone) {
   EXPECT_EQ(lines_of("  std::vector<int> x;"), std::vector<std::string>{});
 }
 
+TEST(Mutants, LeaveMainFunctionsAlone) {
+  for (const mutant& m : mutants_of("f.cu", "void f() {\n  a += 2;\n}\n[[gnu::weak]] int main() {\n  a += 3;\n}\n"))
+    EXPECT_EQ(m.line, 2);
+}
+
 }  // namespace
 }  // namespace grading
