@@ -97,6 +97,21 @@ TEST_F(Assessed, ThePlaceCountsBeforeTheCauseIsKnown) {
   EXPECT_EQ(r.points, 0);
 }
 
+TEST_F(Assessed, ACauseThatIsCorrectedEarnsHalf) {
+  item_result r = assessed(answers("ann", "3", "\"off by one\""));
+  ASSERT_EQ(r.predictions.size(), 1u);
+  EXPECT_EQ(r.predictions[0].key, "x.cause");
+  EXPECT_EQ(r.predictions[0].predicted, 0);
+  on.locked.values["x.cause"] = 0;
+  r = assessed(answers("ann", "3", "\"race\""));
+  EXPECT_EQ(r.verdict, verdict::pass);
+  EXPECT_EQ(r.points, 3);
+  EXPECT_EQ(r.what, "fields, cause corrected");
+  on.locked.values["x.cause"] = 1;
+  EXPECT_EQ(assessed(answers("ann", "3", "\"race\"")).points, 4);
+  EXPECT_TRUE(assessed(answers("ann", "3", "\"bad\"")).predictions.empty());
+}
+
 TEST_F(Assessed, DependOnTheStudent) {
   EXPECT_EQ(assessed(answers("anna", "3", "\"race\"")).points, 0);
   EXPECT_EQ(assessed(answers("anna", "4", "\"race\"")).points, 4);

@@ -227,6 +227,21 @@ TEST_F(Locked, TheFirstCompleteSetIsKeptWithItsTime) {
   EXPECT_EQ(lock().date, first.date);
 }
 
+TEST_F(Locked, TheFirstCauseOfEachProgramIsKept) {
+  rules.causes = {"race", "off by one"};
+  rules.items.resize(2);
+  rules.items[0] = {}, rules.items[1] = {};
+  rules.items[0].program = "x", rules.items[1].program = "y";
+  const fs::path findings = place / "findings.toml";
+  replace_file(findings, "[x]\ncause = \"\"\n[y]\ncause = \"rase\"\n");
+  EXPECT_TRUE(lock().values.empty());
+  replace_file(findings, "[x]\ncause = \"off by one\"\n");
+  EXPECT_EQ(lock().values, (prediction_set{{"x.cause", 1}}));
+  replace_file(findings, "[x]\ncause = \"race\"\n[y]\ncause = \"race\"\n");
+  EXPECT_EQ(lock().values, (prediction_set{{"x.cause", 1}, {"y.cause", 0}}));
+  EXPECT_EQ(read_progress(kept)["03_coalescing"].locked.values.size(), 2u);
+}
+
 TEST_F(Locked, TheFirstCompleteSetInAHistoryIsEachStudents) {
   const auto graded_with = [](const char* who, const char* date, const prediction_set& made) {
     result r = graded({item("p", verdict::not_answered, 0)});

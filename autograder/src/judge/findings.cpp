@@ -105,6 +105,8 @@ std::map<std::string, double> causes_in(const std::string& findings, const rubri
   return result;
 }
 
+std::string cause_key(const std::string& program) { return program + ".cause"; }
+
 void assess_findings(const item& what, bench& on, item_result& out) {
   out.backends = {backend::sim};
   out.what = "fields";
@@ -146,9 +148,20 @@ void assess_findings(const item& what, bench& on, item_result& out) {
     const bool found_place = wrong.empty();
     const double position = cause ? position_of(*cause, on.rules->causes) : -1;
     if (position != what.cause) wrong.emplace_back("cause");
+    // The first that was named counts: otherwise a list of causes is soon tried.
+    const std::string key = cause_key(what.program);
+    const auto first = on.locked.values.find(key);
+    if (position >= 0) {
+      out.predictions.emplace_back().key = key;
+      out.predictions.back().predicted = position;
+    }
     out.figure = *out.threshold - static_cast<double>(wrong.size());
     out.verdict = wrong.empty() ? verdict::pass : found_place && !cause ? verdict::pending : verdict::wrong;
     out.points = wrong.empty() ? what.points : found_place ? what.points / 2 : 0;
+    if (wrong.empty() && first != on.locked.values.end() && first->second != position) {
+      out.points *= 0.75;
+      out.what = "fields, cause corrected";
+    }
     if (out.verdict == verdict::pending) {
       out.message = "the place is right; now the cause";
     } else if (!wrong.empty()) {

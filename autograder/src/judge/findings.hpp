@@ -29,4 +29,7 @@ std::string student_of_findings(const std::string& findings);
 /// The causes that a student's findings.toml names, by program, as positions in the rubric's list.
 std::map<std::string, double> causes_in(const std::string& findings, const rubric& rules);
 
+/// "kv_scores.cause": under this the first cause that a student names is locked.
+std::string cause_key(const std::string& program);
+
 }  // namespace grading

@@ -71,7 +71,8 @@ void prepare(json& shown, const item_result& item, bool same_message) {
   shown["interval"] = interval_of(item);
   if (item.conditions.size() > 1 || (item.conditions.size() == 1 && item.verdict != verdict::pass))
     shown["counters"] = {{"rows", shown["conditions"]}};
-  shown["predictions"] = predictions_of(item, shown["predictions"]);
+  shown["predictions"] =
+      item.kind == item_kind::predictions ? predictions_of(item, shown["predictions"]) : json(nullptr);
 }
 
 json shown_of(const result& r, std::size_t index, const std::filesystem::path& source, bool open) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "judge/findings.hpp"
 #include "report/terminal.hpp"
 #include "support/files.hpp"
 #include "support/text.hpp"
@@ -79,10 +80,29 @@ void write_progress(const fs::path& file, const progress& all) {
   replace_file(file, text.str());
 }
 
+namespace {
+
+/// Each cause as soon as it is named, unlike predictions. Whether there was a new one.
+bool lock_causes(locked_predictions& locked, const rubric& rules, const fs::path& findings) {
+  if (rules.causes.empty() || !fs::exists(findings)) return false;
+  const std::size_t before = locked.values.size();
+  try {
+    for (const auto& [program, cause] : causes_in(text_of(findings), rules))
+      if (cause >= 0) locked.values.try_emplace(cause_key(program), cause);
+  } catch (const input_error&) {  // the item's own verdict says what is wrong with the file
+  }
+  if (locked.values.size() == before) return false;
+  if (locked.date.empty()) locked.date = now_rfc3339();
+  return true;
+}
+
+}  // namespace
+
 locked_predictions lock_predictions(const fs::path& progress_file, const std::string& lab, const rubric& rules,
                                     const fs::path& predictions) {
   progress all = read_progress(progress_file);
   locked_predictions& locked = all[lab].locked;
+  if (lock_causes(locked, rules, predictions.parent_path() / "findings.toml")) write_progress(progress_file, all);
   if (!locked.date.empty() && is_complete(locked.values, rules)) return locked;
   prediction_set now;
   try {

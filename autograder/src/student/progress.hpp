@@ -31,8 +31,8 @@ void write_progress(const std::filesystem::path& file, const progress& all);
 /// Enters a grading. Resets the hint count of an item that has passed.
 void note(lab_progress& p, const result& r);
 
-/// The lab's locked predictions. Where none are and those in the file are complete, these are locked now, and written
-/// down before anything is compared.
+/// The lab's locked predictions, and the first cause named for each program of findings.toml beside them. Where none
+/// are and those in the file are complete, these are locked now, and written down before anything is compared.
 locked_predictions lock_predictions(const std::filesystem::path& progress_file, const std::string& lab,
                                     const rubric& rules, const std::filesystem::path& predictions);
 
