@@ -42,7 +42,7 @@ void row_sums(float* sums,            // (rows)
 
 // ---- head_sums.cu ---------------------------------------------------------------------------------------------------
 
-/// sums[h] is the sum of the first lengths[h] elements of row h: at least 1, at most `room`, a multiple of 64.
+/// sums[h] is the sum of the first lengths[h] elements of row h: any number from 1 to `room`. `room` is a multiple of 64.
 void head_sums(float* sums,         // (heads)
                const float* in,     // (heads, room)
                const int* lengths,  // (heads)
@@ -50,8 +50,8 @@ void head_sums(float* sums,         // (heads)
 
 // ---- pad_rows.cu ----------------------------------------------------------------------------------------------------
 
-/// Row r has the elements first[r] to first[r + 1] - 1 of `in`, at most `room`, a multiple of 4. In `out` zeros follow
-/// them. A row whose begin and length are multiples of 4 is copied by vectors of 16 bytes.
+/// Row r has the elements first[r] to first[r + 1] - 1 of `in`, any number up to `room`. `room` is a multiple of 4. In
+/// `out` zeros follow them. A row whose begin and length are multiples of 4 is copied by vectors of 16 bytes.
 void pad_rows(float* out,        // (rows, room)
               const float* in,   // (first[rows])
               const int* first,  // (rows + 1)
