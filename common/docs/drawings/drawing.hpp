@@ -22,7 +22,8 @@ enum class at { start, middle, end };
 /// is white.
 class drawing {
  public:
-  /// `page`: README.md or SEEN.md of the lab, which shows the drawing with `says` as its alternative text.
+  /// `page`: README.md or SEEN.md of the lab, or of labs/ itself if `lab` is ".", which shows the drawing with `says`
+  /// as its alternative text.
   drawing(std::string lab, std::string page, std::string name, std::string title, std::string says);
   /// For a deck, which shows it as steps/NAME.svg.
   drawing(std::string name, std::string says);
@@ -62,6 +63,7 @@ class drawing {
 std::string grouped(long long number);
 
 using drawing_list = std::vector<drawing>;
+void course(drawing_list& to);
 void opening(drawing_list& to);
 void accounting(drawing_list& to);
 void benchmarking(drawing_list& to);

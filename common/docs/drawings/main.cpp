@@ -24,8 +24,8 @@ enum class of { handouts, decks };
 
 drawing_list all(of what) {
   drawing_list list;
-  for (const auto lab : {opening, accounting, benchmarking, coalescing, fusion, recomputation, tiling, quantization,
-                         gpt2, low_precision, decode, attention, host, crashes})
+  for (const auto lab : {course, opening, accounting, benchmarking, coalescing, fusion, recomputation, tiling,
+                         quantization, gpt2, low_precision, decode, attention, host, crashes})
     lab(list);
   std::erase_if(list, [&](const drawing& d) { return d.is_step() != (what == of::decks); });
   return list;
@@ -47,7 +47,9 @@ std::string one_line(const std::string& text) {
   return out;
 }
 
-fs::path file_of(const fs::path& labs, const drawing& d) { return labs / d.lab / "drawings" / (d.name + ".svg"); }
+fs::path file_of(const fs::path& labs, const drawing& d) {
+  return (labs / d.lab / "drawings" / (d.name + ".svg")).lexically_normal();
+}
 
 int write(of what, const fs::path& into) {
   int failed = 0;
