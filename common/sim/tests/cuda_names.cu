@@ -11,6 +11,12 @@
 #include <cstdio>
 #include <type_traits>
 
+// What nvcc predefines.
+static_assert(__CUDACC_VER_MAJOR__ * 1000 + __CUDACC_VER_MINOR__ * 10 == CUDART_VERSION);
+static_assert(__CUDACC_VER_BUILD__ >= 0 && __CUDACC_DEVICE_ATOMIC_BUILTINS__);
+constexpr int architectures[] = {__CUDA_ARCH_LIST__};
+static_assert(architectures[0] == 900);
+
 namespace {
 
 using longlong = long long;

@@ -397,8 +397,10 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
 
   const std::string compiler = host_compiler();
   words compile = {compiler, "-x", "c++", "-std=c++17", "-O2", "-g1", "-D__CUDACC__", "-D__NVCC__",
-                   "-D__CUDA_ARCH__=900", "-DCUDART_VERSION=13000", "-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP",
-                   "-Wno-unknown-pragmas", "-Wno-psabi", "-include", "cuda_runtime.h",
+                   "-D__CUDACC_VER_MAJOR__=13", "-D__CUDACC_VER_MINOR__=0", "-D__CUDACC_VER_BUILD__=0",
+                   "-D__CUDACC_DEVICE_ATOMIC_BUILTINS__=1", "-D__CUDA_ARCH__=900", "-D__CUDA_ARCH_LIST__=900",
+                   "-DCUDART_VERSION=13000", "-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP", "-Wno-unknown-pragmas",
+                   "-Wno-psabi", "-include", "cuda_runtime.h",
                    // A hook for every access, at its full width, exactly once.
                    "-fsanitize=thread", "-fno-optimize-sibling-calls", "-ftls-model=initial-exec", "-fPIE",
                    "-ffp-contract=fast", "-fsigned-char"};
