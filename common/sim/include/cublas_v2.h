@@ -4,6 +4,7 @@
 
 #define CUBLAS_API_H_  // cuda-samples' helper_cuda.h asks for it
 
+#include "cuComplex.h"
 #include "cuda_runtime.h"
 #include "library_types.h"
 #if __has_include("cuda_fp16.h")
@@ -80,6 +81,17 @@ cublasStatus_t cublasSetVector(int n, int bytes, const void* from, int from_step
 cublasStatus_t cublasGetVector(int n, int bytes, const void* from, int from_step, void* to, int to_step);
 cublasStatus_t cublasSetMatrix(int rows, int columns, int bytes, const void* from, int from_ld, void* to, int to_ld);
 cublasStatus_t cublasGetMatrix(int rows, int columns, int bytes, const void* from, int from_ld, void* to, int to_ld);
+cublasStatus_t cublasSetVectorAsync(int n, int bytes, const void* from, int from_step, void* to, int to_step,
+                                    cudaStream_t stream);
+cublasStatus_t cublasGetVectorAsync(int n, int bytes, const void* from, int from_step, void* to, int to_step,
+                                    cudaStream_t stream);
+cublasStatus_t cublasSetMatrixAsync(int rows, int columns, int bytes, const void* from, int from_ld, void* to,
+                                    int to_ld, cudaStream_t stream);
+cublasStatus_t cublasGetMatrixAsync(int rows, int columns, int bytes, const void* from, int from_ld, void* to,
+                                    int to_ld, cudaStream_t stream);
+cublasStatus_t cublasDotEx(cublasHandle_t handle, int n, const void* x, cudaDataType x_type, int x_step, const void* y,
+                           cudaDataType y_type, int y_step, void* result, cudaDataType result_type,
+                           cudaDataType compute);
 
 cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k,
                             const void* alpha, const void* a, cudaDataType a_type, int lda, const void* b,
@@ -115,6 +127,11 @@ cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t op_a
                                     const T* a, int lda, const T* x, int x_step, const T* beta, T* y, int y_step);     \
   cublasStatus_t cublas##X##ger_v2(cublasHandle_t handle, int m, int n, const T* alpha, const T* x, int x_step,        \
                                    const T* y, int y_step, T* a, int lda);                                             \
+  cublasStatus_t cublas##X##trsm_v2(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t fill,               \
+                                    cublasOperation_t op, cublasDiagType_t diagonal, int m, int n, const T* alpha,     \
+                                    const T* a, int lda, T* b, int ldb);                                               \
+  cublasStatus_t cublas##X##getrfBatched(cublasHandle_t handle, int n, T* const a[], int lda, int* pivots, int* info,  \
+                                         int batches);                                                                 \
   cublasStatus_t cublas##X##axpy_v2(cublasHandle_t handle, int n, const T* alpha, const T* x, int x_step, T* y,        \
                                     int y_step);                                                                       \
   cublasStatus_t cublas##X##scal_v2(cublasHandle_t handle, int n, const T* alpha, T* x, int x_step);                   \
@@ -149,6 +166,8 @@ SIM_CUBLAS(D, double)
 #define cublasDgemv cublasDgemv_v2
 #define cublasSger cublasSger_v2
 #define cublasDger cublasDger_v2
+#define cublasStrsm cublasStrsm_v2
+#define cublasDtrsm cublasDtrsm_v2
 #define cublasSaxpy cublasSaxpy_v2
 #define cublasDaxpy cublasDaxpy_v2
 #define cublasSscal cublasSscal_v2
@@ -188,6 +207,15 @@ inline cublasStatus_t cublasHgemm(cublasHandle_t handle, cublasOperation_t op_a,
                                   const __half* beta, __half* c, int ldc) {
   return cublasGemmEx(handle, op_a, op_b, m, n, k, alpha, a, CUDA_R_16F, lda, b, CUDA_R_16F, ldb, beta, c, CUDA_R_16F,
                       ldc, CUBLAS_COMPUTE_16F, CUBLAS_GEMM_DEFAULT);
+}
+inline cublasStatus_t cublasHgemmBatched(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m,
+                                         int n, int k, const __half* alpha, const __half* const a[], int lda,
+                                         const __half* const b[], int ldb, const __half* beta, __half* const c[],
+                                         int ldc, int batches) {
+  return cublasGemmBatchedEx(handle, op_a, op_b, m, n, k, alpha, reinterpret_cast<const void* const*>(a), CUDA_R_16F,
+                             lda, reinterpret_cast<const void* const*>(b), CUDA_R_16F, ldb, beta,
+                             reinterpret_cast<void* const*>(c), CUDA_R_16F, ldc, batches, CUBLAS_COMPUTE_16F,
+                             CUBLAS_GEMM_DEFAULT);
 }
 inline cublasStatus_t cublasHgemmStridedBatched(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b,
                                                 int m, int n, int k, const __half* alpha, const __half* a, int lda,

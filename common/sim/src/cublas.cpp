@@ -148,6 +148,69 @@ cublasStatus_t ger(cublasHandle_t handle, const char* call, int m, int n, const 
   });
 }
 
+/// op(A) X = alpha B or X op(A) = alpha B, for one triangle of A.
+template <class T>
+cublasStatus_t trsm(cublasHandle_t handle, const char* call, cublasSideMode_t side, cublasFillMode_t fill,
+                    cublasOperation_t op, cublasDiagType_t diagonal, int m, int n, const T* alpha, const T* a, int lda,
+                    T* b, int ldb) {
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  const int size = side == CUBLAS_SIDE_LEFT ? m : n;
+  const operand triangle{"A", const_cast<T*>(a), type_of<T>, size, size, lda}, x{"B", b, type_of<T>, m, n, ldb};
+  if (m < 0 || n < 0 || !triangle.fits() || !x.fits() || !alpha || !is_operation(op) ||
+      (fill != CUBLAS_FILL_MODE_LOWER && fill != CUBLAS_FILL_MODE_UPPER))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  if (m == 0 || n == 0) return CUBLAS_STATUS_SUCCESS;
+  return run(handle->stream, call, {triangle, x}, 1.0 * m * n * size, [=, p = scalar(handle, alpha)] {
+    const matrix<T> stored = load<T>(triangle), right = load<T>(x);
+    const bool turned = op != CUBLAS_OP_N, left = side == CUBLAS_SIDE_LEFT;
+    // With A on the right: op(A)^T X^T = alpha B^T.
+    const bool transposed = turned == left, lower = (fill == CUBLAS_FILL_MODE_LOWER) != transposed;
+    const auto factor = [&](int i, int j) { return transposed ? stored(j, i) : stored(i, j); };
+    matrix<T> values = p() * (left ? right : matrix<T>(right.transpose()));
+    for (Eigen::Index column = 0; column < values.cols(); ++column)
+      for (int k = 0; k < size; ++k) {
+        const int i = lower ? k : size - 1 - k;
+        T rest = values(i, column);
+        for (int j = lower ? 0 : i + 1; j < (lower ? i : size); ++j) rest -= factor(i, j) * values(j, column);
+        values(i, column) = diagonal == CUBLAS_DIAG_UNIT ? rest : rest / factor(i, i);
+      }
+    store<T>(x, left ? values : matrix<T>(values.transpose()));
+  });
+}
+
+/// A = P L U, each matrix in place. Without pivots, rows stay where they are.
+template <class T>
+cublasStatus_t getrf(cublasHandle_t handle, const char* call, int n, T* const list[], int lda, int* pivots, int* info,
+                     int batches) {
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (n < 0 || batches < 0 || lda < std::max(1, n) || !list || !info) return CUBLAS_STATUS_INVALID_VALUE;
+  std::vector<operand> all;
+  for (int i = 0; i < batches; ++i) all.push_back({"A", list[i], type_of<T>, n, n, lda});
+  return run(handle->stream, call, all, 2.0 / 3 * n * n * n * batches, [=] {
+    for (int batch = 0; batch < batches; ++batch) {
+      matrix<T> values = load<T>(all[static_cast<std::size_t>(batch)]);
+      info[batch] = 0;
+      for (int k = 0; k < n; ++k) {
+        Eigen::Index best = 0;
+        if (pivots) {
+          values.col(k).tail(n - k).cwiseAbs().maxCoeff(&best);
+          values.row(k).swap(values.row(k + best));
+          pivots[batch * n + k] = k + static_cast<int>(best) + 1;
+        }
+        if (values(k, k) == 0) {
+          if (info[batch] == 0) info[batch] = k + 1;
+          continue;
+        }
+        values.col(k).tail(n - k - 1) /= values(k, k);
+        values.bottomRightCorner(n - k - 1, n - k - 1) -= values.col(k).tail(n - k - 1) * values.row(k).tail(n - k - 1);
+      }
+      store<T>(all[static_cast<std::size_t>(batch)], values);
+    }
+    written(info, batches, 1);
+    if (pivots) written(pivots, n * batches, 1);
+  });
+}
+
 /// Applies a function to each element of one or two vectors.
 template <class T, class Each>
 cublasStatus_t elementwise(cublasHandle_t handle, const char* call, int n, T* x, int x_step, T* y, int y_step,
@@ -194,12 +257,13 @@ cublasStatus_t status_of(cudaError_t error) {
                                           : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 cublasStatus_t move(int rows, int columns, int bytes, const void* from, int from_ld, void* to, int to_ld,
-                    cudaMemcpyKind kind) {
+                    cudaMemcpyKind kind, cudaStream_t* stream = nullptr) {
   if (rows < 0 || columns < 0 || bytes <= 0 || from_ld < rows || to_ld < rows || from_ld <= 0 || to_ld <= 0)
     return CUBLAS_STATUS_INVALID_VALUE;
   const auto wide = [bytes](int n) { return static_cast<std::size_t>(n) * static_cast<std::size_t>(bytes); };
-  return status_of(
-      cudaMemcpy2D(to, wide(to_ld), from, wide(from_ld), wide(rows), static_cast<std::size_t>(columns), kind));
+  const auto count = static_cast<std::size_t>(columns);
+  return status_of(stream ? cudaMemcpy2DAsync(to, wide(to_ld), from, wide(from_ld), wide(rows), count, kind, *stream)
+                          : cudaMemcpy2D(to, wide(to_ld), from, wide(from_ld), wide(rows), count, kind));
 }
 
 }  // namespace
@@ -275,6 +339,43 @@ cublasStatus_t cublasSetMatrix(int rows, int columns, int bytes, const void* fro
 cublasStatus_t cublasGetMatrix(int rows, int columns, int bytes, const void* from, int from_ld, void* to, int to_ld) {
   return move(rows, columns, bytes, from, from_ld, to, to_ld, cudaMemcpyDeviceToHost);
 }
+#define SIM_MOVE_ASYNC(Way, kind)                                                                                    \
+  cublasStatus_t cublas##Way##VectorAsync(int n, int bytes, const void* from, int from_step, void* to, int to_step,  \
+                                          cudaStream_t stream) {                                                     \
+    return move(1, n, bytes, from, from_step, to, to_step, kind, &stream);                                           \
+  }                                                                                                                  \
+  cublasStatus_t cublas##Way##MatrixAsync(int rows, int columns, int bytes, const void* from, int from_ld, void* to, \
+                                          int to_ld, cudaStream_t stream) {                                          \
+    return move(rows, columns, bytes, from, from_ld, to, to_ld, kind, &stream);                                      \
+  }
+SIM_MOVE_ASYNC(Set, cudaMemcpyHostToDevice)
+SIM_MOVE_ASYNC(Get, cudaMemcpyDeviceToHost)
+#undef SIM_MOVE_ASYNC
+
+cublasStatus_t cublasDotEx(cublasHandle_t handle, int n, const void* x, cudaDataType x_type, int x_step, const void* y,
+                           cudaDataType y_type, int y_step, void* result, cudaDataType result_type,
+                           cudaDataType compute) {
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  const int count = std::max(n, 0);
+  const operand u{"x", const_cast<void*>(x), x_type, 1, count, std::abs(x_step)},
+      v{"y", const_cast<void*>(y), y_type, 1, count, std::abs(y_step)}, sum{"result", result, result_type, 1, 1, 1};
+  if (!result || !u.fits() || !v.fits() || bytes_of(x_type) == 0 || bytes_of(y_type) == 0 || bytes_of(result_type) == 0)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  const bool host = handle->pointer_mode == CUBLAS_POINTER_MODE_HOST;
+  std::vector<operand> all{u, v};
+  if (!host) all.push_back(sum);
+  const cublasStatus_t status = run(handle->stream, "cublasDotEx", all, 2.0 * count, [=] {
+    const auto dot = [&](auto zero) {
+      using T = decltype(zero);
+      matrix<T> left = load<T>(u);
+      if ((x_step < 0) != (y_step < 0)) left = left.rowwise().reverse().eval();
+      store<T>(sum, left * load<T>(v).transpose());
+    };
+    compute == CUDA_R_64F ? dot(0.0) : dot(0.0f);
+  });
+  if (status == CUBLAS_STATUS_SUCCESS && host) cudaStreamSynchronize(handle->stream);
+  return status;
+}
 
 cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k,
                             const void* alpha, const void* a, cudaDataType a_type, int lda, const void* b,
@@ -335,6 +436,15 @@ cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t op_a
   cublasStatus_t cublas##X##ger_v2(cublasHandle_t handle, int m, int n, const T* alpha, const T* x, int x_step,        \
                                    const T* y, int y_step, T* a, int lda) {                                            \
     return ger(handle, "cublas" #X "ger", m, n, alpha, x, x_step, y, y_step, a, lda);                                  \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##trsm_v2(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t fill,               \
+                                    cublasOperation_t op, cublasDiagType_t diagonal, int m, int n, const T* alpha,     \
+                                    const T* a, int lda, T* b, int ldb) {                                              \
+    return trsm(handle, "cublas" #X "trsm", side, fill, op, diagonal, m, n, alpha, a, lda, b, ldb);                    \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##getrfBatched(cublasHandle_t handle, int n, T* const a[], int lda, int* pivots, int* info,  \
+                                         int batches) {                                                                \
+    return getrf(handle, "cublas" #X "getrfBatched", n, a, lda, pivots, info, batches);                                \
   }                                                                                                                    \
   cublasStatus_t cublas##X##axpy_v2(cublasHandle_t handle, int n, const T* alpha, const T* x, int x_step, T* y,        \
                                     int y_step) {                                                                      \

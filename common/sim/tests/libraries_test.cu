@@ -7,7 +7,7 @@
 #include <curand.h>
 #include <curand_kernel.h>
 #include <cusolverDn.h>
-#include <cusparse.h>
+#include <cusparse_v2.h>
 #include <gtest/gtest.h>
 
 #include <nvtx3/nvToolsExt.h>
@@ -208,6 +208,85 @@ TEST_F(Blas, Batches) {
       CUBLAS_STATUS_SUCCESS);
   EXPECT_EQ(c[3], 5 * 5 + 7 * 7);
   EXPECT_EQ(c[7], 1 * 1 + 3 * 3);
+}
+
+TEST_F(Blas, TriangularSystems) {
+  constexpr int m = 3, n = 2;
+  double *a = managed<double>(9), *b = managed<double>(6);
+  for (int i = 0; i < 9; ++i) a[i] = i % 4 == 0 ? 4 + i : 1 + 0.1 * i;
+  const double half = 0.5;
+  for (const auto side : {CUBLAS_SIDE_LEFT, CUBLAS_SIDE_RIGHT})
+    for (const auto fill : {CUBLAS_FILL_MODE_LOWER, CUBLAS_FILL_MODE_UPPER})
+      for (const auto op : {CUBLAS_OP_N, CUBLAS_OP_T})
+        for (const auto diagonal : {CUBLAS_DIAG_NON_UNIT, CUBLAS_DIAG_UNIT}) {
+          const int rows = side == CUBLAS_SIDE_LEFT ? m : n, columns = side == CUBLAS_SIDE_LEFT ? n : m;
+          const auto triangle = [&](int i, int j) {
+            if (op == CUBLAS_OP_T) std::swap(i, j);
+            if (i == j) return diagonal == CUBLAS_DIAG_UNIT ? 1.0 : a[4 * i];
+            return (i > j) == (fill == CUBLAS_FILL_MODE_LOWER) ? a[i + 3 * j] : 0.0;
+          };
+          for (int i = 0; i < 6; ++i) b[i] = i + 1;
+          ASSERT_EQ(cublasDtrsm(handle, side, fill, op, diagonal, rows, columns, &half, a, 3, b, rows),
+                    CUBLAS_STATUS_SUCCESS);
+          for (int i = 0; i < rows; ++i)
+            for (int j = 0; j < columns; ++j) {
+              double sum = 0;
+              for (int k = 0; k < m; ++k)
+                sum += side == CUBLAS_SIDE_LEFT ? triangle(i, k) * b[k + rows * j] : b[i + rows * k] * triangle(k, j);
+              EXPECT_NEAR(sum, half * (i + rows * j + 1), 1e-12);
+            }
+        }
+  EXPECT_EQ(cublasDtrsm(handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, CUBLAS_DIAG_UNIT, m, n, &half, a,
+                        m - 1, b, m),
+            CUBLAS_STATUS_INVALID_VALUE);
+}
+
+TEST_F(Blas, FactorsOfBatches) {
+  float *a = managed<float>(8), **list = managed<float*>(2);
+  int *pivots = managed<int>(4), *info = managed<int>(2);
+  list[0] = a;
+  list[1] = a + 4;
+  const float first[] = {1, 4, 2, 12}, second[] = {0, 0, 1, 2};  // the second one is singular
+  std::copy(first, first + 4, a);
+  std::copy(second, second + 4, a + 4);
+  ASSERT_EQ(cublasSgetrfBatched(handle, 2, list, 2, pivots, info, 2), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ((std::vector<float>{a, a + 4}), (std::vector<float>{4, 0.25f, 12, -1}));
+  EXPECT_EQ((std::vector<int>{pivots, pivots + 2}), (std::vector<int>{2, 2}));
+  EXPECT_EQ((std::vector<int>{info, info + 2}), (std::vector<int>{0, 1}));
+  std::copy(first, first + 4, a);
+  ASSERT_EQ(cublasSgetrfBatched(handle, 2, list, 2, nullptr, info, 1), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ((std::vector<float>{a, a + 4}), (std::vector<float>{1, 4, 2, 4}));
+}
+
+TEST_F(Blas, HalvesAndCopiesInAStream) {
+  __half *x = managed<__half>(4), *y = managed<__half>(4), *z = managed<__half>(2);
+  for (int i = 0; i < 4; ++i) {
+    x[i] = __float2half(static_cast<float>(i + 1));
+    y[i] = __float2half(static_cast<float>(i == 0));
+  }
+  float sum = 0;
+  EXPECT_EQ(cublasDotEx(handle, 2, x, CUDA_R_16F, 2, y, CUDA_R_16F, -1, &sum, CUDA_R_32F, CUDA_R_32F),
+            CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(sum, 3);  // y backwards
+  __half** list = managed<__half*>(3);
+  list[0] = x;
+  list[1] = x + 2;
+  list[2] = z;
+  const __half one = __float2half(1), zero = __float2half(0);
+  EXPECT_EQ(
+      cublasHgemmBatched(handle, CUBLAS_OP_T, CUBLAS_OP_N, 1, 1, 2, &one, list, 2, list + 1, 2, &zero, list + 2, 1, 1),
+      CUBLAS_STATUS_SUCCESS);
+  cudaDeviceSynchronize();
+  EXPECT_EQ(__half2float(z[0]), 1 * 3 + 2 * 4);
+
+  const int from[] = {1, 2, 3, 4, 5, 6};
+  int *to = nullptr, back[4] = {};
+  ASSERT_EQ(cudaMalloc(&to, 4 * sizeof(int)), cudaSuccess);
+  EXPECT_EQ(cublasSetMatrixAsync(2, 2, sizeof(int), from, 3, to, 2, nullptr), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(cublasGetVectorAsync(2, sizeof(int), to, 2, back, 1, nullptr), CUBLAS_STATUS_SUCCESS);
+  cudaDeviceSynchronize();
+  EXPECT_EQ(back[0], 1);
+  EXPECT_EQ(back[1], 4);
 }
 
 TEST_F(Blas, VectorsAndPointerModes) {
