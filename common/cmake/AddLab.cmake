@@ -11,6 +11,7 @@
 # and lab03.student.sim.debug, the test with kernels compiled for the debugger (./course debug).
 # Each program in crashed/ becomes build/bin/crashed/labNN.NAME, with a main of its own.
 # add_lab(12_host CALLS open read) lets the .cpp files of that lab call these functions of the C library, too.
+# With COUNTED attention, that function of the contract is plain C++ in a .cu file whose accesses the judge counts.
 # add_lab(08_gpt2 LIBRARY gpt2) links gpt2_model to the judge's side and gpt2_<backend> to the runner's.
 # `lab03` builds what ctest runs for the student. Tests carry the labels lab03, sim or cuda or cpu, and their kind.
 
@@ -57,7 +58,7 @@ function(_lab_program target objects)
 endfunction()
 
 function(add_lab dir)
-  cmake_parse_arguments(PARSE_ARGV 1 add "" "LIBRARY;ROOT" "CALLS")
+  cmake_parse_arguments(PARSE_ARGV 1 add "" "LIBRARY;ROOT" "CALLS;COUNTED")
   if(NOT dir MATCHES "^([0-9][0-9])_[a-z0-9_]+$")
     message(FATAL_ERROR "add_lab(${dir}): a lab's folder is named NN_topic, such as 03_coalescing")
   endif()
@@ -114,7 +115,7 @@ function(add_lab dir)
     add_dependencies(${lab}.staff ${lab}.${name})
   endforeach()
   foreach(backend IN LISTS backends)
-    _lab_recipe(${lab} ${dir} ${contract} ${backend} "${staff_${backend}}" "${add_LIBRARY}" "${add_CALLS}")
+    _lab_recipe(${lab} ${dir} ${contract} ${backend} "${staff_${backend}}" "${add_LIBRARY}" "${add_CALLS}" "${add_COUNTED}")
   endforeach()
   set(submissions student)
   file(GLOB from_student CONFIGURE_DEPENDS ${contract}/handin/*.cu ${contract}/handin/*.cpp)
@@ -213,8 +214,9 @@ endfunction()
 # build/recipes/NN_topic.BACKEND.json: how the grader builds a submission that is no part of this tree: the same flags, the
 # same staff objects. What may be mounted where that happens is `readable` and `headers`; `device` is the folder that
 # declares what the simulated device offers and the library that defines it; `runtime` is what a runner reads; `toolchain`
-# is where compilers are installed that are not in /usr/bin; `calls` are functions that only this lab's files may call.
-function(_lab_recipe lab dir contract backend staff library calls)
+# is where compilers are installed that are not in /usr/bin; `calls` are functions that only this lab's files may call;
+# `counted` are host functions in a .cu file, all of whose accesses to memory must be seen.
+function(_lab_recipe lab dir contract backend staff library calls counted)
   set(common ${PROJECT_SOURCE_DIR}/common)
   file(GLOB own_headers CONFIGURE_DEPENDS ${contract}/*.hpp ${contract}/given/*.hpp)
   _lab_standard_headers(headers)
@@ -262,7 +264,7 @@ function(_lab_recipe lab dir contract backend staff library calls)
   endforeach()
   list(REMOVE_DUPLICATES toolchain)
   set(text "{")
-  foreach(key IN ITEMS cpp cu link objects libraries readable headers device runtime toolchain calls)
+  foreach(key IN ITEMS cpp cu link objects libraries readable headers device runtime toolchain calls counted)
     if(${key} STREQUAL "")
       string(APPEND text "\n\"${key}\": [],")
     else()

@@ -147,6 +147,13 @@ std::string missing_header(const std::string& diagnostics) {
 }
 
 /// Files that the compiler read, according to the preprocessor's line markers: # 12 "/usr/include/math.h" 1 3 4
+/// Without namespaces and parameters.
+std::string function_name(const std::string& symbol) {
+  const std::string name = demangled(symbol);
+  const std::size_t end = name.find('('), colons = name.rfind("::", end);
+  return name.substr(colons == name.npos ? 0 : colons + 2, end - (colons == name.npos ? 0 : colons + 2));
+}
+
 std::set<std::string> included(std::string_view preprocessed) {
   std::set<std::string> files;
   for (std::size_t at = 0; at < preprocessed.size(); at = preprocessed.find('\n', at), at += at != preprocessed.npos) {
@@ -197,6 +204,9 @@ box_builder::box_builder(const fs::path& recipe, fs::path cache, wall behind, bo
   // Functions of the lab that the staff's code calls but does not define are the contract.
   for (const std::string& name : wanted)
     if (is_of_a_lab(name) && !there.contains(name)) contract_.push_back(name);
+  const words& counted = recipe_.at("counted");
+  for (const std::string& name : contract_)
+    if (std::find(counted.begin(), counted.end(), function_name(name)) != counted.end()) counted_.insert(name);
   for (const char* key : {"cpp", "cu", "headers", "calls"})
     tools_ += fmt::format("{} ", fmt::join(recipe_.at(key), " "));
   for (const std::string& path : recipe_.at("readable"))
@@ -314,8 +324,6 @@ box_builder::words box_builder::take_out_unclean(std::map<std::string, fs::path>
     });
   };
   const bool all_compile = complaints.empty();
-  // Then .cu files are for the accesses of host code.
-  const bool host_only = !by_nvcc() && std::none_of(contract_.begin(), contract_.end(), launches);
   std::vector<std::string> all;
   // What is taken out may have defined what the rest calls.
   for (bool more = check_; more;) {
@@ -324,6 +332,10 @@ box_builder::words box_builder::take_out_unclean(std::map<std::string, fs::path>
     for (const auto& [name, own] : symbols) {
       const bool device = is_device_code(name);
       std::vector<std::string>& why = refused[name];
+      const auto defines = [&own = own](const std::string& s) {
+        return own.defined.contains(s) || own.weak.contains(s);
+      };
+      const bool counted = device && !by_nvcc() && std::any_of(counted_.begin(), counted_.end(), defines);
       for (const auto* list : {&own.defined, &own.weak, &own.local, &own.undefined})
         for (const std::string& symbol : *list)
           if (const std::string rival = rival_of(symbol); !rival.empty()) {
@@ -338,17 +350,19 @@ box_builder::words box_builder::take_out_unclean(std::map<std::string, fs::path>
             why.push_back(
                 fmt::format("defines {}, a name that the simulated device uses; choose another", demangled(symbol)));
       for (const std::string& symbol : contract_)
-        if (!device && launches(symbol) && (own.defined.contains(symbol) || own.weak.contains(symbol)))
+        if (!device && (launches(symbol) || counted_.contains(symbol)) && defines(symbol))
           why.push_back(fmt::format("defines {}, which is for a .cu file, where its accesses are seen: {}",
                                     demangled(symbol), rules));
       for (const std::string& symbol : own.undefined) {
-        if (is_defined(device, symbol) || given_.contains(symbol) || !rival_of(symbol).empty()) continue;
+        if (given_.contains(symbol) || !rival_of(symbol).empty()) continue;
         const std::string what = "calls " + demangled(symbol);
-        if (may_call(symbol, device)) {
-          if (device && host_only && !may_call.in_sight(symbol))
+        const bool is_there = is_defined(device, symbol);
+        if (is_there || may_call(symbol, device)) {
+          if (counted && (is_there || !may_call.in_sight(symbol)))
             why.push_back(what +
-                          ", whose accesses to memory are not counted; in this lab a .cu file is plain C++: "
-                          "write a loop, or use a container or an algorithm of C++");
+                          fmt::format(", whose accesses to memory are not counted; {} is plain C++: write a loop, or "
+                                      "use a container or an algorithm of C++",
+                                      name));
           continue;
         }
         if (is_defined(!device, symbol))

@@ -60,9 +60,10 @@ class box_builder {
   wall behind_;
   bool check_;
   build_limits allowed_;
-  std::string tools_;            ///< fingerprint of compilers, flags and headers
-  words contract_;               ///< mangled names of the functions that the staff's code calls
-  std::set<std::string> given_;  ///< and of those that the lab gives to be called
+  std::string tools_;              ///< fingerprint of compilers, flags and headers
+  words contract_;                 ///< mangled names of the functions that the staff's code calls
+  std::set<std::string> counted_;  ///< of these, the host functions whose accesses to memory are counted
+  std::set<std::string> given_;    ///< and of those that the lab gives to be called
 };
 
 }  // namespace grading
