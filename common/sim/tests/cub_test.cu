@@ -2,6 +2,8 @@
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
+#include <cub/util_type.cuh>  // ours, not that of an installed CUB
+
 #include <cub/block/block_reduce.cuh>
 #include <cub/cub.cuh>
 #include <lab/profiler.hpp>
@@ -117,6 +119,34 @@ TEST_F(Cub, LoadsScansStores) {
   check_scans<128, 4, cub::BLOCK_LOAD_TRANSPOSE, cub::BLOCK_STORE_TRANSPOSE>(512);
   check_scans<64, 3, cub::BLOCK_LOAD_DIRECT, cub::BLOCK_STORE_WARP_TRANSPOSE>(150);
   check_scans<32, 2, cub::BLOCK_LOAD_WARP_TRANSPOSE, cub::BLOCK_STORE_DIRECT>(61);
+}
+
+template <int Threads, int Items>
+__global__ void neighbours(int* left, int* right, int* few, const int* in) {
+  using Neighbours = cub::BlockAdjacentDifference<int, Threads>;
+  __shared__ typename Neighbours::TempStorage storage[3];
+  const auto minus = [](int a, int b) { return a - b; };
+  int items[Items], results[Items];
+  for (int i = 0; i < Items; ++i) items[i] = in[threadIdx.x * Items + i];
+  Neighbours(storage[0]).SubtractLeft(items, results, minus, 1000);
+  for (int i = 0; i < Items; ++i) left[threadIdx.x * Items + i] = results[i];
+  Neighbours(storage[1]).SubtractRightPartialTile(items, results, minus, 70);
+  for (int i = 0; i < Items; ++i) few[threadIdx.x * Items + i] = results[i];
+  Neighbours(storage[2]).SubtractRight(items, items, minus);
+  for (int i = 0; i < Items; ++i) right[threadIdx.x * Items + i] = items[i];
+}
+
+TEST_F(Cub, DifferencesOfNeighbours) {
+  constexpr int threads = 64, items = 3, n = threads * items;
+  int *in = managed<int>(n), *left = managed<int>(n), *right = managed<int>(n), *few = managed<int>(n);
+  expect_clean([&] { neighbours<threads, items><<<1, threads>>>(left, right, few, in); });
+  for (int i = 0; i < n; ++i) {
+    EXPECT_EQ(left[i], in[i] - (i > 0 ? in[i - 1] : 1000)) << i;
+    EXPECT_EQ(right[i], in[i] - (i + 1 < n ? in[i + 1] : 0)) << i;
+    EXPECT_EQ(few[i], in[i] - (i + 1 < 70 ? in[i + 1] : 0)) << i;
+  }
+  CubDebugExit(cudaGetLastError());
+  EXPECT_EQ(CubDebug(cudaSuccess), cudaSuccess);
 }
 
 TEST_F(Cub, DeviceWide) {

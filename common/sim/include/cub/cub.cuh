@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <type_traits>
@@ -41,6 +43,17 @@ struct Min {
   }
 };
 struct NullType {};
+
+/// Prints an error, and returns it.
+inline cudaError_t Debug(cudaError_t error, const char* file, int line) {
+  if (error != cudaSuccess)
+    std::fprintf(stderr, "CUDA error %d [%s, %d]: %s\n", static_cast<int>(error), file, line,
+                 cudaGetErrorString(error));
+  return error;
+}
+#define CubDebug(error) cub::Debug(static_cast<cudaError_t>(error), __FILE__, __LINE__)
+#define CubDebugExit(error) \
+  if (CubDebug(error) != cudaSuccess) std::exit(1)
 
 enum BlockReduceAlgorithm {
   BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY,
@@ -259,6 +272,79 @@ class BlockScan {
     total = sum;
     if (warp > 0) before = thread % 32 == 0 ? ahead : op(ahead, before);
     return thread == 0;
+  }
+  TempStorage& storage_;
+};
+
+/// Each item with the one before it (Left) or after it (Right), which at the block's end may be given.
+template <class T, int X, int Y = 1, int Z = 1>
+class BlockAdjacentDifference {
+  static constexpr int threads = X * Y * Z;
+
+ public:
+  struct TempStorage {
+    T first[threads], last[threads];
+  };
+  explicit BlockAdjacentDifference(TempStorage& storage) : storage_(storage) {}
+
+  template <int Items, class Out, class Op>
+  void SubtractLeft(T (&items)[Items], Out (&out)[Items], Op op) {
+    left(items, out, op, static_cast<T*>(nullptr), threads * Items);
+  }
+  template <int Items, class Out, class Op>
+  void SubtractLeft(T (&items)[Items], Out (&out)[Items], Op op, T before) {
+    left(items, out, op, &before, threads * Items);
+  }
+  template <int Items, class Out, class Op>
+  void SubtractLeftPartialTile(T (&items)[Items], Out (&out)[Items], Op op, int valid) {
+    left(items, out, op, static_cast<T*>(nullptr), valid);
+  }
+  template <int Items, class Out, class Op>
+  void SubtractLeftPartialTile(T (&items)[Items], Out (&out)[Items], Op op, int valid, T before) {
+    left(items, out, op, &before, valid);
+  }
+  template <int Items, class Out, class Op>
+  void SubtractRight(T (&items)[Items], Out (&out)[Items], Op op) {
+    right(items, out, op, static_cast<T*>(nullptr), threads * Items);
+  }
+  template <int Items, class Out, class Op>
+  void SubtractRight(T (&items)[Items], Out (&out)[Items], Op op, T after) {
+    right(items, out, op, &after, threads * Items);
+  }
+  template <int Items, class Out, class Op>
+  void SubtractRightPartialTile(T (&items)[Items], Out (&out)[Items], Op op, int valid) {
+    right(items, out, op, static_cast<T*>(nullptr), valid);
+  }
+
+ private:
+  // Items beyond the valid ones, and one without a neighbour, stay as they are. `out` may be `items`.
+  template <int Items, class Out, class Op>
+  void left(T (&items)[Items], Out (&out)[Items], Op op, T* before, int valid) {
+    const int thread = static_cast<int>(detail::groups::thread_in_block());
+    storage_.last[thread] = items[Items - 1];
+    __syncthreads();
+    for (int i = Items - 1; i >= 0; --i) {
+      const int at = thread * Items + i;
+      if (at >= valid || (at == 0 && !before))
+        out[i] = items[i];
+      else
+        out[i] = op(items[i], i > 0 ? items[i - 1] : thread > 0 ? storage_.last[thread - 1] : *before);
+    }
+  }
+  template <int Items, class Out, class Op>
+  void right(T (&items)[Items], Out (&out)[Items], Op op, T* after, int valid) {
+    const int thread = static_cast<int>(detail::groups::thread_in_block());
+    storage_.first[thread] = items[0];
+    __syncthreads();
+    for (int i = 0; i < Items; ++i) {
+      const int at = thread * Items + i;
+      if (at >= valid || (at == valid - 1 && !(after && valid == threads * Items)))
+        out[i] = items[i];
+      else
+        out[i] = op(items[i], i + 1 < Items          ? items[i + 1]
+                              : thread + 1 < threads ? storage_.first[thread + 1]
+                                                     : *after);
+    }
   }
   TempStorage& storage_;
 };
