@@ -1,4 +1,5 @@
 // CUB's primitives of warps, blocks and the device.
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +8,10 @@
 #include <cub/block/block_reduce.cuh>
 #include <cub/cub.cuh>
 #include <lab/profiler.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
 
 namespace {
 
@@ -147,6 +152,47 @@ TEST_F(Cub, DifferencesOfNeighbours) {
   }
   CubDebugExit(cudaGetLastError());
   EXPECT_EQ(CubDebug(cudaSuccess), cudaSuccess);
+}
+
+template <int Threads>
+__global__ void extremes(int* places, const int* in) {
+  using Pair = cub::KeyValuePair<int, float>;
+  using BlockReduce = cub::BlockReduce<Pair, Threads>;
+  __shared__ typename BlockReduce::TempStorage storage[2];
+  const Pair mine(threadIdx.x, in[threadIdx.x]);
+  const Pair largest = BlockReduce(storage[0]).Reduce(mine, cub::ArgMax());
+  const Pair smallest = BlockReduce(storage[1]).Reduce(mine, cub::ArgMin());
+  if (threadIdx.x > 0) return;
+  places[0] = largest.key;
+  places[1] = smallest.key;
+}
+
+TEST_F(Cub, PlacesOfExtremes) {
+  constexpr int threads = 256;
+  int *in = managed<int>(threads), *places = managed<int>(2);
+  expect_clean([&] { extremes<threads><<<1, threads>>>(places, in); });
+  EXPECT_EQ(places[0], std::max_element(in, in + threads) - in);  // the first of equals
+  EXPECT_EQ(places[1], std::min_element(in, in + threads) - in);
+}
+
+template <class T>
+void expect_order(std::vector<T> rising) {
+  using Bits = typename cub::Traits<T>::UnsignedBits;
+  for (std::size_t i = 0; i < rising.size(); ++i) {
+    Bits bits, before{};
+    std::memcpy(&bits, &rising[i], sizeof bits);
+    if (i > 0) std::memcpy(&before, &rising[i - 1], sizeof before);
+    const Bits turned = cub::Traits<T>::TwiddleIn(bits);
+    EXPECT_EQ(cub::Traits<T>::TwiddleOut(turned), bits) << i;
+    if (i > 0) EXPECT_GT(turned, cub::Traits<T>::TwiddleIn(before)) << i;
+  }
+}
+TEST_F(Cub, BitsInOrder) {
+  expect_order<float>({-INFINITY, -2, -1e-40f, 0, 1e-40f, 3, INFINITY});
+  expect_order<double>({-1e300, -1, 0, 1e-300, 2});
+  expect_order<__half>({__float2half(-2), __float2half(-1), __float2half(0), __float2half(5)});
+  expect_order<int>({INT_MIN, -1, 0, 1, INT_MAX});
+  expect_order<unsigned char>({0, 1, 127, 128, 255});
 }
 
 TEST_F(Cub, DeviceWide) {

@@ -44,6 +44,49 @@ struct Min {
 };
 struct NullType {};
 
+template <class K, class V>
+struct KeyValuePair {
+  using Key = K;
+  using Value = V;
+  K key;
+  V value;
+  KeyValuePair() = default;  // trivial: may be shared
+  KeyValuePair(const K& k, const V& v) : key(k), value(v) {}
+  bool operator==(const KeyValuePair& other) const { return key == other.key && value == other.value; }
+  bool operator!=(const KeyValuePair& other) const { return !(*this == other); }
+};
+/// The pair with the larger value, or the smaller one; of equals that with the smaller key.
+struct ArgMax {
+  template <class K, class V>
+  KeyValuePair<K, V> operator()(const KeyValuePair<K, V>& a, const KeyValuePair<K, V>& b) const {
+    return a.value < b.value || (a.value == b.value && b.key < a.key) ? b : a;
+  }
+};
+struct ArgMin {
+  template <class K, class V>
+  KeyValuePair<K, V> operator()(const KeyValuePair<K, V>& a, const KeyValuePair<K, V>& b) const {
+    return b.value < a.value || (a.value == b.value && b.key < a.key) ? b : a;
+  }
+};
+
+/// A number's bits as an unsigned number in the same order, and back.
+template <class T>
+struct Traits {
+  using UnsignedBits =
+      std::conditional_t<sizeof(T) == 1, std::uint8_t,
+                         std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                            std::conditional_t<sizeof(T) == 4, unsigned, unsigned long long>>>;
+  static constexpr auto high_bit = static_cast<UnsignedBits>(UnsignedBits{1} << (8 * sizeof(T) - 1));
+  static UnsignedBits TwiddleIn(UnsignedBits key) {
+    if (std::is_unsigned_v<T>) return key;
+    return static_cast<UnsignedBits>(std::is_integral_v<T> || !(key & high_bit) ? key ^ high_bit : ~key);
+  }
+  static UnsignedBits TwiddleOut(UnsignedBits key) {
+    if (std::is_unsigned_v<T>) return key;
+    return static_cast<UnsignedBits>(std::is_integral_v<T> || (key & high_bit) ? key ^ high_bit : ~key);
+  }
+};
+
 /// Prints an error, and returns it.
 inline cudaError_t Debug(cudaError_t error, const char* file, int line) {
   if (error != cudaSuccess)
