@@ -337,7 +337,56 @@ std::string page(const fs::path& source, const fs::path& file) {
   return page_writer{source, file, page_id(source, file), {}}.markdown();
 }
 
+/// For the site's pop-ups: each term of the glossary with its place and its sentences, as a script. Words that are
+/// mostly not meant as terms are left out.
+void write_glossary(const fs::path& source, const fs::path& out) {
+  const std::set<std::string> everyday = {"pass", "set",      "line",  "cause",  "cold",
+                                          "warm", "interval", "event", "symptom"};
+  const fs::path file = source / "labs" / "GLOSSARY.md";
+  nlohmann::json terms;
+  std::string item, place;
+  const auto end_item = [&] {
+    std::string says;  // without marks
+    std::vector<std::pair<std::string, std::size_t>> bold;
+    for (std::size_t i = 0; i < item.size(); ++i) {
+      const std::size_t end = item.compare(i, 2, "**") == 0 ? item.find("**", i + 2) : std::string::npos;
+      if (end != std::string::npos) {
+        bold.emplace_back(item.substr(i + 2, end - i - 2), says.size());
+        says += bold.back().first;
+        i = end + 1;
+      } else if (item[i] != '`' && item[i] != '$') {
+        says += item[i];
+      }
+    }
+    std::size_t from = 0;  // where the sentences about a term begin
+    for (std::size_t b = 0; b < bold.size(); ++b) {
+      const auto starts = [&](std::size_t at) { return at == 0 || (at > 1 && says.compare(at - 2, 2, ". ") == 0); };
+      if (starts(bold[b].second)) from = bold[b].second;
+      std::size_t to = b + 1;
+      while (to < bold.size() && !starts(bold[to].second)) ++to;
+      const std::string about = says.substr(from, to < bold.size() ? bold[to].second - from - 1 : std::string::npos);
+      std::istringstream parts(bold[b].first);
+      for (std::string term; std::getline(parts, term, ',');) {
+        term.erase(0, term.find_first_not_of(' '));
+        for (char& c : term) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        if (term.size() > 2 && !everyday.contains(term)) terms[term] = {place, about};
+      }
+    }
+    item.clear();
+  };
+  for (const std::string& line : lines_of(text_of(file))) {
+    if (const heading h = heading_in(line); h.level == 2)
+      place = page_id(source, file) + ".html#" + anchor_id(page_id(source, file), slug_of(h.text));
+    if (line.starts_with("- ") || !line.starts_with("  ")) end_item();
+    if (line.starts_with("- **")) item = line.substr(2);
+    if (line.starts_with("  ") && !item.empty() && line.find("$$") == line.npos) item += line.substr(1);
+  }
+  end_item();
+  std::ofstream(out / "glossary.js") << "var glossary = " << terms.dump(1) << ";\n";
+}
+
 int copy_linked_files(const fs::path& source, const fs::path& out) {
+  write_glossary(source, out);
   for (const fs::path& file : markdown_in(source)) {
     if (!is_page(file)) continue;
     each_line(unbroken(text_of(file)), [&](const std::string& line, bool code) {
@@ -400,7 +449,7 @@ std::string cell_of(const fs::path& file, const std::string& row, const std::str
   std::vector<std::string> found;
   std::size_t at = 0;  // of the column in the table around this line, 0 outside
   for (const std::string& line : lines_of(text_of(file))) {
-    std::vector<std::string> cells;  // the first is what comes before the first |
+    std::vector<std::string> cells;      // the first is what comes before the first |
     if (trimmed(line).starts_with("|"))  // a list indents its tables
       for (const std::string& cell : split(line, "|")) cells.push_back(trimmed(cell));
     const auto has = [&](const std::string& text) { return std::find(cells.begin(), cells.end(), text); };

@@ -10,10 +10,13 @@ string(REPLACE "</head>" [[
 <script type="text/javascript" src="$relpath^doxygen-awesome-darkmode-toggle.js"></script>
 <script type="text/javascript" src="$relpath^doxygen-awesome-fragment-copy-button.js"></script>
 <script type="text/javascript" src="$relpath^doxygen-awesome-interactive-toc.js"></script>
+<script type="text/javascript" src="$relpath^glossary.js"></script>
+<script type="text/javascript" src="$relpath^site.js"></script>
 <script type="text/javascript">
 DoxygenAwesomeDarkModeToggle.init(); DoxygenAwesomeFragmentCopyButton.init(); DoxygenAwesomeInteractiveToc.init();
 </script>
 </head>]] header "${header}")
+string(REPLACE "<html " "<html lang=\"en\" " header "${header}")
 file(WRITE ${OUT}/header.html "${header}")
 
 execute_process(COMMAND ${DOXYGEN} ${DOXYFILE} RESULT_VARIABLE failed)

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# Looks at one page of each kind of the built site with axe-core, at 390, 1280 and 1600 pixels, on a light and a dark
+# page: alternative text, contrast, names, sizes of what one taps (WCAG 2.2, A and AA). Also: nothing wider than the
+# window, and no page heavier than 2 MB with its pictures.
+# usage: axe_test.sh HTML AXE_MIN_JS CHROMIUM
+set -euo pipefail
+html=$1 axe=$2 chromium=$3
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+cp -rl "$html" "$place/site" 2>/dev/null || { rm -rf "$place/site"; cp -r "$html" "$place/site"; }
+cp "$axe" "$place/site/axe.min.js"
+cat >"$place/site/faulty.html" <<'HTML'
+<!DOCTYPE html><html lang="en"><head><title>Faults</title></head><body><div class="contents">
+<img src="doc.png"><p style="color:#ccc">Pale.</p><p style="width:3000px">Wide.</p>
+<a href="a" style="position:absolute;top:50px;left:0;font-size:6px">a</a><a href="b" style="position:absolute;top:52px;left:8px;font-size:6px">b</a></div></body></html>
+HTML
+cat >"$place/ask" <<'JS'
+<script src="axe.min.js"></script>
+<script>addEventListener('load', async () => {
+  const found = [], width = innerWidth;
+  await new Promise(done => setTimeout(done, 300));  // the theme builds its menus after loading
+  if (document.documentElement.scrollWidth > width + 1) found.push(`wider than the window: ${document.documentElement.scrollWidth}`);
+  const scrolls = e => e && !e.matches('.contents') && (/auto|scroll/.test(getComputedStyle(e).overflowX) || scrolls(e.parentElement));
+  for (const e of document.querySelectorAll('.contents p, .contents li, .contents td, .contents pre, .contents img'))
+    if (e.getBoundingClientRect().right > width + 1 && !scrolls(e)) { found.push(`cut off: ${e.tagName} ${e.textContent.trim().slice(0, 30)}`); break; }
+  for (const mode of width == 1280 ? ['light-mode', 'dark-mode'] : ['light-mode']) {
+    document.documentElement.classList.remove('light-mode', 'dark-mode');
+    document.documentElement.classList.add(mode);
+    const said = await axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] });
+    for (const v of said.violations) found.push(`${mode}: ${v.id}, ${v.nodes.length} times: ` + v.nodes.slice(0, 4).map(n => n.target[0]).join(' ; '));
+  }
+  // The glossary's pop-up: by the keyboard, in the window, gone with Escape.
+  const term = document.querySelector('a.term'), popup = document.querySelector('#term');
+  if (/^labs_\d/.test(location.pathname.split('/').pop()) && !term) found.push('no term is explained');
+  if (term) {
+    term.focus();
+    await new Promise(done => setTimeout(done, 300));
+    const box = popup.getBoundingClientRect();
+    if (popup.hidden || box.height < 20 || box.left < 0 || box.right > width) found.push('the explanation of a term is not seen');
+    dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' }));
+    if (!popup.hidden) found.push('Escape does not hide an explanation');
+  }
+  parent.postMessage({ width, found }, '*');
+});</script>
+JS
+# look PAGE: prints what is wrong with it
+look() {
+  local weight
+  cat "$place/site/$1.html" "$place/ask" >"$place/site/$1_asked.html"
+  sed "s/ASKED/$1_asked.html/" >"$place/site/frames.html" <<'HTML'
+<!DOCTYPE html><body><script>
+const said = [], widths = [390, 1280, 1600];
+const next = () => {
+  if (said.length == widths.length) { document.body.innerHTML = '<pre></pre>'; document.querySelector('pre').textContent =
+    'LOOKED AT ' + said.length + '\n' + said.flatMap(s => s.found.map(f => `${s.width}: ${f}`)).join('\n') + '\n'; return; }
+  document.body.innerHTML = `<iframe src="ASKED" style="border:0;height:1000px;width:${widths[said.length]}px"></iframe>`;
+};
+addEventListener('message', e => { said.push(e.data); next(); });
+next();
+</script></body>
+HTML
+  for _ in 1 2 3; do  # on a busy machine the browser may end before the page has loaded
+    "$chromium" --headless --no-sandbox --disable-gpu --disable-web-security --allow-file-access-from-files --user-data-dir="$place/profile" \
+      --window-size=1700,1100 --virtual-time-budget=20000 --dump-dom "file://$place/site/frames.html" 2>/dev/null >"$place/said" || true
+    if grep -q 'LOOKED AT 3' "$place/said"; then break; fi
+  done
+  grep -q 'LOOKED AT 3' "$place/said" || echo "the browser said nothing"
+  grep -E '^(390|1280|1600): ' "$place/said" || true
+  weight=$(cd "$place/site" && { stat -L -c %s "$1.html"; grep -oE '<img[^>]* src="[^"]*"' "$1.html" | sed 's/.* src="//; s/"$//' | sort -u | xargs -r stat -L -c %s; } | awk '{ sum += $1 } END { print sum }')
+  ((weight <= 2000000)) || echo "weighs $weight bytes"
+}
+bad=0
+for page in index labs labs_03_coalescing labs_13_when_it_crashes_seen labs_glossary common_sim \
+            solutions coalescing_8hpp annotated; do
+  [[ -e $html/$page.html ]] || continue  # a student's checkout has no solutions
+  look "$page" >"$place/wrong"
+  echo "$page: $(wc -l <"$place/wrong") complaints"
+  sed 's/^/  /' "$place/wrong"
+  [[ ! -s $place/wrong ]] || bad=1
+done
+look faulty >"$place/wrong"
+for fault in 'image-alt' 'color-contrast' 'target-size' 'wider than the window'; do
+  grep -q "$fault" "$place/wrong" || { echo "was not noticed: $fault"; cat "$place/wrong"; bad=1; }
+done
+exit $bad
