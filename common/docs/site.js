@@ -20,7 +20,9 @@ addEventListener('load', () => {
 
   const page = location.pathname.split('/').pop();
   if (!page.startsWith('labs') || page.startsWith('labs_glossary') || !window.glossary) return;
-  const words = Object.keys(glossary).sort((a, b) => b.length - a.length).map(w => w.replace(/[-/\\^$*+?.()|[\]{}]/g, '\\$&'));
+  // In lab 12 the kernel is the operating system's, and threads run on a core.
+  const others = page.startsWith('labs_12') ? ['kernel', 'launch', 'thread', 'stream'] : [];
+  const words = Object.keys(glossary).filter(w => !others.includes(w)).sort((a, b) => b.length - a.length).map(w => w.replace(/[-/\\^$*+?.()|[\]{}]/g, '\\$&'));
   const term = new RegExp(`(?<![\\w-])(${words.join('|')})(?:e?s)?(?![\\w-])`, 'i');
   const popup = document.body.appendChild(document.createElement('div'));
   popup.id = 'term';
