@@ -40,6 +40,13 @@ cat >"$place/ask" <<'JS'
     dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' }));
     if (!popup.hidden) found.push('Escape does not hide an explanation');
   }
+  if (/^index/.test(location.pathname.split('/').pop()) && width == 1280) {  // the search finds terms and headings
+    document.querySelector('#MSearchField').value = 'bank conf';
+    searchBox.Search();
+    await new Promise(done => setTimeout(done, 2000));
+    const shown = [...frames.MSearchResults.document.querySelectorAll('.SRResult')].filter(e => e.checkVisibility()).map(e => e.textContent);
+    if (!shown.some(words => words.includes('bank conflict'))) found.push('the search does not find "bank conf": ' + shown);
+  }
   parent.postMessage({ width, found }, '*');
 });</script>
 JS

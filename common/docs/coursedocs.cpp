@@ -339,7 +339,7 @@ std::string page(const fs::path& source, const fs::path& file) {
 
 /// For the site's pop-ups: each term of the glossary with its place and its sentences, as a script. Words that are
 /// mostly not meant as terms are left out.
-void write_glossary(const fs::path& source, const fs::path& out) {
+nlohmann::json write_glossary(const fs::path& source, const fs::path& out) {
   const std::set<std::string> everyday = {"pass", "set",      "line",  "cause",  "cold",
                                           "warm", "interval", "event", "symptom"};
   const fs::path file = source / "labs" / "GLOSSARY.md";
@@ -383,10 +383,69 @@ void write_glossary(const fs::path& source, const fs::path& out) {
   }
   end_item();
   std::ofstream(out / "glossary.js") << "var glossary = " << terms.dump(1) << ";\n";
+  return terms;
+}
+
+/// Doxygen's search knows titles and what is in the code. The glossary's terms and the pages' headings come before
+/// these.
+void extend_search(const fs::path& source, const fs::path& out, const nlohmann::json& glossary) {
+  struct entry {
+    std::string words, link, where;
+  };
+  std::vector<entry> entries;
+  for (const auto& [term, says] : glossary.items()) entries.push_back({term, says[0], "Glossary"});
+  for (const fs::path& file : markdown_in(source)) {
+    const std::string id = page_id(source, file);
+    if (!is_page(file) || !fs::exists(out / (id + ".html"))) continue;
+    std::string title;
+    std::map<std::string, int> seen;
+    each_line(unbroken(text_of(file)), [&](const std::string& line, bool code) {
+      const heading h = code ? heading{} : heading_in(line);
+      if (h.level == 1) title = h.text;
+      if (h.level == 0) return;
+      const std::string slug = slug_of(h.text);
+      const int before = seen[slug]++;
+      if (h.level < 2) return;
+      std::string words = h.text;
+      std::erase(words, '`');
+      const std::string anchor = anchor_id(id, before ? fmt::format("{}-{}", slug, before) : slug);
+      entries.push_back({words, id + ".html#" + anchor, title});
+    });
+  }
+  const std::string data = text_of(out / "search" / "searchdata.js");
+  if (data.find("0: \"") == std::string::npos) return;
+  const std::size_t from = data.find("0: \"") + 4;
+  const std::string letters = data.substr(from, data.find('"', from) - from);  // all_N.js has what begins with letter N
+  std::map<std::size_t, std::string> rows;
+  int number = 0;
+  for (const entry& e : entries) {
+    std::string name;  // as search.js encodes what one types
+    for (const char c : e.words) {
+      const auto u = static_cast<unsigned char>(std::tolower(static_cast<unsigned char>(c)));
+      name += std::isalnum(u) || u >= 0x80 ? std::string(1, static_cast<char>(u)) : fmt::format("_{:02x}", u);
+    }
+    const std::size_t letter = letters.find(name[0]);
+    if (letter == std::string::npos) continue;
+    const auto quoted = [](const std::string& words) {
+      std::string result;
+      for (const char c : words)
+        result += c == '\'' ? "&#39;" : c == '&' ? "&amp;" : c == '<' ? "&lt;" : std::string(1, c);
+      return result;
+    };
+    rows[letter] += fmt::format("  ['{}_t{}',['{}',['../{}',1,'{}']]],\n", name, number++, quoted(e.words), e.link,
+                                quoted(e.where));
+  }
+  for (const auto& [letter, lines] : rows) {
+    const fs::path file = out / "search" / fmt::format("all_{:x}.js", letter);
+    std::string text = text_of(file);
+    const std::string begin = "var searchData=\n[\n";
+    if (!text.starts_with(begin)) continue;  // another Doxygen's: its own search stays
+    std::ofstream(file, std::ios::binary) << text.insert(begin.size(), lines);
+  }
 }
 
 int copy_linked_files(const fs::path& source, const fs::path& out) {
-  write_glossary(source, out);
+  extend_search(source, out, write_glossary(source, out));
   for (const fs::path& file : markdown_in(source)) {
     if (!is_page(file)) continue;
     each_line(unbroken(text_of(file)), [&](const std::string& line, bool code) {
