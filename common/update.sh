@@ -271,7 +271,7 @@ show_plan() {
   for path in "${put_in[@]}" "${take_out[@]}"; do
     part=$path
     [[ $path != */* ]] || part=${path%%/*}
-    if [[ $path == labs/*/* ]]; then part=${path#labs/} part=labs/${part%%/*}; fi
+    if [[ $path == labs/[0-9]*/* ]]; then part=${path#labs/} part=labs/${part%%/*}; fi
     count[$part]=$((${count[$part]:-0} + 1))
   done
   echo "Roofline Labs $(version_name .) -> $(version_in "$new"), from $source_name"

@@ -1,6 +1,8 @@
 // What the site and the decks need beside Doxygen and Marp.
 //   coursedocs page SOURCE FILE   FILE as Doxygen wants it, on stdout: an input filter for Markdown and headers
-//   coursedocs files SOURCE OUT   copies every file and drawing that a page links to and that is no page itself
+//   coursedocs files SOURCE OUT   copies every file and drawing that a page links to and that is no page itself; writes
+//   the
+//                                 glossary for pop-ups, and adds it and all headings to the search
 //   coursedocs deck SOURCE FILE   the deck with the code and figures that it quotes, on stdout; fails if one is gone
 //   coursedocs data RESULTS OUT   measured JSON as tables for gnuplot: OUT/throughput.tsv, counters.tsv, ceilings.tsv,
 //                                 blocks.tsv, staircase.tsv

@@ -37,6 +37,8 @@ printf '[later]\nnew_key = nan\n' >>labs/03_coalescing/handin/predictions.toml
 echo '// TODO(lab03.more)' | tee -a labs/03_coalescing/handin/column_sums.cpp >labs/03_coalescing/handin/more.cpp
 echo '# more' >>labs/04_fusion/handin/predictions.toml
 cp -r labs/04_fusion labs/12_paged
+mkdir labs/drawings
+echo '<svg/>' >labs/drawings/course.svg
 echo >>common/update.sh '# the newer one'
 rm -r common/obsolete.cpp labs/link.toml
 ln -s CMakeLists.txt labs/link.toml
@@ -98,6 +100,7 @@ updated() {
   says "labs/04_fusion/handin/predictions.toml is missing here"
   says "README.md: you changed it, and so does the update"
   says "labs/12_paged: a new lab"
+  ! grep -qF 'labs/drawings: a new lab' "$place/log" || fail "takes a folder of drawings for a lab"
   says "keeps 2 hand-in files that you edited"
   # What it tells the student to run shows the new line.
   (bash -c "$(grep -m 1 '^ *diff -u ' "$place/log")" || true) | grep -q '^+new_key = nan' || fail "the diff that is shown does not show the new key"

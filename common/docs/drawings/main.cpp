@@ -81,11 +81,15 @@ int check(const fs::path& labs) {
     if (!names.insert(d.name).second)
       complain(d.name + ": two drawings have this name, and the site has one folder for all");
     if (text_of(file) != d.svg()) complain(file.string() + " differs: cmake --build build --target drawings.write");
-    const std::string shown = fmt::format("![{}](drawings/{}.svg)", d.says, d.name);
-    const std::string page = one_line(text_of(labs / d.lab / d.page));
-    const auto first = page.find(shown);
-    if (first == page.npos || page.find(shown, first + 1) != page.npos)
-      complain(fmt::format("{}/{} must show this drawing once, with its description:\n\n{}\n", d.lab, d.page, shown));
+    const auto must_show = [&](const fs::path& on, const char* folder) {
+      const std::string shown = fmt::format("![{}]({}drawings/{}.svg)", d.says, folder, d.name);
+      const std::string page = one_line(text_of(on));
+      const auto first = page.find(shown);
+      if (first == page.npos || page.find(shown, first + 1) != page.npos)
+        complain(fmt::format("{} must show this drawing once, with its description:\n\n{}\n", on.string(), shown));
+    };
+    must_show(labs / d.lab / d.page, "");
+    if (d.lab == ".") must_show(labs.parent_path() / d.page, "labs/");  // the front page does, too
   }
   for (const auto& entry : fs::recursive_directory_iterator(labs))
     if (entry.path().extension() == ".svg" && !files.contains(entry.path()))
