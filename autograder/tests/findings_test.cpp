@@ -38,6 +38,18 @@ TEST(Findings, CountChangedStatements) {
   EXPECT_EQ(changed_statements(original, ""), 4u);
 }
 
+TEST(Findings, CountHiddenStatements) {
+  const std::string original = "int f(int a) {\n  if (a > 1) return 2;\n  g();\n}\n";
+  const auto changed = [&](const std::string& fixed) { return changed_statements(original, fixed); };
+  EXPECT_EQ(changed("int f(int a) { s = \"//\"; i(); j(); k(); if (a > 1) return 2; g(); }"), 4u) << "no comment";
+  EXPECT_EQ(changed("#define S i(); j(); k();\nint f(int a) { S if (a > 1) return 2; g(); }"), 4u);
+  EXPECT_EQ(changed("#include <x>\nint f(int a) { if (a > 1) return 2; g(); }"), 1u);
+  std::string commas;
+  for (int i = 0; i < 30; ++i) commas += "a = i(), ";
+  EXPECT_GT(changed("int f(int a) { if (a > 1) return 2; " + commas + "g(); }"), 3u) << "one of many";
+  EXPECT_EQ(changed("int f(int a) { if (a > 1) return 2; g(R\"(; ; ;)\"); }"), 1u);
+}
+
 struct Assessed : testing::Test {
   temporary_folder place{"findings"};
   rubric rules;

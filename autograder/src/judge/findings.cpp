@@ -8,6 +8,7 @@
 #include <regex>
 #include <sstream>
 
+#include "sim/tools/tokens.hpp"
 #include "support/command.hpp"
 #include "support/text.hpp"
 #include "support/toml.hpp"
@@ -45,15 +46,30 @@ double position_of(const std::string& cause, const std::vector<std::string>& all
   return found == all.end() ? -1 : static_cast<double>(found - all.begin());
 }
 
-std::vector<std::string> statements_of(const std::string& source) {
-  static const std::regex comment(R"(//[^\n]*|/\*[^]*?\*/)");
-  std::vector<std::string> result(1);
-  for (const char c : std::regex_replace(source, comment, ""))
-    if (c == ';' || c == '{' || c == '}')
-      result.emplace_back();
-    else if (!std::isspace(static_cast<unsigned char>(c)))
-      result.back() += c;
-  std::erase(result, "");
+struct statement {
+  std::string text;
+  std::size_t tokens = 0;
+  /// Commas, conditional expressions and macros make one statement of many.
+  std::size_t weight() const {
+    constexpr std::size_t a_long_one = 48;
+    return 1 + tokens / a_long_one;
+  }
+};
+
+/// What `;`, `{` and `}` separate, in the preprocessor's lines, too; each of these begins a new one.
+std::vector<statement> statements_of(const std::string& source) {
+  std::vector<statement> result(1);
+  int directive = 0;
+  for (const sim::token& t : sim::tokens_of(source)) {
+    const std::string text = source.substr(t.begin, t.end - t.begin);
+    const bool separates = text == ";" || text == "{" || text == "}";
+    if (separates || t.directive != directive) result.emplace_back();
+    directive = t.directive;
+    if (separates) continue;
+    result.back().text += text + ' ';
+    ++result.back().tokens;
+  }
+  std::erase_if(result, [](const statement& s) { return s.tokens == 0; });
   return result;
 }
 
@@ -81,17 +97,22 @@ std::optional<place_of_fault> first_report(const std::string& account) {
 }
 
 std::size_t changed_statements(const std::string& original, const std::string& fixed) {
-  const std::vector<std::string> a = statements_of(original), b = statements_of(fixed);
+  const std::vector<statement> a = statements_of(original), b = statements_of(fixed);
+  const auto all = [](const std::vector<statement>& of) {
+    std::size_t sum = 0;
+    for (const statement& s : of) sum += s.weight();
+    return sum;
+  };
   std::vector<std::size_t> common(b.size() + 1);  // the longest common subsequence with the first statements of b
-  for (const std::string& statement : a) {
+  for (const statement& s : a) {
     std::size_t corner = 0;
     for (std::size_t k = 0; k < b.size(); ++k) {
       const std::size_t above = common[k + 1];
-      common[k + 1] = statement == b[k] ? corner + 1 : std::max(above, common[k]);
+      common[k + 1] = s.text == b[k].text ? corner + s.weight() : std::max(above, common[k]);
       corner = above;
     }
   }
-  return std::max(a.size(), b.size()) - common.back();
+  return std::max(all(a), all(b)) - common.back();
 }
 
 std::string student_of_findings(const std::string& findings) { return student_in(toml_from(findings, file_name)); }

@@ -20,7 +20,7 @@ using place_of_fault = std::array<std::string, finding_fields.size()>;
 std::optional<place_of_fault> first_report(const std::string& account);
 
 /// How many statements of `original` are not in `fixed`, or vice versa, whichever is more. Comments, spaces
-/// and line breaks do not count.
+/// and line breaks do not count; a statement of 48 tokens or more counts several times.
 std::size_t changed_statements(const std::string& original, const std::string& fixed);
 
 /// The student that a findings.toml names; "" if it names none. Throws input_error if it is no TOML, or no name.
