@@ -36,6 +36,8 @@ TEST(Findings, CountChangedStatements) {
   EXPECT_EQ(changed_statements(original, "int f(int a) { if (a > 1) return 2; g(); i(); i(); h(); }"), 2u);
   EXPECT_EQ(changed_statements(original, "int f(int a) { g(); }"), 2u);
   EXPECT_EQ(changed_statements(original, ""), 4u);
+  EXPECT_EQ(changed_statements(original, "int f(int a) { if (std::size_t{1} * a > 1) return 2; g(); h(); }"), 1u)
+      << "braces of a value";
 }
 
 TEST(Findings, CountHiddenStatements) {

@@ -84,7 +84,7 @@ void two_streams(float* out, const float* in, int first, int n, cudaStream_t str
 // ---- row_norms.cu ---------------------------------------------------------------------------------------------------
 
 /// Each row divided by its largest element in size. Rows may have any number of elements. Returns the error of the
-/// launch, if there is one: with 0 rows it is cudaErrorInvalidConfiguration.
+/// launch, if there is one, and leaves none behind: with 0 rows it is cudaErrorInvalidConfiguration.
 cudaError_t row_norms(float* out,       // (rows, size)
                       const float* in,  // (rows, size)
                       int rows, int size, cudaStream_t stream);

@@ -56,13 +56,33 @@ struct statement {
   }
 };
 
-/// What `;`, `{` and `}` separate, in the preprocessor's lines, too; each of these begins a new one.
+/// By token: whether it is a brace around something with a semicolon in it, unlike those of std::size_t{1}.
+std::vector<bool> braces_of_blocks(const std::string& source, const std::vector<sim::token>& tokens) {
+  std::vector<bool> result(tokens.size());
+  std::vector<std::pair<std::size_t, bool>> open;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const char c = tokens[i].kind == 'p' ? source[tokens[i].begin] : ' ';
+    if (c == '{') open.emplace_back(i, false);
+    if (c == ';' && !open.empty()) open.back().second = true;
+    if (c != '}' || open.empty()) continue;
+    const auto [begin, block] = open.back();
+    open.pop_back();
+    result[begin] = result[i] = block;
+    if (block && !open.empty()) open.back().second = true;
+  }
+  return result;
+}
+
+/// What `;` and the braces of blocks separate, in the preprocessor's lines, too; each of these begins a new one.
 std::vector<statement> statements_of(const std::string& source) {
   std::vector<statement> result(1);
   int directive = 0;
-  for (const sim::token& t : sim::tokens_of(source)) {
+  const std::vector<sim::token> tokens = sim::tokens_of(source);
+  const std::vector<bool> braces = braces_of_blocks(source, tokens);
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const sim::token& t = tokens[i];
     const std::string text = source.substr(t.begin, t.end - t.begin);
-    const bool separates = text == ";" || text == "{" || text == "}";
+    const bool separates = text == ";" || braces[i];
     if (separates || t.directive != directive) result.emplace_back();
     directive = t.directive;
     if (separates) continue;
