@@ -39,11 +39,11 @@ std::string path_of(const std::string& id) {
 }
 
 /// In place, so that the pages stay where they are.
-void write_file(const std::string& path, const bytes& content) {
+void write_file(const std::string& path, const bytes& content, int64_t before) {
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  bool good = file >= 0 && ftruncate(file, static_cast<off_t>(content.size())) == 0;
+  bool good = file >= 0 && ftruncate(file, before + static_cast<off_t>(content.size())) == 0;
   for (std::size_t done = 0; good && done < content.size();) {
-    const ssize_t put = pwrite(file, content.data() + done, content.size() - done, static_cast<off_t>(done));
+    const ssize_t put = pwrite(file, content.data() + done, content.size() - done, before + static_cast<off_t>(done));
     good = put > 0;
     done += good ? at(put) : 0;
   }
@@ -51,10 +51,10 @@ void write_file(const std::string& path, const bytes& content) {
   if (!good) throw std::runtime_error("cannot write " + path);
 }
 
-bytes read_file(const std::string& path, std::size_t size) {
-  bytes content(size);
+bytes read_file(const std::string& path, int64_t from, int64_t to) {
+  bytes content(at(to - from));
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool good = file >= 0 && pread(file, content.data(), size, 0) == static_cast<ssize_t>(size);
+  const bool good = file >= 0 && pread(file, content.data(), content.size(), from) == to - from;
   if (file >= 0) close(file);
   if (!good) throw std::runtime_error("cannot read " + path);
   return content;
@@ -64,6 +64,7 @@ struct weights {
   int64_t count, most_bytes;  ///< tensors, and how large each may be
   bool equal = false;         ///< all are that large, and there are no gaps: the same sizes for every seed
   enum { whole, cut, missing, folder } what = whole;
+  int64_t before = 0;  ///< so many bytes of the file come first; on disk they are a hole
 };
 
 /// Offset, bytes and place of each tensor, as `load` gets them; a file's size and that of the memory suffice for any
@@ -73,7 +74,7 @@ std::vector<int64_t> table_of(const weights& w, std::uint64_t seed) {
   std::vector<int64_t> sizes(at(w.count)), order(at(w.count)), table(at(3 * w.count));
   for (int64_t& size : sizes) size = w.equal ? w.most_bytes : draw(0, w.most_bytes);
   if (!w.equal) sizes.back() = std::max<int64_t>(sizes.back(), 1);  // what is cut off must be a part of something
-  int64_t offset = w.equal ? 4096 : draw(0, 4096);
+  int64_t offset = w.before + (w.equal ? 4096 : draw(0, 4096));
   for (std::size_t i = 0; i < at(w.count); ++i) {
     table[3 * i] = offset;
     table[3 * i + 1] = sizes[i];
@@ -113,9 +114,9 @@ test_case file_case(const std::string& entry, const std::string& name, const wei
         const std::uint64_t word = lab::splitmix64(state);
         std::memcpy(&content[i], &word, 8);
       }
-      const int64_t end = table[table.size() - 3] + table[table.size() - 2];
+      const int64_t end = table[table.size() - 3] + table[table.size() - 2] - w.before;
       content.resize(w.what == weights::cut ? at(end) - 1 : w.equal ? at(end) : content.size() - 8);
-      write_file(path, content);
+      write_file(path, content, w.before);
     }
     std::vector<std::uint8_t> text(path.begin(), path.end());
     text.push_back(0);
@@ -129,17 +130,18 @@ test_case file_case(const std::string& entry, const std::string& name, const wei
 std::string wrong_memory(std::span<const buffer> before, const buffer& memory) {
   const std::string path(reinterpret_cast<const char*>(before[0].bytes().data()));
   const auto table = before[1].as<int64_t>();
-  const bytes content = read_file(path, at(table[table.size() - 3] + table[table.size() - 2]));
+  const bytes content = read_file(path, table[0], table[table.size() - 3] + table[table.size() - 2]);
   bytes want(memory.bytes().size(), std::byte{0xFF});
   for (std::size_t i = 0; i < table.size(); i += 3)
-    std::copy_n(content.begin() + table[i], table[i + 1], want.begin() + table[i + 2]);
+    std::copy_n(content.begin() + (table[i] - table[0]), table[i + 1], want.begin() + table[i + 2]);
   const auto [got, right] = std::mismatch(memory.bytes().begin(), memory.bytes().end(), want.begin());
   if (got == memory.bytes().end()) return {};
   const int64_t where = got - memory.bytes().begin();
   for (std::size_t i = 0; i < table.size(); i += 3)
     if (where >= table[i + 2] && where < table[i + 2] + table[i + 1])
-      return fmt::format("byte {} of tensor {} (of {} bytes) is {:#04x}, should be {:#04x}", where - table[i + 2],
-                         i / 3, table[i + 1], static_cast<int>(*got), static_cast<int>(*right));
+      return fmt::format("byte {} of tensor {} ({} bytes at {} in the file) is {:#04x}, should be {:#04x}",
+                         where - table[i + 2], i / 3, table[i + 1], table[i], static_cast<int>(*got),
+                         static_cast<int>(*right));
   return fmt::format("wrote to byte {} of the memory, which belongs to no tensor", where);
 }
 
@@ -179,9 +181,10 @@ test_case habit_case(const std::string& entry, int64_t times) {
 
 // ---- tokens -------------------------------------------------------------------------------------------------------
 
-test_case generate_case(int64_t vocabulary, int64_t width, int64_t first, int64_t count) {
+/// `below`: the sums are below zero.
+test_case generate_case(int64_t vocabulary, int64_t width, int64_t first, int64_t count, bool below = false) {
   test_case c;
-  c.id = fmt::format("generate/{}x{}-{}", vocabulary, width, count);
+  c.id = fmt::format("generate/{}x{}-{}{}", vocabulary, width, count, below ? "-below" : "");
   c.entry = "generate";
   c.where = lab::part::host;
   c.parameters = {vocabulary, width, first, count};
@@ -191,7 +194,10 @@ test_case generate_case(int64_t vocabulary, int64_t width, int64_t first, int64_
     std::vector<std::int32_t> embedding(at(vocabulary * width)), head(embedding.size());
     std::uint64_t state = seed;
     for (auto* table : {&embedding, &head})
-      for (std::int32_t& one : *table) one = static_cast<std::int32_t>(lab::splitmix64(state) % 20001) - 10000;
+      for (std::int32_t& one : *table) {
+        one = static_cast<std::int32_t>(lab::splitmix64(state) % 20001) - 10000;
+        if (below) one = table == &head ? -1 - std::abs(one) : 1 + std::abs(one);
+      }
     // Each token has a twin with the same sums.
     for (std::size_t i = head.size() / 2; width % 2 == 1 && vocabulary % 2 == 0 && i < head.size(); ++i)
       head[i] = head[i - head.size() / 2];
@@ -401,6 +407,7 @@ std::vector<test_case> cases() {
   all.push_back(load_case("64x16384", {64, 16384}));
   all.push_back(load_case("500x300", {500, 300}));
   all.push_back(load_case("500x1", {500, 1}));
+  all.push_back(load_case("9x2000-far", {9, 2000, false, weights::whole, int64_t{5} << 30}));
   all.push_back(load_case("5x3000-cut", {5, 3000, false, weights::cut}));
   all.push_back(load_case("1x1-cut", {1, 1, true, weights::cut}));
   all.push_back(load_case("40x9000-cut", {40, 9000, true, weights::cut}));
@@ -413,6 +420,7 @@ std::vector<test_case> cases() {
   for (const auto& [vocabulary, width, first, count] :
        {std::array<int64_t, 4>{1, 1, 0, 1}, {2, 3, 1, 17}, {98, 31, 5, 100}, {1024, 64, 1023, 10}, {1024, 64, 3, 500}})
     all.push_back(generate_case(vocabulary, width, first, count));
+  all.push_back(generate_case(30, 8, 29, 20, true));
 
   all.push_back(pool_case(1, 1, 0, 1));
   all.push_back(pool_case(0, 3, 0, 2));
