@@ -2,13 +2,13 @@
 // of another model, or no checkpoint at all.
 #include <fmt/format.h>
 
-#include <bit>
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "gpt2/model.hpp"
+#include "gpt2/safetensors.hpp"
 #include "lab/buffer.hpp"
 
 namespace gpt2 {
@@ -18,31 +18,6 @@ using nlohmann::json;
 
 constexpr std::int32_t magic = 20240326;
 constexpr std::size_t header_bytes = 256 * sizeof(std::int32_t);
-
-[[noreturn]] void fail(const std::string& name, const std::string& what) {
-  throw model_error(fmt::format("{}: {}", name, what));
-}
-
-float half_value(std::uint16_t bits) {
-  const int exponent = (bits >> 10) & 31, mantissa = bits & 1023;
-  const float size = exponent == 0    ? std::ldexp(static_cast<float>(mantissa), -24)
-                     : exponent == 31 ? (mantissa ? NAN : INFINITY)
-                                      : std::ldexp(static_cast<float>(1024 + mantissa), exponent - 25);
-  return bits >> 15 ? -size : size;
-}
-
-/// `count` numbers of one of the three types, wherever they lie.
-void read_numbers(float* to, const std::byte* from, std::size_t count, const std::string& type) {
-  if (type == "F32") {
-    std::memcpy(to, from, count * sizeof(float));
-    return;
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    std::uint16_t bits;
-    std::memcpy(&bits, from + i * sizeof bits, sizeof bits);
-    to[i] = type == "BF16" ? static_cast<float>(lab::bfloat16{bits}) : half_value(bits);
-  }
-}
 
 void expect_finite(const checkpoint& c, const std::string& name) {
   for (std::size_t i = 0; i < c.weights.size(); ++i)
@@ -75,45 +50,18 @@ checkpoint from_llmc(std::span<const std::byte> file, const std::string& name) {
              "the file has {} bytes, but a model of {} layers and {} channels takes {}; it is {}: download it again",
              file.size(), c.layers, c.channels, expected,
              file.size() < expected ? "truncated" : "too long, so it is damaged"));
-  checkpoint result{c, std::vector<float>(parameters(c))};
-  read_numbers(result.weights.data(), file.data() + header_bytes, result.weights.size(), version == 3 ? "F32" : "BF16");
+  checkpoint result{c, {}};
+  result.weights =
+      numbers_of({version == 3 ? "F32" : "BF16", {parameters(c)}, file.subspan(header_bytes)}, "weights", name);
   return result;
 }
 
-// ---- safetensors: 8 bytes of length, so much JSON that says where each tensor stands, then the tensors
-
-struct stored_tensor {
-  std::string type;
-  std::vector<std::size_t> shape;
-  std::span<const std::byte> data;
-};
+// ---- safetensors
 
 class safetensors {
  public:
-  safetensors(std::span<const std::byte> file, const std::string& name) : name_(name) {
-    std::uint64_t length = 0;
-    if (file.size() >= sizeof length) std::memcpy(&length, file.data(), sizeof length);
-    if (file.size() < sizeof length || length > file.size() - sizeof length)
-      fail(name, "this is neither an llm.c checkpoint nor a complete safetensors file; is it truncated?");
-    const auto* text = reinterpret_cast<const char*>(file.data()) + sizeof length;
-    const auto data = file.subspan(sizeof length + length);
-    const json index = json::parse(text, text + length, nullptr, false);
-    if (!index.is_object())
-      fail(name, "its list of tensors is not JSON; the file is damaged, or is not a safetensors file");
-    for (const auto& [key, entry] : index.items()) {
-      if (key == "__metadata__") continue;
-      try {
-        stored_tensor t{entry.at("dtype").get<std::string>(), entry.at("shape").get<std::vector<std::size_t>>(), {}};
-        const auto offsets = entry.at("data_offsets").get<std::vector<std::uint64_t>>();
-        if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > data.size())
-          fail(name, fmt::format("tensor {} is outside the file; the file is truncated: download it again", key));
-        t.data = data.subspan(offsets[0], offsets[1] - offsets[0]);
-        tensors_[key] = t;
-      } catch (const json::exception&) {
-        fail(name, fmt::format("the entry of tensor {} is malformed; the file is damaged", key));
-      }
-    }
-  }
+  safetensors(std::span<const std::byte> file, const std::string& name)
+      : name_(name), tensors_(tensors_of(file, name)) {}
 
   /// With the names of GPT2LMHeadModel, or without "transformer." before each.
   const stored_tensor& at(const std::string& key) const {
@@ -133,16 +81,11 @@ class safetensors {
       fail(name_, fmt::format("tensor {} has shape ({}), but ({}) was expected: this is not a GPT-2 model, or "
                               "config.json belongs to another one",
                               key, fmt::join(t.shape, ", "), fmt::join(shape, ", ")));
-    std::size_t count = 1;
-    for (const std::size_t side : shape) count *= side;
-    const std::size_t each = t.type == "F32" ? 4 : 2;
-    if (t.type != "F32" && t.type != "F16" && t.type != "BF16")
-      fail(name_, fmt::format("tensor {} has type {}; convert it to F32, F16 or BF16", key, t.type));
-    if (t.data.size() != each * count)
-      fail(name_, fmt::format("tensor {} has {} bytes, not {}; the file is damaged", key, t.data.size(), each * count));
-    if (!transposed) return read_numbers(to, t.data.data(), count, t.type);
-    std::vector<float> as_stored(count);
-    read_numbers(as_stored.data(), t.data.data(), count, t.type);
+    const std::vector<float> as_stored = numbers_of(t, key, name_);
+    if (!transposed) {
+      std::copy(as_stored.begin(), as_stored.end(), to);
+      return;
+    }
     for (std::size_t in = 0; in < shape[0]; ++in)
       for (std::size_t out = 0; out < shape[1]; ++out) to[out * shape[0] + in] = as_stored[in * shape[1] + out];
   }
@@ -204,17 +147,6 @@ checkpoint from_safetensors(std::span<const std::byte> file, const std::string& 
   in.read("ln_f.weight", {n}, to(tensor::final_norm_weight));
   in.read("ln_f.bias", {n}, to(tensor::final_norm_bias));
   return result;
-}
-
-std::vector<std::byte> bytes_of(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary | std::ios::ate);
-  if (!in || !std::filesystem::is_regular_file(path))
-    fail(path.string(), "cannot be read; is the name right? --random d12 makes a model without a file");
-  std::vector<std::byte> bytes(static_cast<std::size_t>(in.tellg()));
-  in.seekg(0);
-  if (!in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size())))
-    fail(path.string(), "cannot be read to the end");
-  return bytes;
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <optional>
 #include <sstream>
 
+#include "gpt2/safetensors.hpp"
 #include "lab/splitmix.hpp"
 
 namespace gpt2 {
@@ -20,10 +21,6 @@ namespace {
 
 using code_point = char32_t;
 constexpr const char* end_of_text_name = "<|endoftext|>";
-
-[[noreturn]] void fail(const std::string& name, const std::string& what) {
-  throw model_error(fmt::format("{}: {}", name, what));
-}
 
 std::optional<std::string> text_of(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
@@ -309,6 +306,8 @@ namespace {
 /// Uniform in [0, 1).
 double uniform(std::uint64_t& state) { return static_cast<double>(lab::splitmix64(state) >> 11) * 0x1p-53; }
 
+}  // namespace
+
 int choose(const std::vector<float>& logits, const sampling& how, std::uint64_t& state) {
   for (const float l : logits)
     if (std::isnan(l)) throw model_error("a logit is NaN; are the model's weights damaged?");
@@ -328,8 +327,6 @@ int choose(const std::vector<float>& logits, const sampling& how, std::uint64_t&
   const auto found = std::upper_bound(up_to.begin(), up_to.end(), uniform(state) * sum);
   return order[std::min(static_cast<std::size_t>(found - up_to.begin()), order.size() - 1)];
 }
-
-}  // namespace
 
 std::vector<int> generate(pass& with, const config& of, std::vector<int> tokens, int count, const sampling& how,
                           const std::function<void(int)>& made) {

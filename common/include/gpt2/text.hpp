@@ -50,6 +50,9 @@ struct sampling {
   std::uint64_t seed = 1;
 };
 
+/// The token that follows these logits; `state` is that of the random numbers. Throws model_error if a logit is NaN.
+int choose(const std::vector<float>& logits, const sampling& how, std::uint64_t& state);
+
 /// Appends `count` tokens to `tokens`, and calls `made` with each. Recomputes the whole text for each token. Throws
 /// model_error if the text becomes longer than the model's context.
 std::vector<int> generate(pass& with, const config& of, std::vector<int> tokens, int count, const sampling& how,
