@@ -54,6 +54,7 @@ profile FILE.cu                                         profile.command.sim
 profile PROGRAM                                         profile.command.gpt2
 profile gpt2                                            profile.command.gpt2
 profile gpt2 --backend sim -- --pass cuda --random tiny --batch 2 --time 32   profile.command.gpt2
+profile gpt2 --my-ranges                                gpt2.other_labs.sim
 profile gpt2 --prompt "A warp reads"                    profile.command.prompt
 profile common/tests/programs/profile_demo.cu --backend cuda --output build/profile/demo -- 512   profile.command.sim
 docs                                                    docs.site

@@ -12,7 +12,6 @@
 
 #include "gpt2/cuda.hpp"
 #include "lab/device.hpp"
-#include "lab/range.hpp"
 
 namespace gpt2 {
 namespace {
@@ -229,6 +228,7 @@ class cuda_pass final : public pass {
     if (!with.layer_norm || !with.causal_softmax)
       throw std::invalid_argument("a pass needs layer_norm and causal_softmax");
     upload(weights_, model.weights);
+    if (rounded && with.gemm_bf16) upload(transposed_.emplace(model.weights.size()), transposed(model));
     // LayerNorms take their weights as floats.
     std::vector<float> norms;
     for (const tensor which : norm_tensors)
@@ -246,45 +246,69 @@ class cuda_pass final : public pass {
         cudaMemcpyAsync(ids_->data(), tokens.data(), tokens.size_bytes(), cudaMemcpyHostToDevice, stream_.get()));
   }
 
-  void run() override {
+  void compute(operation which, int layer) override {
     const int c = config_.channels;
-    {
-      const lab::range here(name_of(block::embedding), work(block::embedding));
-      embed_kernel<<<blocks_for(x_->size()), block_size, 0, stream_.get()>>>(
-          x_->data(), weight(tensor::token_embedding), weight(tensor::position_embedding), ids_->data(), x_->size(),
-          length_, c);
-      LAB_CUDA_CHECK(cudaGetLastError());
-    }
-    residual_and_norm(nullptr, block::residual2, block::norm1, tensor::norm1_weight, tensor::norm1_bias, 0);
-    for (int l = 0; l < config_.layers; ++l) {
-      {
-        const lab::range here(name_of(block::attention), work(block::attention));
-        linear(qkv_->data(), normed_->data(), tensor::qkv_weight, tensor::qkv_bias, l, 3 * c, c, finish::bias);
+    switch (which) {
+      case operation::embed:
+        embed_kernel<<<blocks_for(x_->size()), block_size, 0, stream_.get()>>>(
+            x_->data(), weight(tensor::token_embedding), weight(tensor::position_embedding), ids_->data(), x_->size(),
+            length_, c);
+        LAB_CUDA_CHECK(cudaGetLastError());
+        break;
+      case operation::normalize_before_attention:
+        normalize(layer == 0 ? nullptr : out_->data(), tensor::norm1_weight, tensor::norm1_bias, layer);
+        break;
+      case operation::project_to_qkv:
+        linear(qkv_->data(), normed_->data(), tensor::qkv_weight, tensor::qkv_bias, layer, 3 * c, c, finish::bias);
+        break;
+      case operation::multiply_queries_by_keys:
         if (fused_attention())
           attention()(mixed_->data(), qkv_->data(), batch_, length_, config_.heads, stream_.get());
         else
-          attend_by_cublas();
-        linear(out_->data(), mixed_->data(), tensor::projection_weight, tensor::projection_bias, l, c, c, finish::bias);
-      }
-      residual_and_norm(out_->data(), block::residual1, block::norm2, tensor::norm2_weight, tensor::norm2_bias, l);
-      {
-        const lab::range here(name_of(block::mlp), work(block::mlp));
-        linear(hidden_->data(), normed_->data(), tensor::expand_weight, tensor::expand_bias, l, 4 * c, c,
-               finish::bias_gelu);
-        linear(out_->data(), hidden_->data(), tensor::contract_weight, tensor::contract_bias, l, c, 4 * c,
+          multiply_queries_by_keys();
+        break;
+      case operation::softmax:
+        if (!fused_attention()) softmax();
+        break;
+      case operation::weigh_values:
+        if (!fused_attention()) weigh_values();
+        break;
+      case operation::project_attention:
+        linear(out_->data(), mixed_->data(), tensor::projection_weight, tensor::projection_bias, layer, c, c,
                finish::bias);
-      }
-      if (l + 1 < config_.layers)
-        residual_and_norm(out_->data(), block::residual2, block::norm1, tensor::norm1_weight, tensor::norm1_bias,
-                          l + 1);
-      else
-        residual_and_norm(out_->data(), block::residual2, block::final_norm, tensor::final_norm_weight,
-                          tensor::final_norm_bias, 0);
+        break;
+      case operation::normalize_before_mlp:
+        normalize(out_->data(), tensor::norm2_weight, tensor::norm2_bias, layer);
+        break;
+      case operation::expand:
+        linear(hidden_->data(), normed_->data(), tensor::expand_weight, tensor::expand_bias, layer, 4 * c, c,
+               finish::bias_gelu);
+        break;
+      case operation::gelu: break;  // in the product before
+      case operation::contract:
+        linear(out_->data(), hidden_->data(), tensor::contract_weight, tensor::contract_bias, layer, c, 4 * c,
+               finish::bias);
+        break;
+      case operation::add_attention:
+      case operation::add_mlp:
+        if (add_and_norm()) break;
+        add_kernel<<<blocks_for(x_->size()), block_size, 0, stream_.get()>>>(x_->data(), out_->data(), x_->size());
+        LAB_CUDA_CHECK(cudaGetLastError());
+        break;
+      case operation::normalize_last:
+        normalize(out_->data(), tensor::final_norm_weight, tensor::final_norm_bias, 0);
+        break;
+      case operation::multiply_by_embedding:
+        linear(logits_->data(), normed_->data(), tensor::token_embedding, tensor::count, 0, config_.padded_vocabulary,
+               c, finish::nothing);
+        break;
     }
-    const lab::range here(name_of(block::logits), work(block::logits));
-    linear(logits_->data(), normed_->data(), tensor::token_embedding, tensor::count, 0, config_.padded_vocabulary, c,
-           finish::nothing);
   }
+  std::optional<lab::work> work(block which) const override {
+    if (add_and_norm() && (which == block::residual1 || which == block::residual2)) return {};
+    return work_of(which, config_, batch_, length_, sizeof(T)).total();
+  }
+  int layers() const override { return config_.layers; }
 
   void replay() override {
     if (!graph_) {
@@ -314,6 +338,21 @@ class cuda_pass final : public pass {
   }
   static std::size_t norm_floats(const checkpoint& model) {
     return static_cast<std::size_t>(model.config.channels) * (4 * static_cast<std::size_t>(model.config.layers) + 2);
+  }
+  /// Each matrix at its place, its rows as columns.
+  static std::vector<float> transposed(const checkpoint& model) {
+    std::vector<float> result = model.weights;
+    const config& c = model.config;
+    const auto n = static_cast<std::size_t>(c.channels);
+    for (const tensor which : {tensor::token_embedding, tensor::qkv_weight, tensor::projection_weight,
+                               tensor::expand_weight, tensor::contract_weight})
+      for (int l = 0; l < (which == tensor::token_embedding ? 1 : c.layers); ++l) {
+        const std::size_t columns = which == tensor::contract_weight ? 4 * n : n, rows = size_of(c, which) / columns;
+        float* const to = result.data() + offset_of(c, which, l);
+        for (std::size_t r = 0; r < rows; ++r)
+          for (std::size_t k = 0; k < columns; ++k) to[k * rows + r] = model.at(which, l)[r * columns + k];
+      }
+    return result;
   }
   template <class U>
   static void upload(const lab::device_buffer<U>& to, const std::vector<float>& from) {
@@ -422,30 +461,40 @@ class cuda_pass final : public pass {
       return probabilities_->data();
   }
 
-  void attend_by_cublas() {
-    const int c = config_.channels, size = config_.head_size(), matrices = batch_ * config_.heads;
+  int matrices() const { return batch_ * config_.heads; }
+  const void** of_part(std::size_t p, pointer which) const {
+    return heads_->data() + (p * pointers + which) * static_cast<std::size_t>(matrices());
+  }
+  void* const* writable(std::size_t p, pointer which) const {
+    return reinterpret_cast<void* const*>(const_cast<void**>(of_part(p, which)));
+  }
+
+  void multiply_queries_by_keys() {
+    const int c = config_.channels;
     const float one = 1, zero = 0;
-    const auto of_part = [&](std::size_t p, pointer which) {
-      return heads_->data() + (p * pointers + which) * static_cast<std::size_t>(matrices);
-    };
-    const auto writable = [&](std::size_t p, pointer which) {
-      return reinterpret_cast<void* const*>(const_cast<void**>(of_part(p, which)));
-    };
     for (std::size_t p = 0; p < parts_.size(); ++p) {
       const int seen = parts_[p].first + parts_[p].rows;
-      CUBLAS_CHECK(cublasGemmBatchedEx(blas_.blas, CUBLAS_OP_T, CUBLAS_OP_N, seen, parts_[p].rows, size, &one,
-                                       of_part(p, key), type_of<T>, 3 * c, of_part(p, query), type_of<T>, 3 * c, &zero,
-                                       writable(p, score), CUDA_R_32F, length_, matrices, compute_,
+      CUBLAS_CHECK(cublasGemmBatchedEx(blas_.blas, CUBLAS_OP_T, CUBLAS_OP_N, seen, parts_[p].rows, config_.head_size(),
+                                       &one, of_part(p, key), type_of<T>, 3 * c, of_part(p, query), type_of<T>, 3 * c,
+                                       &zero, writable(p, score), CUDA_R_32F, length_, matrices(), compute_,
                                        CUBLAS_GEMM_DEFAULT));
     }
-    with_.causal_softmax(probabilities_->data(), scores_->data(), matrices, length_,
-                         1.0f / std::sqrt(static_cast<float>(size)), stream_.get());
+  }
+
+  void softmax() {
+    with_.causal_softmax(probabilities_->data(), scores_->data(), matrices(), length_,
+                         1.0f / std::sqrt(static_cast<float>(config_.head_size())), stream_.get());
     if constexpr (rounded) round(probabilities_rounded_->data(), *probabilities_);
+  }
+
+  void weigh_values() {
+    const int c = config_.channels;
+    const float one = 1, zero = 0;
     for (std::size_t p = 0; p < parts_.size(); ++p) {
       const int seen = parts_[p].first + parts_[p].rows;
-      CUBLAS_CHECK(cublasGemmBatchedEx(blas_.blas, CUBLAS_OP_N, CUBLAS_OP_N, size, parts_[p].rows, seen, &one,
-                                       of_part(p, value), type_of<T>, 3 * c, of_part(p, probability), type_of<T>,
-                                       length_, &zero, writable(p, mixed), type_of<T>, c, matrices, compute_,
+      CUBLAS_CHECK(cublasGemmBatchedEx(blas_.blas, CUBLAS_OP_N, CUBLAS_OP_N, config_.head_size(), parts_[p].rows, seen,
+                                       &one, of_part(p, value), type_of<T>, 3 * c, of_part(p, probability), type_of<T>,
+                                       length_, &zero, writable(p, mixed), type_of<T>, c, matrices(), compute_,
                                        CUBLAS_GEMM_DEFAULT));
     }
   }
@@ -458,6 +507,17 @@ class cuda_pass final : public pass {
   // ---- steps
 
   void linear(T* out, const T* in, tensor weight_of, tensor bias_of, int layer, int outputs, int inputs, finish what) {
+    if constexpr (rounded)
+      if (transposed_ && outputs % 8 == 0 && inputs % 8 == 0) {
+        const std::size_t count = rows() * static_cast<std::size_t>(outputs);
+        with_.gemm_bf16(out, in, transposed_->data() + offset_of(config_, weight_of, layer), static_cast<int>(rows()),
+                        outputs, inputs, stream_.get());
+        if (what == finish::nothing) return;
+        bias_kernel<<<blocks_for(count), block_size, 0, stream_.get()>>>(out, weight(bias_of, layer), count, outputs,
+                                                                         what == finish::bias_gelu);
+        LAB_CUDA_CHECK(cudaGetLastError());
+        return;
+      }
     auto& plan = plans_[{outputs, inputs, what}];
     if (!plan)
       plan = std::make_unique<linear_plan<T>>(blas_, static_cast<int>(rows()), outputs, inputs, what, compute_);
@@ -483,24 +543,14 @@ class cuda_pass final : public pass {
       return with_.add_and_norm;
   }
 
-  /// Adds `addend`, if there is one, to the residual stream and normalises it: two blocks, in one kernel or in two.
-  void residual_and_norm(const T* addend, block residual, block which, tensor weight_of, tensor bias_of, int layer) {
-    if (const auto both = add_and_norm()) {
-      const lab::range here(name_of(which), work(which));
+  /// Normalises the residual stream, and first adds `addend` if one kernel does both.
+  void normalize(const T* addend, tensor weight_of, tensor bias_of, int layer) {
+    if (const auto both = add_and_norm())
       both(x_->data(), normed_->data(), addend, norm(weight_of, layer), norm(bias_of, layer), static_cast<int>(rows()),
            config_.channels, stream_.get());
-      return;
-    }
-    if (addend) {
-      const lab::range here(name_of(residual), work(residual));
-      add_kernel<<<blocks_for(x_->size()), block_size, 0, stream_.get()>>>(x_->data(), addend, x_->size());
-      LAB_CUDA_CHECK(cudaGetLastError());
-    }
-    const lab::range here(name_of(which), work(which));
-    layer_norm(weight_of, bias_of, layer);
+    else
+      layer_norm(weight_of, bias_of, layer);
   }
-
-  lab::work work(block which) const { return work_of(which, config_, batch_, length_, sizeof(T)).total(); }
 
   config config_;
   kernels with_;
@@ -509,6 +559,7 @@ class cuda_pass final : public pass {
   lab::stream stream_;
   blas_handles blas_{stream_.get()};
   lab::device_buffer<T> weights_;
+  std::optional<lab::device_buffer<T>> transposed_;  // the matrices as (inputs, outputs), for gemm_bf16
   lab::device_buffer<float> norms_;
   std::optional<lab::device_buffer<int>> ids_;
   std::optional<lab::device_buffer<float>> x_, normed_float_, scores_, probabilities_;

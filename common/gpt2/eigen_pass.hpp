@@ -10,12 +10,11 @@
 #include <utility>
 
 #include "gpt2/pass.hpp"
-#include "lab/range.hpp"
 
 namespace gpt2 {
 
 /// Adds a token's and its position's vector.
-struct embed {
+struct embedded {
   const float *tokens, *positions;
   const int* ids;
   int length, channels;
@@ -46,58 +45,52 @@ class eigen_pass : public pass {
     if (batch != batch_ || length != length_) make_room(batch, length);
     device_.memcpyHostToDevice(ids_.data(), tokens.data(), tokens.size_bytes());
   }
-  void run() override {
-    const index c = config_.channels;
-    const auto work = [&](block which) { return work_of(which, config_, batch_, length_, sizeof(float)).total(); };
-    auto x = rows(x_, c), out = rows(out_, c);
-    {
-      const lab::range here(name_of(block::embedding), work(block::embedding));
-      x.device(device_) = x.generate(embed{weights_.data() + offset_of(config_, tensor::token_embedding),
-                                           weights_.data() + offset_of(config_, tensor::position_embedding),
-                                           ids_.data(), length_, config_.channels});
-    }
-    for (int l = 0; l < config_.layers; ++l) {
-      {
-        const lab::range here(name_of(block::norm1), work(block::norm1));
-        layer_norm(tensor::norm1_weight, tensor::norm1_bias, l);
-      }
-      {
-        const lab::range here(name_of(block::attention), work(block::attention));
-        linear(normed_, qkv_, tensor::qkv_weight, tensor::qkv_bias, l, c, 3 * c);
+  void compute(operation which, int layer) override {
+    const index c = config_.channels, v = config_.padded_vocabulary;
+    auto x = rows(x_, c), out = rows(out_, c), hidden = rows(hidden_, 4 * c);
+    const Eigen::array<Eigen::IndexPair<index>, 1> inner{Eigen::IndexPair<index>(1, 1)};
+    switch (which) {
+      case operation::embed:
+        x.device(device_) = x.generate(embedded{weights_.data() + offset_of(config_, tensor::token_embedding),
+                                                weights_.data() + offset_of(config_, tensor::position_embedding),
+                                                ids_.data(), length_, config_.channels});
+        break;
+      case operation::normalize_before_attention: layer_norm(tensor::norm1_weight, tensor::norm1_bias, layer); break;
+      case operation::project_to_qkv:
+        linear(normed_, qkv_, tensor::qkv_weight, tensor::qkv_bias, layer, c, 3 * c);
+        break;
+      case operation::multiply_queries_by_keys:  // softmax and values too, head by head
         for (int b = 0; b < batch_; ++b)
           for (int h = 0; h < config_.heads; ++h) attend(b, h);
-        linear(mixed_, out_, tensor::projection_weight, tensor::projection_bias, l, c, c);
-      }
-      {
-        const lab::range here(name_of(block::residual1), work(block::residual1));
-        x.device(device_) = x + out;
-      }
-      {
-        const lab::range here(name_of(block::norm2), work(block::norm2));
-        layer_norm(tensor::norm2_weight, tensor::norm2_bias, l);
-      }
-      {
-        const lab::range here(name_of(block::mlp), work(block::mlp));
-        linear(normed_, hidden_, tensor::expand_weight, tensor::expand_bias, l, c, 4 * c);
-        auto hidden = rows(hidden_, 4 * c);
+        break;
+      case operation::softmax:
+      case operation::weigh_values: break;
+      case operation::project_attention:
+        linear(mixed_, out_, tensor::projection_weight, tensor::projection_bias, layer, c, c);
+        break;
+      case operation::normalize_before_mlp: layer_norm(tensor::norm2_weight, tensor::norm2_bias, layer); break;
+      case operation::expand:
+        linear(normed_, hidden_, tensor::expand_weight, tensor::expand_bias, layer, c, 4 * c);
+        break;
+      case operation::gelu:
         hidden.device(device_) = hidden * 0.5f * (1.0f + ((hidden + hidden.cube() * 0.044715f) * 0.79788456f).tanh());
-        linear(hidden_, out_, tensor::contract_weight, tensor::contract_bias, l, 4 * c, c);
-      }
-      {
-        const lab::range here(name_of(block::residual2), work(block::residual2));
-        x.device(device_) = x + out;
-      }
+        break;
+      case operation::contract:
+        linear(hidden_, out_, tensor::contract_weight, tensor::contract_bias, layer, 4 * c, c);
+        break;
+      case operation::add_attention:
+      case operation::add_mlp: x.device(device_) = x + out; break;
+      case operation::normalize_last: layer_norm(tensor::final_norm_weight, tensor::final_norm_bias, 0); break;
+      case operation::multiply_by_embedding:
+        rows(logits_, v).device(device_) =
+            rows(normed_, c).contract(weight<2>(tensor::token_embedding, 0, sizes<2>{v, c}), inner);
+        break;
     }
-    {
-      const lab::range here(name_of(block::final_norm), work(block::final_norm));
-      layer_norm(tensor::final_norm_weight, tensor::final_norm_bias, 0);
-    }
-    const lab::range here(name_of(block::logits), work(block::logits));
-    const index v = config_.padded_vocabulary;
-    const Eigen::array<Eigen::IndexPair<index>, 1> inner{Eigen::IndexPair<index>(1, 1)};
-    rows(logits_, v).device(device_) =
-        rows(normed_, c).contract(weight<2>(tensor::token_embedding, 0, sizes<2>{v, c}), inner);
   }
+  std::optional<lab::work> work(block which) const override {
+    return work_of(which, config_, batch_, length_, sizeof(float)).total();
+  }
+  int layers() const override { return config_.layers; }
 
   void replay() override { run(); }
   void synchronize() override {

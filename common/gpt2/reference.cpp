@@ -1,7 +1,9 @@
-// The forward pass in float64, in the most direct form, and what its blocks cost.
+// The forward pass in float64, in the most direct form, what its blocks cost, and the order in which every pass has
+// them.
 #include <cmath>
 
 #include "gpt2/pass.hpp"
+#include "lab/range.hpp"
 
 namespace gpt2 {
 namespace {
@@ -127,6 +129,27 @@ block_work work_of(block which, const config& of, int batch, int length, double 
     }
   }
   return {};
+}
+
+void pass::run() {
+  const auto in_range = [this](block which, int layer, std::initializer_list<operation> all) {
+    const std::optional<lab::work> must = work(which);
+    if (!must) return;
+    const lab::range here(name_of(which), *must);
+    for (const operation one : all) compute(one, layer);
+  };
+  using enum operation;
+  in_range(block::embedding, 0, {embed});
+  for (int l = 0; l < layers(); ++l) {
+    in_range(block::norm1, l, {normalize_before_attention});
+    in_range(block::attention, l, {project_to_qkv, multiply_queries_by_keys, softmax, weigh_values, project_attention});
+    in_range(block::residual1, l, {add_attention});
+    in_range(block::norm2, l, {normalize_before_mlp});
+    in_range(block::mlp, l, {expand, gelu, contract});
+    in_range(block::residual2, l, {add_mlp});
+  }
+  in_range(block::final_norm, 0, {normalize_last});
+  in_range(block::logits, 0, {multiply_by_embedding});
 }
 
 }  // namespace gpt2

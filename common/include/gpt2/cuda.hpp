@@ -36,6 +36,9 @@ struct kernels {
   void (*attention)(float* out, const float* qkv, int batch, int tokens, int heads, cudaStream_t stream) = nullptr;
   void (*attention_bf16)(__nv_bfloat16* out, const __nv_bfloat16* qkv, int batch, int tokens, int heads,
                          cudaStream_t stream) = nullptr;
+  /// c (m, n) = a (m, k) b (k, n), where n and k are multiples of 8: all products but those of attention, in bf16.
+  void (*gemm_bf16)(__nv_bfloat16* c, const __nv_bfloat16* a, const __nv_bfloat16* b, int m, int n, int k,
+                    cudaStream_t stream) = nullptr;
 };
 
 std::unique_ptr<pass> make_cuda(const checkpoint& model, precision how, const kernels& with);

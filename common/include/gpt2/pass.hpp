@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,13 +31,40 @@ struct block_work {
 };
 block_work work_of(block which, const config& of, int batch, int length, double bytes_each);
 
+/// What the blocks consist of, in the order of a pass; each is one or more kernels. The first and the last two are not
+/// of a layer.
+enum class operation {
+  embed,
+  normalize_before_attention,
+  project_to_qkv,
+  multiply_queries_by_keys,
+  softmax,
+  weigh_values,
+  project_attention,
+  add_attention,
+  normalize_before_mlp,
+  expand,
+  gelu,
+  contract,
+  add_mlp,
+  normalize_last,
+  multiply_by_embedding
+};
+
 class pass {
  public:
   virtual ~pass() = default;
   /// Loads the tokens; does not wait for the copy. Throws model_error if they do not fit the model.
   virtual void load(std::span<const int> tokens, int batch, int length) = 0;
-  /// Computes the logits of all positions of the tokens that were loaded last. On a device it does not wait.
-  virtual void run() = 0;
+  /// Computes the logits of all positions of the tokens that were loaded last, each block in its range. On a device it
+  /// does not wait.
+  void run();
+  /// One operation of that, in no range. Where one kernel does several, the first of them does all and the others do
+  /// nothing; but what adds to the residual stream and normalizes it at once belongs to the norm.
+  virtual void compute(operation which, int layer) = 0;
+  /// What a block must do in this pass; nothing if another block does it along.
+  virtual std::optional<lab::work> work(block which) const = 0;
+  virtual int layers() const = 0;
   /// The same; if possible, the first call records the launches in a graph, and later calls launch that.
   virtual void replay() = 0;
   void forward(std::span<const int> tokens, int batch, int length) {

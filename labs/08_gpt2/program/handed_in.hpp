@@ -1,4 +1,4 @@
-// The kernels of the hand-in that this program is built with.
+// What this program is built with: the hand-in of lab 08, and those of labs 09 and 11.
 #pragma once
 
 #include "gpt2/cuda.hpp"
@@ -6,5 +6,13 @@
 namespace gpt2 {
 
 const kernels& handed_in();
+
+/// with.run(), but with the ranges of ranges.cpp.
+void run_in_ranges(pass& with);
+
+/// Heads of 64 only; others are computed as before.
+void use_attention_of_lab11(kernels& with);
+/// Precision bf16 only.
+void use_product_of_lab09(kernels& with);
 
 }  // namespace gpt2

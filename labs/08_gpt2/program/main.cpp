@@ -26,7 +26,7 @@ struct options {
   std::string checkpoint, random, write, dtype = "fp32", prompt, tokenizer, logits;
   std::vector<int> tokens;
   int batch = 4, length = 64, generate = -1, repeat = 3;
-  bool graph = false, two_blocks = false;
+  bool graph = false, two_blocks = false, my_ranges = false, lab11 = false, lab09 = false;
   sampling how;
   std::uint64_t seed = 1;
 };
@@ -38,6 +38,8 @@ std::unique_ptr<pass> make(const options& o, const checkpoint& model) {
   if (o.pass == "eigen") return make_eigen_on_cpu(model);
   kernels with = handed_in();
   if (o.two_blocks) with = {.layer_norm = with.layer_norm, .causal_softmax = with.causal_softmax};
+  if (o.lab11) use_attention_of_lab11(with);
+  if (o.lab09) use_product_of_lab09(with);
   return make_cuda(model,
                    o.dtype == "bf16"   ? precision::bf16
                    : o.dtype == "tf32" ? precision::tf32
@@ -53,26 +55,27 @@ void time_passes(const options& o, pass& with, const checkpoint& model) {
                      model.config.vocabulary);
   with.forward(tokens, o.batch, o.length);
   with.synchronize();
+  const auto once = [&] { o.graph ? with.replay() : o.my_ranges ? run_in_ranges(with) : with.run(); };
   if (std::getenv("LAB_PROFILE")) {
 #ifdef GPT2_ON_GPU
     lab::profile p({"l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum"});  // loads that no other counter has
 #else
     lab::profile p;
 #endif
-    p.run("forward", [&] { o.graph ? with.replay() : with.run(); });
+    p.run("forward", once);
     p.report();
     return;
   }
   double fastest = INFINITY, flops = 0;
   for (int i = 0; i < o.repeat; ++i) {
     const auto start = std::chrono::steady_clock::now();
-    o.graph ? with.replay() : with.run();
+    once();
     with.synchronize();
     fastest = std::min(fastest, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   for (const block b : all_blocks) {
-    const bool once = b == block::embedding || b == block::final_norm || b == block::logits;
-    flops += work_of(b, model.config, o.batch, o.length, 4).flops * (once ? 1 : model.config.layers);
+    const bool single = b == block::embedding || b == block::final_norm || b == block::logits;
+    flops += work_of(b, model.config, o.batch, o.length, 4).flops * (single ? 1 : model.config.layers);
   }
   if (o.repeat > 0)
     fmt::print("{} of {} sequences of {} tokens: {:.3f} ms, {:.1f} GFLOP/s (fastest of {})\n", o.pass, o.batch,
@@ -127,6 +130,9 @@ int main(int argc, char** argv) try {
   app.add_option("--repeat", o.repeat, "timed passes");
   app.add_flag("--graph", o.graph, "launch the pass as a CUDA graph");
   app.add_flag("--two-blocks", o.two_blocks, "use only LayerNorm and softmax as handed in, even where more is fused");
+  app.add_flag("--my-ranges", o.my_ranges, "run the operations in the ranges of your ranges.cpp, not in the course's");
+  app.add_flag("--lab11", o.lab11, "attention by your lab 11, for heads of 64");
+  app.add_flag("--lab09", o.lab09, "products by gemm_pipelined of your lab 09, with --dtype bf16");
   app.add_option("--logits", o.logits, "write the logits, floats, (batch, time, vocabulary), to this file");
   app.add_option("--tokens", o.tokens, "token numbers to start from: 1,2,3")->delimiter(',');
   app.add_option("--prompt", o.prompt,
@@ -139,6 +145,9 @@ int main(int argc, char** argv) try {
   app.add_option("--seed", o.seed, "seed of random weights, tokens and choices");
   CLI11_PARSE(app, argc, argv);
   o.how.seed = o.seed;
+  if (o.lab09 && o.dtype != "bf16") throw model_error("lab 09 multiplies bf16; add --dtype bf16");
+  if ((o.lab09 || o.lab11) && o.pass != "cuda") throw model_error("--lab09 and --lab11 are for --pass cuda; add it");
+  if (o.my_ranges && o.graph) throw model_error("a graph has no ranges; omit --graph or --my-ranges");
   if (!o.prompt.empty() && o.checkpoint.empty() && o.random.empty()) o.checkpoint = TINY_GPT2 "/model.safetensors";
   if (o.generate < 0) o.generate = o.prompt.empty() ? 0 : 64;
   const checkpoint model = o.checkpoint.empty()

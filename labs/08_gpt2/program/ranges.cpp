@@ -1,0 +1,52 @@
+// A pass by lab 08's forward: the student's ranges around the course's operations.
+#include <memory>
+#include <vector>
+
+#include "forward.hpp"
+#include "handed_in.hpp"
+#include "lab/range.hpp"
+
+namespace {
+
+using gpt2::operation;
+
+class recorded final : public lab08::operations {
+ public:
+  explicit recorded(gpt2::pass& with) : with_(with) {}
+
+  void embed() override { with_.compute(operation::embed, 0); }
+  void normalize_before_attention(int layer) override { with_.compute(operation::normalize_before_attention, layer); }
+  void project_to_qkv(int layer) override { with_.compute(operation::project_to_qkv, layer); }
+  void multiply_queries_by_keys(int layer) override { with_.compute(operation::multiply_queries_by_keys, layer); }
+  void softmax(int layer) override { with_.compute(operation::softmax, layer); }
+  void weigh_values(int layer) override { with_.compute(operation::weigh_values, layer); }
+  void project_attention(int layer) override { with_.compute(operation::project_attention, layer); }
+  void add_attention(int layer) override { with_.compute(operation::add_attention, layer); }
+  void normalize_before_mlp(int layer) override { with_.compute(operation::normalize_before_mlp, layer); }
+  void expand(int layer) override { with_.compute(operation::expand, layer); }
+  void gelu(int layer) override { with_.compute(operation::gelu, layer); }
+  void contract(int layer) override { with_.compute(operation::contract, layer); }
+  void add_mlp(int layer) override { with_.compute(operation::add_mlp, layer); }
+  void normalize_last() override { with_.compute(operation::normalize_last, 0); }
+  void multiply_by_embedding() override { with_.compute(operation::multiply_by_embedding, 0); }
+
+  /// A range with a block's name has that block's work, so that the profiler can say what share of the roof it reaches.
+  void enter(const char* name) override {
+    lab::work must;
+    for (const gpt2::block b : gpt2::all_blocks)
+      if (std::string(gpt2::name_of(b)) == name) must = with_.work(b).value_or(lab::work{});
+    open_.push_back(std::make_unique<lab::range>(name, must));
+  }
+  void leave() override { open_.pop_back(); }
+
+ private:
+  gpt2::pass& with_;
+  std::vector<std::unique_ptr<lab::range>> open_;
+};
+
+}  // namespace
+
+void gpt2::run_in_ranges(pass& with) {
+  recorded on(with);
+  lab08::forward(on, with.layers());
+}
