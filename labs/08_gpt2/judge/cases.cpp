@@ -280,6 +280,16 @@ test_case study() {
   return result;
 }
 
+/// The kind of kernel, from 1, whose launch takes longest in a modelled profile; see calls.cpp.
+test_case profiled() {
+  test_case result = study();
+  result.id = "profile/unfused";
+  result.entry = "profile";
+  result.outputs = {{dtype::f64, 1}};
+  result.inputs = [](std::uint64_t) { return std::vector<buffer>(); };
+  return result;
+}
+
 // ---- blocks --------------------------------------------------------------------------------------------------------
 
 /// Random in [-spread, spread) around one center a row, up to `far`.
@@ -425,6 +435,7 @@ std::vector<test_case> cases() {
   for (int64_t fail_at = 0; fail_at < 27; ++fail_at) all.push_back(ranges(2, fail_at));  // each operation once
   add_analysis(all);
   all.push_back(study());
+  all.push_back(profiled());
   // 1, primes, one below and one above each multiple of a vector, a warp and a block; the study's own size.
   const std::pair<int64_t, int64_t> shapes[] = {{1, 2},    {37, 3},   {5, 31},   {5, 32},    {3, 33},  {67, 65},
                                                 {7, 127},  {4, 128},  {3, 129},  {2, 767},   {9, 768}, {1, 1023},

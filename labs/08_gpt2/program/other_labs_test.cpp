@@ -15,8 +15,11 @@ const config of{.context = 200, .vocabulary = 11, .padded_vocabulary = 16, .laye
 double largest_error(const std::vector<float>& got, const std::vector<double>& want) {
   if (got.size() != want.size()) return INFINITY;
   double largest = 0;
-  for (std::size_t i = 0; i < got.size(); ++i)  // NaN must not pass
-    if (const double e = std::abs(static_cast<double>(got[i]) - want[i]); !(e <= largest)) largest = e;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double e = std::abs(static_cast<double>(got[i]) - want[i]);
+    if (std::isnan(e)) return INFINITY;
+    largest = std::max(largest, e);
+  }
   return largest;
 }
 
