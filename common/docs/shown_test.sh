@@ -73,6 +73,7 @@ SIM_DEVICE=rtx3060 build/bin/lab07.student.sim.experiment   there
 cmake --build build --target lab07.student.sim.bench    there
 build/bin/lab07.student.sim.bench --benchmark_filter=narrow_gemm/384   there
 build/bin/gpt2.sim --help                               there
+cmake --build build --target lab11.backward.sim && build/bin/lab11.backward.sim   lab11.backward.sim
 build/bin/grader lab NN --submission wrong-hangs        lab03.expected
 build/bin/grader lab NN --submission wrong-hangs --show   there
 build/bin/grader check                                  rubrics
