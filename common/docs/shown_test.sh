@@ -56,6 +56,8 @@ profile gpt2                                            profile.command.gpt2
 profile gpt2 --backend sim -- --pass cuda --random tiny --batch 2 --time 32   profile.command.gpt2
 profile gpt2 --my-ranges                                gpt2.other_labs.sim
 profile gpt2 --prompt "A warp reads"                    profile.command.prompt
+profile llama --prompt "A warp reads"                   profile.command.llama_text
+profile llama --backend sim -- --pass parts             llama.sim
 profile common/tests/programs/profile_demo.cu --backend cuda --output build/profile/demo -- 512   profile.command.sim
 docs                                                    docs.site
 slides                                                  docs.slides
@@ -73,6 +75,7 @@ SIM_DEVICE=rtx3060 build/bin/lab07.student.sim.experiment   there
 cmake --build build --target lab07.student.sim.bench    there
 build/bin/lab07.student.sim.bench --benchmark_filter=narrow_gemm/384   there
 build/bin/gpt2.sim --help                               there
+cmake --build build --target lab10.cupti.cuda && build/bin/lab10.cupti.cuda   gpu
 cmake --build build --target lab11.backward.sim && build/bin/lab11.backward.sim   lab11.backward.sim
 build/bin/grader lab NN --submission wrong-hangs        lab03.expected
 build/bin/grader lab NN --submission wrong-hangs --show   there
