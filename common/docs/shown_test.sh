@@ -51,7 +51,9 @@ demo --all                                              lab03.expected
 demo NN                                                 lab03.expected
 demo NN --all                                           lab03.expected
 profile FILE.cu                                         profile.command.sim
+profile FILE.cu --flame                                 profile.command.flame
 profile PROGRAM                                         profile.command.gpt2
+profile PROGRAM --flame                                 profile.command.flame
 profile gpt2                                            profile.command.gpt2
 profile gpt2 --backend sim -- --pass cuda --random tiny --batch 2 --time 32   profile.command.gpt2
 profile gpt2 --my-ranges                                gpt2.other_labs.sim

@@ -1,6 +1,6 @@
 // ./course profile: compiles a program for a backend, or takes one of the course's, and runs it as the work to profile.
 //
-//   profile PROGRAM|FILE.cu|FILE.cpp [--backend cpu|sim|cuda] [--output DIR] [--] [ARGUMENTS]
+//   profile PROGRAM|FILE.cu|FILE.cpp [--backend cpu|sim|cuda] [--output DIR] [--flame] [--] [ARGUMENTS]
 //   profile --target ...    prints what must be built first, a target of the build directory; runs nothing
 #include <spawn.h>
 #include <sys/wait.h>
@@ -32,7 +32,7 @@ struct request {
   std::string name, backend;
   fs::path output;
   words arguments;  ///< of the program
-  bool only_target = false;
+  bool only_target = false, flame = false;
 
   bool is_file() const { return name.ends_with(".cu") || name.ends_with(".cpp"); }
 };
@@ -56,6 +56,8 @@ request parsed(const words& given) {
     };
     if (word == "--target")
       r.only_target = true;
+    else if (word == "--flame")
+      r.flame = true;
     else if (word == "--backend")
       r.backend = value();
     else if (word == "--output")
@@ -137,7 +139,7 @@ fs::path compiled(const request& r) {
   const std::string object = program.string() + ".o";
   words compile;
   if (r.backend == "cpu")
-    compile = {LAB_CXX, "-std=c++20", "-O3", LAB_NATIVE "-x", "c++"};
+    compile = {LAB_CXX, "-std=c++20", "-O3", "-g", LAB_NATIVE "-x", "c++"};
   else if (r.backend == "sim")
     compile = {(build / "bin" / "simcc").string(), "-std=c++20"};
   else
@@ -168,8 +170,12 @@ int main(int argc, char** argv) {
     if (program.empty()) return 1;  // the compiler has said why
     words command = {program.string()};
     command.insert(command.end(), r.arguments.begin(), r.arguments.end());
-    say("LAB_PROFILE=" + r.output.string(), command);
+    say((r.flame ? "LAB_PROFILE_FLAME=1 LAB_PROFILE=" : "LAB_PROFILE=") + r.output.string(), command);
     setenv("LAB_PROFILE", r.output.c_str(), 1);
+    if (r.flame)
+      setenv("LAB_PROFILE_FLAME", "1", 1);
+    else
+      unsetenv("LAB_PROFILE_FLAME");
     execv(program.c_str(), pointers_to(command).data());
     throw std::runtime_error("cannot run " + program.string() + ": " + std::strerror(errno));
   } catch (const usage_error& error) {

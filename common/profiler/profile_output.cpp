@@ -12,6 +12,28 @@
 #include "profiler/recording.hpp"
 
 namespace lab {
+
+int run_of(const recording& rec, const activity& a) {
+  return a.segment < 0 ? -1 : rec.segments[static_cast<std::size_t>(a.segment)];
+}
+
+std::string path_of(const recording& rec, int run) {
+  if (run < 0) return "";
+  const range_run& r = rec.runs[static_cast<std::size_t>(run)];
+  return r.parent < 0 ? r.name : path_of(rec, r.parent) + "/" + r.name;
+}
+
+std::string without_arguments(std::string name) {
+  for (const char* noise : {"void ", "(anonymous namespace)::", "<unnamed>::"})
+    for (std::size_t at; (at = name.find(noise)) != std::string::npos;) name.erase(at, std::string(noise).size());
+  int depth = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    depth += name[i] == '<' ? 1 : name[i] == '>' ? -1 : 0;
+    if (depth == 0 && name[i] == '(') return name.substr(0, i);
+  }
+  return name;
+}
+
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -139,15 +161,6 @@ struct kernel_sum {
   double seconds = 0;
 };
 
-std::string path_of(const recording& rec, int run) {
-  if (run < 0) return "";
-  const range_run& r = rec.runs[static_cast<std::size_t>(run)];
-  return r.parent < 0 ? r.name : path_of(rec, r.parent) + "/" + r.name;
-}
-int run_of(const recording& rec, const activity& a) {
-  return a.segment < 0 ? -1 : rec.segments[static_cast<std::size_t>(a.segment)];
-}
-
 /// Ours where the call is in a range, else the system's.
 std::uint64_t thread_of(const recording& rec, const activity& call) {
   const int run = run_of(rec, call);
@@ -172,22 +185,6 @@ std::vector<kernel_sum> kernels_of(const profile_contents& what) {
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
   return sorted;
 }
-
-/// "void ns::kernel<int, 4>(float*)" -> "ns::kernel<int, 4>"
-std::string without_arguments(std::string name) {
-  for (const char* noise : {"void ", "(anonymous namespace)::", "<unnamed>::"})
-    for (std::size_t at; (at = name.find(noise)) != std::string::npos;) name.erase(at, std::string(noise).size());
-  int depth = 0;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    depth += name[i] == '<' ? 1 : name[i] == '>' ? -1 : 0;
-    if (depth == 0 && name[i] == '(') return name.substr(0, i);
-  }
-  return name;
-}
-
-}  // namespace
-
-namespace {
 
 std::string table_of_part(const profile_contents& what) {
   const std::vector<profile::row> rows = what.rows();

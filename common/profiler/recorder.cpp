@@ -61,14 +61,14 @@ class recorder final : public range_listener {
     boundary(mine);
   }
 
-  void start() {
+  void start(bool with_stacks) {
     begin(mode::recording);
     taken_ = {};
     order_.clear();
     counters_.emplace();
     taken_.counted_processor = counters_->refused().empty();
     device_ = device_of_program();
-    if (device_) device_->start();
+    if (device_) device_->start(with_stacks);
     last_counts_ = counters_->read();
     listen(true);
   }
@@ -225,7 +225,7 @@ void bound(profile::row& r, const roofs& on) {
 
 }  // namespace
 
-void start_recording() { the_recorder().start(); }
+void start_recording(bool with_stacks) { the_recorder().start(with_stacks); }
 recording stop_recording() { return the_recorder().stop(); }
 
 std::vector<profile::row> profile_contents::rows() const {
@@ -320,16 +320,41 @@ struct profile::state {
 profile::profile(std::vector<std::string> metrics) : state_(std::make_unique<state>()) {
   state_->metrics = std::move(metrics);
   state_->contents.when = environment()["date"];
+  state_->contents.flame = std::getenv("LAB_PROFILE_FLAME") != nullptr;  // ./course profile --flame
 }
 profile::~profile() = default;
+
+namespace {
+
+/// Stacks of the work, which is repeated until there are enough; a second of it gives some hundreds.
+cpu_samples sampled(const std::function<void()>& work, profiled_device* device) {
+  constexpr double enough_seconds = 1;
+  constexpr int most_runs = 1000;
+  int runs = 0;
+  const nanoseconds begin = host_now();
+  start_sampling(device);
+  try {
+    do work();
+    while (++runs < most_runs && 1e-9 * static_cast<double>(host_now() - begin) < enough_seconds);
+  } catch (...) {
+    (void)stop_sampling();
+    throw;
+  }
+  cpu_samples taken = stop_sampling();
+  taken.seconds_each /= runs;
+  return taken;
+}
+
+}  // namespace
 
 void profile::run(std::string_view name, const std::function<void()>& work) {
   const auto once = [&] {
     const range whole(name);
     work();
   };
+  state& s = *state_;
   const auto record = [&] {
-    start_recording();
+    start_recording(s.contents.flame);
     try {
       once();
     } catch (...) {
@@ -338,7 +363,6 @@ void profile::run(std::string_view name, const std::function<void()>& work) {
     }
     return stop_recording();
   };
-  state& s = *state_;
   // What is simulated comes out the same each time. All else should find caches, clocks and allocators as in the long
   // run.
   const bool simulated = s.device && s.device->modelled();
@@ -365,6 +389,7 @@ void profile::run(std::string_view name, const std::function<void()>& work) {
     for (auto& [segment, values] : counted.metrics) taken.device.metrics[segment].merge(values);
     s.note(counted.notes);
   }
+  if (s.contents.flame) taken.samples = sampled(work, s.device);
   s.note(taken.device.notes);
   if (!taken.device.activities.empty() && s.contents.device.empty()) {
     s.contents.device = s.device->name();
@@ -391,6 +416,7 @@ void profile::report() const {
   for (const auto& [file, use] : {std::pair{"table.txt", "this table"},
                                   {"profile.json", "everything, for scripts"},
                                   {"trace.json", "the timeline: open it in ui.perfetto.dev or chrome://tracing"},
+                                  {"flame.folded", "the flame graph: open it in www.speedscope.app"},
                                   {"roofline.svg", "the roofline"},
                                   {"roofline_host.svg", "the roofline of what ran on the CPU"}})
     if (std::filesystem::exists(directory / file)) {
@@ -414,7 +440,9 @@ void write_profile(const profile_contents& what, const std::filesystem::path& di
   put("table.txt", table_of(what));
   put("profile.json", json_of(what));
   put("trace.json", trace_of(what));
-  for (const char* old : {"roofline.svg", "roofline_host.svg"}) std::filesystem::remove(directory / old, failed);
+  for (const char* old : {"flame.folded", "roofline.svg", "roofline_host.svg"})
+    std::filesystem::remove(directory / old, failed);
+  if (what.flame) put("flame.folded", folded_of(what));
   const std::string of_device = roofline_svg_of(what.part(true)), of_host = roofline_svg_of(what.part(false));
   if (!of_device.empty()) put("roofline.svg", of_device);
   if (!of_host.empty()) put(of_device.empty() ? "roofline.svg" : "roofline_host.svg", of_host);

@@ -221,6 +221,8 @@ void worker::grid_barrier(std::uintptr_t pc, std::uintptr_t frame) {
 
 namespace {
 
+thread_local bool runs_blocks = false;
+
 class pool {
  public:
   pool() {
@@ -250,6 +252,7 @@ class pool {
 
  private:
   void serve() {
+    runs_blocks = true;
     worker self;
     for (std::uint64_t seen = 0;;) {
       std::unique_lock lock(mutex_);
@@ -280,6 +283,7 @@ pool& workers() {
 }  // namespace
 
 void start_workers() { workers(); }
+bool is_worker() { return runs_blocks; }
 
 std::uint64_t sampling() {
   static const std::uint64_t every = [] {

@@ -74,6 +74,8 @@ struct grid_run {
   std::atomic<std::uint64_t> finished_blocks{0};
 };
 
+/// Whether the calling thread is one of those that run blocks; signal handlers may ask.
+bool is_worker();
 /// The epoch of work that starts now; epochs are numbered from 1 and start over after 65535.
 std::uint16_t begin_epoch();
 /// One block in this many is observed (SIM_SAMPLE); 1 if all are. With a budget, all that run are.

@@ -12,6 +12,7 @@
 #include "basic_blocks.hpp"
 #include "heap.hpp"
 #include "launches.hpp"
+#include "lines.hpp"
 #include "settings.hpp"
 
 namespace sim {
@@ -274,6 +275,30 @@ double site_seconds(const launched& what, space where, std::uint64_t site, const
   const double l1 = sum_of(c.lines) * cycles_per_line * share / d.sm_clock_hertz;
   return std::max(l1,
                   sum_of(c.sectors + (atomic ? c.lines : 0)) * sector_bytes / (d.l2_bytes_per_second * l2_efficiency));
+}
+
+std::map<std::pair<std::string, int>, double> seconds_by_line(const launched& what) {
+  const device_description& d = described_device();
+  const double blocks = grid_blocks(what), share = std::ceil(blocks / d.multiprocessors) / blocks;
+  std::map<std::pair<std::string, int>, double> lines;
+  double all = 0;
+  for (const auto& [key, c] : what.counts.sites) {
+    const std::uintptr_t pc = site_pc(key.second);
+    double seconds = 0;
+    if (const block_info* b = block_at(pc)) {
+      const double instructions = instruction_scale * b->instructions + instructions_special * b->special;
+      seconds = sum_of(c.requests) * instructions * share / 4 / d.sm_clock_hertz;
+    } else if (key.first != space::none) {
+      seconds = site_seconds(what, key.first, key.second, c);
+    }
+    if (seconds == 0) continue;
+    const source_line at = line_of(pc);
+    lines[{at.file, at.line}] += seconds;
+    all += seconds;
+  }
+  const double above_floor = std::max(0.0, what.modelled_seconds - d.kernel_floor_seconds);
+  for (auto& [line, seconds] : lines) seconds *= above_floor / all;
+  return lines;
 }
 
 }  // namespace sim

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "counts.hpp"
 
@@ -47,5 +49,8 @@ double model_seconds(const launched& what);
 /// How long the requests of one site alone would keep L1 or L2 busy, whichever is longer, if none hit L1: its share of
 /// the work, not of the time, because the launch's limits overlap.
 double site_seconds(const launched& what, space where, std::uint64_t site, const site_counts& counts);
+/// The launch's time without that of an empty kernel, by source file and line: in proportion to what the instructions
+/// and the requests of each line would take by themselves. A basic block's instructions are those of its first line.
+std::map<std::pair<std::string, int>, double> seconds_by_line(const launched& what);
 
 }  // namespace sim

@@ -25,10 +25,11 @@ class simulated final : public lab::profiled_device {
     return {{{"FP32", d.fp32_flops_per_second}}, {{"DRAM", d.copy_bytes_per_second}, {"L2", d.l2_bytes_per_second}}};
   }
 
-  void start() override {
+  void start(bool with_stacks) override {
     const std::scoped_lock lock(runtime_mutex());
     account_ = {};
     segments_.clear();
+    with_stacks_ = with_stacks;
     first_ = launch_log().size();
     stream_listener = [](const stream_work& what) { the_device().note(what); };
   }
@@ -50,6 +51,7 @@ class simulated final : public lab::profiled_device {
       for (const auto& [name, value] : metrics_of(l))
         if (name.ends_with(".sum")) sums[name] += value;
     }
+    if (with_stacks_) add_lines();
     if (unseen > 0)
       account_.notes.push_back(fmt::format(
           "{} launches come from libraries: their times are modelled, and their loads and stores are not counted",
@@ -71,6 +73,8 @@ class simulated final : public lab::profiled_device {
       if (!known.contains(name)) none.notes.push_back(name + " is not counted by the simulated device");
     return none;
   }
+
+  bool owns_thread() override { return is_worker(); }
 
   static simulated& the_device() {
     static simulated device;
@@ -97,10 +101,24 @@ class simulated final : public lab::profiled_device {
       a.block = {c.block.x, c.block.y, c.block.z};
       segments_.push_back(a.segment);
     }
+    if (with_stacks_) a.stack = lab::stack_here();
     account_.activities.push_back(std::move(a));
   }
 
+  void add_lines() {
+    std::size_t launch = first_;
+    for (lab::activity& a : account_.activities) {
+      if (a.what != lab::activity::kind::kernel) continue;
+      for (const auto& [line, seconds] : seconds_by_line(launch_log()[launch]))
+        if (!line.first.starts_with("/usr/"))  // what the host's compiler adds to a kernel's call
+          a.lines.emplace_back(fmt::format("{}:{}", line.first.substr(line.first.rfind('/') + 1), line.second),
+                               seconds);
+      ++launch;
+    }
+  }
+
   lab::device_account account_;
+  bool with_stacks_ = false;
   std::size_t first_ = 0;                                      // launch of the recording
   std::vector<int> segments_;                                  // of its launches
   std::map<cudaStream_t, std::size_t> streams_{{nullptr, 7}};  // as Nsight Compute numbers them

@@ -1,6 +1,8 @@
 // What a profile is made of, and what it asks of a device and of the processor.
 #pragma once
 
+#include <execinfo.h>
+
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -34,7 +36,25 @@ struct activity {
   nanoseconds begin = 0, end = 0;
   double bytes = 0;  ///< of copies and fills
   std::array<std::uint32_t, 3> grid{}, block{};
-  std::uint32_t correlation = 0;  ///< the same for a call and what it started; 0: not known
+  std::uint32_t correlation = 0;                      ///< the same for a call and what it started; 0: not known
+  std::vector<std::uintptr_t> stack;                  ///< of the host's call, if stacks were asked for and are known
+  std::vector<std::pair<std::string, double>> lines;  ///< likewise, of a kernel: "file.cu:12", seconds of its time
+};
+
+/// Return addresses of the callers, the innermost first.
+inline std::vector<std::uintptr_t> stack_here() {
+  void* frames[96];
+  const int count = backtrace(frames, 96);
+  std::vector<std::uintptr_t> stack;
+  for (int i = 0; i < count; ++i) stack.push_back(reinterpret_cast<std::uintptr_t>(frames[i]));
+  return stack;
+}
+
+/// Stacks of the program's threads, taken at regular steps of CPU time.
+struct cpu_samples {
+  std::vector<std::vector<std::uintptr_t>>
+      stacks;  ///< the interrupted instruction first; empty: a thread of the device
+  double seconds_each = 0;
 };
 
 /// What a thread does between two boundaries of its ranges is a segment; segments have numbers.
@@ -56,7 +76,8 @@ class profiled_device {
   virtual bool modelled() const = 0;  ///< its times are a model's
   virtual roofs measure_roofs(std::vector<std::string>& notes) = 0;
 
-  virtual void start() = 0;
+  /// `with_stacks`: activities are to have stacks and lines, as far as the device can say.
+  virtual void start(bool with_stacks) = 0;
   /// From now on the calling thread asks for work in this segment; -1: in none.
   virtual void segment(int number) = 0;
   /// Waits for all work.
@@ -66,6 +87,9 @@ class profiled_device {
   /// the same order, and only in those of `busy` is anything to be counted. `metrics` are wanted beside the usual ones.
   virtual device_account count(const std::function<void()>& rerun, const std::set<int>& busy,
                                const std::vector<std::string>& metrics) = 0;
+
+  /// Whether the calling thread is the device's, not the program's. Signal handlers ask.
+  virtual bool owns_thread() { return false; }
 
  protected:
   ~profiled_device() = default;
@@ -113,6 +137,7 @@ struct recording {
   std::vector<int> segments;    ///< whose run each is
   device_account device;
   bool counted_processor = false;
+  cpu_samples samples;  ///< for a flame graph
 };
 
 /// A profile's contents, for its outputs.
@@ -123,22 +148,36 @@ struct profile_contents {
   bool modelled = false;
   roofs processor, on_device;
   std::string when;
+  bool flame = false;  ///< stacks were recorded
 
   std::vector<profile::row> rows() const;
   /// Only what ran on the device, or only what did not: times of both do not compare.
   profile_contents part(bool with_device) const;
 };
 
+/// Index of the run in which it was asked for; -1 if in none.
+int run_of(const recording& rec, const activity& a);
+/// "forward/layer/attention"; "" for run -1.
+std::string path_of(const recording& rec, int run);
+/// "void ns::kernel<int, 4>(float*)" -> "ns::kernel<int, 4>"
+std::string without_arguments(std::string name);
+
 std::string table_of(const profile_contents& what);
 std::string json_of(const profile_contents& what);
 std::string trace_of(const profile_contents& what);
+/// Folded stacks of CPU and device, for viewers of flame graphs.
+std::string folded_of(const profile_contents& what);
 /// Of one part; "" if there is no gnuplot or nothing to draw.
 std::string roofline_svg_of(const profile_contents& what);
-/// All four into files of a directory.
+/// All into files of a directory.
 void write_profile(const profile_contents& what, const std::filesystem::path& directory);
 
 /// Records ranges from one moment to another in this process. Only one at a time.
-void start_recording();
+void start_recording(bool with_stacks = false);
 recording stop_recording();
+
+/// Samples stacks from one moment to another. Only one at a time.
+void start_sampling(profiled_device* device);
+cpu_samples stop_sampling();
 
 }  // namespace lab
