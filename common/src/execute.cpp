@@ -263,6 +263,7 @@ void run_on_device(const entry& function, const request& what, call_gate& gate, 
   if (what.resident) return run_resident(function, what, gate);
   gate.begin();
   device_arguments device(what);
+  LAB_CUDA_CHECK(cudaDeviceSynchronize());  // the call's stream may not wait for what was done in the default stream
   if (what.what == action::time) {
     time_pairs(function, what, device, result);
   } else if (simulated || what.what == action::profile) {

@@ -1,5 +1,5 @@
-// The accesses of host functions in .cu files, one by one: the simulated device's compiler puts a hook at each access
-// to memory, in host functions too. For the staff's calls.cpp; a submission may not call it.
+// What the simulated device tells the staff's calls.cpp; a submission may not call it. The accesses of host functions
+// in .cu files, one by one: its compiler puts a hook at each access to memory, in host functions too.
 #pragma once
 
 #include <cstddef>
@@ -12,3 +12,6 @@ struct sim_host_watcher {
 
 /// `who` sees the accesses of this thread outside of kernels, until it is null again. Absent on a GPU.
 extern "C" [[gnu::weak]] void sim_watch_host(sim_host_watcher* who);
+
+/// What the simulated device counts of this call begins here: calls.cpp has prepared its arguments. Absent on a GPU.
+extern "C" [[gnu::weak]] void sim_count_from_here();

@@ -13,6 +13,7 @@
 #include "library.hpp"
 #include "lines.hpp"
 #include "report.hpp"
+#include "streams.hpp"
 
 namespace sim {
 namespace {
@@ -47,6 +48,14 @@ std::string lines_that_touch(const launched& where, std::uintptr_t address, bool
   }
   if (lines.size() > 3) lines.resize(3);
   return lines.empty() ? "an unknown line" : fmt::format("{}", fmt::join(lines, " or "));
+}
+
+/// What a launch, copy or fill had of this address.
+std::string work_of_epoch(std::uint64_t epoch, std::uintptr_t address, bool loads) {
+  const launched* of = nullptr;
+  for (const launched& l : launch_log())
+    if (l.first_epoch <= epoch && epoch <= l.last_epoch) of = &l;
+  return of ? fmt::format("kernel {} at {}", of->kernel, lines_that_touch(*of, address, loads)) : "a copy or fill";
 }
 
 std::string place_in_allocation(std::uintptr_t address) {
@@ -185,17 +194,12 @@ std::string describe(const launched& where, const fault_report& r) {
           access, place, op == operation::load ? "store" : "load", coordinates(r.other_block, where.config.grid),
           lines_that_touch(where, r.address, op != operation::load));
       break;
-    case fault::stream_race: {
-      const launched* other = nullptr;
-      for (const launched& l : launch_log())
-        if (l.first_epoch <= r.other_block && r.other_block <= l.last_epoch) other = &l;
+    case fault::stream_race:
       what = fmt::format(
-          "race between streams: {}{}, and kernel {} at {}, which nothing orders before it; use cudaStreamWaitEvent or "
-          "cudaStreamSynchronize between the launches",
-          access, place, other ? other->kernel : "?",
-          other ? lines_that_touch(*other, r.address, op != operation::load) : "?");
+          "race between streams: {}{}, and {}, which nothing orders before it; use cudaStreamWaitEvent or "
+          "cudaStreamSynchronize between them",
+          access, place, work_of_epoch(r.other_block, r.address, op != operation::load));
       break;
-    }
     case fault::local_bounds:
       what = r.detail.empty()
                  ? fmt::format("{} of another thread's local variable; pass the value through shared or global memory",
@@ -232,6 +236,20 @@ void note_host_fault(std::string what) {
   of_host.push_back(std::move(what));
 }
 const std::vector<std::string>& host_faults() { return of_host; }
+
+void note_copy_race(std::uintptr_t address, std::uint16_t epoch, bool stores, bool was_load) {
+  const std::string what = fmt::format(
+      "race between streams: a copy or fill {}{}, and {}, which nothing orders before it; use cudaStreamWaitEvent or "
+      "cudaStreamSynchronize between them",
+      stores ? "into device memory" : "out of device memory", place_in_allocation(address),
+      work_of_epoch(epoch, address, was_load));
+  std::vector<std::string>& known = watched_streams ? watched_streams->faults : of_host;
+  if (std::find(known.begin(), known.end(), what) != known.end()) return;
+  if (watched_streams)
+    known.push_back(what);
+  else
+    note_host_fault(what);
+}
 
 void host_access(std::uintptr_t address, std::uint64_t site) {
   if (library_at_work()) return;

@@ -298,10 +298,16 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
   }
   start_over(exec->conditions);
   const std::uint64_t with_this = api_calls + 1;
-  for (const auto& node : exec->nodes) {
-    node->replay(stream);
-    if (sticky_error() != cudaSuccess) break;
+  {
+    const graph_at_work here;
+    for (const auto& node : exec->nodes) {
+      node->replay(stream);
+      if (sticky_error() != cudaSuccess) break;
+    }
   }
+  const std::scoped_lock lock(runtime_mutex());
+  advance_clock(stream, launch_gap());
+  if (watched_streams) ++watched_streams->host_launches;
   api_calls = with_this;
   return sticky_error();
 }

@@ -174,9 +174,7 @@ void launch_from_host(const char* kernel, const configuration& config, void (*th
   settle_reports(record);
   if (record.blocks_run != 0) record.modelled_seconds = model_seconds(record);
   // The next kernel does not start immediately after the previous one.
-  const device_description& d = described_device();
-  const double begin =
-      advance_clock(config.stream, record.modelled_seconds + d.launch_seconds - d.kernel_floor_seconds);
+  const double begin = advance_clock(config.stream, record.modelled_seconds + launch_gap());
   if (record.blocks_run != 0) note_run(record);
   if (record.aborted) {
     cudaError_t error = cudaErrorLaunchTimeout;

@@ -1,7 +1,9 @@
 // lab::profiler on the simulated device, which always counts: collecting reads what has been added since.
 #include "lab/profiler.hpp"
 
+#include <algorithm>
 #include <set>
+#include <utility>
 
 #include "faults.hpp"
 #include "heap.hpp"
@@ -18,19 +20,44 @@ struct profiler::state {
 profiler::profiler(std::vector<std::string> metrics) : state_(new state{std::move(metrics)}) {}
 profiler::~profiler() = default;
 
-profiler::result profiler::collect(const std::function<void()>& launch_once, void* stream) {
-  const std::uint64_t calls = sim::api_calls, allocations = sim::allocations_so_far();
-  const std::size_t before = sim::launch_log().size(), unaligned_before = sim::unaligned_products;
-  sim::stream_watch watched;
-  {
-    struct watching {
-      explicit watching(sim::stream_watch* by) { sim::watched_streams = by; }
-      ~watching() { sim::watched_streams = nullptr; }  // also where the call throws
-    } const until_it_returns(&watched);
-    launch_once();
+namespace {
+
+/// Where counting began.
+struct count_start {
+  std::uint64_t calls = sim::api_calls, allocations = sim::allocations_so_far();
+  std::size_t launches = sim::launch_log().size(), unaligned = sim::unaligned_products;
+};
+struct watching {
+  count_start from;
+  sim::stream_watch streams;
+  watching() {
+    sim::watched_streams = &streams;
+    current = this;
   }
+  ~watching() { end(); }               // also where the call throws
+  watching(const watching&) = delete;  // others point here
+  watching& operator=(const watching&) = delete;
+  void end() {
+    sim::watched_streams = nullptr;
+    current = nullptr;
+  }
+  static inline watching* current = nullptr;
+};
+
+}  // namespace
+
+profiler::result profiler::collect(const std::function<void()>& launch_once, void* stream) {
+  watching now;
+  launch_once();
+  sim::check_sources();
+  now.end();
+  const auto& [calls, allocations, before, unaligned_before] = now.from;
+  const sim::stream_watch& watched = now.streams;
   result r;
-  if (stream) r.reports = sim::broken_contract(watched, static_cast<cudaStream_t>(stream));
+  r.reports = watched.faults;
+  if (stream)
+    for (std::string& broken : sim::broken_contract(watched, static_cast<cudaStream_t>(stream)))
+      r.reports.push_back(std::move(broken));
   const auto& log = sim::launch_log();
   for (std::size_t i = before; i < log.size(); ++i) {
     const sim::launched& l = log[i];
@@ -62,6 +89,18 @@ profiler::result profiler::collect(const std::function<void()>& launch_once, voi
   // microseconds, and a driver copies small arrays by a kernel of its own.
   r.metrics["modelled_time"] = r.metrics["gpu__time_duration.sum"];
   r.metrics["sectors_loaded_by_launches"] = r.metrics["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"];
+  r.metrics["host_launches"] = static_cast<double>(watched.host_launches);
+  r.metrics["bytes_to_device"] = watched.bytes_to_device;
+  r.metrics["pageable_bytes"] = watched.pageable_bytes;
+  for (const auto& [call, times] : watched.waits)
+    r.metrics[call.starts_with("cudaEvent") ? "event_waits" : "waits"] += static_cast<double>(times);
+  for (const char* none : {"event_waits", "waits"}) r.metrics.try_emplace(none, 0);
+  if (!watched.work.empty()) {
+    const auto ends = [](const auto& a, const auto& b) { return a.end < b.end; };
+    const auto begins = [](const auto& a, const auto& b) { return a.begin < b.begin; };
+    r.metrics["stream_time"] = 1e9 * (std::max_element(watched.work.begin(), watched.work.end(), ends)->end -
+                                      std::min_element(watched.work.begin(), watched.work.end(), begins)->begin);
+  }
   std::set<std::size_t> streams;
   for (const sim::stream_watch::piece& p : watched.work) streams.insert(p.number);
   r.metrics["streams"] = static_cast<double>(streams.size());
@@ -85,3 +124,9 @@ profiler::result profiler::collect(const std::function<void()>& launch_once, voi
 }
 
 }  // namespace lab
+
+extern "C" void sim_count_from_here() {
+  if (!lab::watching::current) return;
+  lab::watching::current->from = {};
+  lab::watching::current->streams = {};
+}

@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <bitset>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "graphs.hpp"
 #include "hooks.hpp"
+#include "model.hpp"
 #include "runtime.hpp"
 #include "sim/launch.h"
 
@@ -53,6 +55,8 @@ struct {
   std::size_t made = 2;  // streams so far
   std::vector<sim_stream*> streams;
   std::vector<sim_event*> events;
+  double copies_to_device_end = 0, copies_to_host_end = 0;
+  int graphs_at_work = 0;
 } clocks;
 
 constexpr double poll_seconds = 1e-6;  // the host's time for one query
@@ -103,6 +107,11 @@ struct launch_in_flight {
 std::vector<launch_in_flight> in_flight;
 
 void host_waits_until(double time, const sim_order& before) {
+  if (watched_streams) {
+    check_sources();
+    std::erase_if(watched_streams->sources,
+                  [&](const stream_watch::source& s) { return before.has(s.number, s.work_item); });
+  }
   clocks.host_now = std::max(clocks.host_now, time);
   clocks.host.join(before);
   std::erase_if(in_flight, [](const launch_in_flight& l) { return clocks.host.has(l.stream, l.number); });
@@ -150,14 +159,19 @@ std::uint32_t next_item(sim_stream& s) {
 }  // namespace
 
 void note_wait(const char* call) {
-  if (watched_streams && watched_streams->waited.empty()) watched_streams->waited = call;
+  if (!watched_streams) return;
+  if (watched_streams->waited.empty()) watched_streams->waited = call;
+  ++watched_streams->waits[call];
 }
 
 void tell(const stream_work& what) {
   ++api_calls;
   sim_stream& s = *find(what.stream);
   const std::uint32_t item = next_item(s);
-  if (watched_streams) watched_streams->work.push_back({what.name, what.stream, s.number, item});
+  if (watched_streams) {
+    watched_streams->work.push_back({what.name, what.stream, s.number, item, what.begin, what.begin + what.seconds});
+    watched_streams->host_launches += what.what == stream_work::kind::kernel && clocks.graphs_at_work == 0;
+  }
   if (stream_listener) stream_listener(what);
 }
 
@@ -181,6 +195,48 @@ std::vector<std::string> broken_contract(const stream_watch& watched, cudaStream
     break;
   }
   return result;
+}
+
+void note_source(cudaStream_t stream, const void* begin, std::size_t bytes) {
+  if (!watched_streams) return;
+  check_sources(begin, bytes);
+  const auto* const from = static_cast<const char*>(begin);
+  const sim_stream& s = *find(stream);
+  watched_streams->sources.push_back({from, bytes, std::hash<std::string_view>()({from, bytes}), s.number, s.launches});
+}
+
+void check_sources(const void* begin, std::size_t bytes) {
+  const auto* const low = static_cast<const char*>(begin);
+  std::erase_if(watched_streams->sources, [&](const stream_watch::source& s) {
+    if (low && (s.begin + s.bytes <= low || low + bytes <= s.begin)) return false;
+    if (s.hash == std::hash<std::string_view>()({s.begin, s.bytes})) return false;
+    watched_streams->faults.push_back(fmt::format(
+        "the host changed {} bytes of pinned memory while a copy to the device was reading them; wait for an "
+        "event after the copy first",
+        s.bytes));
+    return true;
+  });
+}
+
+bool several_streams() { return !clocks.streams.empty(); }
+
+graph_at_work::graph_at_work() { ++clocks.graphs_at_work; }
+graph_at_work::~graph_at_work() { --clocks.graphs_at_work; }
+
+double launch_gap() {
+  const device_description& d = described_device();
+  return clocks.graphs_at_work > 0 ? 0 : d.launch_seconds - d.kernel_floor_seconds;
+}
+
+double advance_clock_by_copy(cudaStream_t stream, double seconds, bool to_device, bool host_is_busy) {
+  sim_stream* s = find(stream);
+  if (!s) return 0;
+  double& engine = to_device ? clocks.copies_to_device_end : clocks.copies_to_host_end;
+  const double begin = std::max(ready(*s), engine);
+  s->busy_until = begin + seconds + described_device().launch_seconds;
+  engine = begin + seconds;
+  if (host_is_busy) clocks.host_now = std::max(clocks.host_now, begin + seconds);
+  return begin;
 }
 
 double advance_clock(cudaStream_t stream, double seconds) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,20 @@ namespace sim {
 
 /// Returns when this starts.
 double advance_clock(cudaStream_t stream, double seconds);
+/// The same for a copy between host and device, which takes this long without what a launch costs: those of one
+/// direction follow each other, whatever their streams. Where the host copies pageable memory itself, it is busy.
+double advance_clock_by_copy(cudaStream_t stream, double seconds, bool to_device, bool host_is_busy);
+/// What a stream waits between the beginnings of two launches, beyond the first one's time; nothing within a graph.
+double launch_gap();
+/// While it lives, work belongs to a graph that was launched.
+struct graph_at_work {
+  graph_at_work();
+  ~graph_at_work();
+  graph_at_work(const graph_at_work&) = delete;  // counts
+  graph_at_work& operator=(const graph_at_work&) = delete;
+};
+/// Whether the program has made a stream.
+bool several_streams();
 /// Calls since the program began that give a stream work, allocate, free, or make the host wait. The launch of a graph
 /// is one call; so is each call that a capture records.
 extern std::uint64_t api_calls;
@@ -35,12 +50,30 @@ struct stream_watch {
     cudaStream_t stream;
     std::size_t number;       ///< of the stream
     std::uint32_t work_item;  ///< of that stream's
+    double begin, end;        ///< on the modelled clock
+  };
+  /// Pinned memory that a copy reads until it has ended.
+  struct source {
+    const char* begin;
+    std::size_t bytes, hash;
+    std::size_t number;  ///< of the stream
+    std::uint32_t work_item;
   };
   std::vector<piece> work;
-  std::string waited;  ///< the first call that made the host wait
+  std::vector<source> sources;
+  std::string waited;                          ///< the first call that made the host wait
+  std::map<std::string, std::uint64_t> waits;  ///< by name of the call
+  std::uint64_t host_launches = 0;             ///< of kernels and graphs
+  double bytes_to_device = 0, pageable_bytes = 0;
+  std::vector<std::string> faults;
 };
 /// Null unless a call is being watched.
 extern stream_watch* watched_streams;
+/// The watched call copies from pinned host memory; call it after tell().
+void note_source(cudaStream_t stream, const void* begin, std::size_t bytes);
+/// Reports sources of the watched call that the host has changed before their copies have ended, of all that overlap
+/// these bytes.
+void check_sources(const void* begin = nullptr, std::size_t bytes = ~std::size_t{0});
 /// `call` is about to make the host wait.
 void note_wait(const char* call);
 /// `call` makes the host wait for all work of the stream.

@@ -197,16 +197,21 @@ TEST_F(Streams, TakeHintsAboutL2) {
 TEST_F(Streams, OverlapOnTheModelledClock) {
   const std::size_t bytes = 100'000'000;  // 2 ms over the bus
   char *pinned = nullptr, *device = nullptr;
-  ASSERT_EQ(cudaMallocHost(&pinned, bytes), cudaSuccess);
-  ASSERT_EQ(cudaMalloc(&device, bytes), cudaSuccess);
-  const auto two_copies = [&](cudaStream_t first, cudaStream_t second) {
+  ASSERT_EQ(cudaMallocHost(&pinned, 2 * bytes), cudaSuccess);
+  ASSERT_EQ(cudaMalloc(&device, 2 * bytes), cudaSuccess);
+  ASSERT_EQ(cudaMemset(device, 0, 2 * bytes), cudaSuccess);
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  const auto two_copies = [&](cudaStream_t first, cudaStream_t second, bool back = true) {
     cudaEvent_t start, stop[2];
     cudaEventCreate(&start);
     for (cudaEvent_t& e : stop) cudaEventCreate(&e);
     cudaEventRecord(start, first);
     cudaMemcpyAsync(device, pinned, bytes, cudaMemcpyHostToDevice, first);
     cudaEventRecord(stop[0], first);
-    cudaMemcpyAsync(device, pinned, bytes, cudaMemcpyHostToDevice, second);
+    if (back)
+      cudaMemcpyAsync(pinned + bytes, device + bytes, bytes, cudaMemcpyDeviceToHost, second);
+    else
+      cudaMemcpyAsync(device + bytes, pinned + bytes, bytes, cudaMemcpyHostToDevice, second);
     cudaEventRecord(stop[1], second);
     float ms = 0;
     EXPECT_EQ(cudaEventQuery(stop[1]), cudaErrorNotReady);
@@ -223,7 +228,8 @@ TEST_F(Streams, OverlapOnTheModelledClock) {
   cudaStreamCreateWithFlags(&free_running, cudaStreamNonBlocking);
   EXPECT_NEAR(two_copies(a, a), 4, 0.1);
   EXPECT_NEAR(two_copies(a, b), 2, 0.1);
-  EXPECT_NEAR(two_copies(a, nullptr), 4, 0.1);  // the legacy default stream waits for all, and all wait for it
+  EXPECT_NEAR(two_copies(a, b, false), 4, 0.1);  // one direction has one engine
+  EXPECT_NEAR(two_copies(a, nullptr), 4, 0.1);   // the legacy default stream waits for all, and all wait for it
   EXPECT_NEAR(two_copies(nullptr, b), 4, 0.1);
   EXPECT_NEAR(two_copies(free_running, nullptr), 2, 0.1);
   int priority = 0;
@@ -237,6 +243,77 @@ TEST_F(Streams, OverlapOnTheModelledClock) {
   EXPECT_EQ(cudaStreamSynchronize(b), cudaErrorInvalidResourceHandle);
   increment<<<1, 1, 0, b>>>((int*)device, 1);
   EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidResourceHandle);
+}
+
+/// The host copies pageable memory itself, at a fifth of the bandwidth, and does nothing else meanwhile.
+TEST_F(Streams, CopiesFromPageableMemoryKeepTheHostBusy) {
+  constexpr int n = 1 << 20;  // 4 MiB: 84 us, or 419
+  std::vector<int> pageable(n);
+  int *pinned = nullptr, *device = nullptr;
+  ASSERT_EQ(cudaMallocHost(&pinned, n * sizeof(int)), cudaSuccess);
+  ASSERT_EQ(cudaMalloc(&device, 2 * n * sizeof(int)), cudaSuccess);
+  cudaStream_t copies = nullptr, kernels = nullptr;
+  for (cudaStream_t* s : {&copies, &kernels}) ASSERT_EQ(cudaStreamCreate(s), cudaSuccess);
+  for (const bool is_pinned : {true, false}) {
+    const auto metrics = lab::profiler({})
+                             .collect([&] {
+                               cudaMemcpyAsync(device, is_pinned ? pinned : pageable.data(), n * sizeof(int),
+                                               cudaMemcpyHostToDevice, copies);
+                               cudaMemsetAsync(device + n, 0, n * sizeof(int), kernels);
+                             })
+                             .metrics;
+    EXPECT_EQ(metrics.at("bytes_to_device"), 4 * n);
+    EXPECT_EQ(metrics.at("pageable_bytes"), is_pinned ? 0 : 4 * n);
+    EXPECT_NEAR(metrics.at("stream_time"), is_pinned ? 83'886 : 420'416, 100);  // the fill is after the copy, then
+    EXPECT_EQ(metrics.at("waits"), 0);
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  }
+  const auto waits = [](const auto& work) {
+    const auto metrics = lab::profiler({}).collect(work).metrics;
+    return std::pair(metrics.at("waits"), metrics.at("event_waits"));
+  };
+  cudaEvent_t event = nullptr;
+  ASSERT_EQ(cudaEventCreate(&event), cudaSuccess);
+  EXPECT_EQ(waits([&] { cudaStreamSynchronize(copies), cudaDeviceSynchronize(); }), std::pair(2.0, 0.0));
+  EXPECT_EQ(waits([&] { cudaEventRecord(event, copies), cudaEventSynchronize(event); }), std::pair(0.0, 1.0));
+}
+
+/// Copies between two streams and a kernel, each with what orders it and without.
+TEST_F(Streams, CopiesRaceWithKernels) {
+  constexpr int n = 4096;
+  int *pinned = nullptr, *device = nullptr;
+  ASSERT_EQ(cudaMallocHost(&pinned, n * sizeof(int)), cudaSuccess);
+  ASSERT_EQ(cudaMalloc(&device, n * sizeof(int)), cudaSuccess);
+  cudaStream_t copies = nullptr, kernels = nullptr;
+  for (cudaStream_t* s : {&copies, &kernels}) ASSERT_EQ(cudaStreamCreate(s), cudaSuccess);
+  cudaEvent_t full = nullptr, free = nullptr;
+  for (cudaEvent_t* e : {&full, &free}) ASSERT_EQ(cudaEventCreate(e), cudaSuccess);
+  enum missing { nothing, kernel_waits, copy_waits, host_waits };
+  const auto reports = [&](missing what) {
+    const auto all = lab::profiler({})
+                         .collect([&] {
+                           for (int turn = 0; turn < 2; ++turn) {
+                             if (turn > 0 && what != host_waits) cudaEventSynchronize(full);
+                             for (int i = 0; i < n; ++i) pinned[i] = turn + i;
+                             if (turn > 0 && what != copy_waits) cudaStreamWaitEvent(copies, free, 0);
+                             cudaMemcpyAsync(device, pinned, n * sizeof(int), cudaMemcpyHostToDevice, copies);
+                             cudaEventRecord(full, copies);
+                             if (what != kernel_waits) cudaStreamWaitEvent(kernels, full, 0);
+                             increment<<<n / 256, 256, 0, kernels>>>(device, n);
+                             cudaEventRecord(free, kernels);
+                           }
+                         })
+                         .reports;
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    std::string text;
+    for (const std::string& one : all) text += one + "\n";
+    return text;
+  };
+  EXPECT_EQ(reports(nothing), "");
+  EXPECT_NE(reports(kernel_waits).find("and a copy or fill, which nothing orders before it"), std::string::npos);
+  EXPECT_NE(reports(copy_waits).find("race between streams: a copy or fill into device memory, byte 0"),
+            std::string::npos);
+  EXPECT_NE(reports(host_waits).find("the host changed 16384 bytes of pinned memory"), std::string::npos);
 }
 
 TEST_F(Streams, HostFunctionsRun) {
