@@ -54,6 +54,7 @@ profile FILE.cu                                         profile.command.sim
 profile FILE.cu --flame                                 profile.command.flame
 profile PROGRAM                                         profile.command.gpt2
 profile PROGRAM --flame                                 profile.command.flame
+profile timeline                                        lab12.timeline
 profile gpt2                                            profile.command.gpt2
 profile gpt2 --backend sim -- --pass cuda --random tiny --batch 2 --time 32   profile.command.gpt2
 profile gpt2 --my-ranges                                gpt2.other_labs.sim

@@ -9,6 +9,8 @@
 // layout.cu is plain C++ for one core, without kernels and without the CUDA runtime. It is a .cu file because the compiler
 // of the simulated device shows each access to memory: yours go through the cache that given/cache.hpp describes. So it
 // may call no library function that copies out of the compiler's sight; memcpy and its kind are seen.
+//
+// streaming.cu is CUDA: streams, events, graphs, pinned memory. The kernels are given, in given/layer.hpp.
 #pragma once
 
 #include <cstddef>
@@ -82,5 +84,22 @@ void count_positive(volatile std::int64_t* totals,  // bytes_per_worker * worker
 
 /// The total of one worker.
 std::int64_t total_of(const volatile std::int64_t* totals, int worker, int workers);
+
+// ---- streaming.cu -------------------------------------------------------------------------------------------------
+
+/// The weights of a model, somewhere. read(state, layer, to) writes those of a layer, n * n numbers, to host memory, as
+/// reading a file does. At most 3 different addresses `to` in a call of forward: host memory is no larger.
+struct weights {
+  void (*read)(void* state, int layer, float* to);
+  void* state;
+};
+
+/// A token passes through all layers of a model that does not fit the GPU's memory: x begins as `token`, and for each
+/// layer, in order, apply_layer (given/layer.hpp) changes x; its weights go to the device by copies. The result is in
+/// `out` when forward returns, and all that it allocated or created is freed. There are 1 to 100 layers; n is a
+/// multiple of 32 up to 1024.
+void forward(float* out,          // (n), in device memory
+             const float* token,  // (n), in device memory
+             const weights& from, int layers, int n);
 
 }  // namespace lab12

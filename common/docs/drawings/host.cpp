@@ -1,4 +1,5 @@
-// Lab 12: system calls, pages, threads and cache lines; what misses and moves is counted by the lab's own cache.
+// Lab 12: system calls, pages, threads, streams and cache lines; what misses and moves is counted by the lab's own
+// cache.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "../../../labs/12_host/given/cache.hpp"
+#include "counted.hpp"
 #include "drawing.hpp"
 
 namespace drawings {
@@ -113,6 +115,43 @@ drawing sharing() {
   for (int c = 0; c < 4; ++c)
     for (int i = 0; i < 8; ++i) d.box(margin + c * cell + i * 8, 216, 7, 18, i == 0 ? "used" : "idle", 1);
   for (int c = 0; c < 4; ++c) d.line(margin + c * cell + 30, 204, margin + c * cell + 30, 216, "used-line");
+  return d;
+}
+
+/// Four layers on the modelled clock: copies of 384 x 384 floats, and four kernels each.
+drawing streaming() {
+  drawing d(lab12, "README.md", "streaming", "Weights that pass through",
+            "One after the other, the copy engine rests while kernels run, and kernels rest during copies. With two "
+            "buffers the next layer's weights are copied while a layer works.");
+  const double gap = 1e6 * device_figure("h200", "launch_seconds");
+  const double copy = 1e6 * 384 * 384 * 4 / device_figure("h200", "host_copy_bytes_per_second");
+  const double kernels = 4 * gap;
+  constexpr int layers = 4;
+  const double scale = inner / (layers * (copy + gap + kernels)), high = 20;
+  const auto place = [&](double y, double from, double takes, std::string_view role, int layer) {
+    d.label(margin + scale * from, y, scale * takes - 1, high, role, fmt::format("{}", layer));
+  };
+  const auto rows = [&](double y) {
+    for (const double row : {y, y + high + 4}) d.line(margin, row + high + 1, margin + inner, row + high + 1);
+  };
+  d.text(margin, 48, "one after the other", "waste-text");
+  rows(58);
+  double end = 0;
+  for (int layer = 0; layer < layers; ++layer) {
+    place(58, end, copy, "time", layer);
+    place(58 + high + 4, end + copy + gap, kernels, "used", layer);
+    end += copy + gap + kernels;
+  }
+  d.text(margin, 132, "two buffers, two streams, a graph for each layer", "used-text");
+  rows(142);
+  const double in_graph = 4e6 * device_figure("h200", "kernel_floor_seconds");
+  for (int layer = 0; layer < layers; ++layer) {
+    place(142, layer * (copy + gap), copy, "time", layer);
+    place(142 + high + 4, layer * (copy + gap) + copy, in_graph, "used", layer);
+  }
+  d.arrow(margin, 202, margin + inner, 202);
+  d.text(margin + inner, 218, fmt::format("{:.0f} µs", end), "mute", at::end);
+  d.legend(236, {{"time", "copies"}, {"used", "kernels"}});
   return d;
 }
 
@@ -451,8 +490,8 @@ drawing parts_in_streams() {
 }  // namespace
 
 void host(drawing_list& to) {
-  for (const auto make :
-       {crossings, blocks, pool, sharing, sets, buffered, piece_times, readers, core_or_gpu, parts_in_streams})
+  for (const auto make : {crossings, blocks, pool, sharing, sets, buffered, piece_times, readers, core_or_gpu,
+                          parts_in_streams, streaming})
     to.push_back(make());
   for (const int step : {1, 2, 3})
     for (const auto make : {meanwhile, promised}) to.push_back(make(step));

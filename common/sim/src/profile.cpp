@@ -110,7 +110,8 @@ class simulated final : public lab::profiled_device {
     for (lab::activity& a : account_.activities) {
       if (a.what != lab::activity::kind::kernel) continue;
       for (const auto& [line, seconds] : seconds_by_line(launch_log()[launch]))
-        if (!line.first.starts_with("/usr/"))  // what the host's compiler adds to a kernel's call
+        if (!line.first.starts_with("/usr/") &&
+            line.first.find("/sim/include/") == std::string::npos)  // not the program's
           a.lines.emplace_back(fmt::format("{}:{}", line.first.substr(line.first.rfind('/') + 1), line.second),
                                seconds);
       ++launch;

@@ -1,6 +1,7 @@
 // Which function of the contract answers which case. No inputs, no expected values: those are in cases.cpp. Nothing
 // here calls the kernel while system calls are counted.
 #include <lab/call.hpp>
+#include <lab/device.hpp>
 #include <lab/host_accesses.hpp>
 #include <lab/small_work.hpp>
 
@@ -11,10 +12,14 @@
 #include <condition_variable>
 #include <limits>
 #include <mutex>
+#include <set>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "cache.hpp"
 #include "host.hpp"
+#include "layer_weights.hpp"
 #include "readers.hpp"
 
 namespace {
@@ -162,6 +167,31 @@ void run_pool(const lab::call& c) {
   *c.output<std::int32_t>(1) = !now.met ? 0 : early ? 2 : 1;
 }
 
+// ---- streaming ------------------------------------------------------------------------------------------------------
+
+/// Inputs: the token, and the seed of the weights. Parameters: layers, n.
+void run_forward(const lab::call& c) {
+  struct source {
+    std::uint64_t seed = 0;
+    int layers = 0, n = 0;
+    std::set<const float*> places;
+    static void read(void* state, int layer, float* to) {
+      auto& self = *static_cast<source*>(state);
+      if (layer < 0 || layer >= self.layers) throw std::runtime_error("read was asked for a layer that does not exist");
+      self.places.insert(to);
+      fill_layer(self.seed, layer, self.n, to);
+    }
+  } from;
+  from.layers = c.parameter(0);
+  from.n = c.parameter(1);
+  LAB_CUDA_CHECK(cudaMemcpy(&from.seed, c.input<std::uint64_t>(1), sizeof from.seed, cudaMemcpyDeviceToHost));
+  if (sim_count_from_here) sim_count_from_here();
+  forward(c.output<float>(0), c.input<float>(0), {source::read, &from}, from.layers, from.n);
+  if (from.places.size() > 3)
+    throw std::runtime_error("weights were read to " + std::to_string(from.places.size()) +
+                             " addresses; host memory has room for 3 layers");
+}
+
 constexpr lab::entry table[] = {
     {"run", lab::part::host, run_pool},
     {"load", lab::part::host,
@@ -177,6 +207,7 @@ constexpr lab::entry table[] = {
                 c.input<std::int32_t>(1), c.parameter(0), c.parameter(1), c.parameter(2), c.parameter(3));
      }},
     {"attention", lab::part::host, run_attention},
+    {"forward", lab::part::device, run_forward, true},
     {"count_positive", lab::part::host, run_count_positive},
     {"read_in_pieces", lab::part::host, whole_file<read_in_pieces>},
     {"read_at_once", lab::part::host, whole_file<read_at_once>},

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "cache.hpp"
+#include "layer_weights.hpp"
 
 namespace {
 
@@ -362,6 +363,51 @@ test_case count_case(int64_t n, int64_t workers) {
   return c;
 }
 
+// ---- a model that is larger than the GPU ----------------------------------------------------------------------------
+
+/// As given/layer.hpp, in double.
+std::vector<double> through_layers(std::span<const float> token, std::uint64_t seed, int64_t layers) {
+  const std::size_t n = token.size();
+  std::vector<double> x(token.begin(), token.end()), y(n);
+  floats w(n * n);
+  for (int64_t layer = 0; layer < layers; ++layer) {
+    lab12::fill_layer(seed, static_cast<int>(layer), static_cast<int>(n), w.data());
+    double squares = 0;
+    for (const double one : x) squares += one * one;
+    const double scale = 1 / std::sqrt(squares / static_cast<double>(n) + 1e-6);
+    for (std::size_t row = 0; row < n; ++row) {
+      y[row] = 0;
+      for (std::size_t i = 0; i < n; ++i) y[row] += static_cast<double>(w[row * n + i]) * x[i] * scale;
+    }
+    for (std::size_t i = 0; i < n; ++i) x[i] += y[i] / (1 + std::abs(y[i]));
+  }
+  return x;
+}
+
+test_case forward_case(int64_t layers, int64_t n) {
+  test_case c;
+  c.id = fmt::format("forward/{}x{}", layers, n);
+  c.entry = "forward";
+  c.parameters = {layers, n};
+  c.outputs = {{dtype::f32, n}};
+  c.inputs = [=](std::uint64_t seed) {
+    std::uint64_t state = seed;
+    return std::vector{buffer::of(lab::random_floats(at(n), seed)),
+                       buffer::of(std::vector{static_cast<int64_t>(lab::splitmix64(state))})};
+  };
+  c.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
+    const auto got = outputs[0].as<float>();
+    const std::vector<double> want =
+        through_layers(before[0].as<float>(), static_cast<std::uint64_t>(before[1].as<int64_t>()[0]), layers);
+    for (std::size_t i = 0; i < want.size(); ++i)
+      if (!(std::abs(static_cast<double>(got[i]) - want[i]) <= 1e-3))
+        return fmt::format("x[{}] is {:.6g} after {} layers, should be {:.6g}", i, got[i], layers, want[i]);
+    return "";
+  };
+  c.work.bytes = static_cast<double>(4 * layers * n * n);
+  return c;
+}
+
 // ---- figures for the predictions ----------------------------------------------------------------------------------
 
 /// Misses of the last level when a matrix of 512 rows of 512 floats is read once: by rows, by columns, by columns if
@@ -453,6 +499,9 @@ std::vector<test_case> cases() {
     all.push_back(count_case(n, workers));
   all.push_back(count_case(8000, 8));
 
+  for (const auto& [layers, n] : {std::pair<int64_t, int64_t>{1, 32}, {2, 64}, {3, 96}, {5, 32}, {8, 160}, {24, 384}})
+    all.push_back(forward_case(layers, n));
+
   for (const char* entry : {"read_in_pieces", "read_at_once", "seek_and_read", "map_and_copy"})
     all.push_back(reader_case(entry));
   all.push_back(habit_case("allocate_often", 100));
@@ -476,6 +525,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     const int64_t vocabulary = draw(2, 300);
     all.push_back(generate_case(vocabulary, draw(1, 100), draw(0, vocabulary - 1), draw(1, 200)));
     all.push_back(count_case(draw(1, 5000), draw(2, 40)));
+    all.push_back(forward_case(draw(1, 9), 32 * draw(1, 6)));
     all.push_back(pool_case(draw(0, 1000), draw(1, 50), draw(0, 300), draw(1, 8), draw(1, 3)));
   }
   return all;
