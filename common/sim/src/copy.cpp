@@ -220,6 +220,7 @@ cudaError_t free_as(const char* call, void* pointer, bool pinned, const void* pc
     why = pinned ? "this is device memory: use cudaFree" : "this is pinned host memory: use cudaFreeHost";
   if (why.empty()) {
     ++api_calls;
+    forget_sources(entry->begin, entry->end);
     release(address);
     return sticky_error();
   }
@@ -336,7 +337,12 @@ cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned) {
 }
 cudaError_t cudaHostUnregister(void* pointer) {
   const std::scoped_lock lock(runtime_mutex());
-  return std::erase_if(registered_host_memory(), [&](const allocation& a) { return a.begin == address_of(pointer); })
+  return std::erase_if(registered_host_memory(),
+                       [&](const allocation& a) {
+                         if (a.begin != address_of(pointer)) return false;
+                         forget_sources(a.begin, a.end);
+                         return true;
+                       })
              ? sticky_error()
              : fail(cudaErrorHostMemoryNotRegistered);
 }

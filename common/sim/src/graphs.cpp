@@ -306,7 +306,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
     }
   }
   const std::scoped_lock lock(runtime_mutex());
-  advance_clock(stream, launch_gap());
+  advance_clock(stream, gap_after_graph());
   if (watched_streams) ++watched_streams->host_launches;
   api_calls = with_this;
   return sticky_error();

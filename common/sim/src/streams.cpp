@@ -57,6 +57,7 @@ struct {
   std::vector<sim_event*> events;
   double copies_to_device_end = 0, copies_to_host_end = 0;
   int graphs_at_work = 0;
+  bool gap_left_out = false;  // after the latest launch
 } clocks;
 
 constexpr double poll_seconds = 1e-6;  // the host's time for one query
@@ -218,6 +219,15 @@ void check_sources(const void* begin, std::size_t bytes) {
   });
 }
 
+void forget_sources(std::uintptr_t begin, std::uintptr_t end) {
+  if (!watched_streams) return;
+  check_sources();
+  std::erase_if(watched_streams->sources, [&](const stream_watch::source& s) {
+    const auto at = reinterpret_cast<std::uintptr_t>(s.begin);
+    return begin <= at && at < end;
+  });
+}
+
 bool several_streams() { return !clocks.streams.empty(); }
 
 graph_at_work::graph_at_work() { ++clocks.graphs_at_work; }
@@ -225,8 +235,10 @@ graph_at_work::~graph_at_work() { --clocks.graphs_at_work; }
 
 double launch_gap() {
   const device_description& d = described_device();
-  return clocks.graphs_at_work > 0 ? 0 : d.launch_seconds - d.kernel_floor_seconds;
+  clocks.gap_left_out = clocks.graphs_at_work > 0;
+  return clocks.gap_left_out ? 0 : d.launch_seconds - d.kernel_floor_seconds;
 }
+double gap_after_graph() { return clocks.gap_left_out ? launch_gap() : 0; }
 
 double advance_clock_by_copy(cudaStream_t stream, double seconds, bool to_device, bool host_is_busy) {
   sim_stream* s = find(stream);

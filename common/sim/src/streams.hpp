@@ -20,6 +20,7 @@ double advance_clock(cudaStream_t stream, double seconds);
 double advance_clock_by_copy(cudaStream_t stream, double seconds, bool to_device, bool host_is_busy);
 /// What a stream waits between the beginnings of two launches, beyond the first one's time; nothing within a graph.
 double launch_gap();
+double gap_after_graph();  ///< the one that its last kernel did not have
 /// While it lives, work belongs to a graph that was launched.
 struct graph_at_work {
   graph_at_work();
@@ -74,6 +75,8 @@ void note_source(cudaStream_t stream, const void* begin, std::size_t bytes);
 /// Reports sources of the watched call that the host has changed before their copies have ended, of all that overlap
 /// these bytes.
 void check_sources(const void* begin = nullptr, std::size_t bytes = ~std::size_t{0});
+/// This host memory is about to be free, or no longer pinned.
+void forget_sources(std::uintptr_t begin, std::uintptr_t end);
 /// `call` is about to make the host wait.
 void note_wait(const char* call);
 /// `call` makes the host wait for all work of the stream.
