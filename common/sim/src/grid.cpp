@@ -14,6 +14,9 @@
 #include "settings.hpp"
 #include "worker.hpp"
 
+/// Of threads that run blocks. Outside the namespace: see hooks.hpp.
+__thread bool sim_runs_blocks = false;
+
 namespace sim {
 
 void worker::run(grid_run& grid) {
@@ -221,8 +224,6 @@ void worker::grid_barrier(std::uintptr_t pc, std::uintptr_t frame) {
 
 namespace {
 
-thread_local bool runs_blocks = false;
-
 class pool {
  public:
   pool() {
@@ -252,7 +253,7 @@ class pool {
 
  private:
   void serve() {
-    runs_blocks = true;
+    sim_runs_blocks = true;
     worker self;
     for (std::uint64_t seen = 0;;) {
       std::unique_lock lock(mutex_);
@@ -283,7 +284,7 @@ pool& workers() {
 }  // namespace
 
 void start_workers() { workers(); }
-bool is_worker() { return runs_blocks; }
+bool is_worker() { return sim_runs_blocks; }
 
 std::uint64_t sampling() {
   static const std::uint64_t every = [] {

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -314,6 +315,17 @@ TEST_F(Streams, CopiesRaceWithKernels) {
   EXPECT_NE(reports(copy_waits).find("race between streams: a copy or fill into device memory, byte 0"),
             std::string::npos);
   EXPECT_NE(reports(host_waits).find("the host changed 16384 bytes of pinned memory"), std::string::npos);
+  // Memory that is no longer registered may be gone when the sources are checked.
+  auto registered = std::make_unique<std::vector<int>>(1 << 20);
+  int* large = nullptr;
+  ASSERT_EQ(cudaMalloc(&large, sizeof(int) << 20), cudaSuccess);
+  const auto gone = lab::profiler({}).collect([&] {
+    cudaHostRegister(registered->data(), sizeof(int) << 20, cudaHostRegisterDefault);
+    cudaMemcpyAsync(large, registered->data(), sizeof(int) << 20, cudaMemcpyHostToDevice, copies);
+    cudaHostUnregister(registered->data());
+    registered.reset();
+  });
+  EXPECT_TRUE(gone.reports.empty());
 }
 
 TEST_F(Streams, HostFunctionsRun) {
