@@ -1,5 +1,5 @@
-// A model that is larger than the GPU's memory: its weights pass through, layer by layer. Right, but who waits for
-// whom?
+// A model that is larger than the GPU's memory: its weights pass through, layer by layer. Right, but
+// everything waits for everything before it.
 #include <cuda_runtime.h>
 
 #include <cstddef>
