@@ -476,7 +476,7 @@ std::vector<test_case> cases() {
   all.push_back(pool_case(5, 3, 100, 3, 30));
   all.push_back(pool_case(4, 20, 0, 4, 1, 1));
   all.push_back(pool_case(2, 20, 0, 2, 3, 1));
-  all.push_back(pool_case(4, 100, 1000, 4, 1, 0, 1000));  // threads that ask instead of sleeping call on and on
+  all.push_back(pool_case(4, 100, 1000, 4, 1, 0, 500));  // threads that ask instead of sleeping call on and on
   all.back().counts_calls = true;
   all.push_back(lab::timed(pool_case(4, 200, 1500, 4, 1, 2)));  // about 10 microseconds an operation
 
