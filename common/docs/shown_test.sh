@@ -57,7 +57,7 @@ profile PROGRAM --flame                                 profile.command.flame
 profile timeline                                        lab12.timeline
 profile gpt2                                            profile.command.gpt2
 profile gpt2 --backend sim -- --pass cuda --random tiny --batch 2 --time 32   profile.command.gpt2
-profile gpt2 --my-ranges                                gpt2.other_labs.sim
+profile gpt2 -- --my-ranges                             gpt2.other_labs.sim
 profile gpt2 --prompt "A warp reads"                    profile.command.prompt
 profile llama --prompt "A warp reads"                   profile.command.llama_text
 profile llama --backend sim -- --pass parts             llama.sim
