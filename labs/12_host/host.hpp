@@ -6,9 +6,9 @@
 // pool.cpp may start threads: std::thread, std::mutex, std::condition_variable, std::atomic with wait and notify;
 // in C pthread_create and pthread_join, mutexes and conditions.
 //
-// layout.cu is plain C++ for one core, without kernels and without the CUDA runtime. It is a .cu file because the compiler
-// of the simulated device shows each access to memory: yours go through the cache that given/cache.hpp describes. So it
-// may call no library function that copies out of the compiler's sight; memcpy and its kind are seen.
+// layout.cu is plain C++ for one core, without kernels and without the CUDA runtime. It is a .cu file because the
+// compiler of the simulated device shows each access to memory: yours go through the cache that given/cache.hpp
+// describes. So it may call no library function that copies out of the compiler's sight; memcpy and its kind are seen.
 //
 // streaming.cu is CUDA: streams, events, graphs, pinned memory. The kernels are given, in given/layer.hpp.
 #pragma once

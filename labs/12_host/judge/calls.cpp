@@ -15,6 +15,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cache.hpp"
@@ -138,9 +139,9 @@ struct operation {
 };
 
 /// Parameters: parts, operations, rounds of work in a part, threads, pools one after the other, whether the parts
-/// wait for each other: 1 in all operations, 2 in the first, when threads may not have started yet, and in the last, when
-/// they sleep; and for how many milliseconds the pool has nothing to do at the end. Outputs: how often each part was
-/// called in all; 1 if all is well, 0 if parts did not meet, 2 if run returned too early.
+/// wait for each other: 1 in all operations, 2 in the first, when threads may not have started yet, and in the last,
+/// when they sleep; and for how many milliseconds the pool has nothing to do at the end. Outputs: how often each part
+/// was called in all; 1 if all is well, 0 if parts did not meet, 2 if run returned too early.
 void run_pool(const lab::call& c) {
   static operation now;
   const int parts = c.parameter(0), threads = c.parameter(3);
