@@ -43,7 +43,7 @@ TEST(RunCommand, PassesOnWhatIsPrintedAndHowItEnded) {
   EXPECT_EQ(run_command("echo one; echo two; exit 5", [&](std::string_view piece) { said += piece; }), 5);
   EXPECT_EQ(said, "one\ntwo\n");
   EXPECT_EQ(run_command("kill -9 $$", [](std::string_view) {}), 128 + 9);
-  EXPECT_EQ(output_of("printf %s " + quoted("it's")), "it's");
+  EXPECT_EQ(output_of("printf %s " + shell_word("it's")), "it's");
 }
 
 TEST(Lists, NameSoManyAndCountTheRest) {

@@ -213,7 +213,7 @@ box_builder::box_builder(const fs::path& recipe, fs::path cache, wall behind, bo
     for (const auto& entry : fs::is_directory(path) ? std::vector<fs::path>(fs::recursive_directory_iterator(path), {})
                                                     : std::vector<fs::path>{path})
       if (fs::is_regular_file(entry)) tools_ += sha256(text_of(entry));
-  tools_ += output_of(grading::quoted(recipe_.at("link").front()) + " --version 2>/dev/null");
+  tools_ += output_of(grading::shell_word(recipe_.at("link").front()) + " --version 2>/dev/null");
 }
 
 std::string box_builder::fingerprint() const {
@@ -415,7 +415,7 @@ build_outcome box_builder::build(const std::map<std::string, hand_in>& sources, 
   for (const auto& [name, object] : objects) {
     fs::copy_file(object, place.in / (name + ".o"));
     names[is_device_code(name)] +=
-        " " + grading::quoted(behind_ == wall::box ? "/in/" + name + ".o" : (place.in / (name + ".o")).string());
+        " " + grading::shell_word(behind_ == wall::box ? "/in/" + name + ".o" : (place.in / (name + ".o")).string());
   }
   for (const std::string& function : contract_) keep += function + "\n";
   replace_file(place.in / "contract", keep);
@@ -428,7 +428,7 @@ build_outcome box_builder::build(const std::map<std::string, hand_in>& sources, 
   std::string staff;
   for (const char* key : {"objects", "libraries"})
     for (const std::string& word : recipe_.at(key)) {
-      staff += " " + grading::quoted(word);
+      staff += " " + grading::shell_word(word);
       if (word.starts_with("/") && !word.starts_with("/usr/lib"))
         what.mounts.push_back({word, word});  // tools have that
     }

@@ -21,7 +21,7 @@ bool builder::has_target(const std::string& target) {
   if (targets_.empty()) {
     // Make lists "... name", Ninja "name: rule".
     std::istringstream help(
-        output_of(fmt::format("cmake --build {} --target help 2>/dev/null", quoted(dir_.string()))));
+        output_of(fmt::format("cmake --build {} --target help 2>/dev/null", shell_word(dir_.string()))));
     for (std::string line; std::getline(help, line);) {
       if (line.rfind("... ", 0) == 0) line.erase(0, 4);
       targets_.insert(line.substr(0, line.find_first_of(": ")));
@@ -92,7 +92,7 @@ build_outcome builder::build(const std::string& target) {
   std::filesystem::create_directories(log.parent_path());
   const unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
   const std::string command =
-      fmt::format("cmake --build {} --target {} --parallel {}", quoted(dir_.string()), quoted(target), jobs);
+      fmt::format("cmake --build {} --target {} --parallel {}", shell_word(dir_.string()), shell_word(target), jobs);
   if (!quiet) fmt::print("{}\n", command);
   const int code = run_alone(command, log);
   if (code == 0) return {true, {}};

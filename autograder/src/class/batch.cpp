@@ -148,14 +148,15 @@ void run_on_slurm(queue& q, const batch_options& options) {
     std::string tasks = "#!/bin/sh\ncase $SLURM_ARRAY_TASK_ID in\n";
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       tasks += fmt::format("{})", i);
-      for (const std::string& word : options.worker(jobs[i], q.result_of(jobs[i]))) tasks += " " + quoted(word);
+      for (const std::string& word : options.worker(jobs[i], q.result_of(jobs[i]))) tasks += " " + shell_word(word);
       tasks += " ;;\n";
     }
     const fs::path script = folder / fmt::format("array-{}.sh", round);
     replace_file(script, tasks + "esac\n");
-    const std::string command = fmt::format(
-        "sbatch --wait --parsable --array=0-{}%{} --requeue --chdir={} --output={}/%a.log {} {}", jobs.size() - 1,
-        options.jobs, quoted(folder.string()), quoted(folder.string()), options.slurm_options, quoted(script.string()));
+    const std::string command =
+        fmt::format("sbatch --wait --parsable --array=0-{}%{} --requeue --chdir={} --output={}/%a.log {} {}",
+                    jobs.size() - 1, options.jobs, shell_word(folder.string()), shell_word(folder.string()),
+                    options.slurm_options, shell_word(script.string()));
     const int waiter = started({"sh", "-c", command}, folder / "sbatch.log");
     int status = 0;
     while (waitpid(waiter, &status, WNOHANG) == 0) {

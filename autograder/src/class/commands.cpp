@@ -214,7 +214,7 @@ int gradescope_zip(const settings& s, const std::string& number, const std::stri
   const int code = run_command(fmt::format(
       "cd {} && cmake -E tar cf {} --format=zip setup.sh run_autograder autograder common labs course CMakeLists.txt "
       "CMakePresets.json VERSION LICENSE {}",
-      quoted(staging.string()), quoted(zip.string()), names));
+      shell_word(staging.string()), shell_word(zip.string()), names));
   if (code != 0) throw std::runtime_error("cmake -E tar failed; is there disk space for " + zip.string() + "?");
   fmt::print("{}\n", zip.string());
   return all_well;

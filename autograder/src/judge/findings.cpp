@@ -180,8 +180,8 @@ void assess_findings(const item& what, bench& on, item_result& out) {
                                 what.program, fmt::join(missing, ", "), student);
       return;
     }
-    const std::string account = output_of(
-        fmt::format("SIM_REPORT=1 SIM_DEVICE=h200 timeout 60 {} {} 2>&1", quoted(program.string()), quoted(student)));
+    const std::string account = output_of(fmt::format("SIM_REPORT=1 SIM_DEVICE=h200 timeout 60 {} {} 2>&1",
+                                                      shell_word(program.string()), shell_word(student)));
     const std::optional<place_of_fault> right = first_report(account);
     if (!right) throw std::runtime_error(fmt::format("{} {} made no report:\n{}", program.string(), student, account));
     for (std::size_t f = 0; f < place.size(); ++f)

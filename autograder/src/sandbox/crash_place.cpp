@@ -37,7 +37,7 @@ std::string place_of_crash(executor& again, const fs::path& program, const fs::p
       offsets += " " + line.substr(11);
   if (offsets.empty()) return {};
   std::istringstream lines(
-      output_of(fmt::format("addr2line -i -e {}{} 2>/dev/null", quoted(program.string()), offsets)));
+      output_of(fmt::format("addr2line -i -e {}{} 2>/dev/null", shell_word(program.string()), offsets)));
   for (std::string line; std::getline(lines, line);) {
     std::string place = fs::path(line.substr(0, line.find(' '))).filename().string();
     const std::string file = place.substr(0, place.find(':'));

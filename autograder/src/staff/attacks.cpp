@@ -80,7 +80,8 @@ attack_outcome run_attack(const fs::path& attack, const fs::path& source, offici
       fs::copy_file(file.path(), folder / name, fs::copy_options::overwrite_existing);
   }
   const fs::path make = attack / "make.sh";
-  if (fs::exists(make) && run_command(fmt::format("sh {} {}", quoted(make.string()), quoted(folder.string()))) != 0)
+  if (fs::exists(make) &&
+      run_command(fmt::format("sh {} {}", shell_word(make.string()), shell_word(folder.string()))) != 0)
     out.surprises += "make.sh failed\n";
   options.items = names_of(want.items);
   out.surprises += differences(grade_officially(lab, out.name, folder, options), want.items, want.says);

@@ -41,9 +41,9 @@ int show_difference(const lab_folder& lab, const submission& who, const std::vec
   const submission& base = submission_named(all, expected.base, lab);
   fmt::print("{}: {}\n", who.id, expected.story);
   for (const std::string& name : read_rubric(lab).handin) {
-    const int code = run_command(fmt::format("diff -up --color=auto --label {} --label {} {} {}",
-                                             quoted(base.id + "/" + name), quoted(who.id + "/" + name),
-                                             quoted(base.file(name).string()), quoted(who.file(name).string())));
+    const int code = run_command(fmt::format(
+        "diff -up --color=auto --label {} --label {} {} {}", shell_word(base.id + "/" + name),
+        shell_word(who.id + "/" + name), shell_word(base.file(name).string()), shell_word(who.file(name).string())));
     if (code > 1) throw std::runtime_error("diff failed");
   }
   return all_well;
@@ -164,20 +164,20 @@ int next(const settings& s) {
 int reset(const settings& s, const std::string& number) {
   const lab_folder lab = find_lab(s.source, number);
   // ./course keeps the commit that the student began with in refs/course/start; without git, the files in an archive.
-  const std::string git = "git -C " + quoted(s.source.string());
+  const std::string git = "git -C " + shell_word(s.source.string());
   const fs::path packed = s.source / "backups" / "start.tar.gz";
   std::istringstream files(
       output_of(fmt::format("{} ls-tree --name-only refs/course/start labs/{}/handin/ 2>/dev/null", git, lab.name)));
   std::map<std::string, std::string> skeleton;
   for (std::string file; std::getline(files, file);)
     skeleton[fs::path(file).filename().string()] =
-        output_of(fmt::format("{} show {} 2>/dev/null", git, quoted("refs/course/start:" + file)));
+        output_of(fmt::format("{} show {} 2>/dev/null", git, shell_word("refs/course/start:" + file)));
   if (skeleton.empty() && fs::exists(packed)) {
-    std::istringstream names(output_of("tar -tzf " + quoted(packed.string())));
+    std::istringstream names(output_of("tar -tzf " + shell_word(packed.string())));
     for (std::string file; std::getline(names, file);)
       if (file.starts_with(fmt::format("labs/{}/handin/", lab.name)) && !file.ends_with("/"))
         skeleton[fs::path(file).filename().string()] =
-            output_of(fmt::format("tar -xOzf {} {}", quoted(packed.string()), grading::quoted(file)));
+            output_of(fmt::format("tar -xOzf {} {}", shell_word(packed.string()), grading::shell_word(file)));
   }
   if (skeleton.empty() && !output_of(git + " rev-parse -q --verify refs/course/start 2>/dev/null").empty())
     throw input_error(fmt::format(

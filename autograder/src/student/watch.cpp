@@ -247,7 +247,7 @@ class watcher {
       std::fflush(stdout);
       if (!keys_.are_there()) return;
       keys_.set(false);
-      run_command("${PAGER:-less} " + quoted(file.string()));
+      run_command("${PAGER:-less} " + shell_word(file.string()));
       keys_.set(true);
     }
     std::fflush(stdout);

@@ -106,6 +106,6 @@ std::string output_of(const std::string& command) {
   return text;
 }
 
-std::string quoted(const std::string& word) { return "'" + replaced(word, "'", "'\\''") + "'"; }
+std::string shell_word(const std::string& word) { return "'" + replaced(word, "'", "'\\''") + "'"; }
 
 }  // namespace grading

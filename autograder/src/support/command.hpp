@@ -41,6 +41,6 @@ int run_command(const std::string& command, const std::function<void(std::string
 std::string output_of(const std::string& command);
 
 /// The text as one word of a shell command.
-std::string quoted(const std::string& word);
+std::string shell_word(const std::string& word);
 
 }  // namespace grading

@@ -16,7 +16,7 @@
 namespace sim {
 namespace {
 
-std::string quoted(const std::string& text) {
+std::string csv_field(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"') result += '"';
@@ -27,7 +27,7 @@ std::string quoted(const std::string& text) {
 
 std::string row(const std::vector<std::string>& fields) {
   std::string line;
-  for (const std::string& f : fields) line += (line.empty() ? "" : ",") + quoted(f);
+  for (const std::string& f : fields) line += (line.empty() ? "" : ",") + csv_field(f);
   return line + "\n";
 }
 

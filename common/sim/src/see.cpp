@@ -50,7 +50,7 @@ std::size_t character_bytes(std::string_view text) {
 }
 
 /// A JSON string that is safe inside a script element: no text of the program can close the element.
-std::string quoted(std::string_view text) {
+std::string json_string(std::string_view text) {
   std::string result = "\"";
   while (!text.empty()) {
     const std::size_t n = character_bytes(text);
@@ -105,12 +105,12 @@ class page_data {
     const device_description& d = described_device();
     std::string labels;
     for (const lab::counter_label& l : lab::counter_labels)
-      labels += fmt::format("{}{}:{}", labels.empty() ? "" : ",", quoted(l.metric), quoted(l.label));
+      labels += fmt::format("{}{}:{}", labels.empty() ? "" : ",", json_string(l.metric), json_string(l.label));
     const std::string of_allocations = allocations(), of_files = files();  // the files last: the others name them
     std::string text = fmt::format(
         "{{\"program\":{},\n\"device\":{{\"name\":{},\"multiprocessors\":{},\"bytes_per_second\":{},"
         "\"flop_per_second\":{}}},\n\"sampling\":{},\"launches_in_all\":{},\"labels\":{{{}}},\n",
-        quoted(program_invocation_short_name), quoted(d.name), d.multiprocessors, d.copy_bytes_per_second,
+        json_string(program_invocation_short_name), json_string(d.name), d.multiprocessors, d.copy_bytes_per_second,
         d.fp32_flops_per_second, sampling(), log.size(), labels);
     text += fmt::format("\"limits\":{{\"launches\":{},\"steps\":{},\"further\":{},\"phases\":{}}},\n",
                         max_recorded_launches, max_steps, max_further_steps, max_phases);
@@ -168,16 +168,17 @@ class page_data {
                             key.first == space::none ? 0 : site_seconds(what, key.first, key.second, c));
     }
     for (const auto& [name, value] : metrics_of(what))
-      if (value != 0) metrics += fmt::format("{}{}:{}", metrics.empty() ? "" : ",", quoted(name), value);
+      if (value != 0) metrics += fmt::format("{}{}:{}", metrics.empty() ? "" : ",", json_string(name), value);
     std::size_t listed = 0;
     for (const auto& [key, fault] : what.counts.faults)
-      if (listed++ < max_listed_faults) faults += (faults.empty() ? "" : ",") + quoted(describe(what, fault));
+      if (listed++ < max_listed_faults) faults += (faults.empty() ? "" : ",") + json_string(describe(what, fault));
     return fmt::format(
         "{{\"kernel\":{},\"function\":{},\"grid\":{},\"block\":{},\"dynamic_shared\":{},\"static_shared\":{},"
         "\"seconds\":{:.6g},"
         "\"counts\":[{}],\"metrics\":{{{}}},\"faults\":[{}],\"blocks\":{}}}",
-        quoted(what.kernel), quoted(function_of(what)), dimensions(what.config.grid), dimensions(what.config.block),
-        what.config.dynamic_shared_bytes, what.static_shared_bytes, what.modelled_seconds, counts, metrics, faults,
+        json_string(what.kernel), json_string(function_of(what)), dimensions(what.config.grid),
+        dimensions(what.config.block), what.config.dynamic_shared_bytes, what.static_shared_bytes,
+        what.modelled_seconds, counts, metrics, faults,
         what.recording ? list(what.recording->blocks, [&](const recorded_block& b) { return block(b, what); })
                        : "null");
   }
@@ -234,7 +235,7 @@ class page_data {
       }
       if (touched.empty()) continue;
       result += fmt::format("{}{{\"name\":{},\"begin\":{},\"bytes\":{},\"touched\":[{}]}}", result.empty() ? "" : ",",
-                            quoted(array.dynamic ? "dynamic shared memory" : array.name), begin, bytes, touched);
+                            json_string(array.dynamic ? "dynamic shared memory" : array.name), begin, bytes, touched);
     }
     return "[" + result + "]";
   }
@@ -252,7 +253,7 @@ class page_data {
       int line = 0;
       const int file = place(a.pc, line);
       return fmt::format("{{\"begin\":{},\"end\":{},\"number\":{},\"name\":{},\"file\":{},\"line\":{}}}", a.begin,
-                         a.end, a.number, quoted(a.name), file, line);
+                         a.end, a.number, json_string(a.name), file, line);
     });
   }
 
@@ -271,9 +272,9 @@ class page_data {
       }
       std::string lines;
       for (int i = first; i <= last; ++i)
-        lines += (i > first ? "," : "") + quoted(all[static_cast<std::size_t>(i - 1)]);
+        lines += (i > first ? "," : "") + json_string(all[static_cast<std::size_t>(i - 1)]);
       texts[static_cast<std::size_t>(number)] =
-          fmt::format("{{\"path\":{},\"first\":{},\"lines\":[{}]}}", quoted(path), first, lines);
+          fmt::format("{{\"path\":{},\"first\":{},\"lines\":[{}]}}", json_string(path), first, lines);
     }
     return list(texts, [](const std::string& t) { return t; });
   }

@@ -12,7 +12,7 @@ for source; do
   $compiler -std=gnu++20 "$flag" -c "$sim/$source" -o "$folder/$(basename "$source").o" "-I$sim/include" "-I$sim/../include"
 done
 # Before the library: what it has of these sources is then left out.
-$compiler "$folder"/*.o "$library" -o "$folder/waits_test" -lgtest_main -lgtest -lboost_context -lfmt -ldw -ltomlplusplus \
+$compiler "$folder"/*.o "$library" -o "$folder/waits_test" -lgtest_main -lgtest -lboost_context -lfmt -ldw \
   -lpthread
 for sample in 1 2; do
   SIM_SAMPLE=$sample "$folder/waits_test" --gtest_filter=-*CountTheirTurns  # they take longer without optimisation

@@ -43,7 +43,7 @@ void write(const fs::path& path, const std::string& text) {
   if (!out.flush()) throw std::runtime_error("cannot write " + path.string());
 }
 
-std::string quoted(const fs::path& path) {
+std::string in_quotes(const fs::path& path) {
   std::string result = "\"";
   for (const char c : path.string()) {
     if (c == '"' || c == '\\') result += '\\';
@@ -85,8 +85,8 @@ class program {
     for (const auto& [path, f] : files_) {
       if (f.written.empty()) continue;
       const fs::path original = path == source_ ? name : path;
-      write(f.written, (uses_ptx(f.edits) ? "#include \"sim/ptx.h\"\n" : "") + ("#line 1 " + quoted(original)) + "\n" +
-                           text_of(path, f));
+      write(f.written, (uses_ptx(f.edits) ? "#include \"sim/ptx.h\"\n" : "") + ("#line 1 " + in_quotes(original)) +
+                           "\n" + text_of(path, f));
       result.refused |= f.refused;
       result.originals.emplace_back(f.written.string(), original.string());
     }
@@ -147,9 +147,9 @@ class program {
     for (const include& i : f.includes) {
       const fs::path& stand_in = files_.at(i.found).written;
       if (!stand_in.empty() && i.found != source_)
-        edits.push_back({i.at, i.length, quoted(stand_in)});
+        edits.push_back({i.at, i.length, in_quotes(stand_in)});
       else if (i.beside && path != source_)  // only the original has it in its folder
-        edits.push_back({i.at, i.length, quoted(i.found)});
+        edits.push_back({i.at, i.length, in_quotes(i.found)});
     }
     std::string text = apply(f.text, std::move(edits));
     return text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text;  // the text no longer starts a file

@@ -481,8 +481,7 @@ int main(int argc, char** argv) {
   }
   if (r.object_only) return 0;
   link.insert(link.end(), r.link_flags.begin(), r.link_flags.end());
-  for (const char* library : {SIM_LIBRARY, "-lboost_context", "-lfmt", "-ldw", "-ltomlplusplus", "-lpthread"})
-    link.emplace_back(library);
+  for (const char* library : {SIM_LIBRARY, "-lboost_context", "-lfmt", "-ldw", "-lpthread"}) link.emplace_back(library);
   if (r.verbose) {  // as nvcc prints it: CMake reads from it what to link programs with
     const std::string folder = "\"-L" + fs::path(SIM_LIBRARY).parent_path().string() + "\"";
     std::cerr << "#$ PATH=" << (std::getenv("PATH") ? std::getenv("PATH") : "") << "\n#$ LIBRARIES=  " << folder
