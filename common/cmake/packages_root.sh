@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# packages_root.sh FOLDER ARCHITECTURE PACKAGE...: packages of this machine's Debian or Ubuntu with all that they need, unpacked in
+# FOLDER/root. Nothing on this machine changes, and root is not needed. Does nothing if the folder is complete.
+set -euo pipefail
+folder=$(realpath -m "$1") architecture=$2
+shift 2
+root=$folder/root
+[[ -e $folder/complete ]] && exit 0
+rm -rf "$folder"
+mkdir -p "$folder"/apt/lists/partial "$folder"/apt/archives/partial "$root"
+: >"$folder/apt/status"
+apt=(apt-get -qq -o "Dir::State=$folder/apt" -o "Dir::State::lists=$folder/apt/lists" -o "Dir::State::status=$folder/apt/status"
+  -o "Dir::Cache=$folder/apt" -o "Dir::Cache::archives=$folder/apt/archives" -o "APT::Architecture=$architecture"
+  -o "APT::Architectures::=$architecture" -o APT::Sandbox::User=root)
+"${apt[@]}" update
+"${apt[@]}" install -y --no-install-recommends --download-only "$@" >/dev/null
+for package in "$folder"/apt/archives/*.deb; do dpkg -x "$package" "$root"; done
+rm -rf "$folder/apt"
+# Links within the folder, not to this machine's files.
+while IFS=$'\t' read -r link target; do
+  ln -sfnr "$root$target" "$link"
+done < <(find "$root" -type l -lname '/*' -printf '%p\t%l\n')
+touch "$folder/complete"
