@@ -24,7 +24,18 @@ if(LABS_CUDA)
   if(CMAKE_CUDA_COMPILER)
     enable_language(CUDA)
     find_package(CUDAToolkit REQUIRED)  # here, so that its targets are known in every folder
-    set(CUDA_ENABLED ON)
+    # CUPTI stands in extras/CUPTI in NVIDIA's installers and beside the toolkit in some packages; FindCUDAToolkit knows
+    # only some of these places.
+    set(cupti_places ${CUDAToolkit_TARGET_DIR} ${CUDAToolkit_LIBRARY_ROOT} ${CUDAToolkit_BIN_DIR}/..)
+    list(TRANSFORM cupti_places APPEND /extras/CUPTI OUTPUT_VARIABLE cupti_extras)
+    find_path(CUPTI_INCLUDE_DIR cupti_range_profiler.h HINTS ${cupti_extras} ${cupti_places} PATH_SUFFIXES include)
+    find_library(CUPTI_LIBRARY cupti HINTS ${cupti_extras} ${cupti_places} PATH_SUFFIXES lib64 lib)
+    if(CUPTI_INCLUDE_DIR AND CUPTI_LIBRARY)
+      set(CUDA_ENABLED ON)
+    else()  # Debian 13 and Ubuntu 24.04 package an older toolkit
+      message(STATUS "CUDA ${CUDAToolkit_VERSION} has no CUPTI of 12.6 or newer (cupti_range_profiler.h): labs are built for the "
+                     "simulated device only. For a GPU, install a newer toolkit with its package cuda-cupti-dev")
+    endif()
   else()
     message(STATUS "No nvcc: labs are built for the simulated device only")
   endif()

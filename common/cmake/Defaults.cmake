@@ -1,5 +1,12 @@
 # One set of flags for all of our own code, and the libraries it stands on.
 
+# g++ 11 does not know no_sanitize_coverage: the simulated device would count its own code.
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12 OR
+   CMAKE_CXX_COMPILER_ID STREQUAL Clang AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
+  message(FATAL_ERROR "The course needs g++ 12 or clang 14, or newer, and ${CMAKE_CXX_COMPILER} is ${CMAKE_CXX_COMPILER_ID} "
+                      "${CMAKE_CXX_COMPILER_VERSION}. Install a newer one and name it: CXX=g++-12 ./course setup")
+endif()
+
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
@@ -34,18 +41,41 @@ find_package(Eigen3 REQUIRED NO_MODULE)
 find_package(GTest REQUIRED)
 find_package(benchmark REQUIRED)
 find_package(CLI11 REQUIRED)
-find_package(tomlplusplus REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(fmt REQUIRED)
 find_package(LibArchive REQUIRED)
 find_package(SQLite3 REQUIRED)
-find_path(MUSTACHE_INCLUDE_DIR kainjow/mustache.hpp REQUIRED)  # headers only, without a CMake package
 find_library(SODIUM_LIBRARY sodium REQUIRED)
 find_path(SODIUM_INCLUDE_DIR sodium.h REQUIRED)
 add_library(sodium INTERFACE IMPORTED)  # it has no CMake package of its own
 target_link_libraries(sodium INTERFACE ${SODIUM_LIBRARY})
 target_include_directories(sodium INTERFACE ${SODIUM_INCLUDE_DIR})
 find_package(Boost REQUIRED CONFIG COMPONENTS context)
+
+# Two libraries of headers that not every distribution packages; elsewhere CMake fetches their sources.
+# lab_headers(TARGET HEADER FOLDER SOURCE SHA256): FOLDER is where the header lies in the source.
+include(FetchContent)
+function(lab_headers target header folder source sha256)
+  find_path(${target}_INCLUDE_DIR ${header})
+  if(NOT ${target}_INCLUDE_DIR)
+    message(STATUS "No package has ${header}: fetching ${source}")
+    FetchContent_Declare(${target} URL http://archive.ubuntu.com/ubuntu/pool/universe/${source} http://deb.debian.org/debian/pool/main/${source}
+                         URL_HASH SHA256=${sha256} SOURCE_SUBDIR none)
+    FetchContent_MakeAvailable(${target})
+    cmake_path(GET header PARENT_PATH parent)
+    set(include ${PROJECT_BINARY_DIR}/include)
+    file(MAKE_DIRECTORY ${include})
+    file(CREATE_LINK ${${target}_SOURCE_DIR}/${folder} ${include}/${parent} SYMBOLIC)
+    set(${target}_INCLUDE_DIR ${include} CACHE PATH "Where ${header} is" FORCE)
+  endif()
+  add_library(${target} INTERFACE)
+  target_include_directories(${target} SYSTEM INTERFACE ${${target}_INCLUDE_DIR})
+endfunction()
+lab_headers(toml toml++/toml.h include/toml++ t/tomlplusplus/tomlplusplus_3.4.0+ds.orig.tar.xz
+            0ae736e13a49cc8a0aa7799705cf18bd93f5f56624613e6aa554b65fe2d72768)
+target_compile_definitions(toml INTERFACE TOML_HEADER_ONLY=1)  # the same everywhere: no library to link
+lab_headers(mustache kainjow/mustache.hpp . libk/libkainjow-mustache/libkainjow-mustache_4.1+ds.orig.tar.xz
+            da0ed0c7d9842cf9f68f9f7e3f58e456efc5a7d6c05cb8786f98ed3979e56685)
 
 add_library(lab_defaults INTERFACE)
 # -Wno-restrict: g++ 12 warns of std::string's own operator+ (GCC bug 105651).

@@ -39,6 +39,7 @@ report --store grades.sqlite                            here
 export --format gradescope                              here
 export --format canvas --gradebook exported.csv --column "Lab 3"   here
 new-lab NN sparsity                                     here
+bundle                                                  bundle
 lab                                                     help
 run                                                     help
 grade                                                   help

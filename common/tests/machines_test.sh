@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# What `course` does on machines that CI does not have: which packages it asks other systems for, on Ubuntu 22.04, in a checkout by
+# Git for Windows, in a folder with spaces, with an old CUDA toolkit. usage: machines_test.sh SOURCE
+set -Eeuo pipefail
+source=$1
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+trap 'echo "line $LINENO: $BASH_COMMAND"; cat "$place/log" 2>/dev/null' ERR
+fail() { echo "$*"; exit 1; }
+
+# --- package managers: in a folder with spaces, with nothing on the PATH but what each test puts there
+folder="$place/my course"
+mkdir -p "$folder" "$place/bin"
+cp "$source"/{course,VERSION} "$folder"
+for tool in bash env sed dirname readlink cat; do ln -s "$(command -v $tool)" "$place/bin/$tool"; done
+# fake NAME SCRIPT
+fake() { printf '#!/bin/bash\n%s\n' "$2" >"$place/$1" && chmod +x "$place/$1" && mv "$place/$1" "$place/bin"; }
+fake sudo 'exec "$@"'
+fake rpm '[[ ${!#} == cmake ]]'
+declare -A asks=([dnf]="install -y gcc-c++ ninja-build gtest-devel" [pacman]="-Sy --needed --noconfirm gcc ninja gtest"
+  [zypper]="--non-interactive install --no-recommends gcc-c++ ninja gtest")
+for manager in dnf pacman zypper; do
+  # pacman -T prints which of its arguments are not installed.
+  fake $manager 'if [[ $1 == -T ]]; then shift; for name; do [[ $name == cmake ]] || echo "$name"; done; else echo "$*" >>"$LOG"; fi'
+  rm -f "$place/log"
+  LOG=$place/log PATH=$place/bin "$folder/course" setup --packages >"$place/said" 2>&1 || { cat "$place/said"; fail "$manager: setup --packages failed"; }
+  rm "$place/bin/$manager"
+  asked=$(cat "$place/log")
+  [[ $asked == "${asks[$manager]} "* ]] || fail "$manager was asked: $asked"
+  [[ $asked != *fetched* ]] || fail "$manager was asked for what CMake fetches"
+  (($(wc -w <<<"${asked#* "${asks[$manager]}"}") >= 19)) || fail "$manager was asked for too little: $asked"
+done
+
+# Ubuntu 22.04 has no toml++, and a bare image has no lists yet.
+fake dpkg-query 'exit 1'
+fake apt-cache '[[ ! -e $LOG || $* == *toml* ]] || echo known'
+fake apt-get 'echo "$*" >>"$LOG"'
+rm -f "$place/log"
+LOG=$place/log PATH=$place/bin "$folder/course" setup --packages >"$place/said" 2>&1
+grep -q '^install .*libcli11-dev' "$place/log"
+! grep -q toml "$place/log" || fail "apt-get was asked for what Ubuntu 22.04 lacks"
+rm "$place"/bin/{apt-get,apt-cache,dpkg-query}
+
+# None of these: which libraries, in words.
+status=0
+PATH=$place/bin "$folder/course" setup --packages >"$place/said" 2>&1 || status=$?
+((status == 2)) && grep -q 'no apt-get, dnf, pacman or zypper' "$place/said" || fail "without a package manager: $(cat "$place/said")"
+
+# --- a toolkit too old for CUPTI's range profiler, such as Debian 13's
+mkdir "$place/cuda"
+fake nvcc 'echo "Cuda compilation tools, release 12.4, V12.4.131"'
+mv "$place/bin/nvcc" "$place/cuda"
+PATH=$place/cuda:$PATH "$source/course" doctor >"$place/said" || true
+grep -q 'CUDA toolkit  *12.4 is too old' "$place/said" || fail "doctor does not say that the toolkit is too old: $(cat "$place/said")"
+
+# --- a bundle, moved to a folder whose path has spaces
+mkdir -p "$folder/prebuilt/root" "$folder/common/prebuilt"
+cp "$source/common/prebuilt/env.sh" "$folder/common/prebuilt"
+status=0
+"$folder/course" setup >"$place/said" 2>&1 || status=$?
+((status == 2)) && grep -q 'path has spaces' "$place/said" || fail "a bundle in a path with spaces: $(cat "$place/said")"
+
+# --- a checkout by Git for Windows
+if command -v git >/dev/null; then
+  mkdir "$place/origin"
+  cp "$source"/{course,VERSION,.gitattributes} "$place/origin"
+  git -C "$place/origin" init -q
+  git -C "$place/origin" add -A
+  git -C "$place/origin" -c user.name=test -c user.email=test@localhost commit -qm start
+  git -c core.autocrlf=true -c core.eol=crlf clone -q "$place/origin" "$place/windows course"
+  [[ $("$place/windows course/course" --version) == "Roofline Labs "* ]] || fail "a checkout with CRLF does not run"
+fi
+echo "dnf, pacman, zypper, apt-get, none; spaces; an old toolkit; CRLF"
