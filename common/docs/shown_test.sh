@@ -60,6 +60,7 @@ profile gpt2                                            profile.command.gpt2
 profile gpt2 --backend sim -- --pass cuda --random tiny --batch 2 --time 32   profile.command.gpt2
 profile gpt2 -- --my-ranges                             gpt2.other_labs.sim
 profile gpt2 --prompt "A warp reads"                    profile.command.prompt
+profile llama                                           profile.command.llama
 profile llama --prompt "A warp reads"                   profile.command.llama_text
 profile llama --backend sim -- --pass parts             llama.sim
 profile common/tests/programs/profile_demo.cu --backend cuda --output build/profile/demo -- 512   profile.command.sim

@@ -159,7 +159,7 @@ void run_pool(const lab::call& c) {
       early = early || now.ended != parts;
     }
     const auto idle = std::chrono::milliseconds(c.parameters[6]);
-    if (idle.count() > 0) std::this_thread::sleep_for(idle);  // one call; whoever asks has the core to itself
+    if (idle.count() > 0) std::this_thread::sleep_for(idle);  // one call; threads that ask have the core to themselves
     stop_pool(p);
   }
   for (int part = 0; part < most_parts; ++part)
