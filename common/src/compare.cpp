@@ -127,4 +127,15 @@ std::string mismatch(std::span<const double> got, std::span<const double> want, 
   return differences(got, want, allowed, row_length);
 }
 
+double largest_error(std::span<const float> got, std::span<const double> want) {
+  if (got.size() != want.size()) return std::numeric_limits<double>::infinity();
+  double largest = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double e = std::abs(static_cast<double>(got[i]) - want[i]);
+    if (std::isnan(e)) return std::numeric_limits<double>::infinity();
+    largest = std::max(largest, e);
+  }
+  return largest;
+}
+
 }  // namespace lab

@@ -24,6 +24,13 @@ TEST(Mismatch, IsEmptyForEqualArrays) {
   EXPECT_EQ(compared({1, -0.0f, infinite}, {1, 0.0f, infinite}), "");
 }
 
+TEST(LargestError, IsInfiniteWhereNothingCanBeCompared) {
+  using doubles = std::vector<double>;
+  EXPECT_EQ(lab::largest_error(floats{1, 3, -2}, doubles{1, 2.5, -2}), 0.5);
+  EXPECT_EQ(lab::largest_error(floats{nan_value, 1}, doubles{1, 1}), infinite);
+  EXPECT_EQ(lab::largest_error(floats{1}, doubles{1, 1}), infinite);
+}
+
 TEST(Mismatch, NanNeverAgrees) {
   EXPECT_NE(compared({nan_value}, {1.0f}, {1e30, 1e30}), "");
   EXPECT_NE(compared({nan_value}, {nan_value}, {1e30, 1e30}), "");

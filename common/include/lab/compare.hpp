@@ -20,6 +20,9 @@ std::string mismatch(std::span<const float> got, std::span<const float> want, to
 std::string mismatch(std::span<const double> got, std::span<const double> want, tolerance allowed,
                      std::size_t row_length = 0);
 
+/// The largest |got - want|; infinite if the lengths differ or a number is NaN.
+double largest_error(std::span<const float> got, std::span<const double> want);
+
 /// What is wrong with row-major C (m, n) = A (m, k) B (k, n), or "": an element may be off by `allowed`. A small
 /// product is computed again in double. Of a large one, eight rows are; for all rows, C x must equal A (B x) for three
 /// vectors x of random signs (Freivalds, 1977). Rows and signs are chosen only after the answer is known, so no answer

@@ -1,5 +1,6 @@
 // LLM-CUDA against float64, on whichever device this was built for, in each precision.
 #include <gtest/gtest.h>
+#include <lab/compare.hpp>
 
 #include <cmath>
 #include <filesystem>
@@ -16,22 +17,12 @@
 namespace {
 
 using namespace gpt2;
+using lab::largest_error;
 
 std::vector<int> some_tokens(const config& of, int count) {
   std::vector<int> tokens;
   for (int i = 0; i < count; ++i) tokens.push_back((i * 37 + 11) % of.vocabulary);
   return tokens;
-}
-
-double largest_error(const std::vector<float>& got, const std::vector<double>& want) {
-  if (got.size() != want.size()) return INFINITY;
-  double largest = 0;
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    const double e = std::abs(static_cast<double>(got[i]) - want[i]);
-    if (std::isnan(e)) return INFINITY;
-    largest = std::max(largest, e);
-  }
-  return largest;
 }
 
 /// Logits here are about 0.5, sums of 64 products whose factors are rounded to 8 (bf16), 11 (tf32) or 24 bits, in

@@ -1,5 +1,6 @@
 // LLM-CUDA with the kernels of labs 09 and 11, and every pass in the ranges of lab 08, against float64.
 #include <gtest/gtest.h>
+#include <lab/compare.hpp>
 
 #include <cmath>
 
@@ -9,19 +10,9 @@
 namespace {
 
 using namespace gpt2;
+using lab::largest_error;
 
 const config of{.context = 200, .vocabulary = 11, .padded_vocabulary = 16, .layers = 2, .heads = 2, .channels = 128};
-
-double largest_error(const std::vector<float>& got, const std::vector<double>& want) {
-  if (got.size() != want.size()) return INFINITY;
-  double largest = 0;
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    const double e = std::abs(static_cast<double>(got[i]) - want[i]);
-    if (std::isnan(e)) return INFINITY;
-    largest = std::max(largest, e);
-  }
-  return largest;
-}
 
 std::vector<int> tokens_of(int count) {
   std::vector<int> tokens;

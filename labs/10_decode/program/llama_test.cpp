@@ -1,6 +1,7 @@
 // Lab 10's files compute a Llama, on whichever device this was built for: logits against float64, text against what a
 // program of others says of the same weights (expected.json, by solutions/10_decode/train_tiny.py).
 #include <gtest/gtest.h>
+#include <lab/compare.hpp>
 
 #include <cmath>
 #include <filesystem>
@@ -12,22 +13,12 @@
 namespace {
 
 using namespace llama;
+using lab::largest_error;
 
 const char* const passes[] = {"cpu", "parts", "token"};
 
 std::unique_ptr<decoder> make(const std::string& pass, const checkpoint& model, int capacity) {
   return pass == "cpu" ? make_on_cpu(model, capacity) : make_on_device(model, capacity, pass == "parts");
-}
-
-double largest_error(const std::vector<float>& got, const std::vector<double>& want) {
-  if (got.size() != want.size()) return INFINITY;
-  double largest = 0;
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    const double e = std::abs(static_cast<double>(got[i]) - want[i]);
-    if (std::isnan(e)) return INFINITY;
-    largest = std::max(largest, e);
-  }
-  return largest;
 }
 
 /// Logits here are some units. A value of the cache at the border of two bf16 may be rounded to either of them, which
