@@ -72,6 +72,7 @@ ctest --test-dir build -L labNN                         there
 ctest --test-dir build -L lab42                         lab00.expected
 cmake --build build && ctest --test-dir build -R lab42  lab00.expected
 ctest --test-dir build -L docs                          docs.links
+ctest --test-dir build -L release                       bundle
 ctest --test-dir build -L profiler --output-on-failure  profile
 cmake --build build --target lab02.student.sim.experiment && build/bin/lab02.student.sim.experiment   there
 cmake --build build --target lab07.student.sim.experiment   there
