@@ -346,17 +346,18 @@ apply() {
 }
 
 undo() {
-  local last path sum
+  local last path sum record
   last=$(find backups -maxdepth 1 -type d -name 'update-*' 2>/dev/null | sort | tail -n 1)
   [[ -n $last ]] || die "there is no update to undo: backups/ has none"
-  local kept=$last/since changed=()
+  record=${last/update-/undone-}  # its name once this is over
+  local changed=()
   local -A put_in=()
   while read -r sum path; do put_in[$path]=$sum; done <"$last/put_in"
   # differs PATH: the student edited it after the update
   differs() { [[ -f $1 && ! -L $1 && -n ${put_in[$1]:-} && $(sha256sum <"$1") != "${put_in[$1]} "* ]] && ! cmp -s "$1" "$last/files/$1"; }
   while IFS= read -r path; do
     [[ -e $path || -L $path ]] || continue
-    if differs "$path"; then keep_copy "$path" "$kept"; echo "$path: you edited it after the update; it is kept as $kept/$path"; fi
+    if differs "$path"; then keep_copy "$path" "$last/since"; echo "$path: you edited it after the update; it is kept as $record/since/$path"; fi
     rm -f "$path"
     rmdir -p --ignore-fail-on-non-empty "$(dirname "$path")" 2>/dev/null || true
     changed+=("$path")
@@ -364,9 +365,9 @@ undo() {
   while IFS= read -r path; do
     [[ -n ${put_in[$path]:-} || ! -e $path ]] || continue  # only a copy was kept, and the file is where it was
     if differs "$path"; then
-      if is_handin "$path"; then echo "$path: you edited it after the update, so it stays; the earlier one is $last/files/$path"; continue; fi
-      keep_copy "$path" "$kept"
-      echo "$path: you edited it after the update; that is kept as $kept/$path"
+      if is_handin "$path"; then echo "$path: you edited it after the update, so it stays; the earlier one is $record/files/$path"; continue; fi
+      keep_copy "$path" "$last/since"
+      echo "$path: you edited it after the update; that is kept as $record/since/$path"
     fi
     put "$last/files/$path" "$path"
     changed+=("$path")
@@ -385,8 +386,8 @@ undo() {
   fi
   [[ ! -f $last/start.tar.gz ]] || cp -p "$last/start.tar.gz" backups/start.tar.gz
   rm -f build/bin/grader "$last/unfinished"
-  mv "$last" "${last/update-/undone-}"
-  echo "Roofline Labs $(version_name .) is back; the record of the update is in ${last/update-/undone-}"
+  mv -T "$last" "$record"
+  echo "Roofline Labs $(version_name .) is back; the record of the update is in $record"
 }
 
 # Another build or update would see half of it.
@@ -406,7 +407,8 @@ main() {
     shift
   done
   root=$PWD
-  backup=backups/update-$(date -u +%Y-%m-%dT%H-%M-%S)
+  # Undone and updated again within a second, a record would have the name of the one before.
+  while backup=backups/update-$(date -u +%Y-%m-%dT%H-%M-%S); [[ -e $backup || -e ${backup/update-/undone-} ]]; do sleep 0.1; done
   [[ -w . ]] || die "cannot write in $PWD; who owns this copy?"
   work=$(mktemp -d)
   trap 'rm -rf "$work"; [[ ! -e $backup/unfinished ]] || echo "course: the update did not finish; go back with ./course update --undo" >&2' EXIT

@@ -136,6 +136,8 @@ half() {  # half KIND: the student's copy, updated once and undone
   fi
   # Again, and the student goes on before undoing it.
   [[ $kind != *staged* && $kind != *zip* && $kind != *tar* && $kind != *'git' ]] || return 0
+  # Another update was undone in this second, and in the next ones on a slow machine.
+  [[ $kind != clone ]] || for later in 0 1 2; do mkdir -p "$(date -ud "+$later seconds" +backups/undone-%Y-%m-%dT%H-%M-%S)"; done
   course "${options[@]}" || fail "the update after undo ended with $?"
   updated
   echo '// done' >>$handin/more.cpp
@@ -146,6 +148,7 @@ half() {  # half KIND: the student's copy, updated once and undone
   [[ $(./course --version) == 'Roofline Labs 1.0.0' ]] || fail "undo did not go back"
   tail -n 1 $handin/column_sums.cpp | grep -q done || fail "undo overwrote later work"
   says "$handin/column_sums.cpp: you edited it after the update, so it stays"
+  [[ -f $(sed -n "s|^$handin/column_sums.cpp: .* the earlier one is ||p" "$place/log") ]] || fail "names a copy that is not there"
   grep -q done backups/undone-*/since/$handin/more.cpp || fail "later work in a file that the update brought is lost"
   [[ ! -e .git || $kind != *committed* || $(git log -1 --format=%s) == 'Undo the update of the course' ]] || fail "undo rewrote the student's commits"
   course "${options[@]}" || fail "the update after that ended with $?"
