@@ -348,7 +348,7 @@ function(_lab_tests lab dir backends root)
     if(EXISTS ${root}/labs/${dir}/crashed)
       add_test(NAME ${lab}.crashed COMMAND ${PROJECT_SOURCE_DIR}/common/cmake/crashed_test.sh $<TARGET_FILE:simcc> ${root}/labs/${dir}
                                            ${root}/solutions/${dir}/handin ${PROJECT_BINARY_DIR}/crashed/${lab})
-      set_tests_properties(${lab}.crashed PROPERTIES LABELS "course" TIMEOUT 300)
+      set_tests_properties(${lab}.crashed PROPERTIES LABELS "course;sweep" TIMEOUT 600)
     endif()
     if(TARGET ${lab}.solution.sim.experiment)
       add_dependencies(${lab}.front ${lab}.solution.sim.experiment)
