@@ -19,6 +19,7 @@ cat >"$place/ask" <<'JS'
 <script>addEventListener('load', async () => {
   const found = [], width = innerWidth;
   await new Promise(done => setTimeout(done, 300));  // the theme builds its menus after loading
+  if (window.MathJax) await new Promise(done => MathJax.Hub.Queue(done));
   if (document.documentElement.scrollWidth > width + 1) found.push(`wider than the window: ${document.documentElement.scrollWidth}`);
   const scrolls = e => e && !e.matches('.contents') && (/auto|scroll/.test(getComputedStyle(e).overflowX) || scrolls(e.parentElement));
   for (const e of document.querySelectorAll('.contents p, .contents li, .contents td, .contents pre, .contents img'))
