@@ -75,6 +75,37 @@ TEST_F(Cub, Reductions) {
   check_reductions<128>(64);
 }
 
+template <class T, int Items>
+__global__ void vectorized(T* out, const T* in) {
+  using BlockLoad = cub::BlockLoad<T, 64, Items, cub::BLOCK_LOAD_VECTORIZE>;
+  using BlockStore = cub::BlockStore<T, 64, Items, cub::BLOCK_STORE_VECTORIZE>;
+  __shared__ typename BlockLoad::TempStorage load;
+  __shared__ typename BlockStore::TempStorage store;
+  T items[Items];
+  BlockLoad(load).Load(in, items);
+  BlockStore(store).Store(out, items);
+}
+/// A block of two warps moves all items with so many instructions on either side.
+template <class T, int Items>
+void check_vectorized(double instructions, int offset = 0) {
+  const int all = 64 * Items;
+  T *in = managed<T>(all + offset), *out = managed<T>(all);
+  const std::string load = "smsp__inst_executed_op_global_ld.sum", store = "smsp__inst_executed_op_global_st.sum";
+  const auto counts = lab::profiler({load, store}).collect([&] { vectorized<T, Items><<<1, 64>>>(out, in + offset); });
+  for (const auto& report : counts.reports) ADD_FAILURE() << report;
+  EXPECT_EQ(counts.metrics.at(load), instructions);
+  EXPECT_EQ(counts.metrics.at(store), offset == 0 ? instructions : 2);
+  for (int i = 0; i < all; ++i) ASSERT_EQ(out[i], in[offset + i]) << i;
+}
+TEST_F(Cub, VectorizesWhereTheAlgorithmSaysSo) {
+  check_vectorized<int, 4>(2);
+  check_vectorized<float, 2>(2);
+  check_vectorized<float, 12>(6);
+  check_vectorized<int, 3>(6);  // three of four bytes
+  check_vectorized<double, 2>(2);
+  check_vectorized<int, 4>(8, 1);  // not aligned: one by one
+}
+
 template <int Threads, int Items, cub::BlockLoadAlgorithm Load, cub::BlockStoreAlgorithm Store>
 __global__ void scans(int* inclusive, int* exclusive, int* totals, const int* in, int n) {
   using BlockLoad = cub::BlockLoad<int, Threads, Items, Load>;

@@ -401,6 +401,17 @@ template <class T, int Count, bool Used>
 struct exchange {
   T values[Used ? Count : 1];
 };
+
+/// What a thread moves at a time if the algorithm vectorizes: 4, 2 or 1 of CUB's words.
+template <class T, int Items>
+struct vector_of {
+  static constexpr int word = sizeof(T) % 8 == 0 ? 8 : sizeof(T) % 4 == 0 ? 4 : sizeof(T) % 2 == 0 ? 2 : 1;
+  static constexpr int words = Items * sizeof(T) / word, bytes = word * (words % 4 == 0 ? 4 : words % 2 == 0 ? 2 : 1);
+  static constexpr int wide = bytes > 16 ? 16 : bytes, count = Items * sizeof(T) / wide;
+  struct __align__(wide) type {
+    unsigned char data[wide];
+  };
+};
 }  // namespace detail
 
 template <class T, int X, int Items, BlockLoadAlgorithm Algorithm = BLOCK_LOAD_DIRECT, int Y = 1, int Z = 1>
@@ -413,6 +424,16 @@ class BlockLoad {
   explicit BlockLoad(TempStorage& storage) : storage_(storage) {}
   template <class Iterator>
   void Load(Iterator from, T (&items)[Items]) {
+    if constexpr (Algorithm == BLOCK_LOAD_VECTORIZE && std::is_convertible_v<Iterator, const T*>) {
+      using vector = detail::vector_of<T, Items>;
+      const T* const mine = from + detail::groups::thread_in_block() * Items;
+      if (reinterpret_cast<std::uintptr_t>(from) % vector::wide == 0) {
+        typename vector::type got[vector::count];
+        for (int i = 0; i < vector::count; ++i) got[i] = reinterpret_cast<const typename vector::type*>(mine)[i];
+        std::memcpy(items, got, sizeof items);
+        return;
+      }
+    }
     Load(from, items, threads * Items);
   }
   template <class Iterator>
@@ -450,6 +471,16 @@ class BlockStore {
   explicit BlockStore(TempStorage& storage) : storage_(storage) {}
   template <class Iterator>
   void Store(Iterator to, T (&items)[Items]) {
+    if constexpr (Algorithm == BLOCK_STORE_VECTORIZE && std::is_same_v<Iterator, T*>) {
+      using vector = detail::vector_of<T, Items>;
+      T* const mine = to + detail::groups::thread_in_block() * Items;
+      if (reinterpret_cast<std::uintptr_t>(to) % vector::wide == 0) {
+        typename vector::type all[vector::count];
+        std::memcpy(all, items, sizeof items);
+        for (int i = 0; i < vector::count; ++i) reinterpret_cast<typename vector::type*>(mine)[i] = all[i];
+        return;
+      }
+    }
     Store(to, items, threads * Items);
   }
   template <class Iterator>
