@@ -549,6 +549,7 @@ __device__ void warps() {
   IS(int, __all_sync(u, i));
   IS(unsigned, __match_any_sync(u, i));
   IS(unsigned, __match_any_sync(u, d));
+  IS(unsigned, __match_any_sync(u, i < 3));
   IS(unsigned, __match_all_sync(u, ull, &i));
   IS(unsigned, __reduce_add_sync(u, u));
   IS(int, __reduce_add_sync(u, i));
@@ -615,6 +616,8 @@ LAYOUT(half2, 4, 4);
 LAYOUT(nv_bfloat16, 2, 2);
 LAYOUT(nv_bfloat162, 4, 4);
 
+__global__ void __maxnreg__(64) few_registers() { __builtin_assume(i > 0); }
+
 __global__ void everything() {
   rounding();
   functions();
@@ -629,4 +632,7 @@ __global__ void everything() {
 
 }  // namespace
 
-void all_of_cuda_names() { everything<<<1, 1>>>(); }
+void all_of_cuda_names() {
+  everything<<<1, 1>>>();
+  few_registers<<<1, 1>>>();
+}

@@ -623,6 +623,8 @@ __global__ void every_warp_function(unsigned* out, double* doubles, half2* halve
   const unsigned lane = threadIdx.x, all = 0xffffffffu;
   int same = -1;
   out[lane] = __match_any_sync(all, lane % 3);
+  out[lane] += __match_any_sync(all, lane < 16) - (lane < 16 ? 0xffffu : 0xffff0000u);
+  out[lane] += __match_any_sync(all, static_cast<signed char>(lane / 8)) - (0xffu << lane / 8 * 8);
   out[32 + lane] = __match_all_sync(all, 7.5, &same) + static_cast<unsigned>(same);
   out[64 + lane] = __match_all_sync(all, lane / 31, &same) + static_cast<unsigned>(same);
   out[96 + lane] = __reduce_add_sync(all, lane);

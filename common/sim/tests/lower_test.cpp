@@ -184,6 +184,8 @@ TEST(LowerLaunches, KeepsTheTypesOfKernelsCastToVoid) {
       "__global__ void __launch_bounds__(64, 2) k(int); template <int N> __global__ void t(); cudaLaunchParams p;\n";
   const auto lowered = [&](const std::string& text) { return lower_launches(kernels + text).substr(kernels.size()); };
   EXPECT_EQ(lowered("f((void*)k, 1);"), "f((void*)::sim::kernel_address(k), 1);");
+  const std::string more = "__global__ void __cluster_dims__(2, 1) __maxnreg__(64) c(int); ";
+  EXPECT_EQ(lowered(more + "f((void*)c);"), more + "f((void*)::sim::kernel_address(c));");
   EXPECT_EQ(lowered("f((const void *)&ns::k);"), "f((const void *)::sim::kernel_address(&ns::k));");
   EXPECT_EQ(lowered("p.func = (void*)t<4, g<3>>;"), "p.func = (void*)::sim::kernel_address(t<4, g<3>>);");
   EXPECT_EQ(lowered("reinterpret_cast<void*>(k)"), "reinterpret_cast<void*>(::sim::kernel_address(k))");

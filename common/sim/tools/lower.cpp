@@ -269,7 +269,8 @@ class erased_kernels {
       if (text(i) != "__global__") continue;
       for (++i; i + 1 < tokens_.size() && text(i) != ";" && text(i) != "{"; ++i) {
         if (text(i + 1) != "(" || tokens_[i].kind != 'i') continue;
-        if (text(i) != "__launch_bounds__" && text(i) != "__attribute__" && text(i) != "__block_size__") {
+        if (text(i) != "__launch_bounds__" && text(i) != "__attribute__" && text(i) != "__block_size__" &&
+            text(i) != "__cluster_dims__" && text(i) != "__maxnreg__") {
           kernels_.insert(std::string(text(i)));
           break;
         }

@@ -19,7 +19,11 @@
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
+#define __maxnreg__(...)
 #define __cluster_dims__(...)  // simcc writes it into the kernel
+#ifndef __clang__
+#define __builtin_assume(condition) static_cast<void>(0)  // clang has it, as nvcc does
+#endif
 #define __align__(n) __attribute__((aligned(n)))
 #define __grid_constant__
 // A block never leaves its OS thread, so thread-local storage serves as the block's shared memory.

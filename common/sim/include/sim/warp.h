@@ -106,11 +106,13 @@ SIM_UNOBSERVED void combine_matches(const warp_call& call) {
   }
 }
 template <class T>
-unsigned match(unsigned mask, T value, const void* pc) {
-  static_assert(std::is_arithmetic_v<T> && sizeof(T) >= 4,
+unsigned match(unsigned mask, T narrow, const void* pc) {
+  const auto value = +narrow;  // a bool, a char, an enumeration: as an int, as overloads would have it
+  using type = std::remove_const_t<decltype(value)>;
+  static_assert(std::is_arithmetic_v<type> && sizeof(type) >= 4,
                 "__match_any_sync and __match_all_sync compare numbers of 4 or 8 bytes");
-  matched<T> mine{value, 0};
-  meet(mask, &mine, &combine_matches<T>, pc);
+  matched<type> mine{value, 0};
+  meet(mask, &mine, &combine_matches<type>, pc);
   return mine.result;
 }
 
