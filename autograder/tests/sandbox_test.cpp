@@ -185,6 +185,10 @@ TEST_F(Sandbox, LocallyAndOfficiallyTheSameIsRefusedInTheSameWords) {
   } cases[] = {
       {"#include <eigen3/Eigen/Core>\n",
        "column_sums.cpp: includes eigen3/Eigen/Core, which is not available in official"},
+      {"#include <cuda/std/mdspan>\n",
+       "column_sums.cpp: includes cuda/std/mdspan, which is not available in official grading (the simulated device "
+       "has "
+       "only a part of CUDA's C++ libraries)"},
       {"#include <thread>\nvoid f() { std::thread([] {}).join(); }\n", "column_sums.cpp: calls std::thread::"},
       {"#include <unistd.h>\nint child() { return fork(); }\n",
        "column_sums.cpp: calls fork, which a submission may not"},
@@ -197,6 +201,16 @@ TEST_F(Sandbox, LocallyAndOfficiallyTheSameIsRefusedInTheSameWords) {
     EXPECT_EQ(official, said(addition, wall::none)) << addition;
     EXPECT_TRUE(official.empty() || official.find("labs/README.md") != std::string::npos) << official;
   }
+  fs::remove_all(folder);
+}
+
+TEST_F(Sandbox, APartOfTheCourseThatIsNotBuiltIsNoFaultOfTheSubmission) {
+  const fs::path folder = fs::temp_directory_path() / fmt::format("unbuilt-{}", getpid());
+  fs::create_directories(folder);
+  auto recipe = nlohmann::json::parse(text_of(fs::path(LAB_BINARY_DIR) / "recipes" / "03_coalescing.sim.json"));
+  recipe["libraries"].push_back((folder / "libmissing.a").string());
+  replace_file(folder / "recipe.json", recipe.dump());
+  EXPECT_THROW(box_builder(folder / "recipe.json", folder / "cache", wall::box, true, {}), input_error);
   fs::remove_all(folder);
 }
 
