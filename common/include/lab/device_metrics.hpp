@@ -124,6 +124,7 @@ inline constexpr counter_label counter_labels[] = {
     {"bytes loaded", "smsp__sass_data_bytes_mem_global_op_ld.sum"},
     {"bytes stored", "smsp__sass_data_bytes_mem_global_op_st.sum"},
     {"load requests", "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"},
+    {"store requests", "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"},
     {"sectors loaded", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"},
     {"sectors loaded by launches", "sectors_loaded_by_launches"},
     {"sectors stored", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"},
