@@ -116,6 +116,14 @@ TEST(Executor, WithoutAnOracleAQuestionWaitsForEver) {
   EXPECT_EQ(s.run(mute).verdict, verdict::timeout);
 }
 
+TEST(Executor, ANanHasNoSign) {
+  lab::test_case told = asking("", 0);
+  told.outputs = {};
+  told.check = [](auto, auto) { return std::string("[0] is -nan, should be 1"); };
+  subject s(backend::sim, runner(), 1);
+  EXPECT_EQ(s.run(told).message, "/0: [0] is nan, should be 1") << "hints look for ` is nan`";
+}
+
 TEST(Executor, WhereNothingIsCalledTheOracleTellsTheFigures) {
   lab::test_case told = asking("", 0);
   told.outputs = {};

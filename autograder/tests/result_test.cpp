@@ -232,6 +232,17 @@ TEST_F(Store, HintsPreferTheVerdict) {
   EXPECT_TRUE(items[0].hint.empty());
 }
 
+TEST(Prediction, HasAsManyDigitsAsTellItFromTheRightOne) {
+  prediction_result p;
+  p.key = "sum.mixed";
+  p.first = p.predicted = 10;
+  p.right = 10.002136;
+  EXPECT_EQ(p.text(), "sum.mixed: predicted 10, right is 10.002");
+  p.first = 134217727;
+  p.predicted = p.right = 134217728;
+  EXPECT_EQ(p.text(), "sum.mixed: predicted 134217727, now 134217728, right is 134217728");
+}
+
 TEST(Hints, GoByWhatWasFoundBeforeTheItem) {
   const std::vector<hint> hints = {{"it", "", {}, {"the item's ladder"}},
                                    {"it", "WRONG", {}, {"its ladder for WRONG"}},
@@ -249,6 +260,14 @@ TEST(Hints, GoByWhatWasFoundBeforeTheItem) {
   EXPECT_EQ(given("other", "[3] is nan, should be 1"), "NaN");
   EXPECT_EQ(given("it", "[3] is 2, should be 1"), "its ladder for WRONG");
   EXPECT_EQ(given("other", "[3] is 2, should be 1"), "");
+}
+
+TEST(Hints, AboutCountersAreNotForWrongResults) {
+  std::vector<item_result> items = {item("it", verdict::wrong, 0, 4), item("it", verdict::wasteful, 2, 4)};
+  for (item_result& i : items) i.kind = item_kind::counters;
+  add_hints(items, {{"it", "", {}, {"how often is x loaded?"}}});
+  EXPECT_TRUE(items[0].hint.empty());
+  EXPECT_FALSE(items[1].hint.empty());
 }
 
 TEST(Hints, NoneWhereOnlyTheMachineIsNoisy) {

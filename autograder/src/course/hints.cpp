@@ -47,7 +47,9 @@ std::size_t rank_of(const hint& h, const item_result& item) {
   const bool undecided = !is_assessed(item.verdict) || item.verdict == verdict::inconclusive;
   if (!undecided && !h.verdict.empty() && h.verdict != name_of(item.verdict)) return not_at_all;
   if (h.verdict.empty() && item.verdict == verdict::build_error) return not_at_all;  // the compiler says it better
-  if (h.says.empty()) return h.verdict.empty() ? 3 : 2;
+  if (h.says.empty() && h.verdict.empty())  // hints about counters say nothing about a wrong result
+    return item.kind == item_kind::counters && item.verdict == verdict::wrong ? not_at_all : 3;
+  if (h.says.empty()) return 2;
   const std::string message = lower(item.message);
   const bool said = std::any_of(h.says.begin(), h.says.end(), [&](const std::string& words) {
     return message.find(lower(words)) != std::string::npos;

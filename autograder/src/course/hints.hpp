@@ -21,7 +21,8 @@ struct hint {
 std::vector<hint> read_hints(const std::filesystem::path& lab);
 
 /// Gives each item that did not pass its hint: the first that names words of its message, those of its own item before
-/// those for any; if none does, the one for its item and verdict, then the one for its item.
+/// those for any; if none does, the one for its item and verdict, then the one for its item. Counters of a wrong result
+/// were not compared, so the last does not apply to them.
 void add_hints(std::vector<item_result>& items, const std::vector<hint>& hints);
 
 }  // namespace grading

@@ -180,7 +180,7 @@ void subject::check(prepared_case& ready, trial& t) {
   if (!t.ok()) return;
   const auto wrong = [&](const std::string& why) {
     t.verdict = verdict::wrong;
-    t.message = fmt::format("{}: {}", ready.what->id, named(why, ready));
+    t.message = fmt::format("{}: {}", ready.what->id, named(replaced(why, "-nan", "nan"), ready));  // NaN has no sign
   };
   for_each_guard(ready, runs_->memory(ready.where.bytes), [&](std::span<std::byte> zone, const std::string& place) {
     const auto touched = std::find_if(zone.begin(), zone.end(), [](std::byte b) { return b != canary; });

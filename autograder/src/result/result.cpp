@@ -7,6 +7,7 @@
 
 #include <charconv>
 #include <chrono>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <thread>
@@ -162,10 +163,15 @@ std::vector<result> result_store::load() const {
 }
 
 std::string prediction_result::text() const {
+  int digits = 3;
+  const auto alike = [&](const std::optional<double>& value) {
+    return right && value && value != right && figure_text(*value, digits) == figure_text(*right, digits);
+  };
+  while ((alike(first) || alike(predicted)) && digits < std::numeric_limits<double>::max_digits10) ++digits;
   std::string text = key + ": predicted ";
-  text += first ? figure_text(*first) : "nothing";
-  if (predicted && predicted != first) text += fmt::format(", now {}", figure_text(*predicted));
-  return right ? text + fmt::format(", right is {}", figure_text(*right)) : text;
+  text += first ? figure_text(*first, digits) : "nothing";
+  if (predicted && predicted != first) text += fmt::format(", now {}", figure_text(*predicted, digits));
+  return right ? text + fmt::format(", right is {}", figure_text(*right, digits)) : text;
 }
 
 void result_store::merge(const std::vector<result>& fresh) const {

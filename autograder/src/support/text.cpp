@@ -58,10 +58,10 @@ std::string points_text(double points) {
   return text == "-0" ? "0" : text;
 }
 
-std::string figure_text(double figure) {
+std::string figure_text(double figure, int digits) {
   if (!std::isfinite(figure)) return "none";
   if (figure == std::round(figure) && std::abs(figure) < 1e7) return fmt::format("{:.0f}", figure);
-  return fmt::format("{:.3g}", figure);
+  return fmt::format("{:.{}g}", figure, digits);
 }
 
 std::string count_text(double value) {
