@@ -25,18 +25,19 @@ enum class format {
 };
 
 /// The bits of `value` in the format `to`: the nearest number or, if two are equally near, the one whose last bit is 0.
-/// Small values become subnormal numbers, or zeros with the sign of `value`. A value is too large if it would round
-/// beyond the largest finite number with an unlimited exponent. It becomes an infinity; in the two 8-bit formats it
-/// becomes the largest finite number with its sign, and so do infinities (CUDA calls this __NV_SATFINITE). NaN becomes
-/// a NaN with sign 0 whose other bits are 1, as in CUDA: 0x7FFF, 0x7F, and 0x7FFFE000 for tf32.
+/// Small values become subnormal numbers, or zeros with the sign of `value`. A value is too large if, were the exponent
+/// unlimited, it would round to a number beyond the largest finite one. It becomes an infinity; in the two 8-bit
+/// formats it becomes the largest finite number with its sign, and so do infinities (CUDA calls this __NV_SATFINITE).
+/// NaN becomes a NaN with sign 0 whose other bits are 1, as in CUDA: 0x7FFF, 0x7F, 0x7FFFE000 for tf32, and 0x7FFFFFFF
+/// for fp32.
 std::uint32_t encode(float value, format to);
 
 /// The number with these bits; for a NaN, any NaN. The bits above those of the format are 0.
 float decode(std::uint32_t bits, format from);
 
-// In the next six functions each operation (a difference, an exponential, a quotient, an addition ...) is computed in
-// float, and its result is rounded to the given format before it is used; so are the numbers in x. Sums start at 0 and
-// go from x[0] to x[n - 1].
+// In the next five functions each operation (a difference, an exponential, a quotient, an addition ...) is computed in
+// float, and its result is rounded to the given format before it is used. So are the numbers given: those in x, n where
+// it divides, and the weight, rate and gradient of descend. Sums start at 0 and go from x[0] to x[n - 1].
 
 /// The sum of x: each x[i] is rounded to `terms`, each partial sum to `sums`.
 float sum(const float* x, std::size_t n, format terms, format sums);
@@ -44,8 +45,7 @@ float sum(const float* x, std::size_t n, format terms, format sums);
 /// The denominator of softmax: the sum of e^(x[i] - max), by std::exp.
 float softmax_sum(const float* x, std::size_t n, format in);
 
-/// LayerNorm's variance: the mean of (x[i] - mean)^2, in two passes. A mean is a sum divided by n, which is rounded
-/// too.
+/// LayerNorm's variance: the mean of (x[i] - mean)^2, in two passes. A mean is a sum divided by n.
 float variance(const float* x, std::size_t n, format in);
 
 /// The loss of one token: log(softmax_sum) - (x[target] - max), by std::log.
@@ -80,10 +80,10 @@ void quantize_int4(std::uint8_t* q,  // (groups, 32)
                    const float* in, std::size_t groups);
 void dequantize_int4(float* out, const std::uint8_t* q, const float* scale, std::size_t groups);
 
-/// mxfp4 (OCP Microscaling Formats 1.0): a scale is a power of two, stored as its exponent + 127, at least 0:
-/// floor(log2(max |x|)) - 2, and 0 if all x are 0. A number is e2m1 (1 sign bit, 2 exponent bits with bias 1, 1
-/// fraction bit: 0, 0.5, 1, 1.5, 2, 3, 4, 6), x / scale rounded to nearest even; values above 6 become 6. The sign of 0
-/// is kept.
+/// mxfp4 (OCP Microscaling Formats 1.0): a scale is a power of two with the exponent floor(log2(max |x|)) - 2. Stored
+/// is the exponent + 127, or 0 if that is negative or all x are 0. A number is e2m1 (1 sign bit, 2 exponent bits with
+/// bias 1, 1 fraction bit: 0, 0.5, 1, 1.5, 2, 3, 4, 6), x / scale rounded to nearest even; values above 6 become 6. The
+/// sign of 0 is kept.
 void quantize_mxfp4(std::uint8_t* q,      // (groups, 16)
                     std::uint8_t* scale,  // (groups)
                     const float* in, std::size_t groups);

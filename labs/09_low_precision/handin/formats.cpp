@@ -1,4 +1,4 @@
-// Low-precision numbers on the CPU. Nothing works yet but fp32, which is a float.
+// Low-precision numbers on the CPU. Nothing works yet; fp32, which is a float, lacks only its NaN.
 #include <bit>
 #include <cmath>
 #include <limits>
