@@ -446,9 +446,11 @@ class reference {
         } else {
           const double want = cache_[at(which)].value[i],
                        allowed = half_a_step(want) + 0x1p-15 * cache_[at(which)].terms[i];
-          if (!(std::abs(wide(got[i]) - want) <= allowed))
-            return fmt::format("{}, number {} is {:.6g}, the bf16 nearest to {:.6g} is wanted", where,
-                               static_cast<int64_t>(i) % s_.size, wide(got[i]), want);
+          if (std::abs(wide(got[i]) - want) <= allowed) continue;
+          const std::string number = fmt::format("{}, number {}", where, static_cast<int64_t>(i) % s_.size);
+          return std::isnan(wide(got[i]))
+                     ? fmt::format("{} is nan, should be {:.6g}", number, want)
+                     : fmt::format("{} is {:.6g}, the bf16 nearest to {:.6g} is wanted", number, wide(got[i]), want);
         }
       }
     }
@@ -657,10 +659,12 @@ std::vector<test_case> cases() {
   all.push_back(tokens("small", small, 40));
   all.push_back(tokens("counted", counted, 255));
   all.push_back(tokens("wide", {1, 1032, 1, 1, 64, 8, 9, 4}, 1));
+  all.push_back(tokens("deep", {17, 16, 2, 1, 64, 8, 20, 4}, 2));  // one layer more than Llama 3.2 1B
   all.push_back(tokens("tiny", tiny, 0, 4));
   all.push_back(tokens("tiny", tiny, 2, 1));
   all.push_back(tokens("small", small, 5, 2));
   all.push_back(tokens("one_layer", one_layer, 0, 8));
+  all.push_back(tokens("one_layer", one_layer, 3, 29));  // up to a full cache
   all.push_back(tokens("many_tokens", {1, 8, 1, 1, 64, 8, 1100, 4}, 2, 1, true));
 
   all.push_back(timed(matvec(product::host, 16'384, 4096)));

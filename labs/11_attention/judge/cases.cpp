@@ -351,6 +351,9 @@ std::vector<test_case> cases() {
       all.push_back(on_host(s, l));
     }
   all.push_back(attention("attention_bf16", in_bf16, {1, 700, 64, false}, far_values));
+  // So many tokens that a window of the last few hundred keys is not enough.
+  all.push_back(attention("attention_fp32", in_fp32, {1, 700, 64, true}));
+  all.push_back(attention("attention_bf16", in_bf16, {1, 700, 64, true}));
   // Many heads, so that a kernel may choose other tiles.
   all.push_back(attention("attention_bf16", in_bf16, {65, 255, 64, true}));
   // What counters and predictions are about.
