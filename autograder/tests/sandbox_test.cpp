@@ -84,6 +84,12 @@ TEST_F(Sandbox, ARunnerAnswersFromItsBoxAndIsFrozenBetween) {
   EXPECT_EQ(slow.run(ask).end, answer::ending::timed_out);
 }
 
+// On a machine without nvcc, a missing compiler's folder was the course's own.
+TEST(Recipes, OpenNoWholeCourseToASubmission) {
+  for (const auto& recipe : fs::directory_iterator(fs::path(LAB_BINARY_DIR) / "recipes"))
+    EXPECT_EQ(text_of(recipe.path()).find("\"" LAB_SOURCE_DIR "\""), std::string::npos) << recipe.path();
+}
+
 TEST_F(Sandbox, DeviceCodeIsBuiltForAGpuAndCheckedAsForTheSimulatedDevice) {
   const fs::path recipe = fs::path(LAB_BINARY_DIR) / "recipes" / "03_coalescing.cuda.json";
   if (!fs::exists(recipe)) GTEST_SKIP() << "no nvcc when this was configured";

@@ -253,6 +253,9 @@ function(_lab_recipe lab dir contract backend staff library calls counted)
   endif()
   set(toolchain "")
   foreach(compiler IN ITEMS ${CMAKE_CXX_COMPILER} ${CMAKE_CUDA_COMPILER})
+    if(NOT compiler)  # no nvcc: as a path, its NOTFOUND lies in the course, whose folder the sandbox would open
+      continue()
+    endif()
     file(REAL_PATH ${compiler} real)  # often a link into another folder
     foreach(path IN ITEMS ${compiler} ${real})
       if(NOT path MATCHES "^/usr/bin/")
