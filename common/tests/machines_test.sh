@@ -50,8 +50,11 @@ PATH=$place/bin "$folder/course" setup --packages >"$place/said" 2>&1 || status=
 mkdir "$place/cuda"
 fake nvcc 'echo "Cuda compilation tools, release 12.4, V12.4.131"'
 mv "$place/bin/nvcc" "$place/cuda"
+fake bwrap 'exit 1'  # as in a container
+mv "$place/bin/bwrap" "$place/cuda"
 PATH=$place/cuda:$PATH "$source/course" doctor >"$place/said" || true
 grep -q 'CUDA toolkit  *12.4 is too old' "$place/said" || fail "doctor does not say that the toolkit is too old: $(cat "$place/said")"
+grep -q 'sandbox .*bubblewrap is installed, but' "$place/said" || fail "doctor does not say that a sandbox is forbidden: $(cat "$place/said")"
 
 # --- a bundle, moved to a folder whose path has spaces
 mkdir -p "$folder/prebuilt/root" "$folder/common/prebuilt"
