@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What `course` does on machines that CI does not have: which packages it asks other systems for, on Ubuntu 22.04, in a checkout by
-# Git for Windows, in a folder with spaces, with an old CUDA toolkit. usage: machines_test.sh SOURCE
+# Git for Windows, in a folder with spaces, with an old CUDA toolkit, with the build tree of an image. usage: machines_test.sh SOURCE
 set -Eeuo pipefail
 source=$1
 place=$(mktemp -d)
@@ -63,6 +63,36 @@ status=0
 "$folder/course" setup >"$place/said" 2>&1 || status=$?
 ((status == 2)) && grep -q 'path has spaces' "$place/said" || fail "a bundle in a path with spaces: $(cat "$place/said")"
 
+# --- a build tree that an image brings: what differs is compiled, whatever the times of the files, and nothing else
+mkdir "$place/image" "$folder/tree"
+cd "$folder/tree"
+cat >CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.22)
+project(tree CXX)
+add_executable(tree main.cpp same.cpp other.cpp native.cpp)
+set_source_files_properties(native.cpp PROPERTIES COMPILE_OPTIONS "$<$<CXX_COMPILER_ID:GNU>:-march=native>;-mtune=generic")
+END
+echo 'int main() {}' >main.cpp
+touch same.cpp other.cpp native.cpp
+"$source/common/prebuilt/tree.sh" begin "$place/image"
+cmake -G Ninja -B build >/dev/null && cmake --build build >/dev/null
+"$source/common/prebuilt/tree.sh" keep "$place/image"
+[[ ! -e build ]]
+compiled() {
+  rm -rf build
+  "$source/common/prebuilt/tree.sh" take "$place/image"
+  cmake --build build | sed -n 's/.*Building.*\/\(.*\)\.cpp\.o$/\1/p' | sort | tr '\n' ' '
+}
+sleep 1
+touch same.cpp
+echo 'int other;' >other.cpp
+touch -d '1 day ago' other.cpp
+[[ $(compiled) == "other " ]] || fail "with another file, ninja compiled: $(compiled)"
+echo another >"$place/image/processor"
+[[ $(compiled) == *native* ]] || ! grep -q march=native build/build.ninja || fail "on another processor, ninja compiled: $(compiled)"
+[[ $(cd "$place" && "$source/common/prebuilt/tree.sh" take "$place/image" || echo refused) == refused ]] || fail "a folder of another path took the tree"
+cd "$place"
+
 # --- a checkout by Git for Windows
 if command -v git >/dev/null; then
   mkdir "$place/origin"
@@ -73,4 +103,4 @@ if command -v git >/dev/null; then
   git -c core.autocrlf=true -c core.eol=crlf clone -q "$place/origin" "$place/windows course"
   [[ $("$place/windows course/course" --version) == "Roofline Labs "* ]] || fail "a checkout with CRLF does not run"
 fi
-echo "dnf, pacman, zypper, apt-get, none; spaces; an old toolkit; CRLF"
+echo "dnf, pacman, zypper, apt-get, none; spaces; an old toolkit; an image's build; CRLF"
