@@ -95,7 +95,8 @@ put() {
   local first=""
   [[ $2 != */* || -d ${2%/*} ]] || mkdir -p "${2%/*}"
   cp -d --preserve=mode "$1" "$2.new~"  # with the time of now, or what was built from the old one would seem up to date
-  [[ -L $1 ]] || LC_ALL=C read -r -N 2 first <"$1" 2>/dev/null || true
+  # An archive may not say what is a program. Git does, and so does what this copy had.
+  [[ -L $1 || -n ${commit-undo} ]] || LC_ALL=C read -r -N 2 first <"$1" 2>/dev/null || true
   [[ $first != '#!' || -x $2.new~ ]] || chmod +x "$2.new~"
   mv -T "$2.new~" "$2"
 }
