@@ -182,6 +182,11 @@ endfunction()
 # taken whole.
 function(_lab_standard_headers headers)
   if(NOT LAB_STANDARD_HEADERS_OF STREQUAL "${CMAKE_CXX_COMPILER} ${CMAKE_CXX_COMPILER_VERSION}")
+    # clang brings those of every processor, which on another are errors.
+    set(intrinsics immintrin x86intrin)
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+      set(intrinsics arm_neon arm_acle)
+    endif()
     set(text "#include <bits/stdc++.h>\n#include <experimental/simd>\n#include <cuchar>\n")
     foreach(name IN ITEMS aio alloca arpa/inet assert byteswap complex ctype dirent dlfcn elf endian err errno execinfo fcntl
                           features fenv float fnmatch ftw getopt glob grp inttypes langinfo libgen limits link linux/futex
@@ -189,7 +194,7 @@ function(_lab_standard_headers headers)
                           regex sched search semaphore setjmp signal spawn stdint stdio stdlib string strings sys/epoll
                           sys/mman sys/prctl sys/ptrace sys/socket sys/stat sys/syscall sys/time sys/types sys/wait syslog
                           termios tgmath threads time uchar ucontext unistd utime values wait wchar wctype wordexp
-                          immintrin x86intrin arm_neon arm_acle)
+                          ${intrinsics})
       string(APPEND text "#if __has_include(<${name}.h>)\n#include <${name}.h>\n#endif\n")
     endforeach()
     set(file ${PROJECT_BINARY_DIR}/standard_headers.cpp)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What `course` does on machines that CI does not have: which packages it asks other systems for, on Ubuntu 22.04, in a checkout by
-# Git for Windows, in a folder with spaces, with an old CUDA toolkit, with the build tree of an image. usage: machines_test.sh SOURCE
+# Git for Windows, in a folder with spaces, with an old CUDA toolkit, with the build tree of an image, with
+# clang. usage: machines_test.sh SOURCE
 set -Eeuo pipefail
 source=$1
 place=$(mktemp -d)
@@ -93,6 +94,15 @@ echo another >"$place/image/processor"
 [[ $(cd "$place" && "$source/common/prebuilt/tree.sh" take "$place/image" || echo refused) == refused ]] || fail "a folder of another path took the tree"
 cd "$place"
 
+# --- clang, where one is installed
+for compiler in clang++ clang++-{14..22}; do
+  ! command -v $compiler >/dev/null || { clang=$compiler; break; }
+done
+if [[ -n ${clang:-} ]]; then
+  cmake -G Ninja -S "$source" -B "$place/clang" -DCMAKE_CXX_COMPILER="$clang" -DLABS_CUDA=OFF >"$place/said" 2>&1 ||
+    fail "with $clang: $(tail -n 30 "$place/said")"
+fi
+
 # --- a checkout by Git for Windows
 if command -v git >/dev/null; then
   mkdir "$place/origin"
@@ -103,4 +113,4 @@ if command -v git >/dev/null; then
   git -c core.autocrlf=true -c core.eol=crlf clone -q "$place/origin" "$place/windows course"
   [[ $("$place/windows course/course" --version) == "Roofline Labs "* ]] || fail "a checkout with CRLF does not run"
 fi
-echo "dnf, pacman, zypper, apt-get, none; spaces; an old toolkit; an image's build; CRLF"
+echo "dnf, pacman, zypper, apt-get, none; spaces; an old toolkit; an image's build; ${clang:-no clang}; CRLF"
