@@ -89,6 +89,13 @@ cp src/scale.cu scale.txt
 "$simcc" -x cu -Iinclude -c scale.txt -o txt.o && "$simcc" main.o txt.o host.o count.o -o parts_txt || fail "-x cu scale.txt"
 [[ $(./parts_txt) == "$(./parts)" ]] || fail "-x cu scale.txt: $(./parts_txt)"
 
+# Options in a file, with quotes, several in one word, and by their long names.
+mkdir -p 'with a blank' && cp include/scale.h 'with a blank/'
+printf -- '-I"with a blank" -DOFFSET=7\n--define-macro FORTY=40\n' >options.rsp
+"$simcc" --options-file options.rsp -Xcompiler "-Wall -fopenmp" -x cu -dc src/main.cu -o by_file.o &&
+  "$simcc" -isystem="with a blank" -c src/scale.cu --define-macro=FORTY=40 -o by_name.o || fail "options in a file"
+"$simcc" by_file.o by_name.o host.o count.o --library m -o by_file && [[ $(./by_file) == "$(./parts)" ]] || fail "by_file"
+
 # Thrust over memory that it did not allocate itself.
 if [[ -f /usr/include/thrust/version.h ]]; then
   cat >pointers.cu <<'END'

@@ -190,6 +190,10 @@ const words ignored_pairs = {
     "-split-compile", "--split-compile",    "-odir",      "--output-directory"};
 // Options of the host compiler whose value is the next word.
 const words pairs = {"-I", "-D", "-U", "-include", "-isystem", "-iquote", "-idirafter", "-MT", "-MQ", "-imacros"};
+// nvcc's other names of options with a value; CMake writes `-isystem=DIR`.
+const std::pair<const char*, const char*> other_names[] = {
+    {"--include-path", "-I"}, {"--system-include", "-isystem"}, {"-isystem", "-isystem"}, {"--pre-include", "-include"},
+    {"--define-macro", "-D"}, {"--undefine-macro", "-U"},       {"--library-path", "-L"}, {"--library", "-l"}};
 // Libraries that libsim replaces, and those that programs name without using them.
 const words ours = {"-lcudart",     "-lcudart_static",   "-lcuda",     "-lcudadevrt",
                     "-lcublas",     "-lcublas_static",   "-lcublasLt", "-lcublasLt_static",
@@ -225,15 +229,29 @@ class command_line {
     return false;
   }
   void read_options(const std::string& path) {
-    std::istringstream in(read_file(path));
-    words more;
-    for (std::string one; in >> std::quoted(one);) more.push_back(one);
+    const words more = split(read_file(path), " \t\r\n");
     words_.insert(words_.begin() + static_cast<std::ptrdiff_t>(at_), more.begin(), more.end());
   }
-  static words split(const std::string& list) {
+  /// The words of a list; quotes keep separators within a word, also from its middle on (`-I"a folder"`).
+  static words split(const std::string& list, const std::string& separators) {
     words all;
-    std::istringstream in(list);
-    for (std::string one; std::getline(in, one, ',');) all.push_back(one);
+    bool inside = false;
+    char quote = 0;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const char c = list[i];
+      if (quote == 0 && separators.find(c) != std::string::npos) {
+        inside = false;
+        continue;
+      }
+      if (!inside) all.emplace_back();
+      inside = true;
+      if (c == quote)
+        quote = 0;
+      else if (quote == 0 && (c == '"' || c == '\''))
+        quote = c;
+      else
+        all.back() += c == '\\' && i + 1 < list.size() ? list[++i] : c;
+    }
     return all;
   }
 
@@ -285,7 +303,7 @@ class command_line {
     else if (is(w, {"-std", "--std"}, &v))  // CUDA's own headers want C++17
       made_.flags.push_back("-std=" + (v.ends_with("11") || v.ends_with("14") || v.ends_with("03") ? "c++17" : v));
     else if (is(w, {"-Xcompiler", "--compiler-options"}, &v))
-      for (const std::string& one : split(v)) for_host_compiler(one);
+      for (const std::string& one : split(v, ", ")) for_host_compiler(one);
     else if (is(w, {"-Xlinker", "--linker-options"}, &v))
       made_.link_flags.push_back("-Wl," + v);
     else if (w == "-Werror" && at_ < words_.size() && !words_[at_].starts_with("-") && !fs::exists(words_[at_]))
@@ -301,6 +319,9 @@ class command_line {
       made_.link_flags.push_back(w);
     else if (contains(pairs, w))
       option(w, value(w));
+    else if (const auto* other = std::ranges::find_if(other_names, [&](auto& o) { return is(w, {o.first}, &v); });
+             other != std::end(other_names))
+      words_.insert(words_.begin() + static_cast<std::ptrdiff_t>(at_), {other->second, v});
     else if (w.starts_with("-I") && w.size() > 2)
       option("-I", w.substr(2));
     else if (w.starts_with("-"))
