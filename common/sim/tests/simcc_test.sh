@@ -84,6 +84,21 @@ cmake -S . -B cmake -DCMAKE_CUDA_COMPILER="$simcc" -DCMAKE_CXX_COMPILER="$simcc"
   cmake --build cmake >>cmake.log 2>&1 || fail "cmake: $(tail -n 20 cmake.log)"
 [[ $(cmake/by_cmake) == "100 1 42 201703" ]] || fail "cmake: $(cmake/by_cmake)"
 
+# CMake, where the C++ compiler is the usual one and links a library of kernels.
+mkdir -p linked && cat >linked/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.18)
+project(linked LANGUAGES CXX CUDA)
+add_library(kernels STATIC kernels.cu)
+add_executable(linked main.cpp)
+target_link_libraries(linked kernels)
+END
+printf '#include <cstdio>\n__global__ void say() { std::printf("said\\n"); }\nvoid launch() { say<<<1, 1>>>(); cudaDeviceSynchronize(); }\n' \
+  >linked/kernels.cu
+printf 'void launch();\nint main() { launch(); }\n' >linked/main.cpp
+cmake -S linked -B linked/made -DCMAKE_CUDA_COMPILER="$simcc" -DCMAKE_CUDA_ARCHITECTURES=80 >cmake.log 2>&1 &&
+  cmake --build linked/made >>cmake.log 2>&1 || fail "cmake with g++: $(tail -n 20 cmake.log)"
+[[ $(linked/made/linked) == said ]] || fail "cmake with g++: $(linked/made/linked)"
+
 # -x holds for files of every name, as with nvcc.
 cp src/scale.cu scale.txt
 "$simcc" -x cu -Iinclude -c scale.txt -o txt.o && "$simcc" main.o txt.o host.o count.o -o parts_txt || fail "-x cu scale.txt"
