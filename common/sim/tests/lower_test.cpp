@@ -30,6 +30,16 @@ std::string aligned(const std::string& before, const std::string& kernel, const 
   return text + "))" + back + std::string(column, ' ');
 }
 
+TEST(LowerLaunches, TakesTheBlanksOfVisualStudio) {
+  EXPECT_EQ(lower_launches("CHECK(k << <1, f<int>(2)>> >(x));"), "CHECK(" + in_line("k ", "1, f<int>(2)") + "(x));");
+  EXPECT_EQ(lower_launches("CHECK(k<int> << <1, 2>>> (x));"), "CHECK(" + in_line("k<int> ", "1, 2") + " (x));");
+  EXPECT_EQ(lower_launches("CHECK(k<<<1, f<g<int>> >(x)>>>(x));"),
+            "CHECK(" + in_line("k", "1, f<g<int>> >(x)") + "(x));");
+  for (const char* other :
+       {"s operator<< <int>(a);", "std::cout << < 3;", "k << <= 3", "std::vector<std::vector<a<b>> >(3);"})
+    EXPECT_EQ(lower_launches(other).find("configure"), std::string::npos) << other;
+}
+
 TEST(LowerLaunches, FindsTheKernelsName) {
   for (const char* kernel : {"k",
                              "ns::k",

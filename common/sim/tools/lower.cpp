@@ -16,11 +16,11 @@ class lowering {
 
   std::vector<edit> run() {
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
-      if (text(i) != "<<<") continue;
+      if (!is_launch(i)) continue;
       if (tokens_[i].directive != 0 && !in_definition(i)) continue;  // #error, #pragma message
       launch_ = i;
       if (const std::optional<std::string> wrong = lower())
-        edits_.push_back({tokens_[i].begin, 3, " " + refusal(*wrong)});
+        edits_.push_back({tokens_[i].begin, tokens_[i].end - tokens_[i].begin, " " + refusal(*wrong)});
     }
     return std::move(edits_);
   }
@@ -28,6 +28,9 @@ class lowering {
  private:
   std::string_view text(std::size_t i) const {
     return std::string_view(source_).substr(tokens_[i].begin, tokens_[i].end - tokens_[i].begin);
+  }
+  bool is_launch(std::size_t i) const {
+    return text(i).starts_with("<<") && std::ranges::count(text(i), '<') == 3;  // <<< or << <
   }
   bool same_text(std::size_t i) const { return tokens_[i].directive == tokens_[launch_].directive; }
   bool touches(std::size_t i) const { return i > 0 && tokens_[i - 1].end == tokens_[i].begin; }
@@ -47,7 +50,8 @@ class lowering {
     if (places_[*first].branch != places_[launch_].branch || places_[*last].branch != places_[launch_].branch)
       return branches;
 
-    const std::size_t kernel = tokens_[*first].begin, open = tokens_[launch_].begin, close = tokens_[*last].end - 3;
+    const std::size_t kernel = tokens_[*first].begin, open = tokens_[launch_].begin, opened = tokens_[launch_].end,
+                      close = tokens_[*last - 2].begin, closed = tokens_[*last].end;
     // A macro and its arguments cannot contain directives, and so no #line.
     aligned_ = tokens_[launch_].directive == 0 && places_[launch_].parentheses == 0;
     const bool value = is_value(*first);
@@ -57,14 +61,14 @@ class lowering {
                         (value ? " ::sim::kernel_value(" + name
                                : " ::sim::named_kernel(" + name + "[=](auto... sim_arguments) SIM_QUIET {") +
                             realign(kernel)});
-      edits_.push_back({open, 3,
+      edits_.push_back({open, opened - open,
                         (value ? "" : "(sim_arguments...); }, SIM_SIGNATURE(" + kernel_text(*first) + ")") +
-                            ")(::sim::configure(" + realign(open + 3)});
+                            ")(::sim::configure(" + realign(opened)});
     } else {
       edits_.push_back({kernel, 0, value ? "SIM_KERNEL_VALUE(" : "SIM_KERNEL("});
-      edits_.push_back({open, 3, ")(::sim::configure("});
+      edits_.push_back({open, opened - open, ")(::sim::configure("});
     }
-    edits_.push_back({close, 3, "))" + realign(close + 3)});
+    edits_.push_back({close, closed - close, "))" + realign(closed)});
     return std::nullopt;
   }
 
@@ -96,7 +100,7 @@ class lowering {
   std::string kernel_text(std::size_t first) const {
     std::string words;
     for (std::size_t i = first; i < launch_; ++i)
-      if (text(i) != "<<<")  // refused where it is
+      if (!is_launch(i))  // refused where it is
         (words += i > first && !touches(i) ? " " : "") += text(i);
     return words;
   }
@@ -215,12 +219,14 @@ class lowering {
       if (!same_text(i)) continue;
       if (t == "(" || t == "[" || t == "{") ++depth;
       if (t == ")" || t == "]" || t == "}") --depth;
-      if (depth < 0 || (t == ";" && depth == 0) || t == "<<<") break;
+      if (depth < 0 || (t == ";" && depth == 0) || is_launch(i)) break;
       if (depth > 0) continue;
       if (t == "<" && tokens_[i - 1].kind == 'i') ++templates;
       if (t != ">") continue;
       std::size_t run = 1;
       while (i + 1 < tokens_.size() && text(i + 1) == ">" && touches(i + 1)) ++i, ++run;
+      if (run == 2 && templates == 0 && i + 2 < tokens_.size() && text(i + 1) == ">" && text(i + 2) == "(")
+        return i + 1;
       if (run >= 3 && templates < run) return i;
       if (run >= 3 && !doubtful) doubtful = i;
       if (templates >= run) templates -= run;

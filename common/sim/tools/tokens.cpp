@@ -78,7 +78,13 @@ class scanner {
     if (here() != '<') return starts("::") || starts("->") ? 2 : 1;
     const std::size_t run = std::min(text_.find_first_not_of('<', at_), text_.size()) - at_;
     if (run == 1) return starts("<=") ? 2 : 1;
-    if (run == 3 && !tokens_.empty() && text_.compare(tokens_.back().begin, 8, "operator") == 0) return 2;
+    if (const bool after_operator = !tokens_.empty() && text_.compare(tokens_.back().begin, 8, "operator") == 0;
+        after_operator && run == 3)
+      return 2;
+    else if (run == 2 && !after_operator)  // Visual Studio writes << <, and nvcc takes it
+      if (const std::size_t third = text_.find_first_not_of(" \t", at_ + 2);
+          third != std::string::npos && text_[third] == '<' && text_.find_first_of("<=", third + 1) != third + 1)
+        return third + 1 - at_;
     return run;  // more than three are not a launch: <<<<<<< is a merge conflict
   }
 
