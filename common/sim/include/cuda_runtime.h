@@ -1,6 +1,8 @@
 // The simulated device's <cuda_runtime.h>: ordinary CUDA C++ under a host compiler. See common/sim/README.md.
 #pragma once
 
+#include "sim/before_cxx17.h"
+
 // cuda-samples' helper_cuda.h asks by these whether the headers are there.
 #define __CUDA_RUNTIME_H__
 #define __DRIVER_TYPES_H__

@@ -111,6 +111,51 @@ printf -- '-I"with a blank" -DOFFSET=7\n--define-macro FORTY=40\n' >options.rsp
   "$simcc" -isystem="with a blank" -c src/scale.cu --define-macro=FORTY=40 -o by_name.o || fail "options in a file"
 "$simcc" by_file.o by_name.o host.o count.o --library m -o by_file && [[ $(./by_file) == "$(./parts)" ]] || fail "by_file"
 
+# C that calls CUDA; headers that others include for the same functions; names of one letter set by -D.
+cat >calls.c <<'END'
+#include <stdlib.h>
+#include <cuda_runtime.h>
+int main(void) {
+  int* h = malloc(sizeof *h);
+  int* d;
+  *h = 7;
+  cudaMalloc((void**)&d, sizeof *h);
+  cudaMemcpy(d, h, sizeof *h, cudaMemcpyHostToDevice);
+  cudaFree(d);
+  free(h);
+  return cudaDeviceSynchronize();
+}
+END
+"$simcc" calls.c -o calls && ./calls || fail "C that calls CUDA"
+cat >headers.cu <<'END'
+#include <cublas_api.h>
+#include <driver_functions.h>
+#include <host_defines.h>
+#include <nvml.h>
+__global__ void k(int* p) { *p = A + B + F + I + P; }
+int main() {
+  nvmlDevice_t device;
+  unsigned megahertz = 0;
+  nvmlInit();
+  if (nvmlDeviceGetHandleByIndex(0, &device) != NVML_SUCCESS || nvmlDeviceGetHandleByIndex(9, &device) == NVML_SUCCESS) return 1;
+  nvmlDeviceGetHandleByIndex(0, &device);
+  nvmlDeviceGetClockInfo(device, NVML_CLOCK_SM, &megahertz);
+  int* p;
+  cudaMallocManaged(&p, sizeof *p);
+  k << <1, 1>> >(p);
+  cudaDeviceSynchronize();
+  return megahertz < 500 || *p != 5 || make_cudaExtent(1, 2, 3).depth != 3;
+}
+END
+"$simcc" headers.cu -DA=1 -DB=1 -DF=1 -DI=1 -DP=1 -DOp=1 -lnvidia-ml -o headers && ./headers || fail "headers.cu"
+
+# Names that C++17 took, in a program of C++11.
+printf '#include <iterator>\n#include <vector>\nusing namespace std;\nint *data, size, empty;\nint main() { data = &size; return *data + empty; }\n' |
+  tee names.cu >names.cpp
+for file in names.cu names.cpp; do
+  "$simcc" -std=c++11 $file -o names && ./names || fail "-std=c++11 $file"
+done
+
 # Thrust over memory that it did not allocate itself.
 if [[ -f /usr/include/thrust/version.h ]]; then
   cat >pointers.cu <<'END'

@@ -51,7 +51,10 @@ constexpr advice libraries[] = {{"cudnn", "cuDNN"},
                                 {"nccl", "NCCL"},
                                 {"cutlass/", "CUTLASS"},
                                 {"cute/", "CuTe"},
-                                {"nvrtc", "NVRTC"}};
+                                {"nvrtc", "NVRTC"},
+                                {"cublasXt", "cuBLAS on several devices"},
+                                {"cupti", "CUPTI"},
+                                {"nvperf", "Nsight's metrics library"}};
 
 bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
   return std::find(words.begin(), words.end(), word) != words.end();

@@ -300,9 +300,11 @@ class command_line {
       forced_ = v == "cu" ? std::optional(language::cuda) : v == "none" ? std::nullopt : std::optional(language::host);
     else if (w == "-fmad=false" || w == "--fmad=false")
       made_.flags.emplace_back("-ffp-contract=off");
-    else if (is(w, {"-std", "--std"}, &v))  // CUDA's own headers want C++17
-      made_.flags.push_back("-std=" + (v.ends_with("11") || v.ends_with("14") || v.ends_with("03") ? "c++17" : v));
-    else if (is(w, {"-Xcompiler", "--compiler-options"}, &v))
+    else if (is(w, {"-std", "--std"}, &v)) {
+      const bool old = v.ends_with("11") || v.ends_with("14") || v.ends_with("03");
+      made_.flags.push_back("-std=" + (old ? "c++17" : v));  // CUDA's own headers want C++17
+      if (old) made_.flags.emplace_back("-DSIM_BEFORE_CXX17");
+    } else if (is(w, {"-Xcompiler", "--compiler-options"}, &v))
       for (const std::string& one : split(v, ", ")) for_host_compiler(one);
     else if (is(w, {"-Xlinker", "--linker-options"}, &v))
       made_.link_flags.push_back("-Wl," + v);
@@ -391,11 +393,27 @@ void add_dependencies(words& command, const request& r, const fs::path& object) 
   if (!contains(r.flags, "-MT") && !contains(r.flags, "-MQ")) command.insert(command.end(), {"-MT", object.string()});
 }
 
+/// Whether a file includes one of our headers itself.
+bool includes_ours(const fs::path& file) {
+  std::istringstream text(read_file(file));
+  for (std::string line; std::getline(text, line);) {
+    const std::size_t hash = line.find_first_not_of(" \t"), open = line.find_first_of("<\"");
+    if (hash == std::string::npos || open == std::string::npos || line[hash] != '#') continue;
+    const std::string name = line.substr(open + 1, line.find_first_of(">\"", open + 1) - open - 1);
+    if (line.find("include", hash) < open && fs::is_regular_file(fs::path(SIM_INCLUDE) / name)) return true;
+  }
+  return false;
+}
+
 /// The object of a source for the host.
 void compile_host(const request& r, const input& in, const fs::path& object) {
   words command = {host_compiler()};
-  const bool c = in.file.extension() == ".c";
+  const bool named_c = in.file.extension() == ".c", c = named_c && !includes_ours(in.file);
   command.insert(command.end(), {"-x", c ? "c" : "c++", "-O2", "-fPIE", "-fsigned-char", "-isystem", SIM_INCLUDE});
+  if (!named_c && contains(r.flags, "-DSIM_BEFORE_CXX17"))
+    command.insert(command.end(), {"-include", "sim/before_cxx17.h"});
+  // Our headers are C++. C that converts void* is meant.
+  if (named_c && !c) command.insert(command.end(), {"-std=gnu++17", "-fpermissive", "-w", "-Drestrict=__restrict"});
   for (const std::string& flag : r.flags)
     if (!(c && flag.starts_with("-std=c++"))) command.push_back(flag);
   command.insert(command.end(), r.host_flags.begin(), r.host_flags.end());

@@ -317,8 +317,8 @@ inline cudaError_t cudaGetDriverEntryPoint(const char* name, void** function, un
                                            cudaDriverEntryPointQueryResult* how = nullptr) {
   return cudaGetDriverEntryPointByVersion(name, function, 13000, flags, how);
 }
-template <class F, class = std::enable_if_t<std::is_function_v<F>>>
-cudaError_t cudaGetDriverEntryPoint(const char* name, F** function, unsigned long long flags,
+template <class Function, class = std::enable_if_t<std::is_function_v<Function>>>
+cudaError_t cudaGetDriverEntryPoint(const char* name, Function** function, unsigned long long flags,
                                     cudaDriverEntryPointQueryResult* how = nullptr) {
   return cudaGetDriverEntryPoint(name, reinterpret_cast<void**>(function), flags, how);
 }
@@ -486,8 +486,8 @@ cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, std::size_t byt
                                       cudaStream_t stream = nullptr) {
   return sim::copy_symbol((void*)&symbol, sizeof symbol, offset, to, bytes, false, stream);
 }
-template <class P, class T>
-cudaError_t cudaGetSymbolAddress(P** pointer, const T& symbol) {
+template <class Pointer, class T>
+cudaError_t cudaGetSymbolAddress(Pointer** pointer, const T& symbol) {
   return sim::symbol_address((void**)pointer, &symbol, sizeof symbol);
 }
 template <class T>

@@ -12,8 +12,8 @@ namespace sim {
 
 /// Replaces *address by op(*address) atomically and returns the old value. Not observed: `op` is not copied, since a
 /// lambda's copy constructor has hooks, at which the thread may be interrupted after its access has been recorded.
-template <class T, class Op>
-SIM_UNOBSERVED T exchange_by(T* address, const Op& op) {
+template <class T, class Operation>
+SIM_UNOBSERVED T exchange_by(T* address, const Operation& op) {
   T old, desired;
   __atomic_load(address, &old, __ATOMIC_SEQ_CST);
   do {
@@ -21,8 +21,8 @@ SIM_UNOBSERVED T exchange_by(T* address, const Op& op) {
   } while (!__atomic_compare_exchange(address, &old, &desired, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
   return old;
 }
-template <class T, class Op>
-SIM_UNOBSERVED T read_modify_write(T* address, const Op& op, const void* pc, bool in_warp = false) {
+template <class T, class Operation>
+SIM_UNOBSERVED T read_modify_write(T* address, const Operation& op, const void* pc, bool in_warp = false) {
   observe_atomic(address, sizeof(T), pc, in_warp);
   return exchange_by(address, op);
 }
@@ -83,8 +83,8 @@ SIM_UNOBSERVED void ordered_store(T* address, T value, int how, const void* pc) 
   if (releases(how)) release(address);
   __atomic_store(address, &value, __ATOMIC_SEQ_CST);
 }
-template <class T, class Op>
-SIM_UNOBSERVED T ordered_modify(T* address, const Op& op, int how, const void* pc) {
+template <class T, class Operation>
+SIM_UNOBSERVED T ordered_modify(T* address, const Operation& op, int how, const void* pc) {
   observe_atomic(address, sizeof(T), pc);
   if (releases(how)) release(address);
   const T old = exchange_by(address, op);

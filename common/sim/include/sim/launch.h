@@ -35,9 +35,9 @@ struct frame {
   Kernel kernel;
   std::tuple<Arguments...> arguments;
   SIM_QUIET static void run(void* self) { static_cast<frame*>(self)->call(std::index_sequence_for<Arguments...>()); }
-  template <std::size_t... I>
-  SIM_QUIET void call(std::index_sequence<I...>) {
-    kernel(std::get<I>(arguments)...);
+  template <std::size_t... Index>
+  SIM_QUIET void call(std::index_sequence<Index...>) {
+    kernel(std::get<Index>(arguments)...);
   }
 };
 
@@ -120,13 +120,13 @@ struct bound_kernel {
 using kernel_binder = bound_kernel (*)(const void* kernel, void** arguments);
 void remember_kernel(const void* kernel, kernel_binder binder);
 
-template <class... Parameters, std::size_t... I>
-bound_kernel bind_each(const void* kernel, [[maybe_unused]] void** arguments, std::index_sequence<I...>) {
+template <class... Parameters, std::size_t... Index>
+bound_kernel bind_each(const void* kernel, [[maybe_unused]] void** arguments, std::index_sequence<Index...>) {
   using pointer = void (*)(Parameters...);
   using frame_type = frame<pointer, std::decay_t<Parameters>...>;
   return {&frame_type::run,
           new frame_type{reinterpret_cast<pointer>(const_cast<void*>(kernel)),
-                         {*static_cast<std::decay_t<Parameters>*>(arguments[I])...}},
+                         {*static_cast<std::decay_t<Parameters>*>(arguments[Index])...}},
           sizeof(frame_type), [](void* made) { delete static_cast<frame_type*>(made); }};
 }
 template <class... Parameters>

@@ -80,8 +80,8 @@ SIM_UNOBSERVED T opaque(T value) {
   return kept;
 }
 /// op(operands...) with the processor's rounding mode set.
-template <class Op, class... T>
-SIM_UNOBSERVED auto rounded(int mode, Op op, T... operands) {
+template <class Operation, class... T>
+SIM_UNOBSERVED auto rounded(int mode, Operation op, T... operands) {
   std::fesetround(mode);
   const auto result = opaque(op(opaque(operands)...));
   std::fesetround(FE_TONEAREST);

@@ -10,8 +10,8 @@
 namespace sim {
 
 /// op(lane of a, lane of b), lane by lane; each result is cut to the lane's width.
-template <class Lane, class Op>
-unsigned lanewise(unsigned a, unsigned b, Op op) {
+template <class Lane, class Operation>
+unsigned lanewise(unsigned a, unsigned b, Operation op) {
   unsigned result = 0;
   for (unsigned at = 0; at < 32; at += 8 * sizeof(Lane))
     result |= static_cast<unsigned>(static_cast<std::make_unsigned_t<Lane>>(
@@ -33,12 +33,12 @@ unsigned sum_of_differences(unsigned a, unsigned b) {
   return sum;
 }
 /// The sum of the products of `count` lanes, a's from its lowest on and b's from bit `from` on, and of c.
-template <class A, class B, class Sum>
+template <class Left, class Right, class Sum>
 Sum dot(unsigned a, unsigned b, Sum c, int count, unsigned from = 0) {
   for (int i = 0; i < count; ++i)
     c = static_cast<Sum>(static_cast<unsigned>(c) +
-                         static_cast<unsigned>(static_cast<A>(a >> (8 * sizeof(A) * i)) *
-                                               static_cast<B>(b >> (from + 8 * sizeof(B) * i))));
+                         static_cast<unsigned>(static_cast<Left>(a >> (8 * sizeof(Left) * i)) *
+                                               static_cast<Right>(b >> (from + 8 * sizeof(Right) * i))));
   return c;
 }
 

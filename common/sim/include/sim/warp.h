@@ -117,21 +117,21 @@ unsigned match(unsigned mask, T narrow, const void* pc) {
 }
 
 /// Each lane gets op over all lanes' values.
-template <class T, class Op>
+template <class T, class Operation>
 SIM_UNOBSERVED void combine_values(const warp_call& call) {
   T all{};
   bool first = true;
   for (unsigned lane = 0; lane < 32; ++lane)
     if (call.has(lane)) {
-      all = first ? call.at<T>(lane) : Op::of(all, call.at<T>(lane));
+      all = first ? call.at<T>(lane) : Operation::of(all, call.at<T>(lane));
       first = false;
     }
   for (unsigned lane = 0; lane < 32; ++lane)
     if (call.has(lane)) call.at<T>(lane) = all;
 }
-template <class Op, class T>
+template <class Operation, class T>
 T reduce(unsigned mask, T value, const void* pc) {
-  meet(mask, &value, &combine_values<T, Op>, pc);
+  meet(mask, &value, &combine_values<T, Operation>, pc);
   return value;
 }
 #define SIM_REDUCTION(name, expression)                    \
