@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Looks at one page of each kind of the built site with axe-core, at 390, 1280 and 1600 pixels, on a light and a dark
 # page: alternative text, contrast, names, sizes of what one taps (WCAG 2.2, A and AA). Also: nothing wider than the
-# window, and no page heavier than 2 MB with its pictures.
+# window, and no page heavier than 1 MB with its pictures, scripts and styles.
 # usage: axe_test.sh HTML AXE_MIN_JS CHROMIUM
 set -euo pipefail
 html=$1 axe=$2 chromium=$3
@@ -74,8 +74,8 @@ HTML
   done
   grep -q 'LOOKED AT 3' "$place/said" || echo "the browser said nothing"
   grep -E '^(390|1280|1600): ' "$place/said" || true
-  weight=$(cd "$place/site" && { stat -L -c %s "$1.html"; grep -oE '<img[^>]* src="[^"]*"' "$1.html" | sed 's/.* src="//; s/"$//' | sort -u | xargs -r stat -L -c %s; } | awk '{ sum += $1 } END { print sum }')
-  ((weight <= 2000000)) || echo "weighs $weight bytes"
+  weight=$(cd "$place/site" && { stat -L -c %s "$1.html"; grep -oE '<(img|script|link)[^>]* (src|href)="[^":]*\.(png|svg|js|css)"' "$1.html" | sed 's/.*="//; s/"$//' | sort -u | xargs -r stat -L -c %s; } | awk '{ sum += $1 } END { print sum }')
+  ((weight <= 1000000)) || echo "weighs $weight bytes"
 }
 bad=0
 for page in index labs labs_03_coalescing labs_13_when_it_crashes_seen labs_glossary common_sim common_docs_playground \

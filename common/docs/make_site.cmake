@@ -7,6 +7,8 @@ execute_process(COMMAND ${DOXYGEN} -w html header.html footer.html style.css WOR
 file(READ ${OUT}/header.html header)
 string(REPLACE "</head>" [[
 <meta name="viewport" content="width=device-width, initial-scale=1"/>
+<meta name="description" content="$title: a lab course in C++ and CUDA on making LLM kernels fast"/>
+<link rel="icon" href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath d='M1 14L9 5h6' fill='none' stroke='%231f6feb' stroke-width='3'/%3E%3C/svg%3E"/>
 <script type="text/javascript" src="$relpath^doxygen-awesome-darkmode-toggle.js"></script>
 <script type="text/javascript" src="$relpath^doxygen-awesome-fragment-copy-button.js"></script>
 <script type="text/javascript" src="$relpath^doxygen-awesome-interactive-toc.js"></script>
@@ -17,6 +19,7 @@ DoxygenAwesomeDarkModeToggle.init(); DoxygenAwesomeFragmentCopyButton.init(); Do
 </script>
 </head>]] header "${header}")
 string(REPLACE "<html " "<html lang=\"en\" " header "${header}")
+string(REGEX REPLACE "<!DOCTYPE [^>]*>" "<!DOCTYPE html>" header "${header}")
 file(WRITE ${OUT}/header.html "${header}")
 
 execute_process(COMMAND ${DOXYGEN} ${DOXYFILE} RESULT_VARIABLE failed)
@@ -24,6 +27,9 @@ file(READ ${OUT}/warnings.txt warnings)
 if(failed OR NOT warnings STREQUAL "")
   message(FATAL_ERROR "Doxygen is not content:\n${warnings}")
 endif()
+# Most pages have no formula, and need not load MathJax.
+execute_process(COMMAND sh -c "grep -L 'class=\"formula' *.html | xargs sed -i '/src=\"mathjax\\/MathJax.js\"/d'"
+                WORKING_DIRECTORY ${OUT}/html COMMAND_ERROR_IS_FATAL ANY)
 # Of MathJax, what TeX in and SVG out need; its fonts are in the SVG's outlines.
 foreach(part IN ITEMS MathJax.js config/TeX-AMS_SVG.js config/TeX-AMS_SVG-full.js extensions jax/element jax/input/TeX jax/output/SVG)
   get_filename_component(folder mathjax/${part} DIRECTORY)
