@@ -318,3 +318,33 @@ TEST(Build, RunsCmakeAndReportsFailures) {
 }
 
 }  // namespace
+
+TEST(Report, HasATabWithTheWarpViewOrSaysWhyThereIsNone) {
+  const temporary_folder place("report");
+  const fs::path handin = place.path() / "handin", report = place.path() / "report";
+  replace_file(handin / "copy.cu", "");
+  result r;
+  r.lab = "03_coalescing";
+  r.submission = "student";
+  r.path = handin;
+  const auto says = [&](const char* words) {
+    return rendered({r}, "/nowhere", report).find(words) != std::string::npos;
+  };
+  const char *frame = "<iframe src=\"see/03_coalescing.student.html\"", *older = "Drawn before the files were changed";
+  EXPECT_TRUE(says("none of your kernels that are counted has run to its end"));
+  EXPECT_FALSE(says(frame));
+  replace_file(report / warp_view_of(r.lab, r.submission), "page");
+  EXPECT_TRUE(says(frame));
+  EXPECT_FALSE(says(older));
+  fs::last_write_time(handin / "copy.cu", fs::file_time_type::clock::now() + std::chrono::hours(1));
+  EXPECT_TRUE(says(frame) && says(older));
+  r.outcome = outcome::build_failed;
+  EXPECT_TRUE(says("Nothing is drawn until your kernels compile.") && !says(frame) && !says(older));
+  r.outcome = outcome::graded;
+  EXPECT_EQ(rendered({r}, "/nowhere").find("role=\"tab\""), std::string::npos);  // a class's report
+  r.official = true;
+  EXPECT_FALSE(says("role=\"tab\""));
+  r.official = false;
+  fs::remove(handin / "copy.cu");
+  EXPECT_TRUE(says("In this lab you write no kernel") && !says(frame));
+}

@@ -49,12 +49,23 @@ cp "$solution/scale.cu" "$lab"
 expect 120 "PASS         scale_correct"
 echo "graded again $((($(date +%s%N) - start) / 1000000)) ms after the save"
 expect 10 "PASS         scale_wide"
-[[ $source/report/index.html -nt $lab/scale.cu ]] || { echo "the page is not written again"; exit 1; }
+page=$source/report/see/00_trial.student.html
+for ((tries = 200; tries > 0; tries--)); do
+  [[ ! $source/report/index.html -nt $page || ! $page -nt $lab/scale.cu ]] || break
+  sleep 0.1
+done
+((tries > 0)) || { echo "neither the report nor its warp view is written again"; ls -l --time-style=full-iso "$source/report" "$page"; exit 1; }
+"$(dirname "$0")/tab_test.sh" "$source/report" 00_trial.student
 ! grep -q scale_host_correct "$log" || { echo "shows what did not change"; cat "$log"; exit 1; }
 : >"$log"
 echo 'oops' >>"$lab/scale.cu"
 expect 120 "BUILD ERROR"
 grep -q "'oops'\|‘oops’" "$log" || { cat "$log"; exit 1; }
+for ((tries = 100; tries > 0; tries--)); do
+  ! grep -qF "Nothing is drawn until your kernels compile." "$source/report/index.html" || break
+  sleep 0.1
+done
+((tries > 0)) || { echo "the report does not say why there is no warp view"; exit 1; }
 says "next: fix the build" list
 : >"$log"
 cp "$solution/scale.cu" "$lab"

@@ -222,7 +222,7 @@ int gradescope_zip(const settings& s, const std::string& number, const std::stri
 
 int report(const settings& s, const fs::path& book, const fs::path& output) {
   if (book.empty()) {
-    s.keep({});
+    s.show_report();
   } else {
     if (!fs::exists(book)) throw input_error("no grade book " + book.string());
     const fs::path folder = output.empty() ? s.report_folder() / "class" : output;

@@ -32,8 +32,7 @@ std::vector<lab_folder> settings::labs(const std::vector<std::string>& numbers) 
   return found;
 }
 
-void settings::keep(const std::vector<result>& fresh) const {
-  store().merge(fresh);
+void settings::show_report() const {
   fmt::print("report: {}\n", write_report(store(), source, report_folder()).string());
 }
 

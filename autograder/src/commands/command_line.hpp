@@ -36,8 +36,8 @@ struct settings {
   /// The labs with these numbers; all if there are none. Throws input_error.
   std::vector<lab_folder> labs(const std::vector<std::string>& numbers) const;
 
-  /// Stores the results, renders the report and prints where it is. Throws std::runtime_error if one cannot be written.
-  void keep(const std::vector<result>& fresh) const;
+  /// Renders the report and prints where it is. Throws std::runtime_error if it cannot be written.
+  void show_report() const;
 };
 
 class command_line {

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <set>
 
 #include "build/box_builder.hpp"
 #include "course/handout.hpp"
 #include "judge/conductor.hpp"
 #include "sandbox/crash_place.hpp"
 #include "sandbox/process_executor.hpp"
+#include "support/command.hpp"
 #include "support/files.hpp"
 #include "support/hash.hpp"
 #include "support/lock.hpp"
@@ -125,6 +127,15 @@ std::string handed_in(const submission& who, const rubric& rules) {
   return texts;
 }
 
+/// Reports name a student's files where they are edited. What others share with the solution is compiled once.
+std::map<std::string, hand_in> sources_of(const lab_folder& lab, const submission& who, const rubric& rules) {
+  std::map<std::string, hand_in> sources;
+  for (const std::string& name : rules.handin)
+    if (!name.ends_with(".toml"))
+      sources[name] = {text_of(who.file(name)), who.path == lab.handin() ? lab.handin() : std::filesystem::path{}};
+  return sources;
+}
+
 /// The submission in a runner of its own, which tells where it crashes.
 std::unique_ptr<subject> started(const lab_folder& lab, const submission& who, const builder& make,
                                  const local_options& options, const rubric& rules, backend where, std::uint64_t seed) {
@@ -191,11 +202,7 @@ result grade_locally(const lab_folder& lab, const submission& who, builder& make
                                                   limits{options.sim_limit, std::size_t{6} << 30, true});
   const std::string before = handed_in(who, rules);
   c.out.graded_from = fingerprint_of(lab, who, make);
-  std::map<std::string, hand_in> sources;
-  // Reports name a student's files where they are edited. What others share with the solution is compiled once.
-  for (const std::string& name : rules.handin)
-    if (!name.ends_with(".toml"))
-      sources[name] = {text_of(who.file(name)), who.path == lab.handin() ? lab.handin() : std::filesystem::path{}};
+  const std::map<std::string, hand_in> sources = sources_of(lab, who, rules);
   {
     c.progress("building");
     const turn mine(make.dir(), turn::to::work);
@@ -229,6 +236,92 @@ result grade_locally(const lab_folder& lab, const submission& who, builder& make
   if (!c.failure.empty() || handed_in(who, rules) != before) c.out.graded_from.clear();
   c.out.profiles = profiles_of(c.on, c.cases());
   return c.finish();
+}
+
+namespace {
+
+/// The cases of kernels to draw, each once, in the rubric's order.
+std::vector<const lab::test_case*> cases_to_draw(const rubric& rules, const std::string& only) {
+  std::vector<const lab::test_case*> found;
+  for (const item& i : rules.items) {
+    if (only.empty() ? i.kind != item_kind::counters : i.id != only) continue;
+    for (const lab::test_case* c : i.cases)
+      if (c->where == lab::part::device && std::find(found.begin(), found.end(), c) == found.end()) found.push_back(c);
+  }
+  return found;
+}
+
+}  // namespace
+
+drawn_warps draw_warps(const lab_folder& lab, const submission& who, builder& make, const local_options& options,
+                       const std::filesystem::path& file, const result* graded, const std::string& only) {
+  const auto progress = [&](const std::string& what) {
+    options.progress(what.empty() ? what : fmt::format("{} {}: drawing {}", lab.number, who.id, what));
+  };
+  const std::vector<lab::test_case> cases = lab::cases_of(lab.name);
+  const rubric rules = read_rubric(lab, cases);
+  if (!only.empty() && !rules.has(only)) {
+    std::string ids;
+    for (const item& i : rules.items) add_to_list(ids, " ", i.id);
+    throw input_error(fmt::format("lab {} has no item {}; there are: {}", lab.number, only, ids));
+  }
+  std::vector<const lab::test_case*> wanted = cases_to_draw(rules, only);
+  std::set<std::string> fallen;  // entries
+  for (const item_result& i : graded ? graded->items : std::vector<item_result>())
+    for (const item& known : rules.items)
+      if (known.id == i.id && (i.verdict == verdict::crash || i.verdict == verdict::timeout))
+        for (const lab::test_case* c : known.cases) fallen.insert(c->entry);
+
+  drawn_warps drawn;
+  std::filesystem::create_directories(file.parent_path());
+  const std::filesystem::path fresh = file.string() + ".new";
+  std::filesystem::remove(fresh);
+  const turn mine(make.dir(), turn::to::work);
+  progress("its warps");
+  const std::filesystem::path program = program_of(lab, who, backend::sim, make);
+  const build_outcome built = graded ? build_outcome{true, {}}
+                                     : builder_of(lab, backend::sim, make).build(sources_of(lab, who, rules), program);
+  if (!built.ok) wanted.clear();
+  const auto say = [&](const std::string& message) {
+    if (!message.empty() && std::find(drawn.messages.begin(), drawn.messages.end(), message) == drawn.messages.end())
+      drawn.messages.push_back(message);
+  };
+  say(built.message);
+  // A crash takes the recording with it, so it is made again without that function. After an error the device may
+  // refuse everything else, so what has one comes last.
+  std::set<const lab::test_case*> faulty;
+  for (bool again = !wanted.empty(); again;) {
+    again = false;
+    std::erase_if(wanted, [&](const lab::test_case* c) { return fallen.contains(c->entry); });
+    std::stable_partition(wanted.begin(), wanted.end(), [&](const auto* c) { return !faulty.contains(c); });
+    limits allowed{options.sim_limit};
+    allowed.outlives_errors = true;
+    const exported_variable recording("SIM_SEE", fresh);
+    const exported_variable name("SIM_SEE_NAME", fmt::format("Lab {}, {}", lab.number, only.empty() ? who.id : only));
+    auto own = std::make_unique<process_executor>(program, allowed);
+    process_executor& runner = *own;
+    subject sim(backend::sim, std::move(own), options.seed);
+    sim.use_names(rules.names);
+    sim.left_out = built.message;
+    std::size_t done = 0;
+    for (const lab::test_case* c : wanted) {
+      progress(c->id);
+      const trial& t = sim.profile(*c, {});
+      const bool fell = t.verdict == verdict::crash || t.verdict == verdict::timeout, last = ++done == wanted.size();
+      say(t.message);
+      if (fell) fallen.insert(c->entry);
+      again = fell || (!t.response.error.empty() && faulty.insert(c).second && !last);
+      if (again) break;
+    }
+    if (!again) runner.finish(options.sim_limit);
+  }
+  progress("");
+  drawn.page = std::filesystem::exists(fresh);
+  if (drawn.page)
+    std::filesystem::rename(fresh, file);
+  else
+    std::filesystem::remove(file);
+  return drawn;
 }
 
 }  // namespace grading

@@ -40,4 +40,17 @@ std::optional<result> known_result(const std::vector<result>& stored, const lab_
 /// that are not the submission's.
 result grade_locally(const lab_folder& lab, const submission& who, builder& make, const local_options& options);
 
+/// What became of a drawing.
+struct drawn_warps {
+  bool page = false;                  ///< there is one
+  std::vector<std::string> messages;  ///< what went wrong on the way to it, for the student
+};
+
+/// Writes the warp view of a submission into `file`: a runner calls, on the simulated device, the cases of the items
+/// about counters, or of `only`, once more and records them. Removes the file where no kernel ran. No verdict
+/// depends on it. After a grading, `graded`, it draws what was built then, and does not call what crashed or hung;
+/// otherwise null, and it builds the submission as grading does. Throws as that does.
+drawn_warps draw_warps(const lab_folder& lab, const submission& who, builder& make, const local_options& options,
+                       const std::filesystem::path& file, const result* graded, const std::string& only = {});
+
 }  // namespace grading

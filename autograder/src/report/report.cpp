@@ -16,6 +16,7 @@
 namespace grading {
 namespace {
 
+namespace fs = std::filesystem;
 using json = nlohmann::ordered_json;
 
 /// The figure as a bar, with a mark where the threshold is.
@@ -75,7 +76,29 @@ void prepare(json& shown, const item_result& item, bool same_message) {
       item.kind == item_kind::predictions ? predictions_of(item, shown["predictions"]) : json(nullptr);
 }
 
-json shown_of(const result& r, std::size_t index, const std::filesystem::path& source, bool open) {
+/// The tab with the warp view, or why there is nothing in it; null for no tab.
+json warp_view(const result& r, const fs::path& folder) {
+  const fs::path page = warp_view_of(r.lab, r.submission);
+  const bool there = !folder.empty() && fs::exists(folder / page);
+  if (folder.empty() || r.official || (r.submission != "student" && !there) || !fs::is_directory(r.path))
+    return nullptr;
+  bool has_kernels = false, older = false;
+  for (const fs::directory_entry& file : fs::directory_iterator(r.path)) {
+    if (file.path().extension() != ".cu") continue;
+    has_kernels = true;
+    older = older || (there && file.last_write_time() > fs::last_write_time(folder / page));
+  }
+  const bool built = r.outcome != outcome::build_failed &&
+                     (there || std::none_of(r.items.begin(), r.items.end(),
+                                            [](const item_result& i) { return i.verdict == verdict::build_error; }));
+  const char* nothing = !has_kernels ? "In this lab you write no kernel, so nothing is drawn."
+                        : !built     ? "Nothing is drawn until your kernels compile."
+                        : !there     ? "Nothing is drawn: none of your kernels that are counted has run to its end."
+                                     : "";
+  return {{"nothing", nothing}, {"page", *nothing ? "" : page.string()}, {"older", older}};
+}
+
+json shown_of(const result& r, std::size_t index, const fs::path& source, const fs::path& folder, bool open) {
   constexpr std::size_t most_printed = 4000;
   json shown = json::parse(to_json(r));
   shown["index"] = index;
@@ -102,6 +125,7 @@ json shown_of(const result& r, std::size_t index, const std::filesystem::path& s
   for (const drawing& sweep : sweeps(r)) shown["sweeps"].push_back({{"case", sweep.subject}, {"svg", sweep.svg}});
   shown.erase("profiles");  // large; the page has their sums
   shown["memory"] = memory_lines(r, source);
+  shown["see"] = warp_view(r, folder);
   shown["printed"] = r.printed.substr(0, most_printed);
   return shown;
 }
@@ -121,9 +145,13 @@ const char* colour_of(verdict v) {
   }
 }
 
-std::string rendered(const std::vector<result>& results, const std::filesystem::path& source) {
+fs::path warp_view_of(const std::string& lab, const std::string& submission) {
+  return fs::path("see") / (lab + "." + submission + ".html");
+}
+
+std::string rendered(const std::vector<result>& results, const fs::path& source, const fs::path& folder) {
   json shown = json::array();
-  for (const result& r : results) shown.push_back(shown_of(r, shown.size(), source, results.size() == 1));
+  for (const result& r : results) shown.push_back(shown_of(r, shown.size(), source, folder, results.size() == 1));
   return page("report.html", {{"results", shown}});
 }
 
@@ -132,7 +160,7 @@ std::filesystem::path write_report(const result_store& store, const std::filesys
   std::vector<result> results = store.load();
   std::stable_sort(results.begin(), results.end(), [](const result& a, const result& b) { return a.lab < b.lab; });
   std::filesystem::path file = folder / "index.html";
-  replace_file(file, rendered(results, source));
+  replace_file(file, rendered(results, source, folder));
   return file;
 }
 

@@ -3,31 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <sstream>
 
 #include "support/command.hpp"
 
 namespace grading {
-namespace {
 
 namespace fs = std::filesystem;
-
-/// In the environment while it lives: a program that is started meanwhile loads the library first.
-struct preloaded {
-  explicit preloaded(const fs::path& library) { setenv("LD_PRELOAD", library.c_str(), 1); }
-  ~preloaded() { unsetenv("LD_PRELOAD"); }
-  preloaded(const preloaded&) = delete;
-  preloaded& operator=(const preloaded&) = delete;
-};
-
-}  // namespace
 
 std::string place_of_crash(executor& again, const fs::path& program, const fs::path& reporter,
                            const std::vector<std::string>& files, const std::function<void(executor&)>& call) {
   if (!fs::exists(reporter)) return {};
   {
-    const preloaded handler(reporter);
+    const exported_variable handler("LD_PRELOAD", reporter);
     call(again);
   }
   std::istringstream printed(again.output());

@@ -32,6 +32,7 @@ struct limits {
   bool driver = false;                        ///< a GPU's driver runs beside it, and starts threads when it likes; it
                                               ///< does if there is a device
   time_budget* budget = nullptr;              ///< null: no limit to all calls together
+  bool outlives_errors = false;               ///< the runner goes on after a call that the device refused
 };
 
 class process_executor : public executor {
@@ -47,6 +48,8 @@ class process_executor : public executor {
   void stand_beside(executor* other) override;
   void start_over() override;
   std::string output() override;
+  /// Lets the runner end as a program does, with what it does last, instead of killing it; kills it after that time.
+  void finish(std::chrono::milliseconds within);
   std::size_t most_threads() const { return most_threads_; }  ///< that a runner had when it was stopped
 
  private:

@@ -11,6 +11,7 @@
 
 #include "course/expectation.hpp"
 #include "judge/local.hpp"
+#include "report/report.hpp"
 #include "report/terminal.hpp"
 #include "student/attempts.hpp"
 #include "student/progress.hpp"
@@ -64,9 +65,34 @@ int grade_lab(const settings& s, const std::string& number, const std::string& i
   const terminal_style style = style_of_stdout();
   fmt::print("{}", laid_out(r, style, result_of(stored, lab.name, who.id)));
   if (who.id == "student") fmt::print("{}", wrapped(after_the_lock(r, lab.path), 0, style.width));
-  s.keep({r});
+  std::fflush(stdout);  // the verdicts before what takes a moment
+  s.store().merge({r});
   enter_progress(s, r);
+  draw_for_report(r, lab, who, make, options, s.report_folder());
+  s.show_report();
   return r.score() >= r.out_of() - 1e-6 ? all_well : not_full_marks;
+}
+
+/// The warp view of your own files, or of one item of theirs, as the report's tab shows it.
+int see(const settings& s, const std::string& number, const std::string& item) {
+  const lab_folder lab = find_lab(s.source, number);
+  const submission who = student_of(lab);
+  builder make(s.build);
+  make.quiet = true;
+  build_staff(lab, make);
+  fs::path page = s.report_folder() / warp_view_of(lab.name, who.id);
+  if (!item.empty()) page.replace_extension(item + ".html");
+  const drawn_warps drawn = draw_warps(lab, who, make, s.local(), page, nullptr, item);
+  for (const std::string& message : drawn.messages) fmt::print("{}\n", message);
+  const std::vector<result> stored = s.store().load();
+  if (item.empty() && result_of(stored, lab.name, who.id)) write_report(s.store(), s.source, s.report_folder());
+  if (!drawn.page)
+    throw input_error(
+        fmt::format("no kernel of yours has run to its end, so there is nothing to draw; labs/{}/README.md "
+                    "says which are counted",
+                    lab.name));
+  fmt::print("the warp view: {}\n", page.string());
+  return all_well;
 }
 
 int watch_lab(const settings& s, const std::string& number) {
@@ -209,6 +235,16 @@ void add_student_commands(command_line& line) {
         ->capture_default_str();
     lab.add_flag("--show", o->show,
                  "print how a submission differs from its base (for a wrong one: its mistake); do not grade");
+  }
+  {
+    struct options {
+      std::string lab, item;
+    };
+    const auto o = std::make_shared<options>();
+    CLI::App& shown = line.add("see", "draw what the warps of your kernels ask of memory",
+                               [o, &s] { return see(s, o->lab, o->item); });
+    add_lab(shown, o->lab);
+    shown.add_option("item", o->item, "an item of the lab; default: all about counters");
   }
   {
     const auto number = std::make_shared<std::string>();

@@ -156,7 +156,7 @@ class watcher {
       item_result all = *next_item(r);
       all.id = "no item can be graded until it builds";
       fmt::print("\n{}{}", heading_of(changed, start), one_item(all, style_));
-      std::fflush(stdout);
+      show_report(r, options);
       return;
     }
     fmt::print("\n{}{}", heading_of(changed, start), last_ ? changed_items(*last_, r, style_) : std::string{});
@@ -167,6 +167,7 @@ class watcher {
     last_ = std::move(r);
     last_texts_ = now;
     show_next();
+    show_report(*last_, options);
     if (first_pass) open_worklog();
   }
 
@@ -192,12 +193,23 @@ class watcher {
   bool enter(const result& r) {
     const bool first_pass = enter_grading(s_.progress_file, s_.attempts_file, r);
     s_.store.merge({r});
+    return first_pass;
+  }
+
+  /// Draws the warps of what was graded and writes the report, while the student reads what was printed.
+  void show_report(const result& r, const local_options& options) {
+    std::fflush(stdout);
+    const fs::path folder = s_.store.file.parent_path();
     try {
-      write_report(s_.store, s_.source, s_.store.file.parent_path());
+      draw_for_report(r, lab_, student_of(lab_), make_, options, folder);
+    } catch (const saved_again&) {
+      s_.options.progress("");  // the loop sees the newer files
+    }
+    try {
+      write_report(s_.store, s_.source, folder);
     } catch (const std::exception& error) {  // it costs no result
       fmt::print("could not write the report page: {}\n", error.what());
     }
-    return first_pass;
   }
 
   /// The item that the keys act on: the one moved to, or the first one to work on.
@@ -290,6 +302,14 @@ class watcher {
 };
 
 }  // namespace
+
+void draw_for_report(const result& r, const lab_folder& lab, const submission& who, builder& make,
+                     const local_options& options, const fs::path& report_folder) try {
+  if (r.outcome == outcome::build_failed) return;
+  draw_warps(lab, who, make, options, report_folder / warp_view_of(lab.name, who.id), &r);
+} catch (const std::exception& error) {
+  fmt::print("could not draw the warp view: {}\n", error.what());
+}
 
 bool watch(const lab_folder& lab, builder& make, watch_settings s) {
   if (!fs::exists(lab.judge() / "rubric.toml")) throw input_error("no lab in " + lab.path.string());

@@ -15,6 +15,10 @@ struct watch_settings {
   std::optional<result> first;  ///< the last grading, where it still holds: then nothing is graded at the start
 };
 
+/// After a grading: the warp view for the report's tab. What goes wrong is printed, and costs no result.
+void draw_for_report(const result& r, const lab_folder& lab, const submission& who, builder& make,
+                     const local_options& options, const std::filesystem::path& report_folder);
+
 /// Until "q", Ctrl-C or, where standard input is no terminal, SIGTERM. Returns whether the lab is passed.
 bool watch(const lab_folder& lab, builder& make, watch_settings s);
 

@@ -67,6 +67,11 @@ int spawn(const std::vector<std::string>& words, const std::vector<handed_down>&
   return process;
 }
 
+exported_variable::exported_variable(const char* name, const std::string& value) : name_(name) {
+  setenv(name, value.c_str(), 1);
+}
+exported_variable::~exported_variable() { unsetenv(name_); }
+
 int exit_code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
 int wait_for_end(int process) {

@@ -24,6 +24,18 @@ enum class process_group {
 /// started.
 int spawn(const std::vector<std::string>& words, const std::vector<handed_down>& descriptors, process_group group);
 
+/// A variable of the environment while it lives: of programs that are started meanwhile.
+class exported_variable {
+ public:
+  exported_variable(const char* name, const std::string& value);
+  ~exported_variable();
+  exported_variable(const exported_variable&) = delete;  // the environment is one
+  exported_variable& operator=(const exported_variable&) = delete;
+
+ private:
+  const char* name_;
+};
+
 /// How a process ended, as waitpid tells it, the way a shell counts: 128 + signal if a signal ended it.
 int exit_code_of(int status);
 

@@ -851,8 +851,9 @@ function start() {
     document.querySelector('main').hidden = true;
     return;
   }
-  // The launch that takes longest.
-  chooseLaunch(data.launches.reduce((best, l, i) => l.seconds > data.launches[best].seconds ? i : best, 0));
+  // The launch that takes longest, of those that have a line to show.
+  const worth = data.launches.map(l => rowsOf(l).length ? l.seconds : -1);
+  chooseLaunch(worth.indexOf(Math.max(...worth)));
   let width = document.documentElement.clientWidth;
   addEventListener('resize', () => {
     if (document.documentElement.clientWidth === width) return;
