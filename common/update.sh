@@ -126,6 +126,7 @@ fetch_commit() {
   if [[ -n ${2:-} ]]; then what=refs/tags/v$2; fi
   [[ -t 0 ]] || export GIT_TERMINAL_PROMPT=0
   # Git's maintenance may go on in the background: it must not hold the lock.
+  [[ ! -t 2 ]] || printf '\0337fetching from %.60s\0338' "$1" >&2
   if ! said=$(git fetch -q --no-tags "$1" "$what" 2>&1 9>&-); then
     if [[ -n ${2:-} && $said == *"couldn't find remote ref"* ]]; then
       die "there is no version $2 at $1; it has: $(git ls-remote --tags --refs "$1" 'v*' | sed 's|.*/v||' | sort -V | paste -sd ' ')"
@@ -133,6 +134,7 @@ fetch_commit() {
     die "cannot get the new version from $1: $(grep -m 1 -iE 'fatal|error' <<<"$said" || echo "$said")
 Without a network, ask for an archive of the course: ./course update --from FILE"
   fi
+  [[ ! -t 2 ]] || printf '\033[K' >&2
   git rev-parse 'FETCH_HEAD^{commit}'
 }
 

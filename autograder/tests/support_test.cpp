@@ -1,11 +1,15 @@
 // What every part of the grader stands on.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "support/command.hpp"
 #include "support/files.hpp"
+#include "support/status_line.hpp"
 #include "support/text.hpp"
 
 using namespace grading;
@@ -53,4 +57,41 @@ TEST(Lists, NameSoManyAndCountTheRest) {
   std::string list;
   for (const char* word : {"a", "b", "c"}) add_to_list(list, "; ", word);
   EXPECT_EQ(list, "a; b; c");
+}
+
+TEST(StatusLine, SaysEachSecondHowLongItTakesInOneLineOfATerminal) {
+  const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+  ASSERT_TRUE(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+  const int program = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+  const winsize narrow{24, 20, 0, 0};
+  ASSERT_EQ(ioctl(program, TIOCSWINSZ, &narrow), 0);
+  {
+    status_line line(program);
+    line.show("tiled", "(3 of 14)");
+    usleep(1'200'000);
+    line.show("a name longer than the line");
+  }
+  char said[400] = {};
+  ASSERT_GT(read(terminal, said, sizeof said - 1), 0);
+  const std::string back = "\r\033[K";
+  EXPECT_EQ(said, back + "tiled (3 of 14)" + back + "tiled (3 of 14) 1 s" + back + "a name longer than " + back);
+  close(program);
+  close(terminal);
+}
+
+TEST(StatusLine, SaysNothingElsewhereUnlessAskedNowAndThen) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_NONBLOCK), 0);
+  char said[400] = {};
+  {
+    status_line quiet(ends[1]), line(ends[1], 1);
+    quiet.show("grading");
+    line.show("building", "[1/9]");
+    EXPECT_LT(read(ends[0], said, sizeof said - 1), 0);
+    usleep(1'200'000);
+  }
+  ASSERT_GT(read(ends[0], said, sizeof said - 1), 0);
+  EXPECT_STREQ(said, "building [1/9] 1 s\n");
+  close(ends[0]);
+  close(ends[1]);
 }

@@ -12,9 +12,18 @@ mkdir -p "$folder"/apt/lists/partial "$folder"/apt/archives/partial "$root"
 apt=(apt-get -qq -o "Dir::State=$folder/apt" -o "Dir::State::lists=$folder/apt/lists" -o "Dir::State::status=$folder/apt/status"
   -o "Dir::Cache=$folder/apt" -o "Dir::Cache::archives=$folder/apt/archives" -o "APT::Architecture=$architecture"
   -o "APT::Architectures::=$architecture" -o APT::Sandbox::User=root)
-"${apt[@]}" update
-"${apt[@]}" install -y --no-install-recommends --download-only "$@" >/dev/null
-for package in "$folder"/apt/archives/*.deb; do dpkg -x "$package" "$root"; done
+if [[ -t 2 ]]; then  # someone waits for hundreds of megabytes
+  "${apt[@]/-qq/-q}" update >&2
+  "${apt[@]/-qq/-q}" install -y --no-install-recommends --download-only "$@" >&2
+else
+  "${apt[@]}" update
+  "${apt[@]}" install -y --no-install-recommends --download-only "$@" >/dev/null
+fi
+for package in "$folder"/apt/archives/*.deb; do
+  [[ ! -t 2 ]] || printf '\r\033[Kunpacking %.60s' "$(basename "$package")" >&2
+  dpkg -x "$package" "$root"
+done
+[[ ! -t 2 ]] || printf '\r\033[K' >&2
 rm -rf "$folder/apt"
 # Links within the folder, not to this machine's files.
 while IFS=$'\t' read -r link target; do

@@ -46,5 +46,6 @@ echo "\$ ${build[*]}" >&2
 "${build[@]}" >&2
 rm -rf build backups prebuilt/place
 cd ..
-tar -czf "$output" roofline-labs
+# On a terminal, how much of it is packed.
+tar --checkpoint=4000 --checkpoint-action='ttyout=packing %{}T%*\r' -czf "$output" roofline-labs
 du -h "$output"

@@ -124,9 +124,13 @@ bool run(words command) {
   pid_t child = 0;
   const int error = posix_spawnp(&child, command[0].c_str(), nullptr, nullptr, pointers_to(command).data(), environ);
   if (error != 0) throw std::runtime_error("cannot run " + command[0] + ": " + std::strerror(error));
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  int status = 0, tenths = 0;
+  const bool terminal = isatty(STDERR_FILENO) == 1;
+  for (pid_t ended = 0; (ended = waitpid(child, &status, WNOHANG)) == 0 || (ended < 0 && errno == EINTR);) {
+    usleep(100'000);  // how long it takes is said after what it has printed of a line
+    if (++tenths % 10 == 0 && terminal) std::fprintf(stderr, "\0337\033[Kcompiling %d s\0338", tenths / 10);
   }
+  if (tenths >= 10 && terminal) std::fprintf(stderr, "\033[K");
   return status == 0;
 }
 

@@ -2,9 +2,7 @@
 #include "build/build.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -14,6 +12,7 @@
 #include "support/command.hpp"
 #include "support/files.hpp"
 #include "support/lock.hpp"
+#include "support/status_line.hpp"
 
 namespace grading {
 
@@ -37,41 +36,13 @@ std::string step_of(const std::string& line) {
   return counts ? line.substr(0, end + 1) : std::string{};
 }
 
-namespace {
-
-/// How far a build is: one line that is written again and again on a terminal, a line now and then elsewhere.
-class progress_line {
- public:
-  void show(const std::string& step) {
-    const int seconds = static_cast<int>(std::chrono::duration<double>(clock::now() - start_).count());
-    if (seconds < next_) return;
-    next_ = terminal_ ? seconds + 1 : seconds + every_seconds;
-    fmt::print(stderr, "{}building {}{}{} s{}", terminal_ ? "\r\033[K" : "", step, step.empty() ? "" : " ", seconds,
-               terminal_ ? "" : "\n");
-    shown_ = true;
-  }
-  ~progress_line() {
-    if (terminal_ && shown_) fmt::print(stderr, "\r\033[K");
-  }
-  progress_line() = default;
-  progress_line(const progress_line&) = delete;  // there is one
-  progress_line& operator=(const progress_line&) = delete;
-
- private:
-  using clock = std::chrono::steady_clock;
-  static constexpr int every_seconds = 15;
-  clock::time_point start_ = clock::now();
-  bool terminal_ = isatty(STDERR_FILENO) == 1, shown_ = false;
-  int next_ = terminal_ ? 1 : every_seconds;
-};
-
-}  // namespace
-
 int builder::run_alone(const std::string& command, const std::filesystem::path& log) const {
   const file_lock alone(dir_ / "building.lock", LOCK_EX);
   std::fflush(nullptr);  // flush earlier output first
   std::ofstream kept(log);
-  progress_line progress;
+  constexpr int every_seconds = 15;
+  status_line progress(STDERR_FILENO, every_seconds);
+  progress.show("building");
   std::string line, step;
   return run_command(command + " 2>&1", [&](std::string_view piece) {
     for (const char c : piece) {
@@ -83,7 +54,7 @@ int builder::run_alone(const std::string& command, const std::filesystem::path& 
       line.clear();
     }
     kept << piece;
-    progress.show(step);
+    progress.show("building", step);
   });
 }
 

@@ -19,6 +19,7 @@
 #include "sandbox/sandbox.hpp"
 #include "support/command.hpp"
 #include "support/files.hpp"
+#include "support/status_line.hpp"
 #include "support/toml.hpp"
 
 namespace grading {
@@ -142,13 +143,17 @@ int grade_class(const settings& s, const class_options& o) {
     if (o.unsafe) words.emplace_back("--unsafe");
     return words;
   };
-  const bool terminal = isatty(STDERR_FILENO);
-  options.progress = [terminal, last = std::string()](const std::string& what) mutable {
+  status_line line;
+  options.progress = [&line, terminal = isatty(STDERR_FILENO) == 1,
+                      last = std::string()](const std::string& what) mutable {
     if (std::exchange(last, what) == what) return;
-    fmt::print(stderr, "{}{}{}", terminal ? "\r\033[K" : "", what, terminal ? "" : "\n");
+    if (terminal)
+      line.show(what);
+    else
+      fmt::print(stderr, "{}\n", what);
   };
   const batch_summary done = run_batch(jobs_of(o, lab), options);
-  if (terminal) fmt::print(stderr, "\r\033[K");
+  line.show("");
   fmt::print("{} graded in {:.0f} s, {} already graded, {} failed; the grades are in {}\n", done.graded, done.seconds,
              done.known, done.failed.size(), options.book.string());
   for (const std::string& why : done.failed) fmt::print("failed: {}\n", why);

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <memory>
+
 #include "report/report.hpp"
+#include "support/status_line.hpp"
 
 namespace grading {
 
@@ -12,7 +15,8 @@ local_options settings::local() const {
   options.seed = seed.value_or(1);
   options.drawn = seed.has_value();
   options.sim_limit = std::chrono::seconds(timeout);
-  if (isatty(STDERR_FILENO)) options.progress = [](const std::string& what) { fmt::print(stderr, "\r\033[K{}", what); };
+  if (isatty(STDERR_FILENO) == 1)
+    options.progress = [line = std::make_shared<status_line>()](const std::string& what) { line->show(what); };
   return options;
 }
 

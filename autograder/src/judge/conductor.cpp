@@ -46,7 +46,7 @@ std::vector<const item*> conductor::chosen() const {
 }
 
 item_result& conductor::assess_next(const item& what) {
-  progress(what.id);
+  progress(fmt::format("{} ({} of {})", what.id, out.items.size() + 1, chosen().size()));
   // A GPU's counters see everything that runs on it.
   const bool alone = failure.empty() && (what.kind == item_kind::throughput ||
                                          (on.on(backend::cuda) && what.kind != item_kind::correctness));

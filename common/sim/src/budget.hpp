@@ -1,6 +1,7 @@
 // With SIM_BUDGET=SECONDS, how much of each launch runs (./course run --budget).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -25,6 +26,7 @@ class block_schedule {
   /// Blocks that start `together` are one turn: a cluster.
   turn next(std::uint64_t together);
   bool thinned() const { return thinned_; }
+  double share_begun() const { return std::min(1.0, static_cast<double>(next_) / static_cast<double>(blocks_)); }
   std::uint64_t blocks_run() const { return run_; }
   /// What has been counted in the turn, `alone` if in no other one; or in all blocks before they were thinned out. Call
   /// it under a lock.

@@ -12,6 +12,7 @@
 #include "hooks.hpp"
 #include "recording.hpp"
 #include "settings.hpp"
+#include "status.hpp"
 #include "worker.hpp"
 
 /// Of threads that run blocks. Outside the namespace: see hooks.hpp.
@@ -319,7 +320,10 @@ void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t fr
                     ? 1
                     : std::clamp<std::uint64_t>(grid.blocks / 8, 1, sampling());
   what.recording = begin_recording(what, grid.blocks, grid.sample);
-  workers().run(grid);
+  {
+    const shown_launch shown(what.kernel.c_str(), grid.schedule);
+    workers().run(grid);
+  }
   if (grid.in_clusters) {  // no block has done anything yet
     what.config.cluster = grid.cluster;
     what.counts = {};

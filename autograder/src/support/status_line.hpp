@@ -1,0 +1,39 @@
+// What is being done and for how long: on a terminal one line that is written again each second, elsewhere nothing or,
+// now and then, a line.
+#pragma once
+
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace grading {
+
+class status_line {
+ public:
+  /// Writes to `descriptor`; where that is no terminal, a line each time so many seconds have passed, 0 for none.
+  explicit status_line(int descriptor = STDERR_FILENO, int seconds_elsewhere = 0);
+  ~status_line();  ///< wipes it
+  status_line(const status_line&) = delete;
+  status_line& operator=(const status_line&) = delete;
+
+  /// From now on this is being done; "" for nothing. The same task keeps its clock.
+  void show(const std::string& task, const std::string& detail = {});
+
+ private:
+  void tick();
+  void write(bool wiped);
+
+  int descriptor_, elsewhere_;
+  bool terminal_, shown_ = false, ended_ = false;
+  std::string task_, detail_;
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  std::mutex mine_;
+  std::condition_variable changed_;
+  std::thread clock_;
+};
+
+}  // namespace grading
