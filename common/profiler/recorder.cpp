@@ -1,7 +1,10 @@
 // lab::profile: listens to ranges, has the work repeated for what cannot be had at once, and adds up by path.
 #include "lab/profiler.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iomanip>
@@ -345,6 +348,11 @@ cpu_samples sampled(const std::function<void()>& work, profiled_device* device) 
   return taken;
 }
 
+/// Tells someone at a terminal what takes so long.
+void say(const char* what) {
+  if (isatty(STDERR_FILENO) == 1) std::fprintf(stderr, "profile: %s\n", what);
+}
+
 }  // namespace
 
 void profile::run(std::string_view name, const std::function<void()>& work) {
@@ -366,7 +374,11 @@ void profile::run(std::string_view name, const std::function<void()>& work) {
   // What is simulated comes out the same each time. All else should find caches, clocks and allocators as in the long
   // run.
   const bool simulated = s.device && s.device->modelled();
-  if (!simulated) work();
+  if (!simulated) {
+    say("a first run, which warms up");
+    work();
+  }
+  say("a run whose ranges are timed");
   recording taken = record();
   if (simulated && taken.device.activities.empty()) taken = record();
   if (s.device && !taken.device.activities.empty()) {
@@ -384,12 +396,16 @@ void profile::run(std::string_view name, const std::function<void()>& work) {
         }
       });
     };
+    say("further runs, whose launches are counted");
     device_account counted = s.device->count(rerun, busy, s.metrics);
     if (thrown) std::rethrow_exception(thrown);
     for (auto& [segment, values] : counted.metrics) taken.device.metrics[segment].merge(values);
     s.note(counted.notes);
   }
-  if (s.contents.flame) taken.samples = sampled(work, s.device);
+  if (s.contents.flame) {
+    say("further runs, whose stacks are sampled");
+    taken.samples = sampled(work, s.device);
+  }
   s.note(taken.device.notes);
   if (!taken.device.activities.empty() && s.contents.device.empty()) {
     s.contents.device = s.device->name();
@@ -398,7 +414,10 @@ void profile::run(std::string_view name, const std::function<void()>& work) {
     s.contents.on_device = s.device->measure_roofs(notes);
     s.note(notes);
   }
-  if (s.contents.processor.flops_per_second.empty()) s.contents.processor = processor_roofs();
+  if (s.contents.processor.flops_per_second.empty()) {
+    say("what this processor reaches at best");
+    s.contents.processor = processor_roofs();
+  }
   s.contents.recordings.push_back(std::move(taken));
 }
 
