@@ -37,6 +37,8 @@ expect() { [[ $2 == "$3" ]] || { echo "$1: got $2, expected $3"; exit 1; }; }
 
 curl -sf "$at/url" -d "{\"url\":\"file://$place/pages/index.html\"}" >/dev/null
 expect "rows" "$(script "return document.querySelectorAll('tr.who').length")" '{"value":2}'
+curl -sf "$at/window/rect" -d '{"width":500,"height":900}' >/dev/null
+expect "fits a narrow window" "$(script "return document.documentElement.scrollWidth <= innerWidth")" '{"value":true}'
 expect "images from a name" "$(script "return document.images.length")" '{"value":0}'
 curl -sf "$at/element/$(find_element '#only')/value" -d '{"text":"ann"}' >/dev/null
 expect "rows after typing" "$(script "return document.querySelectorAll('tr.who:not([hidden])').length")" '{"value":1}'
