@@ -132,7 +132,7 @@ json lab_of(const std::vector<const attempt*>& tries, const result* latest) {
            {"title", last.lab_title},
            {"gradings", tries.size() == 1 ? "1 grading" : fmt::format("{} gradings", tries.size())},
            {"from", day_and_time(tries.front()->date)},
-           {"to", day_and_time(last.date)},
+           {"to", tries.size() == 1 ? "" : day_and_time(last.date)},
            {"points", points_text(last.points)},
            {"out_of", points_text(last.out_of)},
            {"svg", curve_of(tries)}};
