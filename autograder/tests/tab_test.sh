@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The report's tab with the warp view, in a browser: the arrow keys open it, it fits a phone, and for each line and
-# operation it shows the figures that the report's own table has. usage: tab_test.sh REPORT_FOLDER LAB.SUBMISSION
+# operation it shows the figures that the report's own table has. usage: tab_test.sh REPORT_FOLDER LAB
 set -euo pipefail
 report=$1 page=$2
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
@@ -27,6 +27,7 @@ addEventListener('load', async () => {
   const rows = [...d.querySelectorAll('.counts')];
   const drawn = figures(rows.map(r => [r.dataset.row.split(':')[1], ...[...r.children].map(text)]));
   if (!rows.length || drawn !== reported) bad.push(`the tab: ${drawn}; the report: ${reported}`);
+  if (d.querySelector('#files').textContent.includes('(the source file is not here)')) bad.push('no source');
   verdicts.click();
   if (!panel(warps).hidden) bad.push('a click does not go back');
   document.body.innerHTML = `<pre id="found">${rows.length} lines; ${bad.join('\n')}</pre>`;

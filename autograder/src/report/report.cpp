@@ -78,10 +78,9 @@ void prepare(json& shown, const item_result& item, bool same_message) {
 
 /// The tab with the warp view, or why there is nothing in it; null for no tab.
 json warp_view(const result& r, const fs::path& folder) {
-  const fs::path page = warp_view_of(r.lab, r.submission);
-  const bool there = !folder.empty() && fs::exists(folder / page);
-  if (folder.empty() || r.official || (r.submission != "student" && !there) || !fs::is_directory(r.path))
-    return nullptr;
+  if (folder.empty() || r.official || r.submission != "student" || !fs::is_directory(r.path)) return nullptr;
+  const fs::path page = warp_view_of(r.lab);
+  const bool there = fs::exists(folder / page);
   bool has_kernels = false, older = false;
   for (const fs::directory_entry& file : fs::directory_iterator(r.path)) {
     if (file.path().extension() != ".cu") continue;
@@ -145,9 +144,7 @@ const char* colour_of(verdict v) {
   }
 }
 
-fs::path warp_view_of(const std::string& lab, const std::string& submission) {
-  return fs::path("see") / (lab + "." + submission + ".html");
-}
+fs::path warp_view_of(const std::string& lab) { return fs::path("see") / (lab + ".html"); }
 
 std::string rendered(const std::vector<result>& results, const fs::path& source, const fs::path& folder) {
   json shown = json::array();

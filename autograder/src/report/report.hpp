@@ -12,8 +12,8 @@ namespace grading {
 /// The style sheet's class for a verdict: "good", "slow", "bad" or "none".
 const char* colour_of(verdict v);
 
-/// Where the warp view of a submission lies, in the folder of the report.
-std::filesystem::path warp_view_of(const std::string& lab, const std::string& submission);
+/// Where the warp view of a student's own files lies, in the folder of the report.
+std::filesystem::path warp_view_of(const std::string& lab);
 
 /// The page; `source` is the source tree, whose lines it shows, and `folder` where it is to lie: beside the warp views
 /// of local gradings, which are its tabs. No tabs if that is "".

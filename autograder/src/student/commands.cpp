@@ -80,7 +80,7 @@ int see(const settings& s, const std::string& number, const std::string& item) {
   builder make(s.build);
   make.quiet = true;
   build_staff(lab, make);
-  fs::path page = s.report_folder() / warp_view_of(lab.name, who.id);
+  fs::path page = s.report_folder() / warp_view_of(lab.name);
   if (!item.empty()) page.replace_extension(item + ".html");
   const drawn_warps drawn = draw_warps(lab, who, make, s.local(), page, nullptr, item);
   for (const std::string& message : drawn.messages) fmt::print("{}\n", message);
