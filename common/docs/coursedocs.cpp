@@ -715,7 +715,7 @@ int check_links(const fs::path& source) {
       }
     });
   }
-  // What no list names would stand beside the guides, at the top of the site's tree.
+  // What no list names would be next to the guides, at the top of the site's tree.
   for (const fs::path& file : markdown_in(source)) {
     if (file.filename() != "WORKLOG.md" || file.parent_path().parent_path() != source / "solutions") continue;
     if (worklogs_in_list.contains(file)) continue;
