@@ -297,7 +297,8 @@ drawn_warps draw_warps(const lab_folder& lab, const submission& who, builder& ma
     limits allowed{options.sim_limit};
     allowed.outlives_errors = true;
     const exported_variable recording("SIM_SEE", fresh);
-    const exported_variable name("SIM_SEE_NAME", fmt::format("Lab {}, {}", lab.number, only.empty() ? who.id : only));
+    const exported_variable name("SIM_SEE_NAME",
+                                 fmt::format("Lab {}, {}", lab.number, only.empty() ? "your kernels" : only));
     auto own = std::make_unique<process_executor>(program, allowed);
     process_executor& runner = *own;
     subject sim(backend::sim, std::move(own), options.seed);
