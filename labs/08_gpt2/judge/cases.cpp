@@ -349,9 +349,13 @@ test_case softmax(const std::string& entry, int64_t matrices, int64_t tokens, in
   result.outputs = {{dtype::f32, n}};
   result.inputs = [=](std::uint64_t seed) {
     floats scores = rows_around(matrices * tokens, tokens, 60.0f, 1000.0f, seed);
-    // In every third row one score is so far above the others that nothing but the true maximum keeps exp() finite.
-    for (int64_t row = 1; row < matrices * tokens; row += 3)
-      scores[at(row * tokens + (7 * row + 3) % (row % tokens + 1))] += 4000.0f;
+    // In every third row two scores are so far above the others that nothing but the true maximum keeps exp() finite,
+    // and one of them a little higher: capping exp() does not do instead.
+    for (int64_t row = 1; row < matrices * tokens; row += 3) {
+      const int64_t seen = row % tokens + 1, far = (7 * row + 3) % seen;
+      const float highest = scores[at(row * tokens + far)] += 4000.0f;
+      if (seen > 1) scores[at(row * tokens + (far + 1) % seen)] = highest - 2.0f;
+    }
     for (int64_t i = 0; i < n; ++i)
       if (i % tokens > i / tokens % tokens) scores[at(i)] = std::numeric_limits<float>::quiet_NaN();
     return std::vector{buffer::of(scores)};
