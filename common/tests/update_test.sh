@@ -26,7 +26,7 @@ cp "$source/labs/CMakeLists.txt" "$source/labs/hints.toml" "$old/labs"
 cp "$source/common/update.sh" "$old/common"
 cp -r "$source"/labs/{03_coalescing,04_fusion} "$old/labs"
 echo tool >"$old/common/obsolete.cpp"
-echo '#!/usr/bin/env python3' >"$old/common/plot.py"  # git says that it is no program
+echo '#!/usr/bin/env python3' >"$old/common/plot.py"  # git says that it is not a program
 ln -s hints.toml "$old/labs/link.toml"
 echo 1.0.0 >"$old/VERSION"
 cp -r "$old" "$new"
