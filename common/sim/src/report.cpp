@@ -163,8 +163,8 @@ int report(bool ended) {
   return errors;
 }
 
-// A program that is stopped, by Ctrl-C or a time limit, reports so far. A signal's handler may do next to nothing, so a
-// thread waits for it.
+// A program that is stopped, by Ctrl-C, a time limit or its own assert, reports so far. A signal's handler may do next
+// to nothing, so a thread waits for it.
 std::atomic<bool> reported = false;
 std::atomic<int> stopped_by = 0;
 sem_t stopped;
@@ -178,6 +178,7 @@ void note_stop(int signal) {
   }
   stopped_by = signal;
   sem_post(&stopped);
+  if (signal == SIGABRT) sleep(10);  // abort() ends the program as soon as this returns; the report ends it, too
 }
 
 void report_when_stopped() {
@@ -186,7 +187,10 @@ void report_when_stopped() {
   if (reported.exchange(true)) return;  // it was ending anyway
   const char* kernel = running_kernel();
   end_launch_log();
-  fmt::print(stderr, "\nstopped by {}{}; the counts so far:\n", stopped_by == SIGINT ? "SIGINT" : "SIGTERM",
+  fmt::print(stderr, "\nstopped by {}{}; the counts so far:\n",
+             stopped_by == SIGINT    ? "SIGINT"
+             : stopped_by == SIGTERM ? "SIGTERM"
+                                     : "SIGABRT",
              kernel ? fmt::format(" while {} ran", kernel) : "");
   report(false);
   std::signal(stopped_by, SIG_DFL);
@@ -200,7 +204,7 @@ void report_when_stopped() {
   reporting_process = getpid();
   sem_init(&stopped, 0, 0);
   std::thread(report_when_stopped).detach();
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGABRT}) {
     struct sigaction now {};
     sigaction(signal, nullptr, &now);
     if (now.sa_handler != SIG_DFL) continue;  // ignored: it runs in the background

@@ -50,5 +50,22 @@ for signal in INT TERM; do
   stop $signal kernel
   grep -q "stopped by SIG$signal while endless ran" err || fail "SIG$signal: the kernel is not named: $(cat err)"
 done
+# A program that aborts itself, as assert does, after a kernel with a bug.
+cat >aborts.cu <<'END_OF_PROGRAM'
+#include <cassert>
+__global__ void beyond(int* x) { x[1] = 1; }
+int main() {
+  int* x;
+  cudaMalloc(&x, sizeof *x);
+  beyond<<<1, 1>>>(x);
+  cudaDeviceSynchronize();
+  assert(x == nullptr);
+}
+END_OF_PROGRAM
+"$1" aborts.cu -o aborts
+status=0
+SIM_REPORT=1 ./aborts 2>err || status=$?
+[[ $status == $((128 + $(kill -l ABRT))) ]] || fail "an assert: the exit code is $status"
+grep -q "aborts.cu:2: beyond: .*out of bounds" err && grep -q "stopped by SIGABRT" err || fail "an assert: $(cat err)"
 stop KILL host  # no account, but the output
 echo "a stopped program keeps its output and gives its account"
