@@ -14,8 +14,8 @@ struct token {
   int directive;           ///< 0 in ordinary text, else the number of the file's directive that it belongs to
 };
 
-/// Punctuation is one character per token, except :: -> << <= and <<<, also written << <. In operator<<<T> the third < is
-/// a separate token.
+/// Punctuation is one character per token, except :: -> << <= and <<<, also written << <. In operator<<<T> the third <
+/// is a separate token.
 std::vector<token> tokens_of(const std::string& source);
 
 /// A token's surroundings.
