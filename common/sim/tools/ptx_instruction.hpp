@@ -90,7 +90,7 @@ class instruction {
   }
   /// The last modifier, one of a list of types.
   string take_type(std::initializer_list<string_view> types) {
-    const string type = take_last();
+    string type = take_last();
     if (!is_one_of(type, types)) refuse("type ." + type + " is not supported");
     return type;
   }

@@ -195,7 +195,7 @@ void take_hints(instruction& i, std::size_t operands) {
 }
 string take_order(instruction& i) {
   const bool is_volatile = i.take("volatile"), mmio = i.take("mmio");
-  const string order = i.take_one_of({"acquire", "release", "relaxed"}, is_volatile || mmio ? "relaxed" : "plain");
+  string order = i.take_one_of({"acquire", "release", "relaxed"}, is_volatile || mmio ? "relaxed" : "plain");
   i.take_one_of({"cta", "cluster", "gpu", "sys"});
   return order;
 }
