@@ -92,13 +92,16 @@ same_text() { cmp -s <(tr -d '\r' <"$1") <(tr -d '\r' <"$2"); }
 
 # put FROM TO: by rename, for this script and ./course are running
 put() {
-  local first=""
   [[ $2 != */* || -d ${2%/*} ]] || mkdir -p "${2%/*}"
   cp -d --preserve=mode "$1" "$2.new~"  # with the time of now, or what was built from the old one would seem up to date
-  # An archive may not say what is a program. Git does, and so does what this copy had.
-  [[ -L $1 || -n ${commit-undo} ]] || LC_ALL=C read -r -N 2 first <"$1" 2>/dev/null || true
-  [[ $first != '#!' || -x $2.new~ ]] || chmod +x "$2.new~"
   mv -T "$2.new~" "$2"
+}
+
+# make_program PATH: lets it be run if it begins as a program does
+make_program() {
+  local first=""
+  [[ -L $1 || -x $1 ]] || LC_ALL=C read -r -N 2 first <"$1" 2>/dev/null || true
+  [[ $first != '#!' ]] || chmod +x "$1"
 }
 
 # keep_copy PATH FOLDER
@@ -336,7 +339,10 @@ apply() {
   show_plan >"$record/plan.txt"
   mv "$record" "$backup"
 
-  for path in "${put_in[@]}"; do put "$new/$path" "$path"; done
+  for path in "${put_in[@]}"; do
+    put "$new/$path" "$path"
+    [[ -n $commit ]] || make_program "$path"  # git says what is a program; an archive may not
+  done
   for path in "${take_out[@]}"; do rm -f "$path"; rmdir -p --ignore-fail-on-non-empty "$(dirname "$path")" 2>/dev/null || true; done
   if is_clone; then
     commit=${commit:-$(commit_of "$new" "$base_commit")}
