@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "course/expectation.hpp"
+#include "course/rubric.hpp"
 #include "judge/local.hpp"
 #include "report/report.hpp"
 #include "report/terminal.hpp"
@@ -18,6 +19,7 @@
 #include "student/watch.hpp"
 #include "support/command.hpp"
 #include "support/files.hpp"
+#include "support/text.hpp"
 
 namespace grading {
 namespace {
@@ -73,9 +75,21 @@ int grade_lab(const settings& s, const std::string& number, const std::string& i
   return r.score() >= r.out_of() - 1e-6 ? all_well : not_full_marks;
 }
 
+/// The item with this id, among those of a result or of a rubric. Throws input_error, with all ids, if there is none.
+template <class Items>
+const auto* item_named(const std::string& id, const Items& items, const lab_folder& lab) {
+  std::string ids;
+  for (const auto& i : items) {
+    if (i.id == id) return &i;
+    add_to_list(ids, " ", i.id);
+  }
+  throw input_error(fmt::format("lab {} has no item {}; there are: {}", lab.number, id, ids));
+}
+
 /// The warp view of your own files, or of one item of theirs, as the report's tab shows it.
 int see(const settings& s, const std::string& number, const std::string& item) {
   const lab_folder lab = find_lab(s.source, number);
+  if (!item.empty()) item_named(item, read_rubric(lab).items, lab);
   const submission who = student_of(lab);
   builder make(s.build);
   make.quiet = true;
@@ -119,14 +133,7 @@ result last_of_student(const settings& s, const lab_folder& lab) {
 int give_hint(const settings& s, const std::string& number, const std::string& wanted) {
   const lab_folder lab = find_lab(s.source, number);
   const result r = last_of_student(s, lab);
-  const item_result* chosen = next_item(r);
-  std::string ids;
-  for (const item_result& i : r.items) {
-    ids += " " + i.id;
-    if (i.id == wanted) chosen = &i;
-  }
-  if (!wanted.empty() && (!chosen || chosen->id != wanted))
-    throw input_error(fmt::format("lab {} has no item {}; there are:{}", lab.number, wanted, ids));
+  const item_result* chosen = wanted.empty() ? next_item(r) : item_named(wanted, r.items, lab);
   if (!chosen) {
     fmt::print("lab {}: no item lost points in the last grading\n", lab.number);
     return all_well;
@@ -218,6 +225,10 @@ int reset(const settings& s, const std::string& number) {
   return all_well;
 }
 
+struct lab_and_item {
+  std::string lab, item;
+};
+
 }  // namespace
 
 void add_student_commands(command_line& line) {
@@ -237,10 +248,7 @@ void add_student_commands(command_line& line) {
                  "print how a submission differs from its base (for a wrong one: its mistake); do not grade");
   }
   {
-    struct options {
-      std::string lab, item;
-    };
-    const auto o = std::make_shared<options>();
+    const auto o = std::make_shared<lab_and_item>();
     CLI::App& shown = line.add("see", "draw what the warps of your kernels ask of memory",
                                [o, &s] { return see(s, o->lab, o->item); });
     add_lab(shown, o->lab);
@@ -253,10 +261,7 @@ void add_student_commands(command_line& line) {
             *number);
   }
   {
-    struct options {
-      std::string lab, item;
-    };
-    const auto o = std::make_shared<options>();
+    const auto o = std::make_shared<lab_and_item>();
     CLI::App& hint = line.add("hint", "give the next hint for an item that lost points",
                               [o, &s] { return give_hint(s, o->lab, o->item); });
     add_lab(hint, o->lab);

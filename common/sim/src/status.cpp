@@ -42,7 +42,7 @@ struct waiting_person {
   }
 };
 
-/// Null if nobody waits at a terminal, or has stopped the kernel in the debugger.
+/// Null without a terminal, and under the debugger, which stops the kernel.
 waiting_person* person() {
   static auto* const instance = []() -> waiting_person* {
     if (isatty(STDERR_FILENO) != 1 || setting("SIM_DEBUG")) return nullptr;
