@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Every deck finds the code, figures and steps that it shows, has 20 to 40 slides, and notes on each; one that is gone is an
 # error. A deck whose front matter says how many minutes it takes is a lecture: its notes say how many each slide takes, no
-# code is longer than 15 lines, and nothing that answers the lab's predictions comes before the slide of class lock.
+# code is longer than 15 lines, and nothing that answers the lab's predictions comes before the slide of class lock. The
+# agenda's minutes are those of the notes, and it has as many votes as the slides. No paragraph has a line break: Marp keeps it.
 # usage: decks_test.sh COURSEDOCS DRAWINGS SOURCE
 set -euo pipefail
 coursedocs=$1 drawings=$2 source=$3
@@ -15,11 +16,31 @@ complaints() {
   # The first two lines of --- are the front matter; a slide without a comment that is no directive has no notes.
   awk -v name="$1" '
     function say(what) { print name ": slide " rules - 1 ": " what; bad = 1 }
+    # Votes and the lock between two minutes, as the agenda should say them.
+    function agenda(row,  i, votes, last, words) {
+      votes = last = 0
+      for (i = 1; i <= slides; ++i) {
+        if (at[i] >= from[row] && at[i] < to[row]) { votes += vote[i]; last += lock[i] }
+        if (at[i] == from[row]) from_found[row] = 1
+      }
+      words = you[row] ~ /vote three times/ ? 3 : you[row] ~ /vote twice/ ? 2 : you[row] ~ /vote/ ? 1 : 0
+      if (!from_found[row] || from[row] != (row > 1 ? to[row - 1] : 0) || row == rows && to[row] != took)
+        { print name ": agenda: " from[row] " to " to[row] ": the notes do not begin or end there"; bad = 1 }
+      else if (votes != words || last != (you[row] ~ /lock/))
+        { print name ": agenda: " from[row] " to " to[row] ": " votes " votes and " last " locks there, and it says " you[row]; bad = 1 }
+    }
     /^minutes: / { wanted = $2 }
     /^```/ { if (code && wanted && lines > 15) say(lines " lines of code, and 15 fit"); code = !code; lines = 0; next }
     code { ++lines }
-    /^---$/ && !code { if (++rules > 2) { if (!notes) { --rules; say("no notes"); ++rules }; notes = 0 } }
-    /^<!-- _class: .*lock/ { locked = 1 }
+    /^## What is on for today$/ { today = 1 }
+    today && /^\| [0-9]+ to [0-9]+ \|/ { split($0, cell, / *\| */); split(cell[2], span, " to "); from[++rows] = span[1]; to[rows] = span[2]; you[rows] = cell[4] }
+    { text = !code && !in_note && /^[^-|!<#`*0-9 \t$]|^\*\*/ }
+    text && before && wanted && rules > 1 { say("a line break in a paragraph: " substr($0, 1, 30)) }
+    { before = text }
+    /^<!--$/ { in_note = 1 } /^-->$/ { in_note = 0 }
+    /^---$/ && !code { today = 0; if (rules > 0) at[rules] = took + 0; if (++rules > 2) { if (!notes) { --rules; say("no notes"); ++rules }; notes = 0 } }
+    /^<!-- _class: .*lock/ { locked = lock[rules - 1] = 1 }
+    /^<!-- _class: .*vote/ { vote[rules - 1] = 1 }
     notes == 1 && wanted { notes = 2; if ($0 ~ /^[1-9] min\. /) took += $1; else say("its notes do not begin with \"N min. \"") }
     /^<!--$/ { notes = 1 }
     END { slides = rules - 1; least = wanted ? 25 : 20
@@ -27,6 +48,8 @@ complaints() {
           if (slides < least || slides > 40) { print name ": " slides " slides, and should be " least " to 40"; bad = 1 }
           if (wanted && !locked) { print name ": no slide of class lock"; bad = 1 }
           if (wanted && (took < 0.9 * wanted || took > 1.1 * wanted)) { print name ": its slides take " took " minutes, and it says " wanted; bad = 1 }
+          for (row = 1; row <= rows; ++row) agenda(row)
+          if (wanted >= 25 && !rows) { print name ": no agenda"; bad = 1 }
           printf "%-24s %d slides%s\n", name, slides, wanted ? ", " took " minutes" : ""
           exit bad }' "$2"
 }
@@ -91,4 +114,19 @@ reports 'no slide of class lock' "$notes"
 reports 'slide 1: no notes' "\n---\n$notes"
 reports 'take 2 minutes, and it says 1' "$notes---$notes"
 reports '1 slides, and should be 25' "$notes"
+agenda='## What is on for today\n| minutes | | you |\n|---|---|---|\n'
+reports 'agenda: 0 to 2: the notes do not begin or end there' "$agenda| 0 to 2 | all | |$notes"
+reports 'agenda: 0 to 1: 0 votes and 0 locks there, and it says vote twice' "$agenda| 0 to 1 | all | vote twice |$notes"
+reports 'a line break in a paragraph: that ends' "A paragraph\nthat ends.\n$notes"
+# Digits are grouped, and the body of a long loop gets a line of its own.
+cat >"$place/shown.cpp" <<'CPP'
+//! [loop]
+for (int distance = 16; distance > 0; distance /= 2) value = combine(value, __shfl_xor_sync(~0u, value, distance));
+//! [loop]
+CPP
+echo '{"few": 12.5, "some": 999, "many": -1234567.8}' >"$place/figures.json"
+printf -- '---\n---\n<!-- code: %s loop -->\n{{%s > few : ,.1f}} {{%s > some : ,.0f}} {{%s > many : ,.1f}}\n' \
+  "$place"/{shown.cpp,figures.json,figures.json,figures.json} >"$place/good.md"
+"$coursedocs" deck "$source" "$place/good.md" | tail -n 5 | diff - <(printf '%s\n' '```cpp' 'for (int distance = 16; distance > 0; distance /= 2)' \
+  '  value = combine(value, __shfl_xor_sync(~0u, value, distance));' '```' '12.5 999 -1,234,567.8') || bad=1
 exit $bad

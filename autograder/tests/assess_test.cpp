@@ -26,9 +26,9 @@ struct scripted : executor {
   std::vector<std::byte> bytes;
 
   std::span<std::byte> memory(std::size_t size) override {
-    if (bytes.size() < size + page) bytes.resize(size + page);
-    const auto start = reinterpret_cast<std::uintptr_t>(bytes.data()) % page;
-    return std::span(bytes).subspan(start ? page - start : 0, size);
+    if (bytes.size() < size + page_bytes) bytes.resize(size + page_bytes);
+    const auto start = reinterpret_cast<std::uintptr_t>(bytes.data()) % page_bytes;
+    return std::span(bytes).subspan(start ? page_bytes - start : 0, size);
   }
   answer run(const lab::request& what, const std::function<void()>&,
              const std::function<void(std::span<std::byte>)>&) override {

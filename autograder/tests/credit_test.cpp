@@ -212,6 +212,12 @@ TEST(Pairs, AlternateAndEndWithTheBudget) {
   EXPECT_EQ(run_pairs(call, ceiling, {.budget_seconds = 1000})->self_ratios.size(), 10u);
   EXPECT_EQ(run_pairs(call, ceiling, {.budget_seconds = 1000, .hopeless_ratio = 2.0})->pairs.size(), 6u)
       << "all below a ratio of 2";
+  EXPECT_EQ(run_pairs(call, ceiling, {.budget_seconds = 1000, .hopeless_ratio = 10.0})->pairs.size(), 3u)
+      << "all below an eighth of 10";
+  const auto starves_itself = [] { return std::optional(sample{1.0, true}); };
+  EXPECT_EQ(run_pairs(starves_itself, ceiling, {.budget_seconds = 1000, .hopeless_ratio = 10.0})->disturbed, 0)
+      << "so slow is a call because of its own threads";
+  EXPECT_EQ(run_pairs(starves_itself, ceiling, {.budget_seconds = 1000, .hopeless_ratio = 2.0})->disturbed, 21);
   EXPECT_EQ(run_pairs(call, ceiling, {.budget_seconds = 1000, .narrow = 0.02})->pairs.size(), 11u);
   double seconds = 1.0;
   const auto unsteady = [&] { return seconds = 2.1 - seconds; };  // alternates 1.0 and 1.1

@@ -308,7 +308,7 @@ TEST(Executor, ThreadsThatACaseMayStartMustEndInTime) {
   what.threads = 3;
   const answer got = runner()->run(what);
   EXPECT_EQ(got.end, answer::ending::crashed);
-  EXPECT_EQ(got.what, "left 1 threads running");
+  EXPECT_EQ(got.what, "left 1 thread running");
   what.threads = 1;
 }
 

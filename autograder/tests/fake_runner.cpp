@@ -157,7 +157,8 @@ lab::response lab::execute(const lab::request& what, lab::call_gate& gate) {
     other.join();
   }
   if (does == "yields_after_done") {  // done, says the submission, before it calls the kernel
-    void* const page = mmap(nullptr, grading::page, PROT_READ | PROT_WRITE, MAP_SHARED, grading::runner_memory, 0);
+    void* const page =
+        mmap(nullptr, grading::page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, grading::runner_memory, 0);
     static_cast<grading::control*>(page)->done.store(1);
     yield_often();
     what.outputs[0][0] = std::byte{1};

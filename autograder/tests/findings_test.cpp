@@ -52,6 +52,14 @@ TEST(Findings, CountHiddenStatements) {
   EXPECT_EQ(changed("int f(int a) { if (a > 1) return 2; g(R\"(; ; ;)\"); }"), 1u);
 }
 
+TEST(Findings, CountAssertions) {
+  EXPECT_EQ(assertions_in("#include <cassert>\nvoid f(int a) { assert(a > 0); static_assert(true); assert(a < 9); }"),
+            2u);
+  EXPECT_EQ(assertions_in("// assert(a)\nconst char* s = \"assert\";"), 0u);
+  EXPECT_EQ(assertions_in("#define NDEBUG\n#include <cassert>\nvoid f(int a) { assert(a > 0); }"), 0u);
+  EXPECT_EQ(assertions_in("#define assert(x)\nvoid f(int a) { assert(a > 0); }"), 0u);
+}
+
 struct Assessed : testing::Test {
   temporary_folder place{"findings"};
   rubric rules;
@@ -126,6 +134,25 @@ TEST_F(Assessed, ACauseThatIsCorrectedEarnsHalf) {
   EXPECT_TRUE(assessed(answers("ann", "3", "\"bad\"")).predictions.empty());
 }
 
+TEST_F(Assessed, ACauseInUpperOrLowerCase) {
+  for (const char* cause : {"\"Race\"", "\"RACE\""}) EXPECT_EQ(assessed(answers("ann", "3", cause)).points, 4) << cause;
+}
+
+TEST_F(Assessed, ACauseIsKnownOnceItIsNamed) {
+  rules.items = {what};
+  EXPECT_EQ(programs_with_cause(rules, on), std::set<std::string>{});
+  on.handed_in["findings.toml"] = answers("", "\"\"", "\"\"");
+  EXPECT_EQ(programs_with_cause(rules, on), std::set<std::string>{});
+  on.handed_in["findings.toml"] = answers("", "\"\"", "\"bad\"");
+  EXPECT_EQ(programs_with_cause(rules, on), std::set<std::string>{});
+  on.handed_in["findings.toml"] = answers("", "\"\"", "\"Off by one\"");
+  EXPECT_EQ(programs_with_cause(rules, on), std::set<std::string>{"x"}) << "right or wrong";
+  on.handed_in["findings.toml"] = "no TOML";
+  EXPECT_EQ(programs_with_cause(rules, on), std::set<std::string>{});
+  on.locked.values["x.cause"] = 1;
+  EXPECT_EQ(programs_with_cause(rules, on), std::set<std::string>{"x"});
+}
+
 TEST_F(Assessed, DependOnTheStudent) {
   EXPECT_EQ(assessed(answers("anna", "3", "\"race\"")).points, 0);
   EXPECT_EQ(assessed(answers("anna", "4", "\"race\"")).points, 4);
@@ -140,8 +167,7 @@ TEST_F(Assessed, OneAnswerEach) {
     EXPECT_EQ(r.message.rfind("findings.toml:4: x.block must be a single answer", 0), 0u) << r.message;
   }
   EXPECT_EQ(assessed(answers("ann", "\"3 4\"", "\"race\"")).points, 0);
-  for (const char* cause : {"\"race, off by one\"", "\"Race\""})
-    EXPECT_EQ(assessed(answers("ann", "3", cause)).points, 2) << cause << ": only the place is right";
+  EXPECT_EQ(assessed(answers("ann", "3", "\"race, off by one\"")).points, 2) << "only the place is right";
   EXPECT_EQ(assessed(answers("ann", "3", "[\"race\", \"off by one\"]")).points, 0);
   EXPECT_EQ(assessed(answers("ann", "3", "\"bad\"")).message,
             "wrong for 'ann': cause. 'bad' is none of the causes in the handout");

@@ -60,7 +60,9 @@ TEST_F(Formats, OfEveryVersionAreRead) {
     EXPECT_FALSE(p.items.empty());
     EXPECT_EQ(p.hints.size(), 1u);
 
-    const std::vector<result> stored = result_store{version / "results.json"}.load();
+    const std::string name = version.filename().string();
+    fs::copy_file(version / "results.json", folder / (name + ".json"));
+    const std::vector<result> stored = result_store{folder / name}.load();
     ASSERT_EQ(stored.size(), 1u);
     EXPECT_EQ(stored[0].score(), p.points);
     EXPECT_EQ(stored[0].profiles.size(), 2u);
@@ -88,10 +90,17 @@ TEST_F(Formats, ANewerProgressFileIsNotTouched) {
 }
 
 TEST_F(Formats, NewerResultsAreNotOverwritten) {
-  const result_store store{folder / "results.json"};
-  replace_file(store.file, R"({"schema": "roofline-labs/results/v2", "results": [{"new": 1}]})");
-  refused_as_newer(store.file, [&] { store.load(); });
-  refused_as_newer(store.file, [&] { store.merge({result{}}); });
+  const result_store store{folder / "results"};
+  result one;
+  one.lab = "03_coalescing";
+  one.submission = "student";
+  store.merge({one});
+  const fs::path file = fs::directory_iterator(store.folder / one.lab)->path(), old = folder / "results.json";
+  for (const fs::path& newer : {file, old}) {
+    replace_file(newer, R"({"schema": "roofline-labs/results/v2", "results": [{"new": 1}]})");
+    refused_as_newer(newer, [&] { store.load(); });
+    refused_as_newer(newer, [&] { store.merge({one}); });
+  }
   const std::string newer = std::regex_replace(to_json(result{}), std::regex("result/v1"), "result/v2");
   replace_file(folder / "result.json", newer);
   refused_as_newer(folder / "result.json", [&] { result_from_json(newer); });

@@ -10,9 +10,9 @@
 #include <fstream>
 #include <random>
 
-#include "course/names.hpp"
 #include "support/files.hpp"
 #include "support/hash.hpp"
+#include "support/names.hpp"
 #include "support/text.hpp"
 
 namespace {

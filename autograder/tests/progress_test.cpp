@@ -187,6 +187,56 @@ TEST(Hints, ThereAreForWhatCouldNotBeDecidedToo) {
   }
 }
 
+TEST(Hints, OfAFixWaitForTheCause) {
+  rubric rules;
+  rules.items.resize(2);
+  rules.items[0].id = "x_found";
+  rules.items[0].kind = item_kind::findings;
+  rules.items[0].program = "x";
+  rules.items[1].id = "x_fixed";
+  rules.items[1].follows = "x_found";
+  std::vector<item_result> items{item("x_found", verdict::wrong, 0), item("x_fixed", verdict::wrong, 0)};
+  const std::vector<hint> hints = {{"x_found", "", {}, {"where?", "", ""}},
+                                   {"x_fixed", "", {}, {"one", "two", "three"}}};
+  lab_progress p;
+  add_hints(items, hints);
+  hold_hints(items, rules, {});
+  EXPECT_EQ(items[0].hint.front(), "where?");
+  const std::string first =
+      "First name a cause for x in findings.toml. The hints for its fix begin once you have named one.";
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(next_hint(p, items[1]), first);
+  add_hints(items, hints);
+  hold_hints(items, rules, {"x"});
+  EXPECT_EQ(next_hint(p, items[1]), "hint 1 of 3 for x_fixed: one") << "the first was none";
+}
+
+TEST(Hints, AreNotPickedByTheStudentsWords) {
+  std::vector<item_result> items{item("x_found", verdict::wrong, 0)};
+  items[0].kind = item_kind::findings;
+  items[0].message = "wrong for 'ann': cause. 'misaligned vectors' is none of the causes in the handout";
+  const std::vector<hint> hints = {{"", "", {"misaligned"}, {"16 bytes", "", ""}},
+                                   {"x_found", "", {}, {"where?", "", ""}}};
+  add_hints(items, hints);
+  EXPECT_EQ(items[0].hint.front(), "where?");
+}
+
+/// Of the reports that the crashed programs make, and of what a wrong fix makes of them.
+TEST(Hints, OfLab13AreAboutTheItem) {
+  const std::vector<hint> hints = read_hints(fs::path(LAB_SOURCE_DIR) / "labs" / "13_when_it_crashes");
+  for (const auto& [id, message] :
+       {std::pair{"kv_scores_fixed", "global load of 4 bytes out of bounds, 0 bytes past the end of input `keys`"},
+        {"group_scales_fixed", "global load of 4 bytes that were never written. Only ragged sizes fail: every `n`"},
+        {"long_rows_fixed", "global load of 4 bytes after cudaFree. Only large sizes fail: every `rows` above 9."},
+        {"slot_rows_fixed", "load of 1 bytes at 0x1f, which is not device memory; is it a host pointer, or null?"}}) {
+    std::vector<item_result> items{item(id, verdict::wrong, 0)};
+    items[0].message = message;
+    add_hints(items, hints);
+    const auto from = std::find_if(hints.begin(), hints.end(), [&](const hint& h) { return h.text == items[0].hint; });
+    ASSERT_NE(from, hints.end());
+    EXPECT_EQ(from->item, id) << items[0].hint.front();
+  }
+}
+
 struct Locked : Progress {
   lab::test_case about;
   rubric rules;
@@ -377,6 +427,7 @@ TEST_F(Progress, ThePageOfAttemptsTellsHowEachItemWent) {
                            "1 WRONG, then 1 not built, then 1 PASS", "nothing was built", "banks.pitch_33", "corrected",
                            R"(<i class="bad")", R"(<i class="good")", R"(<i class="none")"})
     EXPECT_NE(page.find(want), std::string::npos) << want;
+  EXPECT_EQ(page.find("font-size=\""), std::string::npos) << "a style sets it, larger on a phone";
   EXPECT_EQ(page.find("{{"), std::string::npos);
   EXPECT_NE(attempts_page({}, {}).find("No lab has been graded yet"), std::string::npos);
 }

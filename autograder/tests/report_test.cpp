@@ -238,6 +238,23 @@ TEST(Terminal, SaysOnceWhatManyItemsHaveInCommon) {
   EXPECT_EQ(text.find("BUILD ERROR  second"), text.npos) << text;
 }
 
+TEST(Terminal, KeepsItemsApartThatHaveOtherHints) {
+  result r;
+  item_result i;
+  i.verdict = verdict::wrong;
+  i.message = "wrong for 'ann': cause";
+  for (const char* id : {"first", "second", "third"}) {
+    i.id = id;
+    i.hint = {i.id + "'s"};
+    r.items.push_back(i);
+  }
+  r.items[2].hint = r.items[0].hint;
+  const std::string text = laid_out(r, {80, false});
+  EXPECT_NE(text.find("WRONG  first\n    wrong for 'ann': cause\n    hint: first's\n    the same: third\n"), text.npos)
+      << text;
+  EXPECT_NE(text.find("WRONG  second\n    wrong for 'ann': cause\n    hint: second's\n"), text.npos) << text;
+}
+
 TEST(Terminal, ShowsCountsOfSevenDigitsWhole) {
   result r = nasty();
   r.items[0].kind = item_kind::counters;

@@ -41,7 +41,7 @@ result graded(const std::string& submission) {
 
 struct Store : testing::Test {
   fs::path folder = fs::temp_directory_path() / ("store_" + std::to_string(getpid()));
-  result_store store{folder / "results.json"};
+  result_store store{folder / "results"};
   void SetUp() override { fs::create_directories(folder); }
   void TearDown() override { fs::remove_all(folder); }
 };
@@ -122,21 +122,47 @@ TEST_F(Store, KeepsTheResultsOfOthers) {
   store.merge({again});
   const auto all = store.load();
   ASSERT_EQ(all.size(), 2u);
-  EXPECT_EQ(all[0].score(), 85);
-  EXPECT_EQ(all[1].submission, "solution");
+  EXPECT_EQ(all[0].submission, "solution");
+  EXPECT_EQ(all[1].score(), 85);
+  EXPECT_TRUE(store.load("04_fusion").empty());
+  EXPECT_EQ(store.load("03_coalescing").size(), 2u);
   store.merge({});
   EXPECT_EQ(store.load().size(), 2u);
 }
 
-TEST_F(Store, KeepsWhatItCannotRead) {
-  std::ofstream(store.file) << R"({"results":[{"lab":"x","submission":{"id":"y"},"schema":"other"}, 7]})";
+TEST_F(Store, ForgetsOnlyTheSubmissionsOfALabThatAreGone) {
+  result other = graded("student");
+  other.lab = "04_fusion";
+  store.merge({graded("student"), graded("wrong-gone"), other});
+  store.keep_only("03_coalescing", {"student", "solution"});
+  const auto all = store.load();
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].submission, "student");
+  EXPECT_EQ(all[1].lab, "04_fusion");
+}
+
+TEST_F(Store, PartsTheFileOfEarlierVersionsOnce) {
+  const fs::path old = folder / "results.json";
+  result newer = graded("student");
+  newer.items[1].points = 45;
+  store.merge({newer});
+  std::ofstream(old) << R"({"results":[{"lab":"x","submission":{"id":"y"},"schema":"other"}, 7, )" +
+                            to_json(graded("student")) + ", " + to_json(graded("solution")) + "]}";
+  const std::string before = text_of(old);
+  const auto all = store.load();
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[1].score(), 85) << "what was graded since stays";
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_EQ(text_of(folder / "results.json.parted"), before) << "what it cannot read is not lost";
+  EXPECT_EQ(store.load().size(), 2u);
+}
+
+TEST_F(Store, SurvivesFilesThatAreNoResults) {
   store.merge({graded("student")});
+  std::ofstream(folder / "results.json") << "not JSON";
+  std::ofstream(store.folder / "03_coalescing" / "other.json") << "not JSON";
   EXPECT_EQ(store.load().size(), 1u);
-  EXPECT_NE(text_of(store.file).find("\"other\""), std::string::npos);
-  std::ofstream(store.file) << "not JSON";
-  store.merge({graded("student")});
-  EXPECT_EQ(store.load().size(), 1u);
-  for (const fs::directory_entry& left : fs::directory_iterator(folder))
+  for (const fs::directory_entry& left : fs::recursive_directory_iterator(folder))
     EXPECT_NE(left.path().extension(), ".tmp") << "a temporary file is left";
 }
 

@@ -155,7 +155,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "rubric.toml:9: findings name a cause; list them as 'causes' of [lab]"},
         mistake{"title = \"f is right\"", "title = \"f is right\"\ncolour = 3",
                 "rubric.toml:12: unknown key 'colour'; remove it or use one of: id, title, kind, points, cases, file, "
-                "changes"},
+                "changes, follows"},
+        mistake{"title = \"f is right\"", "title = \"f is right\"\nfollows = \"predicted\"",
+                "rubric.toml:12: 'predicted' is not a findings item above this one; write the id of one"},
         mistake{"\"correctness\"", "\"beauty\"",
                 "rubric.toml:12: unknown kind 'beauty'; use one of: correctness, counters, predictions, throughput, "
                 "findings"},

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The report's tab with the warp view, in a browser: the arrow keys open it, it fits a phone, and for each line and
-# operation it shows the figures that the report's own table has. usage: tab_test.sh REPORT_FOLDER LAB
+# The report's tab with the warp view, in a browser: the arrow keys open it, it fits a phone, no table of a verdict is cut
+# off, and for each line and operation it shows the figures that the report's own table has. usage: tab_test.sh REPORT_FOLDER LAB
 set -euo pipefail
 report=$1 page=$2
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
@@ -29,6 +29,8 @@ addEventListener('load', async () => {
   if (!rows.length || drawn !== reported) bad.push(`the tab: ${drawn}; the report: ${reported}`);
   if (d.querySelector('#files').textContent.includes('(the source file is not here)')) bad.push('no source');
   verdicts.click();
+  for (const e of document.querySelectorAll('.items .scroll'))
+    if (innerWidth > 1000 && e.scrollWidth > e.clientWidth) bad.push(`a table is cut off: ${text(e).slice(0, 40)}`);
   if (!panel(warps).hidden) bad.push('a click does not go back');
   document.body.innerHTML = `<pre id="found">${rows.length} lines; ${bad.join('\n')}</pre>`;
 });

@@ -16,7 +16,7 @@ restore() {
   rm -rf "$kept" "$log" "$source"/{progress.toml,backups,.git}
 }
 trap restore EXIT
-rm -f "$source/progress.toml" "$source/report/results.json"
+rm -rf "$source/progress.toml" "$source/report/results"
 git -C "$source" init -q 2>/dev/null && git -C "$source" add labs && git -C "$source" -c user.name=test -c user.email=test@localhost commit -qm start &&
   git -C "$source" update-ref refs/course/start HEAD
 

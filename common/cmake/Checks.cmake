@@ -16,7 +16,9 @@ endif()
 
 find_program(RUN_CLANG_TIDY NAMES run-clang-tidy-14 run-clang-tidy)
 if(RUN_CLANG_TIDY)
-  add_custom_target(tidy COMMAND ${RUN_CLANG_TIDY} -quiet -p ${PROJECT_BINARY_DIR} "(autograder|common|program)/.*\\.cpp$" "/module\\.cpp$"
+  add_custom_target(tidy COMMAND ${CMAKE_COMMAND} -S ${PROJECT_SOURCE_DIR} -B ${PROJECT_BINARY_DIR}/tidy -G ${CMAKE_GENERATOR}
+                                 -DLABS_BY_FOLDER=OFF
+                         COMMAND ${RUN_CLANG_TIDY} -quiet -p ${PROJECT_BINARY_DIR}/tidy "(autograder|common|program)/.*\\.cpp$" "/module\\.cpp$"
                     COMMENT "clang-tidy; the settings are in .clang-tidy" VERBATIM)
 endif()
 

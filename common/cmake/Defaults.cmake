@@ -35,6 +35,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
 endif()
 
 option(LABS_CUDA "Build the CUDA backend too, where nvcc is found" ON)
+option(LABS_BY_FOLDER "Compile the grader's files folder by folder; OFF for tools that look at one file" ON)
 
 find_package(Threads REQUIRED)
 find_package(Eigen3 REQUIRED NO_MODULE)

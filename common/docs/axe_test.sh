@@ -12,6 +12,8 @@ cp "$axe" "$place/site/axe.min.js"
 cat >"$place/site/faulty.html" <<'HTML'
 <!DOCTYPE html><html lang="en"><head><title>Faults</title></head><body><div class="contents">
 <img src="doc.png"><p style="color:#ccc">Pale.</p><p style="width:3000px">Wide.</p>
+<p><code>a_name_that_is_longer_than_a_phone_is_wide_a_name_that_is_longer_than_a_phone_is_wide</code></p>
+<div style="overflow-x:auto"><table class="markdownTable"><tr><th>name</th><th>what it is</th></tr><tr><td>a_name_that_is_longer_than_a_phone_is_wide_a_name</td><td>x</td></tr></table></div>
 <a href="a" style="position:absolute;top:50px;left:0;font-size:6px">a</a><a href="b" style="position:absolute;top:52px;left:8px;font-size:6px">b</a></div></body></html>
 HTML
 cat >"$place/ask" <<'JS'
@@ -24,6 +26,11 @@ cat >"$place/ask" <<'JS'
   const scrolls = e => e && !e.matches('.contents') && (/auto|scroll/.test(getComputedStyle(e).overflowX) || scrolls(e.parentElement));
   for (const e of document.querySelectorAll('.contents p, .contents li, .contents td, .contents pre, .contents img'))
     if (e.getBoundingClientRect().right > width + 1 && !scrolls(e)) { found.push(`cut off: ${e.tagName} ${e.textContent.trim().slice(0, 30)}`); break; }
+  for (const e of document.querySelectorAll('.contents :is(p, li) code'))  // the page hides what is too wide
+    if (!e.closest('table') && e.getBoundingClientRect().right > width) { found.push(`cut off: code ${e.textContent.slice(0, 30)}`); break; }
+  for (const t of document.querySelectorAll('.contents .markdownTable'))  // a wide table of numbers scrolls; one of words needs not
+    if (t.rows[0].cells.length <= 4 && [...t.rows].some(r => [...r.cells].some(c => c.getBoundingClientRect().right > width))) {
+      found.push(`a table of ${t.rows[0].cells.length} columns is cut off: ${t.textContent.trim().slice(0, 30)}`); break; }
   for (const mode of width == 1280 ? ['light-mode', 'dark-mode'] : ['light-mode']) {
     document.documentElement.classList.remove('light-mode', 'dark-mode');
     document.documentElement.classList.add(mode);
@@ -78,7 +85,7 @@ HTML
   ((weight <= 1000000)) || echo "weighs $weight bytes"
 }
 bad=0
-for page in index labs labs_03_coalescing labs_13_when_it_crashes_seen labs_glossary common_sim common_docs_playground \
+for page in index labs labs_03_coalescing labs_13_when_it_crashes labs_13_when_it_crashes_seen labs_glossary common_sim common_docs_playground \
             solutions coalescing_8hpp annotated; do
   [[ $page != solutions || -e $html/$page.html ]] || continue  # a student's checkout has none
   look "$page" >"$place/wrong"
@@ -87,7 +94,7 @@ for page in index labs labs_03_coalescing labs_13_when_it_crashes_seen labs_glos
   [[ ! -s $place/wrong ]] || bad=1
 done
 look faulty >"$place/wrong"
-for fault in 'image-alt' 'color-contrast' 'target-size' 'wider than the window'; do
+for fault in 'image-alt' 'color-contrast' 'target-size' 'wider than the window' 'cut off: code' 'a table of 2 columns is cut off'; do
   grep -q "$fault" "$place/wrong" || { echo "was not noticed: $fault"; cat "$place/wrong"; bad=1; }
 done
 exit $bad

@@ -207,6 +207,14 @@ struct page_writer {
     return mine == source / "labs" && file.filename() == "README.md" && theirs.parent_path() == mine;
   }
 
+  /// For text within HTML, in which Doxygen does not look for Markdown.
+  static std::string with_code(std::string text) {
+    for (std::size_t at = 0, end;
+         (at = text.find('`', at)) != std::string::npos && (end = text.find('`', at + 1)) != std::string::npos;)
+      text.replace(at, end + 1 - at, "<code>" + text.substr(at + 1, end - at - 1) + "</code>");
+    return text;
+  }
+
   std::string linked(const link& l) {
     if (is_external(l.target)) return {};
     const std::size_t hash = l.target.find('#');
@@ -221,17 +229,19 @@ struct page_writer {
                          drawing_on_site(source, target), words);
     }
     if (l.image) return fmt::format("![{}]({})", l.text, target.filename().string());
+    std::string plain = l.text;  // in a reference, Doxygen would print the marks of code
+    std::erase(plain, '`');
     if (is_page(target)) {
       const std::string other = page_id(source, target);
-      if (!anchor.empty()) return fmt::format("[{}](@ref {})", l.text, anchor_id(other, anchor));
-      if (adopts(target) && children.insert(other).second) return fmt::format("@subpage {} \"{}\"", other, l.text);
-      return fmt::format("[{}](@ref {})", l.text, other);
+      if (!anchor.empty()) return fmt::format("[{}](@ref {})", plain, anchor_id(other, anchor));
+      if (adopts(target) && children.insert(other).second) return fmt::format("@subpage {} \"{}\"", other, plain);
+      return fmt::format("[{}](@ref {})", plain, other);
     }
     if (fs::is_directory(target)) return fmt::format("[{}](files.html)", l.text);
     // A plot's script stands for the plot, which the build draws.
     if (target.extension() == ".gnuplot") return fmt::format("![{}]({}.svg)", l.text, target.stem().string());
-    if (target.extension() == ".hpp") return fmt::format("[{}](@ref {})", l.text, target.filename().string());
-    return fmt::format("<a href=\"{}\">{}</a>", file_on_site(source, target), l.text);
+    if (target.extension() == ".hpp") return fmt::format("[{}](@ref {})", plain, target.filename().string());
+    return fmt::format("<a href=\"{}\">{}</a>", file_on_site(source, target), with_code(l.text));
   }
 
   /// $x$ and $$x$$, as GitHub has formulas, in Doxygen's words.
@@ -271,7 +281,7 @@ struct page_writer {
       const std::size_t end = line.find(close);
       const std::string title = line.substr(open.size(), end - open.size());
       const std::string rest = end == std::string::npos ? "" : line.substr(end + close.size());
-      return fmt::format("@htmlonly<details><summary>{}</summary>@endhtmlonly{}", title, rest);
+      return fmt::format("@htmlonly<details><summary>{}</summary>@endhtmlonly{}", with_code(title), rest);
     }
     if (line == "</details>") return "@htmlonly</details>@endhtmlonly";
     return line;
@@ -547,7 +557,8 @@ double number_in(const fs::path& file, const std::vector<std::string>& names) {
   return at->get<double>();
 }
 
-/// What stands between {{ and }}: "FILE.md > row > column", or "FILE.json > name > ... > name * 1e6 : .1f".
+/// What stands between {{ and }}: "FILE.md > row > column", or "FILE.json > name > ... > name * 1e6 : .1f"; ",.0f"
+/// groups digits.
 std::string quoted_figure(const fs::path& source, const std::string& quote) {
   const std::vector<std::string> form = split(quote, " : ");
   const std::vector<std::string> factors = split(form[0], " * ");
@@ -559,7 +570,12 @@ std::string quoted_figure(const fs::path& source, const std::string& quote) {
     throw std::runtime_error("{{" + quote + "}}: wanted FILE.md > row > column, or FILE.json > name > ... : .1f");
   double number = number_in(file, names);
   for (std::size_t i = 1; i < factors.size(); ++i) number *= std::stod(factors[i]);
-  return fmt::format(fmt::runtime("{:" + form[1] + "}"), number);
+  const bool grouped = form[1].starts_with(",");
+  std::string figure = fmt::format(fmt::runtime("{:" + form[1].substr(grouped ? 1 : 0) + "}"), number);
+  if (grouped)
+    for (std::size_t at = std::min(figure.find('.'), figure.size()); at > 3 && figure[at - 4] != '-';)
+      figure.insert(at -= 3, ",");
+  return figure;
 }
 
 std::string with_figures(const fs::path& source, std::string line) {
@@ -582,6 +598,27 @@ std::string beside_the_deck(std::string line) {
   return line;
 }
 
+/// A long line shrinks the print of all code on its slide: the body of a loop or an if goes on a line of its own.
+std::string within_a_slide(const std::string& code) {
+  constexpr std::size_t widest = 100;
+  std::string out;
+  for (const std::string& line : lines_of(code)) {
+    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    std::size_t body = 0;  // begins after the ) of for (...)
+    for (const std::string_view word : {"for (", "if (", "while ("})
+      if (line.size() > widest && line.compare(indent, word.size(), word) == 0) {
+        int depth = 1;
+        for (body = indent + word.size(); body < line.size() && depth > 0; ++body)
+          depth += line[body] == '(' ? 1 : line[body] == ')' ? -1 : 0;
+      }
+    if (body > 0 && body < widest && line.compare(body, 2, " {") != 0)
+      out += line.substr(0, body) + "\n" + std::string(indent + 1, ' ') + line.substr(body) + "\n";
+    else
+      out += line + "\n";
+  }
+  return out;
+}
+
 std::string deck(const fs::path& source, const fs::path& file) {
   std::string out;
   int number = 0;
@@ -596,7 +633,7 @@ std::string deck(const fs::path& source, const fs::path& file) {
       std::istringstream words(line.substr(mark.size()));
       std::string from, marker;
       words >> from >> marker;
-      const std::string code = marked_code(source / from, marker);
+      const std::string code = within_a_slide(marked_code(source / from, marker));
       const auto lines = std::count(code.begin(), code.end(), '\n');
       if (lines > 24)
         throw std::runtime_error(
@@ -643,15 +680,15 @@ int write_data(const fs::path& results, const fs::path& out) {
         for (const auto& [pass, of] : passes.items())
           for (const auto& [block, microseconds] : of.items())
             blocks << fmt::format("{}\t{}\t{}\t{}\n", shape, pass, block, microseconds.get<double>());
-    if (name == "decode10") {
+    if (name == "decode10")
       tokens << fmt::format("sum of as many bytes\tas the weights\t0\t{}\n",
                             document.at("ms to sum as many bytes").get<double>());
+    if (name.starts_with("decode10"))
       for (const json& row : document.at("rows")) {
         const char* program = row.contains("PyTorch") ? "PyTorch" : "decode.cu";
         tokens << fmt::format("{}\t{}\t{}\t{}\n", program, row.at(program).get<std::string>(),
                               row.at("position").get<int>(), row.at("ms per token").get<double>());
       }
-    }
     if (document.contains("staircase"))
       for (const auto& [tile, steps] : document.at("staircase").items())
         for (const json& step : steps)
@@ -744,6 +781,43 @@ std::string unescaped(std::string url) {
   return url;
 }
 
+/// Marks of Markdown that a reader of the page would see: ` and *words*, outside of code.
+std::vector<std::string> unread_markdown(const std::string& html) {
+  std::string text;
+  for (std::size_t at = 0; at < html.size();) {
+    if (html[at] != '<') {
+      text += html[at++];
+      continue;
+    }
+    std::size_t end = html.find('>', at);
+    for (const std::string_view element : {"pre", "code", "tt", "script", "style", "svg", "head"})
+      if (html.compare(at + 1, element.size(), element) == 0 &&
+          (html[at + 1 + element.size()] == '>' || html[at + 1 + element.size()] == ' '))
+        end = html.find(fmt::format("</{}>", element), at);
+    if (html.compare(at, 18, "<div class=\"line\">") == 0) end = html.find("</div>", at);
+    if (end != std::string::npos) end = html.find('>', end);
+    if (end == std::string::npos) break;
+    at = end + 1;
+  }
+  std::vector<std::string> found;
+  const auto is_blank = [](char c) { return c == ' ' || c == '\n' || c == '(' || c == '*'; };
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    std::size_t end = text[at] == '`' ? at : std::string::npos;
+    if (text[at] == '*' && at > 0 && is_blank(text[at - 1]) && at + 1 < text.size() && !is_blank(text[at + 1])) {
+      end = text.find_first_of("*\n", at + 1);
+      if (end != std::string::npos && (text[end] == '\n' || is_blank(text[end - 1]) ||
+                                       std::isalnum(static_cast<unsigned char>((text + " ")[end + 1]))))
+        end = std::string::npos;
+    }
+    if (end == std::string::npos) continue;
+    std::string words = text.substr(at - std::min<std::size_t>(at, 20), end + 20 - at + std::min<std::size_t>(at, 20));
+    std::replace(words.begin(), words.end(), '\n', ' ');
+    found.push_back(words);
+    at = end;
+  }
+  return found;
+}
+
 int check_site(const fs::path& out) {
   std::map<std::string, std::set<std::string>> anchors;  // of each page
   std::map<std::string, std::string> pages;
@@ -772,8 +846,15 @@ int check_site(const fs::path& out) {
                  !anchors[target].contains(unescaped(url.substr(hash + 1))))
           broken.insert(fmt::format("{}: {}: there is no such place on that page", name, url));
       }
+  const auto planted = unread_markdown("<p>A *word* and `code`, but 2 * 3, a *pointer and <code>`*x*`</code></p>");
+  if (planted.size() != 3)
+    broken.insert(fmt::format("of planted marks of Markdown {} were found, not 3", planted.size()));
+  for (const auto& [name, html] : pages)
+    if (!name.ends_with("_source.html"))
+      for (const std::string& words : unread_markdown(html))
+        broken.insert(fmt::format("{}: Markdown: {}", name, words));
   for (const std::string& line : broken) fmt::print("{}\n", line);
-  fmt::print("{} links in {} pages, {} broken\n", links, pages.size(), broken.size());
+  fmt::print("{} links in {} pages, {} faults\n", links, pages.size(), broken.size());
   return broken.empty() && !pages.empty() ? 0 : 1;
 }
 

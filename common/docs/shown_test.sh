@@ -29,6 +29,7 @@ debug FILE.cu                                           here FILE.cu=program.cu
 debug FILE.cu -- ARGUMENTS                              here FILE.cu=program.cu
 debug labs/13_when_it_crashes/crashed/kv_scores.cu -- NAME   here
 debug NN ITEM                                           here
+debug common/sim/tests/debugger/faults.cu -- 0          sim.debugger
 debug --dump FILE                                       sim.debugger
 simcc                                                   here
 grade submissions/ --lab NN --jobs 2                    here

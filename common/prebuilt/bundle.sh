@@ -34,7 +34,7 @@ done
 # Every program that is started: those of bin/, and the compiler's own.
 for program in bin/* root/usr/bin/g++ root/usr/lib/gcc/*/*/{cc1plus,collect2,lto-wrapper}; do
   program=$(realpath "$program")
-  case $program in "$PWD"/root/*) echo "${program#"$PWD/root/"}" ;; esac
+  case $program in "$PWD/root/"*) echo "${program#"$PWD/root/"}" ;; esac
 done | sort -u >programs
 cd ..
 unset "${!CCACHE_@}" "${!CMAKE_@}" CXX

@@ -11,8 +11,8 @@ if [[ -d $prebuilt/root ]]; then
   export PATH=$prebuilt/bin:$PATH CXX=$prebuilt/bin/c++ CMAKE_PREFIX_PATH=$prebuilt/root/usr
   if [[ $(cat "$prebuilt/place" 2>/dev/null) != "$prebuilt" ]]; then
     # Its programs name their loader and libraries by their whole paths: once for each place.
-    libraries=("$prebuilt"/root/{usr/lib,lib}/*-linux-gnu)
-    loader=$(echo "$prebuilt"/root/lib/*-linux-gnu/ld-linux-*.so.*)
+    libraries=("$prebuilt/root"/{usr/lib,lib}/*-linux-gnu)
+    loader=$(echo "$prebuilt/root/lib"/*-linux-gnu/ld-linux-*.so.*)
     patchelf=("$loader" --library-path "${libraries[0]}:${libraries[1]}" "$prebuilt/root/usr/bin/patchelf")
     while read -r program; do
       "${patchelf[@]}" --set-interpreter "$loader" --force-rpath --set-rpath "${libraries[0]}:${libraries[1]}" "$prebuilt/root/$program"

@@ -58,6 +58,13 @@ std::string short_number(double value) {
   return value == std::floor(value) || value >= 100 ? fmt::format("{:.0f}", value) : fmt::format("{:.2g}", value);
 }
 
+/// The same with a unit: 1.57 MB/s.
+std::string short_rate(double value, const char* unit) {
+  const std::string number = short_number(value);
+  if (number.back() <= '9') return fmt::format("{} {}", number, unit);
+  return fmt::format("{} {}{}", number.substr(0, number.size() - 1), number.back(), unit);
+}
+
 std::string percent(double fraction) { return fmt::format("{:.1f}%", 100 * fraction); }
 std::string share_of(double part, double whole) { return part > 0 && whole > 0 ? percent(part / whole) : "-"; }
 
@@ -132,9 +139,9 @@ std::string laid_out(const std::string& title, const std::vector<std::string>& n
 std::string rates_text(const roofs& r) {
   std::vector<std::string> parts;
   for (const auto& [name, rate] : r.flops_per_second)
-    parts.push_back(fmt::format("{} {}FLOP/s", name, short_number(rate)));
+    parts.push_back(fmt::format("{} {}", name, short_rate(rate, "FLOP/s")));
   for (const auto& [name, rate] : r.bytes_per_second)
-    parts.push_back(fmt::format("{} {}B/s", name, short_number(rate)));
+    parts.push_back(fmt::format("{} {}", name, short_rate(rate, "B/s")));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -570,14 +577,15 @@ set key outside top center horizontal textcolor rgb '#7d8590'
   std::size_t colour = 0;
   for (std::size_t i = 0; i < r.bytes_per_second.size(); ++i) {
     const auto& [name, rate] = r.bytes_per_second[i];
-    curves.push_back(fmt::format(
-        "(x < {} ? {} : 1/0) with lines linewidth 2 dashtype {} linecolor rgb '{}' title '{} {}B/s'",
-        fastest / (1e-9 * rate), 1e-9 * rate, i + 1, colours[colour++ % std::size(colours)], name, short_number(rate)));
+    curves.push_back(
+        fmt::format("(x < {} ? {} : 1/0) with lines linewidth 2 dashtype {} linecolor rgb '{}' title '{} {}'",
+                    fastest / (1e-9 * rate), 1e-9 * rate, i + 1, colours[colour++ % std::size(colours)], name,
+                    short_rate(rate, "B/s")));
   }
   for (const auto& [name, rate] : r.flops_per_second)
     curves.push_back(
-        fmt::format("(x > {0} / {1} ? {0} / x : 1/0) with lines linewidth 2 linecolor rgb '{2}' title '{3} {4}FLOP/s'",
-                    1e-9 * rate, top, colours[colour++ % std::size(colours)], name, short_number(rate)));
+        fmt::format("(x > {0} / {1} ? {0} / x : 1/0) with lines linewidth 2 linecolor rgb '{2}' title '{3} {4}'",
+                    1e-9 * rate, top, colours[colour++ % std::size(colours)], name, short_rate(rate, "FLOP/s")));
   const auto draw = [&](const std::vector<point>& points, int type, const char* look, const std::string& title) {
     if (points.empty()) return;
     curves.push_back(fmt::format("'-' using 1:2 with points pointtype {} pointsize 0.8 linecolor rgb '{}' title '{}'",

@@ -3,14 +3,15 @@
 // loader.cpp may call the kernel by open, openat, close, read, readv, pread, preadv, lseek, fstat, mmap and munmap. The
 // judge counts every system call that a function makes, by its name.
 //
-// pool.cpp may start threads: std::thread, std::mutex, std::condition_variable, std::atomic with wait and notify;
-// in C pthread_create and pthread_join, mutexes and conditions.
+// pool.cpp may start threads: std::thread, std::mutex, std::condition_variable, std::atomic with wait and notify,
+// std::latch, std::barrier and semaphores; in C pthread_create and pthread_join, mutexes and conditions.
 //
 // layout.cu is plain C++ for one core, without kernels and without the CUDA runtime. It is a .cu file because the
 // compiler of the simulated device shows each access to memory: yours go through the cache that given/cache.hpp
 // describes. So it may call no library function that copies out of the compiler's sight; memcpy and its kind are seen.
 //
-// streaming.cu is CUDA: streams, events, graphs, pinned memory. The kernels are given, in given/layer.hpp.
+// streaming.cu is CUDA: streams, events, graphs, pinned memory. The kernels are given, in given/layer.hpp. The
+// simulated device runs the nodes of a graph one after another, even those that nothing orders.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +49,7 @@ void generate(int* tokens,                    // (count)
 
 // ---- pool.cpp -----------------------------------------------------------------------------------------------------
 
-/// Threads that wait for work; what is in it is yours.
+/// Threads that sleep until there is work; what is in it is yours.
 struct pool;
 
 /// Starts a pool of 1 to 8 threads.

@@ -85,7 +85,8 @@ void two_streams(float* out, const float* in, int first, int n, cudaStream_t str
 // ---- row_norms.cu ---------------------------------------------------------------------------------------------------
 
 /// Each row divided by its largest element in size. Rows may have any number of elements. Returns the error of the
-/// launch, if there is one, and leaves none behind: with 0 rows it is cudaErrorInvalidConfiguration.
+/// launch, if there is one, and leaves none behind. With 0 rows there is one: no grid has 0 blocks. With a stream that
+/// was destroyed there is one, too.
 cudaError_t row_norms(float* out,       // (rows, size)
                       const float* in,  // (rows, size)
                       int rows, int size, cudaStream_t stream);
@@ -103,12 +104,13 @@ void tree_sums(float* sums,          // (trees)
 // ---- group_scales.cu ------------------------------------------------------------------------------------------------
 
 /// Groups of 32 elements have a scale, the largest in size divided by 127; the last group may have fewer. out[i] is the
-/// multiple of the scale that is nearest to in[i].
+/// multiple of the scale that is nearest to in[i]. One block for each group finds its scale.
 void group_scales(float* out, const float* in, int n, cudaStream_t stream);
 
 // ---- long_rows.cu ---------------------------------------------------------------------------------------------------
 
-/// out[r] is the largest of the first lengths[r] elements of row r, at least 1 and at most `room`.
+/// out[r] is the largest of the first lengths[r] elements of row r, at least 1 and at most `room`. A row of more than
+/// 256 elements has a block for each 256.
 void long_rows(float* out,          // (rows)
                const float* in,     // (rows, room)
                const int* lengths,  // (rows)

@@ -3,7 +3,7 @@ load here.'/style.gnuplot'
 set style fill solid 0.9
 set boxwidth 0.6
 set yrange [0:36]
-set ylabel 'sectors a request'
+set ylabel 'sectors per request'
 set xtics rotate by 30 right
 set bmargin 5.5
 unset key
@@ -16,8 +16,8 @@ copy_strided/2	load	in[2 i]
 copy_strided/3	load	in[3 i]
 copy_strided/8	load	in[8 i]
 copy_strided/32	load	in[32 i]
-sigmoid_thread_per_row/1024x1024	load	along rows
-sigmoid_thread_per_column/1024x1024	load	down columns
+sigmoid_thread_per_row/1024x1024	load	thread per row
+sigmoid_thread_per_column/1024x1024	load	thread per column
 transpose_naive/1024x1024	store	naive transpose
 copy_vectorized/1048576	load	float4
 EOD

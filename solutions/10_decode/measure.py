@@ -3,13 +3,13 @@
 
 Builds decode.cu with nvcc for this GPU. A small model's tokens are first compared with PyTorch's in float64. The time of a
 token is the slope between two numbers of tokens, so it has no share of the graph's capture. Beside it, in the same process,
-a read of as many bytes as the weights, and the same model by PyTorch. DECODE names a library that is built already.
+a read of as many bytes as the weights, and the same model by PyTorch.
 """
 import ctypes
 import functools
 import json
-import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
@@ -22,24 +22,28 @@ here = pathlib.Path(__file__).resolve().parent
 root = here.parents[1]
 
 
-def built():
-    if "DECODE" in os.environ:
-        return ctypes.CDLL(os.environ["DECODE"])
-    library = pathlib.Path(tempfile.mkdtemp()) / "decode.so"
-    sources = [here / "handin/decode.cu", here / "module.cu"]
+def built(source):
+    folder = pathlib.Path(tempfile.mkdtemp())
+    sources = [folder / "decode.cu", here / "module.cu"]
+    shutil.copy(here / "handin/decode.cu", sources[0])
+    if source.suffix == ".patch":
+        subprocess.run(["patch", "--quiet", sources[0], source], check=True)
     subprocess.run(["nvcc", "-std=c++20", "-O3", "-arch=native", "-shared", "-Xcompiler", "-fPIC", f"-I{root}/common/include",
-                    f"-I{root}/labs/10_decode", *map(str, sources), "-o", str(library)], check=True)
-    return ctypes.CDLL(str(library))
+                    f"-I{root}/labs/10_decode", *map(str, sources), "-o", folder / "decode.so"], check=True)
+    library = ctypes.CDLL(folder / "decode.so")
+    library.decode_scratch_floats.restype = ctypes.c_longlong
+    return library
 
 
-module = built()
-module.decode_scratch_floats.restype = ctypes.c_longlong
+VERSIONS = {"as handed in": here / "handin/decode.cu",
+            "a launch per function": here / "right/a_launch_per_function/decode.cu.patch"}
 
 
 class Model:
     """Random weights that keep all numbers near 1; fields as in decode.hpp."""
 
-    def __init__(self, layers, width, heads, kv_heads, size, hidden, vocabulary, capacity):
+    def __init__(self, library, layers, width, heads, kv_heads, size, hidden, vocabulary, capacity):
+        self.library = library
         self.shape = (layers, width, heads, kv_heads, size, hidden, vocabulary, capacity)
         self.layers, self.width, self.heads, self.kv_heads, self.size = layers, width, heads, kv_heads, size
         self.hidden, self.capacity = hidden, capacity
@@ -60,7 +64,7 @@ class Model:
                           for _ in range(2))
         self.token, self.position = (torch.zeros(1, dtype=torch.int32, device="cuda") for _ in range(2))
         self.c_shape = (ctypes.c_int * 8)(*self.shape)
-        self.scratch = torch.empty(module.decode_scratch_floats(self.c_shape), device="cuda")
+        self.scratch = torch.empty(library.decode_scratch_floats(self.c_shape), device="cuda")
         self.chosen = torch.full((capacity,), -1, dtype=torch.int32, device="cuda")
         self.logits = torch.empty(vocabulary, device="cuda")
         tensors = [self.embedding, self.norm, self.rotary, self.k, self.v, self.token, self.position, self.scratch]
@@ -71,8 +75,8 @@ class Model:
         return 2 * sum(t.numel() for t in [self.embedding, self.norm, *(one for layer in self.weights for one in layer)])
 
     def generate(self, count):
-        module.decode_generate(ctypes.c_void_p(self.chosen.data_ptr()), ctypes.c_void_p(self.logits.data_ptr()), self.c_shape,
-                               self.pointers, count, ctypes.c_void_p(torch.cuda.current_stream().cuda_stream))
+        self.library.decode_generate(ctypes.c_void_p(self.chosen.data_ptr()), ctypes.c_void_p(self.logits.data_ptr()),
+                                     self.c_shape, self.pointers, count, ctypes.c_void_p(torch.cuda.current_stream().cuda_stream))
 
     def reference(self, tokens):
         """The logits after these tokens, in float64; the cache is rounded."""
@@ -99,11 +103,11 @@ class Model:
         return normalized(x[-1], self.norm) @ self.embedding.double().T
 
 
-def check():
+def check(library):
     torch.manual_seed(1)
     worst = 0.0
     for shape in ((2, 256, 8, 2, 64, 512, 1000, 300), (3, 128, 8, 1, 128, 264, 333, 200), (1, 64, 4, 4, 64, 72, 50, 150)):
-        model = Model(*shape)
+        model = Model(library, *shape)
         model.generate(140)
         torch.cuda.synchronize()
         chosen = model.chosen[:140].tolist()
@@ -198,19 +202,22 @@ class PyTorch:
 
 def main():
     torch.cuda.set_stream(torch.cuda.Stream())  # the default stream cannot be captured
-    worst = check()
-    model = Model(16, 2048, 32, 8, 64, 8192, 128256, 4096)
+    libraries = {name: built(source) for name, source in VERSIONS.items()}
+    worst = max(check(library) for library in libraries.values())
+    model = Model(libraries["as handed in"], 16, 2048, 32, 8, 64, 8192, 128256, 4096)
+    data = torch.zeros(model.weight_bytes() // 4, device="cuda")
+    data.sum()
+    read = statistics.median(milliseconds(data.sum) for _ in range(21))
     rows = []
-    for position in (0, 1024, 3584):
-        rows.append(per_token(model, position))
-        print(rows[-1], flush=True)
+    for name, library in libraries.items():
+        model.library = library
+        for position in (0, 1024, 3584):
+            rows.append({"decode.cu": name, **per_token(model, position)})
+            print(rows[-1], flush=True)
     with torch.inference_mode():
         for row in PyTorch(model).rows(1024):
             rows.append(row)
             print(row, flush=True)
-    data = torch.zeros(model.weight_bytes() // 4, device="cuda")
-    data.sum()
-    read = statistics.median(milliseconds(data.sum) for _ in range(21))
     pathlib.Path(sys.argv[1]).write_text(json.dumps(
         {"device": torch.cuda.get_device_name(), "pytorch": torch.__version__, "weight bytes": model.weight_bytes(),
          "ms to sum as many bytes": read, "largest error of a logit": worst, "rows": rows}, indent=1) + "\n")

@@ -17,8 +17,8 @@
 #include <memory>
 #include <stdexcept>
 
-#include "course/names.hpp"
 #include "support/hash.hpp"
+#include "support/names.hpp"
 
 namespace grading {
 namespace fs = std::filesystem;

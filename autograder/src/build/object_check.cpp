@@ -50,14 +50,14 @@ bool is_ordinary(const std::string& name) {
 }
 
 /// Where nvcc keeps the device's code.
-bool is_device_code(const std::string& name) { return name == ".nv_fatbin" || name == ".nvFatBinSegment"; }
+bool is_gpu_code(const std::string& name) { return name == ".nv_fatbin" || name == ".nvFatBinSegment"; }
 
 void check_sections(std::string_view object, const std::vector<Elf64_Shdr>& sections, const Elf64_Shdr& names,
                     bool by_nvcc, std::vector<std::string>& refused) {
   for (const Elf64_Shdr& section : sections) {
     std::string name = name_at(object, names, section.sh_name);
     if (name.starts_with(".rela.")) name.erase(0, 5);
-    if (by_nvcc && is_device_code(name)) continue;
+    if (by_nvcc && is_gpu_code(name)) continue;
     if (!is_ordinary(name)) {
       refused.push_back(fmt::format("defines its own section '{}'; remove the section attribute", name));
     } else if ((section.sh_flags & SHF_EXECINSTR) && ((section.sh_flags & SHF_WRITE) || !name.starts_with(".text"))) {

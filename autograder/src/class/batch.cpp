@@ -17,10 +17,10 @@
 #include <tuple>
 
 #include "build/intake.hpp"
-#include "course/names.hpp"
 #include "support/command.hpp"
 #include "support/files.hpp"
 #include "support/hash.hpp"
+#include "support/names.hpp"
 
 namespace grading {
 namespace fs = std::filesystem;

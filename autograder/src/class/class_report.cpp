@@ -9,12 +9,12 @@
 #include <nlohmann/json.hpp>
 
 #include "class/store.hpp"
-#include "course/names.hpp"
 #include "lab/statistics.hpp"
 #include "report/page.hpp"
 #include "report/report.hpp"
 #include "report/terminal.hpp"
 #include "support/files.hpp"
+#include "support/names.hpp"
 #include "support/text.hpp"
 
 namespace grading {

@@ -12,8 +12,8 @@
 #include <regex>
 #include <set>
 
-#include "course/names.hpp"
 #include "support/files.hpp"
+#include "support/names.hpp"
 #include "support/text.hpp"
 
 namespace grading {

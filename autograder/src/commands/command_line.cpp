@@ -50,7 +50,7 @@ command_line::command_line(const std::filesystem::path& source, const std::files
   app_.add_option("--source", common.source, "source tree")->check(CLI::ExistingDirectory)->capture_default_str();
   app_.add_option("--build", common.build, "build directory")->check(CLI::ExistingDirectory)->capture_default_str();
   app_.add_option("--report", common.report,
-                  "folder for results.json and the report's pages [report/ in the build directory]");
+                  "folder for results and the report's pages [report/ in the build directory]");
   app_.add_option("--seed", common.seed,
                   "seed for all inputs; also adds random sizes to the usual ones [seed 1, usual sizes only]");
   app_.add_option("--timeout", common.timeout,

@@ -29,7 +29,7 @@ struct settings {
   std::filesystem::path progress_file() const { return source / "progress.toml"; }
   std::filesystem::path attempts_file() const { return source / "attempts.jsonl"; }
   std::filesystem::path report_folder() const { return report.empty() ? build / "report" : report; }
-  result_store store() const { return {report_folder() / "results.json"}; }
+  result_store store() const { return {report_folder() / "results"}; }
   local_options local() const;
   official_options official() const;
 

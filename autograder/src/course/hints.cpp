@@ -1,6 +1,8 @@
 // Hints from hints.toml.
 #include "course/hints.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -50,6 +52,7 @@ std::size_t rank_of(const hint& h, const item_result& item) {
   if (h.says.empty() && h.verdict.empty())  // hints about counters say nothing about a wrong result
     return item.kind == item_kind::counters && item.verdict == verdict::wrong ? not_at_all : 3;
   if (h.says.empty()) return 2;
+  if (item.kind == item_kind::findings && item.verdict == verdict::wrong) return not_at_all;
   const std::string message = lower(item.message);
   const bool said = std::any_of(h.says.begin(), h.says.end(), [&](const std::string& words) {
     return message.find(lower(words)) != std::string::npos;
@@ -69,6 +72,7 @@ std::vector<hint> read_hints(const fs::path& lab) {
 void add_hints(std::vector<item_result>& items, const std::vector<hint>& hints) {
   constexpr std::size_t ranks = 4;
   for (item_result& item : items) {
+    item.hint.clear();  // that of an earlier grading, if the item is reused
     if (item.verdict == verdict::pass) continue;
     const bool good_but_noisy = item.verdict == verdict::inconclusive && item.figure && item.figure >= item.threshold;
     if (good_but_noisy) continue;
@@ -77,6 +81,20 @@ void add_hints(std::vector<item_result>& items, const std::vector<hint>& hints) 
       if (const std::size_t rank = rank_of(h, item); rank < ranks && !best[rank]) best[rank] = &h;
     const auto found = std::find_if(best.begin(), best.end(), [](const hint* h) { return h != nullptr; });
     if (found != best.end()) item.hint = (*found)->text;
+  }
+}
+
+void hold_hints(std::vector<item_result>& items, const rubric& rules,
+                const std::set<std::string>& programs_with_cause) {
+  for (item_result& got : items) {
+    const item* what = rules.find(got.id);
+    const item* finding = what ? rules.find(what->follows) : nullptr;
+    if (!finding || got.hint.empty() || got.verdict == verdict::build_error ||
+        programs_with_cause.contains(finding->program))
+      continue;
+    got.hint = {
+        fmt::format("First name a cause for {} in findings.toml. The hints for its fix begin once you have named one.",
+                    finding->program)};
   }
 }
 

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "course/rubric.hpp"
 #include "result/result.hpp"
 
 namespace grading {
@@ -22,7 +24,12 @@ std::vector<hint> read_hints(const std::filesystem::path& lab);
 
 /// Gives each item that did not pass its hint: the first that names words of its message, those of its own item before
 /// those for any; if none does, the one for its item and verdict, then the one for its item. Counters of a wrong result
-/// were not compared, so the last does not apply to them.
+/// were not compared, so the last does not apply to them. A wrong finding's message quotes the student's answer, so its
+/// words pick no hint.
 void add_hints(std::vector<item_result>& items, const std::vector<hint>& hints);
+
+/// Hints for a fix tell the cause of the bug. An item that follows a finding gets its hints once the student has named
+/// a cause for that finding's program; until then its only hint asks for that cause.
+void hold_hints(std::vector<item_result>& items, const rubric& rules, const std::set<std::string>& programs_with_cause);
 
 }  // namespace grading

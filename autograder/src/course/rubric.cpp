@@ -239,7 +239,7 @@ item item_of(const toml_reader& in, context& known) {
                            most_points));
   switch (out.kind) {
     case item_kind::correctness:
-      in.allow({"id", "title", "kind", "points", "cases", "file", "changes"});
+      in.allow({"id", "title", "kind", "points", "cases", "file", "changes", "follows"});
       out.cases = matching(in, known);
       if (in.has("file") != in.has("changes")) in.fail("give both 'file' and 'changes', or neither");
       if (in.has("file")) {
@@ -248,7 +248,7 @@ item item_of(const toml_reader& in, context& known) {
       }
       break;
     case item_kind::counters:
-      in.allow({"id", "title", "kind", "points", "case", "require", "by_design"});
+      in.allow({"id", "title", "kind", "points", "case", "require", "by_design", "follows"});
       if (in.has("by_design")) out.by_design = in.texts("by_design");
       out.cases = {case_of(in, known)};
       for (const toml_reader& c : in.tables("require")) out.require.push_back(condition_of(c, *out.cases[0]));
@@ -294,8 +294,9 @@ bool condition::holds(double value) const {
   return (!min || value >= *min - slack * std::abs(*min)) && (!max || value <= *max + slack * std::abs(*max));
 }
 
-bool rubric::has(const std::string& item_id) const {
-  return std::any_of(items.begin(), items.end(), [&](const item& i) { return i.id == item_id; });
+const item* rubric::find(const std::string& item_id) const {
+  const auto found = std::find_if(items.begin(), items.end(), [&](const item& i) { return i.id == item_id; });
+  return found == items.end() ? nullptr : &*found;
 }
 
 std::set<std::string> rubric::metrics_of(const lab::test_case& about) const {
@@ -365,7 +366,15 @@ rubric parse_rubric(const std::string& text, const std::string& name, const std:
   context known{cases, answers_in(answers), {}, {}, lab.has("causes")};
   double sum = 0;
   for (const toml_reader& i : in.tables("item")) {
-    result.items.push_back(item_of(i, known));
+    item next = item_of(i, known);
+    if (i.has("follows")) {
+      next.follows = i.text("follows");
+      const item* finding = result.find(next.follows);
+      if (!finding || finding->kind != item_kind::findings)
+        i.fail_at(i.line_of("follows"),
+                  fmt::format("'{}' is not a findings item above this one; write the id of one", next.follows));
+    }
+    result.items.push_back(std::move(next));
     sum += result.items.back().points;
   }
   result.version = hash_of(text + answers);

@@ -62,6 +62,7 @@ struct item {
   std::string ceiling;       ///< throughput: "copy", "cublas" or "cublas_aligned" (device), or one of host_ceilings()
   std::vector<rung> rungs;   ///< throughput
   std::string program;       ///< findings: of labs/NN_topic/crashed/
+  std::string follows;       ///< correctness, counters: the findings item whose cause must be named before hints; or ""
   double cause = -1;         ///< findings: position in the rubric's list of the right one, from answers.toml
   std::string changed_file;  ///< correctness: what all points need few changes in; "" for none
   std::size_t changes = 0;   ///< correctness: so many statements at most
@@ -78,7 +79,8 @@ struct rubric {
   std::string version;              ///< changes when the text changes
   contract names;                   ///< of the parameters, for messages
 
-  bool has(const std::string& item_id) const;
+  const item* find(const std::string& item_id) const;  ///< null if there is none
+  bool has(const std::string& item_id) const { return find(item_id) != nullptr; }
 
   /// Names of all counters that some item wants of a case.
   std::set<std::string> metrics_of(const lab::test_case& about) const;

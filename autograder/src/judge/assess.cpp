@@ -8,6 +8,7 @@
 
 #include "judge/failures.hpp"
 #include "judge/findings.hpp"
+#include "lab/device_metrics.hpp"
 #include "support/files.hpp"
 #include "support/text.hpp"
 
@@ -56,6 +57,18 @@ std::string complaint(const condition& c, const condition_result& got, const std
       count_text(bound), unit, note.empty() ? "" : " (" + note + ")");
 }
 
+/// "500 sched_yield, 2 mmap": the most frequent system calls; "" where they were not counted.
+std::string calls_by_name(const trial& t) {
+  constexpr std::size_t most = 6;
+  std::vector<std::pair<double, std::string>> calls;
+  for (const auto& [name, count] : t.response.metrics)
+    if (name.starts_with(lab::calls_of) && count > 0) calls.emplace_back(-count, name.substr(lab::calls_of.size()));
+  std::sort(calls.begin(), calls.end());
+  std::vector<std::string> texts;
+  for (const auto& [count, name] : calls) texts.push_back(fmt::format("{} {}", count_text(-count), name));
+  return shortened_list(texts, most, ", ", ", ");
+}
+
 /// Adds advice from the counters of a call: once per case, without repeating the message.
 void advise(const item& what, const lab::test_case& c, const trial& t, bench& on, item_result& out) {
   if (!t.ok() || !on.advised.insert(c.id).second) return;
@@ -71,16 +84,21 @@ void advise(const item& what, const lab::test_case& c, const trial& t, bench& on
   }
 }
 
-/// Right, but more than a fix: half of the points.
+/// Right, but more than a fix, or without a check that found the bug: half of the points.
 void count_changes(const item& what, const bench& on, item_result& out) {
   const auto fixed = on.handed_in.find(what.changed_file);
   if (what.changed_file.empty() || fixed == on.handed_in.end()) return;
-  const std::size_t changed = changed_statements(text_of(on.originals / what.changed_file), fixed->second);
-  if (changed <= what.changes) return;
+  const std::string original = text_of(on.originals / what.changed_file);
+  const std::size_t changed = changed_statements(original, fixed->second);
+  const bool keeps_checks = assertions_in(fixed->second) >= assertions_in(original);
+  if (changed <= what.changes && keeps_checks) return;
   out.verdict = verdict::wasteful;
   out.points /= 2;
-  out.message = fmt::format("right, but {} statements of {} changed; a fix of this bug changes at most {}", changed,
-                            what.changed_file, what.changes);
+  if (!keeps_checks)
+    out.message = fmt::format("right, but {} has fewer assertions than before; a fix keeps them", what.changed_file);
+  else
+    out.message = fmt::format("right, but {} statements of {} changed; a fix of this bug changes at most {}", changed,
+                              what.changed_file, what.changes);
 }
 
 }  // namespace
@@ -187,6 +205,7 @@ bool can_count(const metric& what, const trial& t, const subject& s) {
 void assess_counters(const item& what, bench& on, item_result& out) {
   const lab::test_case& c = *what.cases.front();
   std::vector<bool> holds(what.require.size(), true);
+  std::string by_name;  // where there are too many system calls
   for (const auto& s : on.subjects) {
     if (!runs_on(c, on, *s)) continue;
     const trial& t = s->profile(c, on.rules->metrics_of(c));
@@ -196,7 +215,12 @@ void assess_counters(const item& what, bench& on, item_result& out) {
       out.conditions.clear();
       return;
     }
-    if (t.response.metrics.empty() && !t.response.notes.empty()) {  // counters that this user may not read
+    // Counters that this user may not read, or system calls that are not counted here.
+    const bool uncounted = c.where == lab::part::host
+                               ? std::any_of(what.require.begin(), what.require.end(),
+                                             [&](const condition& r) { return !r.metric.of(t.response.metrics); })
+                               : t.response.metrics.empty();
+    if (uncounted && !t.response.notes.empty()) {
       out.message = t.response.notes.front();
       continue;
     }
@@ -210,6 +234,7 @@ void assess_counters(const item& what, bench& on, item_result& out) {
                     prefix(on, *s) + complaint(what.require[i], out.conditions.back(),
                                                worst_line(t.response.launches, what.require[i])));
       holds[i] = false;
+      if (what.require[i].metric.numerator == lab::all_calls) by_name = calls_by_name(t);
     }
   }
   if (out.conditions.empty()) return;  // not assessed; the note says why
@@ -217,6 +242,7 @@ void assess_counters(const item& what, bench& on, item_result& out) {
   out.verdict = kept == std::ssize(holds) ? verdict::pass : verdict::wasteful;
   out.points = what.points * static_cast<double>(kept) / static_cast<double>(holds.size());
   if (out.verdict == verdict::wasteful) out.message = c.id + ": " + out.message;
+  if (!by_name.empty()) out.message += "; by name: " + by_name;
   // The figure shown is that of the first condition that fails, or of the first.
   const auto fails = std::find_if(out.conditions.begin(), out.conditions.end(), [](const auto& r) { return !r.ok; });
   const condition_result& shown = fails == out.conditions.end() ? out.conditions.front() : *fails;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "course/hints.hpp"
+#include "judge/findings.hpp"
 #include "sandbox/sandbox.hpp"
 #include "support/files.hpp"
 #include "support/lock.hpp"
@@ -60,6 +61,7 @@ result conductor::finish() {
   if (!can_limit_system_calls())
     out.notes.emplace_back("this system cannot limit system calls, as emulators cannot: threads are not refused");
   add_hints(out.items, read_hints(lab_.path));
+  hold_hints(out.items, rules_, programs_with_cause(rules_, on));
   for (const auto& s : on.subjects) out.printed += s->output();
   if (on.on_gpu) out.printed += on.on_gpu->output();
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();

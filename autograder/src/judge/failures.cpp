@@ -10,7 +10,7 @@
 namespace grading {
 namespace {
 
-using cases = std::vector<const lab::test_case*>;
+using some_cases = std::vector<const lab::test_case*>;
 
 /// Names of the case's parameters; none if the contract has another number of them.
 std::vector<std::string> names_of(const lab::test_case& c, const contract& names) {
@@ -20,7 +20,7 @@ std::vector<std::string> names_of(const lab::test_case& c, const contract& names
 }
 
 template <class Holds>
-bool separates(const cases& failed, const cases& passed, Holds holds) {
+bool separates(const some_cases& failed, const some_cases& passed, Holds holds) {
   return std::all_of(failed.begin(), failed.end(), [&](const auto* c) { return holds(*c); }) &&
          std::none_of(passed.begin(), passed.end(), [&](const auto* c) { return holds(*c); });
 }
@@ -35,10 +35,10 @@ std::string sizes_text(const lab::test_case& c, const contract& names) {
   return text;
 }
 
-std::string pattern_of(const cases& failed, const cases& passed, const contract& names) {
+std::string pattern_of(const some_cases& failed, const some_cases& passed, const contract& names) {
   if (failed.size() < 2 || passed.size() < 2) return {};
   const std::vector<std::string> sizes = names_of(*failed.front(), names);
-  for (const cases* all : {&failed, &passed})
+  for (const some_cases* all : {&failed, &passed})
     for (const lab::test_case* c : *all)
       if (c->parameters.size() != sizes.size() || c->entry != failed.front()->entry) return {};
   for (std::size_t p = 0; p < sizes.size(); ++p) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <regex>
 #include <sstream>
 
@@ -16,7 +17,7 @@
 namespace grading {
 namespace {
 
-constexpr const char* file_name = "findings.toml";
+constexpr const char* findings_file = "findings.toml";
 constexpr std::size_t longest_name = 64;
 
 /// One answer as text; none if it is not filled in. Throws input_error unless it is a single value.
@@ -29,20 +30,28 @@ std::optional<std::string> answer_at(const toml::table& of, const std::string& p
   else if (const auto word = node->value_exact<std::string>())
     text = *word;
   else
-    throw input_error(fmt::format("{}:{}: {}.{} must be a single answer: a whole number or a word in quotes", file_name,
-                                  node->source().begin.line, program, field));
+    throw input_error(fmt::format("{}:{}: {}.{} must be a single answer: a whole number or a word in quotes",
+                                  findings_file, node->source().begin.line, program, field));
   return text.empty() ? std::nullopt : std::optional(text);
 }
 
 std::string student_in(const toml::table& document) {
   const std::string name = document["student"].value_or(std::string{});
   if (name.size() > longest_name || std::any_of(name.begin(), name.end(), [](unsigned char c) { return c < ' '; }))
-    throw input_error(fmt::format("{}: `student` must be a name of at most {} characters", file_name, longest_name));
+    throw input_error(
+        fmt::format("{}: `student` must be a name of at most {} characters", findings_file, longest_name));
   return name;
 }
 
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+/// In upper or lower case.
 double position_of(const std::string& cause, const std::vector<std::string>& all) {
-  const auto found = std::find(all.begin(), all.end(), cause);
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const std::string& c) { return lower(c) == lower(cause); });
   return found == all.end() ? -1 : static_cast<double>(found - all.begin());
 }
 
@@ -135,14 +144,38 @@ std::size_t changed_statements(const std::string& original, const std::string& f
   return std::max(all(a), all(b)) - common.back();
 }
 
-std::string student_of_findings(const std::string& findings) { return student_in(toml_from(findings, file_name)); }
+std::size_t assertions_in(const std::string& source) {
+  std::size_t result = 0;
+  for (const sim::token& t : sim::tokens_of(source)) {
+    const std::string_view text = std::string_view(source).substr(t.begin, t.end - t.begin);
+    if (t.directive != 0 && (text == "NDEBUG" || text == "assert")) return 0;
+    result += text == "assert";
+  }
+  return result;
+}
+
+std::string student_of_findings(const std::string& findings) { return student_in(toml_from(findings, findings_file)); }
 
 std::map<std::string, double> causes_in(const std::string& findings, const rubric& rules) {
-  const toml::table document = toml_from(findings, file_name);
+  const toml::table document = toml_from(findings, findings_file);
   std::map<std::string, double> result;
   for (const item& i : rules.items)
     if (const toml::table* found = i.program.empty() ? nullptr : document[i.program].as_table())
       result[i.program] = position_of(answer_at(*found, i.program, "cause").value_or(""), rules.causes);
+  return result;
+}
+
+std::set<std::string> programs_with_cause(const rubric& rules, const bench& on) {
+  std::set<std::string> result;
+  for (const item& i : rules.items)
+    if (!i.program.empty() && on.locked.values.contains(cause_key(i.program))) result.insert(i.program);
+  const auto findings = on.handed_in.find(findings_file);
+  if (rules.causes.empty() || findings == on.handed_in.end()) return result;
+  try {
+    for (const auto& [program, cause] : causes_in(findings->second, rules))
+      if (cause >= 0) result.insert(program);
+  } catch (const input_error&) {  // the item's own verdict says what is wrong with the file
+  }
   return result;
 }
 
@@ -158,7 +191,7 @@ void assess_findings(const item& what, bench& on, item_result& out) {
     return;
   }
   try {
-    const toml::table document = toml_from(on.handed_in[file_name], file_name);
+    const toml::table document = toml_from(on.handed_in[findings_file], findings_file);
     const std::string student = student_in(document);
     const toml::table* found = document[what.program].as_table();
     std::array<std::optional<std::string>, finding_fields.size()> place;
@@ -171,12 +204,13 @@ void assess_findings(const item& what, bench& on, item_result& out) {
     if (found) cause = answer_at(*found, what.program, "cause");
     if (student.empty()) {
       out.verdict = verdict::not_answered;
-      out.message = fmt::format("write your name at the top of {}: the programs draw their sizes from it", file_name);
+      out.message =
+          fmt::format("write your name at the top of {}: the programs draw their sizes from it", findings_file);
       return;
     }
     if (!missing.empty()) {
       out.verdict = verdict::not_answered;
-      out.message = fmt::format("{} has no answer for [{}]: {}. Run the program with the name '{}'", file_name,
+      out.message = fmt::format("{} has no answer for [{}]: {}. Run the program with the name '{}'", findings_file,
                                 what.program, fmt::join(missing, ", "), student);
       return;
     }

@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,11 +24,17 @@ std::optional<place_of_fault> first_report(const std::string& account);
 /// and line breaks do not count; a statement of 48 tokens or more counts several times.
 std::size_t changed_statements(const std::string& original, const std::string& fixed);
 
+/// The assertions in a source; none if a directive names NDEBUG or assert.
+std::size_t assertions_in(const std::string& source);
+
 /// The student that a findings.toml names; "" if it names none. Throws input_error if it is no TOML, or no name.
 std::string student_of_findings(const std::string& findings);
 
 /// The causes that a student's findings.toml names, by program, as positions in the rubric's list.
 std::map<std::string, double> causes_in(const std::string& findings, const rubric& rules);
+
+/// The programs for which the student has named a cause: one that is locked, or in the findings at hand.
+std::set<std::string> programs_with_cause(const rubric& rules, const bench& on);
 
 /// "kv_scores.cause": under this the first cause that a student names is locked.
 std::string cause_key(const std::string& program);

@@ -32,7 +32,8 @@ lab::interval share_of(double ratio, const lab::interval& ci95, double noise, co
 std::optional<paired_run> run_pairs(const std::function<std::optional<sample>()>& call,
                                     const std::function<sample()>& ceiling, const paired_options& options) {
   paired_run run;
-  constexpr int enough_to_give_up = 6;
+  constexpr int enough_to_give_up = 6, enough_far_below = 3;
+  constexpr double far_share = 0.125;
   double spent = 0, last_ceiling = 0, best_ratio = 0;
   for (int i = 0; i < options.pairs && (i < options.least_pairs || spent < options.budget_seconds);) {
     const bool ceiling_first = i % 2 == 0;
@@ -42,7 +43,9 @@ std::optional<paired_run> run_pairs(const std::function<std::optional<sample>()>
     if (!own) return {};
     if (!ceiling_first) beside = ceiling();
     spent += own->seconds + beside.seconds;
-    if ((own->disturbed || beside.disturbed) && run.disturbed < options.most_disturbed) {
+    // Other work on the machine does not make a call look so slow; threads of its own that spin do.
+    const bool far_below = beside.seconds < far_share * options.hopeless_ratio * own->seconds;
+    if ((own->disturbed || beside.disturbed) && !far_below && run.disturbed < options.most_disturbed) {
       ++run.disturbed;
       continue;
     }
@@ -51,7 +54,9 @@ std::optional<paired_run> run_pairs(const std::function<std::optional<sample>()>
     last_ceiling = pair.ceiling_seconds;
     run.pairs.push_back(pair);
     best_ratio = std::max(best_ratio, pair.ceiling_seconds / pair.call_seconds);
-    if (++i >= enough_to_give_up && best_ratio < options.hopeless_ratio) break;
+    ++i;
+    if (i >= enough_to_give_up && best_ratio < options.hopeless_ratio) break;
+    if (i >= enough_far_below && best_ratio < far_share * options.hopeless_ratio) break;
     if (i < options.least_pairs) continue;
     const lab::interval likely = lab::median_interval(ratios_of(run.pairs));
     if (likely.low >= options.certain_ratio || likely.high < (1 + options.narrow) * likely.low) break;

@@ -30,7 +30,7 @@ struct paired_options {
   int least_pairs = 11;        ///< even if the time budget ends
   int most_disturbed = 21;     ///< pairs thrown away before a run takes what comes
   double budget_seconds = 10;  ///< for one run
-  double hopeless_ratio = 0;   ///< a run ends after 6 pairs whose ratios are all below this
+  double hopeless_ratio = 0;   ///< a run ends after 6 pairs whose ratios are all below this, after 3 below an eighth
   double certain_ratio = 1e9;  ///< a run ends after least_pairs where even the interval's low end reaches this
   double narrow = 0;           ///< ... or if the interval is no wider than this part of its low end
 };

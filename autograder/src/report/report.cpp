@@ -154,10 +154,8 @@ std::string rendered(const std::vector<result>& results, const fs::path& source,
 
 std::filesystem::path write_report(const result_store& store, const std::filesystem::path& source,
                                    const std::filesystem::path& folder) {
-  std::vector<result> results = store.load();
-  std::stable_sort(results.begin(), results.end(), [](const result& a, const result& b) { return a.lab < b.lab; });
   std::filesystem::path file = folder / "index.html";
-  replace_file(file, rendered(results, source, folder));
+  replace_file(file, rendered(store.load(), source, folder));
   return file;
 }
 

@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 #include <sstream>
+#include <tuple>
 
 #include "support/text.hpp"
 
@@ -75,7 +76,7 @@ std::string coloured(const std::string& text, const char* code, const terminal_s
   return style.colours ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
 }
 
-const char* colour_of(verdict v) {
+const char* ansi_colour_of(verdict v) {
   switch (v) {
     case verdict::pass: return "32";
     case verdict::not_assessed: return "36";
@@ -126,17 +127,19 @@ std::string advice_of(const item_result& item, const terminal_style& style) {
 /// What went wrong with each item, once if several have nothing of their own to say.
 std::string complaints(const result& r, const terminal_style& style) {
   std::string out;
-  std::map<std::pair<verdict, std::string>, std::vector<std::string>> alike;  // their ids
+  using said = std::tuple<verdict, std::string, std::vector<std::string>>;  // the same hints, too
+  std::map<said, std::vector<std::string>> alike;                           // their ids
   std::set<std::string> hinted;  // one hint for what went wrong several times
   const auto is_own = [&](const item_result& item) { return !wrong_predictions(item, style).empty(); };
   for (const item_result& item : r.items)
-    if (!is_own(item)) alike[{item.verdict, item.message}].push_back(item.id);
+    if (!is_own(item)) alike[{item.verdict, item.message, item.hint}].push_back(item.id);
   for (const item_result& item : r.items) {
     if (item.verdict == verdict::pass || item.message.empty()) continue;
-    std::vector<std::string> others = is_own(item) ? std::vector{item.id} : alike[{item.verdict, item.message}];
+    std::vector<std::string> others =
+        is_own(item) ? std::vector{item.id} : alike[{item.verdict, item.message, item.hint}];
     if (others.front() != item.id) continue;
     others.erase(others.begin());
-    out += fmt::format("\n{}  {}\n", coloured(name_of(item.verdict), colour_of(item.verdict), style), item.id);
+    out += fmt::format("\n{}  {}\n", coloured(name_of(item.verdict), ansi_colour_of(item.verdict), style), item.id);
     out += wrapped(item.message, 4, style.width) + wrong_predictions(item, style);
     if (!item.hint.empty() && is_assessed(item.verdict) && hinted.insert(item.hint.front()).second)
       out += wrapped("hint: " + item.hint.front(), 4, style.width);
@@ -208,7 +211,7 @@ std::string laid_out(const result& r, const terminal_style& style, const result*
   std::string out = heading(fmt::format("Lab {} - {} - {}", r.lab.substr(0, 2), r.lab_title, r.submission), style);
   for (const item_result& item : r.items)
     out += fmt::format("  {} {} {} {}\n", fitted(item.title, title_width),
-                       coloured(fitted(name_of(item.verdict), verdict_width), colour_of(item.verdict), style),
+                       coloured(fitted(name_of(item.verdict), verdict_width), ansi_colour_of(item.verdict), style),
                        fitted(figure_column(item) + was(item_of(before, item.id), item), figure_width),
                        points_column(item));
   out += complaints(r, style);
@@ -226,7 +229,7 @@ std::string changed_items(const result& before, const result& after, const termi
     const std::string cases = was(then, now);
     if (then->verdict == now.verdict && std::abs(gained) < 0.005 && cases.empty()) continue;
     std::string row =
-        fmt::format("  {} {} {}", coloured(fitted(name_of(now.verdict), 12), colour_of(now.verdict), style),
+        fmt::format("  {} {} {}", coloured(fitted(name_of(now.verdict), 12), ansi_colour_of(now.verdict), style),
                     fitted(now.id, id_width), fitted(fmt::format("{:+.4g} points", gained), 13));
     if (then->verdict != now.verdict) row += " was " + name_of(then->verdict);
     if (!cases.empty() && now.verdict != verdict::pass) row += "  " + figure_column(now) + cases;
@@ -239,7 +242,7 @@ std::string changed_items(const result& before, const result& after, const termi
 std::string one_item(const item_result& item, const terminal_style& style) {
   const std::string figure = figure_column(item);
   std::string out =
-      fmt::format("{}  {}, {} of {} points\n{}", coloured(name_of(item.verdict), colour_of(item.verdict), style),
+      fmt::format("{}  {}, {} of {} points\n{}", coloured(name_of(item.verdict), ansi_colour_of(item.verdict), style),
                   item.id, item.earned_text(), points_text(item.max_points),
                   wrapped(item.title + (figure.empty() ? "" : ": " + figure), 4, style.width));
   if (!item.message.empty()) out += wrapped(item.message, 4, style.width);

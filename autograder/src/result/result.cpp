@@ -1,4 +1,4 @@
-// Sums, and the store of results: read, merge, write beside, rename.
+// Sums, and the store of results: a file each, written beside and renamed.
 #include "result/result.hpp"
 
 #include <fmt/chrono.h>
@@ -9,13 +9,16 @@
 #include <chrono>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 #include <thread>
+#include <tuple>
 
 #include "lab/environment.hpp"
 #include "lab/statistics.hpp"
 #include "support/files.hpp"
 #include "support/lock.hpp"
+#include "support/names.hpp"
 #include "support/text.hpp"
 
 namespace grading {
@@ -23,8 +26,8 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr const char* schema = "roofline-labs/results/v";
-constexpr int known_format = 1;
+constexpr const char* schema_of_stored = "roofline-labs/results/v";
+constexpr int known_stored_format = 1;
 
 /// The results in the file as they stand there, also single ones that a later version wrote. Throws input_error if the
 /// file itself is of a newer format.
@@ -32,8 +35,9 @@ std::vector<json> stored(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) return {};
   const json document = json::parse(text_of(file), nullptr, false);
   if (document.is_discarded() || !document.is_object() || !document.contains("results")) return {};
-  if (const int format = format_in(document.value("schema", json()).dump(), schema); format > known_format)
-    throw input_error(newer_text(file.filename().string(), format, known_format));
+  if (const int format = format_in(document.value("schema", json()).dump(), schema_of_stored);
+      format > known_stored_format)
+    throw input_error(newer_text(file.filename().string(), format, known_stored_format));
   const json& results = document["results"];
   return results.is_array() ? std::vector<json>(results.begin(), results.end()) : std::vector<json>{};
 }
@@ -50,8 +54,16 @@ std::pair<std::string, std::string> identity(const json& r) {
   return {text(r, "lab"), text(*submission, "id")};
 }
 
-std::string written(const std::vector<json>& all) {
-  return json{{"schema", schema + std::to_string(known_format)}, {"results", all}}.dump(1) + "\n";
+std::filesystem::path place_of(const std::filesystem::path& folder, const std::string& lab, const std::string& id) {
+  return folder / lab / (file_name_of(id) + ".json");
+}
+
+void write(const std::filesystem::path& file, const json& one) {
+  stored(file);  // throws if it is newer
+  std::filesystem::create_directories(file.parent_path());
+  replace_file(
+      file,
+      json{{"schema", schema_of_stored + std::to_string(known_stored_format)}, {"results", {one}}}.dump(1) + "\n");
 }
 
 }  // namespace
@@ -150,15 +162,34 @@ std::string now_rfc3339() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
 }
 
-std::vector<result> result_store::load() const {
+void result_store::part_old_file() const {
+  const std::filesystem::path old = folder.string() + ".json";
+  if (!std::filesystem::exists(old)) return;
+  const file_lock alone(old.string() + ".lock", LOCK_EX);
+  for (const json& r : stored(old))
+    if (const auto [lab, id] = identity(r); !lab.empty() && !id.empty())
+      if (const auto file = place_of(folder, lab, id); !std::filesystem::exists(file)) write(file, r);
+  std::error_code gone;  // another process was faster
+  std::filesystem::rename(old, old.string() + ".parted", gone);
+}
+
+std::vector<result> result_store::load(const std::string& lab) const {
+  part_old_file();
   std::vector<result> results;
-  for (const json& r : stored(file)) {
-    try {
-      results.push_back(result_from_json(r.dump()));
-    } catch (const std::runtime_error&) {
-      continue;  // written by another version; merge() keeps it
+  std::error_code none;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder / lab, none)) {
+    if (entry.path().extension() != ".json") continue;
+    for (const json& r : stored(entry.path())) {
+      try {
+        results.push_back(result_from_json(r.dump()));
+      } catch (const std::runtime_error&) {
+        continue;  // written by another version
+      }
     }
   }
+  std::sort(results.begin(), results.end(), [](const result& a, const result& b) {
+    return std::tie(a.lab, a.submission) < std::tie(b.lab, b.submission);
+  });
   return results;
 }
 
@@ -175,29 +206,17 @@ std::string prediction_result::text() const {
 }
 
 void result_store::merge(const std::vector<result>& fresh) const {
-  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path());
-  const file_lock alone(file.string() + ".lock", LOCK_EX);
-  std::vector<json> all = stored(file);
-  for (const result& r : fresh) {
-    json added = json::parse(to_json(r));
-    const auto same =
-        std::find_if(all.begin(), all.end(), [&](const json& old) { return identity(old) == identity(added); });
-    if (same != all.end())
-      *same = std::move(added);
-    else
-      all.push_back(std::move(added));
-  }
-  replace_file(file, written(all));
+  part_old_file();
+  for (const result& r : fresh) write(place_of(folder, r.lab, r.submission), json::parse(to_json(r)));
 }
 
 void result_store::keep_only(const std::string& lab, const std::vector<std::string>& submissions) const {
-  const file_lock alone(file.string() + ".lock", LOCK_EX);
-  std::vector<json> all = stored(file);
-  const std::size_t gone = std::erase_if(all, [&](const json& r) {
-    const auto [of, who] = identity(r);
-    return of == lab && std::find(submissions.begin(), submissions.end(), who) == submissions.end();
-  });
-  if (gone > 0) replace_file(file, written(all));
+  part_old_file();
+  std::set<std::filesystem::path> kept;
+  for (const std::string& id : submissions) kept.insert(place_of(folder, lab, id));
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / lab, none))
+    if (!kept.contains(entry.path())) std::filesystem::remove(entry.path());
 }
 
 }  // namespace grading

@@ -134,16 +134,24 @@ const result* result_of(const std::vector<result>& all, const std::string& lab, 
 
 std::string now_rfc3339();
 
-/// All results of a build directory, the latest of each submission, in one file.
+/// All results of a build directory, the latest of each submission, one file each: grading one costs the same however
+/// many there are.
 struct result_store {
-  std::filesystem::path file;
+  std::filesystem::path folder;
 
-  std::vector<result> load() const;  ///< empty if there is no file; results that cannot be read are left out
+  /// Sorted by lab and submission; empty if there are none; results that cannot be read are left out. `lab`: of this
+  /// one alone, if any.
+  std::vector<result> load(const std::string& lab = "") const;
   /// Replaces the results of the same lab and submission, keeps all others, and writes by rename: a killed run loses
-  /// nothing, nor do several at once. Throws std::runtime_error if the file cannot be written.
+  /// nothing, nor do several at once. Throws std::runtime_error if a file cannot be written, input_error if a newer
+  /// version of the course wrote it.
   void merge(const std::vector<result>& fresh) const;
   /// Forgets a lab's submissions that are not among these.
   void keep_only(const std::string& lab, const std::vector<std::string>& submissions) const;
+
+ private:
+  /// Up to version 1.0 all results were in one file, FOLDER.json: parts it, and keeps it as FOLDER.json.parted.
+  void part_old_file() const;
 };
 
 }  // namespace grading

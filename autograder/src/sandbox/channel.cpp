@@ -13,7 +13,8 @@ namespace grading {
 namespace {
 
 std::size_t end_of(std::size_t start, std::size_t bytes) {
-  return start + (bytes + page - 1) / page * page + page;  // the rest of the last page, and one more
+  return start + (bytes + page_bytes - 1) / page_bytes * page_bytes +
+         page_bytes;  // the rest of the last page, and one more
 }
 
 bool receive_all(int socket, char* data, std::size_t bytes) {
@@ -43,7 +44,7 @@ void sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value,
 
 layout layout_of(const lab::request& what) {
   layout result;
-  result.bytes = page;
+  result.bytes = page_bytes;
   for (const lab::buffer_spec& spec : what.input_specs) {
     result.inputs.push_back(result.bytes);
     result.bytes = end_of(result.bytes, spec.bytes());

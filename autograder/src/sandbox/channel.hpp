@@ -24,7 +24,7 @@ constexpr const char* runner_threads = "threads";  ///< it may start threads; wi
 constexpr const char* runner_without_wall = "without-wall";
 /// What a function throws that stands for one whose file was not built.
 constexpr const char* file_not_built = "this function is in a file that was not built";
-constexpr std::size_t page = 4096;  ///< every buffer starts on a page
+constexpr std::size_t page_bytes = 4096;  ///< every buffer starts on a page
 constexpr std::uint32_t longest_message = 64u << 20;
 
 /// The first page of the shared memory; the buffers follow it. Nothing here decides anything: a submission
@@ -34,11 +34,11 @@ struct control {
   std::atomic<std::uint32_t> ready;     ///< runner: so many times of this request lab::call_gate::begin was reached
   std::atomic<std::uint32_t> go;        ///< judge: so many of them may be passed; `taken`: it has the outputs
   std::atomic<std::uint32_t> done;      ///< runner: the outputs are there
-  std::atomic<std::uint32_t> asked;     ///< runner: the last output holds a question; the judge sets it back
+  std::atomic<std::uint32_t> news;      ///< runner: done, or the last output holds a question; the judge sets it back
   std::atomic<std::uint32_t> answered;  ///< judge: it holds the answer
   std::uint64_t device_bytes;           ///< judge: of the memory on the device
 };
-static_assert(sizeof(control) <= page && std::atomic<std::uint32_t>::is_always_lock_free);
+static_assert(sizeof(control) <= page_bytes && std::atomic<std::uint32_t>::is_always_lock_free);
 
 /// Sets `flag` to 1 and wakes the process that sleeps on it.
 void set_and_wake(std::atomic<std::uint32_t>& flag);

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,9 +17,12 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 #include <new>
+#include <set>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "lab/ceilings.hpp"
 #include "lab/exchange.hpp"
@@ -30,14 +34,9 @@ namespace grading {
 namespace {
 
 using clock = std::chrono::steady_clock;
-constexpr std::size_t kept_output = 64 << 10;
 constexpr std::size_t most_code = std::size_t{24} << 20;  ///< of a runner and its libraries in memory
 constexpr int patience = 6;                               // on a busy machine a call may take so many times as long
 constexpr const char* one_thread = "a submission runs on one core, in the thread that calls it";
-
-[[noreturn]] void fail(const char* what) {
-  throw std::runtime_error(fmt::format("{} failed: {}", what, std::strerror(errno)));
-}
 
 void close_if_open(int& fd) {
   if (fd >= 0) close(fd);
@@ -74,6 +73,42 @@ class on_one_core {
   pid_t program_;
   cpu_set_t allowed_{};
 };
+
+/// How often a process has a file of a folder, or the folder itself, open and mapped.
+struct files_in_use {
+  int open = 0, mapped = 0;
+};
+
+files_in_use files_of(int process, const std::filesystem::path& folder) {
+  files_in_use result;
+  if (folder.empty()) return result;
+  std::error_code gone;
+  // The names that the kernel shows depend on where the folder is mounted; numbers and the last part of a name do not.
+  const auto number_of = [](const std::filesystem::path& path) {
+    struct stat status {};
+    return stat(path.c_str(), &status) == 0 ? std::pair(status.st_dev, status.st_ino) : std::pair(dev_t{}, ino_t{});
+  };
+  std::set<std::pair<dev_t, ino_t>> numbers{number_of(folder)};
+  std::vector<std::string> names;
+  for (const auto& file : std::filesystem::directory_iterator(folder, gone)) {
+    numbers.insert(number_of(file.path()));
+    names.push_back("/" + file.path().filename().string());
+  }
+  for (const auto& file : std::filesystem::directory_iterator(fmt::format("/proc/{}/fd", process), gone))
+    result.open += numbers.contains(number_of(file.path())) ? 1 : 0;
+  std::ifstream maps(fmt::format("/proc/{}/maps", process));
+  for (std::string line; std::getline(maps, line);)
+    result.mapped +=
+        std::any_of(names.begin(), names.end(), [&](const std::string& name) { return line.ends_with(name); }) ? 1 : 0;
+  return result;
+}
+
+/// What a call has left, as an error; "" if it has closed everything.
+std::string left_of(const files_in_use& before, const files_in_use& after) {
+  if (after.open > before.open) return "left its file open; close it, on every way out of the function";
+  if (after.mapped > before.mapped) return "left its file mapped; call munmap, on every way out of the function";
+  return {};
+}
 
 control& control_of(std::span<std::byte> shared) { return *reinterpret_cast<control*>(shared.data()); }
 
@@ -151,14 +186,14 @@ void process_executor::put(std::size_t bytes) {
   if (device_memory_)
     device_memory_->write(memory_.first(bytes));
   else
-    std::memcpy(shared_.data() + page, memory_.data(), bytes);
+    std::memcpy(shared_.data() + page_bytes, memory_.data(), bytes);
 }
 
 void process_executor::take(std::size_t bytes) {
   if (device_memory_)
     device_memory_->read(memory_.first(bytes));
   else
-    std::memcpy(memory_.data(), shared_.data() + page, bytes);
+    std::memcpy(memory_.data(), shared_.data() + page_bytes, bytes);
 }
 
 void process_executor::unshare() {
@@ -309,7 +344,8 @@ std::chrono::nanoseconds process_executor::counted() {
 
 std::optional<answer> process_executor::wait_for(const std::function<bool()>& reached, wait how) {
   constexpr auto worth_spinning = std::chrono::microseconds(200);  // then leave the core to other processes
-  constexpr auto look_every = std::chrono::milliseconds(20);
+  constexpr clock::duration look_every = std::chrono::milliseconds(20);
+  constexpr clock::duration shortest_nap = std::chrono::microseconds(10), longest_nap = std::chrono::milliseconds(1);
   const auto begun = clock::now();
   auto looked = begun;
   for (unsigned turn = 1;; ++turn) {
@@ -324,24 +360,27 @@ std::optional<answer> process_executor::wait_for(const std::function<bool()>& re
                     fmt::format("no answer after {:g} s", static_cast<double>(allowed_.per_request.count()) / 1000.0));
     if (now - looked > look_every) {
       looked = now;
-      if (drain() && how == wait::sleep_until_done) how = wait::nap;
+      if (drain() && how == wait::sleep) how = wait::nap;
       pollfd ends[] = {{child_.death, POLLIN, 0}, {socket_, 0, 0}};  // the second: it has closed the connection
       if (poll(ends, 2, 0) > 0) return ended();
       if (program_ > 0 && memory_of_tree(program_) > allowed_.memory)
         return failed(answer::ending::crashed, fmt::format("used more than {} MiB of memory", allowed_.memory >> 20));
     }
-    if (how == wait::sleep_until_done) {
-      sleep_while(control_of(shared_).done, 0, look_every);
+    if (how == wait::sleep) {
+      sleep_while(control_of(shared_).news, 0, look_every);
       continue;
     }
-    if (now - begun > worth_spinning) how = wait::nap;
-    if (how == wait::spin) continue;
+    if (how == wait::spin && now - begun < worth_spinning) continue;
+    // Each nap takes time from a core that the runner may need. A tenth of what has passed delays no answer by more.
+    const auto nap = how == wait::nap       ? std::clamp<clock::duration>((now - begun) / 10, shortest_nap, longest_nap)
+                     : how == wait::message ? look_every
+                                            : shortest_nap;
+    const timespec moment{0, std::chrono::nanoseconds(nap).count()};
     // A submission that prints much must not wait for us.
-    pollfd printed{child_.output, POLLIN, 0};
-    const timespec moment{0, 10'000};
-    if (ppoll(&printed, 1, &moment, nullptr) > 0 && printed.revents & POLLIN)
+    pollfd changes[] = {{child_.output, POLLIN, 0}, {how == wait::message ? socket_ : -1, POLLIN, 0}};
+    if (ppoll(changes, 2, &moment, nullptr) > 0 && changes[0].revents & POLLIN)
       drain();
-    else if (printed.revents)
+    else if (changes[0].revents)
       usleep(10);  // it closed its end
   }
 }
@@ -369,7 +408,7 @@ std::optional<answer> process_executor::receive(std::string& text) {
     }
     return true;
   };
-  if (auto instead = wait_for(whole, wait::nap)) return instead;
+  if (auto instead = wait_for(whole, wait::message)) return instead;
   if (lie) return failed(answer::ending::crashed, "the program sent something other than an answer");
   if (gone) return ended();
   text = std::move(received);
@@ -396,9 +435,9 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   const std::size_t bytes = layout_of(what).bytes;
   memory(bytes);
   const bool on_device = allowed_.device != nullptr;
-  if (on_device ? !device_memory_ || device_memory_->bytes() < bytes : !shares(page + bytes)) {
+  if (on_device ? !device_memory_ || device_memory_->bytes() < bytes : !shares(page_bytes + bytes)) {
     stop();
-    share(page + (on_device ? 0 : memory_.size()));
+    share(page_bytes + (on_device ? 0 : memory_.size()));
   }
   // Stopping and waking the device's threads would take time on the one core of a timed call.
   const bool timed_on_host = settle && !on_device, alone = std::exchange(starts_over_, false) && !on_device;
@@ -413,7 +452,7 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   gate.ready.store(0);
   gate.go.store(0);
   gate.done.store(0);
-  gate.asked.store(0);
+  gate.news.store(0);
   began_ = clock::now();
   limit_ = limit;
   waited_ = 0;
@@ -428,6 +467,7 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   if (program_ < 0) program_ = program_in(child_.process);
   if (program_ < 0) return ended();
   if (auto instead = hold()) return *instead;
+  const files_in_use files_before = files_of(program_, mode_.exchange);
   // What a global object has taken is the submission's, too.
   const std::size_t had = alone ? std::min(memory_of(program_).now, shared_.size() + most_code) : 0;
 
@@ -452,28 +492,29 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
     }
   }
   const auto finished = [&] {
-    if (reply && !what.outputs.empty() && gate.asked.exchange(0) != 0) {
+    const bool news = gate.news.exchange(0) != 0;
+    if (gate.done.load() != 0) return true;
+    if (news && reply && !what.outputs.empty()) {
       // In our own memory: the submission can write while we read.
       const std::span<std::byte> mailbox = what.outputs.back();
-      std::byte* const theirs = shared_.data() + page + (mailbox.data() - memory_.data());
+      std::byte* const theirs = shared_.data() + page_bytes + (mailbox.data() - memory_.data());
       std::memcpy(mailbox.data(), theirs, mailbox.size());
       reply(mailbox);
       std::memcpy(theirs, mailbox.data(), mailbox.size());
       set_and_wake(gate.answered);
     }
-    return gate.done.load() != 0;
+    return false;
   };
   const double faults_before = counts ? faults_of(program_) : 0;
   if (counts) counter_->begin(gate.done);
   const double ran = ran_by(program_), waited = waited_by_task(program_), start = lab::raw_seconds();
   gate.go.store(on_device ? 2 : 1);
   thaw(program_);
-  // Looking again and again would take half a core from the simulated device. A GPU's call ends within microseconds,
-  // and a question does not wake the judge.
-  const bool looks = !together && (on_device || reply) && !counts;
+  // Looking again and again would take half a core from the simulated device. A GPU's call ends within microseconds.
+  const bool looks = on_device && !together && !counts;
   if (auto instead = wait_for(finished, looks    ? wait::spin
                                         : counts ? wait::nap  // the call that would wake us waits for us
-                                                 : wait::sleep_until_done))
+                                                 : wait::sleep))
     return *instead;
   double seconds = lab::raw_seconds() - start;
   const double waited_in_it = waited_by_task(program_) - waited;  // later, it also waited for us to stop it
@@ -484,6 +525,7 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   // Work after it said "done", or in other threads, is part of the call. Not on a GPU, whose driver's threads run,
   // too.
   if (!allowed_.driver) seconds = std::max(seconds, ran_by(program_) - ran);
+  const files_in_use files_after = files_of(program_, mode_.exchange);
   const std::size_t has_had = alone ? memory_of(program_).most : 0;
   together.reset();
   if (!allowed_.trusted) take(bytes);
@@ -494,10 +536,11 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   if (auto instead = receive(text)) return *instead;
   if (auto instead = hold(static_cast<std::size_t>(what.threads) - 1)) return *instead;
   // A thread that was joined may need a moment to be gone.
-  for (int moments = 0; what.threads > 1 && tasks_of(program_).size() > threads_; ++moments) {
+  for (int moments = 0; what.threads > 1; ++moments) {
+    const std::size_t now = tasks_of(program_).size(), more = now - std::min(now, threads_);
+    if (more == 0) break;
     if (moments == 500)
-      return failed(answer::ending::crashed,
-                    fmt::format("left {} threads running", tasks_of(program_).size() - threads_));
+      return failed(answer::ending::crashed, fmt::format("left {} thread{} running", more, more == 1 ? "" : "s"));
     thaw(program_);
     usleep(2000);
     if (auto instead = hold(static_cast<std::size_t>(what.threads) - 1)) return *instead;
@@ -513,6 +556,7 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
                faults,
                waited_in_it,
                has_had - std::min(had, has_had)};
+    if (got.response.error.empty()) got.response.error = left_of(files_before, files_after);
     // After some errors a GPU refuses everything else that the process asks of it: the next call gets a new one.
     if (!got.response.error.empty() && !allowed_.outlives_errors) stop();
     return got;

@@ -68,9 +68,9 @@ class process_executor : public executor {
   std::optional<answer> hold(std::size_t more_threads = 0);
   answer ended();
   answer failed(answer::ending how, std::string why);
-  /// Waits until `reached` says so, `how` being what it does meanwhile; otherwise an answer that says what happened
-  /// instead.
-  enum class wait { nap, spin, sleep_until_done };
+  /// Waits until `reached` says so, `how` being what it does meanwhile (sleep: until there is news; message: until
+  /// one comes); otherwise an answer that says what happened instead.
+  enum class wait { spin, nap, sleep, message };
   std::optional<answer> wait_for(const std::function<bool()>& reached, wait how);
   std::optional<answer> receive(std::string& text);
   std::chrono::nanoseconds counted();

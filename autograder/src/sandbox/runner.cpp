@@ -44,12 +44,13 @@ struct waiting_gate : lab::call_gate {
   }
   /// Waits until the judge has taken the outputs: it stops the clock when all threads have stopped.
   void end() override {
-    grading::set_and_wake(shared.done);
+    shared.done.store(1);
+    grading::set_and_wake(shared.news);
     for (std::uint32_t go; (go = shared.go.load()) <= begun;) grading::sleep_while(shared.go, go);
   }
   void ask() override {
     shared.answered.store(0);
-    shared.asked.store(1);
+    grading::set_and_wake(shared.news);
     while (shared.answered.load() == 0) grading::sleep_while(shared.answered, 0);
   }
   grading::control& shared;
@@ -164,7 +165,7 @@ int main(int argc, char** argv) try {
       const grading::layout where = grading::layout_of(request);
       if (request.resident && device_memory.empty())
         device_memory = lab::map_device_memory(grading::runner_device_memory, page.device_bytes);
-      const std::span<std::byte> buffers = request.resident ? device_memory : memory.subspan(grading::page);
+      const std::span<std::byte> buffers = request.resident ? device_memory : memory.subspan(grading::page_bytes);
       if (where.bytes > buffers.size()) throw std::runtime_error("the buffers do not fit the shared memory");
       grading::place(request, where, buffers);
       response = lab::execute(request, gate);

@@ -27,11 +27,6 @@ namespace grading {
 namespace {
 
 using clock = std::chrono::steady_clock;
-constexpr std::size_t kept_output = 64 << 10;
-
-[[noreturn]] void fail(const char* what) {
-  throw std::runtime_error(fmt::format("{} failed: {}", what, std::strerror(errno)));
-}
 
 /// The filter as a program in memory, for bwrap to read. A deny list of calls that an attacker needs but a computing
 /// program does not. The other defences are namespaces and the lack of descriptors.

@@ -12,6 +12,8 @@
 
 namespace grading {
 
+constexpr std::size_t kept_output = 64 << 10;  ///< bytes of what a program prints; the rest is dropped
+
 struct box {
   struct mount {
     std::filesystem::path from, to;

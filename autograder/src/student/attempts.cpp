@@ -80,7 +80,7 @@ std::string in_words(const std::vector<const attempt*>& tries, const std::string
 
 /// Points over attempts, as steps; the scale ends at what could be earned.
 std::string curve_of(const std::vector<const attempt*>& tries) {
-  constexpr double width = 640, height = 120, left = 36, top = 8, bottom = 20;
+  constexpr double width = 640, height = 120, left = 42, top = 14, bottom = 20;
   double most = 1;
   for (const attempt* a : tries) most = std::max(most, a->out_of);
   const double step = (width - left - 8) / static_cast<double>(tries.size());
@@ -95,14 +95,13 @@ std::string curve_of(const std::vector<const attempt*>& tries) {
         points_text(tries[i]->out_of));
   }
   const auto text = [](double x, double at, const char* anchor, const std::string& says) {
-    return fmt::format(
-        R"svg(<text x="{:.1f}" y="{:.1f}" text-anchor="{}" font-size="11" fill="var(--soft)">{}</text>)svg", x, at,
-        anchor, says);
+    return fmt::format(R"svg(<text x="{:.1f}" y="{:.1f}" text-anchor="{}" fill="var(--soft)">{}</text>)svg", x, at,
+                       anchor, says);
   };
   std::string lines;
   for (const double at : {0.0, most / 2, most}) {
     lines += fmt::format(R"svg(<path d="M{} {:.1f} H{}" stroke="var(--line)"/>)svg", left, y(at), width - 8);
-    lines += text(left - 6, y(at) + 4, "end", points_text(at));
+    if (at != most / 2) lines += text(left - 6, y(at) + 4, "end", points_text(at));
   }
   lines += text(left, height - 4, "start", "grading 1");
   if (tries.size() > 1) lines += text(width - 8, height - 4, "end", fmt::format("grading {}", tries.size()));

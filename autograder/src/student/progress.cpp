@@ -172,6 +172,7 @@ std::string next_hint(lab_progress& p, const item_result& item) {
   if (item.verdict == verdict::pass) return item.id + " has passed";
   if (item.hint.empty()) return "there is no hint for " + item.id + "; the message above says what went wrong";
   const int levels = static_cast<int>(item.hint.size());
+  if (levels == 1) return item.hint.front();  // what to do before the hints begin
   int& shown = p.hints[item.id];
   const bool all_seen = shown >= levels;
   shown = std::clamp(shown + 1, 1, levels);

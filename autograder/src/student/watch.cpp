@@ -119,7 +119,7 @@ class watcher {
 
   /// The files that last_ is about, as a submission: items that no later change affects are reused from it.
   submission remembered() const {
-    submission then{"before", s_.store.file.parent_path() / "watch" / lab_.name};
+    submission then{"before", s_.store.folder.parent_path() / "watch" / lab_.name};
     for (const auto& [name, text] : last_texts_) replace_file(then.path / name, text);
     return then;
   }
@@ -199,7 +199,7 @@ class watcher {
   /// Draws the warps of what was graded and writes the report, while the student reads what was printed.
   void show_report(const result& r, const local_options& options) {
     std::fflush(stdout);
-    const fs::path folder = s_.store.file.parent_path();
+    const fs::path folder = s_.store.folder.parent_path();
     try {
       draw_for_report(r, lab_, student_of(lab_), make_, options, folder);
     } catch (const saved_again&) {

@@ -23,11 +23,9 @@ namespace {
 
 constexpr int first_free = 64;  // our copies of what a child gets lie above the numbers that it gets them under
 
-[[noreturn]] void fail(const char* what) {
-  throw std::runtime_error(fmt::format("{} failed: {}", what, std::strerror(errno)));
-}
-
 }  // namespace
+
+void fail(const char* call) { throw std::runtime_error(fmt::format("{} failed: {}", call, std::strerror(errno))); }
 
 int spawn(const std::vector<std::string>& words, const std::vector<handed_down>& descriptors, process_group group) {
   posix_spawn_file_actions_t files;

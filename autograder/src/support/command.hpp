@@ -8,6 +8,9 @@
 
 namespace grading {
 
+/// Throws std::runtime_error with what errno says of a system call that failed.
+[[noreturn]] void fail(const char* call);
+
 /// One descriptor of ours, and the number under which the child has it.
 struct handed_down {
   int ours = -1;

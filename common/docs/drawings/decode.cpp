@@ -65,7 +65,7 @@ drawing cache() {
   }
   const double middle = left + now * cell + (cell - 2) / 2;
   d.text(middle, y + 88, fmt::format("*position = {}", now), "time-text", at::middle);
-  d.text(margin, y + 116, "Each cell: `size` numbers. V looks the same.", "mute");
+  d.text(margin, y + 116, "A box: one head's key of one token. V alike.", "mute");
   d.legend(y + 134, {{"used", "earlier tokens"}, {"time", "this one"}, {"idle", "not yet"}});
   return d;
 }
@@ -282,11 +282,11 @@ drawing norm_passes(bool fused) {
     d.arrow(margin + 354, 52, margin + 376, 52);
     d.label(margin + 380, 36, 156, h, "waste", "store x g / root", "");
     d.text(margin, 112, "launch 2", "mute");
-    d.label(margin, 122, 110, h, "waste", "load that", "");
-    d.arrow(margin + 114, 138, margin + 136, 138);
-    step(margin + 140, 122, 180, "time", "products with w");
-    d.arrow(margin + 324, 138, margin + 346, 138);
-    step(margin + 350, 122, 60, "used", "y");
+    d.label(margin, 122, 156, h, "waste", "load x g / root", "");
+    d.arrow(margin + 160, 138, margin + 182, 138);
+    step(margin + 186, 122, 180, "time", "products with w");
+    d.arrow(margin + 370, 138, margin + 392, 138);
+    step(margin + 396, 122, 60, "used", "y");
     d.text(margin, 196, "The root must be known before the first product.", "h");
     return d;
   }
@@ -360,7 +360,7 @@ drawing x_requests() {
   row(96, "x, load 1", 32, "waste", false);
   row(128, "x, load 2", 32, "waste", true);
   d.text(left, 170, fmt::format("each load: {} sectors, half of each", of_x), "waste-text");
-  d.text(margin, 202, fmt::format("8 columns of x: {} + {} sectors counted; they have {}", of_x, of_x, of_x), "h");
+  d.text(margin, 202, fmt::format("8 columns of x: {} + {} sectors counted; they lie in {}", of_x, of_x, of_x), "h");
   return d;
 }
 

@@ -205,11 +205,11 @@ drawing chain(int kernels, bool fused) {
     for (int k = 0; k < loads; ++k) {
       const double at = x + 22 + 34 * k;
       d.arrow(at, 46, at, 126, "used-line");
-      d.text(at + 5, 92, fused ? (i == 0 ? "x" : "b") : i == 0 ? "x" : k == 1 ? "b" : "out", "used-text s");
+      d.text(at + 5, 92, fused ? (i == 0 ? "x" : "b") : i == 0 ? "x" : k == 1 ? "b" : "t", "used-text s");
     }
     if (!fused || i == 2) {
       d.arrow(x + w - 26, 126, x + w - 26, 46, "waste-line");
-      d.text(x + w - 21, 92, "out", "waste-text s");
+      d.text(x + w - 21, 92, i == 2 ? "y" : "t", "waste-text s");
     }
     if (!fused) {
       const double passes = (l.loaded + l.stored) / (4.0 * n);
@@ -281,7 +281,7 @@ drawing online_step(int done) {
   double two_passes = 0;
   for (int i = 0; i < done; ++i) two_passes += std::exp(values[i] - maximum);
   if (std::abs(two_passes - sum) > 1e-9) throw std::runtime_error("online_step: the sums differ");
-  d.text(margin, 216, fmt::format("in two passes over these {}: {:.3f}", done, two_passes), "mute");
+  d.text(margin, 216, fmt::format("two passes over these {} give {:.3f}", done, two_passes), "mute");
   return d;
 }
 

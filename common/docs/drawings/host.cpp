@@ -190,32 +190,32 @@ drawing sets() {
 
 /// A token on a timeline: what the device does, that the host is busy, and with what.
 drawing meanwhile(int step) {
-  drawing d(fmt::format("meanwhile_{}", step), step == 1   ? "Kernels of a token, with gaps between them."
-                                               : step == 2 ? "The host is busy all the time."
-                                                           : "What the host does in each gap.");
+  drawing d(fmt::format("meanwhile_{}", step),
+            step == 1   ? "Kernels of a token, with gaps between them, and a host that is always busy."
+            : step == 2 ? "The host is busy all the time."
+                        : "What the host does in each gap.");
   struct span {
     const char* words;
     double host, kernel;
   };
   const double left = margin + 58, top = 32;
   d.text(margin, top + 20, "device");
-  if (step > 1) d.text(margin, top + 86, "host");
-  double x = left, idle_from = left;
+  d.text(margin, top + 86, "host");
+  double x = left;
   for (const span& s : {span{"read weights", 96, 34}, span{"allocate", 74, 44}, span{"start threads", 102, 26},
                         span{"ask again", 84, 40}, span{"launch", 62, 30}}) {
     const double before = x;
     x += s.host;
     d.box(x, top, s.kernel, 32, "used", 2);
-    if (step == 1) d.text((idle_from + x) / 2, top + 20, "?", "h time-text", at::middle);
     if (step == 2) d.box(before, top + 66, s.host - 2, 32, "idle", 2);
     if (step == 3) d.label(before, top + 66, s.host - 2, 32, "waste", s.words, "");
-    idle_from = x + s.kernel;
     x += 4;
   }
+  if (step == 1) d.label(left, top + 66, x - 6 - left, 32, "idle", "one core, busy all the time: with what?", "");
   d.arrow(left, top + 122, slide_width - margin, top + 122);
   d.text(slide_width - margin, top + 140, "time", "mute", at::end);
   d.text(margin, top + 162,
-         step == 1   ? "Five kernels, and most of the time no kernel runs."
+         step == 1   ? "Five kernels, and most of the time the device is idle."
          : step == 2 ? "top says: one core at 100 %. It does not say with what."
                      : "Each of these is a call, a fault or a wait. All can be counted.",
          "h");

@@ -122,7 +122,7 @@ drawing waiting() {
   bar("FP32 lanes", lanes, "shared");
   bar("threads that fit", most, "used");
   bar("loads that must wait", needed, "time");
-  d.text(margin, y + 14, "4.25 TB/s times 0.373 µs are 1.6 MB, or so many floats", "mute");
+  d.text(margin, y + 14, "4.25 TB/s times 0.373 µs: 1.6 MB are under way, a float in each load", "mute");
   return d;
 }
 
@@ -162,7 +162,7 @@ drawing branch() {
   d.text(left + 32 * cell, 20, "lane 31", "mute", at::end);
   row(30, "100 cycles", 0, 16, "used");
   row(76, "100 cycles", 16, 32, "time");
-  d.text(margin, 142, "200 cycles; in each half of the lanes is switched off", "h waste-text");
+  d.text(margin, 142, "200 cycles: each side runs with half of the lanes switched off", "h waste-text");
   d.box(margin, 162, 12, 12, "used");
   d.text(margin + 20, 172, "f(x)");
   d.box(margin + 70, 162, 12, 12, "time");

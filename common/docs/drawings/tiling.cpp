@@ -288,6 +288,7 @@ drawing tile_widths(int shown) {
   drawing d(fmt::format("widths_{}", shown),
             "Time for memory traffic by the width of the tile, and for the arithmetic.");
   const double left = 92, room = slide_width - margin - left - 150;
+  const bool alone = shown == 1;
   double y = 20;
   const auto row = [&](const std::string& name, double seconds, const std::string& words, const char* role) {
     const double w = std::max(1.5, room * std::log10(seconds * 1e3 / 0.5) / std::log10(200 / 0.5));
@@ -299,11 +300,11 @@ drawing tile_widths(int shown) {
   for (const int t : std::vector<int>{1, 8, 32, 128}) {
     if (shown-- <= 0) break;
     const double bytes = 4 * 2 * n * n * n / t;
-    row(fmt::format("t = {}", t), bytes / copy, fmt::format("{:.1f} GB, {:.1f} ms", bytes / 1e9, 1e3 * bytes / copy),
-        bytes / copy > flops ? "waste" : "used");
+    row(alone ? "the loop" : fmt::format("t = {}", t), bytes / copy,
+        fmt::format("{:.1f} GB, {:.1f} ms", bytes / 1e9, 1e3 * bytes / copy), bytes / copy > flops ? "waste" : "used");
   }
   row("arithmetic", flops, fmt::format("{:.1f} ms", 1e3 * flops), "time");
-  d.text(margin, y + 14, "n = 4096 on an H200, at the speed of a copy, without caches; logarithmic", "mute");
+  d.text(margin, y + 14, "n = 4096 on an H200, at the speed of a copy, without caches; bars are logarithmic", "mute");
   return d;
 }
 

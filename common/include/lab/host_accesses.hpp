@@ -15,3 +15,10 @@ extern "C" [[gnu::weak]] void sim_watch_host(sim_host_watcher* who);
 
 /// What the simulated device counts of this call begins here: calls.cpp has prepared its arguments. Absent on a GPU.
 extern "C" [[gnu::weak]] void sim_count_from_here();
+
+/// What the program has made on the simulated device and not yet freed or destroyed: calls.cpp compares before and
+/// after.
+struct sim_objects {
+  std::size_t allocations, streams, events, graphs;
+};
+extern "C" [[gnu::weak]] void sim_count_objects(sim_objects* now);

@@ -13,7 +13,6 @@ import gdb
 from gdb.unwinder import Unwinder
 
 SIM = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-NOT_THE_PROGRAMS = SIM + "/include/", SIM + "/src/", "/usr/"
 NO_KERNEL = "no kernel is running; set a breakpoint in one, such as: break FILE.cu:LINE, then: run"
 STATES = {"fresh": "not started", "at_barrier": "at a barrier", "at_collective": "in a warp function",
           "at_grid_barrier": "at the grid's barrier", "waiting": "waiting", "done": "returned"}
@@ -130,13 +129,18 @@ fibers = Fibers()
 gdb.unwinder.register_unwinder(None, fibers, replace=True)
 
 
+def is_programs_file(path):
+    """The device's files may be in another checkout: a compiler cache keeps the paths of the first that compiled them."""
+    return not path.startswith((SIM + "/include/", SIM + "/src/", "/usr/")) and not re.search("/common/sim/(include|src)/", path)
+
+
 def is_programs(frame):
     """Of the user's files: neither the simulated device nor the C++ library."""
     place = frame.find_sal().symtab
     if place is None:
         return False
     path = os.path.realpath(place.fullname())
-    return path.endswith((".cu", ".cuh", ".h", ".hpp", ".cpp", ".cc")) and not path.startswith(NOT_THE_PROGRAMS)
+    return path.endswith((".cu", ".cuh", ".h", ".hpp", ".cpp", ".cc")) and is_programs_file(path)
 
 
 def kernel_frames(frame):
@@ -473,7 +477,7 @@ def program_files():
     names = set()
     for symtab in re.findall(r"(/[^,\s]+)", gdb.execute("info sources", to_string=True)):
         path = os.path.realpath(symtab)
-        if path.endswith((".cu", ".cuh", ".cpp")) and not path.startswith(NOT_THE_PROGRAMS) and os.path.exists(path):
+        if path.endswith((".cu", ".cuh", ".cpp")) and is_programs_file(path) and os.path.exists(path):
             names.add(path)
     return sorted(names)
 

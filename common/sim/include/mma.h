@@ -55,17 +55,19 @@ class fragment {
 
   static constexpr bool by_column = std::is_same_v<Use, matrix_b>;
   /// The place in the matrix of element i of a lane.
-  static constexpr int row(unsigned lane, int i) { return by_column ? along(lane, i) : across(lane, i); }
-  static constexpr int column(unsigned lane, int i) { return by_column ? across(lane, i) : along(lane, i); }
+  SIM_QUIET static constexpr int row(unsigned lane, int i) { return by_column ? along(lane, i) : across(lane, i); }
+  SIM_QUIET static constexpr int column(unsigned lane, int i) { return by_column ? across(lane, i) : along(lane, i); }
 
  private:
   // Lengths along and across the pairs; 8x8x4 has parts of 4 along, with one element of each lane.
   static constexpr int length = by_column ? rows : columns;
   static constexpr int part = length < 8 ? length : 8, in_part = part / 4, parts = length / part;
-  static constexpr int along(unsigned lane, int i) {
+  SIM_QUIET static constexpr int along(unsigned lane, int i) {
     return i / in_part % parts * part + static_cast<int>(lane % 4) * in_part + i % in_part;
   }
-  static constexpr int across(unsigned lane, int i) { return i / in_part / parts * 8 + static_cast<int>(lane / 4); }
+  SIM_QUIET static constexpr int across(unsigned lane, int i) {
+    return i / in_part / parts * 8 + static_cast<int>(lane / 4);
+  }
 };
 
 namespace detail {
@@ -83,7 +85,7 @@ constexpr bool is_row_major = std::is_same_v<Layout, row_major>;
 template <class Fragment, class Each>
 __attribute__((always_inline)) inline void by_pairs(unsigned ld, bool row_major, Each each) {
   const unsigned lane = sim::lane_number();
-  const auto place = [&](int i) {
+  const auto place = [&](int i) SIM_QUIET {
     return row_major ? Fragment::row(lane, i) * ld + Fragment::column(lane, i)
                      : Fragment::column(lane, i) * ld + Fragment::row(lane, i);
   };

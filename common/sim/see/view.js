@@ -426,7 +426,7 @@ function drawGlobal(step, place, words) {
     const px = left + (i % across) * (lineWidth + gap), py = first + Math.floor(i / across) * down;
     position.set(number, [px, py]);
     const {name, offset} = placeOf(number * LINE >= 0 ? Math.max(number * LINE, Math.min(...step.addresses.filter(a => Math.floor(a / LINE) === number))) : 0);
-    boxes.push(text(px, py - 3, `${name} + ${whole(Math.floor(offset / LINE) * LINE)} B`));
+    boxes.push(text(px, py + height + 12, `${name} + ${whole(Math.floor(offset / LINE) * LINE)} B`));
     for (let s = 0; s < LINE / SECTOR; ++s) {
       const fetched = sectors.has(number * LINE / SECTOR + s);
       boxes.push(rect(px + s * lineWidth / 4 + .5, py, lineWidth / 4 - 1, height, fetched ? 'waste' : 'hollow', {'data-fetched': fetched ? '' : undefined}));
@@ -439,7 +439,7 @@ function drawGlobal(step, place, words) {
     const a = step.addresses[i], [px, py] = position.get(Math.floor(a / LINE)), inLine = a % LINE;
     const own = sharers.get(a), share = own.indexOf(lane), h = height / own.length;
     const mx = px + inLine / LINE * lineWidth, mw = step.site.bytes / LINE * lineWidth;
-    const mark = rect(mx + (mw > 4 ? .5 : 0), py + share * h, mw - (mw > 4 ? 1 : .25), h, 'of-lane', {'data-lane': lane, 'data-bytes': step.site.bytes});
+    const mark = rect(mx, py + share * h, mw, h, 'of-lane', {'data-lane': lane, 'data-bytes': step.site.bytes});
     mark.style.fill = laneColour(lane);
     marks.push(mark);
     links.push(link(x[lane], top + 20, mx + mw / 2, py, lane));

@@ -36,19 +36,24 @@ void site_counts::add(const site_counts& o) {
   high = std::max(high, o.high);
 }
 
-void fault_report::merge(const fault_report& other) {
+void fault_report::merge(const fault_report& other, std::uint64_t others_number) {
   const std::uint64_t both = occurrences + other.occurrences;
   const auto rank = [](const fault_report& r) { return std::tuple{r.between_flags, r.block, r.thread}; };
-  if (rank(other) < rank(*this)) *this = other;
+  const bool earlier = rank(other) < rank(*this);
+  const std::uint64_t first = block == other.block ? std::min(number, others_number) : earlier ? others_number : number;
+  if (earlier) *this = other;
   occurrences = both;
+  number = first;
 }
 
 void launch_counts::add(const fault_report& report) {
+  const std::uint64_t number = report.number != 0 ? report.number : ++reported;
   auto [entry, fresh] = faults.try_emplace({report.what, report.site}, report);
   if (fresh) {
+    entry->second.number = number;
     if (debugged.attached) tell_debugger(*this, report);
   } else {
-    entry->second.merge(report);
+    entry->second.merge(report, number);
   }
 }
 
@@ -59,6 +64,7 @@ void launch_counts::add(const launch_counts& o) {
   unique_stored_sectors += o.unique_stored_sectors;
   unique_loaded_pairs += o.unique_loaded_pairs;
   shared_stores += o.shared_stores;
+  loads_beside_copies += o.loads_beside_copies;
   for (std::size_t k = 0; k < reuse.size(); ++k) reuse[k] += o.reuse[k];
   barriers += o.barriers;
   collectives += o.collectives;
@@ -87,8 +93,8 @@ void launch_counts::scale(double factor) {
     for (std::uint64_t* n :
          {&c.requests, &c.lanes, &c.bytes, &c.sectors, &c.ideal_sectors, &c.lines, &c.wavefronts, &c.ideal_wavefronts})
       apply(*n);
-  for (std::uint64_t* n :
-       {&unique_loaded_sectors, &unique_loaded_pairs, &unique_stored_sectors, &shared_stores, &barriers, &collectives})
+  for (std::uint64_t* n : {&unique_loaded_sectors, &unique_loaded_pairs, &unique_stored_sectors, &shared_stores,
+                           &barriers, &collectives, &loads_beside_copies})
     apply(*n);
   for (std::uint64_t& n : reuse) apply(n);
   for (auto* of : {&tensor, &warpgroup_tensor})

@@ -58,19 +58,21 @@ struct fault_report {
   std::uint32_t thread = 0;
   std::uintptr_t address = 0;
   std::string detail;
+  std::string place;              ///< in its allocation, once the launch has ended: later it may be freed
   std::uint64_t other_site = 0;   ///< of a race: the access before
   std::uint64_t other_block = 0;  ///< or, of a race between streams, the number of the launch before
   std::uint32_t other_thread = 0;
   bool between_flags = false;  ///< both accesses are volatile: allowed if the kernel uses fences
   std::uint64_t occurrences = 1;
+  std::uint64_t number = 0;  ///< in the order of its worker's reports: tells what was first in a block; 0: none yet
   /// Of the two the earlier one stays, with the occurrences of both.
-  void merge(const fault_report& other);
+  void merge(const fault_report& other, std::uint64_t others_number);
 };
 
 /// Serial work of a warp, in warp instructions. For a block: the most that any warp does from barrier to barrier,
 /// summed over the phases.
 struct warp_path {
-  std::uint64_t instructions = 0, special = 0, barriers = 0, atomics = 0;
+  std::uint64_t instructions = 0, barriers = 0, atomics = 0;
   std::uint64_t loads = 0;         ///< from global memory that the warp waits for
   std::uint64_t loads_beside = 0;  ///< after another in its basic block
   std::uint64_t loads_ahead = 0;   ///< in a loop that nvcc unrolls: those of several iterations are in flight
@@ -78,7 +80,7 @@ struct warp_path {
   template <class Combine>
   void combine(const warp_path& other, Combine f) {
     for (const auto field :
-         {&warp_path::instructions, &warp_path::special, &warp_path::barriers, &warp_path::atomics, &warp_path::loads,
+         {&warp_path::instructions, &warp_path::barriers, &warp_path::atomics, &warp_path::loads,
           &warp_path::loads_beside, &warp_path::loads_ahead, &warp_path::loads_near, &warp_path::loads_ahead_near})
       this->*field = f(this->*field, other.*field);
   }
@@ -110,10 +112,12 @@ struct launch_counts {
   warp_path path;                                                         ///< summed over the blocks
   warp_path longest;                                                      ///< of one block
   std::uint64_t barriers = 0;                                             ///< __syncthreads, one for each warp
-  std::uint64_t collectives = 0;   ///< shuffles, votes, __syncwarp, one for each warp
-  std::uint64_t accesses = 0;      ///< observed, one for each lane
-  bool fenced = false;             ///< a thread used a fence
-  bool hands_over_global = false;  ///< or volatile accesses, or locks, in global memory
+  std::uint64_t collectives = 0;          ///< shuffles, votes, __syncwarp, one for each warp
+  std::uint64_t loads_beside_copies = 0;  ///< of words of shared memory, while a copy is in flight
+  std::uint64_t accesses = 0;             ///< observed, one for each lane
+  bool fenced = false;                    ///< a thread used a fence
+  std::uint64_t reported = 0;             ///< by one worker
+  bool hands_over_global = false;         ///< or volatile accesses, or locks, in global memory
   void add(const launch_counts& other);
   void add(const fault_report& report);
   void scale(double factor);  ///< from the observed blocks to all

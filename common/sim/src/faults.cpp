@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <map>
+#include <tuple>
 
 #include "heap.hpp"
 #include "library.hpp"
@@ -68,6 +69,10 @@ std::string place_in_allocation(std::uintptr_t address) {
              : fmt::format(", {} bytes past the end of {} of {} bytes", address - a->end, name, a->end - a->begin);
 }
 
+std::string place_of(const fault_report& r) {
+  return r.where == space::global && r.what != fault::illegal_address ? place_in_allocation(r.address) : "";
+}
+
 }  // namespace
 
 bool is_excused(const launch_counts& c, const fault_report& r) {
@@ -82,6 +87,7 @@ void settle_reports(launched& what) {
   auto& faults = what.counts.faults;
   const launch_counts& c = what.counts;
   std::erase_if(faults, [&](const auto& entry) { return is_excused(c, entry.second); });
+  for (auto& [key, r] : faults) r.place = place_of(r);
   // A spinning loop may have several loads on one line, and a compiler duplicates loops.
   std::map<std::string, fault_report*> waits;
   for (auto next = faults.begin(); next != faults.end();) {
@@ -90,7 +96,7 @@ void settle_reports(launched& what) {
     if (kept == &r) {
       ++next;
     } else {
-      kept->merge(r);
+      kept->merge(r, r.number);
       next = faults.erase(next);
     }
   }
@@ -117,6 +123,15 @@ void settle_reports(launched& what) {
   });
 }
 
+std::vector<const fault_report*> in_order(const launch_counts& counts) {
+  std::vector<const fault_report*> all;
+  for (const auto& [key, r] : counts.faults) all.push_back(&r);
+  std::stable_sort(all.begin(), all.end(), [](const fault_report* a, const fault_report* b) {
+    return std::tuple{a->block, a->number} < std::tuple{b->block, b->number};
+  });
+  return all;
+}
+
 std::string describe(const launched& where, const fault_report& r) {
   const auto& block = where.config.block;
   const std::string thread =
@@ -124,8 +139,7 @@ std::string describe(const launched& where, const fault_report& r) {
   const operation op = site_operation(r.site);
   const std::string access = fmt::format("{} of {} bytes", verb(op), site_bytes(r.site));
   const char* memory = r.where == space::global ? "global" : "shared";
-  const std::string place =
-      r.where == space::global && r.what != fault::illegal_address ? place_in_allocation(r.address) : "";
+  const std::string place = r.place.empty() ? place_of(r) : r.place;
   const char* barrier_between = r.detail.empty()
                                     ? "__syncthreads() between the two"
                                     : "__syncwarp() between the two (or __syncthreads() if other warps share the data)";
@@ -196,8 +210,8 @@ std::string describe(const launched& where, const fault_report& r) {
       break;
     case fault::stream_race:
       what = fmt::format(
-          "race between streams: {}{}, and {}, which nothing orders before it; use cudaStreamWaitEvent or "
-          "cudaStreamSynchronize between them",
+          "race between streams: {}{}, and {}, which nothing orders before it; put a "
+          "cudaStreamWaitEvent between them",
           access, place, work_of_epoch(r.other_block, r.address, op != operation::load));
       break;
     case fault::local_bounds:
@@ -239,8 +253,8 @@ const std::vector<std::string>& host_faults() { return of_host; }
 
 void note_copy_race(std::uintptr_t address, std::uint16_t epoch, bool stores, bool was_load) {
   const std::string what = fmt::format(
-      "race between streams: a copy or fill {}{}, and {}, which nothing orders before it; use cudaStreamWaitEvent or "
-      "cudaStreamSynchronize between them",
+      "race between streams: a copy or fill {}{}, and {}, which nothing orders before it; put a "
+      "cudaStreamWaitEvent between them",
       stores ? "into device memory" : "out of device memory", place_in_allocation(address),
       work_of_epoch(epoch, address, was_load));
   std::vector<std::string>& known = watched_streams ? watched_streams->faults : of_host;

@@ -13,6 +13,8 @@ namespace sim {
 bool is_excused(const launch_counts& counts, const fault_report& report);
 /// Drops repeated reports, and those that are excused.
 void settle_reports(launched& what);
+/// By block, and in each block in the order in which they happened.
+std::vector<const fault_report*> in_order(const launch_counts& counts);
 /// One sentence: what happened, where, in which thread, and what to do about it.
 std::string describe(const launched& where, const fault_report& report);
 /// The host has touched device memory: ends the program, as on a machine with a GPU.

@@ -46,36 +46,45 @@ bool observer::is_again(cached_site& entry, const warp_position& where) const {
   return again;
 }
 
-/// How long the warp waits for this load, as far as the accesses show it.
-void observer::note_load(cached_site& entry, std::span<const std::uintptr_t> a, std::uintptr_t low, bool near,
-                         const warp_position& where) {
-  warp_path& path = path_of(where);
+/// How long the warp waits for this load, as far as the accesses show it: a field of its path, or null.
+std::uint64_t warp_path::*observer::wait_for(cached_site& entry, std::span<const std::uintptr_t> a, std::uintptr_t low,
+                                             bool near, const warp_position& where) {
   const bool again = is_again(entry, where);
+  const bool same_visit = std::exchange(entry.visit, visits_) == visits_;
   const bool stored = std::exchange(entry.stores, stores_) != stores_;
   const std::uintptr_t stride = low - std::exchange(entry.last, low);
   const bool goes_on = again && entry.stride == stride;
   entry.stride = again ? stride : 0;
   if (goes_on && !stored) {
-    if (stride == 0) return;  // kept in a register, or it waits for another thread
+    if (stride == 0) return nullptr;  // kept in a register, or it waits for another thread
     // nvcc unrolls if it knows the step and there is no store in between.
-    if (basic_block_ && basic_block_->counted) {
-      ++(near ? path.loads_ahead_near : path.loads_ahead);
-      return;
-    }
+    if (basic_block_ && basic_block_->counted) return near ? &warp_path::loads_ahead_near : &warp_path::loads_ahead;
   }
   const bool first = std::exchange(first_load_, false);
-  const bool even = a.size() < 8 || a[7] - a[0] == 7 * (a[1] - a[0]);  // otherwise the address was loaded, too
-  const bool waits = first || !even || goes_on || (again && stored);
-  ++(waits ? near ? path.loads_near : path.loads : path.loads_beside);
+  // A row, or a tile of a matrix; otherwise the address was loaded, too.
+  const std::uintptr_t step = a.size() < 8 ? 0 : a[4] - a[0];
+  const bool even = a.size() < 8 || (a[5] - a[1] == step && a[6] - a[2] == step && a[7] - a[3] == step);
+  const bool part = again && same_visit;  // the parts of a fragment: one instruction of ours is several of the GPU's
+  // nvcc moves no load before a store, whose address may be the same.
+  if (first || (!even && !part) || (again && !part && stored)) return near ? &warp_path::loads_near : &warp_path::loads;
+  return near ? nullptr : &warp_path::loads_beside;
 }
 
 /// Here the warps of a block run one after another; on a GPU they run concurrently. So the distance is how far this
 /// warp has come since it, or another warp at the same point of its own path, loaded the sector.
-bool observer::note_reuse(std::uintptr_t line, std::uint8_t sectors, std::uint32_t now) {
-  recent_line& entry = recent_lines_[(line * 0x9e37'79b9'7f4a'7c15) >> 52];
+bool observer::note_reuse(std::uintptr_t line, std::uint8_t sectors, std::uint32_t now, const warp_position& where) {
+  recent_line& entry = line_entry(line);
   if (entry.line != line || entry.block != block_->number) {
     entry = {line, block_->number, now, sectors};
     return false;
+  }
+  const bool earlier = now < entry.first && where.first_thread != entry.warp && entry.epoch == block_->epoch &&
+                       (entry.sectors & ~sectors) == 0;
+  if (earlier) {  // then the warp that waited for the line on its path here finds it in L1 on a GPU
+    warp_path& other = block_->paths[entry.warp / lanes_per_warp];
+    other.*entry.waits -= entry.count;
+    other.loads_near += entry.count;
+    entry.count = entry.epoch = 0;
   }
   const std::uint8_t known = entry.sectors & sectors;
   const auto distance = static_cast<unsigned>(std::bit_width(now > entry.at ? now - entry.at : entry.at - now));
@@ -84,7 +93,7 @@ bool observer::note_reuse(std::uintptr_t line, std::uint8_t sectors, std::uint32
         static_cast<unsigned>(std::popcount(known));
   entry.sectors |= sectors;
   entry.at = now;
-  return known == sectors && distance <= near_distance;
+  return known == sectors && distance <= near_distance && !earlier;
 }
 
 /// The slow, thorough check: bounds and initialisation of one lane's access.
@@ -194,16 +203,22 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
       const std::uintptr_t line = sectors[i].sector / 4;
       unsigned in_line = 0;
       for (; i < count && sectors[i].sector / 4 == line; ++i) in_line |= 1u << (sectors[i].sector % 4);
-      near &= note_reuse(line, static_cast<std::uint8_t>(in_line), now);
+      near &= note_reuse(line, static_cast<std::uint8_t>(in_line), now, where);
     }
-    note_load(entry, a, low, near, where);
+    if (const auto waits = wait_for(entry, a, low, near, where)) {
+      ++(path_of(where).*waits);
+      if (!near && lines == 1)
+        line_entry(sectors[0].sector / 4).note_wait(waits, now, where.first_thread, block_->epoch);
+    }
   } else if (op == operation::store) {
     ++stores_;
   } else {
-    // Again at the same address: most likely it waits for another thread.
-    const bool waits = is_again(entry, where) && entry.last == low;
-    path_of(where).atomics += !waits;
-    entry.last = low;
+    // Again at the same address: most likely it waits for another thread. At a constant distance: its address does not
+    // depend on what the one before returned, so both are in flight.
+    const std::uintptr_t stride = low - std::exchange(entry.last, low);
+    const bool again = is_again(entry, where);
+    path_of(where).atomics += !again || (stride != 0 && stride != entry.stride);
+    entry.stride = again ? stride : 0;
   }
   for (std::size_t i = 0; i < count; ++i) {
     const std::uintptr_t s = sectors[i].sector - heap_base / sector_bytes;

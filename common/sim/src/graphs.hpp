@@ -1,6 +1,8 @@
 // Graphs: recorded work of streams, to be replayed.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -8,6 +10,14 @@
 
 #include "sim/graph.h"
 
+/// A member that counts the objects that have it.
+struct sim_counted {
+  static inline std::atomic<std::size_t> alive = 0;
+  sim_counted() { ++alive; }
+  sim_counted(const sim_counted&) { ++alive; }
+  ~sim_counted() { --alive; }
+  sim_counted& operator=(const sim_counted&) = default;
+};
 struct sim_graph_node {
   cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
   std::function<void(cudaStream_t)> replay;
@@ -23,9 +33,11 @@ struct sim_graph {
   std::vector<std::shared_ptr<sim_graph_node>> nodes;
   std::vector<std::shared_ptr<sim_condition>> conditions;
   sim_graph_node* last_captured = nullptr;
+  sim_counted counted = {};
 };
 struct sim_graph_exec {
   std::vector<std::shared_ptr<sim_graph_node>> nodes;  // in an order that they can run in
   std::vector<std::shared_ptr<sim_condition>> conditions;
   bool frees_first = false;  // what its last launch allocated and nothing has freed
+  sim_counted counted = {};
 };

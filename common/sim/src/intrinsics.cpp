@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -62,4 +63,17 @@ clock_t clock() noexcept {
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
   return used.tv_sec * CLOCKS_PER_SEC + used.tv_nsec / (1'000'000'000 / CLOCKS_PER_SEC);
 }
+}
+
+extern "C" {
+float sim_fast_expf(float x) { return std::exp(x); }
+float sim_fast_exp10f(float x) { return exp10f(x); }
+float sim_fast_logf(float x) { return std::log(x); }
+float sim_fast_log2f(float x) { return std::log2(x); }
+float sim_fast_log10f(float x) { return std::log10(x); }
+float sim_fast_sinf(float x) { return std::sin(x); }
+float sim_fast_cosf(float x) { return std::cos(x); }
+float sim_fast_tanf(float x) { return std::tan(x); }
+float sim_fast_powf(float x, float y) { return std::pow(x, y); }
+float sim_fast_dividef(float x, float y) { return x / y; }
 }

@@ -69,24 +69,23 @@ device_description read_description() {
 
 // Constants that the device files do not have. All were fitted to the H200's launches in tests/goldens and are assumed
 // to hold for the other devices, too. The fit does not use the programs in tests/programs, also measured on an H200.
-constexpr double instruction_scale = 0.78;    // the device's instructions per instruction that assembly.cpp counts
-constexpr double instructions_special = 11;   // of a division, square root or function of the math library
-constexpr double cycles_per_special = 2;      // a warp's 32 lanes on 16 units, as in NVIDIA's whitepapers
-constexpr double cycles_per_instruction = 2;  // of one warp alone, from an instruction to the next
-constexpr double cycles_per_block = 1.17;     // of the whole device, to hand out a block
-constexpr double cycles_per_line = 1.15;      // L1 looks up a line of 128 bytes at a time
-constexpr double cycles_per_barrier = 70;     // with the access to shared memory after it
-constexpr double miss_cycles = 42;            // what a busy device adds to the latency of a lone access that misses L1
-constexpr double next_load = 0.23;            // of a latency: a load after another in the same basic block
-constexpr double turns_together = 12;         // of a loop that is unrolled
-constexpr double atomic_wait = 0.5;           // of DRAM's latency; many kernels do not use what an atomic returns
+constexpr double instruction_scale = 0.802;      // the device's instructions per instruction that assembly.cpp counts
+constexpr double cycles_per_special = 2;         // a warp's 32 lanes on 16 units, as in NVIDIA's whitepapers
+constexpr double cycles_per_instruction = 2.22;  // of one warp alone, from an instruction to the next
+constexpr double cycles_per_block = 1.18;        // of the whole device, to hand out a block
+constexpr double cycles_per_line = 1.17;         // L1 looks up a line of 128 bytes at a time
+constexpr double cycles_per_barrier = 58;        // with the access to shared memory after it
+constexpr double miss_cycles = 27;            // what a busy device adds to the latency of a lone access that misses L1
+constexpr double next_load = 0.217;           // of a latency: a load after another in the same basic block
+constexpr double turns_together = 11.8;       // of a loop that is unrolled
+constexpr double atomic_wait = 0.28;          // of DRAM's latency; many kernels do not use what an atomic returns
 constexpr double dram_efficiency = 0.94;      // of what a copy of 4 GiB reaches
-constexpr double l2_efficiency = 0.63;        // of what reads of a small array reach
+constexpr double l2_efficiency = 0.585;       // of what reads of a small array reach
 constexpr double l2_share = 0.58;             // of L2: what was written last and stays there, not yet in DRAM
 constexpr double shared_store_sectors = 4.5;  // times L2 handles a sector that blocks write in turns
 constexpr double cycles_per_atomic = 3.5;     // of a contended line of L2, one step after the other
 constexpr double wgmma_efficiency = 0.78;  // of the manufacturer's rate, at n = 4096: results/nvidia-h200/hopper09.json
-constexpr double overlap = 3.1;            // 1: one limit after the other; infinite: they overlap completely
+constexpr double overlap = 3.21;           // 1: one limit after the other; infinite: they overlap completely
 
 constexpr std::size_t line_bytes = 128;
 
@@ -223,9 +222,7 @@ double model_seconds(const launched& what) {
   const double resident = std::min(fit, here);
 
   const executed e = executed_by(what);
-  const double lanes = e.instructions > 0 ? e.thread_instructions / e.instructions : lanes_per_warp;
-  const double instructions = instruction_scale * e.instructions + instructions_special * e.special / lanes;
-  const double issue = instructions * share / 4;
+  const double issue = instruction_scale * e.instructions * share / 4;
   const double pipes =
       std::max({(e.fadd + e.fmul + e.ffma) / d.fp32_lanes_per_sm, (e.dadd + e.dmul + e.dfma) / d.fp64_lanes_per_sm,
                 e.special / lanes_per_warp * cycles_per_special}) *
@@ -252,8 +249,7 @@ double model_seconds(const launched& what) {
            sum_of(path.loads_near) * d.l1_latency_cycles +
            turns / turns_together * (any_missing * miss_latency + (1 - any_missing) * d.l1_latency_cycles) +
            sum_of(path.atomics) * atomic_wait * dram_latency + sum_of(path.barriers) * cycles_per_barrier +
-           (instruction_scale * sum_of(path.instructions) + instructions_special * sum_of(path.special)) *
-               cycles_per_instruction;
+           instruction_scale * sum_of(path.instructions) * cycles_per_instruction;
   };
   const double block = cycles_of(what.counts.path) / blocks;
   const double waiting = block * std::ceil(here / fit) + std::max(0.0, cycles_of(what.counts.longest) - block);
@@ -286,8 +282,7 @@ std::map<std::pair<std::string, int>, double> seconds_by_line(const launched& wh
     const std::uintptr_t pc = site_pc(key.second);
     double seconds = 0;
     if (const block_info* b = block_at(pc)) {
-      const double instructions = instruction_scale * b->instructions + instructions_special * b->special;
-      seconds = sum_of(c.requests) * instructions * share / 4 / d.sm_clock_hertz;
+      seconds = sum_of(c.requests) * instruction_scale * b->instructions * share / 4 / d.sm_clock_hertz;
     } else if (key.first != space::none) {
       seconds = site_seconds(what, key.first, key.second, c);
     }

@@ -40,6 +40,7 @@ void observer::begin_block(block_shadow& shadow, std::size_t threads) {
   block_ = &shadow;
   shadow.valid.assign(words_, 0);
   shadow.words.resize(words_);
+  shadow.words_awaited = 0;
   if (!shadow.copies.empty())  // those that the block before it never waited for ended with it
     for (auto& word : shadow.words) word.copy_bytes = 0;
   if (!shadow.byte_reads.empty()) shadow.byte_reads.resize(words_ * word_bytes);

@@ -63,6 +63,7 @@ struct block_shadow {
   std::vector<shared_word> words;
   std::vector<shared_reads> byte_reads;  ///< by byte: reads of less than a word, if there are any
   std::vector<started_copy> copies;      ///< by word, if there are any
+  std::size_t words_awaited = 0;         ///< that copies in flight will write
   std::vector<std::uint32_t> syncs;      ///< by warp: warp functions so far
   block_order order;
   /// Of a word or a byte, while `order` is active: by thread, one more than the clock of its last read, and that read's
@@ -145,6 +146,7 @@ class observer {
     std::uintptr_t last = 0;             ///< where this site's last request began
     std::uintptr_t stride = 0;           ///< and how far from the one before
     std::uint64_t stores = 0;            ///< stores_ then
+    std::uint64_t visit = 0;             ///< visits_ then
     std::uint32_t epoch = 0, warp = 0;   ///< of that request
     const block_info* begins = nullptr;  ///< the basic block whose first access this is
     bool at_mbarrier = false;            ///< the unit that synchronises does it: not a load, store or atomic
@@ -169,17 +171,16 @@ class observer {
   /// Also counts what the block computes.
   void enter_basic_block(const cached_site& entry, const warp_position& where) {
     if (!entry.begins) return;
-    warp_path& path = path_of(where);
-    path.instructions += entry.begins->instructions;
-    path.special += entry.begins->special;
+    path_of(where).instructions += entry.begins->instructions;
+    ++visits_;
     basic_block_ = entry.begins;
     first_load_ = true;
   }
   bool is_again(cached_site& entry, const warp_position& where) const;
-  void note_load(cached_site& entry, std::span<const std::uintptr_t> addresses, std::uintptr_t low, bool near,
-                 const warp_position& where);
+  std::uint64_t warp_path::*wait_for(cached_site& entry, std::span<const std::uintptr_t> addresses, std::uintptr_t low,
+                                     bool near, const warp_position& where);
   void end_phase();
-  bool note_reuse(std::uintptr_t line, std::uint8_t sectors, std::uint32_t now);
+  bool note_reuse(std::uintptr_t line, std::uint8_t sectors, std::uint32_t now, const warp_position& where);
   void bulk(std::uint64_t site, const bulk_access& access, std::uint8_t lane, const warp_position& where);
   void bulk_global(std::uint64_t site, const bulk_access& access, std::uint8_t lane, const warp_position& where);
   void bulk_read(std::uint64_t site, const bulk_access& access, std::uint8_t lane, const warp_position& where);
@@ -214,6 +215,7 @@ class observer {
   std::unordered_map<std::uint64_t, cached_site> sites_;
   std::vector<cached_site> recent_ = std::vector<cached_site>(1024);  ///< by a hash of the site
   std::uint64_t stores_ = 0;                                          ///< to global memory
+  std::uint64_t visits_ = 0;                                          ///< to basic blocks
   bool first_load_ = true;                                            ///< none yet in this basic block
   const block_info* basic_block_ = nullptr;
   std::uint16_t epoch_ = 0;
@@ -224,7 +226,18 @@ class observer {
     std::uintptr_t line = 0;
     std::uint32_t block = 0, at = 0;
     std::uint8_t sectors = 0;
+    // Which warp has waited for it since the last barrier: where it was at first, how often, and in which way.
+    std::uint32_t warp = 0, epoch = 0, first = 0, count = 0;
+    std::uint64_t warp_path::*waits = nullptr;
+    void note_wait(std::uint64_t warp_path::*how, std::uint32_t now, std::uint32_t of, std::uint32_t since) {
+      if (warp != of || epoch != since || waits != how) first = now, count = 0;
+      warp = of;
+      epoch = since;
+      waits = how;
+      ++count;
+    }
   };
+  recent_line& line_entry(std::uintptr_t line) { return recent_lines_[(line * 0x9e37'79b9'7f4a'7c15) >> 52]; }
   std::vector<recent_line> recent_lines_ = std::vector<recent_line>(4096);  ///< by a hash; twice what an L1 holds
   std::uint32_t block_numbers_ = 0;
   std::uintptr_t thread_pointer_ = 0, shared_begin_ = 0, shared_bytes_ = 0;

@@ -43,7 +43,7 @@ std::string quotient(std::uint64_t a, std::uint64_t b) {
 int print_faults(bool ended) {
   std::vector<std::string> errors;
   for (const launched& l : launch_log())
-    for (const auto& [key, r] : l.counts.faults) errors.push_back(describe(l, r));
+    for (const fault_report* r : in_order(l.counts)) errors.push_back(describe(l, *r));
   errors.insert(errors.end(), host_faults().begin(), host_faults().end());
   if (const std::string unchecked = unchecked_launch(); ended && !unchecked.empty()) errors.push_back(unchecked);
   std::map<std::string, std::pair<int, std::size_t>> leaks;  // by line: how often, how many bytes

@@ -108,6 +108,7 @@ void observer::check_shared(std::uint64_t site, std::size_t word, std::uint8_t b
                        !order.ordered(w.writer, w.write_clock, thread);
   const operation written_by = w.write_strength == strength::atomic ? operation::atomic : operation::store;
   if (op == operation::load) {
+    counts_.loads_beside_copies += block_->words_awaited > 0;
     if (written) race(w.write_site, w.writer, written_by, w.write_strength);
     if (bytes != whole_word) block_->byte_reads.resize(block_->words.size() * word_bytes);
     const auto note = [&](shared_reads& r) {
@@ -156,13 +157,16 @@ void observer::check_shared(std::uint64_t site, std::size_t word, std::uint8_t b
   if (!block_->byte_reads.empty()) for_each_byte(check);
   if (!block_->asynchronous_reads.empty()) check_asynchronous_readers(site, word, thread, address, where);
   if (op == operation::copy) {
+    block_->words_awaited += w.copy_bytes == 0;
     w.copy_bytes |= bytes;
     block_->copies.resize(block_->words.size());
     block_->copies[word] = {thread, epoch, pc};
     return;
   }
-  if (w.copy_bytes != 0 && block_->copies[word].thread == thread && block_->copies[word].site == pc)
+  if (w.copy_bytes != 0 && block_->copies[word].thread == thread && block_->copies[word].site == pc) {
     w.copy_bytes &= static_cast<std::uint8_t>(~bytes);
+    block_->words_awaited -= w.copy_bytes == 0 && block_->words_awaited > 0;
+  }
   if (w.write_epoch == epoch && w.writer == thread && w.write_strength == how) {
     w.write_bytes |= bytes;
   } else {
@@ -194,6 +198,7 @@ void observer::shared(std::uint64_t site, std::span<const std::uintptr_t> a, std
     counts.ideal_wavefronts += cost.ideal;
   }
 
+  const char* detail = nullptr;
   for (std::size_t i = 0; i < a.size(); ++i) {
     if ((a[i] < entry.begin || a[i] + bytes > entry.end) && !enter_array(entry, a[i], bytes)) {
       const std::uintptr_t at = a[i] - dynamic_.begin;
@@ -218,8 +223,9 @@ void observer::shared(std::uint64_t site, std::span<const std::uintptr_t> a, std
       check_shared(site, word, mask, thread, offset, where);
       b += n;
     }
-    if (!initialised)
-      report(fault::uninitialised, site, space::shared, where, lanes[i], offset, copy_pending(a[i]) ? "copy" : "");
+    if (initialised) continue;
+    if (!detail) detail = copy_pending(a[i]) ? "copy" : "";  // looks at every copy in flight, so not for each lane
+    report(fault::uninitialised, site, space::shared, where, lanes[i], offset, detail);
   }
 }
 

@@ -11,7 +11,9 @@
 #include <utility>
 
 #include "graphs.hpp"
+#include "heap.hpp"
 #include "hooks.hpp"
+#include "lab/host_accesses.hpp"
 #include "model.hpp"
 #include "runtime.hpp"
 #include "sim/launch.h"
@@ -129,6 +131,7 @@ cudaError_t query(const char* call, double until, const sim_order& before) {
     return cudaSuccess;
   }
   clocks.host_now += poll_seconds;
+  if (watched_streams) ++watched_streams->waits["not ready"];
   return cudaErrorNotReady;  // no error, so not remembered
 }
 
@@ -300,6 +303,12 @@ cudaError_t wait_for(cudaStream_t stream, const char* call) {
 using namespace sim;
 
 extern "C" {
+
+void sim_count_objects(sim_objects* now) {
+  const std::scoped_lock lock(runtime_mutex());
+  *now = {live_allocations().size() + registered_host_memory().size(), clocks.streams.size(), clocks.events.size(),
+          sim_counted::alive};
+}
 
 // ---- streams
 

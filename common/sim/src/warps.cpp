@@ -1,4 +1,6 @@
 // Warp functions: lanes of a warp wait for each other and exchange values.
+#include <bit>
+
 #include "hooks.hpp"
 #include "worker.hpp"
 
@@ -26,12 +28,17 @@ void worker::meet(unsigned mask, void* argument, combine_function combine, std::
   self.combine = combine;
   self.waits_at = pc;
   self.now = state::at_collective;
-  // The last lane to come completes the call and need not wait.
-  const unsigned first = warp_first();
-  unsigned here = 0;
-  for (unsigned other = 0; other < lanes_per_warp && first + other < threads().size(); ++other)
-    here |= static_cast<unsigned>(threads()[first + other].meets(self)) << other;
-  if (mask != any_lanes && (here & mask) == mask) complete(first, here & mask);
+  // The last lane to come completes the call and need not wait. Lanes run in order: the highest are the last.
+  if (mask != any_lanes) {
+    const unsigned first = warp_first();
+    const auto is_here = [&](unsigned lane) {
+      return first + lane < threads().size() && threads()[first + lane].meets(self);
+    };
+    unsigned missing = mask;
+    while (missing != 0 && is_here(31u - static_cast<unsigned>(std::countl_zero(missing))))
+      missing &= ~std::bit_floor(missing);
+    if (missing == 0) complete(first, mask);
+  }
   if (self.now == state::at_collective || pausing_) leave(frame);  // pausing: no lane gets ahead of the others
   if (block_order* order = this->order())
     if (const std::uint64_t met = order->met(current_number_)) {

@@ -79,13 +79,33 @@ const std::string loop_on_arm64 = R"(
 )";
 
 TEST(Assembly, BlocksCountTheSameOnEachProcessor) {
-  // The loop: a load, a load with its multiply-add, a comparison and a jump; Arm loads and multiplies in two.
+  // The loop: a load, a load with its multiply-add, a comparison and a jump; Arm loads and multiplies in two. The
+  // division takes nine instructions, five of them multiply-adds.
   EXPECT_EQ(blocks_of(loop_on_x86_64, *sim::x86_64()),
             (std::vector<std::string>{"1, 0, 0, 0, 0, 0, 0, 0, 0, 0", "4, 0, 0, 1, 0, 0, 0, 0, 1, 0",
-                                      "4, 0, 0, 0, 0, 0, 0, 2, 0, 0"}));
+                                      "12, 0, 0, 5, 0, 0, 0, 1, 0, 0"}));
   EXPECT_EQ(blocks_of(loop_on_arm64, *sim::arm64()),
             (std::vector<std::string>{"0, 0, 0, 0, 0, 0, 0, 0, 0, 0", "5, 0, 0, 1, 0, 0, 0, 0, 1, 0",
-                                      "5, 0, 0, 0, 0, 0, 0, 2, 0, 0"}));
+                                      "13, 0, 0, 5, 0, 0, 0, 1, 0, 0"}));
+}
+
+// The compiler moves instructions of a loop before the call that traces it; they are not those of the block before it.
+TEST(Assembly, ABlockBeginsAtItsLabel) {
+  const std::string loop = R"(
+	call	__sanitizer_cov_trace_pc@PLT
+	xorl	%ebx, %ebx
+.L3:
+	addl	$1, %ebx
+	call	__sanitizer_cov_trace_pc@PLT
+	movq	%rbp, %rdi
+	call	__tsan_read4@PLT
+	vaddss	0(%rbp), %xmm0, %xmm0
+	addq	%r14, %rbp
+	cmpl	%ebx, %r12d
+	jne	.L3
+)";
+  EXPECT_EQ(blocks_of(loop, *sim::x86_64()),
+            (std::vector<std::string>{"1, 0, 0, 0, 0, 0, 0, 0, 0, 0", "4, 1, 0, 0, 0, 0, 0, 0, 1, 0"}));
 }
 
 TEST(Assembly, SharedArraysAreNamedAndTheirStorageIsMade) {

@@ -66,6 +66,33 @@ TEST_F(Async, ACopyInFlightEndsWithItsBlock) {
   EXPECT_EQ(out[1023], 30);
 }
 
+/// The next tile is copied while this one is added up. `Wait`: for it, too, before that.
+template <bool Wait>
+__global__ void add_tiles(int* out, const int* in, int tiles) {
+  __shared__ int tile[2][32];
+  const unsigned i = threadIdx.x;
+  int sum = 0;
+  __pipeline_memcpy_async(&tile[0][i], in + i, 4);
+  __pipeline_commit();
+  for (int t = 0; t < tiles; ++t) {
+    if (t + 1 < tiles) __pipeline_memcpy_async(&tile[(t + 1) % 2][i], in + (t + 1) * 32 + i, 4);
+    __pipeline_commit();
+    __pipeline_wait_prior(1);
+    if (Wait) __pipeline_wait_prior(0);
+    __syncthreads();
+    sum += tile[t % 2][i ^ 1];
+    __syncthreads();
+  }
+  out[i] = sum;
+}
+
+TEST_F(Async, LoadsBesideCopiesAreCounted) {
+  const auto beside = observe([&] { add_tiles<false><<<1, 32>>>(out, in, 4); });
+  EXPECT_TRUE(beside.reports.empty()) << beside.reports[0];
+  EXPECT_EQ(beside.metrics.at("loads_beside_copies"), 3 * 32) << "none while the last tile is added up";
+  EXPECT_EQ(observe([&] { add_tiles<true><<<1, 32>>>(out, in, 4); }).metrics.at("loads_beside_copies"), 0);
+}
+
 TEST_F(Async, CopiesWhenWaitedFor) {
   const auto good = observe([&] { through_shared<true><<<1, 32>>>(out, in); });
   EXPECT_TRUE(good.reports.empty());

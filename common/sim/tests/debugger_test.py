@@ -179,6 +179,14 @@ def test_faults():
         expect("faults %d" % kind, said[2], r"^#\d+ .*(past_the_end|neighbours|some_return|null_pointer)")
 
 
+def test_another_checkout():
+    """The device's frames are hidden if a compiler cache kept the path of another checkout."""
+    said = session(["python print([is_programs_file(f) for f in ('/other/common/sim/src/debugger.cpp', "
+                    "'/other/common/sim/include/sim/async.h', '/other/labs/a.cu')])"],
+                   [build(os.path.join(tests, "debugger/faults.cu"))])
+    expect("another checkout", said[0], r"\[False, False, True\]")
+
+
 def test_race():
     """A missing barrier: after the first read that comes too early, the race itself."""
     said = session(["run", "continue", "continue"], [build(os.path.join(tests, "debugger/stencil.cu"), "-DWITHOUT_BARRIER")])

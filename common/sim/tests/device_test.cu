@@ -671,6 +671,26 @@ std::vector<float> random_chain(unsigned n) {
 }
 double modelled(const std::function<void()>& launch) { return metric(observe(launch), "gpu__time_duration.sum"); }
 
+/// The distance to the nearest of n points. Each warp begins with its own, or with the first ones.
+template <bool own>
+__global__ void nearest(float* out, const float* points, int n) {
+  const float mine = points[own ? threadIdx.x : threadIdx.x % 32];
+  float best = 1e9f;
+  for (int i = 0; i < n; ++i) {
+    if (i == static_cast<int>(threadIdx.x)) continue;
+    const float there = points[i];
+    if (fabsf(there - mine) < best) out[threadIdx.x] = best = fabsf(there - mine);
+  }
+}
+/// Each thread adds to 64 bins, one after another.
+__global__ void count_bins(int* bins, const int* numbers) {
+  for (int i = static_cast<int>(threadIdx.x); i < 64 * 32; i += 32) atomicAdd(&bins[i], numbers[threadIdx.x]);
+}
+__global__ void functions(float* out, const float* in) {
+  const float x = in[threadIdx.x];
+  out[threadIdx.x] = __expf(x) > 2 ? 1 / x : x;
+}
+
 TEST_F(Runtime, AtomicsOnOneAddressWaitForEachOther) {
   const on_device<float> floats(1);
   const on_device<int> integers(1);
@@ -680,6 +700,26 @@ TEST_F(Runtime, AtomicsOnOneAddressWaitForEachOther) {
   const double by_warp = modelled([&] { add_to_one<<<64, 256>>>(integers.data); });
   EXPECT_GT(one_by_one, 20'000);  // an H200 takes 16.3 us for half as many
   EXPECT_LT(by_warp, 4'000);      // and there 2.3 us
+}
+
+TEST_F(Runtime, AtomicsAtAKnownDistanceDoNotWaitForEachOther) {
+  const on_device<int> bins(std::vector<int>(64 * 32)), numbers(std::vector<int>(32, 1));
+  EXPECT_LT(modelled([&] { count_bins<<<1, 32>>>(bins.data, numbers.data); }), 9'000);  // 64 round trips take 14 us
+}
+
+// A GPU's warps run at the same time: what another one loads at its beginning is in L1 when this one gets there.
+TEST_F(Runtime, WarpsFindInL1WhatOthersLoadEarlier) {
+  const on_device<float> points(ramp(1024)), out(1024);
+  const double own = modelled([&] { nearest<true><<<1, 1024>>>(out.data, points.data, 1024); });
+  const double first = modelled([&] { nearest<false><<<1, 1024>>>(out.data, points.data, 1024); });
+  EXPECT_LT(own, first - 20'000);
+}
+
+TEST_F(Runtime, DivisionsAndFunctionsCountWhatNvccMakesOfThem) {
+  const on_device<float> in(std::vector<float>(32, 1)), out(32);
+  const counts c = observe([&] { functions<<<1, 32>>>(out.data, in.data); });
+  EXPECT_EQ(metric(c, "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"), 32 * 5);  // the division's
+  EXPECT_EQ(metric(c, "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum"), 32);      // that of __expf
 }
 
 TEST_F(Runtime, LoadsThatWaitForEachOtherAreModelledSlower) {

@@ -38,6 +38,13 @@ data.launches.forEach((launch, n) => {
         const d = at('drawing');
         const drawn = s.site.space === 'global' ? d.querySelectorAll('[data-fetched]').length
                                                 : new Set([...d.querySelectorAll('[data-wavefront]')].map(c => c.dataset.wavefront)).size;
+        if (s.site.space === 'global') {  // nothing red shows in a sector that is used whole; names lie below their lines, not on links
+          const boxes = [...d.querySelectorAll('[data-fetched]')], number = (e, name) => Number(e.getAttribute(name));
+          const area = all => all.reduce((sum, e) => sum + number(e, 'width') * number(e, 'height'), 0);
+          if (s.moved === 32 * s.cost && area([...d.querySelectorAll('[data-bytes]')]) < area(boxes)) found.errors.push('red between bytes that are used');
+          for (const t of [...d.querySelectorAll('text')].filter(t => / B$/.test(t.textContent)))
+            if (!boxes.some(b => number(t, 'y') > number(b, 'y') + 28 && number(t, 'y') < number(b, 'y') + 36)) found.errors.push(`${t.textContent} lies on links`);
+        }
         row.steps.push({warp: w.number, cost: s.cost, drawn, lanes: s.lanes.length, moved: s.moved,
                         hollow: d.querySelectorAll('.lane.hollow').length, sentence: at('sentence').textContent, label: d.getAttribute('aria-label')});
       });

@@ -67,5 +67,40 @@ status=0
 SIM_REPORT=1 ./aborts 2>err || status=$?
 [[ $status == $((128 + $(kill -l ABRT))) ]] || fail "an assert: the exit code is $status"
 grep -q "aborts.cu:2: beyond: .*out of bounds" err && grep -q "stopped by SIGABRT" err || fail "an assert: $(cat err)"
+# The allocation of a fault is named even if it is freed before the program ends.
+cat >frees.cu <<'END_OF_PROGRAM'
+__global__ void beyond(int* x) { x[1] = 1; }
+int main() {
+  int* x;
+  cudaMalloc(&x, sizeof *x);
+  beyond<<<1, 1>>>(x);
+  cudaFree(x);
+}
+END_OF_PROGRAM
+"$1" frees.cu -o frees
+SIM_REPORT=1 ./frees 2>err || true
+grep -q "out of bounds, 0 bytes past the end of allocation 1 of 4 bytes" err || fail "freed before the end: $(cat err)"
+# The reports of a block are in the order in which they happened.
+cat >order.cu <<'END_OF_PROGRAM'
+__global__ void late(float* out, int n) {
+  extern __shared__ float tile[];
+  if (threadIdx.x < 26) tile[threadIdx.x] = 1;
+  __syncthreads();
+  float sum = 0;
+  if (threadIdx.x == 0)
+    for (int i = 0; i < n; ++i) sum += tile[i];
+  *out = sum;
+}
+int main() {
+  float* out;
+  cudaMalloc(&out, sizeof *out);
+  late<<<1, 32, 100>>>(out, 26);
+  cudaDeviceSynchronize();
+  cudaFree(out);
+}
+END_OF_PROGRAM
+"$1" order.cu -o order
+SIM_REPORT=1 ./order 2>err || true
+[[ $(grep -o '^error: .*order.cu:[0-9]*' err | grep -o '[0-9]*$' | xargs) == "3 7"* ]] || fail "in another order: $(cat err)"
 stop KILL host  # no account, but the output
 echo "a stopped program keeps its output and gives its account"

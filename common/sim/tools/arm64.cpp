@@ -74,9 +74,13 @@ bool goes_on_by_constant(string_view mnemonic, string_view operands) {
          !step.empty() && step[0] >= '0' && step[0] <= '9';
 }
 
-/// Scalar floating point. Division is a routine on a GPU.
+string_view routine(string_view mnemonic) {
+  if (is_one_of(mnemonic, {"sdiv", "udiv"})) return "whole div";
+  return mnemonic == "fdiv" ? "div" : mnemonic == "fsqrt" ? "sqrt" : "";
+}
+
+/// Scalar floating point.
 count operation(string_view mnemonic, string_view operands) {
-  if (is_one_of(mnemonic, {"sdiv", "udiv", "fdiv", "fsqrt"})) return special;
   const bool wide = operands[0] == 'd';
   if (!wide && operands[0] != 's') return unused;
   if (is_one_of(mnemonic, {"fadd", "fsub", "fabd"})) return wide ? dadd : fadd;
@@ -113,7 +117,8 @@ class on_arm64 : public processor {
     const unsigned moved = moved_registers(mnemonic);
     i.executed = only_moves(mnemonic, operands) ? 0 : moved > 0 ? moved : 1;
     i.operation = operation(mnemonic, operands);
-    if (mnemonic == "fdiv") i.times = 2;
+    i.routine = routine(mnemonic);
+    i.wide = operands[0] == 'd' || operands[0] == 'x';
     i.floating_point = mnemonic[0] == 'f' && mnemonic != "fmov" && (operands[0] == 's' || operands[0] == 'd');
     // A constant's place, or the place of a variable's place, is part of the instruction.
     const bool constant = operands.find("#:") != string_view::npos;

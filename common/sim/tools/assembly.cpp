@@ -23,33 +23,94 @@ constexpr std::size_t most_dynamic_shared_bytes = 232448;  // 227 KB, the most t
 
 bool is_label(string_view s) { return !s.empty() && s.back() == ':' && s.find_first_of(" \t\"") == string_view::npos; }
 
+/// A division, or a function of the C library, as nvcc 13.0 compiles it for an H200: the instructions of the usual
+/// path, with the constants that it loads. Of those that are functions there, too, an estimate: atan2, erfc, expm1,
+/// log1p and pow of doubles, and fmod.
+struct routine {
+  struct cost {
+    unsigned instructions, adds, multiplies, multiply_adds, special;
+  };
+  string_view name;
+  cost single, wide;  // float or 32 bits, double or 64 bits
+};
+constexpr routine routines[] = {
+    {"div", {9, 0, 0, 5, 1}, {15, 0, 1, 7, 1}},
+    {"whole div", {20, 0, 0, 0, 1}, {25, 0, 0, 0, 1}},
+    {"sqrt", {10, 0, 2, 2, 1}, {18, 0, 3, 5, 1}},
+    {"acos", {26, 1, 4, 10, 1}, {78, 4, 3, 19, 1}},
+    {"asin", {25, 0, 5, 9, 1}, {77, 3, 3, 20, 1}},
+    {"atan", {19, 0, 2, 9, 1}, {81, 2, 2, 22, 1}},
+    {"atan2", {43, 0, 2, 14, 1}, {100, 2, 2, 29, 2}},
+    {"cbrt", {16, 2, 5, 2, 2}, {44, 1, 3, 6, 3}},
+    {"cos", {29, 0, 2, 9, 0}, {32, 0, 2, 9, 0}},
+    {"cosh", {16, 1, 4, 3, 2}, {61, 2, 0, 18, 1}},
+    {"erf", {30, 1, 1, 7, 1}, {123, 3, 1, 37, 1}},
+    {"erfc", {48, 6, 8, 20, 3}, {123, 3, 1, 37, 1}},
+    {"exp", {9, 1, 1, 4, 1}, {61, 2, 1, 14, 0}},
+    {"exp2", {4, 0, 2, 0, 1}, {62, 4, 2, 12, 0}},
+    {"expm1", {29, 4, 4, 8, 1}, {61, 2, 1, 14, 0}},
+    {"fmod", {30, 0, 0, 0, 0}, {30, 0, 0, 0, 0}},
+    {"hypot", {24, 1, 6, 3, 1}, {43, 1, 7, 4, 1}},
+    {"log", {28, 1, 2, 12, 0}, {84, 8, 5, 17, 1}},
+    {"log10", {29, 1, 3, 12, 0}, {90, 8, 6, 18, 1}},
+    {"log1p", {31, 2, 2, 12, 0}, {84, 8, 5, 17, 1}},
+    {"log2", {30, 2, 3, 12, 0}, {90, 8, 6, 18, 1}},
+    {"pow", {93, 13, 10, 19, 1}, {150, 10, 6, 31, 1}},
+    {"sin", {28, 0, 2, 9, 0}, {31, 0, 2, 9, 0}},
+    {"sincos", {57, 0, 4, 18, 0}, {63, 0, 4, 18, 0}},
+    {"sinh", {25, 1, 6, 7, 2}, {61, 2, 2, 18, 1}},
+    {"tan", {25, 0, 3, 9, 1}, {71, 1, 3, 22, 1}},
+    {"tanh", {17, 1, 2, 6, 2}, {67, 3, 1, 16, 2}},
+    // __expf and its kind
+    {"sim_fast_exp", {5, 0, 1, 0, 1}, {}},
+    {"sim_fast_exp10", {5, 0, 1, 0, 1}, {}},
+    {"sim_fast_log", {4, 0, 1, 0, 1}, {}},
+    {"sim_fast_log2", {4, 0, 0, 0, 1}, {}},
+    {"sim_fast_log10", {4, 0, 1, 0, 1}, {}},
+    {"sim_fast_sin", {2, 0, 1, 0, 1}, {}},
+    {"sim_fast_cos", {2, 0, 1, 0, 1}, {}},
+    {"sim_fast_tan", {7, 0, 1, 1, 3}, {}},
+    {"sim_fast_pow", {8, 0, 1, 0, 2}, {}},
+    {"sim_fast_divide", {4, 0, 1, 0, 1}, {}},
+};
+const routine* routine_named(string_view name) {
+  const auto found = std::ranges::find(routines, name, &routine::name);
+  return found == std::end(routines) ? nullptr : found;
+}
+
+/// What some instructions compute.
+struct computation {
+  bool restores = true;     // it does nothing but restore registers and return
+  unsigned arithmetic = 0;  // floating point
+  unsigned own_arrays = 0;  // accesses that no hook reports, to the thread's own arrays
+  std::array<unsigned, counts> count{};
+  void add(const computation& other) {
+    restores &= other.restores;
+    arithmetic += other.arithmetic;
+    own_arrays += other.own_arrays;
+    for (std::size_t k = 0; k < counts; ++k) count[k] += other.count[k];
+  }
+  void add(const routine::cost& r, bool wide) {
+    count[instructions] += r.instructions;
+    count[wide ? dadd : fadd] += r.adds;
+    count[wide ? dmul : fmul] += r.multiplies;
+    count[wide ? dfma : ffma] += r.multiply_adds;
+    count[special] += r.special;
+  }
+};
+
 /// One basic block: its lines, where it is traced, and what it computes.
-struct block {
+struct block : computation {
   std::size_t trace = 0;         // line of the call that traces it
   std::size_t first_access = 0;  // line of its first access, 0 where a jump or label comes before it
   bool straight = true;          // neither jump nor label so far
-  bool does_nothing = true;      // it only restores registers and returns
   bool first_of_function = false;
   string skip;  // target of a jump that may skip the report of an out-of-range index
   bool skips_report = false;
   unsigned before_skip = 0;  // instructions
   unsigned pending = 0;      // hooks whose access is still to come
   unsigned accesses = 0;     // that hooks report
-  unsigned arithmetic = 0;   // floating point
-  unsigned own_arrays = 0;   // accesses that no hook reports, to the thread's own arrays
-  std::array<unsigned, counts> count{};
 };
-
-/// A C library function that a GPU computes in several instructions.
-bool is_math(string_view callee) {
-  callee = callee.substr(0, callee.find('@'));
-  if (callee.ends_with('f')) callee.remove_suffix(1);
-  for (const string_view name :
-       {"acos",  "asin", "atan",  "atan2", "cbrt", "cos", "cosh", "erf",    "erfc", "exp",  "exp2", "expm1", "fmod",
-        "hypot", "log",  "log10", "log1p", "log2", "pow", "sin",  "sincos", "sinh", "sqrt", "tan",  "tanh"})
-    if (callee == name) return true;
-  return false;
-}
 
 bool is_hook(string_view callee) { return starts(callee, "__tsan_") || starts(callee, "__sanitizer_cov_"); }
 bool is_access(string_view callee) {
@@ -82,6 +143,7 @@ class editor {
     if (is_label(s)) {
       const string_view name = s.substr(0, s.size() - 1);
       if (in_shared_) defined_.emplace(name);
+      settle();
       if (functions_.contains(string(name))) begin_function();
       if (!blocks_.empty()) end_skip(blocks_.back(), name);
       return;
@@ -129,6 +191,12 @@ class editor {
     b.skips_report = false;
   }
 
+  /// What came since the last label, jump or call belongs to the block that was traced last.
+  void settle() {
+    if (!blocks_.empty()) blocks_.back().add(since_);
+    since_ = {};
+  }
+
   void begin_function() {
     on_.begin_function();
     in_function_ = true;
@@ -143,21 +211,27 @@ class editor {
     block& b = blocks_.back();
     if (read.is == instruction::jump) {
       redirect(i, read.target);
+      settle();
       if (!b.skip.empty() || !read.conditional) b.straight = false;
       b.skip = read.target;
       b.before_skip = b.count[instructions];
     }
-    if (!read.restores) b.does_nothing = false;
-    if (read.goes_on_by_constant) b.count[counted] = 1;
-    b.arithmetic += read.floating_point;
-    for (unsigned k = 0; k < read.accesses; ++k) b.pending > 0 ? --b.pending : ++b.own_arrays;
-    b.count[instructions] += read.executed;
-    if (read.operation != unused) b.count[read.operation] += read.times;
+    since_.restores &= read.restores;
+    since_.count[counted] += read.goes_on_by_constant;
+    since_.arithmetic += read.floating_point;
+    for (unsigned k = 0; k < read.accesses; ++k) b.pending > 0 ? --b.pending : ++since_.own_arrays;
+    if (const routine* r = routine_named(read.routine))
+      since_.add(read.wide ? r->wide : r->single, read.wide);
+    else
+      since_.count[instructions] += read.executed;
+    if (read.operation != unused) ++since_.count[read.operation];
+    if (read.is == instruction::jump) settle();
   }
 
   void call(std::size_t i, string_view callee) {
     redirect(i, callee);
     if (starts(callee, "__sanitizer_cov_trace_pc")) {
+      // The compiler may move instructions of the block before this call.
       block b;
       b.trace = i;
       b.first_of_function = blocks_.empty();
@@ -165,8 +239,9 @@ class editor {
       return;
     }
     if (blocks_.empty()) return;
+    settle();
     block& b = blocks_.back();
-    b.does_nothing = false;
+    b.restores = false;
     if (starts(callee, "__ubsan_handle_out_of_bounds")) {
       b.skips_report = !b.skip.empty();
       return;
@@ -175,11 +250,14 @@ class editor {
     if (is_access(callee) && b.first_access == 0 && b.straight) b.first_access = i;
     b.pending += is_access(callee);
     b.accesses += is_access(callee);
+    callee = callee.substr(0, callee.find('@'));
+    const bool wide = !callee.ends_with('f') || callee == "erf";
     if (is_hook(callee))  // its argument's move does not count either
       b.count[instructions] -= b.count[instructions] > 0;
+    else if (const routine* r = routine_named(wide ? callee : callee.substr(0, callee.size() - 1)))
+      b.add(wide ? r->wide : r->single, wide);
     else
       ++b.count[instructions];
-    b.count[special] += is_math(callee);
   }
 
   /// `.file 3 "/folder" "name"`, or `.file 3 "/folder/name"`: our own headers are not the program's lines.
@@ -225,6 +303,7 @@ class editor {
 
   /// Labels each block for the runtime, and writes the table after the function.
   void end_function(std::size_t i) {
+    settle();
     blocks_.empty() ? hide_lines() : call_at_lines();
     string table;
     for (block& b : blocks_) {
@@ -233,7 +312,7 @@ class editor {
         b.count[instructions] =
             std::min(b.count[instructions], b.accesses + (b.arithmetic > 0 ? b.arithmetic : b.own_arrays));
       std::size_t seen = b.trace;
-      if (!b.first_of_function && (b.first_access != 0 || b.does_nothing)) {
+      if (!b.first_of_function && (b.first_access != 0 || b.restores)) {
         lines_[b.trace].clear();
         if (b.first_access == 0) continue;
         seen = b.first_access;
@@ -271,6 +350,7 @@ class editor {
   std::set<string, std::less<>> functions_, used_, defined_, not_programs_;
   std::vector<std::size_t> places_;  // of the function's `.loc`s
   std::vector<block> blocks_;
+  computation since_;  // see settle()
   bool in_shared_ = false, in_function_ = false, call_at_lines_;
   unsigned labels_ = 0;
 };

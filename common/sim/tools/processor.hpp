@@ -18,8 +18,9 @@ struct instruction {
   std::string_view target;   ///< of a call or jump
   bool conditional = false;  ///< a jump
   unsigned executed = 1;     ///< as a GPU has it: 0 for moves between registers, or between them and the stack
-  count operation = unused;  ///< fadd to special
-  unsigned times = 1;        ///< how often that counts
+  count operation = unused;  ///< fadd to dfma
+  std::string_view routine;  ///< a division or square root, which a GPU computes in several instructions
+  bool wide = false;         ///< of that: 64 bits
   bool floating_point = false;
   unsigned accesses = 0;             ///< to memory that is neither the stack nor constants nor coordinates
   bool goes_on_by_constant = false;  ///< i += 4, as opposed to i += step

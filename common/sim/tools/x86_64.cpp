@@ -38,10 +38,17 @@ unsigned accesses(string_view mnemonic, string_view operands) {
   return place != "(%rsp)" && place != "(%rbp)" && place != "(%rip)" && operands.find("%fs:") == string_view::npos;
 }
 
-/// Scalar floating point, with or without AVX's v: addss, vfmadd231ss, sqrtsd. Division is a routine on a GPU.
+/// divss, idivl, sqrtsd, with or without AVX's v.
+string_view routine(string_view mnemonic) {
+  if (starts(mnemonic, "v")) mnemonic.remove_prefix(1);
+  if (starts(mnemonic, "divs")) return "div";
+  if (starts(mnemonic, "div") || starts(mnemonic, "idiv")) return "whole div";
+  return starts(mnemonic, "sqrts") ? "sqrt" : "";
+}
+
+/// Scalar floating point: addss, vfmadd231ss.
 count operation(string_view mnemonic) {
   if (starts(mnemonic, "v")) mnemonic.remove_prefix(1);
-  if (starts(mnemonic, "div") || starts(mnemonic, "idiv")) return special;
   if (mnemonic.size() < 5) return unused;
   const string_view type = mnemonic.substr(mnemonic.size() - 2);
   if (type != "ss" && type != "sd") return unused;
@@ -51,7 +58,7 @@ count operation(string_view mnemonic) {
   if (op == "mul") return wide ? dmul : fmul;
   if (starts(op, "fmadd") || starts(op, "fmsub") || starts(op, "fnmadd") || starts(op, "fnmsub"))
     return wide ? dfma : ffma;
-  return op == "sqrt" ? special : unused;
+  return unused;
 }
 
 class on_x86_64 : public processor {
@@ -76,7 +83,8 @@ class on_x86_64 : public processor {
     }
     i.executed = !only_moves(mnemonic, operands);
     i.operation = operation(mnemonic);
-    if (mnemonic.find("divs") != string_view::npos) i.times = 2;  // floating point
+    i.routine = routine(mnemonic);
+    i.wide = mnemonic.ends_with('d') || mnemonic.ends_with('q');
     i.floating_point = (mnemonic.ends_with("ss") || mnemonic.ends_with("sd") || mnemonic.ends_with("ps") ||
                         mnemonic.ends_with("pd")) &&
                        !starts(mnemonic, "mov") && !starts(mnemonic, "vmov");

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <lab/case.hpp>
+#include <lab/figures.hpp>
 #include <limits>
 #include <string>
 #include <utility>
@@ -109,10 +110,14 @@ dot dot_of(std::span<const bfloat16> row, std::span<const double> x) {
   return result;
 }
 
-doubles normalized(std::span<const double> x, std::span<const bfloat16> norm) {
+double norm_factor(std::span<const double> x) {
   double squares = 0;
   for (const double one : x) squares += one * one;
-  const double factor = 1 / std::sqrt(squares / static_cast<double>(x.size()) + 1e-5);
+  return 1 / std::sqrt(squares / static_cast<double>(x.size()) + 1e-5);
+}
+
+doubles normalized(std::span<const double> x, std::span<const bfloat16> norm) {
+  const double factor = norm_factor(x);
   doubles result(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) result[i] = x[i] * wide(norm[i]) * factor;
   return result;
@@ -305,9 +310,10 @@ attended attention_of(std::span<const double> q, std::span<const bfloat16> k, st
     result.largest = std::max(result.largest, score.terms * scale);
   }
   for (double& one : weights) sum += one = std::exp(one - most);
+  for (double& one : weights) one /= sum;
   for (std::size_t j = 0; j < tokens; ++j)
     for (std::size_t i = 0; i < size; ++i) {
-      const double term = weights[j] / sum * wide(v[j * size + i]);
+      const double term = weights[j] * wide(v[j * size + i]);
       result.out[i] += term;
       result.magnitude[i] += std::abs(term);
     }
@@ -377,7 +383,8 @@ class reference {
     }
   }
 
-  /// Sums, and the sums of their terms' absolute values.
+  /// Sums, and the sums of their terms' absolute values, to which errors are in proportion: where large terms cancel,
+  /// what is left of them has the error of the large ones.
   struct sums {
     doubles value, terms;
   };
@@ -392,14 +399,26 @@ class reference {
       return found;
     };
     const auto last_norm = take(s_.width);
-    doubles x;
-    for (const bfloat16 one : embedding.subspan(at(token * s_.width), at(s_.width))) x.push_back(wide(one));
-    const auto add = [&](const doubles& more) {
-      for (std::size_t i = 0; i < x.size(); ++i) x[i] += more[i];
+    sums x;
+    for (const bfloat16 one : embedding.subspan(at(token * s_.width), at(s_.width))) {
+      x.value.push_back(wide(one));
+      x.terms.push_back(std::abs(wide(one)));
+    }
+    const auto add = [&](const sums& more) {
+      for (std::size_t i = 0; i < x.value.size(); ++i) {
+        x.value[i] += more.value[i];
+        x.terms[i] += more.terms[i];
+      }
+    };
+    const auto product_of_normalized = [&](std::span<const bfloat16> w, std::span<const bfloat16> norm) {
+      const double factor = norm_factor(x.value);
+      doubles terms(x.terms.size());
+      for (std::size_t i = 0; i < terms.size(); ++i) terms[i] = x.terms[i] * std::abs(wide(norm[i])) * factor;
+      return product_of(w, {normalized(x.value, norm), terms});
     };
     for (int64_t l = 0; l < s_.layers; ++l) {
       const auto norm1 = take(s_.width);
-      auto [qkv, terms] = product_of(take((heads + 2 * kv) * s_.width), normalized(x, norm1));
+      auto [qkv, terms] = product_of_normalized(take((heads + 2 * kv) * s_.width), norm1);
       for (int64_t i = 0; i < heads + kv; i += 2) {
         const std::size_t angle = at(position * s_.size + i % s_.size), a = at(i), b = at(i + 1);
         const auto c = static_cast<double>(rotary_[angle]), s = static_cast<double>(rotary_[angle + 1]);
@@ -420,15 +439,15 @@ class reference {
                                           kept_[1].subspan(of), at(position + 1));
         std::copy(one.out.begin(), one.out.end(), attention.begin() + h * s_.size);
       }
-      add(product_of(take(s_.width * heads), attention).value);
+      add(product_of(take(s_.width * heads), {attention, attention}));
       const auto norm2 = take(s_.width);
-      const doubles both = product_of(take(2 * s_.hidden * s_.width), normalized(x, norm2)).value;
+      const doubles both = product_of_normalized(take(2 * s_.hidden * s_.width), norm2).value;
       doubles gated(at(s_.hidden));
       for (std::size_t i = 0; i < gated.size(); ++i)
         gated[i] = both[i] / (1 + std::exp(-both[i])) * both[i + at(s_.hidden)];
-      add(product_of(take(s_.width * s_.hidden), gated).value);
+      add(product_of(take(s_.width * s_.hidden), {gated, gated}));
     }
-    return product_of(embedding, normalized(x, last_norm));
+    return product_of_normalized(embedding, last_norm);
   }
 
   /// What is wrong with a cache after the positions `first` to `last` were appended.
@@ -461,16 +480,17 @@ class reference {
   std::size_t place(int64_t layer, int64_t kv_head, int64_t position) const {
     return at(((layer * s_.kv_heads + kv_head) * s_.capacity + position) * s_.size);
   }
-  static sums product_of(std::span<const bfloat16> w, const doubles& x) {
-    sums result{doubles(w.size() / x.size()), doubles(w.size() / x.size())};
+  static sums product_of(std::span<const bfloat16> w, const sums& x) {
+    const std::size_t columns = x.value.size();
+    sums result{doubles(w.size() / columns), doubles(w.size() / columns)};
     lab::for_each_index(
         result.value.size(),
         [&](std::size_t r) {
-          const dot one = dot_of(w.subspan(r * x.size(), x.size()), x);
-          result.value[r] = one.sum;
-          result.terms[r] = one.terms;
+          const auto row = w.subspan(r * columns, columns);
+          result.value[r] = dot_of(row, x.value).sum;
+          result.terms[r] = dot_of(row, x.terms).terms;
         },
-        x.size());
+        columns);
     return result;
   }
 
@@ -589,6 +609,15 @@ test_case tokens(const char* name, const shape& s, int64_t position, int64_t cou
   return c;
 }
 
+// ---- figures for the predictions ----------------------------------------------------------------------------------
+
+/// The launches of a token that calls each function of the contract, and attend's two, for so many layers.
+std::vector<double> launches(int64_t layers) { return {static_cast<double>(2 + 7 * layers)}; }
+
+/// Of given/reports.md: the faults of A to D; blocks of A that an H200 can hold, 6 on each multiprocessor; microseconds
+/// for B's 67.1 MB of weights and 8.4 MB of scales as fast as R reads.
+std::vector<double> reports() { return {1, 4, 2, 3, 6 * 132, 75.5 / 4.28}; }
+
 // ---- all ----------------------------------------------------------------------------------------------------------
 
 constexpr shape small{2, 64, 4, 2, 64, 48, 72, 64}, one_layer{1, 16, 2, 1, 64, 24, 20, 32},
@@ -666,6 +695,9 @@ std::vector<test_case> cases() {
   all.push_back(tokens("one_layer", one_layer, 0, 8));
   all.push_back(tokens("one_layer", one_layer, 3, 29));  // up to a full cache
   all.push_back(tokens("many_tokens", {1, 8, 1, 1, 64, 8, 1100, 4}, 2, 1, true));
+
+  all.push_back(lab::figures_case("figures/launches", [] { return launches(counted.layers); }));
+  all.push_back(lab::figures_case("figures/reports", reports));
 
   all.push_back(timed(matvec(product::host, 16'384, 4096)));
   all.push_back(timed(matvec(product::plain, 14'336, 8192)));

@@ -1,5 +1,6 @@
 // Four programs with a bad habit each, for strace and perf: records.md shows what those said of them, without names. A
-// number from 1 to 4 says which program runs; without one, all of them run for a moment.
+// number from 1 to 4 says which program runs; without one, all of them run for a moment. To compile it, in this lab's
+// folder: g++ -std=c++20 -O2 -I. given/experiment.cpp -o experiment
 #include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Six ways to load the same file, and three things that a loop may do a thousand times: how many system calls is each?
+// Four ways to load the same file, and three things that a loop may do a thousand times: how many system calls is each?
 #pragma once
 
 #include <fcntl.h>

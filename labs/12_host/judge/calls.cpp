@@ -107,10 +107,10 @@ void run_count_positive(const lab::call& c) {
 
 // ---- pool ---------------------------------------------------------------------------------------------------------
 
-constexpr int most_parts = 1000;
+constexpr int most_parts = 1000, functions = 2, states = 2;
 
 struct operation {
-  std::array<std::atomic<std::int32_t>, most_parts> calls{};
+  std::array<std::array<std::atomic<std::int32_t>, most_parts>, functions> calls{};
   std::int64_t rounds = 0;
   std::atomic<std::int64_t> sink = 0;
   int meeting = 0;
@@ -118,10 +118,11 @@ struct operation {
   bool met = true;
   std::atomic<int> ended = 0;
 
+  template <std::size_t function>
   static void work(void* state, int part) {
     auto& self = *static_cast<operation*>(state);
     if (part < 0 || part >= most_parts) return;
-    ++self.calls[static_cast<std::size_t>(part)];
+    ++self.calls[function][static_cast<std::size_t>(part)];
     if (self.rounds > 0) self.sink.fetch_add(lab::small_work(self.rounds, part), std::memory_order_relaxed);
     if (self.together > 0) self.meet();
     ++self.ended;
@@ -142,8 +143,10 @@ struct operation {
 
 /// Gives the pool nothing to do for this long, and on while its threads take processor time: threads that ask instead
 /// of sleeping ask often, however little of a busy machine they get. Two or three system calls, for threads that sleep.
-void idle(std::chrono::milliseconds time) {
-  if (time.count() == 0) return;
+/// Returns how many milliseconds of a processor they took: of threads that sleep, hardly any; of others at least 5 in
+/// each of 8 turns.
+double idle(std::chrono::milliseconds time) {
+  if (time.count() == 0) return 0;
   const auto processor_ms = [] {
     timespec now{};
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -151,41 +154,70 @@ void idle(std::chrono::milliseconds time) {
   };
   const double start = processor_ms();
   double last = start;
-  for (int k = 0; k < 8 && last - start < 200; ++k) {
+  for (int k = 0; k < 8; ++k) {
     std::this_thread::sleep_for(time);
-    if (const double before = std::exchange(last, processor_ms()); last - before < 5) return;
+    if (const double before = std::exchange(last, processor_ms()); last - before < 5) break;
   }
+  return last - start;
 }
 
 /// Parameters: parts, operations, rounds of work in a part, threads, pools one after the other, whether the parts
 /// wait for each other: 1 in all operations, 2 in the first, when threads may not have started yet, and in the last,
-/// when they sleep; and for how many milliseconds, at least, the pool has nothing to do at the end. Outputs: how often
-/// each part was called in all; 1 if all is well, 0 if parts did not meet, 2 if run returned too early.
+/// when they sleep; for how many milliseconds, at least, the pool has nothing to do at the end; and whether every third
+/// operation has half of the parts. Functions and states alternate: a pool must not keep those of an earlier operation.
+/// Outputs: milliseconds of a processor while there was nothing to do; how often each part was called with each
+/// function and state; 1 if all is well, 0 if parts did not meet, 2 if run returned too early.
 void run_pool(const lab::call& c) {
-  static operation now;
-  const int parts = c.parameter(0), threads = c.parameter(3);
-  for (auto& calls : now.calls) calls = 0;
-  now.rounds = c.parameters[2];
-  now.met = true;
+  static std::array<operation, states> all;
+  constexpr std::array<void (*)(void*, int), functions> work{operation::work<0>, operation::work<1>};
+  const int threads = c.parameter(3);
+  for (operation& now : all) {
+    for (auto& one : now.calls)
+      for (auto& calls : one) calls = 0;
+    now.rounds = c.parameters[2];
+    now.met = true;
+  }
   bool early = false;
+  double idle_ms = 0;
   for (int i = 0; i < c.parameter(4); ++i) {
     pool* const p = start_pool(threads);
     for (int k = 0; k < c.parameter(1); ++k) {
+      operation& now = all[static_cast<std::size_t>(k / functions % states)];
+      const int parts = c.parameter(7) != 0 && k % 3 == 1 ? c.parameter(0) / 2 : c.parameter(0);
       now.meeting = now.ended = 0;
       const bool at_an_end = k == 0 || k + 1 == c.parameter(1);
       now.together = c.parameter(5) == 1 || (c.parameter(5) == 2 && at_an_end) ? parts : 0;
-      run(*p, operation::work, &now, parts);
+      run(*p, work[static_cast<std::size_t>(k % functions)], &now, parts);
       early = early || now.ended != parts;
     }
-    idle(std::chrono::milliseconds(c.parameters[6]));
+    idle_ms += idle(std::chrono::milliseconds(c.parameters[6]));
     stop_pool(p);
   }
-  for (int part = 0; part < most_parts; ++part)
-    c.output<std::int32_t>(0)[part] = now.calls[static_cast<std::size_t>(part)];
-  *c.output<std::int32_t>(1) = !now.met ? 0 : early ? 2 : 1;
+  *c.output<double>(0) = idle_ms;
+  auto* to = c.output<std::int32_t>(1);
+  for (const operation& now : all)
+    for (const auto& one : now.calls) to = std::copy(one.begin(), one.end(), to);
+  const bool met = std::all_of(all.begin(), all.end(), [](const operation& now) { return now.met; });
+  *c.output<std::int32_t>(2) = !met ? 0 : early ? 2 : 1;
 }
 
 // ---- streaming ------------------------------------------------------------------------------------------------------
+
+/// Throws, and says what, if more of anything exists than before.
+void expect_nothing_left(const sim_objects& before, const sim_objects& after) {
+  std::string left;
+  const auto add = [&](std::size_t had, std::size_t has, const std::string& one) {
+    if (has > had)
+      left += (left.empty() ? "" : ", ") + std::to_string(has - had) + " " + one + (has - had > 1 ? "s" : "");
+  };
+  add(before.allocations, after.allocations, "allocation");
+  add(before.streams, after.streams, "stream");
+  add(before.events, after.events, "event");
+  add(before.graphs, after.graphs, "graph");
+  if (!left.empty())
+    throw std::runtime_error("left " + left + " after it returned: free or destroy all that it allocated or created, " +
+                             "pinned memory and instantiated graphs, too");
+}
 
 /// Inputs: the token, and the seed of the weights. Parameters: layers, n.
 void run_forward(const lab::call& c) {
@@ -203,11 +235,15 @@ void run_forward(const lab::call& c) {
   from.layers = c.parameter(0);
   from.n = c.parameter(1);
   LAB_CUDA_CHECK(cudaMemcpy(&from.seed, c.input<std::uint64_t>(1), sizeof from.seed, cudaMemcpyDeviceToHost));
+  sim_objects before{}, after{};
+  if (sim_count_objects) sim_count_objects(&before);
   if (sim_count_from_here) sim_count_from_here();
   forward(c.output<float>(0), c.input<float>(0), {source::read, &from}, from.layers, from.n);
   if (from.places.size() > 3)
     throw std::runtime_error("weights were read to " + std::to_string(from.places.size()) +
                              " addresses; host memory has room for 3 layers");
+  if (sim_count_objects) sim_count_objects(&after);
+  expect_nothing_left(before, after);
 }
 
 constexpr lab::entry table[] = {

@@ -20,15 +20,11 @@ __global__ void add_up(float* sums, float* parts, int* arrived, const float* in,
   if (thread != 0) return;
   parts[blockIdx.x] = sum[0];
   __threadfence();
-  atomicAdd(&arrived[head], 1);
-  if (part != 0) return;
-  const volatile int* here = &arrived[head];
-  const int busy = (length + threads - 1) / threads;  // the others have returned
-  while (*here < busy) {
-  }
+  const int busy = (length + threads - 1) / threads;
+  if (atomicAdd(&arrived[head], 1) != busy - 1) return;
   __threadfence();
   float total = 0;
-  for (int p = 0; p < busy; ++p) total += parts[blockIdx.x + p];
+  for (int p = 0; p < busy; ++p) total += parts[head * all + p];
   sums[head] = total;
 }
 

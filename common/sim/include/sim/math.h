@@ -259,18 +259,34 @@ inline float fdividef(float x, float y) { return x / y; }
 inline double fdivide(double x, double y) { return x / y; }
 inline float fdivide(float x, float y) { return x / y; }
 
-inline float __expf(float x) { return expf(x); }
-inline float __exp10f(float x) { return exp10f(x); }
-inline float __logf(float x) { return logf(x); }
-inline float __log2f(float x) { return log2f(x); }
-inline float __log10f(float x) { return log10f(x); }
-inline float __sinf(float x) { return sinf(x); }
-inline float __cosf(float x) { return cosf(x); }
-inline float __tanf(float x) { return tanf(x); }
+// Functions of their own, not inline, because a GPU takes few instructions for them.
+extern "C" {
+float sim_fast_expf(float x);
+float sim_fast_exp10f(float x);
+float sim_fast_logf(float x);
+float sim_fast_log2f(float x);
+float sim_fast_log10f(float x);
+float sim_fast_sinf(float x);
+float sim_fast_cosf(float x);
+float sim_fast_tanf(float x);
+float sim_fast_powf(float x, float y);
+float sim_fast_dividef(float x, float y);
+}
+inline float __expf(float x) { return sim_fast_expf(x); }
+inline float __exp10f(float x) { return sim_fast_exp10f(x); }
+inline float __logf(float x) { return sim_fast_logf(x); }
+inline float __log2f(float x) { return sim_fast_log2f(x); }
+inline float __log10f(float x) { return sim_fast_log10f(x); }
+inline float __sinf(float x) { return sim_fast_sinf(x); }
+inline float __cosf(float x) { return sim_fast_cosf(x); }
+inline float __tanf(float x) { return sim_fast_tanf(x); }
 inline float __tanhf(float x) { return tanhf(x); }
-inline void __sincosf(float x, float* sine, float* cosine) { sincosf(x, sine, cosine); }
-inline float __powf(float x, float y) { return powf(x, y); }
-inline float __fdividef(float x, float y) { return x / y; }
+inline void __sincosf(float x, float* sine, float* cosine) {
+  *sine = __sinf(x);
+  *cosine = __cosf(x);
+}
+inline float __powf(float x, float y) { return sim_fast_powf(x, y); }
+inline float __fdividef(float x, float y) { return sim_fast_dividef(x, y); }
 inline float __frsqrt_rn(float x) { return rsqrtf(x); }
 inline float __saturatef(float x) { return !(x > 0.0f) ? 0.0f : x > 1.0f ? 1.0f : x; }
 

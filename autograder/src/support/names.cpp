@@ -1,4 +1,4 @@
-#include "course/names.hpp"
+#include "support/names.hpp"
 
 #include <fmt/format.h>
 
