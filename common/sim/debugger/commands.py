@@ -12,7 +12,6 @@ import re
 import gdb
 from gdb.unwinder import Unwinder
 
-SIM = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 NO_KERNEL = "no kernel is running; set a breakpoint in one, such as: break FILE.cu:LINE, then: run"
 STATES = {"fresh": "not started", "at_barrier": "at a barrier", "at_collective": "in a warp function",
           "at_grid_barrier": "at the grid's barrier", "waiting": "waiting", "done": "returned"}
@@ -131,7 +130,7 @@ gdb.unwinder.register_unwinder(None, fibers, replace=True)
 
 def is_programs_file(path):
     """The device's files may be in another checkout: a compiler cache keeps the paths of the first that compiled them."""
-    return not path.startswith((SIM + "/include/", SIM + "/src/", "/usr/")) and not re.search("/common/sim/(include|src)/", path)
+    return not path.startswith("/usr/") and not re.search("/common/sim/(include|src)/", path)
 
 
 def is_programs(frame):
@@ -813,6 +812,6 @@ Shared()
 for line in ("set pagination off", "set confirm off", "set print thread-events off", "set breakpoint pending off",
              "set print frame-arguments scalars", "set environment SIM_DEBUG 1",
              *("skip -gfi %s%s" % (folder, depth) for depth in ("*", "*/*", "*/*/*", "*/*/*/*")
-               for folder in (SIM + "/include/", SIM + "/src/", "/usr/include/"))):
+               for folder in ("common/sim/include/", "common/sim/src/", "/usr/include/"))):
     gdb.execute(line, to_string=True)
 own_breakpoints()
