@@ -1,5 +1,6 @@
 // <cuComplex.h>: complex numbers as CUDA's pairs.
 #pragma once
+#define CU_COMPLEX_H_  // programs ask for it
 
 #include <math.h>
 

@@ -1,5 +1,6 @@
 // CUDA's numbers of 8 bits, as cuda_fp8.h has them: E4M3 and E5M2. Not here: E8M0, the scale of microscaling formats.
 #pragma once
+#define __CUDA_FP8_H__  // programs ask for it
 
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"

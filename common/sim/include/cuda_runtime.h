@@ -3,9 +3,11 @@
 
 #include "sim/before_cxx17.h"
 
-// cuda-samples' helper_cuda.h asks by these whether the headers are there.
+// Programs ask by these whether the headers are there.
 #define __CUDA_RUNTIME_H__
+#define __CUDA_RUNTIME_API_H__
 #define __DRIVER_TYPES_H__
+#define __VECTOR_TYPES_H__
 
 // Programs rely on what CUDA's own header includes.
 #include <assert.h>

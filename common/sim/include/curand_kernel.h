@@ -1,10 +1,12 @@
 // Random numbers in kernels. Philox4x32-10 gives the numbers of cuRAND; XORWOW is the same recurrence but seeded
 // otherwise, so its sequence differs from cuRAND's.
 #pragma once
+#define CURAND_KERNEL_H_  // programs ask for it
 
 #include <cmath>
 
 #include "cuda_runtime.h"
+#include "curand.h"
 
 /// Salmon, Moraes, Dror, Shaw: Parallel random numbers, as easy as 1, 2, 3 (SC 2011). A counter, encrypted in ten
 /// rounds.

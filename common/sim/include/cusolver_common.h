@@ -6,6 +6,7 @@
 #include "cublas_v2.h"
 
 #define CUSOLVERAPI
+using cusolver_int_t = int;
 #define CUSOLVER_VER_MAJOR 11
 #define CUSOLVER_VER_MINOR 7
 

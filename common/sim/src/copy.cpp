@@ -237,6 +237,14 @@ cudaError_t allocate_pitched(void** pointer, std::size_t* pitch, std::size_t wid
   return allocate(pointer, *pitch * height, memory_kind::device, pc);
 }
 
+bool allocation_around(const void* address, void** begin, std::size_t* bytes) {
+  const std::scoped_lock lock(runtime_mutex());
+  const allocation* const found = find_allocation(address_of(address));
+  if (!found) return false;
+  *begin = reinterpret_cast<void*>(found->begin);
+  *bytes = found->end - found->begin;
+  return true;
+}
 cudaError_t mapped_pointer(void** device, void* host) {
   const std::scoped_lock lock(runtime_mutex());
   if (!device) return fail(cudaErrorInvalidValue);

@@ -38,7 +38,9 @@ void site_counts::add(const site_counts& o) {
 
 void fault_report::merge(const fault_report& other, std::uint64_t others_number) {
   const std::uint64_t both = occurrences + other.occurrences;
-  const auto rank = [](const fault_report& r) { return std::tuple{r.between_flags, r.block, r.thread}; };
+  const auto rank = [](const fault_report& r) {
+    return std::tuple{r.between_flags, r.load_before_atomic != 0, r.block, r.thread};
+  };
   const bool earlier = rank(other) < rank(*this);
   const std::uint64_t first = block == other.block ? std::min(number, others_number) : earlier ? others_number : number;
   if (earlier) *this = other;
@@ -78,6 +80,7 @@ void launch_counts::add(const launch_counts& o) {
     warpgroup_tensor[types].shared_bytes += t.shared_bytes;
   }
   matrix_accesses.insert(o.matrix_accesses.begin(), o.matrix_accesses.end());
+  compared_loads.insert(o.compared_loads.begin(), o.compared_loads.end());
   path.add(o.path);
   longest.take_longer(o.longest);
   accesses += o.accesses;

@@ -62,7 +62,8 @@ struct fault_report {
   std::uint64_t other_site = 0;   ///< of a race: the access before
   std::uint64_t other_block = 0;  ///< or, of a race between streams, the number of the launch before
   std::uint32_t other_thread = 0;
-  bool between_flags = false;  ///< both accesses are volatile: allowed if the kernel uses fences
+  bool between_flags = false;            ///< both accesses are volatile: allowed if the kernel uses fences
+  std::uint32_t load_before_atomic = 0;  ///< of a race between a plain load and an atomic: the load's program counter
   std::uint64_t occurrences = 1;
   std::uint64_t number = 0;  ///< in the order of its worker's reports: tells what was first in a block; 0: none yet
   /// Of the two the earlier one stays, with the occurrences of both.
@@ -109,15 +110,16 @@ struct launch_counts {
   std::map<std::pair<element, element>, tensor_counts> tensor;            ///< by the types of A and of the sums
   std::map<std::pair<element, element>, tensor_counts> warpgroup_tensor;  ///< likewise, of wgmma
   std::set<std::uintptr_t> matrix_accesses;                               ///< where ldmatrix and stmatrix are
-  warp_path path;                                                         ///< summed over the blocks
-  warp_path longest;                                                      ///< of one block
-  std::uint64_t barriers = 0;                                             ///< __syncthreads, one for each warp
-  std::uint64_t collectives = 0;          ///< shuffles, votes, __syncwarp, one for each warp
-  std::uint64_t loads_beside_copies = 0;  ///< of words of shared memory, while a copy is in flight
-  std::uint64_t accesses = 0;             ///< observed, one for each lane
-  bool fenced = false;                    ///< a thread used a fence
-  std::uint64_t reported = 0;             ///< by one worker
-  bool hands_over_global = false;         ///< or volatile accesses, or locks, in global memory
+  std::set<std::uint32_t> compared_loads;  ///< program counters of plain loads that a compare-and-swap verifies
+  warp_path path;                          ///< summed over the blocks
+  warp_path longest;                       ///< of one block
+  std::uint64_t barriers = 0;              ///< __syncthreads, one for each warp
+  std::uint64_t collectives = 0;           ///< shuffles, votes, __syncwarp, one for each warp
+  std::uint64_t loads_beside_copies = 0;   ///< of words of shared memory, while a copy is in flight
+  std::uint64_t accesses = 0;              ///< observed, one for each lane
+  bool fenced = false;                     ///< a thread used a fence
+  std::uint64_t reported = 0;              ///< by one worker
+  bool hands_over_global = false;          ///< or volatile accesses, or locks, in global memory
   void add(const launch_counts& other);
   void add(const fault_report& report);
   void scale(double factor);  ///< from the observed blocks to all

@@ -3,6 +3,7 @@
 #include "hooks.hpp"
 
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <cwchar>
@@ -291,6 +292,9 @@ void observe_atomic(const volatile void* address, std::size_t bytes, const void*
   observe(at, bytes, in_warp ? atomic_in_warp : operation::atomic, caller_at(pc));
   note_flag(at, flag_access::update, frame_here());
 }
+void note_compare(const volatile void* address) {
+  if (worker* self = sim_active_worker) self->note_compare(reinterpret_cast<std::uintptr_t>(address));
+}
 void observe_load(const volatile void* address, std::size_t bytes, const void* pc) {
   observe(reinterpret_cast<std::uintptr_t>(address), bytes, operation::load, caller_at(pc));
 }
@@ -358,6 +362,18 @@ extern "C" void __ubsan_handle_out_of_bounds(void*, void* index) {
   if (sim::worker* self = sim_active_worker)
     sim::note_access(*self, sim::make_site(from.pc, 0, sim::operation::index, from.depth),
                      reinterpret_cast<std::uintptr_t>(index), from.frame);
+}
+
+// A function with a result that ends without a return (-fsanitize=return): whatever follows it would run.
+extern "C" void __ubsan_handle_missing_return(void* data) {
+  const struct place {
+    const char* file;
+    std::uint32_t line, column;
+  }& at = *static_cast<place*>(data);
+  sim_active_worker = sim_running_worker = nullptr;
+  std::fflush(nullptr);
+  std::fprintf(stderr, "%s:%u: this function ends without a return, but has a result; write one\n", at.file, at.line);
+  std::exit(1);
 }
 
 #define SIM_HOOK(name, bytes, op)                                                                           \

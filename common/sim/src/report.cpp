@@ -42,8 +42,22 @@ std::string quotient(std::uint64_t a, std::uint64_t b) {
 /// the number of errors.
 int print_faults(bool ended) {
   std::vector<std::string> errors;
+  struct lines {
+    std::size_t first, later_launches;
+  };
+  std::map<std::tuple<std::string, fault, std::uint64_t, std::uint64_t>, lines> same;  // often a loop launches a kernel
   for (const launched& l : launch_log())
-    for (const fault_report* r : in_order(l.counts)) errors.push_back(describe(l, *r));
+    for (const fault_report* r : in_order(l.counts)) {
+      const auto [at, fresh] = same.try_emplace({l.kernel, r->what, r->site, r->other_site}, lines{errors.size(), 0});
+      if (fresh)
+        errors.push_back(describe(l, *r));
+      else
+        ++at->second.later_launches;
+    }
+  for (const auto& [key, l] : same)
+    if (l.later_launches > 0)
+      errors[l.first] += fmt::format("; so {} of its later launches",
+                                     l.later_launches > 1 ? fmt::format("did {}", l.later_launches) : "did one");
   errors.insert(errors.end(), host_faults().begin(), host_faults().end());
   if (const std::string unchecked = unchecked_launch(); ended && !unchecked.empty()) errors.push_back(unchecked);
   std::map<std::string, std::pair<int, std::size_t>> leaks;  // by line: how often, how many bytes

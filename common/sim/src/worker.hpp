@@ -4,8 +4,10 @@
 // continues with another.
 #pragma once
 
+#include <algorithm>
 #include <boost/context/detail/fcontext.hpp>
 #include <deque>
+#include <iterator>
 #include <memory>
 
 #include "blocks.hpp"
@@ -77,6 +79,15 @@ class worker {
   }
   void count_matrix_access(std::uintptr_t pc) {
     if (observing_) counts().matrix_accesses.insert(pc);
+  }
+  /// A compare-and-swap, before it is recorded: was this lane's last access to the address a plain load?
+  void note_compare(std::uintptr_t address) {
+    const access* const begin = records_[lane_number()].begin;
+    const auto recent = std::min<std::ptrdiff_t>(write - begin, 64);
+    const auto last = std::find_if(std::reverse_iterator(write), std::reverse_iterator(write - recent),
+                                   [&](const access& a) { return a.address == address; });
+    if (last.base() == write - recent || site_operation(last->site) != operation::load) return;
+    counts().compared_loads.insert(static_cast<std::uint32_t>(last->site));
   }
   void note_mbarrier_access(std::uintptr_t pc) { observer_.note_mbarrier_access(pc); }
   void turn(std::uintptr_t frame) {  // an iteration of a loop that is not recorded

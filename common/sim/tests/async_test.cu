@@ -266,7 +266,8 @@ __device__ cuda::atomic<int, cuda::thread_scope_device> counter;
 __global__ void count(int* out) {
   cuda::atomic_ref<int, cuda::thread_scope_device> largest(out[0]);
   cuda::std::array<int, 2> values = {1, 2};
-  counter.fetch_add(values[threadIdx.x % 2], cuda::memory_order_relaxed);
+  volatile auto* const shared_counter = &counter;
+  shared_counter->fetch_add(values[threadIdx.x % 2], cuda::memory_order_relaxed);
   largest.fetch_max(static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x));
 }
 

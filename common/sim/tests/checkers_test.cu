@@ -438,6 +438,69 @@ TEST_F(Checkers, AtomicsDoNotRace) {
   EXPECT_FALSE(observe([&] { shared_histogram<<<1, 256>>>(out.data, false); }).reports.empty());
 }
 
+// In the manner of the CUDA Programming Guide's atomicAdd of doubles.
+__device__ void add_by_compare(double* to, double value) {
+  auto* bits = reinterpret_cast<unsigned long long*>(to);
+  unsigned long long old = *bits, assumed;
+  do {
+    assumed = old;
+    old = atomicCAS(bits, assumed, __double_as_longlong(value + __longlong_as_double(assumed)));
+  } while (assumed != old);
+}
+__device__ void raise(float* to, float value) {
+  auto* bits = reinterpret_cast<int*>(to);
+  for (int old = *bits; value > __int_as_float(old);) {
+    const int seen = atomicCAS(bits, old, __float_as_int(value));
+    if (seen == old) break;
+    old = seen;
+  }
+}
+__global__ void by_compare(double* sum, float* largest) {
+  __shared__ double of_block;
+  if (threadIdx.x == 0) of_block = 0;
+  __syncthreads();
+  add_by_compare(&of_block, 1);
+  raise(largest, static_cast<float>(threadIdx.x));
+  __syncthreads();
+  if (threadIdx.x == 0) add_by_compare(sum, of_block);
+}
+__global__ void reads_while_others_add(double* sum, double* seen) {
+  if (threadIdx.x < 32)
+    seen[threadIdx.x] = *sum;
+  else
+    add_by_compare(sum, 1);
+}
+
+TEST_F(Checkers, LoadsThatACompareAndSwapVerifies) {
+  const on_device<double> sum(std::vector<double>{0}), seen(std::vector<double>(32, 0));
+  const on_device<float> largest(std::vector<float>{0});
+  const counts c = observe([&] { by_compare<<<4, 128>>>(sum.data, largest.data); });
+  EXPECT_TRUE(c.reports.empty()) << c.reports.front();
+  EXPECT_EQ(sum.host()[0], 512);
+  EXPECT_EQ(largest.host()[0], 127);
+  const std::string r = only_report(observe([&] { reads_while_others_add<<<1, 64>>>(sum.data, seen.data); }));
+  EXPECT_NE(r.find("race between threads of a block"), std::string::npos) << r;
+}
+
+struct alignas(2) narrow {  // as half
+  unsigned short bits;
+};
+__global__ void vectors_of_a_narrow_array(int4* out) {
+  __shared__ bool flag;
+  __shared__ narrow tile[256];
+  if (threadIdx.x == 0) flag = true;
+  for (int i = threadIdx.x; i < 256; i += 32) tile[i].bits = static_cast<unsigned short>(i);
+  __syncthreads();
+  if (flag) out[threadIdx.x] = reinterpret_cast<int4*>(tile)[threadIdx.x];
+}
+
+TEST_F(Checkers, SharedArraysBeginWhereAVectorMay) {
+  const on_device<int4> out(32);
+  const counts c = observe([&] { vectors_of_a_narrow_array<<<1, 32>>>(out.data); });
+  EXPECT_TRUE(c.reports.empty()) << c.reports.front();
+  EXPECT_EQ(out.host()[1].x, 8 + (9 << 16));
+}
+
 __global__ void sum_without_atomics(float* sum) {
   if (threadIdx.x == 0) *sum += 1;
 }

@@ -256,6 +256,15 @@ TEST_F(Cub, DeviceWide) {
   }
   EXPECT_EQ(cub::DeviceScan::ExclusiveSum(temporary, bytes, in, in, n), cudaSuccess);
   EXPECT_EQ(in[n - 1], sum - (n - 1) * 37 % 101);
+  int *tens = managed<int>(n), *from_tens = managed<int>(n);
+  for (int i = 0; i < n; ++i) tens[i] = i / 10, from_tens[i] = 2;
+  EXPECT_EQ(cub::DeviceScan::InclusiveSumByKey(temporary, bytes, tens, from_tens, values, n), cudaSuccess);
+  EXPECT_EQ(values[989], 20);
+  EXPECT_EQ(values[990], 2);
+  EXPECT_EQ(cub::DeviceScan::ExclusiveScanByKey(temporary, bytes, tens, from_tens, values, cub::Sum(), 5, n),
+            cudaSuccess);
+  EXPECT_EQ(values[989], 23);
+  EXPECT_EQ(values[990], 5);
 }
 
 }  // namespace

@@ -33,6 +33,19 @@ __global__ void set_if(int* p, int v) {
 }
 }  // namespace ns
 
+// Two kernels, though the first is only declared, and never defined.
+__global__ void overloaded();
+__global__ void overloaded(int* x, int value = 5) { *x = value; }
+
+struct sum_to {
+  __device__ void operator()(int* x, int a, int b) const { *x = a + b; }
+};
+/// The launch deduces the rest of the template's arguments.
+template <class F, class... Arguments>
+__global__ void apply(F f, Arguments... arguments) {
+  f(arguments...);
+}
+
 __global__ void nested(int* x, int depth) {
   if (depth == 0) return;
   cudaStream_t stream;
@@ -80,6 +93,29 @@ struct Launches : testing::Test {
 #define CALL(...) do { __VA_ARGS__; EXPECT_EQ(cudaGetLastError(), cudaSuccess); } while (0)
 #define SET ns::set
 int one() { return 1; }
+
+TEST_F(Launches, OfOverloads) {
+  overloaded<<<1, 1>>>(x, 6);
+  EXPECT_EQ(value(), 6);
+  overloaded<<<1, 1>>>(x);
+  EXPECT_EQ(value(), 5);
+}
+
+template <class T>
+__global__ void set_if_not(T* p, const int* unless) {
+  if (!unless) *p = 8;
+}
+TEST_F(Launches, WithNull) {
+  set_if_not<<<1, 1>>>(x, NULL);
+  EXPECT_EQ(value(), 8);
+  ns::set_if<<<1, 1>>>(NULL, 4), ns::set<<<1, 1>>>(x, NULL);
+  EXPECT_EQ(value(), 0);
+}
+
+TEST_F(Launches, OfTemplatesThatDeduceTheirLastArguments) {
+  apply<sum_to><<<1, 1>>>(sum_to(), x, 3, 4);
+  EXPECT_EQ(value(), 7);
+}
 
 TEST_F(Launches, InMacros) {
   LAUNCH(ns::set, x, 1);

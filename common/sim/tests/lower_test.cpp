@@ -219,6 +219,7 @@ TEST(LowerLaunches, TurnsTheKeywordIntoAnAttribute) {
   EXPECT_EQ(
       lower_launches("__constant__ const int a[2] = {1, 2}; static const __constant__ float* p; __constant__ int b;"),
       "             const int a[2] = {1, 2}; static const __constant__ float* p; __constant__ int b;");
+  EXPECT_EQ(lower_launches("#define UNROLL #pragma unroll\nint x;"), "#define UNROLL \nint x;");
   for (const char* attribute : {"__attribute__((__noinline__)) void f();", "[[gnu::__noinline__]] void f();",
                                 "__attribute__((cold, __noinline__)) void f();", "// __noinline__"})
     EXPECT_EQ(lower_launches(attribute), attribute);

@@ -129,9 +129,21 @@ END
 "$simcc" calls.c -o calls && ./calls || fail "C that calls CUDA"
 cat >headers.cu <<'END'
 #include <cublas_api.h>
+#include <cuda.h>
+#include <cufft.h>
+#include <curand_kernel.h>
+#include <cusolverDn.h>
+#include <cusparse.h>
 #include <driver_functions.h>
 #include <host_defines.h>
 #include <nvml.h>
+#if !defined CUBLAS_V2_H_ || !defined CUBLAS_API_H_ || !defined __cuda_cuda_h__ || !defined _CUFFT_H_ || !defined CURAND_H_ || \
+    !defined CURAND_KERNEL_H_ || !defined CUSOLVERDN_H_ || !defined CUSOLVER_COMMON_H_ || !defined CUSPARSE_H_ ||            \
+    !defined __CUDA_FP16_H__ || !defined __CUDA_RUNTIME_H__ || !defined __CUDA_RUNTIME_API_H__ || !defined __VECTOR_TYPES_H__
+#error programs ask by these what is included
+#endif
+static_assert(CUDA_ERROR_ECC_UNCORRECTABLE == 214 && CUBLAS_GEMM_ALGO0_TENSOR_OP == 100 && sizeof(cusolver_int_t) == 4, "");
+curandGenerator_t generator;
 __global__ void k(int* p) { *p = A + B + F + I + P; }
 int main() {
   nvmlDevice_t device;
@@ -148,6 +160,27 @@ int main() {
 }
 END
 "$simcc" headers.cu -DA=1 -DB=1 -DF=1 -DI=1 -DP=1 -DOp=1 -lnvidia-ml -o headers && ./headers || fail "headers.cu"
+
+# A function that lacks its return would run into the next one.
+printf 'bool checked(int x) {\n  if (x != 1) __builtin_printf("wrong\\n");\n}\nint main() { checked(1); return 0; }\n' >no_return.cu
+"$simcc" no_return.cu -o no_return 2>/dev/null
+if said=$(./no_return 2>&1); then fail "no_return.cu should fail"; fi
+[[ $said == *"no_return.cu:1: this function ends without a return"* ]] || fail "no_return.cu said: $said"
+
+# A fault of each launch of a loop is one line.
+cat >again.cu <<'END'
+__global__ void k(int* p) { atomicAdd(p, p[threadIdx.x]); }
+int main() {
+  int* p;
+  cudaMalloc(&p, 128);
+  cudaMemset(p, 0, 128);
+  for (int i = 0; i < 4; ++i) k<<<1, 33>>>(p);
+  cudaFree(p);
+}
+END
+"$simcc" again.cu -o again
+said=$(SIM_REPORT=1 ./again 2>&1) || true
+[[ $(grep -c "past the end" <<<"$said") == 1 && $said == *"; so did 3 of its later launches"* ]] || fail "again.cu said: $said"
 
 # Names that C++17 took, in a program of C++11.
 printf '#include <iterator>\n#include <vector>\nusing namespace std;\nint *data, size, empty;\nint main() { data = &size; return *data + empty; }\n' |

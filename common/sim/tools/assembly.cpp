@@ -142,7 +142,10 @@ class editor {
     if (s[0] == '.' && !is_label(s)) return directive(i, s);
     if (is_label(s)) {
       const string_view name = s.substr(0, s.size() - 1);
-      if (in_shared_) defined_.emplace(name);
+      if (in_shared_) {
+        defined_.emplace(name);
+        lines_[i].insert(0, "\t.balign 16\n");  // as a GPU places arrays, so that a vector may begin where they do
+      }
       settle();
       if (functions_.contains(string(name))) begin_function();
       if (!blocks_.empty()) end_skip(blocks_.back(), name);

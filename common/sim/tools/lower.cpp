@@ -69,7 +69,20 @@ class lowering {
       edits_.push_back({open, opened - open, ")(::sim::configure("});
     }
     edits_.push_back({close, closed - close, "))" + realign(closed)});
+    type_null_arguments(*last + 1);
     return std::nullopt;
+  }
+
+  /// NULL is a number, and a kernel's pointers take no number that comes as another function's argument.
+  void type_null_arguments(std::size_t open) {
+    if (text(open) != "(") return;
+    for (std::size_t i = open, depth = 0; i + 1 < tokens_.size() && same_text(i); ++i) {
+      const std::string_view t = text(i), before = text(i - 1), after = text(i + 1);
+      depth += t == "(" || t == "[" || t == "{";
+      if ((t == ")" || t == "]" || t == "}") && --depth == 0) return;
+      if (depth == 1 && t == "NULL" && (before == "(" || before == ",") && (after == ")" || after == ","))
+        edits_.push_back({tokens_[i].begin, 4, "::sim::null()" + realign(tokens_[i].end)});
+    }
   }
 
   static constexpr const char* branches =
@@ -353,6 +366,22 @@ void keep_out_of_line(const std::string& source, const std::vector<token>& token
   }
 }
 
+/// `#define UNROLL #pragma unroll`: nvcc takes it, other compilers see a stray #. The macro becomes empty.
+void empty_pragma_macros(const std::string& source, const std::vector<token>& tokens, std::vector<edit>& edits) {
+  const auto text = [&](std::size_t i) {
+    return std::string_view(source).substr(tokens[i].begin, tokens[i].end - tokens[i].begin);
+  };
+  for (std::size_t i = 0; i + 4 < tokens.size(); ++i) {
+    if (tokens[i].directive == 0 || text(i) != "#" || text(i + 1) != "define" || text(i + 3) != "#" ||
+        text(i + 4) != "pragma")
+      continue;
+    std::size_t last = i + 4;
+    while (last + 1 < tokens.size() && tokens[last + 1].directive == tokens[i].directive) ++last;
+    edits.push_back({tokens[i + 3].begin, tokens[last].end - tokens[i + 3].begin, ""});
+    i = last;
+  }
+}
+
 /// `__constant__ const int x[4]`: read-only already, and a compiler puts no constant and variable into one section.
 void leave_constants(const std::string& source, const std::vector<token>& tokens, std::vector<edit>& edits) {
   const auto text = [&](std::size_t i) {
@@ -407,6 +436,7 @@ std::vector<edit> launch_edits(const std::string& source, const std::vector<toke
   erased_kernels(source, tokens).add_to(edits);
   align_shared(source, tokens, edits);
   keep_out_of_line(source, tokens, edits);
+  empty_pragma_macros(source, tokens, edits);
   leave_constants(source, tokens, edits);
   declare_clusters(source, tokens, edits);
   // Insertions at a place come before replacements there: `(void*)k<<<...` closes a bracket at the `<<<`.

@@ -447,9 +447,10 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
   const bool clang = compiler.find("clang") != std::string::npos;
   for (const std::string& option : processor->compiler_options(clang)) compile.push_back(option);
   if (!clang) {
-    for (const char* f : {"-fno-tree-sra", "-fno-tree-vectorize", "-fsanitize=bounds", "-fsanitize-coverage=trace-pc",
-                          "--param", "tsan-instrument-func-entry-exit=0", "--param", "tsan-distinguish-volatile=1",
-                          "-fno-extern-tls-init", "-fno-builtin-memcpy", "-fno-builtin-memmove", "-fno-builtin-memset",
+    for (const char* f : {"-fno-tree-sra", "-fno-tree-vectorize", "-fsanitize=bounds", "-fsanitize=return",
+                          "-fsanitize-coverage=trace-pc", "--param", "tsan-instrument-func-entry-exit=0", "--param",
+                          "tsan-distinguish-volatile=1", "-fno-extern-tls-init", "-fno-builtin-memcpy",
+                          "-fno-builtin-memmove", "-fno-builtin-memset",
                           // Lanes that have taken different ways meet again: no copies of what follows a branch, and it
                           // comes later in memory.
                           "-fno-thread-jumps", "-fno-reorder-blocks", "-fno-reorder-blocks-and-partition",
@@ -464,7 +465,8 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
     for (const char* f : {"-Wno-undefined-internal", "-gdwarf-aranges", "-fdebug-info-for-profiling", "-mllvm",
                           "-tsan-instrument-func-entry-exit=0", "-mllvm", "-tsan-distinguish-volatile=1", "-mllvm",
                           "-tsan-instrument-read-before-write=1", "-fno-builtin", "-fno-unroll-loops", "-fno-vectorize",
-                          "-fno-slp-vectorize", "-fsanitize=array-bounds", "-fsanitize-coverage=trace-pc,no-prune"})
+                          "-fno-slp-vectorize", "-fsanitize=array-bounds", "-fsanitize=return",
+                          "-fsanitize-coverage=trace-pc,no-prune"})
       compile.emplace_back(f);
   }
   compile.insert(compile.end(), {"-isystem", SIM_INCLUDE, "-iquote", source.parent_path().string()});

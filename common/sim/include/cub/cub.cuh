@@ -42,6 +42,12 @@ struct Min {
     return b < a ? b : a;
   }
 };
+struct Equality {
+  template <class T>
+  bool operator()(const T& a, const T& b) const {
+    return a == b;
+  }
+};
 struct NullType {};
 
 template <class K, class V>
@@ -578,6 +584,42 @@ struct DeviceScan {
   static cudaError_t ExclusiveSum(void* temporary, std::size_t& bytes, In in, Out* out, Count n,
                                   cudaStream_t stream = nullptr) {
     return ExclusiveScan(temporary, bytes, in, out, cub::Sum(), Out{}, n, stream);
+  }
+  // A scan begins again at each element whose key differs from the one before.
+  template <class Keys, class In, class Out, class Op, class Count, class Equal = cub::Equality>
+  static cudaError_t InclusiveScanByKey(void* temporary, std::size_t& bytes, Keys keys, In in, Out* out, Op op, Count n,
+                                        Equal equal = {}, cudaStream_t stream = nullptr) {
+    const double traffic = 2 * detail::moved(in, n) + detail::moved(keys, n);
+    return detail::call("cub::DeviceScan", temporary, bytes, out, n, traffic, stream, [=] {
+      for (Count i = 0; i < n; ++i) {
+        const bool first = i == 0 || !equal(keys[i - 1], keys[i]);
+        out[i] = first ? static_cast<Out>(in[i]) : op(out[i - 1], static_cast<Out>(in[i]));
+      }
+    });
+  }
+  template <class Keys, class In, class Out, class Op, class T, class Count, class Equal = cub::Equality>
+  static cudaError_t ExclusiveScanByKey(void* temporary, std::size_t& bytes, Keys keys, In in, Out* out, Op op,
+                                        T initial, Count n, Equal equal = {}, cudaStream_t stream = nullptr) {
+    const double traffic = 2 * detail::moved(in, n) + detail::moved(keys, n);
+    return detail::call("cub::DeviceScan", temporary, bytes, out, n, traffic, stream, [=] {
+      T before = initial;
+      for (Count i = 0; i < n; ++i) {
+        if (i > 0 && !equal(keys[i - 1], keys[i])) before = initial;
+        const T item = in[i];  // in and out may be the same
+        out[i] = before;
+        before = op(before, item);
+      }
+    });
+  }
+  template <class Keys, class In, class Out, class Count, class Equal = cub::Equality>
+  static cudaError_t InclusiveSumByKey(void* temporary, std::size_t& bytes, Keys keys, In in, Out* out, Count n,
+                                       Equal equal = {}, cudaStream_t stream = nullptr) {
+    return InclusiveScanByKey(temporary, bytes, keys, in, out, cub::Sum(), n, equal, stream);
+  }
+  template <class Keys, class In, class Out, class Count, class Equal = cub::Equality>
+  static cudaError_t ExclusiveSumByKey(void* temporary, std::size_t& bytes, Keys keys, In in, Out* out, Count n,
+                                       Equal equal = {}, cudaStream_t stream = nullptr) {
+    return ExclusiveScanByKey(temporary, bytes, keys, in, out, cub::Sum(), Out{}, n, equal, stream);
   }
 };
 

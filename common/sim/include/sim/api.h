@@ -337,6 +337,8 @@ cudaError_t allocate(void** pointer, std::size_t bytes, memory_kind kind, const 
 cudaError_t allocate_async(void** pointer, std::size_t bytes, cudaStream_t stream, const void* pc);
 cudaError_t allocate_pitched(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height, const void* pc);
 cudaError_t mapped_pointer(void** device, void* host);
+/// The allocation of device memory, or of pinned or managed, that contains an address; false if none does.
+bool allocation_around(const void* address, void** begin, std::size_t* bytes);
 cudaError_t set_kernel_attribute(const void* kernel, cudaFuncAttribute attribute, int value);
 cudaError_t copy_symbol(void* symbol, std::size_t symbol_bytes, std::size_t offset, void* other, std::size_t bytes,
                         bool to_symbol, cudaStream_t stream);

@@ -140,6 +140,7 @@ SIM_SCOPES(SIM_ATOMIC, atomicDec, (unsigned), false, old == 0 || old > value ? v
   SIM_CALLED_HERE T cas(T* address, sim::same_t<T> compare, sim::same_t<T> value) {                                    \
     static_assert(sim::one_of<T, int, unsigned, unsigned short, unsigned long long> || sim::sixteen_bytes<T>, #cas     \
                   " works on int, unsigned, unsigned short, unsigned long long and types of 16 bytes aligned to 16");  \
+    sim::note_compare(address);                                                                                        \
     if constexpr (sizeof(T) == 16)                                                                                     \
       return sim::exchange_16<T>(address, &compare, value, SIM_CALLER);                                                \
     else                                                                                                               \

@@ -67,6 +67,8 @@ void observe_load(const volatile void* address, std::size_t bytes, const void* p
 void observe_store(const volatile void* address, std::size_t bytes, const void* pc);
 void observe_atomic_load(const volatile void* address, std::size_t bytes, const void* pc);
 void observe_atomic_store(const volatile void* address, std::size_t bytes, const void* pc);
+/// A compare-and-swap follows. What the thread loaded from there last, it verifies: that load may meet atomics.
+void note_compare(const volatile void* address);
 /// An asynchronous copy into shared memory has started; a thread has waited for it.
 void observe_copy_begin(const volatile void* address, std::size_t bytes, const void* pc);
 void observe_copy_end(const volatile void* address, std::size_t bytes, const void* pc);

@@ -24,6 +24,14 @@ inline configuration configure(dim3 grid, dim3 block, std::size_t dynamic_shared
   return {grid, block, dynamic_shared_bytes, stream, false};
 }
 
+/// What simcc makes of an argument NULL: any pointer, or 0.
+struct null {
+  template <class T>
+  constexpr operator T() const {
+    return T();
+  }
+};
+
 /// Runs `thread_body(frame)` once for each thread. `frame` holds the kernel's arguments, `frame_bytes` long. Errors are
 /// those of a CUDA launch: read them with cudaGetLastError.
 void launch(const char* kernel, const configuration& config, void (*thread_body)(void*), void* frame,
@@ -44,8 +52,14 @@ struct frame {
 /// A kernel's parameters if its name alone determines them: not those of a template that deduces them.
 template <class... Parameters>
 struct parameters {};
+template <class Function>
+struct parameters_in;
 template <class... Parameters>
-parameters<Parameters...> parameters_of(int, void (*)(Parameters...));
+struct parameters_in<void(Parameters...)> {
+  using type = parameters<Parameters...>;
+};
+template <class Function>
+typename parameters_in<Function>::type parameters_of(int, Function*);
 
 template <class Kernel, class = void>
 class configured_kernel {

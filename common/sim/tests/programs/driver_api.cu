@@ -48,6 +48,14 @@ int main() {
   CHECK(cuLaunchKernel(reinterpret_cast<CUfunction>(kernel), 4, 1, 1, 256, 1, 1, 0, nullptr, arguments, nullptr));
   CHECK(cuCtxSynchronize());
   CHECK(cuMemcpyDtoH(z.data(), d_z, n * sizeof(cuFloatComplex)));
+  CUdeviceptr begin;
+  size_t bytes;
+  CHECK(cuMemGetAddressRange(&begin, &bytes, d_z + 8));
+  if (begin != d_z || bytes != n * sizeof(cuFloatComplex) ||
+      cuMemGetAddressRange(&begin, &bytes, 8) != CUDA_ERROR_NOT_FOUND) {
+    printf("wrong range of an allocation\n");
+    return 1;
+  }
   CHECK(cuMemFree(d_z));
   CHECK(cuDevicePrimaryCtxRelease(device));
   for (int i = 0; i < n; ++i)
