@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures attention by mma.sync (attention.cu) and by wgmma (hopper.cu) beside PyTorch's, in one process:
+"""Measures attention by mma.sync (attention.cu) and by wgmma (hopper/hopper.cu) beside PyTorch's, in one process:
 measure.py RESULTS.json
 
 Builds both with nvcc for compute capability 9.0. Results are first compared with attention in float64, for ragged lengths,
@@ -25,14 +25,14 @@ size = 128
 
 def built():
     library = pathlib.Path(tempfile.mkdtemp()) / "attention.so"
-    sources = [here / "handin/attention.cu", here / "hopper.cu", here / "module.cu"]
+    sources = [here / "handin/attention.cu", here / "hopper/hopper.cu", here / "module.cu"]
     subprocess.run(["nvcc", "-std=c++20", "-O3", "-gencode", "arch=compute_90a,code=sm_90a", "-shared", "-Xcompiler", "-fPIC",
-                    f"-I{root}/common/include", f"-I{root}/labs/11_attention", *map(str, sources), "-o", str(library)], check=True)
+                    f"-I{root}/common/include", f"-I{root}/labs/11_attention", f"-I{root}/labs/11_attention/hopper", *map(str, sources), "-o", str(library)], check=True)
     return ctypes.CDLL(str(library))
 
 
 module = built()
-ours = {"mma.sync": module.attention_mma, "wgmma": module.attention_hopper}
+ours = {"mma.sync": module.attention_mma, "wgmma": module.attention_wgmma}
 theirs = {"FlashAttention-2": SDPBackend.FLASH_ATTENTION, "cuDNN": SDPBackend.CUDNN_ATTENTION}
 
 

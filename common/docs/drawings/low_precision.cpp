@@ -201,6 +201,32 @@ drawing stages() {
   return d;
 }
 
+drawing ring() {
+  drawing d(
+      "09_low_precision", "README.md", "ring", "Two barriers for each buffer",
+      "One thread copies to four buffers, 128 threads multiply what is in them. Barrier filled[i] tells the 128 "
+      "threads that buffer i has its bytes; barrier emptied[i] tells the one thread that it may be filled again.");
+  const double side = 98, top = 48, high = 98, buffer = 76, right = width - margin - side;
+  const auto actor = [&](double x, const char* role, const char* who, const char* does) {
+    d.box(x, top, side, high, role);
+    d.text(x + side / 2, top + high / 2 - 4, who, "on", at::middle);
+    d.text(x + side / 2, top + high / 2 + 14, does, "on", at::middle);
+  };
+  actor(margin, "time", "one thread", "copies");
+  actor(right, "used", "128 threads", "multiply");
+  for (int i = 0; i < 4; ++i)
+    d.label(width / 2 - buffer / 2, top + i * 26, buffer, 20, "shared", fmt::format("buffer {}", i));
+  d.arrow(margin + side + 3, top + high / 2, width / 2 - buffer / 2 - 3, top + high / 2);
+  d.arrow(width / 2 + buffer / 2 + 3, top + high / 2, right - 3, top + high / 2);
+  const auto tells = [&](double y, double from, double to, const std::string& what) {
+    d.text(width / 2, y, what, "", at::middle);
+    d.arrow(from, y + 8, to, y + 8);
+  };
+  tells(top + high + 24, margin + side / 2, right + side / 2, "filled[i]: all bytes of buffer i are here");
+  tells(top + high + 54, right + side / 2, margin + side / 2, "emptied[i]: its products are done");
+  return d;
+}
+
 template <class Format>
 std::vector<double> partial_sums(double term, int count) {
   const double rounded = sim::decode<Format>(sim::encode<Format>(term));
@@ -446,7 +472,8 @@ drawing rows_in_banks() {
 }  // namespace
 
 void low_precision(drawing_list& to) {
-  for (const auto make : {formats, number_line, groups, row_addresses, fragment_layout, stages, stalled_sum, swizzle})
+  for (const auto make :
+       {formats, number_line, groups, row_addresses, fragment_layout, stages, ring, stalled_sum, swizzle})
     to.push_back(make());
   for (const auto make : {counting, halfway, stuck, powers, scaled_loss, warp_matrices, rows_in_banks})
     to.push_back(make());

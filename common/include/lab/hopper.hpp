@@ -1,11 +1,21 @@
-// Instructions of GPUs of compute capability 9.0 as functions: barriers that count bytes, factors of wgmma in shared
-// memory, stmatrix. Source: PTX ISA 8.0 and later.
+// Instructions of GPUs of compute capability 9.0 as functions: mbarriers, the Tensor Memory Accelerator (TMA), wgmma,
+// clusters. Source: PTX ISA 8.0 and later, whose names are in the comments. nvcc needs -gencode
+// arch=compute_90a,code=sm_90a.
+//
+// Tiles in shared memory have rows of 128 bytes, swizzled: in row r, the 16 bytes that would lie at 16 i lie at
+// 16 (i ^ r % 8). A tile starts at a multiple of 1024 bytes.
 #pragma once
 
+#include <cuda.h>
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <stdexcept>
+
+#include "lab/device.hpp"
 
 namespace lab::hopper {
 
@@ -13,7 +23,10 @@ __device__ inline unsigned address(const void* shared) {
   return static_cast<unsigned>(__cvta_generic_to_shared(shared));
 }
 
-/// A barrier that counts arrivals and bytes. Its phase flips when all have come; waiting names the phase by its parity.
+// ---- Barriers ------------------------------------------------------------------------------------------------------
+
+/// A barrier that counts arrivals and bytes (mbarrier). Its phase flips when all have come; waiting names the phase by
+/// its parity: 0, 1, 0, …
 struct arrivals {
   std::uint64_t state;
 
@@ -44,15 +57,212 @@ struct arrivals {
   }
 };
 
+/// Shows initialized barriers to the cluster and to TMA; then comes a barrier of the block or cluster
+/// (fence.mbarrier_init).
+__device__ inline void fence_init() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+/// Shows this thread's writes to shared memory to TMA and wgmma (fence.proxy.async).
+__device__ inline void fence_writes() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+/// Of all threads of all blocks of the cluster (barrier.cluster).
+__device__ inline void cluster_barrier() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+__device__ inline int cluster_rank() {
+  int rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+
+/// Barrier `number`, 1 to 15, of so many threads of a block (bar.sync). Of these, some may arrive without waiting
+/// (bar.arrive).
+template <int threads>
+__device__ void group_barrier(int number) {
+  asm volatile("bar.sync %0, %1;" ::"r"(number), "n"(threads) : "memory");
+}
+template <int threads>
+__device__ void group_arrive(int number) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(number), "n"(threads) : "memory");
+}
+
+/// Registers for each thread of a group of 128, a multiple of 8 from 24 to 240: fewer or more than at the launch
+/// (setmaxnreg). The other groups of the block must give up what one takes.
+template <int count>
+__device__ void fewer_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
+}
+template <int count>
+__device__ void more_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count));
+}
+
+// ---- TMA -----------------------------------------------------------------------------------------------------------
+
+/// A dense row-major tensor of 2 or 3 dimensions, for copies of boxes of it. Its rows start at multiples of 16 bytes; a
+/// row of a box has 128 bytes, other edges have at most 256 elements. For bf16 and 8-bit elements.
+///
+///   map_of(a, {m, k}, {128, 64})     128 x 64 elements of a matrix (m, k)
+template <class T, std::size_t rank>
+CUtensorMap map_of(const T* p, const int (&sizes)[rank], const int (&box)[rank]) {
+  static const auto encode = [] {
+    void* found = nullptr;
+    cudaDriverEntryPointQueryResult how;
+    LAB_CUDA_CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &how));
+    return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(found);
+  }();
+  cuuint64_t lengths[rank], pitches[rank], pitch = sizeof(T);
+  cuuint32_t edges[rank], apart[rank];
+  for (std::size_t i = 0; i < rank; ++i) {  // the driver's first dimension is the one of neighbours
+    lengths[i] = static_cast<cuuint64_t>(sizes[rank - 1 - i]);
+    pitches[i] = pitch *= lengths[i];
+    edges[i] = static_cast<cuuint32_t>(box[rank - 1 - i]);
+    apart[i] = 1;
+  }
+  CUtensorMap map;
+  if (encode(&map, sizeof(T) == 1 ? CU_TENSOR_MAP_DATA_TYPE_UINT8 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, rank,
+             const_cast<T*>(p), lengths, pitches, edges, apart, CU_TENSOR_MAP_INTERLEAVE_NONE,
+             CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS)
+    throw std::runtime_error("cuTensorMapEncodeTiled refuses: do rows start at multiples of 16 bytes?");
+  return map;
+}
+
+/// Copies the box of a matrix that begins at (row, column) to `to`, asynchronously (cp.async.bulk.tensor). `arrived`
+/// gets all bytes of the box; what is outside of the matrix is 0. One thread calls it, as all functions of TMA.
+__device__ inline void copy_box(void* to, const CUtensorMap& map, arrivals& arrived, int row, int column) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::
+          "r"(address(to)),
+      "l"(&map), "r"(address(&arrived)), "r"(column), "r"(row)
+      : "memory");
+}
+/// The same to all blocks of `ranks`, a bit each: to the same place, and to each one's own barrier (.multicast).
+__device__ inline void multicast_box(void* to, const CUtensorMap& map, arrivals& arrived, int row, int column,
+                                     unsigned short ranks) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster "
+      "[%0], [%1, {%3, %4}], [%2], %5;" ::"r"(address(to)),
+      "l"(&map), "r"(address(&arrived)), "r"(column), "r"(row), "h"(ranks)
+      : "memory");
+}
+/// Of a tensor of 3 dimensions.
+__device__ inline void copy_box(void* to, const CUtensorMap& map, arrivals& arrived, int plane, int row, int column) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], "
+      "[%2];" ::"r"(address(to)),
+      "l"(&map), "r"(address(&arrived)), "r"(column), "r"(row), "r"(plane)
+      : "memory");
+}
+
+/// Copies a box from shared memory to the matrix; what is outside of it is not written.
+__device__ inline void store_box(const CUtensorMap& map, const void* from, int row, int column) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(&map),
+               "r"(address(from)), "r"(column), "r"(row)
+               : "memory");
+}
+__device__ inline void store_box(const CUtensorMap& map, const void* from, int plane, int row, int column) {
+  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%2, %3, %4}], [%1];" ::"l"(&map),
+               "r"(address(from)), "r"(column), "r"(row), "r"(plane)
+               : "memory");
+}
+/// This thread's stores so far are a group (cp.async.bulk.commit_group).
+__device__ inline void commit_stores() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+/// Until all groups have read shared memory, which may be written again (.wait_group.read), or are done (.wait_group).
+__device__ inline void wait_for_reads() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
+__device__ inline void wait_for_stores() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
+
+// ---- wgmma ---------------------------------------------------------------------------------------------------------
+// Products of 128 threads, four warps, all of which call these functions. Factors are tiles in shared memory, named by
+// descriptors. A thread has sums of a row g and of row g + 8 of its warp's 16, in each part of 8 columns two
+// neighbours; lane = 4 g + t:
+//
+//   d[4 j], d[4 j + 1]           row 16 warp + g,     columns 8 j + 2 t and 8 j + 2 t + 1
+//   d[4 j + 2], d[4 j + 3]       row 16 warp + g + 8
+
 /// The matrix descriptor of a factor of wgmma in shared memory, with rows of 128 bytes, swizzled as by TMA. The next
-/// eight rows are `next_8` bytes away. If the factor's rows are along k, the next 128 bytes of a row are `next_line`
-/// bytes away.
+/// eight rows are `next_8` bytes away. If the factor's rows are not along k, the next 128 bytes of a row are
+/// `next_line` bytes away. A descriptor + i is 16 i bytes further.
 __device__ inline std::uint64_t factor(const void* tile, unsigned next_line, unsigned next_8) {
   const auto bits = [](unsigned x) { return static_cast<std::uint64_t>((x & 0x3ffff) >> 4); };
   return bits(address(tile)) | bits(next_line) << 16 | bits(next_8) << 32 | 1ull << 62;
 }
 
-/// Four matrices of 8 x 8 from registers to shared memory, the reverse of ldmatrix.
+/// Before the first product, and after other code has touched the sums or a factor in registers (wgmma.fence).
+__device__ inline void fence_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+/// The products so far are a group (wgmma.commit_group).
+__device__ inline void commit_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+/// Until at most `under_way` groups are not done; only then may sums be read or factors be written (wgmma.wait_group).
+template <int under_way>
+__device__ void wait_for_products() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(under_way) : "memory");
+}
+
+#define LAB_EIGHT(i)                                                                                          \
+  "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), \
+      "+f"(d[i + 7])
+#define LAB_SUMS_64(i)                                                                                        \
+  LAB_EIGHT(i), LAB_EIGHT(i + 8), LAB_EIGHT(i + 16), LAB_EIGHT(i + 24), LAB_EIGHT(i + 32), LAB_EIGHT(i + 40), \
+      LAB_EIGHT(i + 48), LAB_EIGHT(i + 56)
+#define LAB_NUMBERS_64                                                                                   \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, " \
+  "%22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, " \
+  "%42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, " \
+  "%62, %63"
+#define LAB_NUMBERS_128                                                                                    \
+  LAB_NUMBERS_64                                                                                           \
+  ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, "      \
+  "%83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, %96, %97, %98, %99, %100, %101, "      \
+  "%102, %103, %104, %105, %106, %107, %108, %109, %110, %111, %112, %113, %114, %115, %116, %117, %118, " \
+  "%119, %120, %121, %122, %123, %124, %125, %126, %127"
+
+/// The same, for sums that are used next while products with other sums go on: the compiler keeps their use after this.
+template <int under_way>
+__device__ void wait_for_products(float (&d)[64]) {
+  asm volatile("wgmma.wait_group.sync.aligned %64;" : LAB_SUMS_64(0) : "n"(under_way) : "memory");
+}
+
+/// d = a b + (add ? d : 0), in bf16: 64 x 256 = 64 x 16 times 16 x 256. Rows of a are along k, those of b are not, as
+/// in row-major matrices (wgmma.mma_async m64n256k16).
+__device__ inline void multiply(float (&d)[128], std::uint64_t a, std::uint64_t b, int add) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\nwgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 "
+      "{" LAB_NUMBERS_128 "}, %128, %129, p, 1, 1, 0, 1;\n}"
+      : LAB_SUMS_64(0), LAB_SUMS_64(64)
+      : "l"(a), "l"(b), "r"(add));
+}
+/// d = a b^T + …, in e4m3: 64 x 256 = 64 x 32 times 32 x 256. Rows of both are along k (m64n256k32).
+__device__ inline void multiply_transposed_e4m3(float (&d)[128], std::uint64_t a, std::uint64_t b, int add) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\nwgmma.mma_async.sync.aligned.m64n256k32.f32.e4m3.e4m3 "
+      "{" LAB_NUMBERS_128 "}, %128, %129, p, 1, 1;\n}"
+      : LAB_SUMS_64(0), LAB_SUMS_64(64)
+      : "l"(a), "l"(b), "r"(add));
+}
+/// d = a b^T + …, in bf16: 64 x 128 = 64 x 16 times 16 x 128. Rows of both are along k (m64n128k16).
+__device__ inline void multiply_transposed(float (&d)[64], std::uint64_t a, std::uint64_t b, int add) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %66, 0;\nwgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
+      "{" LAB_NUMBERS_64 "}, %64, %65, p, 1, 1, 0, 0;\n}"
+      : LAB_SUMS_64(0)
+      : "l"(a), "l"(b), "r"(add));
+}
+/// d = a b + …, in bf16: 64 x 128 = 64 x 16 times 16 x 128, a from registers: of its warp's 16 rows a thread holds
+/// what it does for lab::mma. Rows of b are not along k.
+__device__ inline void multiply(float (&d)[64], const unsigned (&a)[4], std::uint64_t b, int add) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\nwgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
+      "{" LAB_NUMBERS_64 "}, {%64, %65, %66, %67}, %68, p, 1, 1, 1;\n}"
+      : LAB_SUMS_64(0)
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
+}
+
+#undef LAB_EIGHT
+#undef LAB_SUMS_64
+#undef LAB_NUMBERS_64
+#undef LAB_NUMBERS_128
+
+// ---- From sums to tiles --------------------------------------------------------------------------------------------
+
+/// Four matrices of 8 x 8 from registers to shared memory, the reverse of ldmatrix (tensor_core.hpp).
 __device__ inline void stmatrix(void* row, unsigned r0, unsigned r1, unsigned r2, unsigned r3) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address(row)), "r"(r0), "r"(r1),
                "r"(r2), "r"(r3)

@@ -1,72 +1,20 @@
-// How far Hopper goes: lab 11's attention with the Tensor Memory Accelerator (TMA) and wgmma. For GPUs of compute
-// capability 9.0 and the simulated device, heads of 128, bf16. hopper_check.cu checks it, measure.py compares it with
-// PyTorch's.
+// Lab 11's attention with the Tensor Memory Accelerator (TMA) and wgmma; measure.py compares it with PyTorch's.
 //
 // A block takes 128 queries at a time, and has three groups of 128 threads. One thread of the first copies queries, and
 // tiles of 128 keys and values, into two buffers each. The other two groups have 64 queries each. While the tensor
 // cores multiply a tile's weights by its values, the group computes the softmax of the next tile's scores
 // (FlashAttention-3: Shah et al., 2024). Blocks stay, so that the next queries arrive while the last result leaves.
-#include <cuda.h>
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
+#include "hopper.hpp"
 
 #include <algorithm>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <lab/device.hpp>
-#include <lab/hopper.hpp>
 
+#include "lab/device.hpp"
+#include "lab/hopper.hpp"
+
+namespace lab11 {
 namespace {
 
 using namespace lab::hopper;
-using bf16 = __nv_bfloat16;
-
-// ---- The instructions ----------------------------------------------------------------------------------------------
-
-/// Copies the box of a tensor (heads, tokens, columns) that begins at (head, row, column).
-__device__ void copy_box(void* to, const CUtensorMap& map, arrivals& arrived, int head, int row, int column) {
-  asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], "
-      "[%2];" ::"r"(address(to)),
-      "l"(&map), "r"(address(&arrived)), "r"(column), "r"(row), "r"(head)
-      : "memory");
-}
-__device__ void store_box(const CUtensorMap& map, const void* from, int head, int row, int column) {
-  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%2, %3, %4}], [%1];" ::"l"(&map),
-               "r"(address(from)), "r"(column), "r"(row), "r"(head)
-               : "memory");
-}
-
-#define EIGHT(from)                                                                                             \
-  "+f"(d[from]), "+f"(d[from + 1]), "+f"(d[from + 2]), "+f"(d[from + 3]), "+f"(d[from + 4]), "+f"(d[from + 5]), \
-      "+f"(d[from + 6]), "+f"(d[from + 7])
-#define ALL_64 EIGHT(0), EIGHT(8), EIGHT(16), EIGHT(24), EIGHT(32), EIGHT(40), EIGHT(48), EIGHT(56)
-#define SUMS                                                                                                        \
-  "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, " \
-  "%24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, "  \
-  "%46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}"
-
-/// d = a b^T + (add ? d : 0): 64 x 128 elements, 16 columns of each, by 128 threads.
-__device__ void multiply_rows(float (&d)[64], std::uint64_t a, std::uint64_t b, int add) {
-  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %66, 0;\nwgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 " SUMS
-               ", %64, %65, p, 1, 1, 0, 0;\n}"
-               : ALL_64
-               : "l"(a), "l"(b), "r"(add));
-}
-/// d = a b + (add ? d : 0): the left factor in registers, 16 rows of b.
-__device__ void multiply(float (&d)[64], const unsigned (&a)[4], std::uint64_t b, int add) {
-  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\nwgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 " SUMS
-               ", {%64, %65, %66, %67}, %68, p, 1, 1, 1;\n}"
-               : ALL_64
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
-}
-__device__ void fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-__device__ void commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-template <int under_way>
-__device__ void wait_for_products(float (&d)[64]) {
-  asm volatile("wgmma.wait_group.sync.aligned %64;" : ALL_64 : "n"(under_way) : "memory");
-}
 
 /// 2^x; results below 2^-126 are 0.
 __device__ float power_of_2(float x) {
@@ -74,8 +22,6 @@ __device__ float power_of_2(float x) {
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
   return result;
 }
-
-// ---- The kernel ----------------------------------------------------------------------------------------------------
 
 constexpr int size = 128, queries = 128, keys = 128, stages = 2, threads = 384, warpgroup = 128, groups = 2;
 constexpr int line = 128, box = 64, boxes = size / box;  // columns of a row of `line` bytes
@@ -175,7 +121,7 @@ __global__ void __launch_bounds__(threads)
       for (arrivals* one : {&s.q_filled[i], &s.k_filled[i], &s.v_filled[i]}) one->init(1);
       for (arrivals* one : {&s.q_emptied[i], &s.k_emptied[i], &s.v_emptied[i]}) one->init(groups);
     }
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    fence_init();
   }
   __syncthreads();
 
@@ -183,7 +129,7 @@ __global__ void __launch_bounds__(threads)
   const int role = threadIdx.x / warpgroup, thread = threadIdx.x % warpgroup;
   turn of_q, of_k, of_v;
   if (role == 0) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+    fewer_registers<24>();
     if (thread > 0) return;
     for (;; of_q.next()) {
       const auto number = static_cast<int>(atomicInc(&taken, pieces + gridDim.x - 1));
@@ -210,19 +156,19 @@ __global__ void __launch_bounds__(threads)
       }
     }
   }
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+  more_registers<240>();
   const int group = role - 1, lane = thread % 32;
   float out[64], score[64], most[2], total[2], kept[2];
   unsigned weights[8][4];
 
   const auto scores_of = [&] {
     s.k_filled[of_k.stage].wait(of_k.phase);
-    fence();
+    fence_products();
 #pragma unroll
     for (int i = 0; i < size / 16; ++i)
-      multiply_rows(score, factor(s.q[of_q.stage][group][i / 4], 16, 8 * line) + static_cast<unsigned>(i % 4 * 2),
-                    factor(s.k[of_k.stage][i / 4], 16, 8 * line) + static_cast<unsigned>(i % 4 * 2), i > 0);
-    commit();
+      multiply_transposed(score, factor(s.q[of_q.stage][group][i / 4], 16, 8 * line) + static_cast<unsigned>(i % 4 * 2),
+                          factor(s.k[of_k.stage][i / 4], 16, 8 * line) + static_cast<unsigned>(i % 4 * 2), i > 0);
+    commit_products();
   };
   const auto release_k = [&] {
     if (thread == 0) s.k_emptied[of_k.stage].arrive();
@@ -230,20 +176,20 @@ __global__ void __launch_bounds__(threads)
   };
   const auto values_of = [&](bool add) {
     s.v_filled[of_v.stage].wait(of_v.phase);
-    fence();
+    fence_products();
 #pragma unroll
     for (int i = 0; i < keys / 16; ++i)
       multiply(out, weights[i], factor(s.v[of_v.stage][0], keys * line, 8 * line) + static_cast<unsigned>(i * line),
                add || i > 0);
-    commit();
+    commit_products();
   };
   const auto release_v = [&] {
     if (thread == 0) s.v_emptied[of_v.stage].arrive();
     of_v.next();
   };
   // The two groups take turns: while one computes a softmax, the other's products have the tensor cores.
-  const auto my_turn = [&] { asm volatile("bar.sync %0, 256;" ::"r"(1 + group) : "memory"); };
-  const auto your_turn = [&] { asm volatile("bar.arrive %0, 256;" ::"r"(2 - group) : "memory"); };
+  const auto my_turn = [&] { group_barrier<2 * warpgroup>(1 + group); };
+  const auto your_turn = [&] { group_arrive<2 * warpgroup>(2 - group); };
   if (group == 1) your_turn();
 
   for (;; of_q.next()) {
@@ -304,43 +250,22 @@ __global__ void __launch_bounds__(threads)
                packed(out[4 * j + 2] * total[1], out[4 * j + 3] * total[1]),
                packed(out[4 * j + 4] * total[0], out[4 * j + 5] * total[0]),
                packed(out[4 * j + 6] * total[1], out[4 * j + 7] * total[1]));
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-    asm volatile("bar.sync %0, 128;" ::"r"(3 + group) : "memory");
+    fence_writes();
+    group_barrier<warpgroup>(3 + group);
     if (thread == 0) {
       for (int b = 0; b < boxes; ++b) store_box(map_out, result[b], p.head, p.first + group * own_queries, b * box);
-      asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;" ::: "memory");
+      commit_stores();
+      wait_for_reads();
       s.q_emptied[of_q.stage].arrive();
     }
   }
   if (group == 0) my_turn();  // the other's last
 }
 
-/// A tensor (heads, tokens, size) in boxes of box_rows x 128 bytes of one head.
-CUtensorMap map_of(const bf16* p, int heads, int tokens, int box_rows) {
-  static const auto encode = [] {
-    void* found = nullptr;
-    cudaDriverEntryPointQueryResult how;
-    LAB_CUDA_CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &how));
-    return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(found);
-  }();
-  CUtensorMap map;
-  const cuuint64_t sizes[] = {size, static_cast<cuuint64_t>(tokens), static_cast<cuuint64_t>(heads)};
-  const cuuint64_t pitches[] = {size * sizeof(bf16), static_cast<cuuint64_t>(tokens) * size * sizeof(bf16)};
-  const cuuint32_t a_box[] = {box, static_cast<cuuint32_t>(box_rows), 1}, apart[] = {1, 1, 1};
-  if (encode(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 3, const_cast<bf16*>(p), sizes, pitches, a_box, apart,
-             CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS) {
-    std::fprintf(stderr, "hopper: no tensor map for %d heads of %d tokens\n", heads, tokens);
-    std::exit(1);
-  }
-  return map;
-}
-
 }  // namespace
 
-/// q, k, v, out (heads, tokens, 128), lse (heads, tokens); device pointers, aligned to 16 bytes.
-extern "C" void attention_hopper(bf16* out, float* lse, const bf16* q, const bf16* k, const bf16* v, int heads,
-                                 int tokens, int causal, cudaStream_t stream) {
+void attention_hopper(bf16* out, float* lse, const bf16* q, const bf16* k, const bf16* v, int heads, int tokens,
+                      bool causal, cudaStream_t stream) {
   constexpr int bytes = sizeof(tiles) + 1024, l2_share = 16 << 20;
   const auto kernel = causal ? attention<true> : attention<false>;
   static const int multiprocessors = [] {
@@ -351,8 +276,11 @@ extern "C" void attention_hopper(bf16* out, float* lse, const bf16* q, const bf1
     return count;
   }();
   const int together = std::max(1, l2_share / (tokens * 2 * size * static_cast<int>(sizeof(bf16))));
+  const auto map = [&](const bf16* p, int rows) { return map_of(p, {heads, tokens, size}, {1, rows, box}); };
   kernel<<<std::min(multiprocessors, heads * ((tokens - 1) / queries + 1)), threads, bytes, stream>>>(
-      map_of(q, heads, tokens, own_queries), map_of(k, heads, tokens, keys), map_of(v, heads, tokens, keys),
-      map_of(out, heads, tokens, own_queries), lse, heads, tokens, together, 1.44269504f / sqrtf(size));
+      map(q, own_queries), map(k, keys), map(v, keys), map(out, own_queries), lse, heads, tokens, together,
+      1.44269504f / sqrtf(size));
   LAB_CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace lab11
