@@ -373,7 +373,7 @@ extern "C" void __ubsan_handle_missing_return(void* data) {
   sim_active_worker = sim_running_worker = nullptr;
   std::fflush(nullptr);
   std::fprintf(stderr, "%s:%u: this function ends without a return, but has a result; write one\n", at.file, at.line);
-  std::exit(1);
+  std::_Exit(1);
 }
 
 #define SIM_HOOK(name, bytes, op)                                                                           \

@@ -79,15 +79,15 @@ class configured_kernel {
   configuration config_;
 };
 /// Braced arguments have no type but the parameter's, and a literal 0 may be a null pointer. Fewer arguments than
-/// parameters: the kernel has defaults.
+/// parameters: the kernel has defaults. More: it is a template, and they determine its last parameters.
 template <class Kernel, class... Parameters>
 struct configured_kernel<Kernel, parameters<Parameters...>> : configured_kernel<Kernel> {
   using base = configured_kernel<Kernel>;
   using base::base;
   void operator()(Parameters... arguments) && { static_cast<base&&> (*this)(std::forward<Parameters>(arguments)...); }
-  template <class... Fewer, class = std::enable_if_t<(sizeof...(Fewer) < sizeof...(Parameters))>>
-  void operator()(Fewer&&... arguments) && {
-    static_cast<base&&> (*this)(std::forward<Fewer>(arguments)...);
+  template <class... Other, class = std::enable_if_t<sizeof...(Other) != sizeof...(Parameters)>>
+  void operator()(Other&&... arguments) && {
+    static_cast<base&&> (*this)(std::forward<Other>(arguments)...);
   }
 };
 
