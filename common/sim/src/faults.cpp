@@ -61,12 +61,15 @@ std::string work_of_epoch(std::uint64_t epoch, std::uintptr_t address, bool load
 
 std::string place_in_allocation(std::uintptr_t address) {
   bool freed = false;
-  const allocation* a = nearest_allocation(address, &freed);
-  if (!a) return "";
-  const std::string name = a->name.empty() ? fmt::format("allocation {}", a->number) : a->name;
-  return address < a->end
-             ? fmt::format(", byte {} of {} of {} bytes", address - a->begin, name, a->end - a->begin)
-             : fmt::format(", {} bytes past the end of {} of {} bytes", address - a->end, name, a->end - a->begin);
+  const allocation *a = nearest_allocation(address, &freed), *next = next_allocation(address);
+  const auto named = [](const allocation& one) {
+    return fmt::format("{} of {} bytes", one.name.empty() ? fmt::format("allocation {}", one.number) : one.name,
+                       one.end - one.begin);
+  };
+  if (a && address < a->end) return fmt::format(", byte {} of {}", address - a->begin, named(*a));
+  if (next && (!a || next->begin - address < address - a->end))  // an index below 0
+    return fmt::format(", {} bytes before {}", next->begin - address, named(*next));
+  return a ? fmt::format(", {} bytes past the end of {}", address - a->end, named(*a)) : "";
 }
 
 std::string place_of(const fault_report& r) {

@@ -279,6 +279,13 @@ const allocation* nearest_allocation(std::uintptr_t address, bool* freed) {
   return *freed ? gone : live;
 }
 
+const allocation* next_allocation(std::uintptr_t address) {
+  const std::vector<allocation>& live = heap().live;
+  const auto next = std::upper_bound(live.begin(), live.end(), address,
+                                     [](std::uintptr_t at, const allocation& a) { return at < a.begin; });
+  return next == live.end() ? nullptr : &*next;
+}
+
 bool is_valid(std::uintptr_t begin, std::size_t bytes) {
   for (std::uintptr_t b = begin - heap_base; b < begin - heap_base + bytes; ++b)
     if (!((shadow().valid[b / word_bytes] >> (b % word_bytes)) & 1)) return false;

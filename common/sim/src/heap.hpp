@@ -59,6 +59,8 @@ struct allocation {
 const allocation* find_allocation(std::uintptr_t address);
 /// The last allocation that begins at or before the address, live or freed; null where there is none.
 const allocation* nearest_allocation(std::uintptr_t address, bool* freed);
+/// The first live allocation of the host's that begins after the address, or null.
+const allocation* next_allocation(std::uintptr_t address);
 void mark_valid(std::uintptr_t begin, std::size_t bytes);
 bool is_valid(std::uintptr_t begin, std::size_t bytes);
 /// Address space for an allocation to come; 0 if there is none.
