@@ -129,6 +129,13 @@ cublasStatus_t cublasSetMatrixAsync(int rows, int columns, int bytes, const void
                                     int to_ld, cudaStream_t stream);
 cublasStatus_t cublasGetMatrixAsync(int rows, int columns, int bytes, const void* from, int from_ld, void* to,
                                     int to_ld, cudaStream_t stream);
+cublasStatus_t cublasAxpyEx(cublasHandle_t handle, int n, const void* alpha, cudaDataType alpha_type, const void* x,
+                            cudaDataType x_type, int x_step, void* y, cudaDataType y_type, int y_step,
+                            cudaDataType compute);
+cublasStatus_t cublasScalEx(cublasHandle_t handle, int n, const void* alpha, cudaDataType alpha_type, void* x,
+                            cudaDataType x_type, int x_step, cudaDataType compute);
+cublasStatus_t cublasNrm2Ex(cublasHandle_t handle, int n, const void* x, cudaDataType x_type, int x_step, void* result,
+                            cudaDataType result_type, cudaDataType compute);
 cublasStatus_t cublasDotEx(cublasHandle_t handle, int n, const void* x, cudaDataType x_type, int x_step, const void* y,
                            cudaDataType y_type, int y_step, void* result, cudaDataType result_type,
                            cudaDataType compute);
@@ -170,6 +177,34 @@ cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t op_a
   cublasStatus_t cublas##X##trsm_v2(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t fill,               \
                                     cublasOperation_t op, cublasDiagType_t diagonal, int m, int n, const T* alpha,     \
                                     const T* a, int lda, T* b, int ldb);                                               \
+  cublasStatus_t cublas##X##symm_v2(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t fill, int m, int n, \
+                                    const T* alpha, const T* a, int lda, const T* b, int ldb, const T* beta, T* c,     \
+                                    int ldc);                                                                          \
+  cublasStatus_t cublas##X##symv_v2(cublasHandle_t handle, cublasFillMode_t fill, int n, const T* alpha, const T* a,   \
+                                    int lda, const T* x, int x_step, const T* beta, T* y, int y_step);                 \
+  cublasStatus_t cublas##X##syrk_v2(cublasHandle_t handle, cublasFillMode_t fill, cublasOperation_t op, int n, int k,  \
+                                    const T* alpha, const T* a, int lda, const T* beta, T* c, int ldc);                \
+  cublasStatus_t cublas##X##syrkx(cublasHandle_t handle, cublasFillMode_t fill, cublasOperation_t op, int n, int k,    \
+                                  const T* alpha, const T* a, int lda, const T* b, int ldb, const T* beta, T* c,       \
+                                  int ldc);                                                                            \
+  cublasStatus_t cublas##X##syr2k_v2(cublasHandle_t handle, cublasFillMode_t fill, cublasOperation_t op, int n, int k, \
+                                     const T* alpha, const T* a, int lda, const T* b, int ldb, const T* beta, T* c,    \
+                                     int ldc);                                                                         \
+  cublasStatus_t cublas##X##syr_v2(cublasHandle_t handle, cublasFillMode_t fill, int n, const T* alpha, const T* x,    \
+                                   int x_step, T* a, int lda);                                                         \
+  cublasStatus_t cublas##X##syr2_v2(cublasHandle_t handle, cublasFillMode_t fill, int n, const T* alpha, const T* x,   \
+                                    int x_step, const T* y, int y_step, T* a, int lda);                                \
+  cublasStatus_t cublas##X##trmm_v2(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t fill,               \
+                                    cublasOperation_t op, cublasDiagType_t diagonal, int m, int n, const T* alpha,     \
+                                    const T* a, int lda, const T* b, int ldb, T* c, int ldc);                          \
+  cublasStatus_t cublas##X##trmv_v2(cublasHandle_t handle, cublasFillMode_t fill, cublasOperation_t op,                \
+                                    cublasDiagType_t diagonal, int n, const T* a, int lda, T* x, int x_step);          \
+  cublasStatus_t cublas##X##trsv_v2(cublasHandle_t handle, cublasFillMode_t fill, cublasOperation_t op,                \
+                                    cublasDiagType_t diagonal, int n, const T* a, int lda, T* x, int x_step);          \
+  cublasStatus_t cublas##X##dgmm(cublasHandle_t handle, cublasSideMode_t side, int m, int n, const T* a, int lda,      \
+                                 const T* x, int x_step, T* c, int ldc);                                               \
+  cublasStatus_t cublas##X##rot_v2(cublasHandle_t handle, int n, T* x, int x_step, T* y, int y_step, const T* c,       \
+                                   const T* s);                                                                        \
   cublasStatus_t cublas##X##getrfBatched(cublasHandle_t handle, int n, T* const a[], int lda, int* pivots, int* info,  \
                                          int batches);                                                                 \
   cublasStatus_t cublas##X##axpy_v2(cublasHandle_t handle, int n, const T* alpha, const T* x, int x_step, T* y,        \
@@ -208,6 +243,26 @@ SIM_CUBLAS(D, double)
 #define cublasDger cublasDger_v2
 #define cublasStrsm cublasStrsm_v2
 #define cublasDtrsm cublasDtrsm_v2
+#define cublasSsymm cublasSsymm_v2
+#define cublasDsymm cublasDsymm_v2
+#define cublasSsymv cublasSsymv_v2
+#define cublasDsymv cublasDsymv_v2
+#define cublasSsyrk cublasSsyrk_v2
+#define cublasDsyrk cublasDsyrk_v2
+#define cublasSsyr2k cublasSsyr2k_v2
+#define cublasDsyr2k cublasDsyr2k_v2
+#define cublasSsyr cublasSsyr_v2
+#define cublasDsyr cublasDsyr_v2
+#define cublasSsyr2 cublasSsyr2_v2
+#define cublasDsyr2 cublasDsyr2_v2
+#define cublasStrmm cublasStrmm_v2
+#define cublasDtrmm cublasDtrmm_v2
+#define cublasStrmv cublasStrmv_v2
+#define cublasDtrmv cublasDtrmv_v2
+#define cublasStrsv cublasStrsv_v2
+#define cublasDtrsv cublasDtrsv_v2
+#define cublasSrot cublasSrot_v2
+#define cublasDrot cublasDrot_v2
 #define cublasSaxpy cublasSaxpy_v2
 #define cublasDaxpy cublasDaxpy_v2
 #define cublasSscal cublasSscal_v2

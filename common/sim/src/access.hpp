@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 namespace sim {
 
@@ -59,13 +58,6 @@ constexpr operation with(operation op, strength how) {
 }
 constexpr strength site_strength(std::uint64_t site) {
   return site_operation(site) == operation::atomic ? strength::atomic : static_cast<strength>((site >> 46) & 3);
-}
-/// The program counter of the plain load, if one of the two is that and the other an atomic; otherwise 0.
-constexpr std::uint32_t load_before_atomic(std::uint64_t a, std::uint64_t b) {
-  if (site_operation(a) != operation::load) std::swap(a, b);
-  const bool is = site_operation(a) == operation::load && site_strength(a) == strength::plain &&
-                  site_operation(b) == operation::atomic;
-  return is ? static_cast<std::uint32_t>(a) : 0;
 }
 constexpr std::uint64_t site_depth(std::uint64_t site) { return site >> 48; }
 

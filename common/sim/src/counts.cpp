@@ -39,7 +39,7 @@ void site_counts::add(const site_counts& o) {
 void fault_report::merge(const fault_report& other, std::uint64_t others_number) {
   const std::uint64_t both = occurrences + other.occurrences;
   const auto rank = [](const fault_report& r) {
-    return std::tuple{r.between_flags, r.load_before_atomic != 0, r.block, r.thread};
+    return std::tuple{r.between_flags, r.is_load_beside_atomic(), r.block, r.thread};
   };
   const bool earlier = rank(other) < rank(*this);
   const std::uint64_t first = block == other.block ? std::min(number, others_number) : earlier ? others_number : number;
@@ -48,7 +48,12 @@ void fault_report::merge(const fault_report& other, std::uint64_t others_number)
   number = first;
 }
 
-void launch_counts::add(const fault_report& report) {
+void launch_counts::add(fault_report report) {
+  if (report.what == fault::block_race && site_operation(report.site) == operation::atomic &&
+      site_operation(report.other_site) == operation::load) {
+    std::swap(report.site, report.other_site);
+    std::swap(report.thread, report.other_thread);
+  }
   const std::uint64_t number = report.number != 0 ? report.number : ++reported;
   auto [entry, fresh] = faults.try_emplace({report.what, report.site}, report);
   if (fresh) {

@@ -63,9 +63,13 @@ struct fault_report {
   std::uint64_t other_block = 0;  ///< or, of a race between streams, the number of the launch before
   std::uint32_t other_thread = 0;
   bool between_flags = false;            ///< both accesses are volatile: allowed if the kernel uses fences
-  std::uint32_t load_before_atomic = 0;  ///< of a race between a plain load and an atomic: the load's program counter
   std::uint64_t occurrences = 1;
   std::uint64_t number = 0;  ///< in the order of its worker's reports: tells what was first in a block; 0: none yet
+  /// A race between a plain load and an atomic is the load's: each has its own report.
+  bool is_load_beside_atomic() const {
+    return what == fault::block_race && site_operation(site) == operation::load &&
+           site_strength(site) == strength::plain && site_operation(other_site) == operation::atomic;
+  }
   /// Of the two the earlier one stays, with the occurrences of both.
   void merge(const fault_report& other, std::uint64_t others_number);
 };
@@ -121,7 +125,7 @@ struct launch_counts {
   std::uint64_t reported = 0;              ///< by one worker
   bool hands_over_global = false;          ///< or volatile accesses, or locks, in global memory
   void add(const launch_counts& other);
-  void add(const fault_report& report);
+  void add(fault_report report);
   void scale(double factor);  ///< from the observed blocks to all
 };
 

@@ -178,6 +178,186 @@ cublasStatus_t trsm(cublasHandle_t handle, const char* call, cublasSideMode_t si
   });
 }
 
+bool is_triangle(cublasFillMode_t fill) { return fill == CUBLAS_FILL_MODE_LOWER || fill == CUBLAS_FILL_MODE_UPPER; }
+/// All of a symmetric matrix of which one triangle is stored.
+template <class T>
+matrix<T> symmetric(const matrix<T>& stored, cublasFillMode_t fill) {
+  if (fill == CUBLAS_FILL_MODE_LOWER) return stored.template selfadjointView<Eigen::Lower>();
+  return stored.template selfadjointView<Eigen::Upper>();
+}
+template <class T>
+matrix<T> triangular(const matrix<T>& stored, cublasFillMode_t fill, cublasOperation_t op, cublasDiagType_t diagonal) {
+  matrix<T> values = stored.template triangularView<Eigen::Upper>();
+  if (fill == CUBLAS_FILL_MODE_LOWER) values = stored.template triangularView<Eigen::Lower>();
+  if (diagonal == CUBLAS_DIAG_UNIT) values.diagonal().setOnes();
+  if (op != CUBLAS_OP_N) values.transposeInPlace();
+  return values;
+}
+/// Keeps the triangle of C that is not `fill`.
+template <class T>
+void store_triangle(const operand& c, cublasFillMode_t fill, const matrix<T>& values) {
+  matrix<T> all = load<T>(c);
+  if (fill == CUBLAS_FILL_MODE_LOWER)
+    all.template triangularView<Eigen::Lower>() = values;
+  else
+    all.template triangularView<Eigen::Upper>() = values;
+  store<T>(c, all);
+}
+template <class T>
+matrix<T> column(const T* data, int n, int step) {
+  matrix<T> values(n, 1);
+  const elements<const T> from{data, n, step};
+  for (int i = 0; i < n; ++i) values(i, 0) = from[i];
+  return values;
+}
+template <class T>
+void store_column(T* data, int n, int step, const matrix<T>& values) {
+  const elements<T> to{data, n, step};
+  for (int i = 0; i < n; ++i) to[i] = values(i, 0);
+  written(data, n, step);
+}
+
+/// C = alpha A B + beta C or alpha B A + beta C, A symmetric.
+template <class T>
+cublasStatus_t symm(cublasHandle_t handle, const char* call, cublasSideMode_t side, cublasFillMode_t fill, int m, int n,
+                    const T* alpha, const T* a, int lda, const T* b, int ldb, const T* beta, T* c, int ldc) {
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  const bool left = side == CUBLAS_SIDE_LEFT;
+  const int size = left ? m : n;
+  const operand x{"A", const_cast<T*>(a), type_of<T>, size, size, lda},
+      y{"B", const_cast<T*>(b), type_of<T>, m, n, ldb}, z{"C", c, type_of<T>, m, n, ldc};
+  if (m < 0 || n < 0 || !x.fits() || !y.fits() || !z.fits() || !alpha || !beta || !is_triangle(fill))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  return run(handle->stream, call, {x, y, z}, 2.0 * m * n * size,
+             [=, p = scalar(handle, alpha), q = scalar(handle, beta)] {
+               const matrix<T> factor = symmetric<T>(load<T>(x), fill), other = load<T>(y);
+               matrix<T> product = p() * (left ? matrix<T>(factor * other) : matrix<T>(other * factor));
+               if (q() != 0) product += q() * load<T>(z);
+               store<T>(z, product);
+             });
+}
+template <class T>
+cublasStatus_t symv(cublasHandle_t handle, const char* call, cublasFillMode_t fill, int n, const T* alpha, const T* a,
+                    int lda, const T* x, int x_step, const T* beta, T* y, int y_step) {
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  const operand o{"A", const_cast<T*>(a), type_of<T>, n, n, lda};
+  if (n < 0 || !o.fits() || x_step == 0 || y_step == 0 || !alpha || !beta || !is_triangle(fill))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  return run(handle->stream, call, {o, row("x", x, n, x_step), row("y", y, n, y_step)}, 2.0 * n * n,
+             [=, p = scalar(handle, alpha), q = scalar(handle, beta)] {
+               matrix<T> sums = p() * symmetric<T>(load<T>(o), fill) * column(x, n, x_step);
+               if (q() != 0) sums += q() * column<T>(y, n, y_step);
+               store_column(y, n, y_step, sums);
+             });
+}
+/// One triangle of C = alpha op(A) op(B)^T + beta C; if it is to be symmetric, + alpha op(B) op(A)^T.
+template <class T>
+cublasStatus_t rank_update(cublasHandle_t handle, const char* call, cublasFillMode_t fill, cublasOperation_t op, int n,
+                           int k, const T* alpha, const T* a, int lda, const T* b, int ldb, bool both, const T* beta,
+                           T* c, int ldc) {
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  const bool turned = op != CUBLAS_OP_N;
+  const operand x{"A", const_cast<T*>(a), type_of<T>, turned ? k : n, turned ? n : k, lda},
+      y{"B", const_cast<T*>(b), type_of<T>, turned ? k : n, turned ? n : k, ldb}, z{"C", c, type_of<T>, n, n, ldc};
+  if (n < 0 || k < 0 || !x.fits() || !y.fits() || !z.fits() || !alpha || !beta || !is_triangle(fill) ||
+      !is_operation(op))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  return run(handle->stream, call, {x, y, z}, (both ? 2.0 : 1.0) * n * n * k,
+             [=, p = scalar(handle, alpha), q = scalar(handle, beta)] {
+               matrix<T> u = load<T>(x), v = load<T>(y);
+               if (turned) u.transposeInPlace(), v.transposeInPlace();
+               matrix<T> sums = p() * u * v.transpose();
+               if (both) sums += p() * v * u.transpose();
+               if (q() != 0) sums += q() * load<T>(z);
+               store_triangle<T>(z, fill, sums);
+             });
+}
+/// One triangle of A += alpha x y^T; if there are two vectors, + alpha y x^T.
+template <class T>
+cublasStatus_t rank_one(cublasHandle_t handle, const char* call, cublasFillMode_t fill, int n, const T* alpha,
+                        const T* x, int x_step, const T* y, int y_step, bool both, T* a, int lda) {
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  const operand o{"A", a, type_of<T>, n, n, lda};
+  if (n < 0 || !o.fits() || x_step == 0 || y_step == 0 || !alpha || !is_triangle(fill))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  return run(handle->stream, call, {o, row("x", x, n, x_step), row("y", y, n, y_step)}, 2.0 * n * n,
+             [=, p = scalar(handle, alpha)] {
+               const matrix<T> u = column(x, n, x_step), v = column(y, n, y_step);
+               matrix<T> sums = load<T>(o) + p() * u * v.transpose();
+               if (both) sums += p() * v * u.transpose();
+               store_triangle<T>(o, fill, sums);
+             });
+}
+/// C = alpha op(A) B or alpha B op(A), A a triangle.
+template <class T>
+cublasStatus_t trmm(cublasHandle_t handle, const char* call, cublasSideMode_t side, cublasFillMode_t fill,
+                    cublasOperation_t op, cublasDiagType_t diagonal, int m, int n, const T* alpha, const T* a, int lda,
+                    const T* b, int ldb, T* c, int ldc) {
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  const bool left = side == CUBLAS_SIDE_LEFT;
+  const int size = left ? m : n;
+  const operand x{"A", const_cast<T*>(a), type_of<T>, size, size, lda},
+      y{"B", const_cast<T*>(b), type_of<T>, m, n, ldb}, z{"C", c, type_of<T>, m, n, ldc};
+  if (m < 0 || n < 0 || !x.fits() || !y.fits() || !z.fits() || !alpha || !is_triangle(fill) || !is_operation(op))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  return run(handle->stream, call, {x, y, z}, 1.0 * m * n * size, [=, p = scalar(handle, alpha)] {
+    const matrix<T> factor = triangular<T>(load<T>(x), fill, op, diagonal), other = load<T>(y);
+    store<T>(z, p() * (left ? matrix<T>(factor * other) : matrix<T>(other * factor)));
+  });
+}
+/// x = op(A) x, or the solution of op(A) x = b in place.
+template <class T>
+cublasStatus_t triangle_vector(cublasHandle_t handle, const char* call, bool solves, cublasFillMode_t fill,
+                               cublasOperation_t op, cublasDiagType_t diagonal, int n, const T* a, int lda, T* x,
+                               int x_step) {
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  const operand o{"A", const_cast<T*>(a), type_of<T>, n, n, lda};
+  if (n < 0 || !o.fits() || x_step == 0 || !is_triangle(fill) || !is_operation(op)) return CUBLAS_STATUS_INVALID_VALUE;
+  return run(handle->stream, call, {o, row("x", x, n, x_step)}, 1.0 * n * n, [=] {
+    const matrix<T> factor = triangular<T>(load<T>(o), fill, op, diagonal), right = column<T>(x, n, x_step);
+    const bool lower = (fill == CUBLAS_FILL_MODE_LOWER) == (op == CUBLAS_OP_N);
+    if (!solves)
+      store_column<T>(x, n, x_step, factor * right);
+    else if (lower)
+      store_column<T>(x, n, x_step, factor.template triangularView<Eigen::Lower>().solve(right));
+    else
+      store_column<T>(x, n, x_step, factor.template triangularView<Eigen::Upper>().solve(right));
+  });
+}
+/// C = diag(x) A or A diag(x).
+template <class T>
+cublasStatus_t dgmm(cublasHandle_t handle, const char* call, cublasSideMode_t side, int m, int n, const T* a, int lda,
+                    const T* x, int x_step, T* c, int ldc) {
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  const int size = side == CUBLAS_SIDE_LEFT ? m : n;
+  const operand o{"A", const_cast<T*>(a), type_of<T>, m, n, lda}, z{"C", c, type_of<T>, m, n, ldc};
+  if (m < 0 || n < 0 || !o.fits() || !z.fits()) return CUBLAS_STATUS_INVALID_VALUE;
+  return run(handle->stream, call, {o, row("x", x, size, x_step), z}, 1.0 * m * n, [=] {
+    const matrix<T> factors = column(x, size, x_step), values = load<T>(o);
+    if (side == CUBLAS_SIDE_LEFT)
+      store<T>(z, factors.col(0).asDiagonal() * values);
+    else
+      store<T>(z, values * factors.col(0).asDiagonal());
+  });
+}
+/// Turns each pair (x, y) by the angle whose cosine and sine are c and s.
+template <class T>
+cublasStatus_t rotate(cublasHandle_t handle, const char* call, int n, T* x, int x_step, T* y, int y_step, const T* c,
+                      const T* s) {
+  if (n <= 0) return CUBLAS_STATUS_SUCCESS;
+  if (x_step == 0 || y_step == 0) return CUBLAS_STATUS_INVALID_VALUE;
+  return run(handle->stream, call, {row("x", x, n, x_step), row("y", y, n, y_step)}, 6.0 * n,
+             [=, p = scalar(handle, c), q = scalar(handle, s)] {
+               const matrix<T> u = column<T>(x, n, x_step), v = column<T>(y, n, y_step);
+               store_column<T>(x, n, x_step, p() * u + q() * v);
+               store_column<T>(y, n, y_step, p() * v - q() * u);
+             });
+}
+/// A vector of any type, as a row.
+operand typed_row(const char* name, const void* data, cudaDataType type, int n, int step) {
+  return {name, const_cast<void*>(data), type, 1, n, step};
+}
+
 /// A = P L U, each matrix in place. Without pivots, rows stay where they are.
 template <class T>
 cublasStatus_t getrf(cublasHandle_t handle, const char* call, int n, T* const list[], int lda, int* pivots, int* info,
@@ -403,6 +583,42 @@ cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t op_a
               beta, listed(c), c_type, ldc, batches, compute);
 }
 
+cublasStatus_t cublasAxpyEx(cublasHandle_t handle, int n, const void* alpha, cudaDataType alpha_type, const void* x,
+                            cudaDataType x_type, int x_step, void* y, cudaDataType y_type, int y_step, cudaDataType) {
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  const operand u = typed_row("x", x, x_type, n, x_step), v = typed_row("y", y, y_type, n, y_step);
+  if (!alpha || bytes_of(x_type) == 0 || bytes_of(y_type) == 0) return CUBLAS_STATUS_INVALID_VALUE;
+  if (n <= 0) return CUBLAS_STATUS_SUCCESS;
+  if (x_step <= 0 || y_step <= 0) return CUBLAS_STATUS_NOT_SUPPORTED;
+  return run(handle->stream, "cublasAxpyEx", {u, v}, 2.0 * n,
+             [=, p = scalar(handle, alpha, sim_compute_type(alpha_type))] {
+               store<double>(v, load<double>(v) + p() * load<double>(u));
+             });
+}
+cublasStatus_t cublasScalEx(cublasHandle_t handle, int n, const void* alpha, cudaDataType alpha_type, void* x,
+                            cudaDataType x_type, int x_step, cudaDataType) {
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  const operand u = typed_row("x", x, x_type, n, x_step);
+  if (!alpha || bytes_of(x_type) == 0) return CUBLAS_STATUS_INVALID_VALUE;
+  if (n <= 0) return CUBLAS_STATUS_SUCCESS;
+  if (x_step <= 0) return CUBLAS_STATUS_NOT_SUPPORTED;
+  return run(handle->stream, "cublasScalEx", {u}, 1.0 * n,
+             [=, p = scalar(handle, alpha, sim_compute_type(alpha_type))] { store<double>(u, p() * load<double>(u)); });
+}
+cublasStatus_t cublasNrm2Ex(cublasHandle_t handle, int n, const void* x, cudaDataType x_type, int x_step, void* result,
+                            cudaDataType result_type, cudaDataType) {
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  const operand u = typed_row("x", x, x_type, std::max(n, 0), x_step),
+                to = typed_row("norm", result, result_type, 1, 1);
+  if (!result || bytes_of(x_type) == 0 || bytes_of(result_type) == 0) return CUBLAS_STATUS_INVALID_VALUE;
+  if (n > 0 && x_step <= 0) return CUBLAS_STATUS_NOT_SUPPORTED;
+  const bool host = handle->pointer_mode == CUBLAS_POINTER_MODE_HOST;
+  const cublasStatus_t status = run(handle->stream, "cublasNrm2Ex", host ? std::vector{u} : std::vector{u, to}, 2.0 * n,
+                                    [=] { store<double>(to, matrix<double>::Constant(1, 1, load<double>(u).norm())); });
+  if (status == CUBLAS_STATUS_SUCCESS && host) cudaStreamSynchronize(handle->stream);
+  return status;
+}
+
 #define SIM_DEFINE_CUBLAS(X, T)                                                                                        \
   cublasStatus_t cublas##X##gemm_v2(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m,      \
                                     int n, int k, const T* alpha, const T* a, int lda, const T* b, int ldb,            \
@@ -441,6 +657,60 @@ cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t op_a
                                     cublasOperation_t op, cublasDiagType_t diagonal, int m, int n, const T* alpha,     \
                                     const T* a, int lda, T* b, int ldb) {                                              \
     return trsm(handle, "cublas" #X "trsm", side, fill, op, diagonal, m, n, alpha, a, lda, b, ldb);                    \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##symm_v2(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t fill, int m, int n, \
+                                    const T* alpha, const T* a, int lda, const T* b, int ldb, const T* beta, T* c,     \
+                                    int ldc) {                                                                         \
+    return symm(handle, "cublas" #X "symm", side, fill, m, n, alpha, a, lda, b, ldb, beta, c, ldc);                    \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##symv_v2(cublasHandle_t handle, cublasFillMode_t fill, int n, const T* alpha, const T* a,   \
+                                    int lda, const T* x, int x_step, const T* beta, T* y, int y_step) {                \
+    return symv(handle, "cublas" #X "symv", fill, n, alpha, a, lda, x, x_step, beta, y, y_step);                       \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##syrk_v2(cublasHandle_t handle, cublasFillMode_t fill, cublasOperation_t op, int n, int k,  \
+                                    const T* alpha, const T* a, int lda, const T* beta, T* c, int ldc) {               \
+    return rank_update(handle, "cublas" #X "syrk", fill, op, n, k, alpha, a, lda, a, lda, false, beta, c, ldc);        \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##syrkx(cublasHandle_t handle, cublasFillMode_t fill, cublasOperation_t op, int n, int k,    \
+                                  const T* alpha, const T* a, int lda, const T* b, int ldb, const T* beta, T* c,       \
+                                  int ldc) {                                                                           \
+    return rank_update(handle, "cublas" #X "syrkx", fill, op, n, k, alpha, a, lda, b, ldb, false, beta, c, ldc);       \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##syr2k_v2(cublasHandle_t handle, cublasFillMode_t fill, cublasOperation_t op, int n, int k, \
+                                     const T* alpha, const T* a, int lda, const T* b, int ldb, const T* beta, T* c,    \
+                                     int ldc) {                                                                        \
+    return rank_update(handle, "cublas" #X "syr2k", fill, op, n, k, alpha, a, lda, b, ldb, true, beta, c, ldc);        \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##syr_v2(cublasHandle_t handle, cublasFillMode_t fill, int n, const T* alpha, const T* x,    \
+                                   int x_step, T* a, int lda) {                                                        \
+    return rank_one(handle, "cublas" #X "syr", fill, n, alpha, x, x_step, x, x_step, false, a, lda);                   \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##syr2_v2(cublasHandle_t handle, cublasFillMode_t fill, int n, const T* alpha, const T* x,   \
+                                    int x_step, const T* y, int y_step, T* a, int lda) {                               \
+    return rank_one(handle, "cublas" #X "syr2", fill, n, alpha, x, x_step, y, y_step, true, a, lda);                   \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##trmm_v2(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t fill,               \
+                                    cublasOperation_t op, cublasDiagType_t diagonal, int m, int n, const T* alpha,     \
+                                    const T* a, int lda, const T* b, int ldb, T* c, int ldc) {                         \
+    return trmm(handle, "cublas" #X "trmm", side, fill, op, diagonal, m, n, alpha, a, lda, b, ldb, c, ldc);            \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##trmv_v2(cublasHandle_t handle, cublasFillMode_t fill, cublasOperation_t op,                \
+                                    cublasDiagType_t diagonal, int n, const T* a, int lda, T* x, int x_step) {         \
+    return triangle_vector(handle, "cublas" #X "trmv", false, fill, op, diagonal, n, a, lda, x, x_step);               \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##trsv_v2(cublasHandle_t handle, cublasFillMode_t fill, cublasOperation_t op,                \
+                                    cublasDiagType_t diagonal, int n, const T* a, int lda, T* x, int x_step) {         \
+    return triangle_vector(handle, "cublas" #X "trsv", true, fill, op, diagonal, n, a, lda, x, x_step);                \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##dgmm(cublasHandle_t handle, cublasSideMode_t side, int m, int n, const T* a, int lda,      \
+                                 const T* x, int x_step, T* c, int ldc) {                                              \
+    return dgmm(handle, "cublas" #X "dgmm", side, m, n, a, lda, x, x_step, c, ldc);                                    \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##rot_v2(cublasHandle_t handle, int n, T* x, int x_step, T* y, int y_step, const T* c,       \
+                                   const T* s) {                                                                       \
+    if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;                                                                 \
+    if (!c || !s) return CUBLAS_STATUS_INVALID_VALUE;                                                                  \
+    return rotate(handle, "cublas" #X "rot", n, x, x_step, y, y_step, c, s);                                           \
   }                                                                                                                    \
   cublasStatus_t cublas##X##getrfBatched(cublasHandle_t handle, int n, T* const a[], int lda, int* pivots, int* info,  \
                                          int batches) {                                                                \

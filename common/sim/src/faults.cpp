@@ -86,7 +86,8 @@ bool is_excused(const launch_counts& c, const fault_report& r) {
   if (r.what != fault::block_race) return false;
   // As in the guide's atomicAdd of doubles: a load, then a compare-and-swap, which fails if the number has changed
   // since.
-  return (r.between_flags && c.fenced) || c.compared_loads.contains(r.load_before_atomic);
+  return (r.between_flags && c.fenced) ||
+         (r.is_load_beside_atomic() && c.compared_loads.contains(static_cast<std::uint32_t>(r.site)));
 }
 
 void settle_reports(launched& what) {

@@ -115,7 +115,6 @@ void observer::check_block(std::uint64_t site, std::span<const std::uintptr_t> a
       r.other_site = before.site & site_mask;
       r.other_thread = other;
       r.detail = same_warp ? "warp" : "";
-      r.load_before_atomic = load_before_atomic(site, before.site);
       counts_.add(r);
       return;
     }

@@ -97,7 +97,6 @@ void observer::check_shared(std::uint64_t site, std::size_t word, std::uint8_t b
     r.other_site = other_pc | (std::uint64_t{4} << 32) | (static_cast<std::uint64_t>(other_op) << 40);
     r.other_thread = other < block_->first_agent ? other : block_->copies[word].thread;  // an arrived copy's issuer
     r.detail = not_awaited ? "copy" : same_warp(other) ? "warp" : "";
-    r.load_before_atomic = load_before_atomic(r.site, r.other_site);
     counts_.add(r);
   };
   // A copy in flight may write at any moment until a thread has waited for it.

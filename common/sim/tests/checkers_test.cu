@@ -446,7 +446,7 @@ TEST_F(Checkers, AtomicsDoNotRace) {
 }
 
 // In the manner of the CUDA Programming Guide's atomicAdd of doubles.
-__device__ void add_by_compare(double* to, double value) {
+__noinline__ __device__ void add_by_compare(double* to, double value) {
   auto* bits = reinterpret_cast<unsigned long long*>(to);
   unsigned long long old = *bits, assumed;
   do {

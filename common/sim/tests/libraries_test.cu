@@ -241,6 +241,57 @@ TEST_F(Blas, TriangularSystems) {
             CUBLAS_STATUS_INVALID_VALUE);
 }
 
+/// A has its upper triangle in columns of 2; B is 2 x 2.
+TEST_F(Blas, SymmetricAndTriangularMatrices) {
+  double *a = managed<double>(4), *b = managed<double>(4), *c = managed<double>(4), *x = managed<double>(2),
+         *y = managed<double>(2);
+  const double one = 1, two = 2, zero = 0;
+  const auto fill = CUBLAS_FILL_MODE_UPPER;
+  const auto begin = [&] {
+    const double upper[] = {1, -99, 2, 3}, factor[] = {1, 2, 3, 4}, sum[] = {5, 6, 7, 8};
+    std::copy(upper, upper + 4, a), std::copy(factor, factor + 4, b), std::copy(sum, sum + 4, c);
+    x[0] = 1, x[1] = 2, y[0] = 3, y[1] = 4;
+  };
+  using all = std::vector<double>;
+  begin();
+  ASSERT_EQ(cublasDsymm(handle, CUBLAS_SIDE_LEFT, fill, 2, 2, &two, a, 2, b, 2, &one, c, 2), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ((all{c, c + 4}), (all{15, 22, 29, 44}));
+  ASSERT_EQ(cublasDsymv(handle, fill, 2, &one, a, 2, x, 1, &two, y, 1), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ((all{y, y + 2}), (all{11, 16}));
+  begin();
+  ASSERT_EQ(cublasDsyrk(handle, fill, CUBLAS_OP_N, 2, 2, &one, b, 2, &zero, c, 2), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ((all{c, c + 4}), (all{10, 6, 14, 20}));  // c[1] stays
+  ASSERT_EQ(cublasDsyrkx(handle, fill, CUBLAS_OP_T, 2, 2, &one, b, 2, b, 2, &zero, c, 2), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ((all{c, c + 4}), (all{5, 6, 11, 25}));
+  ASSERT_EQ(cublasDsyr2k(handle, fill, CUBLAS_OP_N, 2, 2, &one, b, 2, b, 2, &zero, c, 2), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ((all{c, c + 4}), (all{20, 6, 28, 40}));
+  ASSERT_EQ(cublasDsyr(handle, fill, 2, &one, x, 1, c, 2), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ((all{c, c + 4}), (all{21, 6, 30, 44}));
+  ASSERT_EQ(cublasDsyr2(handle, fill, 2, &one, x, 1, y, 1, c, 2), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ((all{c, c + 4}), (all{27, 6, 40, 60}));
+  ASSERT_EQ(
+      cublasDtrmm(handle, CUBLAS_SIDE_LEFT, fill, CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT, 2, 2, &two, a, 2, b, 2, c, 2),
+      CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ((all{c, c + 4}), (all{10, 12, 22, 24}));
+  ASSERT_EQ(cublasDtrmv(handle, fill, CUBLAS_OP_T, CUBLAS_DIAG_UNIT, 2, a, 2, x, 1), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ((all{x, x + 2}), (all{1, 4}));
+  ASSERT_EQ(cublasDtrsv(handle, fill, CUBLAS_OP_T, CUBLAS_DIAG_UNIT, 2, a, 2, x, 1), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ((all{x, x + 2}), (all{1, 2}));
+  ASSERT_EQ(cublasDdgmm(handle, CUBLAS_SIDE_RIGHT, 2, 2, b, 2, x, 1, c, 2), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ((all{c, c + 4}), (all{1, 2, 6, 8}));
+  ASSERT_EQ(cublasDrot(handle, 2, x, 1, y, 1, &zero, &one), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ((all{x, x + 2}), (all{3, 4}));
+  EXPECT_EQ((all{y, y + 2}), (all{-1, -2}));
+  double norm = 0;
+  ASSERT_EQ(cublasNrm2Ex(handle, 2, x, CUDA_R_64F, 1, &norm, CUDA_R_64F, CUDA_R_64F), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(norm, 5);
+  ASSERT_EQ(cublasAxpyEx(handle, 2, &two, CUDA_R_64F, x, CUDA_R_64F, 1, y, CUDA_R_64F, 1, CUDA_R_64F),
+            CUBLAS_STATUS_SUCCESS);
+  ASSERT_EQ(cublasScalEx(handle, 2, &two, CUDA_R_64F, y, CUDA_R_64F, 1, CUDA_R_64F), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ((all{y, y + 2}), (all{10, 12}));
+  EXPECT_EQ(cublasDsymv(handle, fill, 2, &one, a, 1, x, 1, &two, y, 1), CUBLAS_STATUS_INVALID_VALUE);
+}
+
 TEST_F(Blas, FactorsOfBatches) {
   float *a = managed<float>(8), **list = managed<float*>(2);
   int *pivots = managed<int>(4), *info = managed<int>(2);

@@ -58,13 +58,18 @@ class model {
   }
   /// Where the report says that an address is.
   std::string nearest(address at) const {
-    auto after = live.upper_bound(at);
-    if (after == live.begin()) return "";
-    const auto& [begin, b] = *std::prev(after);
-    const std::size_t size = b.bytes.size();
-    const std::string of = " of allocation " + std::to_string(b.number) + " of " + std::to_string(size) + " bytes";
-    return at - begin < size ? ", byte " + std::to_string(at - begin) + of
-                             : ", " + std::to_string(at - begin - size) + " bytes past the end" + of;
+    const auto name = [](const block& b) {
+      return "allocation " + std::to_string(b.number) + " of " + std::to_string(b.bytes.size()) + " bytes";
+    };
+    const auto next = live.upper_bound(at);
+    const auto before = next == live.begin() ? live.end() : std::prev(next);
+    const std::size_t size = before == live.end() ? 0 : before->second.bytes.size();
+    if (before != live.end() && at - before->first < size)
+      return ", byte " + std::to_string(at - before->first) + " of " + name(before->second);
+    if (next != live.end() && (before == live.end() || next->first - at < at - before->first - size))
+      return ", " + std::to_string(next->first - at) + " bytes before " + name(next->second);
+    if (before == live.end()) return "";
+    return ", " + std::to_string(at - before->first - size) + " bytes past the end of " + name(before->second);
   }
 
   std::map<address, block> live;
