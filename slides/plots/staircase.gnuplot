@@ -8,7 +8,5 @@ set ylabel 'useful work / places in all waves'
 set key bottom right
 tiles(n, m, k) = ceil(n / m) * ceil(n / k)
 used(n, m, k, places) = (n * n) / (m * k) / (places * ceil(tiles(n, m, k) / places))
-set arrow from 1793, 1.0 to 1793, 0.62 linecolor rgb orange linewidth 2
-set arrow from 2049, 1.04 to 2049, 0.64 linecolor rgb blue linewidth 2
 plot used(x, 256., 128., 108.) linecolor rgb orange linewidth 2 title 'A100: 108 multiprocessors, falls at 1793', \
      used(x, 256., 128., 132.) linecolor rgb blue linewidth 2 title 'H200: 132, falls at 2049'
