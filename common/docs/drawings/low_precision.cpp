@@ -204,8 +204,8 @@ drawing stages() {
 drawing ring() {
   drawing d(
       "09_low_precision", "README.md", "ring", "Two barriers for each buffer",
-      "One thread copies to four buffers, 128 threads multiply what is in them. Barrier filled[i] tells the 128 "
-      "threads that buffer i has its bytes; barrier emptied[i] tells the one thread that it may be filled again.");
+      "One thread copies to four buffers, 128 threads multiply what is in them. Each buffer has two barriers: filled "
+      "tells the 128 threads that its bytes are there; emptied tells the one thread that it may be filled again.");
   const double side = 98, top = 48, high = 98, buffer = 76, right = width - margin - side;
   const auto actor = [&](double x, const char* role, const char* who, const char* does) {
     d.box(x, top, side, high, role);

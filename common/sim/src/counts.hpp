@@ -62,7 +62,7 @@ struct fault_report {
   std::uint64_t other_site = 0;   ///< of a race: the access before
   std::uint64_t other_block = 0;  ///< or, of a race between streams, the number of the launch before
   std::uint32_t other_thread = 0;
-  bool between_flags = false;            ///< both accesses are volatile: allowed if the kernel uses fences
+  bool between_flags = false;  ///< both accesses are volatile: allowed if the kernel uses fences
   std::uint64_t occurrences = 1;
   std::uint64_t number = 0;  ///< in the order of its worker's reports: tells what was first in a block; 0: none yet
   /// A race between a plain load and an atomic is the load's: each has its own report.

@@ -31,7 +31,8 @@ TEST_F(Checkers, OutOfBoundsNamesThreadAndLine) {
 TEST_F(Checkers, OutOfBoundsBelowAnArray) {
   const on_device<float> before(ramp(100)), in(ramp(100)), out(128);
   const std::string r = only_report(observe([&] { copy<<<1, 32>>>(out.data, in.data, 32, 1, -2); }));
-  EXPECT_NE(r.find("thread (0,0,0): global load of 4 bytes out of bounds, 8 bytes before allocation"), std::string::npos)
+  EXPECT_NE(r.find("thread (0,0,0): global load of 4 bytes out of bounds, 8 bytes before allocation"),
+            std::string::npos)
       << r;
 }
 
