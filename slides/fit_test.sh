@@ -36,7 +36,7 @@ cat >"$place/ask" <<'JS'
   const found = [];
   document.querySelectorAll('section').forEach((s, i) => {
     const box = s.getBoundingClientRect();
-    s.querySelectorAll('pre').forEach(e => {  // code may be scaled down, but must stay readable
+    s.querySelectorAll('pre, marp-pre').forEach(e => {  // Marp replaces pre; code may be scaled down, but must stay readable
       const text = document.createRange();
       text.selectNodeContents(e);
       const height = text.getBoundingClientRect().height / e.textContent.trimEnd().split('\n').length * 1280 / box.width;
@@ -45,7 +45,7 @@ cat >"$place/ask" <<'JS'
     // Of 24 x 18 fields inside the margins, how many hold text, a picture, a table or code?
     const fields = new Set(), left = box.left + 70 * box.width / 1280, top = box.top + 40 * box.height / 720;
     const across = box.width * 1140 / 1280 / 24, down = box.height * 630 / 720 / 18;
-    const boxes = [...s.querySelectorAll('pre, table, img, .vote li')].map(e => e.getBoundingClientRect());
+    const boxes = [...s.querySelectorAll('pre, marp-pre, table, img, .vote li')].map(e => e.getBoundingClientRect());
     const walk = document.createTreeWalker(s, NodeFilter.SHOW_TEXT);
     for (let t; (t = walk.nextNode());) {
       const text = document.createRange();
@@ -65,7 +65,7 @@ cat >"$place/ask" <<'JS'
         for (let y = Math.max(0, Math.floor((b.top - top) / down)); y < 18 && top + y * down < b.bottom; ++y) fields.add(24 * y + x);
     if (LECTURE && fields.size < 216) found.push(`${i + 1}: ${Math.round(100 - fields.size / 4.32)} % of the slide is empty`);
     if (s.scrollHeight > s.clientHeight + 1) found.push(`${i + 1}: too high by ${s.scrollHeight - s.clientHeight} px`);
-    s.querySelectorAll('pre, table, img, p, li, h1, h2').forEach(e => {
+    s.querySelectorAll('pre, marp-pre, table, img, p, li, h1, h2').forEach(e => {
       const b = e.getBoundingClientRect();
       const wide = e.tagName == 'PRE' && e.scrollWidth > e.clientWidth + 1;
       if (wide || b.right > box.right + 1 || b.left < box.left - 1) found.push(`${i + 1}: ${e.tagName} too wide`);
