@@ -3,7 +3,7 @@
 
 Builds decode.cu with nvcc for this GPU. A small model's tokens are first compared with PyTorch's in float64. The time of a
 token is the slope between two numbers of tokens, so it has no share of the graph's capture. Beside it, in the same process,
-a read of as many bytes as the weights, and the same model by PyTorch.
+a read of as many bytes as the weights, the same model by PyTorch, and single products by cuBLAS.
 """
 import ctypes
 import functools
@@ -200,6 +200,43 @@ class PyTorch:
                        "ms per token": statistics.median(each), "fastest": min(each)}
 
 
+def products(library):
+    """matvec beside cuBLAS's product of the same matrix, with x and y in bf16 (PyTorch's mv), each replayed as a graph over
+    copies of the matrix that L2 does not hold."""
+    pointer = lambda tensor: ctypes.c_void_p(tensor.data_ptr())
+    for rows, columns in ((3072, 2048), (2048, 2048), (16384, 2048), (2048, 8192), (14336, 8192), (128256, 2048)):
+        matrices = [torch.randn(rows, columns, device="cuda").bfloat16() for _ in range(max(2, 2**29 // (2 * rows * columns)))]
+        x, y = torch.randn(columns, device="cuda"), torch.empty(rows, device="cuda")
+        narrow_x, narrow_y = x.bfloat16(), y.bfloat16()
+
+        def mine():
+            for w in matrices:
+                library.decode_matvec(pointer(y), pointer(w), pointer(x), rows, columns,
+                                      ctypes.c_void_p(torch.cuda.current_stream().cuda_stream))
+
+        def cublas():
+            for w in matrices:
+                torch.mv(w, narrow_x, out=narrow_y)
+
+        graphs = {}
+        for name, run in (("matvec", mine), ("cuBLAS", cublas)):
+            run()
+            graphs[name] = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graphs[name]):
+                run()
+        error = ((y.double() - matrices[-1].double() @ x.double()).abs().max() / y.abs().max()).item()
+        if not error < 1e-4:
+            sys.exit(f"measure: a product of {rows} x {columns} is off by {error:.2g} of the largest")
+        times = {name: [] for name in graphs}
+        for i in range(22):  # in alternating order
+            for name in list(graphs)[:: 1 if i % 2 else -1]:
+                times[name].append(milliseconds(graphs[name].replay))
+        read = 2 * rows * columns * len(matrices)
+        yield {"product": f"{rows} x {columns}",
+               **{f"{name} TB/s": read / statistics.median(each) * 1e-9 for name, each in times.items()},
+               "matvec over cuBLAS": statistics.median(b / a for a, b in zip(times["matvec"], times["cuBLAS"]))}
+
+
 def main():
     torch.cuda.set_stream(torch.cuda.Stream())  # the default stream cannot be captured
     libraries = {name: built(source) for name, source in VERSIONS.items()}
@@ -208,7 +245,10 @@ def main():
     data = torch.zeros(model.weight_bytes() // 4, device="cuda")
     data.sum()
     read = statistics.median(milliseconds(data.sum) for _ in range(21))
-    rows = []
+    single, rows = [], []
+    for row in products(model.library):
+        single.append(row)
+        print(row, flush=True)
     for name, library in libraries.items():
         model.library = library
         for position in (0, 1024, 3584):
@@ -220,7 +260,7 @@ def main():
             print(row, flush=True)
     pathlib.Path(sys.argv[1]).write_text(json.dumps(
         {"device": torch.cuda.get_device_name(), "pytorch": torch.__version__, "weight bytes": model.weight_bytes(),
-         "ms to sum as many bytes": read, "largest error of a logit": worst, "rows": rows}, indent=1) + "\n")
+         "ms to sum as many bytes": read, "largest error of a logit": worst, "products": single, "rows": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,11 @@ extern "C" long long decode_scratch_floats(const int* shape) {
   return static_cast<long long>(lab10::scratch_floats(*reinterpret_cast<const lab10::shape*>(shape)));
 }
 
+extern "C" void decode_matvec(float* y, const lab10::bf16* w, const float* x, int rows, int columns,
+                              cudaStream_t stream) {
+  lab10::matvec(y, w, x, nullptr, rows, columns, stream);
+}
+
 extern "C" void decode_generate(int* chosen, float* logits, const int* shape, void* const* pointers, int count,
                                 cudaStream_t stream) {
   const auto& s = *reinterpret_cast<const lab10::shape*>(shape);
