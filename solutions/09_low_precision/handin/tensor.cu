@@ -255,25 +255,24 @@ struct tile_copies {
 };
 
 // While one buffer is used, copies into the others are under way. The factors of the next 16 steps are loaded from
-// shared memory before the products of these, across tiles too, so that the tensor cores never wait for either. Blocks
-// go through groups of 8 rows of tiles, column by column: those that run at the same time share rows of A and columns
-// of B in L2.
+// shared memory before the products of these, across tiles too, so that the tensor cores never wait for either. The
+// loop is unrolled over the buffers, so that where they are costs no instructions. Blocks go through groups of 8 rows
+// of tiles, column by column: those that run at the same time share rows of A and columns of B in L2.
 template <class tile, bool whole>
 __global__ void __launch_bounds__(tile::threads) pipelined_kernel(bf16* __restrict__ c, const bf16* __restrict__ a,
                                                                   const bf16* __restrict__ b, int m, int n, int k) {
   extern __shared__ uint4 buffers[];
-  constexpr int group = 8, buffer_chunks = tile::chunks_a + tile::chunks_b;
+  constexpr int group = 8, buffer_chunks = tile::chunks_a + tile::chunks_b, to_b = tile::chunks_a;
   const int across = ceil_div(n, tile::columns), down = ceil_div(m, tile::rows), block = blockIdx.x;
   const int first = block / (group * across) * group, in_group = min(group, down - first);
   const int within = block % (group * across);
   const int r0 = (first + within % in_group) * tile::rows, q0 = within / in_group * tile::columns;
 
   tile_copies<tile, whole> copies(a, b, m, n, k, r0, q0);
-  const auto tile_a = [&](int t) { return buffers + t % tile::stages * buffer_chunks; };
-  const auto tile_b = [&](int t) { return tile_a(t) + tile::chunks_a; };
   const int tiles = ceil_div(k, tile::depth);
   for (int t = 0; t < tile::stages - 1; ++t) {
-    if (t < tiles) copies.next_into(tile_a(t), tile_b(t));
+    uint4* const empty = buffers + t * buffer_chunks;
+    if (t < tiles) copies.next_into(empty, empty + to_b);
     __pipeline_commit();
   }
   __pipeline_wait_prior(tile::stages - 2);
@@ -281,23 +280,32 @@ __global__ void __launch_bounds__(tile::threads) pipelined_kernel(bf16* __restri
 
   warp_product<tile> product;
   typename warp_product<tile>::factors f[2];
-  product.load(f[0], tile_a(0), tile_b(0), 0);
-  for (int t = 0; t < tiles; ++t) {
+  product.load(f[0], buffers, buffers + to_b, 0);
+  for (int first_tile = 0; first_tile < tiles; first_tile += tile::stages) {
 #pragma unroll
-    for (int i = 0; i < tile::depth; i += 16) {
-      const int now = i / 16 % 2;
-      if (i + 16 < tile::depth) {
-        product.load(f[1 - now], tile_a(t), tile_b(t), i + 16);
-      } else {  // the next tile has arrived, and nobody reads this one any more
-        __pipeline_wait_prior(tile::stages - 2);
-        __syncthreads();
-        if (t + 1 < tiles) product.load(f[1 - now], tile_a(t + 1), tile_b(t + 1), 0);
+    for (int stage = 0; stage < tile::stages; ++stage) {
+      const int t = first_tile + stage;
+      if (t >= tiles) break;
+      uint4* const here = buffers + stage * buffer_chunks;
+      uint4* const next = buffers + (stage + 1) % tile::stages * buffer_chunks;
+      uint4* const emptied = buffers + (stage + tile::stages - 1) % tile::stages * buffer_chunks;
+#pragma unroll
+      for (int i = 0; i < tile::depth; i += 16) {
+        const int now = i / 16 % 2;
+        if (i + 16 < tile::depth) {
+          product.load(f[1 - now], here, here + to_b, i + 16);
+        } else {  // the next tile has arrived, and nobody reads this one any more
+          __pipeline_wait_prior(tile::stages - 2);
+          __syncthreads();
+          const uint4* const from = t + 1 < tiles ? next : here;  // a branch would cost more
+          product.load(f[1 - now], from, from + to_b, 0);
+        }
+        if (i == 0) {
+          if (t + tile::stages - 1 < tiles) copies.next_into(emptied, emptied + to_b);
+          __pipeline_commit();
+        }
+        product.multiply(f[now]);
       }
-      if (i == 0) {
-        if (t + tile::stages - 1 < tiles) copies.next_into(tile_a(t + tile::stages - 1), tile_b(t + tile::stages - 1));
-        __pipeline_commit();
-      }
-      product.multiply(f[now]);
     }
   }
   product.store(c, r0, q0, m, n);
