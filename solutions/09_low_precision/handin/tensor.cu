@@ -294,7 +294,7 @@ __global__ void __launch_bounds__(tile::threads) pipelined_kernel(bf16* __restri
         const int now = i / 16 % 2;
         if (i + 16 < tile::depth) {
           product.load(f[1 - now], here, here + to_b, i + 16);
-        } else {  // the next tile has arrived, and nobody reads this one any more
+        } else {  // the next tile has arrived, and no thread reads this one any more
           __pipeline_wait_prior(tile::stages - 2);
           __syncthreads();
           const uint4* const from = t + 1 < tiles ? next : here;  // a branch would cost more

@@ -138,7 +138,7 @@ __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(threads)
     }
     if (thread == 0) wait_for_stores();
   }
-  cluster_barrier();  // nobody leaves while the other may still arrive at its barriers
+  cluster_barrier();  // no block ends while the other may still arrive at its barriers
 }
 
 template <class T>
