@@ -75,7 +75,7 @@ class lowering {
 
   /// NULL is a number, and a kernel's pointers take no number that comes as another function's argument.
   void type_null_arguments(std::size_t open) {
-    if (text(open) != "(") return;
+    if (open >= tokens_.size() || text(open) != "(") return;
     for (std::size_t i = open, depth = 0; i + 1 < tokens_.size() && same_text(i); ++i) {
       const std::string_view t = text(i), before = text(i - 1), after = text(i + 1);
       depth += t == "(" || t == "[" || t == "{";
