@@ -33,11 +33,9 @@ constexpr bool simulated = true;
 // they would take it for a legal one.
 constexpr std::size_t red_zone_bytes = 0;
 constexpr double warm_up_seconds = 0.0;
-using sim::name_allocation;
 using sim::unnamed_allocations;
 #else
 constexpr bool simulated = false;
-void name_allocation(const void*, const std::string&) {}
 std::size_t unnamed_allocations() { return 0; }
 constexpr std::size_t red_zone_bytes = bytes_on_device::default_red_zone_bytes;
 constexpr double warm_up_seconds = 0.2;               // an idle GPU needs that long to raise its clocks
@@ -56,12 +54,12 @@ struct device_arguments {
       LAB_CUDA_CHECK(
           cudaMemcpy(inputs[i].data(), what.inputs[i].data(), what.inputs[i].size(), cudaMemcpyHostToDevice));
       arguments.inputs.push_back(inputs[i].data());
-      name_allocation(inputs[i].data(), "input " + std::to_string(i));
+      inputs[i].set_name("input " + std::to_string(i));
     }
     for (std::size_t i = 0; i < what.outputs.size(); ++i) {
       outputs.emplace_back(what.outputs[i].size(), red_zone_bytes);
       arguments.outputs.push_back(outputs[i].data());
-      name_allocation(outputs[i].data(), "output " + std::to_string(i));
+      outputs[i].set_name("output " + std::to_string(i));
     }
     arguments.parameters = what.parameters;
     arguments.stream = where.get();

@@ -15,6 +15,10 @@
 #include <utility>
 #include <vector>
 
+namespace sim {
+[[gnu::weak]] void name_allocation(const void* pointer, const std::string& name);  // only the simulated device has it
+}
+
 namespace lab {
 
 /// A CUDA call that failed; `what()` names the call, its source line, and the error.
@@ -124,6 +128,10 @@ class device_buffer {
   T* data() const { return reinterpret_cast<T*>(static_cast<std::byte*>(base_) + zone_bytes_); }
   std::size_t size() const { return size_; }
   std::size_t bytes() const { return size_ * sizeof(T); }
+  /// The simulated device's messages and its account call it so.
+  void set_name(const std::string& name) {
+    if (sim::name_allocation) sim::name_allocation(base_, name);
+  }
 
   /// Fills the elements with 0xFF again; the second form does not wait.
   void poison() { LAB_CUDA_CHECK(cudaMemset(data(), 0xFF, bytes())); }

@@ -74,6 +74,7 @@ void observer::bulk_global(std::uint64_t site, const bulk_access& access, std::u
   ++counts.lanes;
   counts.bytes += stores ? rows.existing_bytes() : std::uint64_t{rows.bytes()} * access.targets;
   const allocation* home = nullptr;
+  std::pair<const allocation*, allocation_counts*> counted_in{};
   bool initialised = true;
   std::uintptr_t last_sector = 0;
   for (const bulk_rows::row& row : rows.rows) {
@@ -88,6 +89,8 @@ void observer::bulk_global(std::uint64_t site, const bulk_access& access, std::u
       report(freed ? fault::use_after_free : fault::out_of_bounds, plain, space::global, where, lane, from);
       return;
     }
+    if (home != counted_in.first) counted_in = {home, &counts_.allocations[home->begin]};
+    counted_in.second->add(op, row.bytes);
     counts.low = std::min(counts.low, begin);
     counts.high = std::max(counts.high, end);
     std::uint8_t* valid = shadow().valid + (begin - heap_base) / word_bytes;

@@ -36,6 +36,11 @@ void site_counts::add(const site_counts& o) {
   high = std::max(high, o.high);
 }
 
+void allocation_counts::add(operation op, std::uint64_t moved) {
+  if (op != operation::store) loaded += moved;
+  if (op == operation::store || op == operation::atomic) stored += moved;
+}
+
 void fault_report::merge(const fault_report& other, std::uint64_t others_number) {
   const std::uint64_t both = occurrences + other.occurrences;
   const auto rank = [](const fault_report& r) {
@@ -67,6 +72,10 @@ void launch_counts::add(fault_report report) {
 void launch_counts::add(const launch_counts& o) {
   for (const auto& [key, counts] : o.sites) sites[key].add(counts);
   for (const auto& [key, report] : o.faults) add(report);
+  for (const auto& [begin, counts] : o.allocations) {
+    allocations[begin].loaded += counts.loaded;
+    allocations[begin].stored += counts.stored;
+  }
   unique_loaded_sectors += o.unique_loaded_sectors;
   unique_stored_sectors += o.unique_stored_sectors;
   unique_loaded_pairs += o.unique_loaded_pairs;
@@ -101,6 +110,10 @@ void launch_counts::scale(double factor) {
     for (std::uint64_t* n :
          {&c.requests, &c.lanes, &c.bytes, &c.sectors, &c.ideal_sectors, &c.lines, &c.wavefronts, &c.ideal_wavefronts})
       apply(*n);
+  for (auto& [begin, c] : allocations) {
+    apply(c.loaded);
+    apply(c.stored);
+  }
   for (std::uint64_t* n : {&unique_loaded_sectors, &unique_loaded_pairs, &unique_stored_sectors, &shared_stores,
                            &barriers, &collectives, &loads_beside_copies})
     apply(*n);

@@ -95,6 +95,15 @@ struct warp_path {
   }
 };
 
+/// What warps moved of one allocation; of each request, the different bytes.
+struct allocation_counts {
+  std::uint64_t loaded = 0, stored = 0;  ///< bytes; an atomic does both
+  std::size_t bytes = 0;                 ///< its size, line and name: once the launch has ended
+  std::uintptr_t pc = 0;
+  std::string name;
+  void add(operation op, std::uint64_t moved);
+};
+
 /// What the tensor cores did with operands and sums of certain types.
 struct tensor_counts {
   std::uint64_t operations = 0, instructions = 0;
@@ -105,6 +114,7 @@ struct tensor_counts {
 struct launch_counts {
   std::map<std::pair<space, std::uint64_t>, site_counts> sites;
   std::map<std::pair<fault, std::uint64_t>, fault_report> faults;
+  std::map<std::uintptr_t, allocation_counts> allocations;  ///< by where they begin
   std::uint64_t unique_loaded_sectors = 0, unique_stored_sectors = 0;
   std::uint64_t unique_loaded_pairs = 0;  ///< of sectors: DRAM moves 64 bytes at a time
   std::uint64_t shared_stores = 0;        ///< of a sector that another block had stored to first

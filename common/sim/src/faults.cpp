@@ -95,6 +95,12 @@ void settle_reports(launched& what) {
   const launch_counts& c = what.counts;
   std::erase_if(faults, [&](const auto& entry) { return is_excused(c, entry.second); });
   for (auto& [key, r] : faults) r.place = place_of(r);
+  for (auto& [begin, counts] : what.counts.allocations)
+    if (const allocation* a = find_allocation(begin)) {
+      counts.bytes = a->end - a->begin;
+      counts.pc = a->pc;
+      counts.name = a->name;
+    }
   // A spinning loop may have several loads on one line, and a compiler duplicates loops.
   std::map<std::string, fault_report*> waits;
   for (auto next = faults.begin(); next != faults.end();) {

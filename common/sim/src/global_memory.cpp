@@ -121,6 +121,16 @@ void observer::global_lane(std::uint64_t site, std::uintptr_t address, std::uint
   }
 }
 
+/// A request to several allocations.
+void observer::count_by_allocation(operation op, std::span<const std::uintptr_t> a, std::size_t bytes) {
+  if (a[0] - heap_base >= heap_bytes) return;  // __device__ variables
+  std::uintptr_t sorted[lanes_per_warp];
+  std::copy(a.begin(), a.end(), sorted);
+  const std::size_t different = distinct({sorted, a.size()});
+  for (std::size_t i = 0; i < different; ++i)
+    if (const allocation* home = find_allocation(sorted[i])) counts_.allocations[home->begin].add(op, bytes);
+}
+
 void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
                       const warp_position& where) {
   const std::size_t bytes = site_bytes(site);
@@ -180,19 +190,26 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
   else
     counts.lines += site_in_warp(site) && different == 1 ? 1 : atomic_sectors(a);
   counts.sectors += op == operation::atomic ? atomic_sectors(a) : count;
-  counts.bytes += different * bytes;
+  const std::uint64_t moved = different * bytes;
+  counts.bytes += moved;
   counts.ideal_sectors += std::min(count, (a.size() * bytes + sector_bytes - 1) / sector_bytes);
 
   if (low < entry.begin || high > entry.end) {
     const allocation* home = find_allocation(low);
     if (!home || high > home->end) {
+      count_by_allocation(op, a, bytes);
       for (std::size_t i = 0; i < a.size(); ++i) global_lane(site, a[i], lanes[i], where);
       return;
     }
+    allocation_counts& of_allocation = counts_.allocations[home->begin];
+    of_allocation.add(op, moved);
     if (!in_kernel_heap(home->begin)) {  // that changes during a launch
       entry.begin = home->begin;
       entry.end = home->end;
+      entry.of_allocation = &of_allocation;
     }
+  } else {
+    entry.of_allocation->add(op, moved);
   }
 
   if (op == operation::load) {

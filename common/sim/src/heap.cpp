@@ -159,10 +159,11 @@ cudaError_t allocate(void** pointer, std::size_t bytes, memory_kind kind, const 
   return cudaSuccess;
 }
 
-void name_allocation(const void* pointer, std::string name) {
+void name_allocation(const void* pointer, const std::string& name) {
   const std::scoped_lock lock(runtime_mutex());
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   for (allocation& a : heap().live)
-    if (a.begin == reinterpret_cast<std::uintptr_t>(pointer)) a.name = std::move(name);
+    if (a.begin <= address && address < a.end) a.name = name;
 }
 
 std::size_t unnamed_allocations() {

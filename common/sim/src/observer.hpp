@@ -142,6 +142,7 @@ class observer {
     std::uint64_t key = ~std::uint64_t{0};
     site_counts* counts = nullptr;
     std::uintptr_t begin = 0, end = 0;   ///< allocation or array that this site touched last
+    allocation_counts* of_allocation = nullptr;
     std::size_t first_word = 0;          ///< of the array, in block_shadow
     std::uintptr_t last = 0;             ///< where this site's last request began
     std::uintptr_t stride = 0;           ///< and how far from the one before
@@ -166,6 +167,7 @@ class observer {
               const warp_position& where);
   void shared(std::uint64_t site, std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
               const warp_position& where);
+  void count_by_allocation(operation op, std::span<const std::uintptr_t> addresses, std::size_t bytes);
   void global_lane(std::uint64_t site, std::uintptr_t address, std::uint8_t lane, const warp_position& where);
   warp_path& path_of(const warp_position& where) { return block_->paths[where.first_thread / lanes_per_warp]; }
   /// Also counts what the block computes.

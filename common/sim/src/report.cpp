@@ -9,7 +9,11 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <map>
+#include <regex>
+#include <set>
+#include <string>
 #include <thread>
 #include <tuple>
 
@@ -117,6 +121,47 @@ void print_partial_launches() {
   }
 }
 
+/// What the source gives the memory to that it allocates in this line, or nothing: "cache" for cudaMalloc(&cache, n).
+std::string allocated_for(const source_line& at) {
+  std::ifstream in(at.file);
+  std::string text;
+  for (int line = 0; line < at.line && std::getline(in, text);) ++line;
+  static const std::regex target(
+      R"([Mm]alloc\w*\s*(?:<[^>()]*>)?\s*\(\s*(?:\(\s*void\s*\*\s*\*\s*\)|reinterpret_cast<\s*void\s*\*\*\s*>\s*\()?\s*&\s*([\w.>\[\]-]+))");
+  std::smatch found;
+  return at.line > 0 && in && std::regex_search(text, found, target) ? found.str(1) : "";
+}
+
+/// What warps loaded from, and stored to, each allocation; those of one line and name together.
+void print_allocations() {
+  struct total {
+    std::set<std::uintptr_t> begins;
+    std::size_t bytes = 0;
+    std::uint64_t loaded = 0, stored = 0;
+  };
+  std::map<std::pair<std::string, std::string>, total> totals;
+  std::map<std::uintptr_t, std::pair<std::string, std::string>> names;  // by program counter
+  for (const launched& l : launch_log())
+    for (const auto& [begin, c] : l.counts.allocations) {
+      auto& [at, name] = names[c.pc];
+      if (at.empty() && c.pc != 0) {
+        const source_line line = line_of(c.pc);
+        at = fmt::format("{}:{}", line.file.substr(line.file.find_last_of('/') + 1), line.line);
+        name = allocated_for(line);
+      }
+      total& t = totals[{!c.name.empty() ? c.name : c.pc == 0 ? "in kernels" : name, at}];
+      if (t.begins.insert(begin).second) t.bytes += c.bytes;
+      t.loaded += c.loaded;
+      t.stored += c.stored;
+    }
+  if (totals.empty()) return;
+  fmt::print(stderr, "\n{:28} {:28} {:>14} {:>14} {:>14}\n", "allocation", "line", "bytes", "loaded", "stored");
+  for (const auto& [key, t] : totals)
+    fmt::print(stderr, "{:28.28} {:28.28} {:>14} {:>14} {:>14}\n",
+               t.begins.size() > 1 ? fmt::format("{} ({})", key.first, t.begins.size()) : key.first, key.second,
+               t.bytes, t.loaded, t.stored);
+}
+
 /// Returns the number of errors.
 int print_account(bool ended) {
   const auto& log = launch_log();
@@ -163,6 +208,7 @@ int print_account(bool ended) {
                shared ? "" : quotient(c.sectors, c.requests), shared ? quotient(c.wavefronts, c.requests) : "",
                quotient(c.ideal, c.requests));
   }
+  print_allocations();
   print_partial_launches();
   return print_faults(ended);
 }

@@ -16,9 +16,10 @@ __global__ void embed_kernel(float* x, const bf16* embedding, const int* token, 
   if (i < width) x[i] = __bfloat162float(embedding[static_cast<std::size_t>(*token) * width + i]);
 }
 
-lab::device_buffer<bf16> on_device(const numbers& from) {
+lab::device_buffer<bf16> on_device(const numbers& from, const char* name) {
   static_assert(sizeof(bf16) == sizeof(numbers::value_type));
   lab::device_buffer<bf16> to(from.size());
+  to.set_name(name);
   LAB_CUDA_CHECK(cudaMemcpy(to.data(), from.data(), to.bytes(), cudaMemcpyHostToDevice));
   return to;
 }
@@ -29,8 +30,8 @@ class on_device_pass final : public decoder {
       : config_(model.config),
         capacity_(capacity),
         by_parts_(by_parts),
-        embedding_(on_device(model.embedding)),
-        norm_(on_device(model.norm)),
+        embedding_(on_device(model.embedding, "embedding")),
+        norm_(on_device(model.norm, "last norm")),
         rotary_(static_cast<std::size_t>(capacity) * static_cast<std::size_t>(model.config.size)),
         k_(cache_size()),
         v_(cache_size()),
@@ -40,11 +41,18 @@ class on_device_pass final : public decoder {
         scratch_(lab10::scratch_floats(shape())) {
     for (const layer& l : model.layers) {
       const auto add = [&](const numbers& from) -> const bf16* {
-        weights_.push_back(on_device(from));
+        weights_.push_back(on_device(from, "weights of layers"));
         return weights_.back().data();
       };
       layers_.push_back({add(l.norm1), add(l.qkv), add(l.out), add(l.norm2), add(l.gate_up), add(l.down)});
     }
+    rotary_.set_name("rotary angles");
+    k_.set_name("KV cache: keys");
+    v_.set_name("KV cache: values");
+    place_.set_name("token, position");
+    chosen_.set_name("tokens chosen");
+    logits_.set_name("logits");
+    scratch_.set_name("scratch");
     const std::vector<float> rotary = model.rotary(capacity);
     LAB_CUDA_CHECK(cudaMemcpy(rotary_.data(), rotary.data(), rotary_.bytes(), cudaMemcpyHostToDevice));
   }

@@ -6,8 +6,8 @@
 
 namespace sim {
 
-/// Replaces "allocation 46"; `pointer` is its first byte.
-void name_allocation(const void* pointer, std::string name);
+/// Replaces "allocation 46", which holds the byte at `pointer`.
+void name_allocation(const void* pointer, const std::string& name);
 
 /// How many live allocations have no name.
 std::size_t unnamed_allocations();
