@@ -147,8 +147,9 @@ cudaError_t copy(const pitched& to, const pitched& from, const shape& what, cuda
         stream, begin, seconds, amount});
   if (watched_streams && writes && !reads) {
     watched_streams->bytes_to_device += amount;
-    if (!pageable && what.height == 1 && what.depth == 1) note_source(stream, from.begin, what.width);
   }
+  if (reads != writes && !pageable && what.height == 1 && what.depth == 1)
+    note_pinned_copy(stream, host.begin, what.width, reads);
   if (watched_streams && pageable) watched_streams->pageable_bytes += amount;
   return cudaSuccess;
 }
@@ -197,7 +198,8 @@ std::string line_text(const void* pc) {
   return fmt::format("{}:{}", line.file.substr(line.file.find_last_of('/') + 1), line.line);
 }
 
-cudaError_t free_as(const char* call, void* pointer, bool pinned, const void* pc) {
+cudaError_t free_as(const char* call, void* pointer, bool pinned, const void* pc,
+                    const cudaStream_t* stream = nullptr) {
   const std::scoped_lock lock(runtime_mutex());
   if (pointer == nullptr) return cudaSuccess;
   const std::uintptr_t address = address_of(pointer);
@@ -220,7 +222,14 @@ cudaError_t free_as(const char* call, void* pointer, bool pinned, const void* pc
     why = pinned ? "this is device memory: use cudaFree" : "this is pinned host memory: use cudaFreeHost";
   if (why.empty()) {
     ++api_calls;
-    forget_sources(entry->begin, entry->end);
+    forget_pinned_copies(entry->begin, entry->end);
+    const std::string user = stream || entry->by_stream ? user_in_flight(address, stream) : "";
+    if (!user.empty())
+      note_fault_of_call(fmt::format(
+          "{} of {} at {}: kernel {} may still use this memory: {}", call, pointer, line_text(pc), user,
+          stream ? "let this stream wait for an event after it"
+                 : "cudaFree does not wait for users of what cudaMallocAsync allocated; use cudaFreeAsync"));
+    if (!stream && !entry->by_stream) wait_for_all();  // as CUDA does
     release(address);
     return sticky_error();
   }
@@ -310,7 +319,7 @@ extern "C" {
     record(stream, cudaGraphNodeTypeMemFree, [=](cudaStream_t s) { cudaFreeAsync(pointer, s); });
     return cudaSuccess;
   }
-  return free_as("cudaFreeAsync", pointer, false, __builtin_return_address(0));
+  return free_as("cudaFreeAsync", pointer, false, __builtin_return_address(0), &stream);
 }
 [[gnu::noinline]] cudaError_t cudaFreeHost(void* pointer) {
   return free_as("cudaFreeHost", pointer, true, __builtin_return_address(0));
@@ -348,7 +357,7 @@ cudaError_t cudaHostUnregister(void* pointer) {
   return std::erase_if(registered_host_memory(),
                        [&](const allocation& a) {
                          if (a.begin != address_of(pointer)) return false;
-                         forget_sources(a.begin, a.end);
+                         forget_pinned_copies(a.begin, a.end);
                          return true;
                        })
              ? sticky_error()

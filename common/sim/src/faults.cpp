@@ -8,12 +8,15 @@
 #include <csignal>
 #include <cstdio>
 #include <map>
+#include <mutex>
+#include <set>
 #include <tuple>
 
 #include "heap.hpp"
 #include "library.hpp"
 #include "lines.hpp"
 #include "report.hpp"
+#include "runtime.hpp"
 #include "streams.hpp"
 
 namespace sim {
@@ -264,12 +267,7 @@ void note_host_fault(std::string what) {
 }
 const std::vector<std::string>& host_faults() { return of_host; }
 
-void note_copy_race(std::uintptr_t address, std::uint16_t epoch, bool stores, bool was_load) {
-  const std::string what = fmt::format(
-      "race between streams: a copy or fill {}{}, and {}, which nothing orders before it; put a "
-      "cudaStreamWaitEvent between them",
-      stores ? "into device memory" : "out of device memory", place_in_allocation(address),
-      work_of_epoch(epoch, address, was_load));
+void note_fault_of_call(const std::string& what) {
   std::vector<std::string>& known = watched_streams ? watched_streams->faults : of_host;
   if (std::find(known.begin(), known.end(), what) != known.end()) return;
   if (watched_streams)
@@ -278,10 +276,36 @@ void note_copy_race(std::uintptr_t address, std::uint16_t epoch, bool stores, bo
     note_host_fault(what);
 }
 
+void note_copy_race(std::uintptr_t address, std::uint16_t epoch, bool stores, bool was_load) {
+  note_fault_of_call(
+      fmt::format("race between streams: a copy or fill {}{}, and {}, which nothing orders before it; put a "
+                  "cudaStreamWaitEvent between them",
+                  stores ? "into device memory" : "out of device memory", place_in_allocation(address),
+                  work_of_epoch(epoch, address, was_load)));
+}
+
+namespace {
+/// The host uses memory that it shares with the device: has it waited for what else does?
+void host_access_beside_work(std::uintptr_t address, std::uint64_t site) {
+  if (host_shares_device_memory() || site_strength(site) != strength::plain) return;
+  const std::scoped_lock lock(runtime_mutex());
+  const bool stores = site_operation(site) != operation::load;
+  const std::string work = work_in_flight_at(address, site_bytes(site), stores);
+  if (work.empty()) return;
+  static std::set<std::pair<std::uintptr_t, std::string>> known;  // one report for each line
+  if (!known.insert({site_pc(site), work}).second) return;
+  note_fault_of_call(fmt::format(
+      "{}: host code: {} of {} bytes{}, which {} may still {}; wait for it first, as cudaDeviceSynchronize() "
+      "or cudaStreamSynchronize() does",
+      line_text(site), verb(site_operation(site)), site_bytes(site), place_in_allocation(address), work,
+      stores ? "use" : "write"));
+}
+}  // namespace
+
 void host_access(std::uintptr_t address, std::uint64_t site) {
   if (library_at_work()) return;
   const allocation* entry = find_allocation(address);
-  if (entry && entry->kind != memory_kind::device) return;
+  if (entry && entry->kind != memory_kind::device) return host_access_beside_work(address, site);
   if (entry && host_shares_device_memory()) {
     if (site_operation(site) != operation::load) host_wrote(reinterpret_cast<const void*>(address), site_bytes(site));
     return;

@@ -22,6 +22,8 @@ void host_access(std::uintptr_t address, std::uint64_t site);
 /// Errors of host code, one sentence each, for the account at the program's end.
 void note_host_fault(std::string what);
 const std::vector<std::string>& host_faults();
+/// The same once, and of the watched call if there is one: its judge reads it.
+void note_fault_of_call(const std::string& what);
 /// A copy or fill uses an address that the launch of this epoch, or another copy or fill, has loaded or stored.
 void note_copy_race(std::uintptr_t address, std::uint16_t epoch, bool stores, bool was_load);
 

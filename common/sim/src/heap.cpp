@@ -132,7 +132,7 @@ std::size_t page_bytes() {
 }
 std::uint64_t allocations_so_far() { return heap().by_host; }
 
-cudaError_t allocate(void** pointer, std::size_t bytes, memory_kind kind, const void* pc) {
+cudaError_t allocate(void** pointer, std::size_t bytes, memory_kind kind, const void* pc, bool by_stream) {
   if (in_kernel())
     stop_kernel(fault::trap, pc,
                 "cudaMalloc in a kernel is not simulated; use malloc or new there, or allocate on the host");
@@ -149,7 +149,7 @@ cudaError_t allocate(void** pointer, std::size_t bytes, memory_kind kind, const 
   const bool fits = in_use <= std::min(limit, static_cast<double>(heap_bytes));
   const std::uintptr_t begin = fits ? find_hole(m, (bytes + alignment - 1) / alignment * alignment + gap) : 0;
   if (begin == 0) return fail(cudaErrorMemoryAllocation);
-  insert_sorted(m.live, {begin, begin + bytes, ++m.count, kind, reinterpret_cast<std::uintptr_t>(pc), {}});
+  insert_sorted(m.live, {begin, begin + bytes, ++m.count, kind, reinterpret_cast<std::uintptr_t>(pc), {}, by_stream});
   ++m.by_host;
   ++api_calls;
   keep_in_dumps(begin, bytes);
@@ -180,7 +180,7 @@ bool allocate_at(std::uintptr_t begin, std::size_t bytes, std::uintptr_t pc) {
   memory& m = heap();
   if (find_allocation(begin)) return false;
   std::erase_if(m.freed, [&](const allocation& a) { return a.begin == begin; });
-  insert_sorted(m.live, {begin, begin + bytes, ++m.count, memory_kind::device, pc, {}});
+  insert_sorted(m.live, {begin, begin + bytes, ++m.count, memory_kind::device, pc, {}, true});
   ++m.by_host;
   return true;
 }

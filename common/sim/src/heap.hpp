@@ -52,8 +52,9 @@ struct allocation {
   std::uintptr_t begin = 0, end = 0;
   std::uint64_t number = 0;  ///< 1 for the program's first cudaMalloc
   memory_kind kind = memory_kind::device;
-  std::uintptr_t pc = 0;  ///< of the line that allocated it
-  std::string name;       ///< for messages; empty if messages use its number
+  std::uintptr_t pc = 0;   ///< of the line that allocated it
+  std::string name;        ///< for messages; empty if messages use its number
+  bool by_stream = false;  ///< cudaMallocAsync: cudaFree does not wait for its users
 };
 /// The live allocation that holds the address, or null. During a launch only the kernel's own heap changes.
 const allocation* find_allocation(std::uintptr_t address);

@@ -141,7 +141,7 @@ class observer {
   struct cached_site {
     std::uint64_t key = ~std::uint64_t{0};
     site_counts* counts = nullptr;
-    std::uintptr_t begin = 0, end = 0;   ///< allocation or array that this site touched last
+    std::uintptr_t begin = 0, end = 0;  ///< allocation or array that this site touched last
     allocation_counts* of_allocation = nullptr;
     std::size_t first_word = 0;          ///< of the array, in block_shadow
     std::uintptr_t last = 0;             ///< where this site's last request began

@@ -7,13 +7,16 @@
 #include <algorithm>
 #include <bitset>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
+#include "faults.hpp"
 #include "graphs.hpp"
 #include "heap.hpp"
 #include "hooks.hpp"
 #include "lab/host_accesses.hpp"
+#include "launches.hpp"
 #include "model.hpp"
 #include "runtime.hpp"
 #include "sim/launch.h"
@@ -109,12 +112,26 @@ struct launch_in_flight {
 };
 std::vector<launch_in_flight> in_flight;
 
+/// Pinned host memory that a copy uses until it has ended.
+struct pinned_copy {
+  const char* begin;
+  std::size_t bytes;
+  bool written;                     ///< by the copy
+  std::optional<std::size_t> hash;  ///< of what a watched call copies
+  std::size_t number;               ///< of the stream
+  std::uint32_t work_item;
+  bool overlaps(const char* low, std::size_t size) const { return begin < low + size && low < begin + bytes; }
+};
+std::vector<pinned_copy> pinned_copies;
+
+/// Copies that have ended before what happens now use the host's memory no longer.
+void end_copies(const sim_order& before) {
+  check_sources();
+  std::erase_if(pinned_copies, [&](const pinned_copy& c) { return before.has(c.number, c.work_item); });
+}
+
 void host_waits_until(double time, const sim_order& before) {
-  if (watched_streams) {
-    check_sources();
-    std::erase_if(watched_streams->sources,
-                  [&](const stream_watch::source& s) { return before.has(s.number, s.work_item); });
-  }
+  end_copies(before);
   clocks.host_now = std::max(clocks.host_now, time);
   clocks.host.join(before);
   std::erase_if(in_flight, [](const launch_in_flight& l) { return clocks.host.has(l.stream, l.number); });
@@ -201,34 +218,53 @@ std::vector<std::string> broken_contract(const stream_watch& watched, cudaStream
   return result;
 }
 
-void note_source(cudaStream_t stream, const void* begin, std::size_t bytes) {
-  if (!watched_streams) return;
-  check_sources(begin, bytes);
+void note_pinned_copy(cudaStream_t stream, const void* begin, std::size_t bytes, bool written) {
   const auto* const from = static_cast<const char*>(begin);
   const sim_stream& s = *find(stream);
-  watched_streams->sources.push_back({from, bytes, std::hash<std::string_view>()({from, bytes}), s.number, s.launches});
+  std::optional<std::size_t> hash;
+  if (watched_streams && !written) {
+    check_sources(begin, bytes);
+    hash = std::hash<std::string_view>()({from, bytes});
+  }
+  if (pinned_copies.size() == 4096) pinned_copies.erase(pinned_copies.begin(), pinned_copies.begin() + 2048);
+  pinned_copies.push_back({from, bytes, written, hash, s.number, s.launches});
 }
 
 void check_sources(const void* begin, std::size_t bytes) {
-  const auto* const low = static_cast<const char*>(begin);
-  std::erase_if(watched_streams->sources, [&](const stream_watch::source& s) {
-    if (low && (s.begin + s.bytes <= low || low + bytes <= s.begin)) return false;
-    if (s.hash == std::hash<std::string_view>()({s.begin, s.bytes})) return false;
-    watched_streams->faults.push_back(fmt::format(
+  if (!watched_streams) return;
+  std::erase_if(pinned_copies, [&](const pinned_copy& c) {
+    if (!c.hash || (begin && !c.overlaps(static_cast<const char*>(begin), bytes))) return false;
+    if (*c.hash == std::hash<std::string_view>()({c.begin, c.bytes})) return false;
+    note_fault_of_call(fmt::format(
         "the host changed {} bytes of pinned memory while a copy to the device was reading them; wait for an "
         "event after the copy first",
-        s.bytes));
+        c.bytes));
     return true;
   });
 }
 
-void forget_sources(std::uintptr_t begin, std::uintptr_t end) {
-  if (!watched_streams) return;
+void forget_pinned_copies(std::uintptr_t begin, std::uintptr_t end) {
   check_sources();
-  std::erase_if(watched_streams->sources, [&](const stream_watch::source& s) {
-    const auto at = reinterpret_cast<std::uintptr_t>(s.begin);
-    return begin <= at && at < end;
-  });
+  std::erase_if(pinned_copies,
+                [&](const pinned_copy& c) { return c.overlaps(reinterpret_cast<const char*>(begin), end - begin); });
+}
+
+std::string work_in_flight_at(std::uintptr_t address, std::size_t bytes, bool stores) {
+  for (const pinned_copy& c : pinned_copies)
+    if ((c.written || stores) && c.overlaps(reinterpret_cast<const char*>(address), bytes))
+      return c.written ? "a copy to the host" : "a copy to the device";
+  auto log = launch_log().rbegin();
+  for (auto l = in_flight.rbegin(); l != in_flight.rend(); ++l) {
+    while (log != launch_log().rend() && log->first_epoch != l->first_epoch) ++log;
+    if (log == launch_log().rend()) break;
+    // Threads that hand data over to each other may do so to the host.
+    if (log->counts.fenced || log->counts.hands_over_global) continue;
+    for (const auto& [key, c] : log->counts.sites)
+      if (key.first == space::global && (stores || site_operation(key.second) != operation::load) &&
+          c.low < address + bytes && address < c.high)
+        return "kernel " + log->kernel;
+  }
+  return {};
 }
 
 bool several_streams() { return !clocks.streams.empty(); }
@@ -269,6 +305,18 @@ const std::bitset<65536>* concurrent_launches(cudaStream_t stream) {
     if (!before.has(l.stream, l.number))
       for (unsigned e = l.first_epoch; e <= l.last_epoch; ++e) epochs.set(e);
   return epochs.any() ? &epochs : nullptr;
+}
+std::string user_in_flight(std::uintptr_t allocation, const cudaStream_t* stream) {
+  if (stream && !find(*stream)) return {};
+  const sim_order before = stream ? order(*find(*stream)) : clocks.host;
+  auto log = launch_log().rbegin();
+  for (auto l = in_flight.rbegin(); l != in_flight.rend(); ++l) {
+    if (before.has(l->stream, l->number)) continue;
+    while (log != launch_log().rend() && log->first_epoch != l->first_epoch) ++log;
+    if (log == launch_log().rend()) break;
+    if (log->counts.allocations.contains(allocation)) return log->kernel;
+  }
+  return {};
 }
 void note_launch(cudaStream_t stream, std::uint16_t first_epoch, std::uint16_t last_epoch) {
   sim_stream& s = *find(stream);
@@ -404,6 +452,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void*
       record(stream, cudaGraphNodeTypeHost, [=](cudaStream_t s) { cudaLaunchHostFunc(s, function, data); });
       return cudaSuccess;
     }
+    end_copies(order(*find(stream)));
   }
   function(data);
   return cudaSuccess;
@@ -414,6 +463,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
     if (!is_stream(stream)) return fail(cudaErrorInvalidResourceHandle);
     if (!callback || flags != 0) return fail(cudaErrorInvalidValue);
     if (is_capturing(stream)) return fail(cudaErrorStreamCaptureUnsupported);
+    end_copies(order(*find(stream)));
   }
   callback(stream, sticky_error(), data);
   return cudaSuccess;

@@ -53,15 +53,7 @@ struct stream_watch {
     std::uint32_t work_item;  ///< of that stream's
     double begin, end;        ///< on the modelled clock
   };
-  /// Pinned memory that a copy reads until it has ended.
-  struct source {
-    const char* begin;
-    std::size_t bytes, hash;
-    std::size_t number;  ///< of the stream
-    std::uint32_t work_item;
-  };
   std::vector<piece> work;
-  std::vector<source> sources;
   std::string waited;                          ///< the first call that made the host wait
   std::map<std::string, std::uint64_t> waits;  ///< by name of the call
   std::uint64_t host_launches = 0;             ///< of kernels and graphs
@@ -70,13 +62,16 @@ struct stream_watch {
 };
 /// Null unless a call is being watched.
 extern stream_watch* watched_streams;
-/// The watched call copies from pinned host memory; call it after tell().
-void note_source(cudaStream_t stream, const void* begin, std::size_t bytes);
-/// Reports sources of the watched call that the host has changed before their copies have ended, of all that overlap
-/// these bytes.
+/// A copy reads this pinned host memory, or `written` writes it, until it has ended; call it after tell().
+void note_pinned_copy(cudaStream_t stream, const void* begin, std::size_t bytes, bool written);
+/// Reports pinned memory that the host has changed before the watched call's copies from it have ended, of all that
+/// overlap these bytes.
 void check_sources(const void* begin = nullptr, std::size_t bytes = ~std::size_t{0});
 /// This host memory is about to be free, or no longer pinned.
-void forget_sources(std::uintptr_t begin, std::uintptr_t end);
+void forget_pinned_copies(std::uintptr_t begin, std::uintptr_t end);
+/// Work that the host has not waited for, and that may still write these bytes of pinned or managed memory or, if the
+/// host `stores`, load them: "kernel k", "a copy to the host"; "" if there is none.
+std::string work_in_flight_at(std::uintptr_t address, std::size_t bytes, bool stores);
 /// `call` is about to make the host wait.
 void note_wait(const char* call);
 /// `call` makes the host wait for all work of the stream.
@@ -85,6 +80,9 @@ cudaError_t wait_for(cudaStream_t stream, const char* call);
 std::vector<std::string> broken_contract(const stream_watch& watched, cudaStream_t stream);
 /// The epochs of launches that nothing orders before one in this stream now; null where there are none.
 const std::bitset<65536>* concurrent_launches(cudaStream_t stream);
+/// A kernel that uses this allocation and may still run when the stream's next work begins, or now if `stream` is null;
+/// "" if there is none.
+std::string user_in_flight(std::uintptr_t allocation, const cudaStream_t* stream);
 void note_launch(cudaStream_t stream, std::uint16_t first_epoch, std::uint16_t last_epoch);
 bool is_stream(cudaStream_t stream);
 bool is_capturing(cudaStream_t stream);

@@ -95,6 +95,101 @@ TEST_F(Memory, FreedTwiceOrElsewhere) {
   cudaGetLastError();
 }
 
+__global__ void twice(float* x, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] *= 2;
+}
+
+/// The last reports of host code, as many as there are since `before`, in one text.
+std::string reports_since(std::size_t before) {
+  std::string all;
+  for (std::size_t i = before; i < sim::host_faults().size(); ++i) all += sim::host_faults()[i] + '\n';
+  return all;
+}
+
+TEST_F(Memory, SharedWithTheHostTooEarly) {
+  constexpr int n = 64;
+  float *managed = nullptr, *pinned = nullptr, *device = nullptr;
+  cudaMallocManaged(&managed, n * sizeof *managed);
+  cudaMallocHost(&pinned, n * sizeof *pinned);
+  cudaMalloc(&device, n * sizeof *device);
+  cudaStream_t s;
+  cudaStreamCreate(&s);
+  std::size_t before = sim::host_faults().size();
+  for (int i = 0; i < n; ++i) managed[i] = pinned[i] = 1;
+  twice<<<1, n>>>(managed, n / 2);
+  EXPECT_EQ(managed[n / 2], 1) << "the kernel does not use this half";
+  EXPECT_EQ(reports_since(before), "");
+  const int early = __LINE__ + 1;
+  EXPECT_EQ(managed[1], 2);
+  EXPECT_NE(reports_since(before).find("runtime_test.cu:" + std::to_string(early) +
+                                       ": host code: load of 4 bytes, byte "
+                                       "4 of allocation "),
+            std::string::npos)
+      << reports_since(before);
+  EXPECT_NE(reports_since(before).find("which kernel twice may still write"), std::string::npos);
+
+  before = sim::host_faults().size();
+  cudaDeviceSynchronize();
+  managed[1] = 3;
+  cudaMemcpyAsync(device, pinned, n * sizeof *pinned, cudaMemcpyHostToDevice, s);
+  EXPECT_EQ(pinned[1], 1) << "both only read it";
+  EXPECT_EQ(reports_since(before), "");
+  pinned[1] = 5;
+  EXPECT_NE(reports_since(before).find("store of 4 bytes, byte 4 of"), std::string::npos) << reports_since(before);
+  EXPECT_NE(reports_since(before).find("which a copy to the device may still use"), std::string::npos);
+
+  before = sim::host_faults().size();
+  cudaMemcpyAsync(pinned, device, n * sizeof *pinned, cudaMemcpyDeviceToHost, s);
+  EXPECT_EQ(pinned[1], 1);
+  EXPECT_NE(reports_since(before).find("which a copy to the host may still write"), std::string::npos)
+      << reports_since(before);
+  before = sim::host_faults().size();
+  cudaMemcpyAsync(pinned, device, n * sizeof *pinned, cudaMemcpyDeviceToHost, s);
+  cudaEvent_t done;
+  cudaEventCreate(&done);
+  cudaEventRecord(done, s);
+  while (cudaEventQuery(done) == cudaErrorNotReady) {
+  }
+  EXPECT_EQ(pinned[2], 1);
+  EXPECT_EQ(reports_since(before), "");
+  cudaEventDestroy(done);
+  cudaStreamDestroy(s);
+  cudaFree(managed);
+  cudaFree(device);
+  cudaFreeHost(pinned);
+}
+
+TEST_F(Memory, OfAStreamFreedWhileItIsUsed) {
+  constexpr int n = 64;
+  cudaStream_t s, other;
+  cudaStreamCreate(&s);
+  cudaStreamCreate(&other);
+  const auto used = [&] {
+    float* memory = nullptr;
+    cudaMallocAsync(&memory, n * sizeof *memory, s);
+    cudaMemsetAsync(memory, 0, n * sizeof *memory, s);
+    twice<<<1, n, 0, s>>>(memory, n);
+    return memory;
+  };
+  std::size_t before = sim::host_faults().size();
+  EXPECT_EQ(cudaFreeAsync(used(), s), cudaSuccess);
+  float* memory = used();
+  cudaStreamSynchronize(s);
+  EXPECT_EQ(cudaFree(memory), cudaSuccess);
+  EXPECT_EQ(reports_since(before), "");
+  EXPECT_EQ(cudaFree(used()), cudaSuccess);
+  EXPECT_NE(reports_since(before).find("kernel twice may still use this memory: cudaFree does not wait"),
+            std::string::npos)
+      << reports_since(before);
+  before = sim::host_faults().size();
+  EXPECT_EQ(cudaFreeAsync(used(), other), cudaSuccess);
+  EXPECT_NE(reports_since(before).find("let this stream wait for an event after it"), std::string::npos)
+      << reports_since(before);
+  cudaStreamDestroy(s);
+  cudaStreamDestroy(other);
+}
+
 TEST_F(Memory, PitchedCopies) {
   char* device = nullptr;
   std::size_t pitch = 0;
