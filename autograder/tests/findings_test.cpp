@@ -55,6 +55,7 @@ TEST(Findings, CountHiddenStatements) {
 TEST(Findings, CountAssertions) {
   EXPECT_EQ(assertions_in("#include <cassert>\nvoid f(int a) { assert(a > 0); static_assert(true); assert(a < 9); }"),
             2u);
+  EXPECT_EQ(assertions_in("void f() { assert(true); assert((1)); assert(!false && \"why\"); }"), 0u);
   EXPECT_EQ(assertions_in("// assert(a)\nconst char* s = \"assert\";"), 0u);
   EXPECT_EQ(assertions_in("#define NDEBUG\n#include <cassert>\nvoid f(int a) { assert(a > 0); }"), 0u);
   EXPECT_EQ(assertions_in("#define assert(x)\nvoid f(int a) { assert(a > 0); }"), 0u);

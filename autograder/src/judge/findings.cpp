@@ -20,6 +20,11 @@ namespace {
 constexpr const char* findings_file = "findings.toml";
 constexpr std::size_t longest_name = 64;
 
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
 /// One answer as text; none if it is not filled in. Throws input_error unless it is a single value.
 std::optional<std::string> answer_at(const toml::table& of, const std::string& program, const std::string& field) {
   const toml::node* node = of.get(field);
@@ -32,6 +37,7 @@ std::optional<std::string> answer_at(const toml::table& of, const std::string& p
   else
     throw input_error(fmt::format("{}:{}: {}.{} must be a single answer: a whole number or a word in quotes",
                                   findings_file, node->source().begin.line, program, field));
+  if (lower(text) == "none") text = "none";
   return text.empty() ? std::nullopt : std::optional(text);
 }
 
@@ -41,11 +47,6 @@ std::string student_in(const toml::table& document) {
     throw input_error(
         fmt::format("{}: `student` must be a name of at most {} characters", findings_file, longest_name));
   return name;
-}
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
 }
 
 /// In upper or lower case.
@@ -146,10 +147,23 @@ std::size_t changed_statements(const std::string& original, const std::string& f
 
 std::size_t assertions_in(const std::string& source) {
   std::size_t result = 0;
-  for (const sim::token& t : sim::tokens_of(source)) {
-    const std::string_view text = std::string_view(source).substr(t.begin, t.end - t.begin);
-    if (t.directive != 0 && (text == "NDEBUG" || text == "assert")) return 0;
-    result += text == "assert";
+  const std::vector<sim::token> tokens = sim::tokens_of(source);
+  const auto text = [&](std::size_t i) {
+    return std::string_view(source).substr(tokens[i].begin, tokens[i].end - tokens[i].begin);
+  };
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i].directive != 0 && (text(i) == "NDEBUG" || text(i) == "assert")) return 0;
+    if (text(i) != "assert") continue;
+    // assert(true) checks nothing: a condition has a name in it.
+    bool named = false;
+    std::size_t depth = 0;
+    for (std::size_t k = i + 1; k < tokens.size(); ++k) {
+      depth += text(k) == "(";
+      if (text(k) == ")" && --depth == 0) break;
+      named = named || (tokens[k].kind == 'i' && text(k) != "true" && text(k) != "false");
+      if (depth == 0) break;
+    }
+    result += named;
   }
   return result;
 }

@@ -478,9 +478,13 @@ std::vector<test_case> cases() {
   all.push_back(load_case("2x100-missing", {2, 100, false, weights::missing}));
   all.push_back(load_case("2x100-folder", {2, 100, true, weights::folder}));
 
-  for (const auto& [vocabulary, width, first, count] :
-       {std::array<int64_t, 4>{1, 1, 0, 1}, {2, 3, 1, 17}, {98, 31, 5, 100}, {1024, 64, 1023, 10}, {1024, 64, 3, 500}})
-    all.push_back(generate_case(vocabulary, width, first, count));
+  for (const auto& [vocabulary, width, first, count] : {std::array<int64_t, 4>{1, 1, 0, 1},
+                                                        {2, 3, 1, 17},
+                                                        {98, 31, 5, 100},
+                                                        {1024, 64, 1023, 10},
+                                                        {1024, 64, 3, 500},
+                                                        {16, 8, 5, 40000}})
+    all.push_back(generate_case(vocabulary, width, first, count));  // 40,000 tokens fit into no buffer that is there
   all.push_back(generate_case(30, 8, 29, 20, true));
 
   all.push_back(pool_case(1, 1, 0, 1));
@@ -491,7 +495,7 @@ std::vector<test_case> cases() {
   all.push_back(pool_case(5, 3, 100, 3, 30));
   all.push_back(pool_case(4, 20, 0, 4, 1, 1));
   all.push_back(pool_case(2, 20, 0, 2, 3, 1));
-  all.push_back(pool_case(4, 100, 1000, 4, 1, 0, 500));  // threads that ask instead of sleeping call on and on
+  all.push_back(pool_case(4, 100, 1000, 4, 1, 2, 500));  // threads that ask instead of sleeping call on and on
   all.back().counts_calls = true;
   all.push_back(lab::timed(pool_case(4, 200, 1500, 4, 1, 2)));  // about 10 microseconds an operation
 

@@ -306,7 +306,7 @@ std::vector<test_case> make() {
   const auto add = [&](test_case (*f)(int64_t, int64_t), std::initializer_list<std::pair<int64_t, int64_t>> sizes) {
     for (const auto& [one, other] : sizes) all.push_back(f(one, other));
   };
-  add(kv_scores, {{1, 8}, {64, 16}, {65, 16}, {300, 40}});
+  add(kv_scores, {{1, 8}, {64, 16}, {65, 16}, {96, 16}, {300, 40}});
   all.push_back(page_rows(1, 1, 0, 0, 1));
   all.push_back(page_rows(5, 4, 4, 3, 16));
   all.push_back(page_rows(7, 3, 0, 40, 33));
@@ -321,7 +321,7 @@ std::vector<test_case> make() {
   add(row_norms, {{0, 32}, {1, 1}, {7, 1000}, {3, 1025}, {2, 5000}});
   all.push_back(row_norms_without_stream(2, 64));
   add(tree_sums, {{1, 1}, {65, 20}, {100, 64}});
-  for (const int64_t n : {1, 32, 33, 128, 4127}) all.push_back(group_scales(n));
+  for (const int64_t n : {1, 32, 33, 128, 4096, 4127}) all.push_back(group_scales(n));
   add(long_rows, {{1, 1}, {9, 256}, {33, 1000}, {64, 700}});
   return all;
 }
