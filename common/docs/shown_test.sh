@@ -23,6 +23,7 @@ run FILE.cu --budget 60                                 here FILE.cu=program.cu
 run FILE.cu -- ARGUMENTS                                here FILE.cu=program.cu
 run labs/13_when_it_crashes/crashed/kv_scores.cu -- NAME   lab13.crashed
 run labs/13_when_it_crashes/handin/kv_scores.cu -- NAME    lab13.crashed
+run $FILE -- NAME; done                                 lab13.crashed
 see FILE.cu                                             here FILE.cu=program.cu
 see NN                                                  here
 debug FILE.cu                                           here FILE.cu=program.cu
