@@ -29,7 +29,7 @@ struct tensor {
 };
 
 /// Fills in all tensors from the file. They are in the order of the file and share no byte there. There are 1 to 500;
-/// gaps between them are shorter than 256 bytes, and all together have less than 1 GiB. In memory they lie in any
+/// gaps between them are shorter than 256 bytes, and all together have less than 1 GiB. In memory they are in any
 /// order. Returns false if the file cannot be opened, or ends before the last tensor does. Leaves nothing open or
 /// mapped.
 bool load(const char* path, const tensor* tensors, std::size_t count);
@@ -78,7 +78,7 @@ constexpr std::size_t bytes_per_worker = 256;
 /// Counts what is above zero in the share of x that worker number `worker` has: elements n * worker / workers up to
 /// n * (worker + 1) / workers. Its running total, a 64-bit number somewhere in `totals`, is stored again after each
 /// such element, so that others can watch it grow. `totals` begins as zeros at a multiple of 4096.
-/// All workers run at the same time, each on a core of its own.
+/// All workers run at the same time, each on its own core.
 void count_positive(volatile std::int64_t* totals,  // bytes_per_worker * workers bytes
                     const std::int32_t* x,          // (n)
                     std::size_t n, int worker, int workers);

@@ -24,7 +24,7 @@ void kv_scores(float* scores,       // (length)
 
 // ---- page_rows.cu ---------------------------------------------------------------------------------------------------
 
-/// Each page gets `each` rows, in order, and has room for so many. Then page `hot` gets `more` rows; whenever it is
+/// Each page gets `each` rows, in order, and has room for that many. Then page `hot` gets `more` rows; whenever it is
 /// full, it moves to memory that is twice as large. In the end the first `each` rows of all pages are gathered in
 /// `out`. pages, each and size are at least 1.
 void page_rows(float* out,         // (pages, each, size)
@@ -79,7 +79,7 @@ void pick_expert(int* choice,              // (tokens)
 
 // ---- two_streams.cu -------------------------------------------------------------------------------------------------
 
-/// out[i] = in[i] / 2, from `first` on plus in[i]^2. The squares are computed in a stream of their own.
+/// out[i] = in[i] / 2, from `first` on plus in[i]^2. The squares are computed in a separate stream.
 void two_streams(float* out, const float* in, int first, int n, cudaStream_t stream);
 
 // ---- row_norms.cu ---------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ struct device {
   int multiprocessors;
   int threads_of_sm, blocks_of_sm, registers_of_sm, shared_bytes_of_sm;
   int register_unit;   ///< a warp's registers, 32 times a thread's, are rounded up to a multiple of this
-  int reserved_bytes;  ///< shared memory that each block takes besides its own; may be 0
+  int reserved_bytes;  ///< shared memory that the system reserves for each block; may be 0
   double flops_per_second;
   double l2_bytes_per_second;
   double launch_seconds;

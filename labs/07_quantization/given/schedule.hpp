@@ -1,5 +1,5 @@
 // Given: the answers that your formulas must match, found without formulas. It puts blocks on a multiprocessor until
-// one no longer fits, and hands out tiles one by one. Use it to check yours with small sizes; it is far too slow for
+// one no longer fits, and assigns tiles one by one. Use it to check yours with small sizes; it is far too slow for
 // large ones.
 #pragma once
 
