@@ -478,7 +478,7 @@ TEST(Subject, SeesWhatMemoryACallTakes) {
   EXPECT_EQ(s.run(thrifty("takes_memory", 4, 0)).message, "") << "0 sets no limit";
   const std::string said = s.run(thrifty("takes_memory", 40, 8)).message;
   EXPECT_TRUE(said.starts_with("takes_memory/1000: took 4")) << said;
-  EXPECT_TRUE(said.ends_with(" MiB of memory besides its arguments, and may take 8 MiB")) << said;
+  EXPECT_TRUE(said.ends_with(" MiB of memory in addition to its arguments; the limit is 8 MiB")) << said;
 }
 
 TEST(Subject, WhatEarlierCallsTookDoesNotCount) {

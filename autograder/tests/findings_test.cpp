@@ -171,7 +171,7 @@ TEST_F(Assessed, OneAnswerEach) {
   EXPECT_EQ(assessed(answers("ann", "3", "\"race, off by one\"")).points, 2) << "only the place is right";
   EXPECT_EQ(assessed(answers("ann", "3", "[\"race\", \"off by one\"]")).points, 0);
   EXPECT_EQ(assessed(answers("ann", "3", "\"bad\"")).message,
-            "wrong for 'ann': cause. 'bad' is none of the causes in the handout");
+            "wrong for 'ann': cause. 'bad' is not one of the causes in the handout");
   EXPECT_EQ(assessed(answers("ann", "3\nblock = 4", "\"race\"")).verdict, verdict::wrong) << "twice is no TOML";
   EXPECT_EQ(assessed(answers(std::string(65, 'a'), "65", "\"race\"")).points, 0);
 }

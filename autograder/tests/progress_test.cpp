@@ -203,7 +203,7 @@ TEST(Hints, OfAFixWaitForTheCause) {
   hold_hints(items, rules, {});
   EXPECT_EQ(items[0].hint.front(), "where?");
   const std::string first =
-      "First name a cause for x in findings.toml. The hints for its fix begin once you have named one.";
+      "First name a cause for x in findings.toml. The hints for its fix unlock once you have named one.";
   for (int i = 0; i < 2; ++i) EXPECT_EQ(next_hint(p, items[1]), first);
   add_hints(items, hints);
   hold_hints(items, rules, {"x"});
@@ -213,7 +213,7 @@ TEST(Hints, OfAFixWaitForTheCause) {
 TEST(Hints, AreNotPickedByTheStudentsWords) {
   std::vector<item_result> items{item("x_found", verdict::wrong, 0)};
   items[0].kind = item_kind::findings;
-  items[0].message = "wrong for 'ann': cause. 'misaligned vectors' is none of the causes in the handout";
+  items[0].message = "wrong for 'ann': cause. 'misaligned vectors' is not one of the causes in the handout";
   const std::vector<hint> hints = {{"", "", {"misaligned"}, {"16 bytes", "", ""}},
                                    {"x_found", "", {}, {"where?", "", ""}}};
   add_hints(items, hints);

@@ -25,7 +25,7 @@ def sums_by_kernel(path):
         lines = file.readlines()
     begin = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
     if begin is None:
-        sys.exit(f"{path} is no table of ncu --csv --page raw; what it printed: {''.join(lines[:3])}")
+        sys.exit(f"{path} is not a table of ncu --csv --page raw; it begins with: {''.join(lines[:3])}")
     rows = list(csv.DictReader(lines[begin:]))
     sums, launches = {}, {}
     for row in rows:

@@ -106,7 +106,7 @@ void expect_written(const device_arguments& device, const request& what, std::mi
       LAB_CUDA_CHECK(cudaMemcpyAsync(window, output.data() + at, size, cudaMemcpyDeviceToHost, device.where.get()));
       device.where.synchronize();
       if (std::all_of(window, window + size, [](std::byte b) { return b == std::byte{0xFF}; }))
-        throw fault("left its output unwritten in a timed call, or was still running when `stream` had finished");
+        throw fault("left its output unwritten in a timed call, or was still running after `stream` had finished");
     }
   }
 }

@@ -266,7 +266,7 @@ void add_class_commands(command_line& line) {
     grade.add_option("--store", o->book, "grade book")->capture_default_str();
     add_jobs(grade, o->jobs, "submissions to grade at a time; timed items still run one at a time [1]");
     grade.add_option("--round", o->round,
-                     "name of a round, which grades everything again; the round 'deadline' decides the grade");
+                     "name of a round: a round grades everything again, and the grades of round 'deadline' count");
     grade.add_option("--executor", o->executor, "local or slurm")->check(CLI::IsMember({"local", "slurm"}));
     grade.add_option("--slurm", o->slurm, "more options for sbatch, such as \"--gpus=1 --constraint=h200\"");
     o->add_to(grade);

@@ -93,7 +93,7 @@ void hold_hints(std::vector<item_result>& items, const rubric& rules,
         programs_with_cause.contains(finding->program))
       continue;
     got.hint = {
-        fmt::format("First name a cause for {} in findings.toml. The hints for its fix begin once you have named one.",
+        fmt::format("First name a cause for {} in findings.toml. The hints for its fix unlock once you have named one.",
                     finding->program)};
   }
 }

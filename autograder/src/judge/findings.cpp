@@ -255,7 +255,7 @@ void assess_findings(const item& what, bench& on, item_result& out) {
       out.message = "the place is right; now the cause";
     } else if (!wrong.empty()) {
       out.message = fmt::format("wrong for '{}': {}", student, fmt::join(wrong, ", "));
-      if (cause && position < 0) out.message += fmt::format(". '{}' is none of the causes in the handout", *cause);
+      if (cause && position < 0) out.message += fmt::format(". '{}' is not one of the causes in the handout", *cause);
       if (!found_place) out.message += ". The place earns points only as a whole, and the cause only with the place";
     }
   } catch (const input_error& error) {

@@ -202,7 +202,7 @@ void subject::check(prepared_case& ready, trial& t) {
   const std::string why = ready.what->check(ready.before, outputs);
   const auto megabytes = [](std::size_t bytes) { return ((bytes - 1) >> 20) + 1; };
   if (why.empty() && ready.what->memory > 0 && t.memory > ready.what->memory)
-    wrong(fmt::format("took {} MiB of memory besides its arguments, and may take {} MiB", megabytes(t.memory),
+    wrong(fmt::format("took {} MiB of memory in addition to its arguments; the limit is {} MiB", megabytes(t.memory),
                       megabytes(ready.what->memory)));
   if (why.empty()) return;
   // One of several outputs may be scratch memory, so an untouched output is only mentioned.

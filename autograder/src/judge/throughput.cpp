@@ -210,7 +210,7 @@ void assess_throughput(const item& what, bench& on, item_result& out) {
     return;
   }
   if (host && !can_limit_system_calls()) {
-    out.message = "this system cannot limit system calls, as emulators cannot; an emulator's times say nothing";
+    out.message = "this system cannot limit system calls, as emulators cannot; an emulator's times mean nothing";
     return;
   }
   trial failure;
@@ -229,7 +229,7 @@ void assess_throughput(const item& what, bench& on, item_result& out) {
     out.points = 0;
     out.most_points = what.points;
     out.message = fmt::format(
-        "{} {}: nothing can be that fast on this machine (the ceiling is {}), so the measurement is invalid. Does "
+        "{} {}: this machine cannot be that fast (the ceiling is {}), so the measurement is invalid. Does "
         "every "
         "call do all of the work?",
         figure_text(measured->ratio), out.what, out.ceiling_text());

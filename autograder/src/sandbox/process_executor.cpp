@@ -105,8 +105,8 @@ files_in_use files_of(int process, const std::filesystem::path& folder) {
 
 /// What a call has left, as an error; "" if it has closed everything.
 std::string left_of(const files_in_use& before, const files_in_use& after) {
-  if (after.open > before.open) return "left its file open; close it, on every way out of the function";
-  if (after.mapped > before.mapped) return "left its file mapped; call munmap, on every way out of the function";
+  if (after.open > before.open) return "left its file open; close it, on every path out of the function";
+  if (after.mapped > before.mapped) return "left its file mapped; call munmap, on every path out of the function";
   return {};
 }
 
@@ -301,7 +301,7 @@ std::optional<answer> process_executor::hold(std::size_t more_threads) {
   if (threads <= threads_ + more_threads || allowed_.driver) return {};
   if (more_threads > 0)
     return failed(answer::ending::crashed,
-                  fmt::format("has {} threads, and may have {} besides its first", threads - threads_, more_threads));
+                  fmt::format("has started {} threads, but may start at most {}", threads - threads_, more_threads));
   return failed(answer::ending::crashed,
                 fmt::format("has {} threads but began with {}; {}", threads, threads_, one_thread));
 }

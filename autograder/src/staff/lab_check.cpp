@@ -227,7 +227,7 @@ bool check_course(const settings& s, const std::vector<std::string>& numbers, bo
       keep_current(s, write, handout, with_grading_table(text_of(handout), rules),
                    "the grading table does not match the rubric");
       keep_current(s, write, handout, with_handin_list(text_of(handout), rules.handin),
-                   "the list of hand-in files is not that of handin/");
+                   "the list of hand-in files does not match handin/");
       check_lab(lab, rules, all);
       if (all.front().id == "solution") mutants_of_lab(lab, all.front());  // throws if its list is out of date
       read.push_back(std::move(rules));
@@ -240,8 +240,8 @@ bool check_course(const settings& s, const std::vector<std::string>& numbers, bo
       fine && numbers.empty() && fs::exists(readme) && fs::exists(way)) {
     try {
       keep_current(s, write, readme, with_questions(text_of(readme), read),
-                   "the table of labs is not that of their rubrics");
-      keep_current(s, write, way, with_way(text_of(way), read), "the table of labs is not that of their rubrics");
+                   "the table of labs does not match their rubrics");
+      keep_current(s, write, way, with_way(text_of(way), read), "the table of labs does not match their rubrics");
     } catch (const std::exception& error) {
       fmt::print(stderr, "{}\n", error.what());
       fine = false;

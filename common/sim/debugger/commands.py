@@ -365,7 +365,7 @@ def tell_places():
             else:
                 entries += [(pc, block, thread, False) for pc in addresses_of(b)]
     if len(entries) > MOST_PLACES:
-        print("only the first %d places of breakpoints count in kernels" % MOST_PLACES)
+        print("only the first %d breakpoint locations stop in kernels" % MOST_PLACES)
     places = table()["places"]
     for i, (pc, block, thread, more) in enumerate(entries[:MOST_PLACES]):
         data = pc.to_bytes(8, "little")

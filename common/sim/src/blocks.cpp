@@ -280,7 +280,7 @@ void worker::report_stuck() {
   for (unsigned i = 0; i < threads().size(); ++i)
     if (threads()[i].now == state::at_barrier || threads()[i].now == state::at_grid_barrier) {
       observer_.report(fault::divergent_barrier, waiting_site(threads()[i]), space::shared, {block_->number, i}, 0, 0,
-                       "other threads of the block wait elsewhere");
+                       "other threads of the block wait at a different barrier or in a loop");
       return;
     }
 }

@@ -180,7 +180,8 @@ void worker::let_copies_arrive(mbarrier* b) {
     mbarrier before{};
     const unsigned phase = now(b).phase();
     if (phase != copy.phase) {
-      report("the phase of its mbarrier ended before the copy arrived: it expected fewer bytes than the copies bring");
+      report(
+          "the phase of its mbarrier ended before the copy arrived: it expected fewer bytes than the copies deliver");
       continue;
     }
     if (const char* what = change(b, 0, 0, -static_cast<int>(copy.rows->bytes()), &before)) {
@@ -190,7 +191,7 @@ void worker::let_copies_arrive(mbarrier* b) {
     if (now(b).phase() != phase) {
       if (order) order->pass_on(at(b), at(over_flag(b)));
     } else if (now(b).to_come() == 0 && now(b).bytes() < 0) {
-      report("its mbarrier expects " + std::to_string(-now(b).bytes()) + " bytes fewer than the copies bring");
+      report("its mbarrier expects " + std::to_string(-now(b).bytes()) + " bytes fewer than the copies deliver");
     }
   }
 }
@@ -332,7 +333,7 @@ void begin_product(warpgroup_product& p, const void* pc) {
   worker& self = *sim_running_worker;
   p.warp = self.number_in_block() / lanes_per_warp;
   if ((p.warp / warps_per_warpgroup + 1) * threads_per_warpgroup > self.block().threads.size())
-    wrong(pc, "wgmma needs a warpgroup: four whole warps, the first of them a multiple of four");
+    wrong(pc, "wgmma needs a warpgroup: four whole warps, and the first has a number that is a multiple of four");
   if (self.lane_number() == 0) self.issue_product(p, at(pc), frame_here());
 }
 void commit_products() { sim_running_worker->commit_products(); }

@@ -170,12 +170,13 @@ std::string describe(const launched& where, const fault_report& r) {
       what = fmt::format("misaligned {} {}; its address must be a multiple of {}", memory, access, site_bytes(r.site));
       break;
     case fault::uninitialised:
-      what = r.detail.empty() ? fmt::format("{} {} that were never written{}; write them first{}", memory, access,
-                                            place, r.where == space::shared ? ", then call __syncthreads()" : "")
-                              : fmt::format(
-                                    "{} {} before the asynchronous copy into them has completed; wait for the copy "
-                                    "(__pipeline_wait_prior), and put __syncthreads() after the wait",
-                                    memory, access);
+      what = r.detail.empty()
+                 ? fmt::format("{} {} that were never written{}; write them first{}", memory, access, place,
+                               r.where == space::shared ? ", then call __syncthreads()" : "")
+                 : fmt::format(
+                       "{} {} before the asynchronous copy to these bytes has completed; wait for the copy "
+                       "(__pipeline_wait_prior), and put __syncthreads() after the wait",
+                       memory, access);
       break;
     case fault::illegal_address:
       what = r.detail.empty()
@@ -195,27 +196,27 @@ std::string describe(const launched& where, const fault_report& r) {
       what = fmt::format("warp function with lanes missing: {}; give it the mask of the lanes that call it", r.detail);
       break;
     case fault::block_race:
-      what = r.where == space::global
-                 ? fmt::format("race between threads of a block: {}{}, and {} by thread {} at {}; put {}", access,
-                               place, verb(site_operation(r.other_site)), coordinates(r.other_thread, block),
-                               line_text(r.other_site), barrier_between)
-             : r.detail == "read by copy" || r.detail == "read by product"
-                 ? fmt::format(
-                       "race in shared memory: {} at byte {} of its array, which {} that thread {} issued at {} may "
-                       "still read; wait for it first ({}), and tell this thread by a barrier",
-                       access, r.address, r.detail == "read by copy" ? "a bulk copy" : "a product (wgmma)",
-                       coordinates(r.other_thread, block), line_text(r.other_site),
-                       r.detail == "read by copy" ? "cp.async.bulk.wait_group.read" : "wgmma.wait_group")
-             : r.detail == "copy"
-                 ? fmt::format(
-                       "race in shared memory: {} at byte {} of its array, before the asynchronous copy into them has "
-                       "completed (by thread {} at {}); wait for the copy (__pipeline_wait_prior, or its mbarrier), "
-                       "and put "
-                       "__syncthreads() after the wait",
-                       access, r.address, coordinates(r.other_thread, block), line_text(r.other_site))
-                 : fmt::format("race in shared memory: {} at byte {} of its array, and {} by thread {} at {}; put {}",
-                               access, r.address, verb(site_operation(r.other_site)),
-                               coordinates(r.other_thread, block), line_text(r.other_site), barrier_between);
+      what =
+          r.where == space::global
+              ? fmt::format("race between threads of a block: {}{}, and {} by thread {} at {}; put {}", access, place,
+                            verb(site_operation(r.other_site)), coordinates(r.other_thread, block),
+                            line_text(r.other_site), barrier_between)
+          : r.detail == "read by copy" || r.detail == "read by product"
+              ? fmt::format(
+                    "race in shared memory: {} at byte {} of its array, which {} that thread {} issued at {} may "
+                    "still read; wait for it first ({}), and put a barrier after the wait",
+                    access, r.address, r.detail == "read by copy" ? "a bulk copy" : "a product (wgmma)",
+                    coordinates(r.other_thread, block), line_text(r.other_site),
+                    r.detail == "read by copy" ? "cp.async.bulk.wait_group.read" : "wgmma.wait_group")
+          : r.detail == "copy"
+              ? fmt::format(
+                    "race in shared memory: {} at byte {} of its array, before the asynchronous copy to these bytes "
+                    "has completed (by thread {} at {}); wait for the copy (__pipeline_wait_prior, or its mbarrier), "
+                    "and put __syncthreads() after the wait",
+                    access, r.address, coordinates(r.other_thread, block), line_text(r.other_site))
+              : fmt::format("race in shared memory: {} at byte {} of its array, and {} by thread {} at {}; put {}",
+                            access, r.address, verb(site_operation(r.other_site)), coordinates(r.other_thread, block),
+                            line_text(r.other_site), barrier_between);
       break;
     case fault::global_race:
       what = fmt::format(

@@ -95,7 +95,7 @@ std::string what_is_wrong_with_clusters(const configuration& c) {
   if (blocks == 1) return "";
   if (described_device().compute_major < 9)
     return fmt::format("{} has no thread-block clusters", described_device().name);
-  if (blocks == 0 || blocks > 16) return fmt::format("a cluster of {} blocks; there may be 1 to 16", blocks);
+  if (blocks == 0 || blocks > 16) return fmt::format("a cluster of {} blocks; it must have 1 to 16", blocks);
   if (c.grid.x % c.cluster.x != 0 || c.grid.y % c.cluster.y != 0 || c.grid.z % c.cluster.z != 0)
     return fmt::format("a grid of {} x {} x {} blocks is not made of clusters of {} x {} x {}", c.grid.x, c.grid.y,
                        c.grid.z, c.cluster.x, c.cluster.y, c.cluster.z);

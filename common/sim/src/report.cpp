@@ -99,19 +99,19 @@ void print_partial_launches() {
       for (auto& [name, same] : p.same) same = false;
   }
   if (parts.empty()) return;
-  fmt::print(
-      stderr,
-      "\nTo end in about {:g} s, {} of {} launches ran in part. The results in memory are not whole: do not trust "
-      "what the\nprogram says of them, nor what is reported below of later launches. Counts are exact where all "
-      "blocks that ran had the\nsame, otherwise extrapolated.\n\n{:28} {:>12} {:>9} {:>25}  counts\n",
-      budget_seconds(), launches, launch_log().size(), "kernel", "grid", "launches", "blocks run");
+  fmt::print(stderr,
+             "\nTo end in about {:g} s, {} of {} launches ran only some of their blocks. The results in memory are "
+             "incomplete:\ndo not trust what the program says about them, nor the reports below about later launches. "
+             "A count is exact\nif all blocks that ran had the same, otherwise it is extrapolated.\n\n"
+             "{:28} {:>12} {:>9} {:>25}  counts\n",
+             budget_seconds(), launches, launch_log().size(), "kernel", "grid", "launches", "blocks run");
   for (const auto& [key, p] : parts) {
     std::string exact, extrapolated;
     for (const auto& [name, same] : p.same) {
       std::string& list = same ? exact : extrapolated;
       list += (list.empty() ? "" : ", ") + name;
     }
-    const char* all = "as in the launch before";  // of the same kernel and grid
+    const char* all = "as in the previous launch";  // of the same kernel and grid
     fmt::print(stderr, "{:28.28} {:>12} {:>9} {:>25}  {}{}{}\n", key.first, key.second, p.launches,
                fmt::format("{} of {}", p.blocks_run, p.blocks), exact.empty() ? "" : "exact: " + exact,
                exact.empty() || extrapolated.empty() ? "" : "; ",
@@ -172,7 +172,7 @@ int print_account(bool ended) {
   fmt::print(stderr, "\nsimulated {}, {} launches. Counts are {}, times are modelled.\n\n", described_device().name,
              log.size(),
              sampling() > 1        ? fmt::format("estimates from one block in {}", sampling())
-             : memory_is_partial() ? std::string("in part extrapolated (below)")
+             : memory_is_partial() ? std::string("partly extrapolated (below)")
                                    : std::string("exact"));
   fmt::print(stderr, "{:28} {:>12} {:>9} {:>10} {:>8} {:>8} {:>9} {:>13}\n", "kernel", "grid", "block", "requests",
              "ld s/r", "st s/r", "conflicts", "modelled us");

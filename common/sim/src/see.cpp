@@ -301,7 +301,7 @@ std::string data_of_earlier(const char* path) {
   const std::string page{std::istreambuf_iterator<char>(in), {}};
   const std::size_t begin = page.find(data_begin), end = page.find(data_end, begin);
   if (begin == std::string::npos || end == std::string::npos) {
-    fmt::print(stderr, "simulated device: {} is no page of the warp view, so nothing is compared\n", path);
+    fmt::print(stderr, "simulated device: {} is not a page of the warp view, so nothing is compared\n", path);
     return {};
   }
   const std::size_t text = begin + data_begin.size();

@@ -76,12 +76,12 @@ std::shared_ptr<bulk_rows> rows_of_box(const void* map, const box_begin& begin, 
   const bool misplaced = is_global(map) && reinterpret_cast<std::uintptr_t>(map) % 64 != 0;
   if (m.made != mark || misplaced) {
     *wrong =
-        "this is no tensor map; make one with cuTensorMapEncodeTiled, and pass it as const __grid_constant__ "
+        "this is not a tensor map; make one with cuTensorMapEncodeTiled, and pass it as const __grid_constant__ "
         "CUtensorMap or in device memory";
     return nullptr;
   }
   if (m.dimensions != begin.dimensions) {
-    *wrong = "the tensor map has another number of dimensions than the copy";
+    *wrong = "the tensor map and the copy have different numbers of dimensions";
     return nullptr;
   }
   const auto type = static_cast<CUtensorMapDataType>(m.type);
@@ -247,13 +247,13 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
   if (!map || !size || !box || !step || (dimensions > 1 && !pitch)) return refuse("a pointer is null");
   if (address(map) % 64 != 0) return refuse("the CUtensorMap is not at a multiple of 64 bytes");
   if (type < CU_TENSOR_MAP_DATA_TYPE_UINT8 || type > CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ)
-    return refuse("the simulated device has no such data type");
+    return refuse("the simulated device does not support this data type");
   if (dimensions < 1 || dimensions > sim::most_dimensions)
-    return refuse(fmt::format("{} dimensions; there may be 1 to 5", dimensions));
+    return refuse(fmt::format("{} dimensions; a tensor map has 1 to 5", dimensions));
   if (interleave != CU_TENSOR_MAP_INTERLEAVE_NONE)
     return refuse("interleaved layouts are not simulated; use CU_TENSOR_MAP_INTERLEAVE_NONE");
   if (swizzle < CU_TENSOR_MAP_SWIZZLE_NONE || swizzle > CU_TENSOR_MAP_SWIZZLE_128B)
-    return refuse("the simulated device has no such swizzle; use none, 32B, 64B or 128B");
+    return refuse("the simulated device does not support this swizzle; use none, 32B, 64B or 128B");
   if (promotion < CU_TENSOR_MAP_L2_PROMOTION_NONE || promotion > CU_TENSOR_MAP_L2_PROMOTION_L2_256B)
     return refuse("unknown L2 promotion");
   if (!begin || address(begin) % 16 != 0) return refuse("the global address is not a multiple of 16, or null");

@@ -105,7 +105,7 @@ TEST_F(Async, CopiesWhenWaitedFor) {
   const auto early = observe([&] { through_shared<false><<<1, 32>>>(out, in); });
   ASSERT_EQ(early.reports.size(), 1u);
   EXPECT_NE(early.reports[0].find("async_test.cu"), std::string::npos) << early.reports[0];
-  EXPECT_NE(early.reports[0].find("before the asynchronous copy into them has completed"), std::string::npos)
+  EXPECT_NE(early.reports[0].find("before the asynchronous copy to these bytes has completed"), std::string::npos)
       << early.reports[0];
 }
 

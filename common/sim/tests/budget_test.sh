@@ -67,7 +67,7 @@ run() {
   SIM_BUDGET=2 timeout 120 ./program "$1" >out 2>err || fail "$1: exit code $?"
   ((SECONDS - begun <= 40)) || fail "$1: took $((SECONDS - begun)) s of a budget of 2 s"
   [[ $(cat out) == "1010101 cudaSuccess" ]] || fail "$1: $(cat out)"
-  grep -q 'results in memory are not whole' err || fail "$1: does not say that blocks are missing"
+  grep -q 'results in memory are incomplete' err || fail "$1: does not say that blocks are missing"
   ! grep -q '^error' err || fail "$1: reports that follow from the budget"
 }
 run copy
@@ -83,7 +83,7 @@ grep -qE '^uneven .*exact: global stores; extrapolated: global loads, instructio
 requests=$(sed -nE 's/^uneven +524288 +128 +([0-9]+) .*/\1/p' err)
 ((requests > 524288 * 4 * 30 && requests < 524288 * 4 * 37)) || fail "uneven: $requests requests"
 run repeated
-grep -qE '^copy +64 +[0-9]+ +[0-9]+ of [0-9]+  (as in the launch before|extrapolated: .*)$' err || fail "repeated: says not what did not run"
+grep -qE '^copy +64 +[0-9]+ +[0-9]+ of [0-9]+  (as in the previous launch|extrapolated: .*)$' err || fail "repeated: says not what did not run"
 run chained
 SIM_BUDGET=soon ./program small >out 2>err && fail "SIM_BUDGET=soon is accepted"
 grep -q 'SIM_BUDGET=soon is not a number of seconds' err || fail "SIM_BUDGET=soon: no clear error"

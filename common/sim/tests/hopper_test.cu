@@ -499,9 +499,10 @@ counts fetch(Kernel kernel, int rounds = 6) {
 }
 TEST_F(Hopper, WaitsThatAreMissing) {
   EXPECT_TRUE(fetch(fetch_and_read<missing::nothing>).reports.empty());
-  EXPECT_TRUE(some(fetch(fetch_and_read<missing::wait>, 1), "before the asynchronous copy into them has completed"));
+  EXPECT_TRUE(
+      some(fetch(fetch_and_read<missing::wait>, 1), "before the asynchronous copy to these bytes has completed"));
   EXPECT_TRUE(some(fetch(fetch_and_read<missing::emptied>), "more threads arrive at this mbarrier"));
-  EXPECT_TRUE(some(fetch(fetch_and_read<missing::bytes>), "expected fewer bytes than the copies bring"));
+  EXPECT_TRUE(some(fetch(fetch_and_read<missing::bytes>), "expected fewer bytes than the copies deliver"));
   const counts c = fetch(fetch_and_read<missing::too_many_bytes>);
   EXPECT_TRUE(some(c, "infinite wait")) << testing::PrintToString(c.reports);
   EXPECT_TRUE(some(c, "lacks 0 arrivals and 16 bytes")) << testing::PrintToString(c.reports);
@@ -551,7 +552,7 @@ TEST_F(Hopper, CopiesThatCannotBe) {
             std::string::npos);
   cudaDeviceReset();
   const on_device<int> more(std::vector<int>(96));
-  EXPECT_NE(only_report(observe([&] { no_map<<<1, 1>>>(more.data); })).find("this is no tensor map"),
+  EXPECT_NE(only_report(observe([&] { no_map<<<1, 1>>>(more.data); })).find("this is not a tensor map"),
             std::string::npos);
 }
 

@@ -275,7 +275,7 @@ int main() {
     assert found["errors"] == [] and found["images"] == 0 and found["title"] == "strided: warp view", found
     said = subprocess.run([folder + "/strided"], stderr=subprocess.PIPE, check=True,
                           env={**os.environ, "SIM_SEE": folder + "/x.html", "SIM_SEE_BEFORE": source}).stderr.decode()
-    assert "is no page of the warp view" in said, said
+    assert "is not a page of the warp view" in said, said
     print(f"{requests} requests of {len(launches)} launches, {os.path.getsize(page) // 1024} KiB")
 finally:
     shutil.rmtree(folder, ignore_errors=True)
