@@ -1,4 +1,4 @@
-// What the site and the decks need beside Doxygen and Marp.
+// What the site and the decks need in addition to Doxygen and Marp.
 //   coursedocs page SOURCE FILE   FILE as Doxygen wants it, on stdout: an input filter for Markdown and headers
 //   coursedocs files SOURCE OUT   copies every file and drawing that a page links to and that is no page itself; writes
 //   the
@@ -199,7 +199,7 @@ struct page_writer {
   std::string id;
   std::set<std::string> children;  ///< a page has one parent: the first that says so
 
-  /// Whether this page stands above the other in the site's tree.
+  /// Whether this page is above the other in the site's tree.
   bool adopts(const fs::path& other) const {
     const fs::path mine = file.parent_path(), theirs = other.parent_path();
     if (other.filename() == "SEEN.md") return mine == theirs && file.filename() == "README.md";
@@ -477,7 +477,7 @@ int copy_linked_files(const fs::path& source, const fs::path& out) {
 
 // ---- deck ----------------------------------------------------------------------------------------------------------
 
-/// What stands between the two lines "//! [marker]", without the indentation that all of it has.
+/// The text between the two lines "//! [marker]", without the indentation that all of it has.
 std::string marked_code(const fs::path& file, const std::string& marker) {
   const std::string mark = "//! [" + marker + "]";
   std::vector<std::string> code;
@@ -557,7 +557,7 @@ double number_in(const fs::path& file, const std::vector<std::string>& names) {
   return at->get<double>();
 }
 
-/// What stands between {{ and }}: "FILE.md > row > column", or "FILE.json > name > ... > name * 1e6 : .1f"; ",.0f"
+/// The text between {{ and }}: "FILE.md > row > column", or "FILE.json > name > ... > name * 1e6 : .1f"; ",.0f"
 /// groups digits.
 std::string quoted_figure(const fs::path& source, const std::string& quote) {
   const std::vector<std::string> form = split(quote, " : ");
@@ -589,7 +589,7 @@ std::string with_figures(const fs::path& source, std::string line) {
   return line;
 }
 
-/// Of a handout's drawing only the name: the build puts it and the deck into one folder.
+/// Keeps only the name of a handout's drawing: the build puts it and the deck into one folder.
 std::string beside_the_deck(std::string line) {
   for (const link& l : links_in(line))
     if (l.image && l.target.find("/drawings/") != std::string::npos)

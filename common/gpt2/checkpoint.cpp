@@ -120,7 +120,7 @@ checkpoint from_safetensors(std::span<const std::byte> file, const std::string& 
   // Rounded up to a multiple of 128, as llm.c does: the rows of a matrix product then fill its tiles.
   c.padded_vocabulary = (c.vocabulary + 127) / 128 * 128;
   expect_sane(c, name);
-  // What the file holds bounds what is made room for.
+  // The file's size bounds the memory that is allocated.
   if (parameters(c) - offset_of(c, tensor::position_embedding) > file.size())
     fail(name, fmt::format("{} layers of {} channels do not fit {} bytes; the file is damaged", c.layers, c.channels,
                            file.size()));

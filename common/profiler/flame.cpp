@@ -169,7 +169,7 @@ bool is_instrumentation(const std::string& function) {
   return function.starts_with("__tsan_") || function.starts_with("__sanitizer_cov_") || function.starts_with("sim_mem");
 }
 
-/// Of the functions that a library's header calls in turn, the first is enough.
+/// Library headers call each other: the first function is enough.
 bool is_library(const level& here) { return here.file.starts_with("/usr/"); }
 
 /// What stands between a function object and its call, and begins a thread.

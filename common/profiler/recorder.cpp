@@ -371,7 +371,7 @@ void profile::run(std::string_view name, const std::function<void()>& work) {
     }
     return stop_recording();
   };
-  // What is simulated comes out the same each time. All else should find caches, clocks and allocators as in the long
+  // A simulated run repeats exactly. Everything else should find caches, clocks and allocators as in the long
   // run.
   const bool simulated = s.device && s.device->modelled();
   if (!simulated) {

@@ -17,7 +17,7 @@ using std::filesystem::path;
 
 constexpr const char* begin = "lab-exchange-";  // then the process that made it
 
-/// Of processes that were killed before they could remove theirs.
+/// Removes the folders of processes that were killed before they could do so.
 void remove_leftovers(const path& in) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(in, ignored)) {

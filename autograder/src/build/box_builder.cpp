@@ -300,7 +300,7 @@ std::string box_builder::refusal(const std::string& name, const hand_in& source,
         if (file == path || file.starts_with(path + "/")) return true;
     const std::string temporary = fs::temp_directory_path() / "";
     return file.starts_with("/usr/lib/") || own.contains(fs::path(file).parent_path()) ||
-           file.starts_with(temporary);  // the compiler's, and what it made
+           file.starts_with(temporary);  // the compiler's temporary files, and the program's own
   };
   if (assembly.empty() || preprocessed.empty() || has_assembly_in_a_name(preprocessed) ||
       has_inline_assembly(assembly, by_nvcc() && device))
@@ -329,7 +329,7 @@ box_builder::words box_builder::take_out_unclean(std::map<std::string, fs::path>
   };
   const bool all_compile = complaints.empty();
   std::vector<std::string> all;
-  // What is taken out may have defined what the rest calls.
+  // A file that is taken out may have defined functions that the others call.
   for (bool more = check_; more;) {
     more = false;
     const bool complete = all_compile && all.empty();

@@ -174,12 +174,12 @@ void from_folder(const fs::path& folder, const std::string& prefix, int depth, b
   }
 }
 
-/// A zip or a tar, plain or by gzip, whatever its name ends with. Nothing is unpacked to a disk: of each file that is
-/// wanted the text is read, so links and odd paths lead nowhere; they are still refused.
+/// Reads a zip or a tar, plain or gzipped, whatever its name ends with. Nothing is unpacked to a disk: only the text of
+/// each wanted file is read, so links and odd paths lead nowhere; they are still refused.
 void from_archive(const std::string& data, const std::string& archive_name, basket& into) {
   const utf8_locale for_names;
   const std::unique_ptr<archive, decltype(&archive_read_free)> in(archive_read_new(), &archive_read_free);
-  // One gzip and no more: libarchive would look for another inside, and some unpack to themselves.
+  // Unpack one layer of gzip only: libarchive would look for another inside, and some files unpack to themselves.
   if (data.starts_with("\x1F\x8B")) archive_read_append_filter(in.get(), ARCHIVE_FILTER_GZIP);
   archive_read_support_format_tar(in.get());
   archive_read_support_format_zip_seekable(in.get());
@@ -198,7 +198,7 @@ void from_archive(const std::string& data, const std::string& archive_name, bask
     const char* name = archive_entry_pathname(entry);
     const std::string path = plain_path(name ? name : "");
     const auto bytes = static_cast<std::uint64_t>(std::max<la_int64_t>(archive_entry_size(entry), 0));
-    // Skipping unpacks as well, but for the files of a zip.
+    // Skipping a file unpacks it as well, except in a zip.
     unpacked += archive_format(in.get()) == ARCHIVE_FORMAT_ZIP ? 0 : bytes;
     if (unpacked > into.limits().unpacked_bytes)
       throw refusal(fmt::format("{} unpacks to more than {} bytes", shown(archive_name), into.limits().unpacked_bytes));

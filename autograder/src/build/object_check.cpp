@@ -173,7 +173,7 @@ std::string library_of(const std::string& symbol) {
   return {};
 }
 
-/// Of the C library: what computes, writes to the streams that are there, and asks for memory or the time.
+/// Whether a function of the C library only computes, writes to existing streams, or asks for memory or the time.
 bool computes(const std::string& c_function) {
   static const std::set<std::string> names = [] {
     std::set<std::string> all;
@@ -220,7 +220,7 @@ bool computes(const std::string& c_function) {
         "pthread_rwlock_trywrlock pthread_rwlock_unlock pthread_cond_init pthread_cond_destroy pthread_cond_wait "
         "pthread_cond_timedwait pthread_cond_clockwait pthread_cond_signal pthread_cond_broadcast pthread_spin_init "
         "pthread_spin_destroy pthread_spin_lock pthread_spin_trylock pthread_spin_unlock "
-        // What headers make of some of them.
+        // Names that headers give to some of them.
         "__xpg_strerror_r __overflow __uflow __stack_chk_fail __chk_fail __fdelt_chk __memcpy_chk __cxa_atexit "
         "__cxa_finalize __cxa_thread_atexit_impl");
     for (std::string name; list >> name;) all.insert(name);
@@ -236,7 +236,7 @@ bool computes(const std::string& c_function) {
   return names.contains(c_function) || names.contains(name);
 }
 
-/// Of the C++ library: all but files and the start of threads.
+/// Whether a function of the C++ library opens no file and starts no thread.
 bool stays_inside(const std::string& cpp_function) {
   static const std::regex leaves(
       ".*(12__basic_file|13basic_filebuf|13stdio_filebuf|14basic_[io]fstream|13basic_fstream|10filesystem|"
@@ -244,7 +244,7 @@ bool stays_inside(const std::string& cpp_function) {
   return !std::regex_match(cpp_function, leaves);
 }
 
-/// What compilers put into any object: arithmetic, exceptions, variables of a thread.
+/// Whether compilers put the symbol into any object: arithmetic, exceptions, thread-local variables.
 bool is_the_compilers(const std::string& symbol) {
   static const std::regex support(
       machine::compilers_own + std::string("|") +
@@ -255,7 +255,7 @@ bool is_the_compilers(const std::string& symbol) {
   return std::regex_match(symbol, support);
 }
 
-/// What simcc's compiler calls at each access and block of a kernel.
+/// Whether simcc's compiler calls it at each access and basic block of a kernel.
 bool is_instrumentation(const std::string& symbol) {
   static const std::regex hooks(
       "__tsan_.*|__sanitizer_cov_trace_pc|__ubsan_handle_out_of_bounds|sim_w?mem(p?cpy|move|set)|sim_bcopy|"
@@ -263,7 +263,7 @@ bool is_instrumentation(const std::string& symbol) {
   return std::regex_match(symbol, hooks);
 }
 
-/// Of the C and C++ libraries: what copies nothing from one array to another.
+/// Whether a function of the C and C++ libraries copies nothing from one array to another.
 bool copies_nothing(const std::string& symbol) {
   static const std::regex harmless(
       R"(_ZSt\d+__throw_\w+|_Z(n[wa]m|d[la]Pv)\w*|__cxa_\w+|_ZT[IVS]N10__cxxabiv1\w+|_ZSt9terminatev|_ZNKSt\w+4whatEv|)"

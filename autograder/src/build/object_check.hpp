@@ -23,23 +23,23 @@ struct object_symbols {
 /// what nvcc adds to each object of a .cu file.
 object_symbols read_object(std::string_view object, std::vector<std::string>& refused, bool by_nvcc = false);
 
-/// Functions that a submission may call besides its own and the lab's.
+/// Functions that a submission may call in addition to its own and the lab's.
 class callable {
  public:
   /// `headers`: folder of the headers that declare what the simulated device offers; `library`: libsim.a, which
   /// defines it.
-  /// `also`: functions of the C and C++ libraries that this lab's .cpp files may call besides.
+  /// `also`: functions of the C and C++ libraries that this lab's .cpp files may call in addition.
   callable(const std::filesystem::path& headers, const std::filesystem::path& library, bool by_nvcc = false,
            std::set<std::string> also = {});
 
   /// `by_device_code`: from a .cu file.
   bool operator()(const std::string& symbol, bool by_device_code) const;
 
-  /// Of what a .cu file may call: what reads and writes no array where the compiler's hooks do not see it. So no call
-  /// of the CUDA runtime, either.
+  /// Whether a function that a .cu file may call reads and writes no array out of sight of the compiler's hooks. Calls
+  /// of the CUDA runtime are out of sight, too.
   bool in_sight(const std::string& symbol) const;
 
-  /// Whether the simulated device defines it: a .cu file that did so would be counted by its own rules.
+  /// Whether the simulated device defines the symbol: a .cu file that defined it would be counted by its own rules.
   bool is_the_devices(const std::string& symbol) const { return device_.contains(symbol); }
 
  private:

@@ -31,7 +31,7 @@ constexpr int again_elsewhere = 75;  // EX_TEMPFAIL: the machine failed, not the
 
 constexpr const char* usual_book = "grades.sqlite";
 
-/// Of official grading, of one submission or of many.
+/// Options of official grading, for one submission or many.
 struct official_flags {
   bool unsafe = false;
   std::int64_t budget = official_options{}.budget.count();

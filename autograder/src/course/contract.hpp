@@ -15,7 +15,8 @@ struct signature {
 
 using contract = std::map<std::string, signature>;  ///< by the function's name
 
-/// Of all functions that the headers in the folder declare; of overloads, the one with the most outputs.
+/// The contract of all functions that the headers in the folder declare. Of overloads it keeps the one with the most
+/// outputs.
 contract contract_in(const std::filesystem::path& folder);
 contract contract_of(const std::string& header);
 

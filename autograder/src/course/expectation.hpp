@@ -1,4 +1,4 @@
-// What a submission has to come to, as its author wrote it down: expected.toml.
+// The result that a submission must get, as its author wrote it down: expected.toml.
 #pragma once
 
 #include <filesystem>

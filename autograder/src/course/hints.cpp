@@ -45,7 +45,7 @@ std::string lower(std::string text) {
 std::size_t rank_of(const hint& h, const item_result& item) {
   constexpr std::size_t not_at_all = 4;
   if (!h.item.empty() && h.item != item.id) return not_at_all;
-  // What could not be decided may go wrong in any way.
+  // An item that could not be decided may go wrong in any way.
   const bool undecided = !is_assessed(item.verdict) || item.verdict == verdict::inconclusive;
   if (!undecided && !h.verdict.empty() && h.verdict != name_of(item.verdict)) return not_at_all;
   if (h.verdict.empty() && item.verdict == verdict::build_error) return not_at_all;  // the compiler says it better

@@ -79,7 +79,7 @@ metric metric_from(const std::string& text) {
   return {text.substr(0, slash), slash == std::string::npos ? std::string{} : text.substr(slash + 3), {}};
 }
 
-/// Of a host case: its outputs.
+/// The metric of a host case: one or two of its outputs.
 metric outputs_of(const toml_reader& in) {
   const std::string text = in.text("metric");
   const metric result = metric_from(text);
@@ -92,7 +92,7 @@ metric outputs_of(const toml_reader& in) {
   return result;
 }
 
-/// Of a host case whose system calls the judge counts.
+/// The metric of a host case whose system calls the judge counts.
 metric calls_of(const toml_reader& in, const lab::test_case& about) {
   const std::string label = in.text("counter"), one = "calls of ";
   if (!about.counts_calls)
@@ -106,7 +106,7 @@ metric calls_of(const toml_reader& in, const lab::test_case& about) {
                          label));
 }
 
-/// Of a device case: what the label stands for.
+/// The metric of a device case that a counter's label stands for.
 metric counter_of(const toml_reader& in) {
   const std::string label = in.text("counter");
   const auto& known = lab::counter_labels;

@@ -17,7 +17,7 @@ namespace {
 using namespace grading;
 using nlohmann::json;
 
-/// Counted besides what the rubric names, so that the tables can say why.
+/// Counted in addition to what the rubric names, so that the tables can say why.
 const std::set<std::string> always_counted = {
     "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
     "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",

@@ -48,7 +48,7 @@ std::vector<backend> backends_of(const lab_folder& lab, const builder& make) {
   return cuda_obstacle(lab, make).empty() ? std::vector{backend::sim, backend::cuda} : std::vector{backend::sim};
 }
 
-/// What the counters saw, one entry a case, as far as any item asked.
+/// What the counters saw, one entry per case that an item asked about.
 std::vector<profiled_case> profiles_of(const bench& on, const std::vector<lab::test_case>& cases) {
   std::vector<profiled_case> result;
   subject* sim = on.on(backend::sim);

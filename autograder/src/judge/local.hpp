@@ -40,7 +40,7 @@ std::optional<result> known_result(const std::vector<result>& stored, const lab_
 /// that are not the submission's.
 result grade_locally(const lab_folder& lab, const submission& who, builder& make, const local_options& options);
 
-/// What became of a drawing.
+/// The result of drawing the warps.
 struct drawn_warps {
   bool page = false;                  ///< there is one
   std::vector<std::string> messages;  ///< what went wrong on the way to it, for the student

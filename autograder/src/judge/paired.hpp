@@ -22,17 +22,17 @@ struct sample {
 struct paired_run {
   std::vector<timed_pair> pairs;
   std::vector<double> self_ratios;
-  int disturbed = 0;  ///< pairs that were thrown away
+  int disturbed = 0;  ///< pairs that were discarded
 };
 
 struct paired_options {
   int pairs = 21;
   int least_pairs = 11;        ///< even if the time budget ends
-  int most_disturbed = 21;     ///< pairs thrown away before a run takes what comes
+  int most_disturbed = 21;     ///< after discarding this many pairs, a run keeps even disturbed ones
   double budget_seconds = 10;  ///< for one run
   double hopeless_ratio = 0;   ///< a run ends after 6 pairs whose ratios are all below this, after 3 below an eighth
   double certain_ratio = 1e9;  ///< a run ends after least_pairs where even the interval's low end reaches this
-  double narrow = 0;           ///< ... or if the interval is no wider than this part of its low end
+  double narrow = 0;           ///< ... or if the interval's width is at most this fraction of its low end
 };
 
 /// Times both in the order ceiling, call, call, ceiling, ... No value from `call` ends the run without result. A pair

@@ -150,7 +150,7 @@ trial subject::call(prepared_case& ready, const std::function<void()>& settle) {
   if (what.where == lab::part::host) result.response.metrics.clear();  // they are the judge's to fill in
   if (got.counted) {
     double all = 0;
-    // What is asked about and was not called was called 0 times.
+    // A system call that an item asks about and that was not made counts 0.
     for (const std::string& name : ready.request.metrics)
       if (name.starts_with(lab::calls_of)) result.response.metrics[name] = 0;
     for (const auto& [name, count] : got.calls) result.response.metrics[lab::calls_of + name] = count, all += count;

@@ -6,7 +6,7 @@
 
 namespace grading {
 
-/// Fills a template, "report.html", with values. Every {{value}} is escaped by escaped(); only {{{svg}}} is not, the
+/// Fills a template, such as "report.html", with values. escaped() escapes every {{value}}, but not {{{svg}}}, the
 /// drawing that gnuplot made. null, false, "" and [] hide a section; fractions are written by figure_text(). Throws
 /// std::logic_error if there is no such template, or if it is not well formed.
 std::string page(const std::string& name, const nlohmann::ordered_json& values);

@@ -59,7 +59,7 @@ json predictions_of(const item_result& item, json rows) {
   return {{"count", rows.size()}, {"gpu", gpu}, {"rows", std::move(rows)}};
 }
 
-/// Adds to the canonical JSON of an item what the page shows besides.
+/// Adds to the canonical JSON of an item what else the page shows.
 void prepare(json& shown, const item_result& item, bool same_message) {
   const bool assessed = is_assessed(item.verdict);
   if (same_message) shown["message"] = "the same";

@@ -109,7 +109,7 @@ std::string was(const item_result* then, const item_result& now) {
   return counted ? fmt::format(", was {:g}", *then->figure) : std::string{};
 }
 
-/// What was predicted wrongly, one on a line.
+/// The wrong predictions, one per line.
 std::string wrong_predictions(const item_result& item, const terminal_style& style) {
   std::string out;
   for (const prediction_result& p : item.predictions)
@@ -117,14 +117,14 @@ std::string wrong_predictions(const item_result& item, const terminal_style& sty
   return out;
 }
 
-/// Waste that costs no points, a remark on a line of its own.
+/// Waste that costs no points, each remark on its own line.
 std::string advice_of(const item_result& item, const terminal_style& style) {
   std::string out;
   for (const std::string& text : item.advice) out += wrapped(text, 4, style.width);
   return out.empty() ? out : fmt::format("\n{}  {}, costs no points\n", coloured("ADVICE", "36", style), item.id) + out;
 }
 
-/// What went wrong with each item, once if several have nothing of their own to say.
+/// What went wrong with each item, once if several items say the same.
 std::string complaints(const result& r, const terminal_style& style) {
   std::string out;
   using said = std::tuple<verdict, std::string, std::vector<std::string>>;  // the same hints, too

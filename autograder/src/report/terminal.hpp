@@ -13,7 +13,7 @@ struct terminal_style {
   bool colours = false;
 };
 
-/// Of standard output: its width, and colours only on a terminal and where NO_COLOR is not set.
+/// The style for standard output: its width, and colours only on a terminal where NO_COLOR is not set.
 terminal_style style_of_stdout();
 
 /// Items, then what went wrong with each, then the sum. With the grading before: how many cases an item kept then.

@@ -118,7 +118,7 @@ std::string score_text(const result& r);
 
 std::string to_json(const result& r);  ///< one result, schema roofline-labs/result/v1
 
-/// What reads a file that a newer version wrote says so with this text, and what to do.
+/// The message for a file that a newer version wrote: it says so, and what to do.
 std::string newer_text(const std::string& file, int format, int known);
 
 /// The number after `prefix` in the text; 0 if there is none.

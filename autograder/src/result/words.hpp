@@ -34,7 +34,7 @@ struct word_table<verdict> {
 
 inline bool is_assessed(verdict v) { return v != verdict::not_assessed; }  ///< its points count in "out of"
 
-/// Of a whole submission.
+/// The outcome of grading a whole submission.
 enum class outcome {
   graded,
   build_failed,
@@ -47,7 +47,7 @@ struct word_table<outcome> {
   static constexpr const char* names[] = {"graded", "build_failed", "refused", "infra_error"};
 };
 
-/// Of an item of a rubric.
+/// The kind of an item of a rubric.
 enum class item_kind { correctness, counters, predictions, throughput, findings };
 template <>
 struct word_table<item_kind> {
@@ -63,10 +63,10 @@ struct word_table<backend> {
   static constexpr const char* names[] = {"host", "sim", "cuda"};
 };
 
-/// What became of a prediction.
+/// The state of a prediction.
 enum class prediction_state {
   not_compared,  ///< not all of the lab's predictions are made yet
-  pending,       ///< waits for a function of the student's that does not pass yet
+  pending,       ///< waits for one of the student's functions, which does not pass yet
   wrong,
   corrected,  ///< wrong in the first complete set, right now
   first_try

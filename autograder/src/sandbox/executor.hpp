@@ -21,7 +21,7 @@ struct answer {
   std::map<std::string, double> calls = {};  ///< system calls, by name
   double faults = 0;                         ///< page faults
   double waited = 0;                         ///< of these seconds: ready to run, and the machine ran something else
-  std::size_t memory = 0;  ///< bytes that it took at most, besides its buffers: known after start_over()
+  std::size_t memory = 0;                    ///< peak bytes in addition to its buffers: known after start_over()
 };
 
 class executor {

@@ -103,7 +103,7 @@ files_in_use files_of(int process, const std::filesystem::path& folder) {
   return result;
 }
 
-/// What a call has left, as an error; "" if it has closed everything.
+/// What a call has left open, as an error; "" if it has closed everything.
 std::string left_of(const files_in_use& before, const files_in_use& after) {
   if (after.open > before.open) return "left its file open; close it, on every path out of the function";
   if (after.mapped > before.mapped) return "left its file mapped; call munmap, on every path out of the function";
@@ -306,7 +306,7 @@ std::optional<answer> process_executor::hold(std::size_t more_threads) {
                 fmt::format("has {} threads but began with {}; {}", threads, threads_, one_thread));
 }
 
-/// The socket is closed, or the runner said something that is no answer: how did it end?
+/// The socket is closed, or the runner sent something other than an answer: how did it end?
 answer process_executor::ended() {
   if (program_ > 0) thaw(program_);  // otherwise it cannot end
   int status = 0;
@@ -332,8 +332,9 @@ answer process_executor::ended() {
   return failed(answer::ending::crashed, fmt::format("the program ended before it answered (exit code {})", code));
 }
 
-/// Of the time since the request began, what counts: not what the runner, or the judge that answers it, waited for a
-/// core, which is no submission's fault. But so much of it counts in any case that everything ends.
+/// The part of the time since the request began that counts. Time that the runner, or the judge that answers it, waited
+/// for a core does not, because that is not the submission's fault. But a minimum always counts, so that everything
+/// ends.
 std::chrono::nanoseconds process_executor::counted() {
   const int program = program_ > 0 ? program_ : program_in(child_.process);
   if (program > 0) waited_ = waited_by(program) - (program_ > 0 ? waited_before_ : 0);
@@ -468,7 +469,7 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   if (program_ < 0) return ended();
   if (auto instead = hold()) return *instead;
   const files_in_use files_before = files_of(program_, mode_.exchange);
-  // What a global object has taken is the submission's, too.
+  // Memory that a global object allocated is the submission's, too.
   const std::size_t had = alone ? std::min(memory_of(program_).now, shared_.size() + most_code) : 0;
 
   put(bytes);

@@ -103,7 +103,7 @@ int demo(const settings& s, const std::vector<std::string>& numbers, bool every,
     std::vector<std::size_t> fresh;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const auto known = known_result(stored, lab, all[i], make);
-      // What did not come to what is expected may have been the machine's noise.
+      // An unexpected result may have been the machine's noise: grade it again.
       if (!known || !differences(*known, all[i]).empty()) fresh.push_back(i);
     }
     unchanged += all.size() - fresh.size();

@@ -84,7 +84,7 @@ std::vector<double> numbers_in(const std::string& line) {
   return result;
 }
 
-/// The words and the numbers of a key's last part, without what many keys have.
+/// The words and the numbers of a key's last part, without words that many keys share.
 std::pair<std::vector<std::string>, std::vector<double>> parts_of(const std::string& key) {
   std::pair<std::vector<std::string>, std::vector<double>> parts;
   std::istringstream leaf(key.substr(key.rfind('.') + 1));
@@ -96,8 +96,8 @@ std::pair<std::vector<std::string>, std::vector<double>> parts_of(const std::str
   return parts;
 }
 
-/// Whether a line gives an answer away: by a number of three digits that mean something, wherever it stands, or by a
-/// smaller one beside all of the key's words. 0 and 1 are everywhere, and so are numbers that the key itself has.
+/// Whether a line gives an answer away: by a number with three significant digits, wherever it is, or by a shorter
+/// one on a line with all of the key's words. 0 and 1 are everywhere, and so are numbers that the key itself has.
 bool gives_away(const std::string& line, const std::string& key, double answer) {
   if (std::abs(answer) < 1e-9 || std::abs(answer - 1) < 1e-3) return false;
   const auto [words, own] = parts_of(key);

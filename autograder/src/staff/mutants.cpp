@@ -197,7 +197,7 @@ std::string mutated(const std::string& source, const mutant& m) {
 std::string name_of(const mutant& m) { return fmt::format("{}  {}  |  {}", m.file, m.what, m.line_text); }
 
 namespace {
-/// Of every mutant of this line.
+/// The name that stands for every mutant of this line.
 std::string name_of_all(const mutant& m) { return fmt::format("{}  *  |  {}", m.file, m.line_text); }
 }  // namespace
 

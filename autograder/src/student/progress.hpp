@@ -43,7 +43,7 @@ locked_predictions locked_for(const std::filesystem::path& progress_file, const 
 /// though points are lost.
 bool is_open(const item_result& i);
 
-/// Whether nothing is open, and noise hid nothing.
+/// Whether no item is open, and noise left none undecided.
 bool passed(const result& r);
 
 /// The item to work on: what does not build, then the predictions while they are blank, then the first in the rubric's

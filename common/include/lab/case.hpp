@@ -39,7 +39,7 @@ struct test_case {
   /// If there is one, what it knows after the call follows the other outputs, for `check` and for predictions.
   std::function<std::unique_ptr<lab::oracle>(std::uint64_t seed)> oracle = {};
   lab::work work;
-  std::size_t memory = 0;     ///< host part: bytes that the call may take besides its buffers; 0: as many as it likes
+  std::size_t memory = 0;     ///< host part: bytes that the call may take in addition to its buffers; 0: no limit
   bool counts_calls = false;  ///< host part: the judge counts its system calls, see call_counter.hpp
   int threads = 1;            ///< host part: that it may have at a time
   bool timed =

@@ -163,7 +163,7 @@ inline constexpr counter_label counter_labels[] = {
     {"separate additions", "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum"},
 };
 
-/// Of a host case whose system calls the judge counts (test_case::counts_calls). A rubric's labels for them are "system
+/// Metrics of a host case whose system calls the judge counts (test_case::counts_calls). A rubric's labels are "system
 /// calls", "page faults" and, for one name, "calls of read".
 inline constexpr const char all_calls[] = "system_calls", page_faults[] = "page_faults";
 inline const std::string calls_of = "system_calls.";

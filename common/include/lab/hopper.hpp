@@ -63,7 +63,7 @@ __device__ inline void fence_init() { asm volatile("fence.mbarrier_init.release.
 /// Shows this thread's writes to shared memory to TMA and wgmma (fence.proxy.async).
 __device__ inline void fence_writes() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-/// Of all threads of all blocks of the cluster (barrier.cluster).
+/// A barrier for all threads of all blocks of the cluster (barrier.cluster).
 __device__ inline void cluster_barrier() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
@@ -144,7 +144,7 @@ __device__ inline void multicast_box(void* to, const CUtensorMap& map, arrivals&
       "l"(&map), "r"(address(&arrived)), "r"(column), "r"(row), "h"(ranks)
       : "memory");
 }
-/// Of a tensor of 3 dimensions.
+/// The same for a tensor of 3 dimensions.
 __device__ inline void copy_box(void* to, const CUtensorMap& map, arrivals& arrived, int plane, int row, int column) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], "

@@ -54,8 +54,8 @@ bool is_registered(const void* pointer) {
   });
 }
 
-/// Of pinned memory's rate: 10.7 GB/s for 1 MiB and 6.4 for 256 MiB, where pinned memory has 37.8 and 53.8 (an H100 and
-/// its host, labs/12_host/given/h100.md). Assumed for the other devices.
+/// Pageable memory's share of pinned memory's rate: 10.7 GB/s for 1 MiB and 6.4 for 256 MiB, where pinned memory
+/// has 37.8 and 53.8 (an H100 and its host, labs/12_host/given/h100.md). Assumed for the other devices.
 constexpr double pageable_rate = 0.2;
 
 /// Rows of `width` bytes, `height` in each of `depth` slices.

@@ -15,7 +15,7 @@
 
 namespace sim {
 
-/// Of an access that is counted: "global load".
+/// The name of an access that is counted, such as "global load".
 std::string name_of(space where, operation op);
 
 /// Sums over all warp instructions of one site.
@@ -70,7 +70,7 @@ struct fault_report {
     return what == fault::block_race && site_operation(site) == operation::load &&
            site_strength(site) == strength::plain && site_operation(other_site) == operation::atomic;
   }
-  /// Of the two the earlier one stays, with the occurrences of both.
+  /// Keeps the earlier of the two, with the occurrences of both.
   void merge(const fault_report& other, std::uint64_t others_number);
 };
 

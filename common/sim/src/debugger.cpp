@@ -110,8 +110,8 @@ unsigned worker::lanes_in_step(unsigned first, unsigned count) {
   return together;
 }
 
-/// The thread has come to a line of a program that simcc -G built, and lets the warp's other lanes come, too. Whether
-/// it may stop there.
+/// Called when the thread reaches a line of a program that simcc -G built: lets the warp's other lanes reach it, too.
+/// Returns whether the thread may stop there.
 bool worker::reach_line(std::uintptr_t pc, std::uintptr_t frame) {
   if (!debugged.attached) return true;
   thread_state& self = *current_;

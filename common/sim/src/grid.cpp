@@ -15,7 +15,7 @@
 #include "status.hpp"
 #include "worker.hpp"
 
-/// Of threads that run blocks. Outside the namespace: see hooks.hpp.
+/// Whether this thread runs blocks. Outside the namespace: see hooks.hpp.
 __thread bool sim_runs_blocks = false;
 
 namespace sim {

@@ -139,7 +139,7 @@ int registers_of(std::uintptr_t kernel) {
 }
 
 std::uintptr_t kernel_behind(const char* name, void (*body)(void*), void* frame) {
-  // The first code to run may copy an argument and not be the kernel's: then it has another name.
+  // The first code that runs may belong to an argument's copy constructor, not to the kernel: then its name differs.
   static auto* names = new std::unordered_map<std::uintptr_t, std::string>;  // under runtime_mutex
   const auto identifier = [](std::string text) {
     text.resize(std::min(text.find('<'), text.size()));

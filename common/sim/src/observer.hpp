@@ -66,7 +66,7 @@ struct block_shadow {
   std::size_t words_awaited = 0;         ///< that copies in flight will write
   std::vector<std::uint32_t> syncs;      ///< by warp: warp functions so far
   block_order order;
-  /// Of a word or a byte, while `order` is active: by thread, one more than the clock of its last read, and that read's
+  /// For a word or a byte, while `order` is active: by thread, the clock of its last read plus one, and that read's
   /// strength.
   std::unordered_map<const shared_reads*, std::vector<std::pair<std::uint32_t, strength>>> readers;
   std::vector<asynchronous_agent> agents;

@@ -79,7 +79,7 @@ int print_faults(bool ended) {
   return static_cast<int>(errors.size());
 }
 
-/// What the budget has left out, by kernel and grid.
+/// Prints the launches that the budget cut short, by kernel and grid.
 void print_partial_launches() {
   struct part {
     std::uint64_t launches = 0, blocks = 0, blocks_run = 0;
@@ -121,7 +121,7 @@ void print_partial_launches() {
   }
 }
 
-/// What the source gives the memory to that it allocates in this line, or nothing: "cache" for cudaMalloc(&cache, n).
+/// The variable that this line's allocation is assigned to, or nothing: "cache" for cudaMalloc(&cache, n).
 std::string allocated_for(const source_line& at) {
   std::ifstream in(at.file);
   std::string text;
@@ -132,7 +132,7 @@ std::string allocated_for(const source_line& at) {
   return at.line > 0 && in && std::regex_search(text, found, target) ? found.str(1) : "";
 }
 
-/// What warps loaded from, and stored to, each allocation; those of one line and name together.
+/// Prints what warps loaded from and stored to each allocation; allocations of one line and name are added up.
 void print_allocations() {
   struct total {
     std::set<std::uintptr_t> begins;
@@ -214,7 +214,7 @@ int print_account(bool ended) {
 }
 
 bool any_wanted() { return setting("SIM_REPORT") || setting("SIM_CSV") || setting("SIM_SEE"); }
-/// What was asked for: the account, the table, the warp view. Returns the number of errors that the account has.
+/// Writes what was requested: the account, the table, the warp view. Returns the number of errors in the account.
 int report(bool ended) {
   if (const char* file = setting("SIM_CSV")) write_csv(file);
   const int errors = setting("SIM_REPORT") ? print_account(ended) : 0;

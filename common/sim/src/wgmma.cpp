@@ -9,7 +9,7 @@
 #include "sim/float8.h"
 #include "sim/tensor.h"
 
-// Of this OS thread. Outside the namespace: program.cpp knows what is ours by the prefix sim_.
+// One for each OS thread. Outside the namespace: program.cpp knows what is ours by the prefix sim_.
 __thread void* sim_product_operands = nullptr;
 
 namespace sim {

@@ -194,7 +194,7 @@ class editor {
     b.skips_report = false;
   }
 
-  /// What came since the last label, jump or call belongs to the block that was traced last.
+  /// Instructions since the last label, jump or call belong to the block that was traced last.
   void settle() {
     if (!blocks_.empty()) blocks_.back().add(since_);
     since_ = {};
@@ -272,8 +272,8 @@ class editor {
   }
 
   /// Calls the debugger's function before each line of a function that is traced, except before the line that opens it:
-  /// there, the arguments are not in their places yet. If the thread may stop, it executes the nop, which has the
-  /// line's address; the call itself belongs to the line before, or is no statement of this one.
+  /// there, the arguments have not been stored yet. If the thread may stop, it executes the nop, which has the
+  /// line's address; the call itself belongs to the line before, or is not a statement of this one.
   void call_at_lines() {
     string last;
     bool opened = false, called = false;

@@ -220,7 +220,7 @@ class command_line {
     if (at_ >= words_.size()) stop(option + " needs a value");
     return words_[at_++];
   }
-  /// Of `-option value` or `-option=value`.
+  /// Whether the word is one of these options, as `-option value` or `-option=value`; `found` gets the value.
   bool is(const std::string& word, std::initializer_list<const char*> names, std::string* found) {
     for (const std::string name : names) {
       if (word == name) return *found = value(name), true;

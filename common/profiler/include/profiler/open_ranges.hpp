@@ -7,13 +7,13 @@
 
 namespace lab::open_ranges {
 
-/// Who heard of each range that has not ended, in this thread.
+/// The listener that was told of each open range of this thread.
 inline std::vector<range_listener*>& stack() {
   static thread_local std::vector<range_listener*> open;
   return open;
 }
 
-/// Both return the depth, popping without a push -1.
+/// Both return the depth; pop returns -1 if nothing was pushed.
 inline int push(const char* name) {
   range_listener* const listener = range_listener::current;
   if (listener) listener->enter(name ? name : "", {});

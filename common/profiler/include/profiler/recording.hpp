@@ -98,7 +98,7 @@ class profiled_device {
 /// Defined by the library of the device; null if a program has none.
 extern "C" profiled_device* lab_profiled_device() __attribute__((weak));
 
-/// Of this process, in user mode, since the counters were opened.
+/// Counts of this process, in user mode, since the counters were opened.
 struct processor_counts {
   static constexpr std::array<const char*, 3> names{"instructions", "cycles", "cache_misses"};
   std::array<double, 3> values{};
@@ -167,7 +167,7 @@ std::string json_of(const profile_contents& what);
 std::string trace_of(const profile_contents& what);
 /// Folded stacks of CPU and device, for viewers of flame graphs.
 std::string folded_of(const profile_contents& what);
-/// Of one part; "" if there is no gnuplot or nothing to draw.
+/// The roofline of one part; "" if there is no gnuplot or nothing to draw.
 std::string roofline_svg_of(const profile_contents& what);
 /// All into files of a directory.
 void write_profile(const profile_contents& what, const std::filesystem::path& directory);

@@ -152,7 +152,7 @@ SIM_PTX unsigned lanemask_lt() { return (1u << laneid()) - 1; }
 SIM_PTX unsigned lanemask_le() { return (2u << laneid()) - 1; }
 SIM_PTX unsigned lanemask_gt() { return ~lanemask_le(); }
 SIM_PTX unsigned lanemask_ge() { return ~lanemask_lt(); }
-/// Which multiprocessor runs the block is not modelled: one after the other.
+/// The placement of blocks on multiprocessors is not modelled: smid() assigns them in turn.
 SIM_PTX unsigned nsmid() { return multiprocessors(); }
 SIM_PTX unsigned smid() { return (blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z)) % multiprocessors(); }
 SIM_PTX unsigned long long clock64() { return static_cast<unsigned long long>(::clock64()); }
