@@ -442,7 +442,7 @@ main() {
   get_new "$from" "$to"
   if [[ -z $to && -f VERSION && $(version_in .) != "$(version_in "$new")" &&
         $(printf '%s\n' "$(version_in .)" "$(version_in "$new")" | sort -V | tail -n 1) == "$(version_in .)" ]]; then
-    die "$source_name is version $(version_in "$new"), older than this one, $(version_in .); to take it all the same, add --to $(version_in "$new")"
+    die "$source_name is version $(version_in "$new"), older than this one, $(version_in .); to take it anyway, add --to $(version_in "$new")"
   fi
   ! is_clone || remember_start
   get_base

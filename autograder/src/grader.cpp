@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   // Every timed call makes new inputs: keep their memory instead of returning and clearing it each time.
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  // A shell may have set these for programs of its own. No grade depends on them.
+  // A shell may have set these for its own programs. No grade depends on them.
   for (const char* name : {"SIM_BUDGET", "SIM_DEVICE", "SIM_SAMPLE"}) unsetenv(name);
   try {
     grading::command_line line(LAB_SOURCE_DIR, LAB_BINARY_DIR);

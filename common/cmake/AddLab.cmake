@@ -9,7 +9,7 @@
 #   lab03.<submission>.<backend>.bench     Google Benchmark over the cases
 #   lab03.<submission>.<backend>.experiment   where given/ has an experiment.cpp
 # and lab03.student.sim.debug, the test with kernels compiled for the debugger (./course debug).
-# Each program in crashed/ becomes build/bin/crashed/labNN.NAME, with a main of its own.
+# Each program in crashed/ becomes build/bin/crashed/labNN.NAME, with its own main.
 # add_lab(12_host CALLS open read) lets the .cpp files of that lab call these functions of the C library, too.
 # With COUNTED attention, that function of the contract is plain C++ in a .cu file whose accesses the judge counts.
 # add_lab(08_gpt2 LIBRARY gpt2) links gpt2_model to the judge's side and gpt2_<backend> to the runner's.

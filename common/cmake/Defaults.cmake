@@ -48,7 +48,7 @@ find_package(LibArchive REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_library(SODIUM_LIBRARY sodium REQUIRED)
 find_path(SODIUM_INCLUDE_DIR sodium.h REQUIRED)
-add_library(sodium INTERFACE IMPORTED)  # it has no CMake package of its own
+add_library(sodium INTERFACE IMPORTED)  # it has no CMake package
 target_link_libraries(sodium INTERFACE ${SODIUM_LIBRARY})
 target_include_directories(sodium INTERFACE ${SODIUM_INCLUDE_DIR})
 find_package(Boost REQUIRED CONFIG COMPONENTS context)

@@ -1,7 +1,7 @@
 // What the site and the decks need in addition to Doxygen and Marp.
 //   coursedocs page SOURCE FILE   FILE as Doxygen wants it, on stdout: an input filter for Markdown and headers
-//   coursedocs files SOURCE OUT   copies every file and drawing that a page links to and that is no page itself; writes
-//   the
+//   coursedocs files SOURCE OUT   copies every file and drawing that a page links to and that is not a page itself;
+//   writes the
 //                                 glossary for pop-ups, and adds it and all headings to the search
 //   coursedocs deck SOURCE FILE   the deck with the code and figures that it quotes, on stdout; fails if one is gone
 //   coursedocs data RESULTS OUT   measured JSON as tables for gnuplot: OUT/throughput.tsv, counters.tsv, ceilings.tsv,
@@ -95,7 +95,7 @@ std::string anchor_id(const std::string& page, const std::string& slug) {
   return id;
 }
 
-/// Name on the site of a file that is no page.
+/// Name on the site of a file that is not a page.
 std::string file_on_site(const fs::path& source, const fs::path& file) {
   return "files/" + fs::relative(file, source).generic_string() + ".txt";
 }
@@ -309,7 +309,7 @@ struct page_writer {
   }
 };
 
-/// What a comment says is no HTML.
+/// The text of a comment is not HTML.
 std::string without_tags(const std::string& comment) {
   std::string out;
   bool code = false;
@@ -598,7 +598,7 @@ std::string beside_the_deck(std::string line) {
   return line;
 }
 
-/// A long line shrinks the print of all code on its slide: the body of a loop or an if goes on a line of its own.
+/// A long line shrinks the print of all code on its slide: the body of a loop or an if goes on its own line.
 std::string within_a_slide(const std::string& code) {
   constexpr std::size_t widest = 100;
   std::string out;

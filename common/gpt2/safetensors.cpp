@@ -44,7 +44,7 @@ std::map<std::string, stored_tensor> tensors_of(std::span<const std::byte> file,
     try {
       stored_tensor t{entry.at("dtype").get<std::string>(), {}, {}};
       for (const json& side : entry.at("shape")) {
-        if (!side.is_number_unsigned()) fail(name, fmt::format("tensor {} has a side that is no size", key));
+        if (!side.is_number_unsigned()) fail(name, fmt::format("tensor {} has a dimension that is not a size", key));
         t.shape.push_back(side.get<std::size_t>());
       }
       const auto offsets = entry.at("data_offsets").get<std::vector<std::uint64_t>>();

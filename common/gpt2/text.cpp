@@ -124,7 +124,7 @@ struct character {
   gpt2::kind kind;
 };
 
-/// Bytes that are no UTF-8 are others.
+/// Bytes that are not UTF-8 count as others.
 std::vector<character> characters_of(const std::string& text) {
   std::vector<character> result;
   for (std::size_t i = 0; i < text.size();) {

@@ -102,7 +102,7 @@ std::vector<double> frequencies_of(const settings& model, int size, const std::s
   static const json none = json::object();
   const char* const where = model.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
   const json& scaling = model.has(where) ? model.at(where) : none;
-  if (!scaling.is_object()) fail(name, fmt::format("config.json: {} is no object", where));
+  if (!scaling.is_object()) fail(name, fmt::format("config.json: {} is not an object", where));
   const settings rope(scaling, name);
   const double theta = rope.real("rope_theta", model.real("rope_theta", 10000.0));
   if (!(theta > 1 && theta < 1e12)) fail(name, fmt::format("config.json: rope_theta is {}", theta));
@@ -129,7 +129,7 @@ config config_of(const settings& in, const std::string& name) {
   if (in.has("quantization_config")) fail(name, "its weights are quantized; take the model in bf16");
   if (!in.has("tie_word_embeddings") || in.at("tie_word_embeddings") != true)
     fail(name,
-         "config.json does not say tie_word_embeddings = true: the logits have weights of their own, but lab 10 "
+         "config.json does not say tie_word_embeddings = true: the logits have separate weights, but lab 10 "
          "multiplies by the embedding. Llama 3.2 1B and 3B are tied");
   config c;
   c.layers = in.whole("num_hidden_layers");
@@ -173,11 +173,11 @@ class tensors {
     return result;
   }
 
-  /// What nobody took must be of no consequence.
+  /// A tensor that was not read must not matter.
   void expect_rest_unused() const {
     for (const auto& [key, tensor] : all_)
       if (!key.ends_with("rotary_emb.inv_freq") && key != "lm_head.weight")
-        fail(name_, fmt::format("tensor {} is no part of the Llama that lab 10 computes", key));
+        fail(name_, fmt::format("tensor {} is not part of the Llama that lab 10 computes", key));
   }
 
  private:
@@ -223,7 +223,7 @@ checkpoint checkpoint_from(const std::string& config_json,
   if (in.has("eos_token_id")) {
     const json& ends = in.at("eos_token_id");
     for (const json& end : ends.is_array() ? ends : json::array({ends})) {
-      if (!end.is_number_integer()) fail(name, "config.json: eos_token_id is no token");
+      if (!end.is_number_integer()) fail(name, "config.json: eos_token_id is not a token");
       result.ends.push_back(static_cast<int>(std::clamp<std::int64_t>(end.get<std::int64_t>(), -1, c.vocabulary)));
     }
   }
@@ -255,7 +255,7 @@ checkpoint checkpoint_from(const std::string& config_json,
 checkpoint read_folder(const std::filesystem::path& folder) {
   const std::string name = folder.string();
   if (!std::filesystem::is_directory(folder))
-    fail(name, "is no folder; give the folder of a model, with its config.json and model.safetensors");
+    fail(name, "is not a folder; give the folder of a model, with its config.json and model.safetensors");
   const auto text = [](const std::vector<std::byte>& bytes) {
     return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   };
@@ -287,9 +287,9 @@ config config_named(const std::string& given) {
   char colon = ':';
   for (int* const to : {&c.layers, &c.width, &c.heads, &c.kv_heads, &c.size, &c.hidden, &c.vocabulary, &c.context})
     if (colon != ':' || !(in >> *to) || (to != &c.context && !(in >> colon)))
-      fail(given, "is no model; give 1b, tiny or layers:width:heads:kv_heads:size:hidden:vocabulary:context");
+      fail(given, "is not a model; give 1b, tiny or layers:width:heads:kv_heads:size:hidden:vocabulary:context");
   if (in.peek() != std::istringstream::traits_type::eof())
-    fail(given, "is no model; there are more than eight numbers");
+    fail(given, "is not a model; there are more than eight numbers");
   expect_supported(c, given);
   return c;
 }

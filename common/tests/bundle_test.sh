@@ -9,7 +9,7 @@ skip() { echo "SKIPPED: $*"; exit 77; }
 for tool in apt-get debootstrap unshare; do
   command -v $tool >/dev/null || skip "$tool is missing: apt-get install debootstrap util-linux"
 done
-unshare -n -m -p true 2>/dev/null || skip "this machine lets nobody leave its network"
+unshare -n -m -p true 2>/dev/null || skip "this machine does not allow a namespace without network"
 
 (cd "$source" && ./course bundle 03 --solutions --output "$bare.tar.gz")
 release=$(. /etc/os-release && echo "$VERSION_CODENAME")

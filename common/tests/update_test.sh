@@ -294,7 +294,7 @@ refuses "files have merge conflicts: README.md" --from "$new"
 kind='refusals without git'
 cp -r "$old" "$place/copies/no remote" && cd "$place/copies/no remote"
 refuses "This copy is not a git clone, so name it"
-# Within a repository of the student's own it is a copy all the same, and that repository is left alone.
+# Within the student's own repository it is still a copy, and that repository is left alone.
 kind='archive in a repository'
 mkdir "$place/own" && cd "$place/own" && git init -q . && git commit -q --allow-empty -m start && cp -r "$old" labs && cd labs
 common/update.sh start

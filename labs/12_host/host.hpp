@@ -8,7 +8,8 @@
 //
 // layout.cu is plain C++ for one core, without kernels and without the CUDA runtime. It is a .cu file because the
 // compiler of the simulated device shows each access to memory: yours go through the cache that given/cache.hpp
-// describes. So it may call no library function that copies out of the compiler's sight; memcpy and its kind are seen.
+// describes. So it may call no library function that copies out of the compiler's sight; memcpy and similar functions
+// are seen.
 //
 // streaming.cu is CUDA: streams, events, graphs, pinned memory. The kernels are given, in given/layer.hpp. The
 // simulated device runs the nodes of a graph one after another, even those that nothing orders.

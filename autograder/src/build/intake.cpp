@@ -139,7 +139,7 @@ struct open_file {
   ~open_file() { close(fd); }
 };
 
-/// The bytes of a regular file that is no link. Never waits, whatever the file turns out to be.
+/// The bytes of a regular file that is not a link. Never waits, whatever the file turns out to be.
 std::string read_plain(const fs::path& path, const std::string& name, std::uint64_t most) {
   const open_file file{open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)};
   if (file.fd < 0)

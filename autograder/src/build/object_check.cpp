@@ -323,7 +323,7 @@ bool callable::operator()(const std::string& symbol, bool by_device_code) const 
   const std::string library = library_of(symbol);
   if (library == "libm.so.6") return true;
   if (library == "libstdc++.so.6") return stays_inside(symbol);
-  // atexit is no function of the shared library: a part of libc that each program has for itself.
+  // atexit is not a function of the shared library: a part of libc that each program has for itself.
   return (library == "libc.so.6" || symbol == "atexit") && computes(symbol);
 }
 

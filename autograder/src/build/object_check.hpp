@@ -19,7 +19,7 @@ struct object_symbols {
 };
 
 /// Reads an ELF object's symbols and refuses, as a reason in `refused`, sections and symbols that compute
-/// nothing: sections of its own, code hidden as data, resolvers. Never trusts a number in the file. `by_nvcc`: with
+/// nothing: its own sections, code hidden as data, resolvers. Never trusts a number in the file. `by_nvcc`: with
 /// what nvcc adds to each object of a .cu file.
 object_symbols read_object(std::string_view object, std::vector<std::string>& refused, bool by_nvcc = false);
 

@@ -1,4 +1,4 @@
-// A whole class: every submission of a folder, each graded by a process of its own, results into the grade book. Stop
+// A whole class: every submission of a folder, each graded by its own process, results into the grade book. Stop
 // it at any moment, in any way, and run the same command again.
 #pragma once
 

@@ -27,7 +27,7 @@ std::string plain(const std::string& text) {
   std::string out;
   for (const char c : text.substr(0, 4096))
     if (static_cast<unsigned char>(c) >= 32 || c == '\n' || c == '\t') out += c;
-  // What is not UTF-8 becomes a replacement character, by way of JSON's writer.
+  // JSON's writer turns bytes that are not UTF-8 into replacement characters.
   out = json::parse(json(out).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
   // Nor U+0080 to U+009F, which terminals obey too, nor U+FFFE and U+FFFF, with which no XML is well-formed.
   static const std::regex unfit("\xC2[\x80-\x9F]|\xEF\xBF[\xBE\xBF]");

@@ -65,7 +65,7 @@ struct item {
   std::string follows;       ///< correctness, counters: the findings item whose cause must be named before hints; or ""
   double cause = -1;         ///< findings: position in the rubric's list of the right one, from answers.toml
   std::string changed_file;  ///< correctness: what all points need few changes in; "" for none
-  std::size_t changes = 0;   ///< correctness: so many statements at most
+  std::size_t changes = 0;   ///< correctness: at most this many statements
   double most = 1.3;         ///< throughput: a ratio above it is an error of the measurement
   bool timed_on_gpu() const { return kind == item_kind::throughput && cases.front()->where == lab::part::device; }
 };

@@ -44,7 +44,7 @@ item_result assess(const item& what, bench& on);
 /// The same item if the submission could not be built.
 item_result not_built(const item& what, const std::string& why);
 
-// The five kinds, each in a file of its own or in assess.cpp. `out` holds id, title, kind and max_points.
+// The five kinds, each in its own file or in assess.cpp. `out` holds id, title, kind and max_points.
 void assess_correctness(const item& what, bench& on, item_result& out);
 void assess_counters(const item& what, bench& on, item_result& out);
 void assess_predictions(const item& what, bench& on, item_result& out);

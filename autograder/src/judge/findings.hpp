@@ -27,7 +27,8 @@ std::size_t changed_statements(const std::string& original, const std::string& f
 /// The assertions in a source; none if a directive names NDEBUG or assert. Those of constants do not count.
 std::size_t assertions_in(const std::string& source);
 
-/// The student that a findings.toml names; "" if it names none. Throws input_error if it is no TOML, or no name.
+/// The student that a findings.toml names; "" if it names none. Throws input_error if it is not TOML, or the name is
+/// invalid.
 std::string student_of_findings(const std::string& findings);
 
 /// The causes that a student's findings.toml names, by program, as positions in the rubric's list.

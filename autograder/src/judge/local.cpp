@@ -136,7 +136,7 @@ std::map<std::string, hand_in> sources_of(const lab_folder& lab, const submissio
   return sources;
 }
 
-/// The submission in a runner of its own, which tells where it crashes.
+/// The submission in its own runner, which tells where it crashes.
 std::unique_ptr<subject> started(const lab_folder& lab, const submission& who, const builder& make,
                                  const local_options& options, const rubric& rules, backend where, std::uint64_t seed) {
   limits allowed{where == backend::sim ? options.sim_limit : options.cuda_limit};
@@ -152,7 +152,7 @@ std::unique_ptr<subject> started(const lab_folder& lab, const submission& who, c
   return made;
 }
 
-/// Correctness once more, with a seed of its own: an answer that is right for one seed only is wrong.
+/// Correctness once more, with another seed: an answer that is right for one seed only is wrong.
 void check_again(conductor& c, const lab_folder& lab, const submission& who, const builder& make,
                  const local_options& options) {
   c.progress("with a second seed");

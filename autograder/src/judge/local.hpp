@@ -16,7 +16,7 @@ namespace grading {
 struct local_options : common_options {
   std::uint64_t seed = 1;
   bool drawn = false;                   ///< also cases whose sizes the seed draws
-  bool second_seed = false;             ///< correctness once more, with a seed of its own, if all of it passed
+  bool second_seed = false;             ///< correctness once more, with another seed, if all of it passed
   std::chrono::seconds sim_limit{10};   ///< wall-clock time for one request, host part and simulated device
   std::chrono::seconds cuda_limit{60};  ///< the same on a GPU
   /// An earlier result and its submission. Its items are reused if they would have the same result: those of functions

@@ -43,7 +43,7 @@ std::optional<paired_run> run_pairs(const std::function<std::optional<sample>()>
     if (!own) return {};
     if (!ceiling_first) beside = ceiling();
     spent += own->seconds + beside.seconds;
-    // Other work on the machine does not make a call look so slow; threads of its own that spin do.
+    // Other work on the machine does not make a call look so slow; its own threads do, if they spin.
     const bool far_below = beside.seconds < far_share * options.hopeless_ratio * own->seconds;
     if ((own->disturbed || beside.disturbed) && !far_below && run.disturbed < options.most_disturbed) {
       ++run.disturbed;

@@ -50,7 +50,7 @@ class subject {
   /// Why a part of what was handed in was not built, in words for the student; "" if all was.
   std::string left_out;
 
-  /// Asked after a crash for what else can be found out, by making the same call again in an executor of its own.
+  /// Asked after a crash for what else can be found out, by making the same call again in a separate executor.
   std::function<std::string(const std::function<void(executor&)>& call_again)> on_crash;
 
   /// Calls the case once and checks everything.

@@ -46,7 +46,7 @@ class executor {
   /// live until then, and nothing is left of what either had in memory.
   virtual void stand_beside(executor* /*other*/) {}
 
-  /// The next request, one of the host part, meets a process of its own that has run nothing yet, as far as there are
+  /// The next request, one of the host part, gets its own process, which has run nothing yet, as far as there are
   /// processes: what it takes of memory is then known, and no earlier call has left it any.
   virtual void start_over() {}
 

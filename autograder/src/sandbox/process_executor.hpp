@@ -32,7 +32,7 @@ struct limits {
   bool driver = false;                        ///< a GPU's driver runs beside it, and starts threads when it likes; it
                                               ///< does if there is a device
   time_budget* budget = nullptr;              ///< null: no limit to all calls together
-  bool outlives_errors = false;               ///< the runner goes on after a call that the device refused
+  bool outlives_errors = false;               ///< the runner continues after a call that the device refused
 };
 
 class process_executor : public executor {
@@ -97,7 +97,7 @@ class process_executor : public executor {
   mode mode_;
   bool cannot_count_ = false;  ///< system calls, on this machine
   std::unique_ptr<call_counter> counter_;
-  bool starts_over_ = false;  ///< the next request wants a process of its own
+  bool starts_over_ = false;  ///< the next request wants its own process
   std::size_t threads_ = 0;   ///< that it had when it was first stopped
   std::size_t most_threads_ = 0;
   std::size_t core_ = 0;              ///< of those that the judge may use, the one that timed calls run on

@@ -37,11 +37,11 @@ bool enter_grading(const std::filesystem::path& progress_file, const std::filesy
 
 struct attempts {
   std::vector<attempt> all;  ///< in the order of the file
-  int unreadable = 0;        ///< lines that are no attempts, such as one that a full disk cut off
+  int unreadable = 0;        ///< lines that are not attempts, such as one that a full disk cut off
 };
 attempts read_attempts(const std::filesystem::path& file);
 
-/// One page: for each lab the points over time, what became of each item, its first and last figure, and the
+/// One page: for each lab the points over time, the progress of each item, its first and last figure, and the
 /// predictions, first and now, of the latest result.
 std::string attempts_page(const attempts& made, const std::vector<result>& latest);
 

@@ -19,7 +19,7 @@ struct watch_settings {
 void draw_for_report(const result& r, const lab_folder& lab, const submission& who, builder& make,
                      const local_options& options, const std::filesystem::path& report_folder);
 
-/// Until "q", Ctrl-C or, where standard input is no terminal, SIGTERM. Returns whether the lab is passed.
+/// Until "q", Ctrl-C or, where standard input is not a terminal, SIGTERM. Returns whether the lab is passed.
 bool watch(const lab_folder& lab, builder& make, watch_settings s);
 
 }  // namespace grading

@@ -11,7 +11,7 @@
 
 namespace grading {
 
-/// A lock by way of a file, which need not be there; it ends with the object, or with the process.
+/// A lock on a file, which need not exist; it ends with the object, or with the process.
 class file_lock {
  public:
   /// Waits until it has the lock: LOCK_SH with others, LOCK_EX alone. Throws std::runtime_error if the file cannot

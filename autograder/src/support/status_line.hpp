@@ -14,7 +14,7 @@ namespace grading {
 
 class status_line {
  public:
-  /// Writes to `descriptor`; where that is no terminal, a line each time so many seconds have passed, 0 for none.
+  /// Writes to `descriptor`; where that is not a terminal, a line every `seconds_elsewhere` seconds, 0 for none.
   explicit status_line(int descriptor = STDERR_FILENO, int seconds_elsewhere = 0);
   ~status_line();  ///< wipes it
   status_line(const status_line&) = delete;

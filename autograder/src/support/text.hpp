@@ -10,7 +10,7 @@ namespace grading {
 /// Adds one more to a list: the separator first, unless it is the first.
 void add_to_list(std::string& list, std::string_view separator, std::string_view text);
 
-/// A list of at most so many, then how many more there are: "a; b; and 3 more".
+/// A list of at most `most`, then how many more there are: "a; b; and 3 more".
 std::string shortened_list(const std::vector<std::string>& all, std::size_t most, std::string_view separator,
                            std::string_view last_separator);
 

@@ -269,8 +269,8 @@ TEST(Tokenizer, SplitsAndJoinsAsGpt2Does) {
     EXPECT_EQ(t.encode(" the hello"), (std::vector<int>{262, ' ', 265, 'o'}));
     EXPECT_EQ(t.encode("on  the"), (std::vector<int>{261, ' ', 262})) << "of two spaces the second is the word's";
     EXPECT_EQ(t.encode("he<|endoftext|>in"), (std::vector<int>{258, 266, 259}));
-    EXPECT_EQ(t.encode("ll'll"), (std::vector<int>{264, '\'', 264})) << "'ll is a word of its own";
-    EXPECT_EQ(t.encode("i1n"), (std::vector<int>{'i', '1', 'n'})) << "a number is no letter";
+    EXPECT_EQ(t.encode("ll'll"), (std::vector<int>{264, '\'', 264})) << "'ll is a separate word";
+    EXPECT_EQ(t.encode("i1n"), (std::vector<int>{'i', '1', 'n'})) << "a number is not a letter";
     for (const std::string text : {"", " ", "\n\n a \t b ", "naïve 東京 2026年, it's 3½ €!", "\xff\xfe broken \xc3"})
       EXPECT_EQ(t.decode(t.encode(text)), text);
     EXPECT_NE(error_of([&] { t.decode(std::vector{267}); }).find("not one of the tokenizer's"), std::string::npos);

@@ -28,7 +28,7 @@ struct request {
   bool resident =
       false;  ///< action::run of a device entry: the spans are in device memory and go to the entry unchanged
   bool count_calls = false;          ///< these two are the judge's, of a host entry: its system calls are counted;
-  int threads = 1;                   ///< it may have so many threads at a time
+  int threads = 1;                   ///< it may have this many threads at a time
   std::vector<std::string> metrics;  ///< Nsight Compute names; used by action::profile on a GPU
   int pairs = 0;                     ///< used by action::time
   std::string ceiling = "copy";  ///< action::time: "copy", device to device, or a product: "cublas", "cublas_aligned"

@@ -73,7 +73,7 @@ __device__ inline int cluster_rank() {
   return rank;
 }
 
-/// Barrier `number`, 1 to 15, of so many threads of a block (bar.sync). Of these, some may arrive without waiting
+/// Barrier `number`, 1 to 15, of this many threads of a block (bar.sync). Of these, some may arrive without waiting
 /// (bar.arrive).
 template <int threads>
 __device__ void group_barrier(int number) {
@@ -144,7 +144,7 @@ __device__ inline void multicast_box(void* to, const CUtensorMap& map, arrivals&
       "l"(&map), "r"(address(&arrived)), "r"(column), "r"(row), "h"(ranks)
       : "memory");
 }
-/// The same for a tensor of 3 dimensions.
+/// copy_box for a tensor of 3 dimensions.
 __device__ inline void copy_box(void* to, const CUtensorMap& map, arrivals& arrived, int plane, int row, int column) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], "

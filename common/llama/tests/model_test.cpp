@@ -79,7 +79,7 @@ TEST(Folder, MayBeInParts) {
   write("model.safetensors.index.json", bytes_of(R"({"weight_map": {"x": "a.safetensors"}})"));
   EXPECT_NE(error_of([&] { read_folder(folder); }).find("is missing"), std::string::npos);
   std::filesystem::remove_all(folder);
-  EXPECT_NE(error_of([&] { read_folder(folder); }).find("is no folder"), std::string::npos);
+  EXPECT_NE(error_of([&] { read_folder(folder); }).find("is not a folder"), std::string::npos);
 }
 
 TEST(Folder, SaysWhatIsNotSupported) {
@@ -95,8 +95,8 @@ TEST(Folder, SaysWhatIsNotSupported) {
       {"rms_norm_eps", 1e-6, "lab 10 adds 1e-5"},
       {"attention_bias", true, "no bias"},
       {"mlp_bias", true, "no bias"},
-      {"tie_word_embeddings", false, "weights of their own"},
-      {"tie_word_embeddings", nullptr, "weights of their own"},
+      {"tie_word_embeddings", false, "separate weights"},
+      {"tie_word_embeddings", nullptr, "separate weights"},
       {"quantization_config", {{"bits", 4}}, "quantized"},
       {"head_dim", 80, "supports 64 and 128"},
       {"num_key_value_heads", 0, "cannot have 0 K/V heads"},
@@ -104,15 +104,15 @@ TEST(Folder, SaysWhatIsNotSupported) {
       {"num_hidden_layers", -5, "cannot have -1 layers"},
       {"num_hidden_layers", "two", "no whole number"},
       {"num_hidden_layers", 3, "model.layers.2.input_layernorm.weight is missing"},
-      {"num_hidden_layers", 1, "is no part of the Llama"},
+      {"num_hidden_layers", 1, "is not part of the Llama"},
       {"hidden_size", 24, "should have (11, 24)"},
       {"intermediate_size", 20, "multiples of 8"},
       {"vocab_size", 1 << 20, "should have (1048576, 16)"},
       {"rope_scaling", {{"rope_type", "yarn"}, {"factor", 2}}, "\"yarn\""},
-      {"rope_scaling", 7, "is no object"},
+      {"rope_scaling", 7, "is not an object"},
       {"rope_scaling", {{"rope_type", "llama3"}}, "no number \"factor\""},
       {"rope_theta", 0, "rope_theta is 0"},
-      {"eos_token_id", "end", "is no token"},
+      {"eos_token_id", "end", "is not a token"},
   };
   for (const auto& [key, value, words] : cases)
     EXPECT_NE(with(key, value).find(words), std::string::npos) << key << " " << value << ": " << with(key, value);
@@ -120,7 +120,7 @@ TEST(Folder, SaysWhatIsNotSupported) {
 
   hugging_face::model m = good;
   m.tensors["model.layers.0.self_attn.q_proj.bias"] = {{128}, std::vector<float>(128)};
-  EXPECT_NE(error_of([&] { read(m); }).find("q_proj.bias is no part"), std::string::npos);
+  EXPECT_NE(error_of([&] { read(m); }).find("q_proj.bias is not part"), std::string::npos);
   m = good;
   m.tensors["model.norm.weight"].values[3] = INFINITY;
   EXPECT_NE(error_of([&] { read(m); }).find("number 3 of tensor model.norm.weight is inf"), std::string::npos);

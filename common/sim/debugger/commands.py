@@ -782,7 +782,7 @@ def open_dump(path):
         gdb.execute("core-file %s" % path, to_string=True)
         mapped = re.findall(r"\s(/\S+)$", gdb.execute("info proc mappings", to_string=True), re.M)
     except gdb.error as e:
-        print("%s is no dump: %s" % (path, e))
+        print("%s is not a dump: %s" % (path, e))
         gdb.execute("quit 2")
     program = mapped[0] if mapped else ""
     if not os.path.exists(program):

@@ -418,7 +418,7 @@ std::shared_ptr<bulk_rows> one_row(const void* global, unsigned bytes, const voi
   rows->row_bytes = bytes;
   return rows;
 }
-/// Host memory would be read and written all the same.
+/// Host memory would be read and written nevertheless.
 void check_global(const bulk_rows& rows, bool stores, const void* pc) {
   for (const bulk_rows::row& row : rows.rows)
     if (row.bytes > 0 && row.global - heap_base >= heap_bytes && !is_program_variable(row.global) &&

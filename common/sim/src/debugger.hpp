@@ -50,7 +50,7 @@ void tell_debugger(const launch_counts& so_far, const fault_report& report);
 }  // namespace sim
 
 extern "C" {
-// Where the debugger has breakpoints of its own: a kernel begins; a checker has found something.
+// Where the debugger has its own breakpoints: a kernel begins; a checker has found something.
 void sim_debugger_launch();
 void sim_debugger_report();
 // What the code that simcc -G makes calls before each line: returns to the instruction after the call in the thread

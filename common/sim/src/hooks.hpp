@@ -34,5 +34,5 @@ extern __thread sim::worker* sim_running_worker;
 // True while the host only finds out which function a launch would run.
 extern __thread std::jmp_buf* sim_asking;
 extern __thread std::uintptr_t sim_answer;
-// Is told of each access of host code; null: nobody is.
+// Is told of each access of host code; null: no listener.
 extern __thread sim_host_watcher* sim_host_watch;

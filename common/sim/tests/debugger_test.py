@@ -203,7 +203,7 @@ def test_counts():
 
 
 def test_dump():
-    """A dump opens later, with the frames of threads that waited; not if it is no dump, or its program is gone."""
+    """A dump opens later, with the frames of threads that waited; not if it is not a dump, or its program is gone."""
     one = build(os.path.join(tests, "debugger/stencil.cu"))
     session(["break stencil.cu:25 if blockIdx.x == 2", "run", "generate-core-file %s/later" % place], [one])
     size = os.stat(place + "/later").st_blocks * 512
@@ -218,7 +218,7 @@ def test_dump():
     expect("dump", said[4], r"stencil")
     if lanes(said[5]) != [str(n) for n in range(32, 64)]:
         expect("dump: lanes threadIdx.x", said[5], "32 to 63")
-    expect("no dump", session(["echo"], first=["-ex", "python open_dump('%s')" % guide])[0], r"is no dump")
+    expect("no dump", session(["echo"], first=["-ex", "python open_dump('%s')" % guide])[0], r"is not a dump")
     os.rename(one, one + ".gone")
     expect("dump", session(["echo"], first=reopen)[0], r"the program of this dump, .* is gone")
     os.rename(one + ".gone", one)

@@ -48,7 +48,7 @@ const std::set<std::string> exact_by_registers = {
 };
 
 /// Kernels of which some counters depend on what nvcc makes of them. A column that contains one of the words is
-/// tabulated, the others are compared exactly all the same.
+/// tabulated, the others are still compared exactly.
 struct exception {
   const char* kernel;
   std::vector<const char*> columns;

@@ -17,7 +17,7 @@ using sim::lower_launches;
 std::string in_line(const std::string& kernel, const std::string& configuration) {
   return "SIM_KERNEL(" + kernel + ")(::sim::configure(" + configuration + "))";
 }
-/// In ordinary text: on a line of its own, `before` has it.
+/// In ordinary text: on its own line, `before` has it.
 std::string aligned(const std::string& before, const std::string& kernel, const std::string& configuration, int line) {
   const std::string back = "\n#line " + std::to_string(line) + "\n";
   std::size_t column = before.size();

@@ -225,7 +225,7 @@ struct MemoryFuzz : testing::Test {
           const bool gone = m.was_freed(a);
           if (!gone && !place) place = m.nearest(a);
           ++expected[what + (gone ? "after cudaFree" : "out of bounds")];
-          // What of it lies inside is written all the same.
+          // The part of it that is inside is still written.
           for (std::size_t i = 0; stores && i < sizeof(T); ++i)
             if (block* part = m.holds(a + i, 1, offset))
               part->bytes[offset] = reinterpret_cast<std::uint8_t*>(&value)[i];

@@ -475,7 +475,7 @@ std::string judged(const std::string& entry, const question& q, double got) {
   if (entry == "next_cliff") want = static_cast<double>(cliff(q));
   if (entry == "seconds") want = t.seconds, tolerance = 1e-9;
   if (entry == "utilization") want = t.utilization, tolerance = 1e-9;
-  if (std::abs(got - want) <= tolerance * want) return "";  // NaN is no answer
+  if (std::abs(got - want) <= tolerance * want) return "";  // NaN is not an answer
   return fmt::format("returned {:.10g}, should be {:.10g}", got, want);
 }
 

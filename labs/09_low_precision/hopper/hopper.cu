@@ -26,7 +26,8 @@ __global__ void __launch_bounds__(128)
   // TODO stage 1: one thread initializes the barrier, expects the bytes of the tiles, and copies their boxes; all wait.
   // TODO stage 2: 128 threads multiply the tiles, and store their sums. Then steps along k, one after the other: which
   //               phase does each one wait for?
-  // TODO stage 3: several buffers, and a warp of its own that copies. Who says that a buffer may be filled again?
+  // TODO stage 3: several buffers, and a separate warp that copies. Which threads signal that a buffer may be filled
+  // again?
   // TODO stage 4: clusters.
   (void)s, (void)map_a, (void)map_b, (void)c, (void)m, (void)n, (void)k;  // delete once used
 }

@@ -35,7 +35,7 @@ class decoder {
 
 /// On one core, with matvec_host for all products.
 std::unique_ptr<decoder> make_on_cpu(const checkpoint& model, int capacity);
-/// On the device. By parts: norm_matvec, rotate_append, attend, matvec and norm_gate, each in a range of its own.
+/// On the device. By parts: norm_matvec, rotate_append, attend, matvec and norm_gate, each in its own range.
 /// Otherwise by decode_token, and `write` by generate.
 std::unique_ptr<decoder> make_on_device(const checkpoint& model, int capacity, bool by_parts);
 

@@ -126,7 +126,7 @@ int main(int argc, char** argv) try {
   app.add_option("--random", o.random,
                  "random weights instead: 1b (Llama 3.2 1B), tiny, or "
                  "layers:width:heads:kv_heads:size:hidden:vocabulary:context");
-  app.add_option("--position", o.position, "where the timed token is: the cache holds so many tokens");
+  app.add_option("--position", o.position, "where the timed token is: the cache holds this many tokens");
   app.add_option("--repeat", o.repeat, "timed tokens");
   app.add_option("--prompt", o.prompt, "text to start from");
   app.add_option("--tokens", o.tokens, "token numbers to start from: 1,2,3")->delimiter(',');

@@ -27,7 +27,7 @@ void small_reads(int share) {
   close(file);
 }
 
-/// 200 tokens, each with an array of its own.
+/// 200 tokens, each with its own array.
 void allocations(int share) {
   for (int token = 0; token < 200 / share; ++token) {
     std::vector<char> scores(48u << 20);

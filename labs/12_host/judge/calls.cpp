@@ -129,7 +129,7 @@ struct operation {
   }
 
  private:
-  // Sleeps: threads that ask again and again would leave the core to whatever else runs on this machine.
+  // Sleeps: threads that poll would leave the core to whatever else runs on this machine.
   void meet() {
     std::unique_lock held(lock_);
     if (++meeting >= together) all_here_.notify_all();
