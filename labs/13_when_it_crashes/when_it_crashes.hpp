@@ -34,7 +34,7 @@ void page_rows(float* out,         // (pages, each, size)
 // ---- row_sums.cu ----------------------------------------------------------------------------------------------------
 
 /// sums[r] is the sum of tiles first_tile[r] to first_tile[r + 1] - 1, of 256 elements each. A row may have no tile.
-/// The copy of the next tile is under way while a block adds up one.
+/// The copy of the next tile is in flight while a block adds up one.
 void row_sums(float* sums,            // (rows)
               const float* in,        // (first_tile[rows], 256)
               const int* first_tile,  // (rows + 1)
@@ -52,7 +52,7 @@ void head_sums(float* sums,         // (heads)
 // ---- pad_rows.cu ----------------------------------------------------------------------------------------------------
 
 /// Row r has the elements first[r] to first[r + 1] - 1 of `in`, any number up to `room`. `room` is a multiple of 4. In
-/// `out` zeros follow them. A row whose begin and length are multiples of 4 is copied by vectors of 16 bytes.
+/// `out` zeros follow them. A row whose start and length are multiples of 4 is copied by vectors of 16 bytes.
 void pad_rows(float* out,        // (rows, room)
               const float* in,   // (first[rows])
               const int* first,  // (rows + 1)

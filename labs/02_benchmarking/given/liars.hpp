@@ -21,7 +21,7 @@ struct behaviour {
   double cold_extra = 0;      ///< additional cost if the caches are cold
   double slow_calls = 0;      ///< this many calls at the beginning...
   double slow_extra = 0;      ///< ...cost this much more
-  double launch_seconds = 0;  ///< not 0: a call returns after this, and the work goes on without it
+  double launch_seconds = 0;  ///< not 0: a call returns after this, and the work continues without it
   double wait_seconds = 0;    ///< a wait returns this long after the work has ended
   double second_stream = 0;   ///< share of the work that runs in another stream
   double lazy = 0;            ///< 1: nothing is computed unless its result is kept
