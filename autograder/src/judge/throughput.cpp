@@ -229,9 +229,8 @@ void assess_throughput(const item& what, bench& on, item_result& out) {
     out.points = 0;
     out.most_points = what.points;
     out.message = fmt::format(
-        "{} {}: this machine cannot be that fast (the ceiling is {}), so the measurement is invalid. Does "
-        "every "
-        "call do all of the work?",
+        "{} {}: this machine cannot be that fast (the ceiling is {}), so the measurement is invalid. Does every call "
+        "do all of the work?",
         figure_text(measured->ratio), out.what, out.ceiling_text());
     return;
   }
