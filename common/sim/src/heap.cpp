@@ -132,7 +132,11 @@ std::size_t page_bytes() {
 }
 std::uint64_t allocations_so_far() { return heap().by_host; }
 
-cudaError_t allocate(void** pointer, std::size_t bytes, memory_kind kind, const void* pc, bool by_stream) {
+cudaError_t allocate(void** pointer, std::size_t bytes, memory_kind kind, const void* pc) {
+  return allocate_for(pointer, bytes, kind, pc, false);
+}
+
+cudaError_t allocate_for(void** pointer, std::size_t bytes, memory_kind kind, const void* pc, bool by_stream) {
   if (in_kernel())
     stop_kernel(fault::trap, pc,
                 "cudaMalloc in a kernel is not simulated; use malloc or new there, or allocate on the host");

@@ -62,6 +62,8 @@ const allocation* find_allocation(std::uintptr_t address);
 const allocation* nearest_allocation(std::uintptr_t address, bool* freed);
 /// The first live allocation of the host's that begins after the address, or null.
 const allocation* next_allocation(std::uintptr_t address);
+/// What `allocate` of sim/api.h does; `by_stream`: for cudaMallocAsync.
+cudaError_t allocate_for(void** pointer, std::size_t bytes, memory_kind kind, const void* pc, bool by_stream);
 void mark_valid(std::uintptr_t begin, std::size_t bytes);
 bool is_valid(std::uintptr_t begin, std::size_t bytes);
 /// Address space for an allocation to come; 0 if there is none.

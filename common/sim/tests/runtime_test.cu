@@ -121,7 +121,8 @@ TEST_F(Memory, SharedWithTheHostTooEarly) {
   EXPECT_EQ(managed[n / 2], 1) << "the kernel does not use this half";
   EXPECT_EQ(reports_since(before), "");
   const int early = __LINE__ + 1;
-  EXPECT_EQ(managed[1], 2);
+  const float read = managed[1];
+  EXPECT_EQ(read, 2);
   EXPECT_NE(reports_since(before).find("runtime_test.cu:" + std::to_string(early) +
                                        ": host code: load of 4 bytes, byte "
                                        "4 of allocation "),

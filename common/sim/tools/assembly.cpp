@@ -335,7 +335,8 @@ class editor {
     std::ostringstream text;
     for (const string& name : used_) {
       const bool ours = name == "threadIdx" || name == "blockIdx" || name == "blockDim" || name == "gridDim";
-      if (ours || defined_.contains(name) || starts(name, "sim_")) continue;
+      const bool of_library = starts(name, "_ZSt");  // std::call_once's
+      if (ours || of_library || defined_.contains(name) || starts(name, "sim_")) continue;
       text << "\t.weak " << name << "\n\t.type " << name << ", @object\n\t.size " << name << ", "
            << most_dynamic_shared_bytes + 16 << "\n"
            << name << ":\n";

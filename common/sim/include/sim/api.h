@@ -332,7 +332,7 @@ namespace sim {
 void share_device_memory_with_host();
 enum class memory_kind : unsigned char { device, managed, pinned };
 /// `pc` identifies the line that allocates, for the report about memory that was never freed.
-cudaError_t allocate(void** pointer, std::size_t bytes, memory_kind kind, const void* pc, bool by_stream = false);
+cudaError_t allocate(void** pointer, std::size_t bytes, memory_kind kind, const void* pc);
 /// Likewise, in the order of a stream: while that is captured, each launch of the graph allocates this address.
 cudaError_t allocate_async(void** pointer, std::size_t bytes, cudaStream_t stream, const void* pc);
 cudaError_t allocate_pitched(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height, const void* pc);
