@@ -173,6 +173,7 @@ void worker::run_warp(unsigned first, unsigned count) {
       meeting |= current_->now == state::at_collective;  // may be a later lane: new lanes continue in the same fiber
     }
     rest = observing_ && put_together(first, count, debugged.attached);
+    if (observer_.counts().ran_away) kernel_aborted_ = true;
     if (meeting) moved |= settle_collectives(first, count);
     again = false;
     for (unsigned lane = 0; moved && lane < count; ++lane) {
@@ -321,6 +322,7 @@ void worker::abandon(running_block& block) {
 void worker::abort_kernel(fault what, std::uint64_t site, std::uintptr_t address, const std::string& detail) {
   sim_active_worker = sim_running_worker = nullptr;
   report_here(what, site, address - shared_begin < shared_bytes ? space::shared : space::global, address, detail);
+  counts().ran_away |= what == fault::out_of_bounds;
   kernel_aborted_ = true;
   jump();  // never returns: the worker abandons this fiber
   __builtin_unreachable();

@@ -100,6 +100,7 @@ void launch_counts::add(const launch_counts& o) {
   accesses += o.accesses;
   fenced |= o.fenced;
   hands_over_global |= o.hands_over_global;
+  ran_away |= o.ran_away;
 }
 
 void launch_counts::scale(double factor) {

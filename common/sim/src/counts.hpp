@@ -134,6 +134,8 @@ struct launch_counts {
   bool fenced = false;                     ///< a thread used a fence
   std::uint64_t reported = 0;              ///< by one worker
   bool hands_over_global = false;          ///< or volatile accesses, or locks, in global memory
+  std::uint64_t beyond = 0;                ///< accesses out of bounds
+  bool ran_away = false;                   ///< so many of them, or so far, that they end the kernel
   void add(const launch_counts& other);
   void add(fault_report report);
   void scale(double factor);  ///< from the observed blocks to all

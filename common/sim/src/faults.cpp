@@ -254,8 +254,10 @@ std::string describe(const launched& where, const fault_report& r) {
       what = "grid-wide barrier in an ordinary launch; launch with cudaLaunchCooperativeKernel";
       break;
   }
-  return fmt::format("{}: {}: {}: {}{}", line_text(r.site), where.kernel, thread, what,
-                     r.occurrences > 1 ? fmt::format(" ({} times)", r.occurrences) : "");
+  const bool ended = where.counts.ran_away && (r.what == fault::out_of_bounds || r.what == fault::use_after_free);
+  return fmt::format("{}: {}: {}: {}{}{}", line_text(r.site), where.kernel, thread, what,
+                     r.occurrences > 1 ? fmt::format(" ({} times)", r.occurrences) : "",
+                     ended ? "; such accesses ended the kernel" : "");
 }
 
 namespace {

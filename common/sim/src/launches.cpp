@@ -177,7 +177,7 @@ void launch_from_host(const char* kernel, const configuration& config, void (*th
   const double begin = advance_clock(config.stream, record.modelled_seconds + launch_gap());
   if (record.blocks_run != 0) note_run(record);
   if (record.aborted) {
-    cudaError_t error = cudaErrorLaunchTimeout;
+    cudaError_t error = record.counts.ran_away ? cudaErrorIllegalAddress : cudaErrorLaunchTimeout;
     for (const auto& [key, report] : record.counts.faults) {
       if (key.first == fault::illegal_address) error = cudaErrorIllegalAddress;
       if (key.first == fault::misaligned) error = cudaErrorMisalignedAddress;

@@ -103,6 +103,10 @@ void observer::report(fault what, std::uint64_t site, space where, const warp_po
   r.address = address;
   r.detail = std::move(detail);
   counts_.add(r);
+  // A loop without an end. A GPU ends it at the first access of memory that is not the program's.
+  constexpr std::uint64_t most_beyond = 1'000'000;
+  if (what == fault::out_of_bounds || what == fault::use_after_free)
+    counts_.ran_away |= ++counts_.beyond >= most_beyond;
 }
 
 /// Gives the entry to another site.

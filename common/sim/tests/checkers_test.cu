@@ -266,6 +266,42 @@ TEST_F(Checkers, TooLittleDynamicSharedMemory) {
       << r;
 }
 
+__global__ void runs_on_in_shared_memory(float* out) {
+  __shared__ float row[32];
+  row[threadIdx.x] = 1;
+  __syncthreads();
+  float sum = 0;
+  for (unsigned i = 0;; ++i) {
+    sum += row[i % 4096];
+    if (sum < 0) break;
+  }
+  *out = sum;
+}
+__global__ void runs_on_in_global_memory(float* x, unsigned n) {
+  float sum = 0;
+  for (unsigned i = 0; i < n; ++i) sum += x[i];
+  x[threadIdx.x] = sum;
+}
+__global__ void stores_into_each_word(float* out) {
+  extern __shared__ float row[];
+  for (unsigned i = threadIdx.x;; ++i) row[i] = *out;
+}
+
+TEST_F(Checkers, LoopsThatRunAwayEndTheKernel) {
+  const auto check = [](const std::function<void(float*)>& launch, const char* access) {
+    const on_device<float> x(ramp(32));
+    const counts c = observe([&] { launch(x.data); });
+    ASSERT_FALSE(c.reports.empty());
+    EXPECT_NE(c.reports[0].find(access), std::string::npos) << c.reports[0];
+    EXPECT_NE(c.reports[0].find("; such accesses ended the kernel"), std::string::npos) << c.reports[0];
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+    EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
+  };
+  check([](float* x) { runs_on_in_shared_memory<<<4, 32>>>(x); }, "shared load of 4 bytes out of bounds");
+  check([](float* x) { runs_on_in_global_memory<<<4, 32>>>(x, ~0u); }, "global load of 4 bytes out of bounds");
+  check([](float* x) { stores_into_each_word<<<4, 32, 128>>>(x); }, "shared store of 4 bytes out of bounds");
+}
+
 __global__ void local_array(float* out, int n) {
   float local[8];
   for (int i = 0; i < n; ++i) local[i] = i;
