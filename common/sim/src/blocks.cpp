@@ -155,6 +155,8 @@ void worker::run_warp(unsigned first, unsigned count) {
   bool rest = false;  // accesses that wait for those of other lanes
   unsigned turn = 1;
   for (bool again = true; again && !kernel_aborted_; ++turn) {
+    if (workers_stopped.load(std::memory_order_relaxed)) [[unlikely]]
+      stay_stopped();
     bool moved = false, new_state = false;
     look_ = look || turn % look_every == 0;
     unsigned waiting = 0;  // lanes that this round does not run

@@ -2,6 +2,7 @@
 #include "grid.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -19,6 +20,8 @@
 __thread bool sim_runs_blocks = false;
 
 namespace sim {
+
+std::atomic<bool> workers_stopped = false;
 
 void worker::run(grid_run& grid) {
   grid_ = &grid;
@@ -65,9 +68,12 @@ void worker::run(grid_run& grid) {
   settle(false);
 }
 
+namespace {
+std::mutex merging;  // the counts of a launch
+}  // namespace
+
 /// Adds what has been counted since the last time.
 void worker::settle(bool alone) {
-  static std::mutex merging;
   const std::scoped_lock lock(merging);
   launched& what = *grid_->what;
   what.static_shared_bytes = std::max(what.static_shared_bytes, observer_.static_shared_bytes());
@@ -173,6 +179,7 @@ bool worker::stuck(std::uint64_t progress, const std::deque<running_block*>& wai
   worker_progress& all = grid_->progress;
   if (!all.idle(progress)) return false;
   while (!grid_->abort && !all.all_idle(grid_->workers)) {
+    if (workers_stopped) stay_stopped();
     if (all.steps() != progress) return false;
     std::this_thread::yield();
   }
@@ -189,8 +196,13 @@ bool worker::pass_grid_barrier(std::deque<running_block*>& waiting) {
   std::unique_lock lock(grid_->mutex);
   const std::uint64_t round = grid_->grid_barriers;
   grid_->progress.at_grid_barrier();
-  while (round == grid_->grid_barriers && !grid_->progress.all_at_grid_barrier(grid_->workers) && !grid_->abort)
+  while (round == grid_->grid_barriers && !grid_->progress.all_at_grid_barrier(grid_->workers) && !grid_->abort) {
+    if (workers_stopped) {
+      lock.unlock();
+      stay_stopped();
+    }
     grid_->grid_barrier.wait_for(lock, std::chrono::milliseconds(1));
+  }
   if (grid_->abort) return false;
   if (round == grid_->grid_barriers) {  // the first to see that all have arrived
     if (grid_->finished_blocks > 0) {
@@ -249,7 +261,23 @@ class pool {
     working_ = static_cast<unsigned>(threads_.size());
     ++generation_;
     begin_.notify_all();
-    end_.wait(lock, [this] { return working_ == 0; });
+    end_.wait(lock, [this] { return working_ == 0 && !workers_stopped; });
+  }
+  std::unique_ptr<launched> stop() {
+    std::unique_lock lock(mutex_);
+    if (working_ == 0) return nullptr;
+    workers_stopped = true;
+    // One may be in a function of the host's, or be the one that aborts.
+    end_.wait_for(lock, std::chrono::seconds(1), [this] { return working_ == 0; });
+    const std::scoped_lock none_merges(merging);
+    return std::make_unique<launched>(*grid_->what);
+  }
+  void leave() {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (--working_ == 0) end_.notify_all();
+    }
+    for (;;) pause();
   }
 
  private:
@@ -265,7 +293,7 @@ class pool {
       lock.unlock();
       self.run(grid);
       lock.lock();
-      if (--working_ == 0) end_.notify_one();
+      if (--working_ == 0) end_.notify_all();
     }
   }
   std::vector<std::thread> threads_;
@@ -285,6 +313,12 @@ pool& workers() {
 }  // namespace
 
 void start_workers() { workers(); }
+std::unique_ptr<launched> stop_workers() { return workers().stop(); }
+
+void worker::stay_stopped() {
+  settle(false);
+  workers().leave();
+}
 bool is_worker() { return sim_runs_blocks; }
 
 std::uint64_t sampling() {

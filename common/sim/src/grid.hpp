@@ -4,6 +4,7 @@
 #include <atomic>
 #include <bitset>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 
 #include "budget.hpp"
@@ -82,6 +83,8 @@ std::uint16_t begin_epoch();
 std::uint64_t sampling();
 /// Starts the threads that run blocks, which the first launch does otherwise.
 void start_workers();
+/// Lets no block of the running grid go on. Its launch with what has been counted so far; null if no grid runs.
+std::unique_ptr<launched> stop_workers();
 /// Runs all blocks and fills `counts`, `aborted` and `static_shared_bytes`.
 void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t frame_bytes,
                 const std::bitset<65536>* concurrent);

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <regex>
 #include <set>
 #include <string>
@@ -42,6 +43,9 @@ std::string quotient(std::uint64_t a, std::uint64_t b) {
   return b == 0 ? "-" : fmt::format("{:.2f}", static_cast<double>(a) / static_cast<double>(b));
 }
 
+/// Of a kernel that was stopped.
+std::unique_ptr<launched> unfinished;
+
 /// Prints what the checkers found in kernels and host code, and what the program has omitted if it has `ended`. Returns
 /// the number of errors.
 int print_faults(bool ended) {
@@ -50,7 +54,7 @@ int print_faults(bool ended) {
     std::size_t first, later_launches;
   };
   std::map<std::tuple<std::string, fault, std::uint64_t, std::uint64_t>, lines> same;  // often a loop launches a kernel
-  for (const launched& l : launch_log())
+  const auto add = [&](const launched& l) {
     for (const fault_report* r : in_order(l.counts)) {
       const auto [at, fresh] = same.try_emplace({l.kernel, r->what, r->site, r->other_site}, lines{errors.size(), 0});
       if (fresh)
@@ -58,6 +62,9 @@ int print_faults(bool ended) {
       else
         ++at->second.later_launches;
     }
+  };
+  for (const launched& l : launch_log()) add(l);
+  if (unfinished) add(*unfinished);
   for (const auto& [key, l] : same)
     if (l.later_launches > 0)
       errors[l.first] += fmt::format("; so {} of its later launches",
@@ -246,6 +253,8 @@ void report_when_stopped() {
   }
   if (reported.exchange(true)) return;  // it was ending anyway
   const char* kernel = running_kernel();
+  if (kernel) unfinished = stop_workers();
+  if (unfinished) settle_reports(*unfinished);
   end_launch_log();
   fmt::print(stderr, "\nstopped by {}{}; the counts so far:\n",
              stopped_by == SIGINT    ? "SIGINT"

@@ -37,6 +37,9 @@ struct fiber_stack {
 // others may be spinning: it is checked.
 constexpr unsigned steps_before_look = 8 * record_capacity;
 
+/// The program ends: workers add what they have counted and run no further.
+extern std::atomic<bool> workers_stopped;
+
 class worker {
  public:
   worker();
@@ -153,6 +156,7 @@ class worker {
   // ---- grid.cpp
   bool run_blocks();
   void settle(bool alone);
+  void stay_stopped();
   bool stuck(std::uint64_t progress, const std::deque<running_block*>& waiting);
   bool pass_grid_barrier(std::deque<running_block*>& waiting);
   bool run_cluster(std::uint64_t first, std::deque<running_block*>& waiting);

@@ -14,6 +14,7 @@ cat >program.cu <<'END_OF_PROGRAM'
 #include <unistd.h>
 __global__ void quick(int* x) { *x = 1; }
 __global__ void endless(volatile int* x) {
+  x[blockIdx.x + 1] = 1;
   for (long i = 0; i < 1'000'000'000'000; ++i) *x = static_cast<int>(i);
 }
 int main(int, char** arguments) {
@@ -21,7 +22,7 @@ int main(int, char** arguments) {
   cudaMalloc(&x, sizeof *x);
   quick<<<1, 1>>>(x);
   std::printf("begun\n");
-  if (std::strcmp(arguments[1], "kernel") == 0) endless<<<1, 1>>>(x);
+  if (std::strcmp(arguments[1], "kernel") == 0) endless<<<16, 1>>>(x);
   for (;;) pause();
 }
 END_OF_PROGRAM
@@ -49,6 +50,7 @@ for signal in INT TERM; do
   done
   stop $signal kernel
   grep -q "stopped by SIG$signal while endless ran" err || fail "SIG$signal: the kernel is not named: $(cat err)"
+  grep -q "program.cu:6: endless: .*out of bounds, 0 bytes past the end" err || fail "SIG$signal: no report: $(cat err)"
 done
 # A program that aborts itself, as assert does, after a kernel with a bug.
 cat >aborts.cu <<'END_OF_PROGRAM'
