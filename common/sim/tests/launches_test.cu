@@ -2,8 +2,10 @@
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 
+#include "device_test.hpp"
 #include "launches/kernels.cuh"
 
 namespace ns {
@@ -67,6 +69,29 @@ struct many_bytes {
 };
 __global__ void last_of(many_bytes all, int* x) { *x = all.numbers[8189]; }
 
+/// CUDA copies its bytes to the device: no thread copies or destroys it.
+struct counted {
+  static int copies, destroyed;
+  int *data, more[5];
+  explicit counted(int* d) : data(d), more() {}
+  counted(const counted& other) : data(other.data), more() {
+    ++copies;
+    *data = 0;
+  }
+  ~counted() { ++destroyed; }
+};
+int counted::copies = 0, counted::destroyed = 0;
+__global__ void add_counted(int n, counted c, float) { atomicAdd(c.data, n); }
+__global__ void add_counted(double, counted c) { atomicAdd(c.data, 8); }
+template <class Pointer>
+__global__ void add_to_any(Pointer p, int n) {
+  atomicAdd(&*p, n);
+}
+__global__ void change_own(counted c, std::shared_ptr<int> shared) {
+  c.more[0] += threadIdx.x;
+  atomicAdd(shared.get(), c.more[0]);
+}
+
 // clang-format off
 namespace {
 
@@ -115,6 +140,33 @@ TEST_F(Launches, WithNull) {
 TEST_F(Launches, OfTemplatesThatDeduceTheirLastArguments) {
   apply<sum_to><<<1, 1>>>(sum_to(), x, 3, 4);
   EXPECT_EQ(value(), 7);
+}
+
+TEST_F(Launches, WithClassesThatAreCopiedOnTheHost) {
+  int* m = nullptr;
+  ASSERT_EQ(cudaMallocManaged(&m, sizeof *m), cudaSuccess);
+  *m = 0;
+  counted c(m);
+  const std::shared_ptr<int> shared(m, [](int*) {});
+  void (*known)(counted, std::shared_ptr<int>) = change_own;
+  void* arguments[] = {&c, const_cast<std::shared_ptr<int>*>(&shared)};
+  const auto expect = [&](int value, int copies, auto launch) {
+    counted::copies = counted::destroyed = *m = 0;
+    const counts found = observe(launch);
+    EXPECT_EQ(found.reports, std::vector<std::string>{});
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    EXPECT_EQ(*m, value);
+    EXPECT_EQ(counted::copies, copies);
+    EXPECT_EQ(counted::destroyed, copies);
+    EXPECT_EQ(shared.use_count(), 1);
+  };
+  expect(64 * 3, 1, [&] { add_counted<<<1, 64>>>(3, c, 1.0f); });
+  expect(64 * 8, 1, [&] { add_counted<<<1, 64>>>(1.0, c); });
+  expect(31 * 16, 1, [&] { change_own<<<1, 32>>>(c, shared); });
+  expect(31 * 16, 1, [&] { known<<<1, 32>>>(c, shared); });
+  expect(31 * 16, 0, [&] { cudaLaunchKernel(change_own, 1, 32, arguments); });
+  expect(64 * 2, 0, [&] { add_to_any<<<2, 32>>>(shared, 2); });
+  cudaFree(m);
 }
 
 TEST_F(Launches, InMacros) {

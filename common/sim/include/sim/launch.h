@@ -49,9 +49,37 @@ struct frame {
   }
 };
 
-/// A kernel's parameters if its name alone determines them: not those of a template that deduces them.
+// CUDA copies the bytes of an argument to the device. Copy constructors and destructors run on the host, around the
+// launch, and no thread of the kernel runs them.
+
+/// A class with a copy constructor or destructor of its own. Such a parameter is passed by its address (Itanium C++
+/// ABI).
+template <class T>
+constexpr bool passed_by_address =
+    !std::is_trivially_destructible_v<T> ||
+    (std::is_copy_constructible_v<T> ? !std::is_trivially_copy_constructible_v<T>
+                                     : std::is_move_constructible_v<T> && !std::is_trivially_move_constructible_v<T>);
+template <class T>
+struct copied_bytes {
+  alignas(T) char bytes[sizeof(T)];
+  copied_bytes(const T& from) { __builtin_memcpy(bytes, static_cast<const void*>(&from), sizeof from); }
+};
+template <class T>
+using kept = std::conditional_t<passed_by_address<T>, copied_bytes<T>, std::decay_t<T>>;
+/// A kernel that gets such parameters: each thread passes its own copy of the bytes.
 template <class... Parameters>
-struct parameters {};
+struct kernel_of_bytes {
+  void (*kernel)(std::conditional_t<passed_by_address<Parameters>, copied_bytes<Parameters>&, Parameters>...);
+  explicit kernel_of_bytes(const void* address)
+      : kernel(reinterpret_cast<decltype(kernel)>(const_cast<void*>(address))) {}
+  SIM_QUIET void operator()(kept<Parameters>... arguments) const { kernel(arguments...); }
+};
+
+/// A kernel and its parameters if its name alone determines them: not those of a template that deduces them.
+template <class... Parameters>
+struct parameters {
+  void (*kernel)(Parameters...);
+};
 template <class Function>
 struct parameters_in;
 template <class... Parameters>
@@ -60,31 +88,64 @@ struct parameters_in<void(Parameters...)> {
 };
 template <class Function>
 typename parameters_in<Function>::type parameters_of(int, Function*);
+/// Of a template or an overloaded kernel: the one that has exactly these.
+template <class... Parameters>
+struct exactly {
+  using kernel = void(Parameters...);
+};
+template <class... Parameters>
+parameters<Parameters...> parameters_of(exactly<Parameters...>, typename exactly<Parameters...>::kernel*);
 
-template <class Kernel, class = void>
+/// `signature`, if called, returns the kernel's parameters.
+template <class Kernel, class Signature, class = void>
 class configured_kernel {
  public:
-  configured_kernel(const char* name, Kernel kernel, configuration config)
-      : name_(name), kernel_(std::move(kernel)), config_(config) {}
+  configured_kernel(const char* name, Kernel kernel, Signature signature, configuration config)
+      : signature_(std::move(signature)), name_(name), kernel_(std::move(kernel)), config_(config) {}
   template <class... Arguments>
   void operator()(Arguments&&... arguments) && {
+    using exact = exactly<std::decay_t<Arguments>...>;
+    if constexpr ((passed_by_address<std::decay_t<Arguments>> || ...) && std::is_invocable_v<Signature, exact>)
+      [&](std::decay_t<Arguments>... copies) {
+        launch_bytes(signature_(exact()), std::move(copies)...);
+      }(std::forward<Arguments>(arguments)...);
+    else
+      launch_frame(std::forward<Arguments>(arguments)...);
+  }
+
+ protected:
+  template <class... Parameters, class... Arguments>
+  void launch_bytes(parameters<Parameters...> of, Arguments&&... arguments) {
+    using frame_type = frame<kernel_of_bytes<Parameters...>, kept<Parameters>...>;
+    frame_type f{kernel_of_bytes<Parameters...>(reinterpret_cast<const void*>(of.kernel)),
+                 {std::forward<Arguments>(arguments)...}};
+    launch(name_, config_, &frame_type::run, &f, sizeof f);
+  }
+  Signature signature_;
+
+ private:
+  template <class... Arguments>
+  void launch_frame(Arguments&&... arguments) {
     using frame_type = frame<Kernel, std::decay_t<Arguments>...>;
     frame_type f{std::move(kernel_), {std::forward<Arguments>(arguments)...}};
     launch(name_, config_, &frame_type::run, &f, sizeof f);
   }
-
- private:
   const char* name_;
   Kernel kernel_;
   configuration config_;
 };
 /// Braced arguments have no type but the parameter's, and a literal 0 may be a null pointer. Fewer arguments than
 /// parameters: the kernel has defaults. More: it is a template, and they determine its last parameters.
-template <class Kernel, class... Parameters>
-struct configured_kernel<Kernel, parameters<Parameters...>> : configured_kernel<Kernel> {
-  using base = configured_kernel<Kernel>;
+template <class Kernel, class Signature, class... Parameters>
+struct configured_kernel<Kernel, Signature, parameters<Parameters...>> : configured_kernel<Kernel, Signature> {
+  using base = configured_kernel<Kernel, Signature>;
   using base::base;
-  void operator()(Parameters... arguments) && { static_cast<base&&> (*this)(std::forward<Parameters>(arguments)...); }
+  void operator()(Parameters... arguments) && {
+    if constexpr ((passed_by_address<Parameters> || ...))
+      this->launch_bytes(this->signature_(0), std::forward<Parameters>(arguments)...);
+    else
+      static_cast<base&&> (*this)(std::forward<Parameters>(arguments)...);
+  }
   template <class... Other, class = std::enable_if_t<sizeof...(Other) != sizeof...(Parameters)>>
   void operator()(Other&&... arguments) && {
     static_cast<base&&> (*this)(std::forward<Other>(arguments)...);
@@ -101,25 +162,27 @@ struct signature_result<Signature, std::enable_if_t<std::is_invocable_v<Signatur
   using type = std::invoke_result_t<Signature, int>;
 };
 
-/// `Signature` is never called; its result type encodes the kernel's parameters.
 template <class Kernel, class Signature>
 class named_kernel {
  public:
-  named_kernel(const char* name, Kernel kernel, Signature) : name_(name), kernel_(std::move(kernel)) {}
+  named_kernel(const char* name, Kernel kernel, Signature signature)
+      : name_(name), kernel_(std::move(kernel)), signature_(std::move(signature)) {}
   auto operator()(configuration config) && {
-    return configured_kernel<Kernel, typename signature_result<Signature>::type>{name_, std::move(kernel_), config};
+    return configured_kernel<Kernel, Signature, typename signature_result<Signature>::type>{
+        name_, std::move(kernel_), std::move(signature_), config};
   }
 
  private:
   const char* name_;
   Kernel kernel_;
+  Signature signature_;
 };
 
 template <class... Parameters>
 auto kernel_value(const char* name, void (*kernel)(Parameters...)) {
   return named_kernel(
       name, [kernel](auto... arguments) SIM_QUIET { kernel(arguments...); },
-      [](auto) { return parameters<Parameters...>{}; });
+      [kernel](auto) { return parameters<Parameters...>{kernel}; });
 }
 
 // ---- launches by address: cudaLaunchKernel gets a kernel as `const void*`, its arguments as pointers
@@ -136,10 +199,9 @@ void remember_kernel(const void* kernel, kernel_binder binder);
 
 template <class... Parameters, std::size_t... Index>
 bound_kernel bind_each(const void* kernel, [[maybe_unused]] void** arguments, std::index_sequence<Index...>) {
-  using pointer = void (*)(Parameters...);
-  using frame_type = frame<pointer, std::decay_t<Parameters>...>;
+  using frame_type = frame<kernel_of_bytes<Parameters...>, kept<Parameters>...>;
   return {&frame_type::run,
-          new frame_type{reinterpret_cast<pointer>(const_cast<void*>(kernel)),
+          new frame_type{kernel_of_bytes<Parameters...>(kernel),
                          {*static_cast<std::decay_t<Parameters>*>(arguments[Index])...}},
           sizeof(frame_type), [](void* made) { delete static_cast<frame_type*>(made); }};
 }
@@ -263,7 +325,8 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
 }
 
 // The name is an argument of a type-dependent call: if it does not name exactly one function, nothing is returned.
-#define SIM_SIGNATURE(...) [](auto sim_any) -> decltype(::sim::parameters_of(sim_any, __VA_ARGS__)) { return {}; }
+#define SIM_SIGNATURE(...) \
+  [=](auto sim_any) -> decltype(::sim::parameters_of(sim_any, __VA_ARGS__)) { return {__VA_ARGS__}; }
 #define SIM_KERNEL(...)                                                                      \
   ::sim::named_kernel(                                                                       \
       #__VA_ARGS__, [=](auto... sim_arguments) SIM_QUIET { __VA_ARGS__(sim_arguments...); }, \
