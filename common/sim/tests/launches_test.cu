@@ -92,6 +92,17 @@ __global__ void change_own(counted c, std::shared_ptr<int> shared) {
   atomicAdd(shared.get(), c.more[0]);
 }
 
+__global__ void overloaded(int* x, const float* unless, int digit) { *x = unless ? 0 : digit; }
+__global__ void overloaded(int* x, long first, long, int second) { *x = static_cast<int>(first) + second; }
+template <class T>
+__global__ void set_to(int* x, T value, const int* unless) {
+  if (!unless) *x = static_cast<int>(10 * (value + sizeof(T)));
+}
+template <int A, int B, int C>
+constexpr int second_of(int = 0) {
+  return B;
+}
+
 // clang-format off
 namespace {
 
@@ -117,6 +128,7 @@ struct Launches : testing::Test {
   } while (0)
 #define CALL(...) do { __VA_ARGS__; EXPECT_EQ(cudaGetLastError(), cudaSuccess); } while (0)
 #define SET ns::set
+#define SET_UNLESS(x, value) overloaded<<<1, 1>>>(x, 0, value)
 int one() { return 1; }
 
 TEST_F(Launches, OfOverloads) {
@@ -135,6 +147,22 @@ TEST_F(Launches, WithNull) {
   EXPECT_EQ(value(), 8);
   ns::set_if<<<1, 1>>>(NULL, 4), ns::set<<<1, 1>>>(x, NULL);
   EXPECT_EQ(value(), 0);
+}
+
+TEST_F(Launches, WithZeros) {
+  overloaded<<<1, 1>>>(x, 0, 7);
+  EXPECT_EQ(value(), 7);
+  overloaded<<<1, 1>>>(x, 0, 0, 3), set_to<<<1, 1>>>(x, 0.5, 0);
+  EXPECT_EQ(value(), 85);
+  set_to<<<1, 1>>>(x, 0, nullptr);
+  EXPECT_EQ(value(), 10 * sizeof(int));
+  SET_UNLESS(x, 6);
+  EXPECT_EQ(value(), 6);
+  ns::set<<<1, 1>>>(x, second_of<1, 0, 2>());
+  EXPECT_EQ(value(), 0);
+  void (*pointer)(int*, const float*, int) = overloaded;
+  pointer<<<1, 1>>>(x, 0, 4);
+  EXPECT_EQ(value(), 4);
 }
 
 TEST_F(Launches, OfTemplatesThatDeduceTheirLastArguments) {

@@ -77,7 +77,7 @@ void check(const std::string& source) {
     const std::string removed = source.substr(e.at, e.length);
     const std::string word = without_blanks(removed);
     ASSERT_TRUE(word.empty() || word == "<<<" || word == ">>>" || word == "alignas" || word == "__noinline__" ||
-                word == "__constant__" || word == "NULL")
+                word == "__constant__" || word == "NULL" || word == "0")
         << source;
     undone += removed;
     check_realigned(source, e);
@@ -160,7 +160,9 @@ TEST(LowerFuzz, TokenSoup) {
                                 "\xEF\xBB\xBF",
                                 "k<<<1, 2>>>(x);",
                                 "k<<<1, 2>>>(NULL",
-                                "NULL"};
+                                "NULL",
+                                "k<<<1, 2>>>(0",
+                                "0"};
   for (int round = 0; round < 60'000; ++round) {
     std::string text;
     for (std::size_t n = below(24); n > 0; --n) text += pieces[below(std::size(pieces))];

@@ -55,34 +55,48 @@ class lowering {
     // A macro and its arguments cannot contain directives, and so no #line.
     aligned_ = tokens_[launch_].directive == 0 && places_[launch_].parentheses == 0;
     const bool value = is_value(*first);
+    const std::vector<std::size_t> nulls = null_arguments(*last + 1);
+    const bool zero = std::any_of(nulls.begin(), nulls.end(), [this](std::size_t i) { return text(i) == "0"; });
     if (aligned_) {
       const std::string name = "\"" + kernel_name(*first) + "\", ";
-      edits_.push_back({kernel, 0,
-                        (value ? " ::sim::kernel_value(" + name
-                               : " ::sim::named_kernel(" + name + "[=](auto... sim_arguments) SIM_QUIET {") +
-                            realign(kernel)});
+      const std::string tried = zero ? " -> decltype(void(" + kernel_text(*first) + "(sim_arguments...)))" : "";
+      edits_.push_back(
+          {kernel, 0,
+           (value ? " ::sim::kernel_value(" + name
+                  : " ::sim::named_kernel(" + name + "[=](auto... sim_arguments) SIM_QUIET" + tried + " {") +
+               realign(kernel)});
       edits_.push_back({open, opened - open,
                         (value ? "" : "(sim_arguments...); }, SIM_SIGNATURE(" + kernel_text(*first) + ")") +
                             ")(::sim::configure(" + realign(opened)});
     } else {
-      edits_.push_back({kernel, 0, value ? "SIM_KERNEL_VALUE(" : "SIM_KERNEL("});
+      edits_.push_back({kernel, 0, value ? "SIM_KERNEL_VALUE(" : zero ? "SIM_TRIED_KERNEL(" : "SIM_KERNEL("});
       edits_.push_back({open, opened - open, ")(::sim::configure("});
     }
     edits_.push_back({close, closed - close, "))" + realign(closed)});
-    type_null_arguments(*last + 1);
+    for (const std::size_t i : nulls)
+      edits_.push_back({tokens_[i].begin, text(i).size(),
+                        (text(i) == "0" ? "::sim::zero()" : "::sim::null()") + realign(tokens_[i].end)});
     return std::nullopt;
   }
 
-  /// NULL is a number, and a kernel's pointers take no number that comes as another function's argument.
-  void type_null_arguments(std::size_t open) {
-    if (open >= tokens_.size() || text(open) != "(") return;
-    for (std::size_t i = open, depth = 0; i + 1 < tokens_.size() && same_text(i); ++i) {
+  /// Arguments NULL and 0 are numbers, and a kernel's pointers take no number that comes as another function's
+  /// argument.
+  std::vector<std::size_t> null_arguments(std::size_t open) const {
+    std::vector<std::size_t> found;
+    if (open >= tokens_.size() || text(open) != "(") return found;
+    std::size_t depth = 0, angles = 0;  // after `name <`, which may also be a comparison
+    for (std::size_t i = open; i + 1 < tokens_.size() && same_text(i); ++i) {
       const std::string_view t = text(i), before = text(i - 1), after = text(i + 1);
       depth += t == "(" || t == "[" || t == "{";
-      if ((t == ")" || t == "]" || t == "}") && --depth == 0) return;
-      if (depth == 1 && t == "NULL" && (before == "(" || before == ",") && (after == ")" || after == ","))
-        edits_.push_back({tokens_[i].begin, 4, "::sim::null()" + realign(tokens_[i].end)});
+      if ((t == ")" || t == "]" || t == "}") && --depth == 0) break;
+      if (depth != 1) continue;
+      angles += t == "<" && tokens_[i - 1].kind == 'i';
+      angles -= t == ">" && angles > 0;
+      if (angles == 0 && (t == "NULL" || t == "0") && (before == "(" || before == ",") &&
+          (after == ")" || after == ","))
+        found.push_back(i);
     }
+    return found;
   }
 
   static constexpr const char* branches =

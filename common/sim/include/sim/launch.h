@@ -32,6 +32,16 @@ struct null {
   }
 };
 
+/// And of a literal 0: whatever that converts to.
+struct zero {
+  template <class T>
+  constexpr operator T() const {
+    return 0;
+  }
+};
+template <class T>
+using zero_as_int = std::conditional_t<std::is_same_v<std::decay_t<T>, zero>, int, T>;
+
 /// Runs `thread_body(frame)` once for each thread. `frame` holds the kernel's arguments, `frame_bytes` long. Errors are
 /// those of a CUDA launch: read them with cudaGetLastError.
 void launch(const char* kernel, const configuration& config, void (*thread_body)(void*), void* frame,
@@ -105,7 +115,9 @@ class configured_kernel {
   template <class... Arguments>
   void operator()(Arguments&&... arguments) && {
     using exact = exactly<std::decay_t<Arguments>...>;
-    if constexpr ((passed_by_address<std::decay_t<Arguments>> || ...) && std::is_invocable_v<Signature, exact>)
+    if constexpr (with_ints<Arguments...>())  // otherwise a literal 0 is a pointer
+      std::move (*this)(static_cast<zero_as_int<Arguments>&&>(arguments)...);
+    else if constexpr ((passed_by_address<std::decay_t<Arguments>> || ...) && std::is_invocable_v<Signature, exact>)
       [&](std::decay_t<Arguments>... copies) {
         launch_bytes(signature_(exact()), std::move(copies)...);
       }(std::forward<Arguments>(arguments)...);
@@ -124,6 +136,13 @@ class configured_kernel {
   Signature signature_;
 
  private:
+  /// Is there a literal 0 among them, and a kernel that takes ints there?
+  template <class... Arguments>
+  static constexpr bool with_ints() {
+    if constexpr ((std::is_same_v<std::decay_t<Arguments>, zero> || ...))
+      return std::is_invocable_v<Kernel, zero_as_int<Arguments>...>;
+    return false;
+  }
   template <class... Arguments>
   void launch_frame(Arguments&&... arguments) {
     using frame_type = frame<Kernel, std::decay_t<Arguments>...>;
@@ -330,6 +349,13 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
 #define SIM_KERNEL(...)                                                                      \
   ::sim::named_kernel(                                                                       \
       #__VA_ARGS__, [=](auto... sim_arguments) SIM_QUIET { __VA_ARGS__(sim_arguments...); }, \
+      SIM_SIGNATURE(__VA_ARGS__))
+// The same for arguments that may fit no kernel.
+#define SIM_TRIED_KERNEL(...)                                                                            \
+  ::sim::named_kernel(                                                                                   \
+      #__VA_ARGS__,                                                                                      \
+      [=](auto... sim_arguments)                                                                         \
+          SIM_QUIET -> decltype(void(__VA_ARGS__(sim_arguments...))) { __VA_ARGS__(sim_arguments...); }, \
       SIM_SIGNATURE(__VA_ARGS__))
 // For an expression that gives a kernel: `table[i]`, `object->kernel`.
 #define SIM_KERNEL_VALUE(...) ::sim::kernel_value(#__VA_ARGS__, __VA_ARGS__)
