@@ -156,7 +156,8 @@ cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t op_a
                                    void* const c[], cudaDataType c_type, int ldc, int batches,
                                    cublasComputeType_t compute, cublasGemmAlgo_t algorithm);
 
-#define SIM_CUBLAS(X, T)                                                                                               \
+// Of all types; of real ones; of complex ones. T is the type of the elements, R that of their absolute values.
+#define SIM_CUBLAS(X, RX, T, R)                                                                                        \
   cublasStatus_t cublas##X##gemm_v2(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m,      \
                                     int n, int k, const T* alpha, const T* a, int lda, const T* b, int ldb,            \
                                     const T* beta, T* c, int ldc);                                                     \
@@ -172,8 +173,6 @@ cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t op_a
                                  int ldc);                                                                             \
   cublasStatus_t cublas##X##gemv_v2(cublasHandle_t handle, cublasOperation_t op, int m, int n, const T* alpha,         \
                                     const T* a, int lda, const T* x, int x_step, const T* beta, T* y, int y_step);     \
-  cublasStatus_t cublas##X##ger_v2(cublasHandle_t handle, int m, int n, const T* alpha, const T* x, int x_step,        \
-                                   const T* y, int y_step, T* a, int lda);                                             \
   cublasStatus_t cublas##X##trsm_v2(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t fill,               \
                                     cublasOperation_t op, cublasDiagType_t diagonal, int m, int n, const T* alpha,     \
                                     const T* a, int lda, T* b, int ldb);                                               \
@@ -203,8 +202,6 @@ cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t op_a
                                     cublasDiagType_t diagonal, int n, const T* a, int lda, T* x, int x_step);          \
   cublasStatus_t cublas##X##dgmm(cublasHandle_t handle, cublasSideMode_t side, int m, int n, const T* a, int lda,      \
                                  const T* x, int x_step, T* c, int ldc);                                               \
-  cublasStatus_t cublas##X##rot_v2(cublasHandle_t handle, int n, T* x, int x_step, T* y, int y_step, const T* c,       \
-                                   const T* s);                                                                        \
   cublasStatus_t cublas##X##getrfBatched(cublasHandle_t handle, int n, T* const a[], int lda, int* pivots, int* info,  \
                                          int batches);                                                                 \
   cublasStatus_t cublas##X##axpy_v2(cublasHandle_t handle, int n, const T* alpha, const T* x, int x_step, T* y,        \
@@ -212,19 +209,72 @@ cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t op_a
   cublasStatus_t cublas##X##scal_v2(cublasHandle_t handle, int n, const T* alpha, T* x, int x_step);                   \
   cublasStatus_t cublas##X##copy_v2(cublasHandle_t handle, int n, const T* x, int x_step, T* y, int y_step);           \
   cublasStatus_t cublas##X##swap_v2(cublasHandle_t handle, int n, T* x, int x_step, T* y, int y_step);                 \
-  cublasStatus_t cublas##X##dot_v2(cublasHandle_t handle, int n, const T* x, int x_step, const T* y, int y_step,       \
-                                   T* result);                                                                         \
-  cublasStatus_t cublas##X##nrm2_v2(cublasHandle_t handle, int n, const T* x, int x_step, T* result);                  \
-  cublasStatus_t cublas##X##asum_v2(cublasHandle_t handle, int n, const T* x, int x_step, T* result);                  \
+  cublasStatus_t cublas##RX##nrm2_v2(cublasHandle_t handle, int n, const T* x, int x_step, R* result);                 \
+  cublasStatus_t cublas##RX##asum_v2(cublasHandle_t handle, int n, const T* x, int x_step, R* result);                 \
   cublasStatus_t cublasI##X##amax_v2(cublasHandle_t handle, int n, const T* x, int x_step, int* result);               \
   cublasStatus_t cublasI##X##amin_v2(cublasHandle_t handle, int n, const T* x, int x_step, int* result);
+#define SIM_CUBLAS_REAL(X, T)                                                                                    \
+  cublasStatus_t cublas##X##ger_v2(cublasHandle_t handle, int m, int n, const T* alpha, const T* x, int x_step,  \
+                                   const T* y, int y_step, T* a, int lda);                                       \
+  cublasStatus_t cublas##X##rot_v2(cublasHandle_t handle, int n, T* x, int x_step, T* y, int y_step, const T* c, \
+                                   const T* s);                                                                  \
+  cublasStatus_t cublas##X##dot_v2(cublasHandle_t handle, int n, const T* x, int x_step, const T* y, int y_step, \
+                                   T* result);
+#define SIM_CUBLAS_COMPLEX(X, XR, T, R)                                                                                \
+  cublasStatus_t cublas##X##geru_v2(cublasHandle_t handle, int m, int n, const T* alpha, const T* x, int x_step,       \
+                                    const T* y, int y_step, T* a, int lda);                                            \
+  cublasStatus_t cublas##X##gerc_v2(cublasHandle_t handle, int m, int n, const T* alpha, const T* x, int x_step,       \
+                                    const T* y, int y_step, T* a, int lda);                                            \
+  cublasStatus_t cublas##X##gemm3m(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m,       \
+                                   int n, int k, const T* alpha, const T* a, int lda, const T* b, int ldb,             \
+                                   const T* beta, T* c, int ldc);                                                      \
+  cublasStatus_t cublas##X##gemm3mBatched(                                                                             \
+      cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k, const T* alpha,      \
+      const T* const a[], int lda, const T* const b[], int ldb, const T* beta, T* const c[], int ldc, int batches);    \
+  cublasStatus_t cublas##X##gemm3mStridedBatched(                                                                      \
+      cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k, const T* alpha,      \
+      const T* a, int lda, long long a_stride, const T* b, int ldb, long long b_stride, const T* beta, T* c, int ldc,  \
+      long long c_stride, int batches);                                                                                \
+  cublasStatus_t cublas##X##hemm_v2(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t fill, int m, int n, \
+                                    const T* alpha, const T* a, int lda, const T* b, int ldb, const T* beta, T* c,     \
+                                    int ldc);                                                                          \
+  cublasStatus_t cublas##X##hemv_v2(cublasHandle_t handle, cublasFillMode_t fill, int n, const T* alpha, const T* a,   \
+                                    int lda, const T* x, int x_step, const T* beta, T* y, int y_step);                 \
+  cublasStatus_t cublas##X##herk_v2(cublasHandle_t handle, cublasFillMode_t fill, cublasOperation_t op, int n, int k,  \
+                                    const R* alpha, const T* a, int lda, const R* beta, T* c, int ldc);                \
+  cublasStatus_t cublas##X##her2k_v2(cublasHandle_t handle, cublasFillMode_t fill, cublasOperation_t op, int n, int k, \
+                                     const T* alpha, const T* a, int lda, const T* b, int ldb, const R* beta, T* c,    \
+                                     int ldc);                                                                         \
+  cublasStatus_t cublas##X##her_v2(cublasHandle_t handle, cublasFillMode_t fill, int n, const R* alpha, const T* x,    \
+                                   int x_step, T* a, int lda);                                                         \
+  cublasStatus_t cublas##X##her2_v2(cublasHandle_t handle, cublasFillMode_t fill, int n, const T* alpha, const T* x,   \
+                                    int x_step, const T* y, int y_step, T* a, int lda);                                \
+  cublasStatus_t cublas##XR##scal_v2(cublasHandle_t handle, int n, const R* alpha, T* x, int x_step);                  \
+  cublasStatus_t cublas##X##dotu_v2(cublasHandle_t handle, int n, const T* x, int x_step, const T* y, int y_step,      \
+                                    T* result);                                                                        \
+  cublasStatus_t cublas##X##dotc_v2(cublasHandle_t handle, int n, const T* x, int x_step, const T* y, int y_step,      \
+                                    T* result);
 // X is the type's letter in the calls' names; after I it is lower case: cublasIsamax.
 #define cublasIsamax_v2 cublasISamax_v2
 #define cublasIdamax_v2 cublasIDamax_v2
 #define cublasIsamin_v2 cublasISamin_v2
 #define cublasIdamin_v2 cublasIDamin_v2
-SIM_CUBLAS(S, float)
-SIM_CUBLAS(D, double)
+#define cublasIcamax_v2 cublasICamax_v2
+#define cublasIzamax_v2 cublasIZamax_v2
+#define cublasIcamin_v2 cublasICamin_v2
+#define cublasIzamin_v2 cublasIZamin_v2
+#ifndef SIM_COMPLEX_FLOAT  // cublas.cpp calls the same bytes std::complex
+#define SIM_COMPLEX_FLOAT cuComplex
+#define SIM_COMPLEX_DOUBLE cuDoubleComplex
+#endif
+SIM_CUBLAS(S, S, float, float)
+SIM_CUBLAS(D, D, double, double)
+SIM_CUBLAS_REAL(S, float)
+SIM_CUBLAS_REAL(D, double)
+SIM_CUBLAS(C, Sc, SIM_COMPLEX_FLOAT, float)
+SIM_CUBLAS(Z, Dz, SIM_COMPLEX_DOUBLE, double)
+SIM_CUBLAS_COMPLEX(C, Cs, SIM_COMPLEX_FLOAT, float)
+SIM_CUBLAS_COMPLEX(Z, Zd, SIM_COMPLEX_DOUBLE, double)
 }
 
 #define cublasCreate cublasCreate_v2
@@ -281,6 +331,68 @@ SIM_CUBLAS(D, double)
 #define cublasIdamax cublasIdamax_v2
 #define cublasIsamin cublasIsamin_v2
 #define cublasIdamin cublasIdamin_v2
+#define cublasCgemm cublasCgemm_v2
+#define cublasCgemv cublasCgemv_v2
+#define cublasCtrsm cublasCtrsm_v2
+#define cublasCsymm cublasCsymm_v2
+#define cublasCsymv cublasCsymv_v2
+#define cublasCsyrk cublasCsyrk_v2
+#define cublasCsyr2k cublasCsyr2k_v2
+#define cublasCsyr cublasCsyr_v2
+#define cublasCsyr2 cublasCsyr2_v2
+#define cublasCtrmm cublasCtrmm_v2
+#define cublasCtrmv cublasCtrmv_v2
+#define cublasCtrsv cublasCtrsv_v2
+#define cublasCaxpy cublasCaxpy_v2
+#define cublasCscal cublasCscal_v2
+#define cublasCcopy cublasCcopy_v2
+#define cublasCswap cublasCswap_v2
+#define cublasCgeru cublasCgeru_v2
+#define cublasCgerc cublasCgerc_v2
+#define cublasChemm cublasChemm_v2
+#define cublasChemv cublasChemv_v2
+#define cublasCherk cublasCherk_v2
+#define cublasCher2k cublasCher2k_v2
+#define cublasCher cublasCher_v2
+#define cublasCher2 cublasCher2_v2
+#define cublasCdotu cublasCdotu_v2
+#define cublasCdotc cublasCdotc_v2
+#define cublasZgemm cublasZgemm_v2
+#define cublasZgemv cublasZgemv_v2
+#define cublasZtrsm cublasZtrsm_v2
+#define cublasZsymm cublasZsymm_v2
+#define cublasZsymv cublasZsymv_v2
+#define cublasZsyrk cublasZsyrk_v2
+#define cublasZsyr2k cublasZsyr2k_v2
+#define cublasZsyr cublasZsyr_v2
+#define cublasZsyr2 cublasZsyr2_v2
+#define cublasZtrmm cublasZtrmm_v2
+#define cublasZtrmv cublasZtrmv_v2
+#define cublasZtrsv cublasZtrsv_v2
+#define cublasZaxpy cublasZaxpy_v2
+#define cublasZscal cublasZscal_v2
+#define cublasZcopy cublasZcopy_v2
+#define cublasZswap cublasZswap_v2
+#define cublasZgeru cublasZgeru_v2
+#define cublasZgerc cublasZgerc_v2
+#define cublasZhemm cublasZhemm_v2
+#define cublasZhemv cublasZhemv_v2
+#define cublasZherk cublasZherk_v2
+#define cublasZher2k cublasZher2k_v2
+#define cublasZher cublasZher_v2
+#define cublasZher2 cublasZher2_v2
+#define cublasZdotu cublasZdotu_v2
+#define cublasZdotc cublasZdotc_v2
+#define cublasCsscal cublasCsscal_v2
+#define cublasZdscal cublasZdscal_v2
+#define cublasScnrm2 cublasScnrm2_v2
+#define cublasDznrm2 cublasDznrm2_v2
+#define cublasScasum cublasScasum_v2
+#define cublasDzasum cublasDzasum_v2
+#define cublasIcamax cublasIcamax_v2
+#define cublasIzamax cublasIzamax_v2
+#define cublasIcamin cublasIcamin_v2
+#define cublasIzamin cublasIzamin_v2
 
 /// As before cuBLAS 11: the compute type is a type of elements.
 inline cublasComputeType_t sim_compute_type(cudaDataType type) {

@@ -56,6 +56,8 @@ void round_to_tf32(matrix<float>& m) {
 
 std::size_t bytes_of(cudaDataType type) {
   switch (type) {
+    case CUDA_C_64F: return 16;
+    case CUDA_C_32F:
     case CUDA_R_64F: return 8;
     case CUDA_R_32F:
     case CUDA_R_32I: return 4;
@@ -65,13 +67,15 @@ std::size_t bytes_of(cudaDataType type) {
     case CUDA_R_8U:
     case CUDA_R_8F_E4M3:
     case CUDA_R_8F_E5M2: return 1;
-    default: break;  // no complex numbers
+    default: break;
   }
   return 0;
 }
+bool is_real(cudaDataType type) { return bytes_of(type) != 0 && type != CUDA_C_32F && type != CUDA_C_64F; }
 
+namespace {
 template <class T>
-matrix<T> load(const operand& o) {
+matrix<T> load_real(const operand& o) {
   switch (o.type) {
     case CUDA_R_64F: return load_as<double, T>(o);
     case CUDA_R_32F: return load_as<float, T>(o);
@@ -87,7 +91,7 @@ matrix<T> load(const operand& o) {
   return {};
 }
 template <class T>
-void store(const operand& o, const matrix<T>& values) {
+void store_real(const operand& o, const matrix<T>& values) {
   switch (o.type) {
     case CUDA_R_64F: store_as<double>(o, values); break;
     case CUDA_R_32F: store_as<float>(o, values); break;
@@ -98,6 +102,24 @@ void store(const operand& o, const matrix<T>& values) {
     case CUDA_R_8U: store_as<std::uint8_t>(o, values); break;
     default: break;  // no product gives the others here
   }
+}
+}  // namespace
+
+template <class T>
+matrix<T> load(const operand& o) {
+  if constexpr (Eigen::NumTraits<T>::IsComplex)
+    return o.type == CUDA_C_64F ? load_as<std::complex<double>, T>(o) : load_as<std::complex<float>, T>(o);
+  else
+    return load_real<T>(o);
+}
+template <class T>
+void store(const operand& o, const matrix<T>& values) {
+  if constexpr (!Eigen::NumTraits<T>::IsComplex)
+    store_real(o, values);
+  else if (o.type == CUDA_C_64F)
+    store_as<std::complex<double>>(o, values);
+  else
+    store_as<std::complex<float>>(o, values);
   for (int j = 0; j < o.columns; ++j) {
     const auto begin = reinterpret_cast<std::uintptr_t>(o.data) + static_cast<std::size_t>(j) * o.ld * bytes_of(o.type);
     if (begin - heap_base < heap_bytes) mark_valid(begin, static_cast<std::size_t>(o.rows) * bytes_of(o.type));
@@ -111,6 +133,7 @@ matrix<T> product_of(cublasOperation_t op_a, cublasOperation_t op_b, matrix<T> x
       round_to_tf32(x);
       round_to_tf32(y);
     }
+  if constexpr (Eigen::NumTraits<T>::IsComplex) return turned(op_a, x) * turned(op_b, y);
   if (op_a == CUBLAS_OP_N && op_b == CUBLAS_OP_N) return x * y;
   if (op_b == CUBLAS_OP_N) return x.transpose() * y;
   if (op_a == CUBLAS_OP_N) return x * y.transpose();
@@ -159,11 +182,14 @@ std::function<double()> scalar(cublasHandle_t handle, const void* at, cublasComp
   }
 }
 
-template matrix<float> load(const operand&);
-template matrix<double> load(const operand&);
-template void store(const operand&, const matrix<float>&);
-template void store(const operand&, const matrix<double>&);
-template matrix<float> product_of(cublasOperation_t, cublasOperation_t, matrix<float>, matrix<float>, bool);
-template matrix<double> product_of(cublasOperation_t, cublasOperation_t, matrix<double>, matrix<double>, bool);
+#define SIM_NUMBERS(T)                                   \
+  template matrix<T> load(const operand&);               \
+  template void store(const operand&, const matrix<T>&); \
+  template matrix<T> product_of(cublasOperation_t, cublasOperation_t, matrix<T>, matrix<T>, bool);
+SIM_NUMBERS(float)
+SIM_NUMBERS(double)
+SIM_NUMBERS(std::complex<float>)
+SIM_NUMBERS(std::complex<double>)
+#undef SIM_NUMBERS
 
 }  // namespace sim::blas

@@ -4,6 +4,7 @@
 
 #include <Eigen/Core>
 #include <algorithm>
+#include <complex>
 #include <functional>
 #include <vector>
 
@@ -22,6 +23,8 @@ using matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
 
 /// 0 for a type that is not supported.
 std::size_t bytes_of(cudaDataType type);
+/// A supported type that is not complex.
+bool is_real(cudaDataType type);
 
 /// A matrix in device memory.
 struct operand {
@@ -35,13 +38,18 @@ struct operand {
   bool fits() const { return ld >= std::max(1, rows); }
 };
 
-/// As numbers of T, which is float or double; and back.
+/// As numbers of T, which is float or double, or std::complex of them if the operand's type is complex; and back.
 template <class T>
 matrix<T> load(const operand& o);
 template <class T>
 void store(const operand& o, const matrix<T>& values);
 
-/// In float, with factors of TF32 if asked for, or in double.
+template <class T>
+matrix<T> turned(cublasOperation_t op, const matrix<T>& m) {
+  if (op == CUBLAS_OP_N) return m;
+  return op == CUBLAS_OP_T ? matrix<T>(m.transpose()) : matrix<T>(m.adjoint());
+}
+/// In T; float with factors of TF32 if asked for.
 template <class T>
 matrix<T> product_of(cublasOperation_t op_a, cublasOperation_t op_b, matrix<T> x, matrix<T> y, bool tf32);
 

@@ -1,6 +1,9 @@
 // cuBLAS.
 #include <cmath>
+#include <complex>
 
+#define SIM_COMPLEX_FLOAT std::complex<float>
+#define SIM_COMPLEX_DOUBLE std::complex<double>
 #include "blas.hpp"
 #include "heap.hpp"
 #include "library.hpp"
@@ -14,7 +17,7 @@ template <class T>
 void multiply(cublasOperation_t op_a, cublasOperation_t op_b, T alpha, const operand& a, const operand& b, T beta,
               const operand& c, bool tf32) {
   const matrix<T> product = product_of<T>(op_a, op_b, load<T>(a), load<T>(b), tf32);
-  if (beta == 0)  // then C need not hold numbers
+  if (beta == T{0})  // then C need not hold numbers
     store<T>(c, alpha * product);
   else
     store<T>(c, alpha * product + beta * load<T>(c));
@@ -46,6 +49,20 @@ cublasStatus_t gemm(cublasHandle_t handle, const char* call, cublasOperation_t o
   const bool wide = computes_wide(compute);
   const bool tf32 = compute == CUBLAS_COMPUTE_32F_FAST_TF32 ||
                     (handle->math == CUBLAS_TF32_TENSOR_OP_MATH && compute == CUBLAS_COMPUTE_32F);
+  if (!is_real(a_type)) {
+    if (b_type != a_type || c_type != a_type) return CUBLAS_STATUS_NOT_SUPPORTED;
+    const auto multiply_complex = [&](auto zero) {
+      using T = decltype(zero);
+      return run(
+          handle->stream, call, all, 8.0 * m * n * k * batches,
+          [=, p = scalar(handle, static_cast<const T*>(alpha)), q = scalar(handle, static_cast<const T*>(beta))] {
+            for (std::size_t i = 0; i < all.size(); i += 3)
+              multiply<T>(op_a, op_b, p(), all[i], all[i + 1], q(), all[i + 2], false);
+          });
+    };
+    return wide ? multiply_complex(std::complex<double>()) : multiply_complex(std::complex<float>());
+  }
+  if (!is_real(b_type) || !is_real(c_type)) return CUBLAS_STATUS_NOT_SUPPORTED;
   const auto factor = scalar(handle, alpha, compute), keep = scalar(handle, beta, compute);
   return run(handle->stream, call, all, 2.0 * m * n * k * batches, [=] {
     if (!std::all_of(all.begin(), all.end(), is_aligned)) ++unaligned_products;
@@ -67,9 +84,19 @@ place listed(const Pointer* pointers) {
 }
 
 template <class T>
-constexpr cudaDataType type_of = std::is_same_v<T, double> ? CUDA_R_64F : CUDA_R_32F;
+using real = typename Eigen::NumTraits<T>::Real;
 template <class T>
-constexpr cublasComputeType_t compute_of = std::is_same_v<T, double> ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
+constexpr bool is_wide = std::is_same_v<real<T>, double>;
+template <class T>
+constexpr cudaDataType type_of = Eigen::NumTraits<T>::IsComplex ? (is_wide<T> ? CUDA_C_64F : CUDA_C_32F)
+                                                                : (is_wide<T> ? CUDA_R_64F : CUDA_R_32F);
+template <class T>
+constexpr cublasComputeType_t compute_of = is_wide<T> ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
+/// As BLAS measures complex numbers where it need not be exact.
+template <class T>
+real<T> size_of(const T& x) {
+  return std::abs(Eigen::numext::real(x)) + std::abs(Eigen::numext::imag(x));
+}
 
 /// A vector as a matrix with one row, `step` apart; a negative step begins at the end.
 template <class T>
@@ -104,8 +131,8 @@ cublasStatus_t geam(cublasHandle_t handle, const char* call, cublasOperation_t o
     if (o.data) all.push_back(o);  // with a factor of zero the matrix is not read
   return run(handle->stream, call, all, 2.0 * m * n, [=] {
     matrix<T> sum = matrix<T>::Zero(m, n);
-    if (p() != 0) sum += p() * (na ? load<T>(x) : matrix<T>(load<T>(x).transpose()));
-    if (q() != 0) sum += q() * (nb ? load<T>(y) : matrix<T>(load<T>(y).transpose()));
+    if (p() != T{0}) sum += p() * turned(op_a, load<T>(x));
+    if (q() != T{0}) sum += q() * turned(op_b, load<T>(y));
     store<T>(z, sum);
   });
 }
@@ -120,13 +147,13 @@ cublasStatus_t gemv(cublasHandle_t handle, const char* call, cublasOperation_t o
   const int in = op == CUBLAS_OP_N ? n : m, out = op == CUBLAS_OP_N ? m : n;
   const auto p = scalar(handle, alpha), q = scalar(handle, beta);
   return run(handle->stream, call, {o, row("x", x, in, x_step), row("y", y, out, y_step)}, 2.0 * m * n, [=] {
-    const matrix<T> values = load<T>(o);
+    const matrix<T> values = turned(op, load<T>(o));
     const elements<const T> from{x, in, x_step};
     const elements<T> to{y, out, y_step};
     for (int i = 0; i < out; ++i) {
       T sum = 0;
-      for (int j = 0; j < in; ++j) sum += (op == CUBLAS_OP_N ? values(i, j) : values(j, i)) * from[j];
-      to[i] = p() * sum + (q() == 0 ? T{0} : q() * to[i]);
+      for (int j = 0; j < in; ++j) sum += values(i, j) * from[j];
+      to[i] = p() * sum + (q() == T{0} ? T{0} : q() * to[i]);
     }
     written(y, out, y_step);
   });
@@ -134,7 +161,7 @@ cublasStatus_t gemv(cublasHandle_t handle, const char* call, cublasOperation_t o
 
 template <class T>
 cublasStatus_t ger(cublasHandle_t handle, const char* call, int m, int n, const T* alpha, const T* x, int x_step,
-                   const T* y, int y_step, T* a, int lda) {
+                   const T* y, int y_step, T* a, int lda, bool conjugate = false) {
   if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
   const operand o{"A", a, type_of<T>, m, n, lda};
   if (m < 0 || n < 0 || !o.fits() || x_step == 0 || y_step == 0 || !alpha) return CUBLAS_STATUS_INVALID_VALUE;
@@ -143,7 +170,7 @@ cublasStatus_t ger(cublasHandle_t handle, const char* call, int m, int n, const 
     matrix<T> values = load<T>(o);
     const elements<const T> u{x, m, x_step}, v{y, n, y_step};
     for (int j = 0; j < n; ++j)
-      for (int i = 0; i < m; ++i) values(i, j) += p() * u[i] * v[j];
+      for (int i = 0; i < m; ++i) values(i, j) += p() * u[i] * (conjugate ? Eigen::numext::conj(v[j]) : v[j]);
     store<T>(o, values);
   });
 }
@@ -162,10 +189,13 @@ cublasStatus_t trsm(cublasHandle_t handle, const char* call, cublasSideMode_t si
   if (m == 0 || n == 0) return CUBLAS_STATUS_SUCCESS;
   return run(handle->stream, call, {triangle, x}, 1.0 * m * n * size, [=, p = scalar(handle, alpha)] {
     const matrix<T> stored = load<T>(triangle), right = load<T>(x);
-    const bool turned = op != CUBLAS_OP_N, left = side == CUBLAS_SIDE_LEFT;
+    const bool left = side == CUBLAS_SIDE_LEFT;
     // With A on the right: op(A)^T X^T = alpha B^T.
-    const bool transposed = turned == left, lower = (fill == CUBLAS_FILL_MODE_LOWER) != transposed;
-    const auto factor = [&](int i, int j) { return transposed ? stored(j, i) : stored(i, j); };
+    const bool transposed = (op != CUBLAS_OP_N) == left, lower = (fill == CUBLAS_FILL_MODE_LOWER) != transposed;
+    const auto factor = [&](int i, int j) {
+      const T& of_a = transposed ? stored(j, i) : stored(i, j);
+      return op == CUBLAS_OP_C ? Eigen::numext::conj(of_a) : of_a;
+    };
     matrix<T> values = p() * (left ? right : matrix<T>(right.transpose()));
     for (Eigen::Index column = 0; column < values.cols(); ++column)
       for (int k = 0; k < size; ++k) {
@@ -179,9 +209,17 @@ cublasStatus_t trsm(cublasHandle_t handle, const char* call, cublasSideMode_t si
 }
 
 bool is_triangle(cublasFillMode_t fill) { return fill == CUBLAS_FILL_MODE_LOWER || fill == CUBLAS_FILL_MODE_UPPER; }
-/// All of a symmetric matrix of which one triangle is stored.
+/// All of a symmetric or Hermitian matrix of which one triangle is stored.
 template <class T>
-matrix<T> symmetric(const matrix<T>& stored, cublasFillMode_t fill) {
+matrix<T> symmetric(const matrix<T>& stored, cublasFillMode_t fill, bool hermitian) {
+  if (!hermitian) {
+    matrix<T> values = stored;
+    if (fill == CUBLAS_FILL_MODE_LOWER)
+      values.template triangularView<Eigen::StrictlyUpper>() = stored.transpose();
+    else
+      values.template triangularView<Eigen::StrictlyLower>() = stored.transpose();
+    return values;
+  }
   if (fill == CUBLAS_FILL_MODE_LOWER) return stored.template selfadjointView<Eigen::Lower>();
   return stored.template selfadjointView<Eigen::Upper>();
 }
@@ -190,8 +228,7 @@ matrix<T> triangular(const matrix<T>& stored, cublasFillMode_t fill, cublasOpera
   matrix<T> values = stored.template triangularView<Eigen::Upper>();
   if (fill == CUBLAS_FILL_MODE_LOWER) values = stored.template triangularView<Eigen::Lower>();
   if (diagonal == CUBLAS_DIAG_UNIT) values.diagonal().setOnes();
-  if (op != CUBLAS_OP_N) values.transposeInPlace();
-  return values;
+  return turned(op, values);
 }
 /// Keeps the triangle of C that is not `fill`.
 template <class T>
@@ -217,10 +254,18 @@ void store_column(T* data, int n, int step, const matrix<T>& values) {
   written(data, n, step);
 }
 
-/// C = alpha A B + beta C or alpha B A + beta C, A symmetric.
+/// A factor on the host or the device, as a number of another type; empty if there is no pointer to it.
+template <class T, class R>
+std::function<T()> factor_of(cublasHandle_t handle, const R* at) {
+  if (!handle || !at) return {};
+  return [of = scalar(handle, at)] { return T(of()); };
+}
+
+/// C = alpha A B + beta C or alpha B A + beta C, A symmetric or Hermitian.
 template <class T>
 cublasStatus_t symm(cublasHandle_t handle, const char* call, cublasSideMode_t side, cublasFillMode_t fill, int m, int n,
-                    const T* alpha, const T* a, int lda, const T* b, int ldb, const T* beta, T* c, int ldc) {
+                    const T* alpha, const T* a, int lda, const T* b, int ldb, const T* beta, T* c, int ldc,
+                    bool hermitian = false) {
   if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
   const bool left = side == CUBLAS_SIDE_LEFT;
   const int size = left ? m : n;
@@ -230,63 +275,71 @@ cublasStatus_t symm(cublasHandle_t handle, const char* call, cublasSideMode_t si
     return CUBLAS_STATUS_INVALID_VALUE;
   return run(handle->stream, call, {x, y, z}, 2.0 * m * n * size,
              [=, p = scalar(handle, alpha), q = scalar(handle, beta)] {
-               const matrix<T> factor = symmetric<T>(load<T>(x), fill), other = load<T>(y);
+               const matrix<T> factor = symmetric<T>(load<T>(x), fill, hermitian), other = load<T>(y);
                matrix<T> product = p() * (left ? matrix<T>(factor * other) : matrix<T>(other * factor));
-               if (q() != 0) product += q() * load<T>(z);
+               if (q() != T{0}) product += q() * load<T>(z);
                store<T>(z, product);
              });
 }
 template <class T>
 cublasStatus_t symv(cublasHandle_t handle, const char* call, cublasFillMode_t fill, int n, const T* alpha, const T* a,
-                    int lda, const T* x, int x_step, const T* beta, T* y, int y_step) {
+                    int lda, const T* x, int x_step, const T* beta, T* y, int y_step, bool hermitian = false) {
   if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
   const operand o{"A", const_cast<T*>(a), type_of<T>, n, n, lda};
   if (n < 0 || !o.fits() || x_step == 0 || y_step == 0 || !alpha || !beta || !is_triangle(fill))
     return CUBLAS_STATUS_INVALID_VALUE;
   return run(handle->stream, call, {o, row("x", x, n, x_step), row("y", y, n, y_step)}, 2.0 * n * n,
              [=, p = scalar(handle, alpha), q = scalar(handle, beta)] {
-               matrix<T> sums = p() * symmetric<T>(load<T>(o), fill) * column(x, n, x_step);
-               if (q() != 0) sums += q() * column<T>(y, n, y_step);
+               matrix<T> sums = p() * symmetric<T>(load<T>(o), fill, hermitian) * column(x, n, x_step);
+               if (q() != T{0}) sums += q() * column<T>(y, n, y_step);
                store_column(y, n, y_step, sums);
              });
 }
-/// One triangle of C = alpha op(A) op(B)^T + beta C; if it is to be symmetric, + alpha op(B) op(A)^T.
+/// The other factor of a symmetric or Hermitian product.
+template <class T>
+matrix<T> across(const matrix<T>& m, bool hermitian) {
+  return hermitian ? matrix<T>(m.adjoint()) : matrix<T>(m.transpose());
+}
+template <class T>
+T across(const T& x, bool hermitian) {
+  return hermitian ? Eigen::numext::conj(x) : x;
+}
+/// One triangle of C = alpha op(A) op(B)^T + beta C; if it is to be symmetric, + alpha op(B) op(A)^T. Hermitian: ^H,
+/// and the second alpha is conjugate.
 template <class T>
 cublasStatus_t rank_update(cublasHandle_t handle, const char* call, cublasFillMode_t fill, cublasOperation_t op, int n,
-                           int k, const T* alpha, const T* a, int lda, const T* b, int ldb, bool both, const T* beta,
-                           T* c, int ldc) {
+                           int k, const std::function<T()>& p, const T* a, int lda, const T* b, int ldb, bool both,
+                           const std::function<T()>& q, T* c, int ldc, bool hermitian = false) {
   if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
-  const bool turned = op != CUBLAS_OP_N;
-  const operand x{"A", const_cast<T*>(a), type_of<T>, turned ? k : n, turned ? n : k, lda},
-      y{"B", const_cast<T*>(b), type_of<T>, turned ? k : n, turned ? n : k, ldb}, z{"C", c, type_of<T>, n, n, ldc};
-  if (n < 0 || k < 0 || !x.fits() || !y.fits() || !z.fits() || !alpha || !beta || !is_triangle(fill) ||
-      !is_operation(op))
+  const bool tall = op == CUBLAS_OP_N;
+  const operand x{"A", const_cast<T*>(a), type_of<T>, tall ? n : k, tall ? k : n, lda},
+      y{"B", const_cast<T*>(b), type_of<T>, tall ? n : k, tall ? k : n, ldb}, z{"C", c, type_of<T>, n, n, ldc};
+  if (n < 0 || k < 0 || !x.fits() || !y.fits() || !z.fits() || !p || !q || !is_triangle(fill) || !is_operation(op))
     return CUBLAS_STATUS_INVALID_VALUE;
-  return run(handle->stream, call, {x, y, z}, (both ? 2.0 : 1.0) * n * n * k,
-             [=, p = scalar(handle, alpha), q = scalar(handle, beta)] {
-               matrix<T> u = load<T>(x), v = load<T>(y);
-               if (turned) u.transposeInPlace(), v.transposeInPlace();
-               matrix<T> sums = p() * u * v.transpose();
-               if (both) sums += p() * v * u.transpose();
-               if (q() != 0) sums += q() * load<T>(z);
-               store_triangle<T>(z, fill, sums);
-             });
+  return run(handle->stream, call, {x, y, z}, (both ? 2.0 : 1.0) * n * n * k, [=] {
+    const matrix<T> u = turned(op, load<T>(x)), v = turned(op, load<T>(y));
+    matrix<T> sums = p() * u * across(v, hermitian);
+    if (both) sums += across(p(), hermitian) * v * across(u, hermitian);
+    if (q() != T{0}) sums += q() * load<T>(z);
+    if (hermitian) sums.diagonal() = sums.diagonal().real().template cast<T>();
+    store_triangle<T>(z, fill, sums);
+  });
 }
-/// One triangle of A += alpha x y^T; if there are two vectors, + alpha y x^T.
+/// One triangle of A += alpha x y^T; if there are two vectors, + alpha y x^T. Hermitian: as above.
 template <class T>
-cublasStatus_t rank_one(cublasHandle_t handle, const char* call, cublasFillMode_t fill, int n, const T* alpha,
-                        const T* x, int x_step, const T* y, int y_step, bool both, T* a, int lda) {
+cublasStatus_t rank_one(cublasHandle_t handle, const char* call, cublasFillMode_t fill, int n,
+                        const std::function<T()>& p, const T* x, int x_step, const T* y, int y_step, bool both, T* a,
+                        int lda, bool hermitian = false) {
   if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
   const operand o{"A", a, type_of<T>, n, n, lda};
-  if (n < 0 || !o.fits() || x_step == 0 || y_step == 0 || !alpha || !is_triangle(fill))
-    return CUBLAS_STATUS_INVALID_VALUE;
-  return run(handle->stream, call, {o, row("x", x, n, x_step), row("y", y, n, y_step)}, 2.0 * n * n,
-             [=, p = scalar(handle, alpha)] {
-               const matrix<T> u = column(x, n, x_step), v = column(y, n, y_step);
-               matrix<T> sums = load<T>(o) + p() * u * v.transpose();
-               if (both) sums += p() * v * u.transpose();
-               store_triangle<T>(o, fill, sums);
-             });
+  if (n < 0 || !o.fits() || x_step == 0 || y_step == 0 || !p || !is_triangle(fill)) return CUBLAS_STATUS_INVALID_VALUE;
+  return run(handle->stream, call, {o, row("x", x, n, x_step), row("y", y, n, y_step)}, 2.0 * n * n, [=] {
+    const matrix<T> u = column(x, n, x_step), v = column(y, n, y_step);
+    matrix<T> sums = load<T>(o) + p() * u * across(v, hermitian);
+    if (both) sums += across(p(), hermitian) * v * across(u, hermitian);
+    if (hermitian) sums.diagonal() = sums.diagonal().real().template cast<T>();
+    store_triangle<T>(o, fill, sums);
+  });
 }
 /// C = alpha op(A) B or alpha B op(A), A a triangle.
 template <class T>
@@ -377,7 +430,7 @@ cublasStatus_t getrf(cublasHandle_t handle, const char* call, int n, T* const li
           values.row(k).swap(values.row(k + best));
           pivots[batch * n + k] = k + static_cast<int>(best) + 1;
         }
-        if (values(k, k) == 0) {
+        if (values(k, k) == T{0}) {
           if (info[batch] == 0) info[batch] = k + 1;
           continue;
         }
@@ -427,7 +480,7 @@ template <class T, class Better>
 int extreme(const elements<const T>& x, Better better) {
   int best = 0;
   for (int i = 1; i < x.n; ++i)
-    if (better(std::abs(x[i]), std::abs(x[best]))) best = i;
+    if (better(size_of(x[i]), size_of(x[best]))) best = i;
   return x.n > 0 ? best + 1 : 0;  // counted from 1
 }
 
@@ -539,7 +592,7 @@ cublasStatus_t cublasDotEx(cublasHandle_t handle, int n, const void* x, cudaData
   const int count = std::max(n, 0);
   const operand u{"x", const_cast<void*>(x), x_type, 1, count, std::abs(x_step)},
       v{"y", const_cast<void*>(y), y_type, 1, count, std::abs(y_step)}, sum{"result", result, result_type, 1, 1, 1};
-  if (!result || !u.fits() || !v.fits() || bytes_of(x_type) == 0 || bytes_of(y_type) == 0 || bytes_of(result_type) == 0)
+  if (!result || !u.fits() || !v.fits() || !is_real(x_type) || !is_real(y_type) || !is_real(result_type))
     return CUBLAS_STATUS_INVALID_VALUE;
   const bool host = handle->pointer_mode == CUBLAS_POINTER_MODE_HOST;
   std::vector<operand> all{u, v};
@@ -587,7 +640,7 @@ cublasStatus_t cublasAxpyEx(cublasHandle_t handle, int n, const void* alpha, cud
                             cudaDataType x_type, int x_step, void* y, cudaDataType y_type, int y_step, cudaDataType) {
   if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
   const operand u = typed_row("x", x, x_type, n, x_step), v = typed_row("y", y, y_type, n, y_step);
-  if (!alpha || bytes_of(x_type) == 0 || bytes_of(y_type) == 0) return CUBLAS_STATUS_INVALID_VALUE;
+  if (!alpha || !is_real(x_type) || !is_real(y_type)) return CUBLAS_STATUS_INVALID_VALUE;
   if (n <= 0) return CUBLAS_STATUS_SUCCESS;
   if (x_step <= 0 || y_step <= 0) return CUBLAS_STATUS_NOT_SUPPORTED;
   return run(handle->stream, "cublasAxpyEx", {u, v}, 2.0 * n,
@@ -599,7 +652,7 @@ cublasStatus_t cublasScalEx(cublasHandle_t handle, int n, const void* alpha, cud
                             cudaDataType x_type, int x_step, cudaDataType) {
   if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
   const operand u = typed_row("x", x, x_type, n, x_step);
-  if (!alpha || bytes_of(x_type) == 0) return CUBLAS_STATUS_INVALID_VALUE;
+  if (!alpha || !is_real(x_type)) return CUBLAS_STATUS_INVALID_VALUE;
   if (n <= 0) return CUBLAS_STATUS_SUCCESS;
   if (x_step <= 0) return CUBLAS_STATUS_NOT_SUPPORTED;
   return run(handle->stream, "cublasScalEx", {u}, 1.0 * n,
@@ -610,7 +663,7 @@ cublasStatus_t cublasNrm2Ex(cublasHandle_t handle, int n, const void* x, cudaDat
   if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
   const operand u = typed_row("x", x, x_type, std::max(n, 0), x_step),
                 to = typed_row("norm", result, result_type, 1, 1);
-  if (!result || bytes_of(x_type) == 0 || bytes_of(result_type) == 0) return CUBLAS_STATUS_INVALID_VALUE;
+  if (!result || !is_real(x_type) || !is_real(result_type)) return CUBLAS_STATUS_INVALID_VALUE;
   if (n > 0 && x_step <= 0) return CUBLAS_STATUS_NOT_SUPPORTED;
   const bool host = handle->pointer_mode == CUBLAS_POINTER_MODE_HOST;
   const cublasStatus_t status = run(handle->stream, "cublasNrm2Ex", host ? std::vector{u} : std::vector{u, to}, 2.0 * n,
@@ -619,7 +672,7 @@ cublasStatus_t cublasNrm2Ex(cublasHandle_t handle, int n, const void* x, cudaDat
   return status;
 }
 
-#define SIM_DEFINE_CUBLAS(X, T)                                                                                        \
+#define SIM_DEFINE_CUBLAS(X, RX, T, R)                                                                                 \
   cublasStatus_t cublas##X##gemm_v2(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m,      \
                                     int n, int k, const T* alpha, const T* a, int lda, const T* b, int ldb,            \
                                     const T* beta, T* c, int ldc) {                                                    \
@@ -649,10 +702,6 @@ cublasStatus_t cublasNrm2Ex(cublasHandle_t handle, int n, const void* x, cudaDat
                                     const T* a, int lda, const T* x, int x_step, const T* beta, T* y, int y_step) {    \
     return gemv(handle, "cublas" #X "gemv", op, m, n, alpha, a, lda, x, x_step, beta, y, y_step);                      \
   }                                                                                                                    \
-  cublasStatus_t cublas##X##ger_v2(cublasHandle_t handle, int m, int n, const T* alpha, const T* x, int x_step,        \
-                                   const T* y, int y_step, T* a, int lda) {                                            \
-    return ger(handle, "cublas" #X "ger", m, n, alpha, x, x_step, y, y_step, a, lda);                                  \
-  }                                                                                                                    \
   cublasStatus_t cublas##X##trsm_v2(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t fill,               \
                                     cublasOperation_t op, cublasDiagType_t diagonal, int m, int n, const T* alpha,     \
                                     const T* a, int lda, T* b, int ldb) {                                              \
@@ -669,25 +718,30 @@ cublasStatus_t cublasNrm2Ex(cublasHandle_t handle, int n, const void* x, cudaDat
   }                                                                                                                    \
   cublasStatus_t cublas##X##syrk_v2(cublasHandle_t handle, cublasFillMode_t fill, cublasOperation_t op, int n, int k,  \
                                     const T* alpha, const T* a, int lda, const T* beta, T* c, int ldc) {               \
-    return rank_update(handle, "cublas" #X "syrk", fill, op, n, k, alpha, a, lda, a, lda, false, beta, c, ldc);        \
+    return rank_update(handle, "cublas" #X "syrk", fill, op, n, k, factor_of<T>(handle, alpha), a, lda, a, lda, false, \
+                       factor_of<T>(handle, beta), c, ldc);                                                            \
   }                                                                                                                    \
   cublasStatus_t cublas##X##syrkx(cublasHandle_t handle, cublasFillMode_t fill, cublasOperation_t op, int n, int k,    \
                                   const T* alpha, const T* a, int lda, const T* b, int ldb, const T* beta, T* c,       \
                                   int ldc) {                                                                           \
-    return rank_update(handle, "cublas" #X "syrkx", fill, op, n, k, alpha, a, lda, b, ldb, false, beta, c, ldc);       \
+    return rank_update(handle, "cublas" #X "syrkx", fill, op, n, k, factor_of<T>(handle, alpha), a, lda, b, ldb,       \
+                       false, factor_of<T>(handle, beta), c, ldc);                                                     \
   }                                                                                                                    \
   cublasStatus_t cublas##X##syr2k_v2(cublasHandle_t handle, cublasFillMode_t fill, cublasOperation_t op, int n, int k, \
                                      const T* alpha, const T* a, int lda, const T* b, int ldb, const T* beta, T* c,    \
                                      int ldc) {                                                                        \
-    return rank_update(handle, "cublas" #X "syr2k", fill, op, n, k, alpha, a, lda, b, ldb, true, beta, c, ldc);        \
+    return rank_update(handle, "cublas" #X "syr2k", fill, op, n, k, factor_of<T>(handle, alpha), a, lda, b, ldb, true, \
+                       factor_of<T>(handle, beta), c, ldc);                                                            \
   }                                                                                                                    \
   cublasStatus_t cublas##X##syr_v2(cublasHandle_t handle, cublasFillMode_t fill, int n, const T* alpha, const T* x,    \
                                    int x_step, T* a, int lda) {                                                        \
-    return rank_one(handle, "cublas" #X "syr", fill, n, alpha, x, x_step, x, x_step, false, a, lda);                   \
+    return rank_one(handle, "cublas" #X "syr", fill, n, factor_of<T>(handle, alpha), x, x_step, x, x_step, false, a,   \
+                    lda);                                                                                              \
   }                                                                                                                    \
   cublasStatus_t cublas##X##syr2_v2(cublasHandle_t handle, cublasFillMode_t fill, int n, const T* alpha, const T* x,   \
                                     int x_step, const T* y, int y_step, T* a, int lda) {                               \
-    return rank_one(handle, "cublas" #X "syr2", fill, n, alpha, x, x_step, y, y_step, true, a, lda);                   \
+    return rank_one(handle, "cublas" #X "syr2", fill, n, factor_of<T>(handle, alpha), x, x_step, y, y_step, true, a,   \
+                    lda);                                                                                              \
   }                                                                                                                    \
   cublasStatus_t cublas##X##trmm_v2(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t fill,               \
                                     cublasOperation_t op, cublasDiagType_t diagonal, int m, int n, const T* alpha,     \
@@ -705,12 +759,6 @@ cublasStatus_t cublasNrm2Ex(cublasHandle_t handle, int n, const void* x, cudaDat
   cublasStatus_t cublas##X##dgmm(cublasHandle_t handle, cublasSideMode_t side, int m, int n, const T* a, int lda,      \
                                  const T* x, int x_step, T* c, int ldc) {                                              \
     return dgmm(handle, "cublas" #X "dgmm", side, m, n, a, lda, x, x_step, c, ldc);                                    \
-  }                                                                                                                    \
-  cublasStatus_t cublas##X##rot_v2(cublasHandle_t handle, int n, T* x, int x_step, T* y, int y_step, const T* c,       \
-                                   const T* s) {                                                                       \
-    if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;                                                                 \
-    if (!c || !s) return CUBLAS_STATUS_INVALID_VALUE;                                                                  \
-    return rotate(handle, "cublas" #X "rot", n, x, x_step, y, y_step, c, s);                                           \
   }                                                                                                                    \
   cublasStatus_t cublas##X##getrfBatched(cublasHandle_t handle, int n, T* const a[], int lda, int* pivots, int* info,  \
                                          int batches) {                                                                \
@@ -734,39 +782,139 @@ cublasStatus_t cublasNrm2Ex(cublasHandle_t handle, int n, const void* x, cudaDat
   cublasStatus_t cublas##X##swap_v2(cublasHandle_t handle, int n, T* x, int x_step, T* y, int y_step) {                \
     return elementwise(handle, "cublas" #X "swap", n, x, x_step, y, y_step, [](T& u, T& v) { std::swap(u, v); });      \
   }                                                                                                                    \
-  cublasStatus_t cublas##X##dot_v2(cublasHandle_t handle, int n, const T* x, int x_step, const T* y, int y_step,       \
-                                   T* result) {                                                                        \
-    return reduction(handle, "cublas" #X "dot", n, x, x_step, y, y_step, result, [](const auto& u, const auto& v) {    \
-      T sum = 0;                                                                                                       \
-      for (int i = 0; i < u.n; ++i) sum += u[i] * v[i];                                                                \
-      return sum;                                                                                                      \
-    });                                                                                                                \
-  }                                                                                                                    \
-  cublasStatus_t cublas##X##nrm2_v2(cublasHandle_t handle, int n, const T* x, int x_step, T* result) {                 \
-    return reduction(handle, "cublas" #X "nrm2", n, x, x_step, static_cast<const T*>(nullptr), 1, result,              \
+  cublasStatus_t cublas##RX##nrm2_v2(cublasHandle_t handle, int n, const T* x, int x_step, R* result) {                \
+    return reduction(handle, "cublas" #RX "nrm2", n, x, x_step, static_cast<const T*>(nullptr), 1, result,             \
                      [](const auto& u, const auto&) {                                                                  \
                        double sum = 0;                                                                                 \
-                       for (int i = 0; i < u.n; ++i) sum += static_cast<double>(u[i]) * u[i];                          \
-                       return static_cast<T>(std::sqrt(sum));                                                          \
+                       for (int i = 0; i < u.n; ++i) {                                                                 \
+                         const double re = Eigen::numext::real(u[i]), im = Eigen::numext::imag(u[i]);                  \
+                         sum += re * re + im * im;                                                                     \
+                       }                                                                                               \
+                       return static_cast<R>(std::sqrt(sum));                                                          \
                      });                                                                                               \
   }                                                                                                                    \
-  cublasStatus_t cublas##X##asum_v2(cublasHandle_t handle, int n, const T* x, int x_step, T* result) {                 \
-    return reduction(handle, "cublas" #X "asum", n, x, x_step, static_cast<const T*>(nullptr), 1, result,              \
+  cublasStatus_t cublas##RX##asum_v2(cublasHandle_t handle, int n, const T* x, int x_step, R* result) {                \
+    return reduction(handle, "cublas" #RX "asum", n, x, x_step, static_cast<const T*>(nullptr), 1, result,             \
                      [](const auto& u, const auto&) {                                                                  \
-                       T sum = 0;                                                                                      \
-                       for (int i = 0; i < u.n; ++i) sum += std::abs(u[i]);                                            \
+                       R sum = 0;                                                                                      \
+                       for (int i = 0; i < u.n; ++i) sum += size_of(u[i]);                                             \
                        return sum;                                                                                     \
                      });                                                                                               \
   }                                                                                                                    \
   cublasStatus_t cublasI##X##amax_v2(cublasHandle_t handle, int n, const T* x, int x_step, int* result) {              \
     return reduction(handle, "cublasI" #X "amax", n, x, x_step, static_cast<const T*>(nullptr), 1, result,             \
-                     [](const auto& u, const auto&) { return extreme(u, std::greater<T>()); });                        \
+                     [](const auto& u, const auto&) { return extreme(u, std::greater<R>()); });                        \
   }                                                                                                                    \
   cublasStatus_t cublasI##X##amin_v2(cublasHandle_t handle, int n, const T* x, int x_step, int* result) {              \
     return reduction(handle, "cublasI" #X "amin", n, x, x_step, static_cast<const T*>(nullptr), 1, result,             \
-                     [](const auto& u, const auto&) { return extreme(u, std::less<T>()); });                           \
+                     [](const auto& u, const auto&) { return extreme(u, std::less<R>()); });                           \
   }
-SIM_DEFINE_CUBLAS(S, float)
-SIM_DEFINE_CUBLAS(D, double)
+#define SIM_DEFINE_CUBLAS_REAL(X, T)                                                                                \
+  cublasStatus_t cublas##X##ger_v2(cublasHandle_t handle, int m, int n, const T* alpha, const T* x, int x_step,     \
+                                   const T* y, int y_step, T* a, int lda) {                                         \
+    return ger(handle, "cublas" #X "ger", m, n, alpha, x, x_step, y, y_step, a, lda);                               \
+  }                                                                                                                 \
+  cublasStatus_t cublas##X##rot_v2(cublasHandle_t handle, int n, T* x, int x_step, T* y, int y_step, const T* c,    \
+                                   const T* s) {                                                                    \
+    if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;                                                              \
+    if (!c || !s) return CUBLAS_STATUS_INVALID_VALUE;                                                               \
+    return rotate(handle, "cublas" #X "rot", n, x, x_step, y, y_step, c, s);                                        \
+  }                                                                                                                 \
+  cublasStatus_t cublas##X##dot_v2(cublasHandle_t handle, int n, const T* x, int x_step, const T* y, int y_step,    \
+                                   T* result) {                                                                     \
+    return reduction(handle, "cublas" #X "dot", n, x, x_step, y, y_step, result, [](const auto& u, const auto& v) { \
+      T sum = 0;                                                                                                    \
+      for (int i = 0; i < u.n; ++i) sum += u[i] * v[i];                                                             \
+      return sum;                                                                                                   \
+    });                                                                                                             \
+  }
+#define SIM_DEFINE_CUBLAS_COMPLEX(X, XR, T, R)                                                                         \
+  cublasStatus_t cublas##X##geru_v2(cublasHandle_t handle, int m, int n, const T* alpha, const T* x, int x_step,       \
+                                    const T* y, int y_step, T* a, int lda) {                                           \
+    return ger(handle, "cublas" #X "geru", m, n, alpha, x, x_step, y, y_step, a, lda);                                 \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##gerc_v2(cublasHandle_t handle, int m, int n, const T* alpha, const T* x, int x_step,       \
+                                    const T* y, int y_step, T* a, int lda) {                                           \
+    return ger(handle, "cublas" #X "gerc", m, n, alpha, x, x_step, y, y_step, a, lda, true);                           \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##gemm3m(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m,       \
+                                   int n, int k, const T* alpha, const T* a, int lda, const T* b, int ldb,             \
+                                   const T* beta, T* c, int ldc) {                                                     \
+    return gemm(handle, "cublas" #X "gemm3m", op_a, op_b, m, n, k, alpha, every(a), type_of<T>, lda, every(b),         \
+                type_of<T>, ldb, beta, every(c), type_of<T>, ldc, 1, compute_of<T>);                                   \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##gemm3mBatched(                                                                             \
+      cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k, const T* alpha,      \
+      const T* const a[], int lda, const T* const b[], int ldb, const T* beta, T* const c[], int ldc, int batches) {   \
+    return gemm(handle, "cublas" #X "gemm3mBatched", op_a, op_b, m, n, k, alpha, listed(a), type_of<T>, lda,           \
+                listed(b), type_of<T>, ldb, beta, listed(c), type_of<T>, ldc, batches, compute_of<T>);                 \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##gemm3mStridedBatched(                                                                      \
+      cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k, const T* alpha,      \
+      const T* a, int lda, long long a_stride, const T* b, int ldb, long long b_stride, const T* beta, T* c, int ldc,  \
+      long long c_stride, int batches) {                                                                               \
+    return gemm(handle, "cublas" #X "gemm3mStridedBatched", op_a, op_b, m, n, k, alpha, every(a, a_stride, sizeof(T)), \
+                type_of<T>, lda, every(b, b_stride, sizeof(T)), type_of<T>, ldb, beta, every(c, c_stride, sizeof(T)),  \
+                type_of<T>, ldc, batches, compute_of<T>);                                                              \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##hemm_v2(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t fill, int m, int n, \
+                                    const T* alpha, const T* a, int lda, const T* b, int ldb, const T* beta, T* c,     \
+                                    int ldc) {                                                                         \
+    return symm(handle, "cublas" #X "hemm", side, fill, m, n, alpha, a, lda, b, ldb, beta, c, ldc, true);              \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##hemv_v2(cublasHandle_t handle, cublasFillMode_t fill, int n, const T* alpha, const T* a,   \
+                                    int lda, const T* x, int x_step, const T* beta, T* y, int y_step) {                \
+    return symv(handle, "cublas" #X "hemv", fill, n, alpha, a, lda, x, x_step, beta, y, y_step, true);                 \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##herk_v2(cublasHandle_t handle, cublasFillMode_t fill, cublasOperation_t op, int n, int k,  \
+                                    const R* alpha, const T* a, int lda, const R* beta, T* c, int ldc) {               \
+    return rank_update(handle, "cublas" #X "herk", fill, op, n, k, factor_of<T>(handle, alpha), a, lda, a, lda, false, \
+                       factor_of<T>(handle, beta), c, ldc, true);                                                      \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##her2k_v2(cublasHandle_t handle, cublasFillMode_t fill, cublasOperation_t op, int n, int k, \
+                                     const T* alpha, const T* a, int lda, const T* b, int ldb, const R* beta, T* c,    \
+                                     int ldc) {                                                                        \
+    return rank_update(handle, "cublas" #X "her2k", fill, op, n, k, factor_of<T>(handle, alpha), a, lda, b, ldb, true, \
+                       factor_of<T>(handle, beta), c, ldc, true);                                                      \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##her_v2(cublasHandle_t handle, cublasFillMode_t fill, int n, const R* alpha, const T* x,    \
+                                   int x_step, T* a, int lda) {                                                        \
+    return rank_one(handle, "cublas" #X "her", fill, n, factor_of<T>(handle, alpha), x, x_step, x, x_step, false, a,   \
+                    lda, true);                                                                                        \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##her2_v2(cublasHandle_t handle, cublasFillMode_t fill, int n, const T* alpha, const T* x,   \
+                                    int x_step, const T* y, int y_step, T* a, int lda) {                               \
+    return rank_one(handle, "cublas" #X "her2", fill, n, factor_of<T>(handle, alpha), x, x_step, y, y_step, true, a,   \
+                    lda, true);                                                                                        \
+  }                                                                                                                    \
+  cublasStatus_t cublas##XR##scal_v2(cublasHandle_t handle, int n, const R* alpha, T* x, int x_step) {                 \
+    if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;                                                                 \
+    return elementwise(handle, "cublas" #XR "scal", n, x, x_step, static_cast<T*>(nullptr), 1,                         \
+                       [p = scalar(handle, alpha)](T& u, T&) { u *= p(); });                                           \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##dotu_v2(cublasHandle_t handle, int n, const T* x, int x_step, const T* y, int y_step,      \
+                                    T* result) {                                                                       \
+    return reduction(handle, "cublas" #X "dotu", n, x, x_step, y, y_step, result, [](const auto& u, const auto& v) {   \
+      T sum = 0;                                                                                                       \
+      for (int i = 0; i < u.n; ++i) sum += u[i] * v[i];                                                                \
+      return sum;                                                                                                      \
+    });                                                                                                                \
+  }                                                                                                                    \
+  cublasStatus_t cublas##X##dotc_v2(cublasHandle_t handle, int n, const T* x, int x_step, const T* y, int y_step,      \
+                                    T* result) {                                                                       \
+    return reduction(handle, "cublas" #X "dotc", n, x, x_step, y, y_step, result, [](const auto& u, const auto& v) {   \
+      T sum = 0;                                                                                                       \
+      for (int i = 0; i < u.n; ++i) sum += Eigen::numext::conj(u[i]) * v[i];                                           \
+      return sum;                                                                                                      \
+    });                                                                                                                \
+  }
+SIM_DEFINE_CUBLAS(S, S, float, float)
+SIM_DEFINE_CUBLAS(D, D, double, double)
+SIM_DEFINE_CUBLAS(C, Sc, std::complex<float>, float)
+SIM_DEFINE_CUBLAS(Z, Dz, std::complex<double>, double)
+SIM_DEFINE_CUBLAS_REAL(S, float)
+SIM_DEFINE_CUBLAS_REAL(D, double)
+SIM_DEFINE_CUBLAS_COMPLEX(C, Cs, std::complex<float>, float)
+SIM_DEFINE_CUBLAS_COMPLEX(Z, Zd, std::complex<double>, double)
 
 }  // extern "C"

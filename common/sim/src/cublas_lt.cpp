@@ -215,7 +215,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
       (has_bias && !desc->bias) || (has_aux && (!desc->aux || d_layout->batches > 1)))
     return CUBLAS_STATUS_INVALID_VALUE;
   for (const cublasLtMatrixLayout_t l : {a_layout, b_layout, c_layout, d_layout})
-    if (bytes_of(l->type) == 0 || !operand_at("", nullptr, *l, 0).fits() || l->batches != d_layout->batches)
+    if (!is_real(l->type) || !operand_at("", nullptr, *l, 0).fits() || l->batches != d_layout->batches)
       return CUBLAS_STATUS_INVALID_VALUE;
 
   std::vector<matmul> all;

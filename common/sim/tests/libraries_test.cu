@@ -292,6 +292,139 @@ TEST_F(Blas, SymmetricAndTriangularMatrices) {
   EXPECT_EQ(cublasDsymv(handle, fill, 2, &one, a, 1, x, 1, &two, y, 1), CUBLAS_STATUS_INVALID_VALUE);
 }
 
+using complex = std::complex<double>;
+complex number_of(cuDoubleComplex z) { return {z.x, z.y}; }
+
+/// op(A)(i, j), column-major.
+complex element(cublasOperation_t op, const cuDoubleComplex* a, int ld, int i, int j) {
+  if (op == CUBLAS_OP_N) return number_of(a[i + ld * j]);
+  return op == CUBLAS_OP_T ? number_of(a[j + ld * i]) : std::conj(number_of(a[j + ld * i]));
+}
+
+TEST_F(Blas, ComplexProducts) {
+  constexpr int n = 3;
+  auto *a = managed<cuDoubleComplex>(18), *b = managed<cuDoubleComplex>(18), *c = managed<cuDoubleComplex>(18),
+       **list = managed<cuDoubleComplex*>(3);
+  for (int i = 0; i < 18; ++i) a[i] = {1.0 + i % 5, i % 3 - 1.0}, b[i] = {i % 4 - 2.0, 0.5 * i};
+  const cuDoubleComplex alpha = {2, 1}, beta = {0, 1}, one = {1, 0}, zero = {0, 0};
+  const auto ops = {CUBLAS_OP_N, CUBLAS_OP_T, CUBLAS_OP_C};
+  const auto reset = [&] {
+    for (int i = 0; i < 18; ++i) c[i] = {1, 1};
+  };
+  const auto expect = [&](cuDoubleComplex got, complex wanted) {
+    EXPECT_NEAR(got.x, wanted.real(), 1e-9);
+    EXPECT_NEAR(got.y, wanted.imag(), 1e-9);
+  };
+  for (const auto op_a : ops)
+    for (const auto op_b : ops) {
+      const auto product = [&](int batch, int i, int j) {
+        complex sum = 0;
+        for (int k = 0; k < n; ++k)
+          sum += element(op_a, a + 9 * batch, n, i, k) * element(op_b, b + 9 * batch, n, k, j);
+        return number_of(alpha) * sum + number_of(beta) * complex(1, 1);
+      };
+      for (int form = 0; form < 3; ++form) {
+        reset();
+        list[0] = a, list[1] = b, list[2] = c;
+        ASSERT_EQ(form == 0   ? cublasZgemm(handle, op_a, op_b, n, n, n, &alpha, a, n, b, n, &beta, c, n)
+                  : form == 1 ? cublasZgemmStridedBatched(handle, op_a, op_b, n, n, n, &alpha, a, n, 9, b, n, 9, &beta,
+                                                          c, n, 9, 2)
+                              : cublasZgemm3mBatched(handle, op_a, op_b, n, n, n, &alpha, list, n, list + 1, n, &beta,
+                                                     list + 2, n, 1),
+                  CUBLAS_STATUS_SUCCESS);
+        for (int batch = 0; batch < (form == 1 ? 2 : 1); ++batch)
+          for (int i = 0; i < n; ++i)
+            for (int j = 0; j < n; ++j) expect(c[9 * batch + i + n * j], product(batch, i, j));
+      }
+      ASSERT_EQ(cublasZgeam(handle, op_a, op_b, n, n, &alpha, a, n, &beta, b, n, c, n), CUBLAS_STATUS_SUCCESS);
+      expect(c[1], number_of(alpha) * element(op_a, a, n, 1, 0) + number_of(beta) * element(op_b, b, n, 1, 0));
+    }
+  for (const auto op : ops) {
+    reset();
+    ASSERT_EQ(cublasZgemv(handle, op, n, n, &alpha, a, n, b, 1, &zero, c, 1), CUBLAS_STATUS_SUCCESS);
+    complex sum = 0;
+    for (int k = 0; k < n; ++k) sum += element(op, a, n, 1, k) * number_of(b[k]);
+    expect(c[1], number_of(alpha) * sum);
+    for (const auto side : {CUBLAS_SIDE_LEFT, CUBLAS_SIDE_RIGHT}) {  // what trmm makes, trsm takes apart
+      const auto fill = CUBLAS_FILL_MODE_LOWER;
+      ASSERT_EQ(cublasZtrmm(handle, side, fill, op, CUBLAS_DIAG_NON_UNIT, n, n, &one, a, n, b, n, c, n),
+                CUBLAS_STATUS_SUCCESS);
+      ASSERT_EQ(cublasZtrsm(handle, side, fill, op, CUBLAS_DIAG_NON_UNIT, n, n, &alpha, a, n, c, n),
+                CUBLAS_STATUS_SUCCESS);
+      for (int i = 0; i < 9; ++i) expect(c[i], number_of(alpha) * number_of(b[i]));
+    }
+  }
+  reset();
+  ASSERT_EQ(cublasZgeru(handle, n, n, &alpha, a, 1, b, 1, c, n), CUBLAS_STATUS_SUCCESS);
+  expect(c[3], complex(1, 1) + number_of(alpha) * number_of(a[0]) * number_of(b[1]));
+  ASSERT_EQ(cublasZgerc(handle, n, n, &alpha, a, 1, b, 1, c, n), CUBLAS_STATUS_SUCCESS);
+  expect(c[3], complex(1, 1) + number_of(alpha) * number_of(a[0]) * 2.0 * number_of(b[1]).real());
+  cuComplex *small = managed<cuComplex>(2), f = {0, 1}, none = {0, 0};
+  small[0] = {1, 2};
+  ASSERT_EQ(cublasCgemm(handle, CUBLAS_OP_C, CUBLAS_OP_N, 1, 1, 1, &f, small, 1, small, 1, &none, small + 1, 1),
+            CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(small[1].x, 0);
+  EXPECT_EQ(small[1].y, 5);
+  EXPECT_EQ(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &f, small, CUDA_C_32F, 1, small, CUDA_R_32F, 1,
+                         &none, small, CUDA_C_32F, 1, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+            CUBLAS_STATUS_NOT_SUPPORTED);
+}
+
+TEST_F(Blas, HermitianMatrices) {
+  auto *a = managed<cuDoubleComplex>(4), *b = managed<cuDoubleComplex>(4), *c = managed<cuDoubleComplex>(4);
+  const cuDoubleComplex one = {1, 0}, zero = {0, 0};
+  const double two = 2, none = 0;
+  a[0] = {1, 0}, a[2] = {2, 3}, a[3] = {4, 0}, a[1] = {-99, -99};  // of which the upper triangle counts
+  b[0] = {1, 0}, b[1] = {0, 1}, b[2] = {0, 0}, b[3] = {1, 0};
+  const auto fill = CUBLAS_FILL_MODE_UPPER;
+  const auto expect = [&](cuDoubleComplex got, double x, double y) {
+    EXPECT_EQ(got.x, x);
+    EXPECT_EQ(got.y, y);
+  };
+  ASSERT_EQ(cublasZhemm(handle, CUBLAS_SIDE_LEFT, fill, 2, 2, &one, a, 2, b, 2, &zero, c, 2), CUBLAS_STATUS_SUCCESS);
+  expect(c[0], -2, 2), expect(c[1], 2, 1), expect(c[2], 2, 3), expect(c[3], 4, 0);
+  ASSERT_EQ(cublasZsymm(handle, CUBLAS_SIDE_LEFT, fill, 2, 2, &one, a, 2, b, 2, &zero, c, 2), CUBLAS_STATUS_SUCCESS);
+  expect(c[0], -2, 2), expect(c[1], 2, 7);
+  c[1] = {7, 7};
+  ASSERT_EQ(cublasZherk(handle, fill, CUBLAS_OP_N, 2, 2, &two, b, 2, &none, c, 2), CUBLAS_STATUS_SUCCESS);
+  expect(c[0], 2, 0), expect(c[1], 7, 7), expect(c[2], 0, -2), expect(c[3], 4, 0);
+  ASSERT_EQ(cublasZherk(handle, fill, CUBLAS_OP_C, 2, 2, &two, b, 2, &none, c, 2), CUBLAS_STATUS_SUCCESS);
+  expect(c[0], 4, 0), expect(c[2], 0, -2), expect(c[3], 2, 0);
+}
+
+TEST_F(Blas, ComplexVectors) {
+  auto *x = managed<cuDoubleComplex>(2), *y = managed<cuDoubleComplex>(2);
+  const auto reset = [&] { x[0] = {3, -4}, x[1] = {1, 6}, y[0] = {0, 1}, y[1] = {2, 0}; };
+  const cuDoubleComplex alpha = {0, 2};
+  const double half = 0.5;
+  cuDoubleComplex dot;
+  double real = 0;
+  int place = 0;
+  reset();
+  ASSERT_EQ(cublasZdotu(handle, 2, x, 1, y, 1, &dot), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(number_of(dot), complex(6, 15));
+  ASSERT_EQ(cublasZdotc(handle, 2, x, 1, y, 1, &dot), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(number_of(dot), complex(-2, -9));
+  ASSERT_EQ(cublasDznrm2(handle, 1, x, 1, &real), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(real, 5);
+  ASSERT_EQ(cublasDzasum(handle, 2, x, 1, &real), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(real, 14);
+  ASSERT_EQ(cublasIzamin(handle, 2, x, 1, &place), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(place, 1);  // the first of equal ones: the sums of the parts count
+  ASSERT_EQ(cublasZaxpy(handle, 2, &alpha, x, 1, y, 1), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(number_of(y[0]), complex(8, 7));
+  ASSERT_EQ(cublasZscal(handle, 1, &alpha, x, 1), CUBLAS_STATUS_SUCCESS);
+  ASSERT_EQ(cublasZdscal(handle, 1, &half, x, 1), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(number_of(x[0]), complex(4, 3));
+  ASSERT_EQ(cublasZswap(handle, 2, x, 1, y, 1), CUBLAS_STATUS_SUCCESS);
+  ASSERT_EQ(cublasZcopy(handle, 2, y, 1, x, 1), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(number_of(x[0]), complex(4, 3));
+  ASSERT_EQ(cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_DEVICE), CUBLAS_STATUS_SUCCESS);
+  ASSERT_EQ(cublasZdotc(handle, 1, x, 1, x, 1, y), CUBLAS_STATUS_SUCCESS);
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(number_of(y[0]), complex(25, 0));
+}
+
 TEST_F(Blas, FactorsOfBatches) {
   float *a = managed<float>(8), **list = managed<float*>(2);
   int *pivots = managed<int>(4), *info = managed<int>(2);
