@@ -4,6 +4,8 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <complex>
+#include <initializer_list>
+#include <limits>
 #include <string>
 
 #include "library.hpp"
@@ -11,6 +13,7 @@
 struct cusolverDnContext {
   cudaStream_t stream = nullptr;
 };
+struct cusolverDnParams {};
 
 namespace {
 
@@ -118,8 +121,8 @@ cusolverStatus_t potrs(cusolverDnHandle_t handle, const char* call, cublasFillMo
 }
 
 /// P A = L U with rows exchanged for the largest pivot or, without `pivots`, as they are.
-template <class T>
-cusolverStatus_t getrf(cusolverDnHandle_t handle, const char* call, int m, int n, T* a, int lda, int* pivots,
+template <class T, class Pivot>
+cusolverStatus_t getrf(cusolverDnHandle_t handle, const char* call, int m, int n, T* a, int lda, Pivot* pivots,
                        int* info) {
   if (!handle) return CUSOLVER_STATUS_NOT_INITIALIZED;
   if (!fits(m, n, lda)) return CUSOLVER_STATUS_INVALID_VALUE;
@@ -133,7 +136,7 @@ cusolverStatus_t getrf(cusolverDnHandle_t handle, const char* call, int m, int n
       Eigen::Index largest = 0;
       if (pivots) {
         all.col(k).tail(m - k).cwiseAbs().maxCoeff(&largest);
-        pivots[k] = k + static_cast<int>(largest) + 1;  // LAPACK counts from 1
+        pivots[k] = static_cast<Pivot>(k + largest + 1);  // LAPACK counts from 1
         all.row(k).swap(all.row(k + largest));
       }
       if (all(k, k) == wide<T>(0)) {
@@ -146,9 +149,9 @@ cusolverStatus_t getrf(cusolverDnHandle_t handle, const char* call, int m, int n
     store(a, lda, all);
   });
 }
-template <class T>
+template <class T, class Pivot>
 cusolverStatus_t getrs(cusolverDnHandle_t handle, const char* call, cublasOperation_t op, int n, int columns,
-                       const T* a, int lda, const int* pivots, T* b, int ldb, int* info) {
+                       const T* a, int lda, const Pivot* pivots, T* b, int ldb, int* info) {
   if (!handle) return CUSOLVER_STATUS_NOT_INITIALIZED;
   if (!fits(n, n, lda) || !fits(n, columns, ldb)) return CUSOLVER_STATUS_INVALID_VALUE;
   std::vector<device_range> operands = {range("A", a, n, n, lda, false), range("B", b, n, columns, ldb, true),
@@ -272,6 +275,38 @@ cusolverStatus_t gesvd(cusolverDnHandle_t handle, const char* call, signed char 
              });
 }
 
+// ---- the calls with sizes of 64 bits
+
+/// Calls `f` with a null pointer to elements of a type, and one to those of their absolute values. The other types of
+/// the call are that type, or that of the absolute values.
+template <class Call>
+cusolverStatus_t with_type(cudaDataType type, std::initializer_list<cudaDataType> same,
+                           std::initializer_list<cudaDataType> of_absolute_values, std::initializer_list<int64_t> sizes,
+                           Call f) {
+  const bool wide = type == CUDA_R_64F || type == CUDA_C_64F;
+  if (!wide && type != CUDA_R_32F && type != CUDA_C_32F) return CUSOLVER_STATUS_MATRIX_TYPE_NOT_SUPPORTED;
+  for (const cudaDataType t : same)
+    if (t != type) return CUSOLVER_STATUS_INVALID_VALUE;
+  for (const cudaDataType t : of_absolute_values)
+    if (t != (wide ? CUDA_R_64F : CUDA_R_32F)) return CUSOLVER_STATUS_INVALID_VALUE;
+  for (const int64_t n : sizes)
+    if (n < 0 || n > std::numeric_limits<int>::max()) return CUSOLVER_STATUS_INVALID_VALUE;
+  float* const narrow_real = nullptr;
+  double* const wide_real = nullptr;
+  switch (type) {
+    case CUDA_R_32F: return f(narrow_real, narrow_real);
+    case CUDA_R_64F: return f(wide_real, wide_real);
+    case CUDA_C_32F: return f(static_cast<cuComplex*>(nullptr), narrow_real);
+    default: return f(static_cast<cuDoubleComplex*>(nullptr), wide_real);
+  }
+}
+cusolverStatus_t no_workspace(size_t* device_bytes, size_t* host_bytes) {
+  if (!device_bytes || !host_bytes) return CUSOLVER_STATUS_INVALID_VALUE;
+  *device_bytes = sizeof(cuDoubleComplex);  // programs allocate it
+  *host_bytes = 0;
+  return CUSOLVER_STATUS_SUCCESS;
+}
+
 }  // namespace
 
 extern "C" {
@@ -364,5 +399,109 @@ cusolverStatus_t cusolverDnGetStream(cusolverDnHandle_t handle, cudaStream_t* st
     return syevd(handle, #X #syevd_, mode, uplo, n, a, lda, w, info);                                                 \
   }
 SIM_CUSOLVER_TYPES(SIM_CUSOLVER, SIM_CUSOLVER_NAMED)
+
+cusolverStatus_t cusolverDnCreateParams(cusolverDnParams_t* params) {
+  if (!params) return CUSOLVER_STATUS_INVALID_VALUE;
+  *params = new cusolverDnParams;
+  return CUSOLVER_STATUS_SUCCESS;
+}
+cusolverStatus_t cusolverDnDestroyParams(cusolverDnParams_t params) {
+  delete params;
+  return CUSOLVER_STATUS_SUCCESS;
+}
+cusolverStatus_t cusolverDnSetAdvOptions(cusolverDnParams_t, cusolverDnFunction_t, cusolverAlgMode_t) {
+  return CUSOLVER_STATUS_SUCCESS;
+}
+cusolverStatus_t cusolverDnXpotrf_bufferSize(cusolverDnHandle_t, cusolverDnParams_t, cublasFillMode_t, int64_t,
+                                             cudaDataType, const void*, int64_t, cudaDataType, size_t* device_bytes,
+                                             size_t* host_bytes) {
+  return no_workspace(device_bytes, host_bytes);
+}
+cusolverStatus_t cusolverDnXpotrf(cusolverDnHandle_t handle, cusolverDnParams_t, cublasFillMode_t uplo, int64_t n,
+                                  cudaDataType a_type, void* a, int64_t lda, cudaDataType compute, void*, size_t, void*,
+                                  size_t, int* info) {
+  return with_type(a_type, {compute}, {}, {n, lda}, [=](auto* t, auto*) {
+    return potrf(handle, "Xpotrf", uplo, static_cast<int>(n), static_cast<decltype(t)>(a), static_cast<int>(lda), info);
+  });
+}
+cusolverStatus_t cusolverDnXpotrs(cusolverDnHandle_t handle, cusolverDnParams_t, cublasFillMode_t uplo, int64_t n,
+                                  int64_t columns, cudaDataType a_type, const void* a, int64_t lda, cudaDataType b_type,
+                                  void* b, int64_t ldb, int* info) {
+  return with_type(a_type, {b_type}, {}, {n, columns, lda, ldb}, [=](auto* t, auto*) {
+    using pointer = decltype(t);
+    return potrs(handle, "Xpotrs", uplo, static_cast<int>(n), static_cast<int>(columns),
+                 static_cast<pointer>(const_cast<void*>(a)), static_cast<int>(lda), static_cast<pointer>(b),
+                 static_cast<int>(ldb), info);
+  });
+}
+cusolverStatus_t cusolverDnXgetrf_bufferSize(cusolverDnHandle_t, cusolverDnParams_t, int64_t, int64_t, cudaDataType,
+                                             const void*, int64_t, cudaDataType, size_t* device_bytes,
+                                             size_t* host_bytes) {
+  return no_workspace(device_bytes, host_bytes);
+}
+cusolverStatus_t cusolverDnXgetrf(cusolverDnHandle_t handle, cusolverDnParams_t, int64_t m, int64_t n,
+                                  cudaDataType a_type, void* a, int64_t lda, int64_t* pivots, cudaDataType compute,
+                                  void*, size_t, void*, size_t, int* info) {
+  return with_type(a_type, {compute}, {}, {m, n, lda}, [=](auto* t, auto*) {
+    return getrf(handle, "Xgetrf", static_cast<int>(m), static_cast<int>(n), static_cast<decltype(t)>(a),
+                 static_cast<int>(lda), pivots, info);
+  });
+}
+cusolverStatus_t cusolverDnXgetrs(cusolverDnHandle_t handle, cusolverDnParams_t, cublasOperation_t op, int64_t n,
+                                  int64_t columns, cudaDataType a_type, const void* a, int64_t lda,
+                                  const int64_t* pivots, cudaDataType b_type, void* b, int64_t ldb, int* info) {
+  return with_type(a_type, {b_type}, {}, {n, columns, lda, ldb}, [=](auto* t, auto*) {
+    using pointer = decltype(t);
+    return getrs(handle, "Xgetrs", op, static_cast<int>(n), static_cast<int>(columns),
+                 static_cast<pointer>(const_cast<void*>(a)), static_cast<int>(lda), pivots, static_cast<pointer>(b),
+                 static_cast<int>(ldb), info);
+  });
+}
+cusolverStatus_t cusolverDnXgeqrf_bufferSize(cusolverDnHandle_t, cusolverDnParams_t, int64_t, int64_t, cudaDataType,
+                                             const void*, int64_t, cudaDataType, const void*, cudaDataType,
+                                             size_t* device_bytes, size_t* host_bytes) {
+  return no_workspace(device_bytes, host_bytes);
+}
+cusolverStatus_t cusolverDnXgeqrf(cusolverDnHandle_t handle, cusolverDnParams_t, int64_t m, int64_t n,
+                                  cudaDataType a_type, void* a, int64_t lda, cudaDataType tau_type, void* tau,
+                                  cudaDataType compute, void*, size_t, void*, size_t, int* info) {
+  return with_type(a_type, {tau_type, compute}, {}, {m, n, lda}, [=](auto* t, auto*) {
+    using pointer = decltype(t);
+    return geqrf(handle, "Xgeqrf", static_cast<int>(m), static_cast<int>(n), static_cast<pointer>(a),
+                 static_cast<int>(lda), static_cast<pointer>(tau), info);
+  });
+}
+cusolverStatus_t cusolverDnXsyevd_bufferSize(cusolverDnHandle_t, cusolverDnParams_t, cusolverEigMode_t,
+                                             cublasFillMode_t, int64_t, cudaDataType, const void*, int64_t,
+                                             cudaDataType, const void*, cudaDataType, size_t* device_bytes,
+                                             size_t* host_bytes) {
+  return no_workspace(device_bytes, host_bytes);
+}
+cusolverStatus_t cusolverDnXsyevd(cusolverDnHandle_t handle, cusolverDnParams_t, cusolverEigMode_t mode,
+                                  cublasFillMode_t uplo, int64_t n, cudaDataType a_type, void* a, int64_t lda,
+                                  cudaDataType w_type, void* w, cudaDataType compute, void*, size_t, void*, size_t,
+                                  int* info) {
+  return with_type(a_type, {compute}, {w_type}, {n, lda}, [=](auto* t, auto* r) {
+    return syevd(handle, "Xsyevd", mode, uplo, static_cast<int>(n), static_cast<decltype(t)>(a), static_cast<int>(lda),
+                 static_cast<decltype(r)>(w), info);
+  });
+}
+cusolverStatus_t cusolverDnXgesvd_bufferSize(cusolverDnHandle_t, cusolverDnParams_t, signed char, signed char, int64_t,
+                                             int64_t, cudaDataType, const void*, int64_t, cudaDataType, const void*,
+                                             cudaDataType, const void*, int64_t, cudaDataType, const void*, int64_t,
+                                             cudaDataType, size_t* device_bytes, size_t* host_bytes) {
+  return no_workspace(device_bytes, host_bytes);
+}
+cusolverStatus_t cusolverDnXgesvd(cusolverDnHandle_t handle, cusolverDnParams_t, signed char job_u, signed char job_vt,
+                                  int64_t m, int64_t n, cudaDataType a_type, void* a, int64_t lda, cudaDataType s_type,
+                                  void* s, cudaDataType u_type, void* u, int64_t ldu, cudaDataType vt_type, void* vt,
+                                  int64_t ldvt, cudaDataType compute, void*, size_t, void*, size_t, int* info) {
+  return with_type(a_type, {u_type, vt_type, compute}, {s_type}, {m, n, lda, ldu, ldvt}, [=](auto* t, auto* r) {
+    using pointer = decltype(t);
+    return gesvd(handle, "Xgesvd", job_u, job_vt, static_cast<int>(m), static_cast<int>(n), static_cast<pointer>(a),
+                 static_cast<int>(lda), static_cast<decltype(r)>(s), static_cast<pointer>(u), static_cast<int>(ldu),
+                 static_cast<pointer>(vt), static_cast<int>(ldvt), info);
+  });
+}
 
 }  // extern "C"

@@ -1032,4 +1032,51 @@ TEST_F(Solver, EigenvaluesAndSingularValues) {
   EXPECT_EQ(cusolverDnSpotrf(solver, CUBLAS_FILL_MODE_LOWER, 2, m, 1, nullptr, 0, info), CUSOLVER_STATUS_INVALID_VALUE);
 }
 
+TEST_F(Solver, CallsWithSizesOf64Bits) {
+  cusolverDnParams_t params = nullptr;
+  ASSERT_EQ(cusolverDnCreateParams(&params), CUSOLVER_STATUS_SUCCESS);
+  const auto lower = CUBLAS_FILL_MODE_LOWER;
+  const cudaDataType real = CUDA_R_64F, complex = CUDA_C_32F;
+  std::size_t on_device = 0, on_host = 1;
+  auto *a = matrix<double>({0, 2, 1, 1}), *x = matrix<double>({2, 4});  // A (1, 2)
+  auto* pivots = managed<std::int64_t>(2);
+  ASSERT_EQ(cusolverDnXgetrf_bufferSize(solver, params, 2, 2, real, a, 2, real, &on_device, &on_host),
+            CUSOLVER_STATUS_SUCCESS);
+  void* work = managed<char>(on_device);
+  ASSERT_EQ(cusolverDnXgetrf(solver, params, 2, 2, real, a, 2, pivots, real, work, on_device, nullptr, on_host, info),
+            CUSOLVER_STATUS_SUCCESS);
+  EXPECT_EQ(pivots[0], 2);
+  ASSERT_EQ(cusolverDnXgetrs(solver, params, CUBLAS_OP_N, 2, 1, real, a, 2, pivots, real, x, 2, info),
+            CUSOLVER_STATUS_SUCCESS);
+  EXPECT_NEAR(x[0], 1, 1e-12);
+  EXPECT_NEAR(x[1], 2, 1e-12);
+  auto *p = matrix<cuComplex>({{4, 0}, {0, 2}, {0, -2}, {5, 0}}), *b = matrix<cuComplex>({{4, 0}, {0, 2}});
+  ASSERT_EQ(cusolverDnXpotrf(solver, params, lower, 2, complex, p, 2, complex, work, on_device, nullptr, 0, info),
+            CUSOLVER_STATUS_SUCCESS);
+  EXPECT_NEAR(p[1].y, 1, 1e-6);
+  ASSERT_EQ(cusolverDnXpotrs(solver, params, lower, 2, 1, complex, p, 2, complex, b, 2, info), CUSOLVER_STATUS_SUCCESS);
+  EXPECT_NEAR(b[0].x, 1, 1e-6);
+  EXPECT_NEAR(b[1].y, 0, 1e-6);
+  auto* h = matrix<cuComplex>({{2, 0}, {0, 1}, {0, -1}, {2, 0}});
+  auto* w = managed<float>(2);
+  ASSERT_EQ(cusolverDnXsyevd(solver, params, CUSOLVER_EIG_MODE_NOVECTOR, lower, 2, complex, h, 2, CUDA_R_32F, w,
+                             complex, work, on_device, nullptr, 0, info),
+            CUSOLVER_STATUS_SUCCESS);
+  EXPECT_NEAR(w[0], 1, 1e-6);
+  EXPECT_NEAR(w[1], 3, 1e-6);
+  auto *m = matrix<double>({3, 4, 0, 0}), *tau = managed<double>(2), *s = managed<double>(2);
+  ASSERT_EQ(cusolverDnXgesvd(solver, params, 'N', 'N', 2, 2, real, m, 2, real, s, real, nullptr, 2, real, nullptr, 2,
+                             real, work, on_device, nullptr, 0, info),
+            CUSOLVER_STATUS_SUCCESS);
+  EXPECT_NEAR(s[0], 5, 1e-12);
+  ASSERT_EQ(cusolverDnXgeqrf(solver, params, 2, 1, real, m, 2, real, tau, real, work, on_device, nullptr, 0, info),
+            CUSOLVER_STATUS_SUCCESS);
+  EXPECT_NEAR(std::abs(m[0]), 5, 1e-12);
+  EXPECT_EQ(cusolverDnXgeqrf(solver, params, 2, 1, real, m, 2, complex, tau, real, work, on_device, nullptr, 0, info),
+            CUSOLVER_STATUS_INVALID_VALUE);
+  EXPECT_EQ(cusolverDnXpotrs(solver, params, lower, std::int64_t{1} << 40, 1, real, a, 2, real, x, 2, info),
+            CUSOLVER_STATUS_INVALID_VALUE);
+  EXPECT_EQ(cusolverDnDestroyParams(params), CUSOLVER_STATUS_SUCCESS);
+}
+
 }  // namespace
