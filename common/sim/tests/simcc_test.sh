@@ -152,6 +152,11 @@ int main() {
   if (nvmlDeviceGetHandleByIndex(0, &device) != NVML_SUCCESS || nvmlDeviceGetHandleByIndex(9, &device) == NVML_SUCCESS) return 1;
   nvmlDeviceGetHandleByIndex(0, &device);
   nvmlDeviceGetClockInfo(device, NVML_CLOCK_SM, &megahertz);
+  nvmlPciInfo_t pci;
+  cudaDeviceProp properties;
+  cudaGetDeviceProperties(&properties, 0);
+  if (nvmlDeviceGetPciInfo(device, &pci) != NVML_SUCCESS || pci.bus != (unsigned)properties.pciBusID || pci.busId[8] != ':') return 1;
+  if (NVML_ERROR_UNKNOWN != 999 || nvmlErrorString(NVML_ERROR_GPU_IS_LOST)[4] != 'i') return 1;
   int* p;
   cudaMallocManaged(&p, sizeof *p);
   k << <1, 1>> >(p);
