@@ -336,6 +336,26 @@ TEST(InlinePtx, BecomesCalls) {
             "::sim::ptx::output<'r'>(sim_to_0, sim_0); });");
 }
 
+TEST(InlinePtx, IsAssembledByMacros) {
+  const auto lowered = [](const std::string& source) {
+    return sim::apply(source, sim::assembler_edits(source, sim::tokens_of(source)));
+  };
+  const std::string strings = "#define STR(x) #x\n#define XSTR(x) STR(x)\n#define REG laneid\n";
+  std::string text = lowered(strings + in_device_code("asm(\"mov.u32 %0, %%\" XSTR(REG) \";\" : \"=r\"(x));"));
+  EXPECT_NE(text.find("::sim::ptx::mov<::sim::ptx::u32>(sim_0, ::sim::ptx::laneid());"), std::string::npos) << text;
+  // A macro that makes functions, as moderngpu's do.
+  const std::string makes =
+      "#define MAKE(type, letter, op) \\\n  __device__ type op##_##type(type a) { \\\n    type r; "
+      "asm(#op \".\" #type \" %0, %1, %1;\" : \"=\" #letter(r) : #letter(a)); return r; }\n";
+  text = lowered("using u32 = unsigned;\n" + makes + "MAKE(u32, r, add)\nint here;\n");
+  EXPECT_NE(text.find("u32 add_u32 ( u32 a )"), std::string::npos) << text;
+  EXPECT_NE(text.find("::sim::ptx::add<::sim::ptx::u32>(sim_0, sim_1, sim_1);"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n#line 5\n"), std::string::npos) << text;
+  text = lowered("#define CODE(i) asm(i : \"=r\"(x) : \"r\"(y))\n" + in_device_code("CODE(\"add.u32 %0, %1, 1;\");"));
+  EXPECT_NE(text.find("::sim::ptx::add<::sim::ptx::u32>"), std::string::npos) << text;
+  text = lowered(makes + "MAKE(u32, r, tcgen05)\n");
+  EXPECT_NE(text.find("inline PTX (tcgen05.u32) is not simulated"), std::string::npos) << text;
+}
 TEST(InlinePtx, ExpandsMacrosOfTheFile) {
   const std::string macros =
       "#define TWO(i) \"+f\"(d[i]), \"+f\"(d[i + 1])\n#define ALL TWO(0), TWO(2)\n#define ADD \"add.f32 %0, %1, "

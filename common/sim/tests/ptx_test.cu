@@ -804,4 +804,44 @@ TEST(Ptx, BarriersInSharedMemory) {
   EXPECT_EQ(counts.metrics.at("smsp__inst_executed_op_ldgsts.sum"), rounds);
 }
 
+// In the manner of moderngpu: a macro makes functions of its arguments.
+#define DEVICE __device__ inline
+#define SCAN_STEP(name, direction, type, r, op)                     \
+  DEVICE int name(int x, int offset, int mask) {                    \
+    int result;                                                     \
+    asm("{ .reg .b32 r0; .reg .pred p;"                             \
+        " shfl.sync." #direction                                    \
+        ".b32 r0|p, %1, %2, %3, -1;"                                \
+        " @p " #op "." #type " r0, r0, %1; mov." #type " %0, r0; }" \
+        : "=" #r(result)                                            \
+        : #r(x), "r"(offset), "r"(mask));                           \
+    return result;                                                  \
+  }
+SCAN_STEP(add_up, up, s32, r, add)
+SCAN_STEP(most_up, up, s32, r, max)
+#define QUOTED(x) #x
+#define TEXT(x) QUOTED(x)
+#define REGISTER laneid
+
+__global__ void scans(int* sums, int* most) {
+  int lane, sum = 1;
+  asm("mov.u32 %0, %%" TEXT(REGISTER) ";" : "=r"(lane));
+  int largest = lane == 9 ? 50 : lane;
+  for (int offset = 1; offset < 32; offset *= 2) {
+    sum = add_up(sum, offset, 0);
+    largest = most_up(largest, offset, 0);
+  }
+  sums[lane] = sum;
+  most[lane] = largest;
+}
+
+TEST(Ptx, AssembledByMacros) {
+  managed<int> sums(32), most(32);
+  counted([&] { scans<<<1, 32>>>(sums, most); });
+  for (int i = 0; i < 32; ++i) {
+    EXPECT_EQ(sums[i], i + 1);
+    EXPECT_EQ(most[i], i < 9 ? i : 50);
+  }
+}
+
 }  // namespace

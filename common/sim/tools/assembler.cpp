@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <set>
 #include <string_view>
 
 #include "ptx.hpp"
@@ -78,6 +79,10 @@ class macros {
           text(i + 1) == "define")
         define(i + 2);
   }
+  string name_of(int directive) const {
+    const auto found = names_.find(directive);
+    return found == names_.end() ? "" : found->second;
+  }
   bool knows(string_view name) const { return all_.find(name) != all_.end(); }
   /// Tokens first to last (excluded) without macros, with blanks between them.
   string expanded(std::size_t first, std::size_t last) const {
@@ -100,6 +105,7 @@ class macros {
     macro m;
     const int directive = tokens_[i].directive;
     const string name(text(i++));
+    names_[directive] = name;
     const auto here = [&] { return i < tokens_.size() && tokens_[i].directive == directive; };
     m.takes_arguments = here() && text(i) == "(" && tokens_[i - 1].end == tokens_[i].begin;
     if (m.takes_arguments) {
@@ -108,7 +114,26 @@ class macros {
       ++i;
     }
     for (; here(); ++i) m.body.emplace_back(text(i));
-    if (std::find(m.body.begin(), m.body.end(), "#") == m.body.end()) all_[name] = m;
+    all_[name] = m;
+  }
+  static bool is_literal(const string& word) { return word.size() > 1 && word[0] == '"'; }
+  /// #x: its words, with a blank where they would become one.
+  static string quoted(const std::vector<string>& words) {
+    string text = "\"";
+    for (const string& w : words) {
+      if (is_word(text.back()) && is_word(w[0])) text += ' ';
+      for (const char c : w) {
+        if (c == '"' || c == '\\') text += '\\';
+        text += c;
+      }
+    }
+    return text + '"';
+  }
+  static void append(std::vector<string>& words, const string& word) {
+    if (!words.empty() && is_literal(words.back()) && is_literal(word))
+      words.back() = words.back().substr(0, words.back().size() - 1) + word.substr(1);
+    else
+      words.push_back(word);
   }
   std::vector<string> expand(const std::vector<string>& words, int depth) const {
     std::vector<string> result;
@@ -132,16 +157,32 @@ class macros {
             arguments.back().push_back(words[i]);
         }
       }
-      std::vector<string> body;
-      for (const string& w : m.body) {
-        const auto p = std::find(m.parameters.begin(), m.parameters.end(), w);
+      const auto argument = [&](std::size_t word) -> const std::vector<string>* {
+        if (word >= m.body.size()) return nullptr;
+        const auto p = std::find(m.parameters.begin(), m.parameters.end(), m.body[word]);
         const auto at = static_cast<std::size_t>(p - m.parameters.begin());
-        if (p == m.parameters.end() || at >= arguments.size())
-          body.push_back(w);
-        else
-          body.insert(body.end(), arguments[at].begin(), arguments[at].end());
+        return p == m.parameters.end() || at >= arguments.size() ? nullptr : &arguments[at];
+      };
+      const auto is = [&](std::size_t word, string_view what) { return word < m.body.size() && m.body[word] == what; };
+      std::vector<string> body;
+      for (std::size_t k = 0; k < m.body.size(); ++k) {
+        const bool pasted = !body.empty() && is(k, "#") && is(k + 1, "#");
+        k += pasted ? 2 : 0;
+        const std::vector<string>* of = argument(k);
+        if (!pasted && is(k, "#") && argument(k + 1)) {
+          append(body, quoted(*argument(++k)));
+        } else if (pasted && k < m.body.size()) {
+          const std::vector<string> right = of ? *of : std::vector{m.body[k]};
+          if (!right.empty()) body.back() += right[0];
+          if (!right.empty()) body.insert(body.end(), right.begin() + 1, right.end());
+        } else if (of) {
+          const bool whole = (is(k + 1, "#") && is(k + 2, "#"));  // pasted as it is written
+          for (const string& w : whole ? *of : expand(*of, depth + 1)) append(body, w);
+        } else if (k < m.body.size()) {
+          append(body, m.body[k]);
+        }
       }
-      for (string& w : expand(body, depth + 1)) result.push_back(std::move(w));
+      for (const string& w : expand(body, depth + 1)) append(result, w);
     }
     return result;
   }
@@ -149,6 +190,7 @@ class macros {
   const string& source_;
   const std::vector<token>& tokens_;
   std::map<string, macro, std::less<>> all_;
+  std::map<int, string> names_;  // by directive
 };
 
 class search {
@@ -159,7 +201,10 @@ class search {
 
   std::vector<edit> run() {
     for (std::size_t i = 0; i < tokens_.size(); ++i)
-      if (tokens_[i].kind == 'i' && is_one_of(text(i), {"asm", "__asm", "__asm__"})) i = statement(i);
+      if (tokens_[i].kind == 'i' && is_one_of(text(i), {"asm", "__asm", "__asm__"}))
+        i = statement(i);
+      else if (assembling_.contains(text(i)) && tokens_[i].directive == 0)
+        i = invocation(i);
     return std::move(edits_);
   }
 
@@ -178,6 +223,28 @@ class search {
   std::size_t line_of(std::size_t at) const {
     return 1 + static_cast<std::size_t>(
                    std::count(source_.begin(), source_.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+  }
+
+  /// A macro whose asm statements its arguments complete: replaced by what it stands for. Returns the last token that
+  /// it has dealt with.
+  std::size_t invocation(std::size_t begin) {
+    std::size_t close = begin + 1;
+    if (text(close) != "(") return begin;
+    for (int depth = 0; close < tokens_.size(); ++close)
+      if ((depth += (text(close) == "(") - (text(close) == ")")) == 0) break;
+    if (close >= tokens_.size()) return begin;
+    in_macro_ = false;
+    aligned_ = !alone_ && places_[begin].parentheses == 0;
+    const bool inside = places_[begin].in_device_code;
+    const string before = inside ? "__device__ void f() { " : "",
+                 source = before + macros_.expanded(begin, close + 1) + (inside ? "; }" : "");
+    const std::vector<token> tokens = tokens_of(source);
+    const std::vector<edit> made = search(source, tokens, true).run();
+    if (made.empty() || source.find("__VA_ARGS__") != string::npos) return close;  // the host's; not expanded here
+    string lowered = apply(source, made);
+    if (inside) lowered.resize(lowered.rfind(';'));
+    replace(tokens_[begin].begin, tokens_[close].end, lowered.substr(before.size()), aligned_);
+    return close;
   }
 
   /// `asm volatile("..." : ...)` from its first token on. Returns the last token that it has dealt with.
@@ -201,6 +268,7 @@ class search {
     const bool empty = literal && code.find_first_not_of(" \t\n") == string::npos;
     std::vector<operand> operands;
     const bool may_be = !literal && tokens_[begin].directive != 0 && read_operands(i, close, operands).empty();
+    if (!literal && tokens_[begin].directive != 0) assembling_.insert(macros_.name_of(tokens_[begin].directive));
     if (empty || !(places_[begin].in_device_code || looks_like_ptx(code) || may_be)) return close;
     in_macro_ = tokens_[begin].directive != 0;
     aligned_ = !in_macro_ && !alone_ && places_[begin].parentheses == 0;
@@ -342,7 +410,8 @@ class search {
   macros macros_;
   bool alone_;
   std::vector<edit> edits_;
-  bool in_macro_ = false, aligned_ = false;  // the statement that is being replaced
+  std::set<string, std::less<>> assembling_;  // macros that need their arguments to be translated
+  bool in_macro_ = false, aligned_ = false;   // the statement that is being replaced
 };
 
 }  // namespace
