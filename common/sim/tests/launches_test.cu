@@ -87,6 +87,10 @@ template <class Pointer>
 __global__ void add_to_any(Pointer p, int n) {
   atomicAdd(&*p, n);
 }
+__global__ void add_to_reference(counted& c, int& total) {
+  atomicAdd(&c.more[1], 1);
+  atomicAdd(&total, 2);
+}
 __global__ void change_own(counted c, std::shared_ptr<int> shared) {
   c.more[0] += threadIdx.x;
   atomicAdd(shared.get(), c.more[0]);
@@ -194,6 +198,12 @@ TEST_F(Launches, WithClassesThatAreCopiedOnTheHost) {
   expect(31 * 16, 1, [&] { known<<<1, 32>>>(c, shared); });
   expect(31 * 16, 0, [&] { cudaLaunchKernel(change_own, 1, 32, arguments); });
   expect(64 * 2, 0, [&] { add_to_any<<<2, 32>>>(shared, 2); });
+  counted* managed = nullptr;
+  ASSERT_EQ(cudaMallocManaged(&managed, sizeof *managed), cudaSuccess);
+  managed->more[1] = 0;
+  expect(64, 0, [&] { add_to_reference<<<1, 32>>>(*managed, *m); });
+  EXPECT_EQ(managed->more[1], 32);
+  cudaFree(managed);
   cudaFree(m);
 }
 

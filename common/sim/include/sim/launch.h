@@ -74,8 +74,17 @@ struct copied_bytes {
   alignas(T) char bytes[sizeof(T)];
   copied_bytes(const T& from) { __builtin_memcpy(bytes, static_cast<const void*>(&from), sizeof from); }
 };
+/// A reference stays one, to memory that both sides can reach.
 template <class T>
-using kept = std::conditional_t<passed_by_address<T>, copied_bytes<T>, std::decay_t<T>>;
+struct reference {
+  std::remove_reference_t<T>* to;
+  reference(std::remove_reference_t<T>& object) : to(&object) {}
+  SIM_QUIET operator std::remove_reference_t<T>&() const { return *to; }
+};
+template <class T>
+using kept =
+    std::conditional_t<std::is_lvalue_reference_v<T>, reference<T>,
+                       std::conditional_t<passed_by_address<T>, copied_bytes<std::decay_t<T>>, std::decay_t<T>>>;
 /// A kernel that gets such parameters: each thread passes its own copy of the bytes.
 template <class... Parameters>
 struct kernel_of_bytes {
@@ -160,7 +169,7 @@ struct configured_kernel<Kernel, Signature, parameters<Parameters...>> : configu
   using base = configured_kernel<Kernel, Signature>;
   using base::base;
   void operator()(Parameters... arguments) && {
-    if constexpr ((passed_by_address<Parameters> || ...))
+    if constexpr (((passed_by_address<Parameters> || std::is_lvalue_reference_v<Parameters>) || ...))
       this->launch_bytes(this->signature_(0), std::forward<Parameters>(arguments)...);
     else
       static_cast<base&&> (*this)(std::forward<Parameters>(arguments)...);
