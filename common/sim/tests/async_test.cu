@@ -8,9 +8,16 @@
 #include <cuda/atomic>
 #include <cuda/barrier>
 #include <cuda/cmath>
+#include <cuda/functional>
 #include <cuda/pipeline>
 #include <cuda/std/array>
+#include <cuda/std/bitset>
+#include <cuda/std/cassert>
+#include <cuda/std/cfloat>
 #include <cuda/std/limits>
+#include <cuda/std/numbers>
+#include <cuda/std/numeric>
+#include <cuda/std/version>
 #include <lab/profiler.hpp>
 
 namespace cg = cooperative_groups;
@@ -280,6 +287,25 @@ TEST_F(Async, Atomics) {
   EXPECT_EQ(total, 384);
   EXPECT_EQ(out[0], 255);
   EXPECT_EQ(cuda::ceil_div(10, 4), 3);
+}
+
+__global__ void use_library(float* to) {
+  assert(to != nullptr);
+  const int some[] = {1, 2, 3};
+  const auto twice = cuda::proclaim_return_type<float>([](int x) { return 2 * x; });
+  to[0] = cuda::std::numbers::pi_v<float>;
+  to[1] = cuda::maximum<>{}(1, 2) + cuda::minimum<float>{}(1, 2);
+  to[2] = cuda::std::accumulate(some, some + 3, 0) + twice(3) + cuda::std::bitset<8>(5).count() + FLT_RADIX;
+}
+TEST_F(Async, OfTheLibraryWhatKernelsUse) {
+  float* to = nullptr;
+  cudaMallocManaged(&to, 3 * sizeof *to);
+  use_library<<<1, 1>>>(to);
+  cudaDeviceSynchronize();
+  EXPECT_FLOAT_EQ(to[0], 3.14159265f);
+  EXPECT_EQ(to[1], 3);
+  EXPECT_EQ(to[2], 6 + 6 + 2 + 2);
+  cudaFree(to);
 }
 
 }  // namespace
