@@ -15,17 +15,18 @@ class machine {
  public:
   virtual ~machine() = default;
 
-  virtual double wall_seconds() = 0;    ///< the time of day, which the system may correct at any moment
-  virtual double steady_seconds() = 0;  ///< since an arbitrary moment; it is never adjusted, and advances in ticks
-  virtual double clock_share() = 0;     ///< the current clock rate over the highest: lower while throttled
+  virtual double wall_seconds() = 0;  ///< the time of day, which the system may correct at any moment
+  /// Since an arbitrary moment; it is never adjusted, and advances in ticks, whose length differs between machines.
+  virtual double steady_seconds() = 0;
+  virtual double clock_share() = 0;  ///< the current clock rate over the highest: lower while throttled
 
   virtual void prepare(int count) = 0;    ///< makes inputs 0 to count - 1: all new, in new memory
   virtual void touch() = 0;               ///< writes to all memory of the inputs once, so that it is mapped and cached
   virtual void flush_caches() = 0;        ///< starts a kernel that empties all caches, and does not wait for it
   virtual void rest(double seconds) = 0;  ///< does nothing for this long; the machine cools down
 
-  /// Calls the function on input i. The work it starts may still be running when it returns. From the eleventh call on
-  /// the function is warm, if it ever is.
+  /// Calls the function on input i. The work it starts may still be running when it returns; the next call's work waits
+  /// for it, the launch does not. From the eleventh call on the function is warm, if it ever is.
   virtual result run(int i) = 0;
   virtual void keep(result r) = 0;     ///< counts the result as used: a result that is never kept may be optimised away
   virtual void run_nothing() = 0;      ///< launches a function that does nothing in the same way as run()

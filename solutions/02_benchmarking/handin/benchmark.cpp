@@ -129,13 +129,14 @@ class bencher {
 
   /// Rests until the clock has recovered; how long that takes is not known beforehand.
   void cool_down() {
-    while (m_.clock_share() < 0.98 * best_clock_ && spent() < how_.budget_seconds) m_.rest(0.1);
+    for (int rests = 0; m_.clock_share() < 0.98 * best_clock_ && rests < 100; ++rests) m_.rest(0.1);
   }
 
   void collect() {
     const auto least = static_cast<std::size_t>(std::max(how_.least_samples, 1));
     std::size_t look = least;  // sorting after each sample would cost more than the samples
-    for (double longest = 0, before = spent(); samples_.empty() || before + longest < how_.budget_seconds;) {
+    bool enough = false;       // the budget ends the series only after `least` samples that count
+    for (double longest = 0, before = spent(); !enough || before + longest < how_.budget_seconds;) {
       samples_.push_back(take(calls_));
       if (throttled(samples_.back())) cool_down();
       const double now = spent();
@@ -143,8 +144,10 @@ class bencher {
       before = now;
       if (samples_.size() < look) continue;
       const std::vector<double> seconds = counted();
-      if (seconds.size() >= least && relative_error(seconds) <= how_.relative_error) return;
-      look = seconds.size() < least ? look + 1 : look + look / 4;
+      enough = seconds.size() >= least;
+      if (enough && relative_error(seconds) <= how_.relative_error) return;
+      if (!enough && samples_.size() > 100 * least) return;  // the clock rate does not recover
+      look = enough ? look + look / 4 : look + 1;
     }
   }
 
