@@ -9,6 +9,7 @@ namespace lab {
 inline constexpr std::string_view device_metrics[] = {
     "allocations",
     "api_calls",
+    "bytes_of_input_0",
     "bytes_to_device",
     "dram__bytes_read.sum",
     "dram__bytes_write.sum",
@@ -123,6 +124,7 @@ inline constexpr counter_label counter_labels[] = {
     {"kernel time", "gpu__time_duration.sum"},
     {"modelled kernel time", "modelled_time"},
     {"bytes loaded", "smsp__sass_data_bytes_mem_global_op_ld.sum"},
+    {"bytes loaded of the first input", "bytes_of_input_0"},
     {"bytes stored", "smsp__sass_data_bytes_mem_global_op_st.sum"},
     {"load requests", "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"},
     {"store requests", "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"},

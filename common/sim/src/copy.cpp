@@ -229,7 +229,11 @@ cudaError_t free_as(const char* call, void* pointer, bool pinned, const void* pc
           "{} of {} at {}: kernel {} may still use this memory: {}", call, pointer, line_text(pc), user,
           stream ? "let this stream wait for an event after it"
                  : "cudaFree does not wait for users of what cudaMallocAsync allocated; use cudaFreeAsync"));
-    if (!stream && !entry->by_stream) wait_for_all();  // as CUDA does
+    if (!stream && !entry->by_stream) {  // as CUDA does
+      if (watched_streams && watched_streams->waited.empty() && !watched_streams->work.empty())
+        watched_streams->waited = call;
+      wait_for_all();
+    }
     release(address);
     return sticky_error();
   }
