@@ -160,7 +160,8 @@ std::size_t assertions_in(const std::string& source) {
     for (std::size_t k = i + 1; k < tokens.size(); ++k) {
       depth += text(k) == "(";
       if (text(k) == ")" && --depth == 0) break;
-      named = named || (tokens[k].kind == 'i' && text(k) != "true" && text(k) != "false");
+      const bool number = std::isdigit(static_cast<unsigned char>(text(k)[0])) != 0;
+      named = named || (tokens[k].kind == 'i' && !number && text(k) != "true" && text(k) != "false");
       if (depth == 0) break;
     }
     result += named;
