@@ -47,7 +47,8 @@ std::int64_t token_bytes(const shape& s, std::int64_t position);
 /// its own key included), a multiply-add counted as two, over token_bytes.
 double intensity(const shape& s, std::int64_t position);
 
-/// The least time in seconds for a token at `position`, if memory moves this many bytes per second and all else is free.
+/// The least time in seconds for a token at `position`, if memory moves this many bytes per second and all else is
+/// free.
 double least_seconds(const shape& s, std::int64_t position, double bytes_per_second);
 
 /// y = W x on one core; an element of `w` holds the bits of a bf16. columns is a multiple of 8.

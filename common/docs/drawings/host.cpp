@@ -314,9 +314,8 @@ drawing promised(int step) {
 
 /// Three threads on two cores: two have work, the third asks until they are done, or sleeps.
 drawing waiting(bool asleep) {
-  drawing d(asleep ? "waiting_2" : "waiting_1",
-            asleep ? "The third thread sleeps: each of the others has its own core."
-                   : "The third thread polls, and takes half of a core.");
+  drawing d(asleep ? "waiting_2" : "waiting_1", asleep ? "The third thread sleeps: each of the others has its own core."
+                                                       : "The third thread polls, and takes half of a core.");
   const double cell = 54, left = margin + 58, top = 34;
   d.text(margin, top + 22, "core 0");
   d.text(margin, top + 72, "core 1");

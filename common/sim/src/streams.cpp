@@ -257,7 +257,7 @@ std::string work_in_flight_at(std::uintptr_t address, std::size_t bytes, bool st
   for (auto l = in_flight.rbegin(); l != in_flight.rend(); ++l) {
     while (log != launch_log().rend() && log->first_epoch != l->first_epoch) ++log;
     if (log == launch_log().rend()) break;
-    // Threads that hand data over to each other may do so to the host.
+    // Threads that pass data to each other may pass it to the host, too.
     if (log->counts.fenced || log->counts.hands_over_global) continue;
     for (const auto& [key, c] : log->counts.sites)
       if (key.first == space::global && (stores || site_operation(key.second) != operation::load) &&
