@@ -478,13 +478,11 @@ std::vector<test_case> cases() {
   all.push_back(load_case("2x100-missing", {2, 100, false, weights::missing}));
   all.push_back(load_case("2x100-folder", {2, 100, true, weights::folder}));
 
-  for (const auto& [vocabulary, width, first, count] : {std::array<int64_t, 4>{1, 1, 0, 1},
-                                                        {2, 3, 1, 17},
-                                                        {98, 31, 5, 100},
-                                                        {1024, 64, 1023, 10},
-                                                        {1024, 64, 3, 500},
-                                                        {16, 8, 5, 40000}})
-    all.push_back(generate_case(vocabulary, width, first, count));  // 40,000 tokens fit into no buffer that is there
+  // The text of 12,000 tokens fits into no buffer that is there already, and 2048 rows of 32 numbers do not either.
+  const std::array<int64_t, 4> loops[] = {{1, 1, 0, 1},         {2, 3, 1, 17},      {98, 31, 5, 100},
+                                          {1024, 64, 1023, 10}, {1024, 64, 3, 500}, {2048, 32, 5, 12'000}};
+  for (const auto& [vocabulary, width, first, count] : loops)
+    all.push_back(generate_case(vocabulary, width, first, count));
   all.push_back(generate_case(30, 8, 29, 20, true));
 
   all.push_back(pool_case(1, 1, 0, 1));
