@@ -112,6 +112,19 @@ struct launch_in_flight {
 };
 std::vector<launch_in_flight> in_flight;
 
+/// The latest launch that `before` does not have and whose counts are `wanted`; null if there is none.
+template <class Predicate>
+const launched* latest_in_flight(const sim_order& before, Predicate wanted) {
+  auto log = launch_log().rbegin();
+  for (auto l = in_flight.rbegin(); l != in_flight.rend(); ++l) {
+    if (before.has(l->stream, l->number)) continue;
+    while (log != launch_log().rend() && log->first_epoch != l->first_epoch) ++log;
+    if (log == launch_log().rend()) break;
+    if (wanted(log->counts)) return &*log;
+  }
+  return nullptr;
+}
+
 /// Pinned host memory that a copy uses until it has ended.
 struct pinned_copy {
   const char* begin;
@@ -253,18 +266,16 @@ std::string work_in_flight_at(std::uintptr_t address, std::size_t bytes, bool st
   for (const pinned_copy& c : pinned_copies)
     if ((c.written || stores) && c.overlaps(reinterpret_cast<const char*>(address), bytes))
       return c.written ? "a copy to the host" : "a copy to the device";
-  auto log = launch_log().rbegin();
-  for (auto l = in_flight.rbegin(); l != in_flight.rend(); ++l) {
-    while (log != launch_log().rend() && log->first_epoch != l->first_epoch) ++log;
-    if (log == launch_log().rend()) break;
+  const launched* const user = latest_in_flight(clocks.host, [&](const launch_counts& counts) {
     // Threads that pass data to each other may pass it to the host, too.
-    if (log->counts.fenced || log->counts.hands_over_global) continue;
-    for (const auto& [key, c] : log->counts.sites)
-      if (key.first == space::global && (stores || site_operation(key.second) != operation::load) &&
-          c.low < address + bytes && address < c.high)
-        return "kernel " + log->kernel;
-  }
-  return {};
+    if (counts.fenced || counts.hands_over_global) return false;
+    return std::any_of(counts.sites.begin(), counts.sites.end(), [&](const auto& site) {
+      const auto& [key, c] = site;
+      return key.first == space::global && (stores || site_operation(key.second) != operation::load) &&
+             c.low < address + bytes && address < c.high;
+    });
+  });
+  return user ? "kernel " + user->kernel : "";
 }
 
 bool several_streams() { return !clocks.streams.empty(); }
@@ -308,15 +319,10 @@ const std::bitset<65536>* concurrent_launches(cudaStream_t stream) {
 }
 std::string user_in_flight(std::uintptr_t allocation, const cudaStream_t* stream) {
   if (stream && !find(*stream)) return {};
-  const sim_order before = stream ? order(*find(*stream)) : clocks.host;
-  auto log = launch_log().rbegin();
-  for (auto l = in_flight.rbegin(); l != in_flight.rend(); ++l) {
-    if (before.has(l->stream, l->number)) continue;
-    while (log != launch_log().rend() && log->first_epoch != l->first_epoch) ++log;
-    if (log == launch_log().rend()) break;
-    if (log->counts.allocations.contains(allocation)) return log->kernel;
-  }
-  return {};
+  const launched* const user =
+      latest_in_flight(stream ? order(*find(*stream)) : clocks.host,
+                       [&](const launch_counts& counts) { return counts.allocations.contains(allocation); });
+  return user ? user->kernel : "";
 }
 void note_launch(cudaStream_t stream, std::uint16_t first_epoch, std::uint16_t last_epoch) {
   sim_stream& s = *find(stream);
