@@ -4,6 +4,8 @@
 #include <cuda_pipeline.h>
 #include <mma.h>
 
+#include <algorithm>
+
 #include <lab/device.hpp>
 #include <lab/tensor_core.hpp>
 
@@ -118,31 +120,47 @@ struct warp_product {
   }
 
   /// Four matrices of 8 x 8 at a time: lanes 0 to 15 name the 16 rows of the left half, 16 to 31 those of the right.
-  /// The rows of B's tile are its k, but mma wants neighbours along k in a register: transposed. Where a lane's rows
-  /// are is computed once: 16 rows further the place is 16 rows further, and chunks further along a row an exclusive
-  /// or.
+  /// Where a lane's rows are is computed once: 16 rows further the place is 16 rows further, and chunks further along a
+  /// row an exclusive or.
+  __device__ void load_a(factors& f, const uint4* tile_a, int i, int u) const {
+    lab::ldmatrix(f.a[u], tile_a + (at_a ^ i / chunk) + 16 * u * (tile::depth / chunk));
+  }
+
+  /// The rows of B's tile are its k, but mma wants neighbours along k in a register: transposed. v is even.
+  __device__ void load_b(factors& f, const uint4* tile_b, int i, int v) const {
+    unsigned both[4];
+    lab::ldmatrix_trans(both, tile_b + (at_b ^ v) + i * (tile::columns / chunk));
+    f.b[v][0] = both[0];
+    f.b[v][1] = both[1];
+    f.b[v + 1][0] = both[2];
+    f.b[v + 1][1] = both[3];
+  }
+
   __device__ void load(factors& f, const uint4* tile_a, const uint4* tile_b, int i) const {
 #pragma unroll
-    for (int u = 0; u < high; ++u) lab::ldmatrix(f.a[u], tile_a + (at_a ^ i / chunk) + 16 * u * (tile::depth / chunk));
+    for (int u = 0; u < high; ++u) load_a(f, tile_a, i, u);
 #pragma unroll
-    for (int v = 0; v < wide; v += 2) {
-      unsigned both[4];
-      lab::ldmatrix_trans(both, tile_b + (at_b ^ v) + i * (tile::columns / chunk));
-      f.b[v][0] = both[0];
-      f.b[v][1] = both[1];
-      f.b[v + 1][0] = both[2];
-      f.b[v + 1][1] = both[3];
+    for (int v = 0; v < wide; v += 2) load_b(f, tile_b, i, v);
+  }
+
+  /// before(v) runs before the products of column v.
+  template <class function>
+  __device__ void multiply(const factors& f, function before) {
+#pragma unroll
+    for (int v = 0; v < wide; ++v) {
+      before(v);
+#pragma unroll
+      for (int u = 0; u < high; ++u) {
+        const int forth_and_back = v % 2 == 0 ? u : high - 1 - u;
+        lab::mma(sum[forth_and_back][v], f.a[forth_and_back], f.b[v]);
+      }
     }
   }
 
-  __device__ void multiply(const factors& f) {
-#pragma unroll
-    for (int u = 0; u < high; ++u)
-#pragma unroll
-      for (int v = 0; v < wide; ++v) {
-        const int forth_and_back = u % 2 == 0 ? v : wide - 1 - v;
-        lab::mma(sum[u][forth_and_back], f.a[u], f.b[forth_and_back]);
-      }
+  /// Multiplies f, and loads the factors of other 16 steps meanwhile: one load before each column of products.
+  __device__ void multiply(const factors& f, factors& next, const uint4* tile_a, const uint4* tile_b, int i) {
+    static_assert(2 * high == wide, "as many loads as columns");
+    multiply(f, [&](int v) { v % 2 == 0 ? load_b(next, tile_b, i, v) : load_a(next, tile_a, i, v / 2); });
   }
 
   /// A lane has two neighbours of each of four parts, 4 bytes in each of four places. The four lanes of a row exchange
@@ -202,7 +220,7 @@ __global__ void __launch_bounds__(by_mma::threads)
     for (int i = 0; i < tile::depth; i += 16) {
       typename warp_product<tile>::factors f;
       product.load(f, tile_a, tile_b, i);
-      product.multiply(f);
+      product.multiply(f, [](int) {});
     }
     __syncthreads();
   }
@@ -217,8 +235,8 @@ struct tile_copies {
   static constexpr int step_a = tile::threads / across_a, step_b = tile::threads / across_b;
   static_assert(step_a % 8 == 0 && step_b % 8 == 0 && tile::threads % across_a == 0 && tile::threads % across_b == 0);
 
-  __device__ tile_copies(const bf16* a_, const bf16* b_, int m_, int n_, int k_, int r0, int q0)
-      : a(a_), b(b_), m(m_), n(n_), k(k_) {
+  __device__ tile_copies(const bf16* a_, const bf16* b_, int m_, int n_, int k_) : a(a_), b(b_), m(m_), n(n_), k(k_) {}
+  __device__ void start_at(int r0, int q0) {
     const int thread = threadIdx.x;
     row_a = r0 + thread / across_a;
     column_a = thread % across_a * chunk;
@@ -254,71 +272,83 @@ struct tile_copies {
   int m, n, k, row_a, column_a, row_b, column_b, at_a, at_b;
 };
 
-// While one buffer is used, copies into the others are under way. The factors of the next 16 steps are loaded from
-// shared memory before the products of these, across tiles too, so that the tensor cores never wait for either. The
-// loop is unrolled over the buffers, so that where they are costs no instructions. Blocks go through groups of 8 rows
-// of tiles, column by column: those that run at the same time share rows of A and columns of B in L2.
+// As many blocks as multiprocessors; each computes one part of C after the other. While one buffer is used, copies into
+// the others are under way; those for a block's next part begin before it stores this one. The factors of the next 16
+// steps are loaded from shared memory between the products of these, across tiles too, so that the tensor cores never
+// wait for either. The loop is unrolled over the buffers, so that where they are costs no instructions. Parts are taken
+// in groups of 8 rows, column by column: those computed at the same time share rows of A and columns of B in L2.
 template <class tile, bool whole>
 __global__ void __launch_bounds__(tile::threads) pipelined_kernel(bf16* __restrict__ c, const bf16* __restrict__ a,
                                                                   const bf16* __restrict__ b, int m, int n, int k) {
   extern __shared__ uint4 buffers[];
-  constexpr int group = 8, buffer_chunks = tile::chunks_a + tile::chunks_b, to_b = tile::chunks_a;
-  const int across = ceil_div(n, tile::columns), down = ceil_div(m, tile::rows), block = blockIdx.x;
-  const int first = block / (group * across) * group, in_group = min(group, down - first);
-  const int within = block % (group * across);
-  const int r0 = (first + within % in_group) * tile::rows, q0 = within / in_group * tile::columns;
+  constexpr int group = 8, stages = tile::stages, buffer_chunks = tile::chunks_a + tile::chunks_b;
+  constexpr int to_b = tile::chunks_a;
+  const int across = ceil_div(n, tile::columns), down = ceil_div(m, tile::rows);
+  const int rounds = ceil_div(k, stages * tile::depth);  // over all buffers; tiles beyond k are zeros
 
-  tile_copies<tile, whole> copies(a, b, m, n, k, r0, q0);
-  const int tiles = ceil_div(k, tile::depth);
-  for (int t = 0; t < tile::stages - 1; ++t) {
-    uint4* const empty = buffers + t * buffer_chunks;
-    if (t < tiles) copies.next_into(empty, empty + to_b);
-    __pipeline_commit();
-  }
-  __pipeline_wait_prior(tile::stages - 2);
-  __syncthreads();
-
-  warp_product<tile> product;
-  typename warp_product<tile>::factors f[2];
-  product.load(f[0], buffers, buffers + to_b, 0);
-  for (int first_tile = 0; first_tile < tiles; first_tile += tile::stages) {
+  tile_copies<tile, whole> copies(a, b, m, n, k);
+  int r0, q0;
+  const auto start = [&](int part) {
+    const int first = part / (group * across) * group, in_group = min(group, down - first);
+    const int within = part % (group * across);
+    r0 = (first + within % in_group) * tile::rows;
+    q0 = within / in_group * tile::columns;
+    copies.start_at(r0, q0);
 #pragma unroll
-    for (int stage = 0; stage < tile::stages; ++stage) {
-      const int t = first_tile + stage;
-      if (t >= tiles) break;
-      uint4* const here = buffers + stage * buffer_chunks;
-      uint4* const next = buffers + (stage + 1) % tile::stages * buffer_chunks;
-      uint4* const emptied = buffers + (stage + tile::stages - 1) % tile::stages * buffer_chunks;
+    for (int stage = 0; stage < stages - 1; ++stage) {
+      copies.next_into(buffers + stage * buffer_chunks, buffers + stage * buffer_chunks + to_b);
+      __pipeline_commit();
+    }
+  };
+  start(blockIdx.x);
+  for (int part = blockIdx.x; part < across * down; part += gridDim.x) {
+    __pipeline_wait_prior(stages - 2);
+    __syncthreads();
+    warp_product<tile> product;
+    typename warp_product<tile>::factors f[2];
+    product.load(f[0], buffers, buffers + to_b, 0);
+    for (int round = 0; round < rounds; ++round) {
 #pragma unroll
-      for (int i = 0; i < tile::depth; i += 16) {
-        const int now = i / 16 % 2;
-        if (i + 16 < tile::depth) {
-          product.load(f[1 - now], here, here + to_b, i + 16);
-        } else {  // the next tile has arrived, and no thread reads this one any more
-          __pipeline_wait_prior(tile::stages - 2);
-          __syncthreads();
-          const uint4* const from = t + 1 < tiles ? next : here;  // a branch would cost more
-          product.load(f[1 - now], from, from + to_b, 0);
+      for (int stage = 0; stage < stages; ++stage) {
+        uint4* const here = buffers + stage * buffer_chunks;
+        uint4* const next = buffers + (stage + 1) % stages * buffer_chunks;
+        uint4* const emptied = buffers + (stage + stages - 1) % stages * buffer_chunks;
+#pragma unroll
+        for (int i = 0; i < tile::depth; i += 16) {
+          const bool last = i + 16 == tile::depth;
+          if (last) {  // the next tile has arrived, and no thread reads this one any more
+            __pipeline_wait_prior(stages - 2);
+            __syncthreads();
+          }
+          if (i == 0) {
+            if (stage == 0 || round + 1 < rounds) copies.next_into(emptied, emptied + to_b);
+            __pipeline_commit();
+          }
+          const uint4* const from = last ? next : here;
+          product.multiply(f[i / 16 % 2], f[1 - i / 16 % 2], from, from + to_b, last ? 0 : i + 16);
         }
-        if (i == 0) {
-          if (t + tile::stages - 1 < tiles) copies.next_into(emptied, emptied + to_b);
-          __pipeline_commit();
-        }
-        product.multiply(f[now]);
       }
     }
+    const int r = r0, q = q0;
+    if (part + gridDim.x < across * down) {
+      __syncthreads();  // the last loads, for nothing, are over
+      start(part + gridDim.x);
+    }
+    product.store(c, r, q, m, n);
   }
-  product.store(c, r0, q0, m, n);
 }
 
 template <class tile>
 void launch_pipelined(bf16* c, const bf16* a, const bf16* b, int m, int n, int k, cudaStream_t stream) {
   static_assert(tile::depth / 16 % 2 == 0, "the two sets of factors take turns across tiles");
-  const bool whole = m % tile::rows == 0 && n % tile::columns == 0 && k % tile::depth == 0;
+  const bool whole = m % tile::rows == 0 && n % tile::columns == 0 && k % (tile::stages * tile::depth) == 0;
   const auto kernel = whole ? pipelined_kernel<tile, true> : pipelined_kernel<tile, false>;
   LAB_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, tile::shared_bytes));
-  const int blocks = ceil_div(m, tile::rows) * ceil_div(n, tile::columns);
-  kernel<<<blocks, tile::threads, tile::shared_bytes, stream>>>(c, a, b, m, n, k);
+  int device, multiprocessors;
+  LAB_CUDA_CHECK(cudaGetDevice(&device));
+  LAB_CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  const int parts = ceil_div(m, tile::rows) * ceil_div(n, tile::columns);
+  kernel<<<std::min(parts, multiprocessors), tile::threads, tile::shared_bytes, stream>>>(c, a, b, m, n, k);
   LAB_CUDA_CHECK(cudaGetLastError());
 }
 
