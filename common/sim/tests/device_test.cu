@@ -682,6 +682,11 @@ __global__ void nearest(float* out, const float* points, int n) {
     if (fabsf(there - mine) < best) out[threadIdx.x] = best = fabsf(there - mine);
   }
 }
+/// Neighbours add to neighbours: a warp to a line.
+template <class T>
+__global__ void add_to_several(T* sums, unsigned n) {
+  atomicAdd(&sums[(blockIdx.x * blockDim.x + threadIdx.x) % n], T{1});
+}
 /// Each thread adds to 64 bins, one after another.
 __global__ void count_bins(int* bins, const int* numbers) {
   for (int i = static_cast<int>(threadIdx.x); i < 64 * 32; i += 32) atomicAdd(&bins[i], numbers[threadIdx.x]);
@@ -700,6 +705,19 @@ TEST_F(Runtime, AtomicsOnOneAddressWaitForEachOther) {
   const double by_warp = modelled([&] { add_to_one<<<64, 256>>>(integers.data); });
   EXPECT_GT(one_by_one, 20'000);  // an H200 takes 16.3 us for half as many
   EXPECT_LT(by_warp, 4'000);      // and there 2.3 us
+}
+
+// On an H200, 1,024 blocks of 256 threads, by Nsight Compute.
+TEST_F(Runtime, ContendedAtomicsTakeAboutAsLongAsOnAnH200) {
+  const on_device<float> floats(std::vector<float>(2048, 0));
+  const on_device<int> integers(std::vector<int>(2048, 0));
+  const auto within_a_quarter = [](double got, double measured) { EXPECT_NEAR(got, measured, measured / 4); };
+  within_a_quarter(modelled([&] { add_to_one<<<1024, 256>>>(integers.data); }), 7'616);
+  within_a_quarter(modelled([&] { add_to_one<<<1024, 256>>>(floats.data); }), 462'400);
+  within_a_quarter(modelled([&] { add_to_several<<<1024, 256>>>(integers.data, 32); }), 21'984);
+  within_a_quarter(modelled([&] { add_to_several<<<1024, 256>>>(floats.data, 32); }), 21'984);
+  within_a_quarter(modelled([&] { add_to_several<<<1024, 256>>>(integers.data, 128); }), 11'360);
+  within_a_quarter(modelled([&] { add_to_several<<<1024, 256>>>(integers.data, 2048); }), 3'360);
 }
 
 TEST_F(Runtime, AtomicsAtAKnownDistanceDoNotWaitForEachOther) {
