@@ -220,6 +220,8 @@ TEST(LowerLaunches, TurnsTheKeywordIntoAnAttribute) {
       lower_launches("__constant__ const int a[2] = {1, 2}; static const __constant__ float* p; __constant__ int b;"),
       "             const int a[2] = {1, 2}; static const __constant__ float* p; __constant__ int b;");
   EXPECT_EQ(lower_launches("#define UNROLL #pragma unroll\nint x;"), "#define UNROLL \nint x;");
+  const char* guard = "#define A_H\n#pragma once\nint x;";  // two directives, one after the other
+  EXPECT_EQ(lower_launches(guard), guard);
   for (const char* attribute : {"__attribute__((__noinline__)) void f();", "[[gnu::__noinline__]] void f();",
                                 "__attribute__((cold, __noinline__)) void f();", "// __noinline__"})
     EXPECT_EQ(lower_launches(attribute), attribute);

@@ -387,7 +387,7 @@ void empty_pragma_macros(const std::string& source, const std::vector<token>& to
   };
   for (std::size_t i = 0; i + 4 < tokens.size(); ++i) {
     if (tokens[i].directive == 0 || text(i) != "#" || text(i + 1) != "define" || text(i + 3) != "#" ||
-        text(i + 4) != "pragma")
+        text(i + 4) != "pragma" || tokens[i + 3].directive != tokens[i].directive)
       continue;
     std::size_t last = i + 4;
     while (last + 1 < tokens.size() && tokens[last + 1].directive == tokens[i].directive) ++last;
