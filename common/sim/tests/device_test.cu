@@ -691,6 +691,11 @@ __global__ void add_to_several(T* sums, unsigned n) {
 __global__ void count_bins(int* bins, const int* numbers) {
   for (int i = static_cast<int>(threadIdx.x); i < 64 * 32; i += 32) atomicAdd(&bins[i], numbers[threadIdx.x]);
 }
+__global__ void shifted_roots(float* out, const float* in, int n) {
+  float sum = 0;
+  for (int i = 0; i < n; ++i) sum += sqrtf(sum) + in[0];
+  out[threadIdx.x] = sum;
+}
 __global__ void functions(float* out, const float* in) {
   const float x = in[threadIdx.x];
   out[threadIdx.x] = __expf(x) > 2 ? 1 / x : x;
@@ -731,6 +736,12 @@ TEST_F(Runtime, WarpsFindInL1WhatOthersLoadEarlier) {
   const double own = modelled([&] { nearest<true><<<1, 1024>>>(out.data, points.data, 1024); });
   const double first = modelled([&] { nearest<false><<<1, 1024>>>(out.data, points.data, 1024); });
   EXPECT_LT(own, first - 20'000);
+}
+
+TEST_F(Runtime, LoadsLeaveALoopThatCallsMathFunctions) {
+  const on_device<float> in(std::vector<float>(1, 1)), out(32);
+  const counts c = observe([&] { shifted_roots<<<1, 32>>>(out.data, in.data, 8); });
+  EXPECT_EQ(metric(c, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"), 1);
 }
 
 TEST_F(Runtime, DivisionsAndFunctionsCountWhatNvccMakesOfThem) {

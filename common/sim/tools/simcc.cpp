@@ -442,7 +442,9 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
                    "-Wno-psabi", "-include", "cuda_runtime.h",
                    // A hook for every access, at its full width, exactly once.
                    "-fsanitize=thread", "-fno-optimize-sibling-calls", "-ftls-model=initial-exec", "-fPIE",
-                   "-ffp-contract=fast", "-fsigned-char"};
+                   "-ffp-contract=fast", "-fsigned-char",
+                   // A kernel has no errno: loads may pass a function of math.h.
+                   "-fno-math-errno"};
   const std::unique_ptr<sim::processor> processor = sim::this_processor();
   const bool clang = compiler.find("clang") != std::string::npos;
   for (const std::string& option : processor->compiler_options(clang)) compile.push_back(option);
