@@ -108,6 +108,35 @@ TEST(Assembly, ABlockBeginsAtItsLabel) {
             (std::vector<std::string>{"1, 0, 0, 0, 0, 0, 0, 0, 0, 0", "4, 1, 0, 0, 0, 0, 0, 0, 1, 0"}));
 }
 
+// nvcc doubles by adding, inverts in fewer steps than it divides, and multiplies last in expf.
+TEST(Assembly, CountsWhatNvccMakesOfSpecialOperands) {
+  const auto counted = [](const std::string& body) {
+    const std::string numbers = blocks_of("\tcall\t__sanitizer_cov_trace_pc@PLT\n" + body +
+                                              "\tret\n.LC0:\n\t.long\t1073741824\n.LC1:\n\t.long\t1065353216\n",
+                                          *sim::x86_64())
+                                    .at(0);
+    std::size_t end = 0;
+    for (int k = 0; k < 4; ++k) end = numbers.find(',', end + 1);
+    return numbers.substr(0, end);
+  };
+  // Instructions, fadd, fmul, ffma; the return is one of them.
+  EXPECT_EQ(counted("\tvmovss\t.LC0(%rip), %xmm2\n\tvfmadd132ss\t%xmm2, %xmm1, %xmm0\n"), "4, 2, 0, 0");
+  EXPECT_EQ(counted("\tvfmsub231ss\t.LC0(%rip), %xmm1, %xmm0\n"), "3, 2, 0, 0");
+  EXPECT_EQ(counted("\tvfmadd132ss\t%xmm2, %xmm1, %xmm0\n"), "2, 0, 0, 1");
+  EXPECT_EQ(counted("\tvmovss\t.LC1(%rip), %xmm1\n\tvdivss\t%xmm0, %xmm1, %xmm0\n"), "10, 1, 0, 2");
+  EXPECT_EQ(counted("\tvdivss\t.LC1(%rip), %xmm1, %xmm0\n"), "10, 0, 0, 5");
+  const std::string exponential = "\tcall\texpf@PLT\n\tvmovss\t%xmm0, 4(%rsp)\n";
+  EXPECT_EQ(counted("\tcall\texpf@PLT\n\tvaddss\t8(%rsp), %xmm0, %xmm1\n"), "10, 1, 0, 5");
+  EXPECT_EQ(counted(exponential + "\tcall\t__tsan_write4@PLT\n\tvsubss\t4(%rsp), %xmm1, %xmm2\n"), "9, 1, 0, 5");
+  EXPECT_EQ(counted("\tcall\texpf@PLT\n\tvmovd\t%xmm0, %ebp\n\tcall\t__tsan_write4@PLT\n" +
+                    std::string("\tvmovd\t%ebp, %xmm4\n\tvaddss\t.LC1(%rip), %xmm4, %xmm1\n")),
+            "9, 1, 0, 5");
+  EXPECT_EQ(counted(exponential + "\tvaddss\t4(%rsp), %xmm1, %xmm2\n\tcall\t__tsan_write4@PLT\n" +
+                    "\tvmovss\t4(%rsp), %xmm0\n\tvmovss\t%xmm0, (%rbx)\n"),
+            "11, 2, 1, 4");  // which is also stored
+  EXPECT_EQ(counted("\tcall\ttanhf@PLT\n\tvaddss\t8(%rsp), %xmm0, %xmm0\n"), "19, 2, 2, 6");
+}
+
 TEST(Assembly, SharedArraysAreNamedAndTheirStorageIsMade) {
   const std::string arm = "\tadrp\tx0, :gottprel:tile\n\tldr\tx0, [x0, #:gottprel_lo12:tile]\n";
   const std::string x86 = "\tmovq\ttile@gottpoff(%rip), %rax\n";

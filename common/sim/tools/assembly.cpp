@@ -31,10 +31,12 @@ struct routine {
     unsigned instructions, adds, multiplies, multiply_adds, special;
   };
   string_view name;
-  cost single, wide;  // float or 32 bits, double or 64 bits
+  cost single, wide;     // float or 32 bits, double or 64 bits
+  bool product = false;  // a multiplication ends it: an addition that follows makes a multiply-add of it
 };
 constexpr routine routines[] = {
     {"div", {9, 0, 0, 5, 1}, {15, 0, 1, 7, 1}},
+    {"reciprocal", {8, 1, 0, 2, 1}, {15, 0, 1, 7, 1}},
     {"whole div", {20, 0, 0, 0, 1}, {25, 0, 0, 0, 1}},
     {"sqrt", {10, 0, 2, 2, 1}, {18, 0, 3, 5, 1}},
     {"acos", {26, 1, 4, 10, 1}, {78, 4, 3, 19, 1}},
@@ -46,7 +48,7 @@ constexpr routine routines[] = {
     {"cosh", {16, 1, 4, 3, 2}, {61, 2, 0, 18, 1}},
     {"erf", {30, 1, 1, 7, 1}, {123, 3, 1, 37, 1}},
     {"erfc", {48, 6, 8, 20, 3}, {123, 3, 1, 37, 1}},
-    {"exp", {9, 1, 1, 4, 1}, {61, 2, 1, 14, 0}},
+    {"exp", {9, 1, 1, 4, 1}, {61, 2, 1, 14, 0}, true},
     {"exp2", {4, 0, 2, 0, 1}, {62, 4, 2, 12, 0}},
     {"expm1", {29, 4, 4, 8, 1}, {61, 2, 1, 14, 0}},
     {"fmod", {30, 0, 0, 0, 0}, {30, 0, 0, 0, 0}},
@@ -64,7 +66,7 @@ constexpr routine routines[] = {
     // __expf and its kind
     {"sim_fast_exp", {5, 0, 1, 0, 1}, {}},
     {"sim_fast_exp10", {5, 0, 1, 0, 1}, {}},
-    {"sim_fast_log", {4, 0, 1, 0, 1}, {}},
+    {"sim_fast_log", {4, 0, 1, 0, 1}, {}, true},
     {"sim_fast_log2", {4, 0, 0, 0, 1}, {}},
     {"sim_fast_log10", {4, 0, 1, 0, 1}, {}},
     {"sim_fast_sin", {2, 0, 1, 0, 1}, {}},
@@ -112,7 +114,6 @@ struct block : computation {
   unsigned accesses = 0;     // that hooks report
 };
 
-bool is_hook(string_view callee) { return starts(callee, "__tsan_") || starts(callee, "__sanitizer_cov_"); }
 bool is_access(string_view callee) {
   return is_hook(callee) && (callee.find("read") != string_view::npos || callee.find("write") != string_view::npos);
 }
@@ -128,6 +129,7 @@ class editor {
   }
 
   string run() {
+    find_constants();
     for (std::size_t i = 0; i < lines_.size(); ++i) line(i);
     string out;
     for (const string& l : lines_) (out += l) += '\n';
@@ -135,6 +137,21 @@ class editor {
   }
 
  private:
+  /// `.LC1:` and then `.long 1073741824`, twice for a double, or clang's `.quad`.
+  void find_constants() {
+    for (std::size_t i = 0; i + 1 < lines_.size(); ++i) {
+      if (!starts(lines_[i], ".L") || !is_label(lines_[i])) continue;
+      std::uint64_t bits = 0;
+      for (std::size_t k = 1; k < 3 && i + k < lines_.size(); ++k) {
+        const string_view s = trim(on_.without_comment(lines_[i + k])), word = first_word(s);
+        if (word != ".long" && (word != ".quad" || k > 1)) break;
+        bits |= std::strtoull(string(trim(s.substr(word.size()))).c_str(), nullptr, 0) << (k > 1 ? 32 : 0);
+        if (word == ".quad") break;
+      }
+      if (bits != 0) on_.constants.emplace(lines_[i].substr(0, lines_[i].size() - 1), bits);
+    }
+  }
+
   void line(std::size_t i) {
     const string_view s = trim(on_.without_comment(lines_[i]));
     if (s.empty() || s[0] == '#') return;
@@ -147,6 +164,7 @@ class editor {
         lines_[i].insert(0, "\t.balign 16\n");  // as a GPU places arrays, so that a vector may begin where they do
       }
       settle();
+      if (!blocks_.empty()) end_product();
       if (functions_.contains(string(name))) begin_function();
       if (!blocks_.empty()) end_skip(blocks_.back(), name);
       return;
@@ -227,13 +245,33 @@ class editor {
       since_.add(read.wide ? r->wide : r->single, read.wide);
     else
       since_.count[instructions] += read.executed;
-    if (read.operation != unused) ++since_.count[read.operation];
+    if (read.doubles) {  // nvcc adds a number to itself
+      since_.count[read.wide ? dadd : fadd] += 2;
+      since_.count[instructions] += read.executed;
+    } else if (read.operation != unused) {
+      ++since_.count[read.operation];
+    }
+    product_.additions += read.of_result == instruction::addition;
+    product_.other |= read.of_result == instruction::other;
     if (read.is == instruction::jump) settle();
+  }
+
+  /// nvcc multiplies and adds in one instruction, where nothing but additions use the product that a function returns.
+  void end_product() {
+    if (product_.is && product_.additions > 0 && !product_.other) {
+      std::array<unsigned, counts>& count = blocks_.back().count;
+      count[fmul] -= 1;
+      count[instructions] -= 1;
+      count[fadd] -= product_.additions;
+      count[ffma] += product_.additions;
+    }
+    product_ = {};
   }
 
   void call(std::size_t i, string_view callee) {
     redirect(i, callee);
     if (starts(callee, "__sanitizer_cov_trace_pc")) {
+      if (!blocks_.empty()) end_product();
       // The compiler may move instructions of the block before this call.
       block b;
       b.trace = i;
@@ -255,12 +293,15 @@ class editor {
     b.accesses += is_access(callee);
     callee = callee.substr(0, callee.find('@'));
     const bool wide = !callee.ends_with('f') || callee == "erf";
-    if (is_hook(callee))  // its argument's move does not count either
+    if (!is_hook(callee)) end_product();
+    if (is_hook(callee)) {  // its argument's move does not count either
       b.count[instructions] -= b.count[instructions] > 0;
-    else if (const routine* r = routine_named(wide ? callee : callee.substr(0, callee.size() - 1)))
+    } else if (const routine* r = routine_named(wide ? callee : callee.substr(0, callee.size() - 1))) {
       b.add(wide ? r->wide : r->single, wide);
-    else
+      product_.is = r->product && !wide;
+    } else {
       ++b.count[instructions];
+    }
   }
 
   /// `.file 3 "/folder" "name"`, or `.file 3 "/folder/name"`: our own headers are not the program's lines.
@@ -307,6 +348,7 @@ class editor {
   /// Labels each block for the runtime, and writes the table after the function.
   void end_function(std::size_t i) {
     settle();
+    if (!blocks_.empty()) end_product();
     blocks_.empty() ? hide_lines() : call_at_lines();
     string table;
     for (block& b : blocks_) {
@@ -355,6 +397,10 @@ class editor {
   std::vector<std::size_t> places_;  // of the function's `.loc`s
   std::vector<block> blocks_;
   computation since_;  // see settle()
+  struct {
+    bool is = false, other = false;
+    unsigned additions = 0;
+  } product_;  // the last call's result, and what uses it
   bool in_shared_ = false, in_function_ = false, call_at_lines_;
   unsigned labels_ = 0;
 };

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,7 +22,9 @@ struct instruction {
   unsigned executed = 1;     ///< as a GPU has it: 0 for moves between registers, or between them and the stack
   count operation = unused;  ///< fadd to dfma
   std::string_view routine;  ///< a division or square root, which a GPU computes in several instructions
-  bool wide = false;         ///< of that: 64 bits
+  bool doubles = false;      ///< a multiply-add whose factor is 2
+  enum { none, addition, other } of_result = none;  ///< what it does with what the last call returned
+  bool wide = false;                                ///< of that: 64 bits
   bool floating_point = false;
   unsigned accesses = 0;             ///< to memory that is neither the stack nor constants nor coordinates
   bool goes_on_by_constant = false;  ///< i += 4, as opposed to i += step
@@ -41,6 +45,9 @@ class processor {
   /// For kernels.
   virtual std::vector<std::string> compiler_options(bool clang) const = 0;
   virtual std::vector<std::string> debugger_options() const = 0;
+
+  /// The bits of the floating-point constants that the text places in memory, by label.
+  std::map<std::string, std::uint64_t, std::less<>> constants;
 };
 
 std::unique_ptr<processor> x86_64();
@@ -51,6 +58,7 @@ std::unique_ptr<processor> this_processor();
 // ---- words of assembly
 
 inline bool starts(std::string_view s, std::string_view with) { return s.substr(0, with.size()) == with; }
+inline bool is_hook(std::string_view callee) { return starts(callee, "__tsan_") || starts(callee, "__sanitizer_cov_"); }
 std::string_view trim(std::string_view s);
 std::string_view first_word(std::string_view s);
 /// The name that begins or, with `backwards`, ends there.

@@ -1,5 +1,7 @@
 // The assembly that g++ and clang++ write for x86-64 Linux.
 #include <algorithm>
+#include <bit>
+#include <set>
 
 #include "processor.hpp"
 
@@ -61,6 +63,23 @@ count operation(string_view mnemonic) {
   return unused;
 }
 
+bool is_multiply_add(count c) { return c == ffma || c == dfma; }
+bool is_addition(count c) { return c == fadd || c == dadd; }
+
+/// `.LC1(%rip), %xmm1, %xmm0`, the last one is written.
+std::vector<string_view> split(string_view operands) {
+  std::vector<string_view> parts;
+  for (std::size_t begin = 0, at = 0, depth = 0; at <= operands.size(); ++at) {
+    if (at == operands.size() || (operands[at] == ',' && depth == 0)) {
+      parts.push_back(trim(operands.substr(begin, at - begin)));
+      begin = at + 1;
+    } else {
+      depth += (operands[at] == '(') - (operands[at] == ')');
+    }
+  }
+  return parts;
+}
+
 class on_x86_64 : public processor {
  public:
   string_view without_comment(string_view line) const override {
@@ -74,6 +93,11 @@ class on_x86_64 : public processor {
     if (starts(mnemonic, "call")) {
       i.is = instruction::call;
       i.target = operands.substr(0, operands.find("@PLT"));
+      held_.clear();  // no call preserves these registers
+      if (is_hook(i.target))
+        std::erase_if(result_, [](const std::string& place) { return place.starts_with("%xmm"); });
+      else
+        result_ = {"%xmm0"};
       return i;
     }
     if (mnemonic[0] == 'j') {
@@ -92,6 +116,7 @@ class on_x86_64 : public processor {
     i.goes_on_by_constant = goes_on_by_constant(mnemonic, operands);
     i.restores = starts(mnemonic, "mov") || starts(mnemonic, "pop") || starts(mnemonic, "ret") || mnemonic == "leave" ||
                  (mnemonic == "addq" && operands.find("%rsp") != string_view::npos);
+    if (operands.find("%xmm") != string_view::npos) follow_values(mnemonic, operands, i);
     return i;
   }
 
@@ -114,6 +139,44 @@ class on_x86_64 : public processor {
   std::vector<std::string> debugger_options() const override { return {"-mno-red-zone", "-fno-omit-frame-pointer"}; }
 
   std::string call_of(const std::string& function) const override { return "call\t" + function; }
+
+ private:
+  /// Which registers hold constants, and what the last call returned, also on the stack.
+  void follow_values(string_view mnemonic, string_view operands, instruction& i) {
+    const std::vector<string_view> parts = split(operands);
+    const auto holds = [&](string_view operand, double value) {
+      const auto held = held_.find(operand);
+      if (held != held_.end()) operand = held->second;
+      const auto found = constants.find(operand.substr(0, operand.find('(')));
+      if (found == constants.end()) return false;
+      return i.wide ? std::bit_cast<double>(found->second) == value
+                    : std::bit_cast<float>(static_cast<std::uint32_t>(found->second)) == static_cast<float>(value);
+    };
+    if (is_multiply_add(i.operation) && parts.size() == 3) {  // of its 1st, 2nd and 3rd operand, from the right
+      const bool first = mnemonic.find("231") == string_view::npos, second = mnemonic.find("132") == string_view::npos,
+                 third = mnemonic.find("213") == string_view::npos;
+      i.doubles = (first && holds(parts[2], 2)) || (second && holds(parts[1], 2)) || (third && holds(parts[0], 2));
+    }
+    if (i.routine == "div" && parts.size() == 3 && holds(parts[1], 1)) i.routine = "reciprocal";
+    const bool moves = mnemonic.find("mov") != string_view::npos, to_register = parts.back().starts_with("%"),
+               to_stack = parts.back().ends_with("(%rsp)");
+    const bool uses = std::any_of(parts.begin(), moves || parts.size() > 2 ? parts.end() - 1 : parts.end(),
+                                  [&](string_view part) { return result_.contains(part); });
+    const bool copies = uses && moves && (to_register || to_stack);
+    if (uses && !copies) i.of_result = is_addition(i.operation) ? instruction::addition : instruction::other;
+    if (copies)
+      result_.emplace(parts.back());
+    else if (to_register || to_stack)
+      result_.erase(std::string(parts.back()));
+    if (!parts.back().starts_with("%xmm")) return;
+    held_.erase(std::string(parts.back()));
+    const bool loads = mnemonic == "vmovss" || mnemonic == "vmovsd" || mnemonic == "movss" || mnemonic == "movsd";
+    if (loads && parts.size() == 2 && parts[0].starts_with(".L"))
+      held_.emplace(std::string(parts[1]), std::string(parts[0]));
+  }
+
+  std::map<std::string, std::string, std::less<>> held_;  // register, and the place of the constant in it
+  std::set<std::string, std::less<>> result_;             // where what the last call returned is
 };
 
 }  // namespace
