@@ -414,6 +414,22 @@ TEST_F(Checkers, MemoryThatKernelsAllocate) {
   too_much<<<1, 1>>>(out.data);
   EXPECT_EQ(out.host()[0], 1);
 }
+
+__global__ void copies_itself(int* data) { cudaMemcpyAsync(data, data + 1, sizeof *data, cudaMemcpyDeviceToDevice); }
+__global__ void waits_for_an_event() {
+  cudaEvent_t event;
+  if (cudaEventCreate(&event) == cudaSuccess) cudaEventSynchronize(event);
+}
+TEST_F(Checkers, CallsOfTheHostInAKernelAreReported) {
+  const on_device<int> data(std::vector<int>(2));
+  for (const auto& launch : std::vector<std::function<void()>>{[&] { copies_itself<<<1, 32>>>(data.data); },
+                                                               [&] { waits_for_an_event<<<1, 32>>>(); }}) {
+    const std::string report = only_report(observe(launch));
+    EXPECT_NE(report.find("checkers_test.cu"), std::string::npos) << report;
+    EXPECT_NE(report.find("this CUDA call is not simulated in a kernel"), std::string::npos) << report;
+    cudaDeviceReset();
+  }
+}
 struct shape {
   virtual __device__ int corners() const = 0;
   virtual __device__ ~shape() {}
