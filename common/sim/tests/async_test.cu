@@ -14,11 +14,14 @@
 #include <cuda/std/bitset>
 #include <cuda/std/cassert>
 #include <cuda/std/cfloat>
+#include <cuda/std/cstdlib>
 #include <cuda/std/limits>
+#include <cuda/std/memory>
 #include <cuda/std/numbers>
 #include <cuda/std/numeric>
 #include <cuda/std/version>
 #include <lab/profiler.hpp>
+#include <nv/target>
 
 namespace cg = cooperative_groups;
 
@@ -306,6 +309,26 @@ TEST_F(Async, OfTheLibraryWhatKernelsUse) {
   EXPECT_EQ(to[1], 3);
   EXPECT_EQ(to[2], 6 + 6 + 2 + 2);
   cudaFree(to);
+}
+
+__host__ __device__ int side() {
+  NV_IF_TARGET(NV_IS_DEVICE, (int a = 1, b = 0; return a + b;), (return 2;))
+  return 0;
+}
+__host__ __device__ int architecture() {
+  int is = 1;
+  NV_IF_TARGET(NV_IS_HOST, (is = 3;))
+  NV_DISPATCH_TARGET(NV_PROVIDES_SM_100, (is = 100;), NV_PROVIDES_SM_90, (is = 90;), NV_ANY_TARGET, (is += 4;))
+  return is;
+}
+__global__ void ask(int* to) { to[0] = side(), to[1] = architecture(); }
+TEST_F(Async, CodeKnowsWhereItRuns) {
+  ask<<<1, 1>>>(out);
+  cudaDeviceSynchronize();
+  EXPECT_EQ(out[0], 1);
+  EXPECT_EQ(out[1], 90);
+  EXPECT_EQ(side(), 2);
+  EXPECT_EQ(architecture(), 7);
 }
 
 }  // namespace
