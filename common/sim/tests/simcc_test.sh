@@ -166,6 +166,31 @@ int main() {
 END
 "$simcc" headers.cu -DA=1 -DB=1 -DF=1 -DI=1 -DP=1 -DOp=1 -lnvidia-ml -o headers && ./headers || fail "headers.cu"
 
+# Inline PTX that macros of another file put together.
+cat >instructions.cuh <<'END'
+#define OF(name) #name ".s32"
+#define COMPUTE(name, d, a, b) asm(OF(name) " %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b))
+#define ADD(d, a, b) COMPUTE(add, d, a, b)
+END
+cat >instructions.cu <<'END'
+#include "instructions.cuh"
+__global__ void k(int* out) {
+  int sum, difference, product, a = threadIdx.x;
+  ADD(sum, a, 2);
+  COMPUTE(sub, difference, a, 2);
+  asm(OF(mul.lo) " %0, %1, %2;" : "=r"(product) : "r"(a), "r"(3));
+  out[a] = 10000 * sum + 100 * difference + product;
+}
+int main() {
+  int* out;
+  cudaMallocManaged(&out, 32 * sizeof *out);
+  k<<<1, 32>>>(out);
+  cudaDeviceSynchronize();
+  return out[31] != 332900 + 93;
+}
+END
+"$simcc" instructions.cu -o instructions && ./instructions || fail "instructions.cu"
+
 # A function that lacks its return would run into the next one.
 printf 'bool checked(int x) {\n  if (x != 1) __builtin_printf("wrong\\n");\n}\nint main() { checked(1); return 0; }\n' >no_return.cu
 "$simcc" no_return.cu -o no_return 2>/dev/null

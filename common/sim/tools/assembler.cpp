@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
-#include <set>
 #include <string_view>
 
 #include "ptx.hpp"
@@ -70,10 +69,11 @@ string without_doubled_percents(const string& text) {
   return result;
 }
 
-/// The macros that a file defines, and what they stand for.
+/// The macros that a file and those before it define, and what they stand for.
 class macros {
  public:
-  macros(const string& source, const std::vector<token>& tokens) : source_(source), tokens_(tokens) {
+  macros(const string& source, const std::vector<token>& tokens, macro_table& all)
+      : source_(source), tokens_(tokens), all_(all) {
     for (std::size_t i = 0; i + 2 < tokens.size(); ++i)
       if (tokens[i].directive != 0 && (i == 0 || tokens[i - 1].directive != tokens[i].directive) &&
           text(i + 1) == "define")
@@ -84,6 +84,18 @@ class macros {
     return found == names_.end() ? "" : found->second;
   }
   bool knows(string_view name) const { return all_.find(name) != all_.end(); }
+  /// Its arguments complete an asm statement, in it or in a macro that it uses.
+  bool assembles(string_view name, int depth = 0) const {
+    const auto found = all_.find(name);
+    if (found == all_.end() || depth > 20) return false;
+    const macro& m = found->second;
+    return m.assembles || (m.takes_arguments && std::any_of(m.body.begin(), m.body.end(), [&](const string& word) {
+                             return word != name && assembles(word, depth + 1);
+                           }));
+  }
+  void note_assembling(const string& name) {
+    if (const auto found = all_.find(name); found != all_.end()) found->second.assembles = true;
+  }
   /// Tokens first to last (excluded) without macros, with blanks between them.
   string expanded(std::size_t first, std::size_t last) const {
     std::vector<string> words;
@@ -94,10 +106,6 @@ class macros {
   }
 
  private:
-  struct macro {
-    bool takes_arguments = false;
-    std::vector<string> parameters, body;
-  };
   string_view text(std::size_t i) const {
     return string_view(source_).substr(tokens_[i].begin, tokens_[i].end - tokens_[i].begin);
   }
@@ -189,21 +197,26 @@ class macros {
 
   const string& source_;
   const std::vector<token>& tokens_;
-  std::map<string, macro, std::less<>> all_;
+  macro_table& all_;
   std::map<int, string> names_;  // by directive
 };
 
 class search {
  public:
   /// `alone`: an asm statement in a function, which the caller puts in place.
-  search(const string& source, const std::vector<token>& tokens, bool alone = false)
-      : source_(source), tokens_(tokens), places_(places_of(source, tokens)), macros_(source, tokens), alone_(alone) {}
+  search(const string& source, const std::vector<token>& tokens, macro_table& known, bool alone = false)
+      : source_(source),
+        tokens_(tokens),
+        places_(places_of(source, tokens)),
+        known_(known),
+        macros_(source, tokens, known),
+        alone_(alone) {}
 
   std::vector<edit> run() {
     for (std::size_t i = 0; i < tokens_.size(); ++i)
       if (tokens_[i].kind == 'i' && is_one_of(text(i), {"asm", "__asm", "__asm__"}))
         i = statement(i);
-      else if (assembling_.contains(text(i)) && tokens_[i].directive == 0)
+      else if (!alone_ && tokens_[i].directive == 0 && macros_.assembles(text(i)))
         i = invocation(i);
     return std::move(edits_);
   }
@@ -239,7 +252,7 @@ class search {
     const string before = inside ? "__device__ void f() { " : "",
                  source = before + macros_.expanded(begin, close + 1) + (inside ? "; }" : "");
     const std::vector<token> tokens = tokens_of(source);
-    const std::vector<edit> made = search(source, tokens, true).run();
+    const std::vector<edit> made = search(source, tokens, known_, true).run();
     if (made.empty() || source.find("__VA_ARGS__") != string::npos) return close;  // the host's; not expanded here
     string lowered = apply(source, made);
     if (inside) lowered.resize(lowered.rfind(';'));
@@ -268,7 +281,7 @@ class search {
     const bool empty = literal && code.find_first_not_of(" \t\n") == string::npos;
     std::vector<operand> operands;
     const bool may_be = !literal && tokens_[begin].directive != 0 && read_operands(i, close, operands).empty();
-    if (!literal && tokens_[begin].directive != 0) assembling_.insert(macros_.name_of(tokens_[begin].directive));
+    if (!literal && tokens_[begin].directive != 0) macros_.note_assembling(macros_.name_of(tokens_[begin].directive));
     if (empty || !(places_[begin].in_device_code || looks_like_ptx(code) || may_be)) return close;
     in_macro_ = tokens_[begin].directive != 0;
     aligned_ = !in_macro_ && !alone_ && places_[begin].parentheses == 0;
@@ -298,7 +311,7 @@ class search {
   void expand(std::size_t begin, std::size_t close) {
     const string before = "__device__ void f() { ", source = before + macros_.expanded(begin, close + 1) + "; }";
     const std::vector<token> tokens = tokens_of(source);
-    string lowered = apply(source, search(source, tokens, true).run());
+    string lowered = apply(source, search(source, tokens, known_, true).run());
     lowered.resize(lowered.rfind(';'));
     replace(tokens_[begin].begin, tokens_[close].end, lowered.substr(before.size()), aligned_);
   }
@@ -407,17 +420,18 @@ class search {
   const string& source_;
   const std::vector<token>& tokens_;
   std::vector<place> places_;
+  macro_table& known_;
   macros macros_;
   bool alone_;
   std::vector<edit> edits_;
-  std::set<string, std::less<>> assembling_;  // macros that need their arguments to be translated
-  bool in_macro_ = false, aligned_ = false;   // the statement that is being replaced
+  bool in_macro_ = false, aligned_ = false;  // the statement that is being replaced
 };
 
 }  // namespace
 
-std::vector<edit> assembler_edits(const std::string& source, const std::vector<token>& tokens) {
-  return search(source, tokens).run();
+std::vector<edit> assembler_edits(const std::string& source, const std::vector<token>& tokens, macro_table* known) {
+  macro_table own;
+  return search(source, tokens, known ? *known : own).run();
 }
 
 bool uses_ptx(const std::vector<edit>& edits) {

@@ -1,6 +1,7 @@
 // Inline assembly: PTX becomes C++, what cannot be translated a refusal; assembly of the host stays.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -8,9 +9,18 @@
 
 namespace sim {
 
+struct macro {
+  bool takes_arguments = false;
+  bool assembles = false;  ///< its arguments complete an asm statement in it
+  std::vector<std::string> parameters, body;
+};
+using macro_table = std::map<std::string, macro, std::less<>>;
+
 /// Replaces `asm("..." : outputs : inputs : clobbers)` by the statements of ptx.hpp. The operands' expressions stay
 /// where they are, and everything keeps its line and, outside of macros and their arguments, its column.
-std::vector<edit> assembler_edits(const std::string& source, const std::vector<token>& tokens);
+/// `known`: the macros of files that come before this one, to which its own are added.
+std::vector<edit> assembler_edits(const std::string& source, const std::vector<token>& tokens,
+                                  macro_table* known = nullptr);
 
 /// Whether such edits need sim/ptx.h.
 bool uses_ptx(const std::vector<edit>& edits);

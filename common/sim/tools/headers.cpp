@@ -6,7 +6,6 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "assembler.hpp"
 #include "lower.hpp"
 #include "refuse.hpp"
 
@@ -99,11 +98,11 @@ class program {
     file f;
     f.text = read(path);
     const std::vector<token> tokens = tokens_of(f.text);
-    f.edits = all_edits(f.text, tokens);
+    find_includes(path, f, tokens);
+    for (const include& i : f.includes) visit(i.found);  // first: their macros may be used here
+    f.edits = all_edits(f.text, tokens, &macros_);
     add_variables(f.text, tokens, known_);
     for (const edit& e : f.edits) f.refused |= e.text.find("GCC error") != std::string::npos;
-    find_includes(path, f, tokens);
-    for (const include& i : f.includes) visit(i.found);
     files_.at(path) = std::move(f);
   }
 
@@ -159,13 +158,14 @@ class program {
   std::vector<fs::path> quote_folders_, folders_;
   std::map<fs::path, file> files_;
   variables known_;
+  macro_table macros_;
   int written_ = 0;
 };
 
 }  // namespace
 
-std::vector<edit> all_edits(const std::string& source, const std::vector<token>& tokens) {
-  std::vector<edit> edits = assembler_edits(source, tokens);
+std::vector<edit> all_edits(const std::string& source, const std::vector<token>& tokens, macro_table* known) {
+  std::vector<edit> edits = assembler_edits(source, tokens, known);
   add_beside(edits, launch_edits(source, tokens));
   add_beside(edits, refusals(source, tokens));
   return edits;

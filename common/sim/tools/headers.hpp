@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "assembler.hpp"
 #include "tokens.hpp"
 #include "variables.hpp"
 
@@ -21,8 +22,9 @@ struct lowered_file {
   void name_originals(const std::filesystem::path& dependencies) const;
 };
 
-/// All that changes in a file: inline PTX, launches, and what is refused. None overlaps another.
-std::vector<edit> all_edits(const std::string& source, const std::vector<token>& tokens);
+/// All that changes in a file: inline PTX, launches, and what is refused. None overlaps another. `known`: see
+/// assembler_edits.
+std::vector<edit> all_edits(const std::string& source, const std::vector<token>& tokens, macro_table* known = nullptr);
 
 /// Lowers `source` into the file `lowered`, and each header that holds such edits into a file beside it, which is then
 /// included instead; so is one that includes such a header. Headers are searched for as the compiler does: in the
