@@ -235,7 +235,7 @@ std::string describe(const launched& where, const fault_report& r) {
       what = r.detail.empty()
                  ? fmt::format("{} of another thread's local variable; pass the value through shared or global memory",
                                access)
-                 : fmt::format("local array out of bounds{}; check the index against its size", r.detail);
+                 : fmt::format("array out of bounds{}; check the index against its size", r.detail);
       break;
     case fault::infinite_wait:
       what = std::string(

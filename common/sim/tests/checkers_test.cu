@@ -316,13 +316,20 @@ __global__ void flattened(float* out) {
   out[threadIdx.x] = tile[0][31 - threadIdx.x];
 }
 
+__device__ float table[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+__global__ void look_up(float* out, int i) { out[threadIdx.x] = table[i]; }
+
 TEST_F(Checkers, LocalArrays) {
   const on_device<float> out(32);
   EXPECT_TRUE(observe([&] { local_array<<<1, 32>>>(out.data, 8); }).reports.empty());
   const counts c = observe([&] { local_array<<<1, 32>>>(out.data, 9); });
   ASSERT_EQ(c.reports.size(), 2u);
-  EXPECT_NE(c.reports[0].find("thread (0,0,0): local array out of bounds at index 8"), std::string::npos)
+  EXPECT_NE(c.reports[0].find("thread (0,0,0): array out of bounds at index 8"), std::string::npos)
       << c.reports[0];
+  const counts in_table = observe([&] { look_up<<<1, 1>>>(out.data, 8); });
+  ASSERT_FALSE(in_table.reports.empty());
+  EXPECT_NE(in_table.reports[0].find("thread (0,0,0): array out of bounds at index 8"), std::string::npos)
+      << in_table.reports[0];  // it is not local
   EXPECT_TRUE(observe([&] { flattened<<<1, 32>>>(out.data); }).reports.empty());
 }
 
