@@ -295,8 +295,9 @@ void host_access_beside_work(std::uintptr_t address, std::uint64_t site) {
   const bool stores = site_operation(site) != operation::load;
   const std::string work = work_in_flight_at(address, site_bytes(site), stores);
   if (work.empty()) return;
-  static std::set<std::pair<std::uintptr_t, std::string>> known;  // one report for each line
-  if (!known.insert({site_pc(site), work}).second) return;
+  static stream_watch whole_program;
+  stream_watch& watch = watched_streams ? *watched_streams : whole_program;
+  if (!watch.early_accesses.insert({site_pc(site), work}).second) return;  // one report for each line
   note_fault_of_call(fmt::format(
       "{}: host code: {} of {} bytes{}, which {} may still {}; wait for it first, as cudaDeviceSynchronize() "
       "or cudaStreamSynchronize() does",

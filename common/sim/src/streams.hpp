@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/graph.h"
@@ -59,6 +61,7 @@ struct stream_watch {
   std::uint64_t host_launches = 0;             ///< of kernels and graphs
   double bytes_to_device = 0, pageable_bytes = 0;
   std::vector<std::string> faults;
+  std::set<std::pair<std::uintptr_t, std::string>> early_accesses;  ///< of the host: where, and beside which work
 };
 /// Null unless a call is being watched.
 extern stream_watch* watched_streams;

@@ -107,6 +107,26 @@ std::string reports_since(std::size_t before) {
   return all;
 }
 
+// Each collection has its own reports: the second one of a line that the first one has named, too.
+TEST_F(Memory, SharedWithTheHostTooEarlyIsReportedInEachCollection) {
+  float* managed = nullptr;
+  cudaMallocManaged(&managed, 32 * sizeof *managed);
+  float sum = 0;
+  const auto too_early = [&] {
+    return lab::profiler({}).collect([&] {
+      twice<<<1, 32>>>(managed, 32);
+      for (int i = 0; i < 32; ++i) sum += managed[i];
+    });
+  };
+  for (int i = 0; i < 32; ++i) managed[i] = 1;
+  EXPECT_EQ(too_early().reports.size(), 1u);
+  cudaDeviceSynchronize();
+  EXPECT_EQ(too_early().reports.size(), 1u);
+  cudaDeviceSynchronize();
+  EXPECT_EQ(sum, 32 * 6);
+  cudaFree(managed);
+}
+
 TEST_F(Memory, SharedWithTheHostTooEarly) {
   constexpr int n = 64;
   float *managed = nullptr, *pinned = nullptr, *device = nullptr;
