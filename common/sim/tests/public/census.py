@@ -102,10 +102,10 @@ def first_error(text):
     return lines[-1][:200] if lines else "no output"
 
 
-def build_with_make(folder, simcc):
+def build_with_make(folder, simcc, settings=()):
     """The program, its default arguments and the first error."""
     # make's own variables name the compiler in one of these ways.
-    variables = [f"{name}={simcc}" for name in ("CC", "NVCC", "CXX")]
+    variables = [f"{name}={simcc}" for name in ("CC", "NVCC", "CXX")] + list(settings)
     code, out, err, _ = execute(["make", "-B"] + variables, folder, 600)
     if code != 0:
         return None, "", first_error(err + out)
