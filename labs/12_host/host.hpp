@@ -31,8 +31,8 @@ struct tensor {
 
 /// Fills in all tensors from the file. They are in the order of the file and share no byte there. There are 1 to 500;
 /// gaps between them are shorter than 256 bytes, and all together have less than 1 GiB. In memory they are in any
-/// order. Returns false if the file cannot be opened, or ends before the last tensor does. Leaves nothing open or
-/// mapped.
+/// order. A call that reads may bring fewer bytes than asked for, and not only at the end of the file. Returns false if
+/// the file cannot be opened, or ends before the last tensor does. Leaves nothing open or mapped.
 bool load(const char* path, const tensor* tensors, std::size_t count);
 
 /// A model as small as they get. A state of `width` numbers begins as zeros. For each new token:

@@ -5,6 +5,10 @@
 #include <lab/host_accesses.hpp>
 #include <lab/small_work.hpp>
 
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -24,6 +28,48 @@
 #include "host.hpp"
 #include "layer_weights.hpp"
 #include "readers.hpp"
+
+namespace {
+
+/// So many bytes a call that reads brings at most, as on file systems whose calls a signal interrupts.
+std::size_t most_at_once = std::numeric_limits<std::size_t>::max();
+
+/// `call` with as many of the buffers as it may fill.
+template <class function>
+ssize_t read_some(const iovec* buffers, int count, function call) {
+  std::size_t left = most_at_once;
+  std::array<iovec, 1024> some;  // the kernel takes no more
+  int taken = 0;
+  for (; taken < count && static_cast<std::size_t>(taken) < some.size() && left > 0; ++taken) {
+    const iovec& whole = buffers[taken];
+    some[static_cast<std::size_t>(taken)] = {whole.iov_base, std::min(whole.iov_len, left)};
+    left -= some[static_cast<std::size_t>(taken)].iov_len;
+  }
+  return call(some.data(), taken);
+}
+
+}  // namespace
+
+// In place of the C library's: loader.cpp calls these, by one system call each.
+extern "C" {
+ssize_t read(int file, void* to, std::size_t bytes) {
+  return syscall(SYS_read, file, to, std::min(bytes, most_at_once));
+}
+ssize_t pread(int file, void* to, std::size_t bytes, off_t offset) {
+  return syscall(SYS_pread64, file, to, std::min(bytes, most_at_once), offset);
+}
+ssize_t pread64(int file, void* to, std::size_t bytes, off64_t offset) { return pread(file, to, bytes, offset); }
+ssize_t readv(int file, const iovec* buffers, int count) {
+  return read_some(buffers, count, [=](const iovec* some, int taken) { return syscall(SYS_readv, file, some, taken); });
+}
+ssize_t preadv(int file, const iovec* buffers, int count, off_t offset) {
+  return read_some(buffers, count,
+                   [=](const iovec* some, int taken) { return syscall(SYS_preadv, file, some, taken, offset, 0); });
+}
+ssize_t preadv64(int file, const iovec* buffers, int count, off64_t offset) {
+  return preadv(file, buffers, count, offset);
+}
+}
 
 namespace {
 
@@ -250,7 +296,9 @@ constexpr lab::entry table[] = {
     {"load", lab::part::host,
      [](const lab::call& c) {
        const std::size_t count = tensors_of(c);
+       if (c.parameters[2] > 0) most_at_once = static_cast<std::size_t>(c.parameters[2]);
        *c.output<std::int32_t>(1) = load(c.input<char>(0), tensors.data(), count) ? 1 : 0;
+       most_at_once = std::numeric_limits<std::size_t>::max();
      }},
     {"generate", lab::part::host,
      [](const lab::call& c) {

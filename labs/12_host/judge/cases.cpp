@@ -65,7 +65,8 @@ struct weights {
   int64_t count, most_bytes;  ///< tensors, and how large each may be
   bool equal = false;         ///< all are that large, and there are no gaps: the same sizes for every seed
   enum { whole, cut, missing, folder } what = whole;
-  int64_t before = 0;  ///< so many bytes of the file come first; on disk they are a hole
+  int64_t before = 0;        ///< so many bytes of the file come first; on disk they are a hole
+  int64_t most_at_once = 0;  ///< so many bytes a read brings at most; 0: all that it asks for
 };
 
 /// Offset, bytes and place of each tensor, as `load` gets them; a file's size and that of the memory suffice for any
@@ -102,7 +103,7 @@ test_case file_case(const std::string& entry, const std::string& name, const wei
   c.id = entry + "/" + name;
   c.entry = entry;
   c.where = lab::part::host;
-  c.parameters = {most_of_file(w), w.count};
+  c.parameters = {most_of_file(w), w.count, w.most_at_once};
   c.outputs = {{dtype::u8, std::max(most_of_memory(w), most_of_file(w))}};
   c.counts_calls = true;
   c.inputs = [w, id = c.id](std::uint64_t seed) {
@@ -157,7 +158,10 @@ test_case load_case(const std::string& name, const weights& w) {
       return said == 0 ? "" : "the file ends one byte before the last tensor does, and load returned true";
     if (w.what == weights::missing) return said == 0 ? "" : "there is no such file, and load returned true";
     if (w.what == weights::folder) return said == 0 ? "" : "the path is that of a folder, and load returned true";
-    return said == 1 ? wrong_memory(before, outputs[0]) : "load returned false";
+    std::string wrong = said == 1 ? wrong_memory(before, outputs[0]) : "load returned false";
+    if (!wrong.empty() && w.most_at_once > 0)
+      wrong += fmt::format("; each read brought at most {} bytes: continue after what it brought", w.most_at_once);
+    return wrong;
   };
   return c;
 }
@@ -468,6 +472,7 @@ std::vector<test_case> cases() {
   all.push_back(load_case("64x16384", {64, 16384}));
   all.push_back(load_case("500x300", {500, 300}));
   all.push_back(load_case("500x1", {500, 1}));
+  all.push_back(load_case("6x900-short", {6, 900, false, weights::whole, 0, 300}));
   all.push_back(load_case("9x2000-far", {9, 2000, false, weights::whole, int64_t{5} << 30}));
   // 32 MiB; without gaps, so that the ceiling reads the same bytes.
   all.push_back(lab::timed(load_case("256x131072", {256, 131072, true})));

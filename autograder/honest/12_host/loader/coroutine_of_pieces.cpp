@@ -56,11 +56,15 @@ void load_or_throw(const char* path, const lab12::tensor* tensors, std::size_t c
   const std::unique_ptr<int, decltype(close_it)> file(&number, close_it);
   thread_local char gap[256];
   std::vector<iovec> list;
-  std::size_t want = 0;
   auto source = all_of(tensors, count, gap);
-  while (const auto piece = source.next()) list.push_back(*piece), want += piece->iov_len;
-  const auto got = list.empty() ? 0 : ::preadv64(number, list.data(), static_cast<int>(list.size()), tensors->offset);
-  if (got < 0 || static_cast<std::size_t>(got) != want) throw std::runtime_error("short");
+  while (const auto piece = source.next()) list.push_back(*piece);
+  auto at = tensors->offset;
+  for (auto next = list.begin(); next != list.end();) {
+    auto got = ::preadv64(number, &*next, static_cast<int>(list.end() - next), at);
+    if (got < 1) throw std::runtime_error("short");
+    for (at += got; next != list.end() && got >= static_cast<ssize_t>(next->iov_len); ++next) got -= static_cast<ssize_t>(next->iov_len);
+    if (next != list.end()) *next = {static_cast<char*>(next->iov_base) + got, next->iov_len - static_cast<std::size_t>(got)};
+  }
 }
 
 }  // namespace

@@ -37,8 +37,19 @@ bool load(const char* path, const tensor* first, std::size_t count) {
   }
   const closer now{openat(AT_FDCWD, path, O_RDONLY | O_NOCTTY)};
   if (now.file < 0) return false;
-  const auto bytes = tensors.back().offset + tensors.back().bytes - tensors.front().offset;
-  return preadv(now.file, list.data(), static_cast<int>(list.size()), tensors.front().offset) == bytes;
+  const auto end = tensors.back().offset + tensors.back().bytes;
+  for (auto at = tensors.front().offset; at < end;) {
+    const auto got = preadv(now.file, list.data(), static_cast<int>(list.size()), at);
+    if (got <= 0) return false;
+    at += got;
+    // What is there needs no room any more.
+    for (auto there = static_cast<std::size_t>(got); iovec & one : list) {
+      const auto part = std::min(there, one.iov_len);
+      one = {static_cast<std::byte*>(one.iov_base) + part, one.iov_len - part};
+      there -= part;
+    }
+  }
+  return true;
 }
 
 void generate(int* tokens, char* text, std::int64_t* workspace, const std::int32_t* embedding, const std::int32_t* head,
