@@ -3,6 +3,7 @@
 #include <unwind.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 
 #include "debugger.hpp"
@@ -10,6 +11,43 @@
 #include "worker.hpp"
 
 namespace sim {
+namespace {
+
+/// A thread whose stack is full has touched the page below it. Anything else crashes as it would without us.
+void end_where_stack_is_full(int, siginfo_t* crash, void*) {
+  worker* self = sim_running_worker;
+  if (self && reinterpret_cast<std::uintptr_t>(crash->si_addr) - self->stacks_begin < max_stacks * stack_bytes)
+    self->end_at_full_stack();
+  std::signal(SIGSEGV, SIG_DFL);
+}
+
+}  // namespace
+
+/// On this OS thread. A program that has a handler of its own keeps it.
+void worker::watch_stacks() {
+  struct sigaction now {};
+  sigaction(SIGSEGV, nullptr, &now);
+  if (now.sa_handler == SIG_DFL) {
+    now.sa_sigaction = end_where_stack_is_full;
+    now.sa_flags = static_cast<int>(SA_SIGINFO | SA_ONSTACK | SA_NODEFER);
+    sigaction(SIGSEGV, &now, nullptr);
+  }
+  stack_t other{};
+  sigaltstack(nullptr, &other);
+  if (!(other.ss_flags & SS_DISABLE)) return;
+  other = {new char[stack_bytes], 0, stack_bytes};  // as long as the thread
+  sigaltstack(&other, nullptr);
+}
+
+void worker::end_at_full_stack() {
+  const bool none = write == records_[lane_number()].begin;
+  abort_kernel(fault::trap,
+               none ? make_site(reinterpret_cast<std::uintptr_t>(__executable_start), 0, operation::load)
+                    : make_site(site_pc(write[-1].site), 0, operation::load),
+               0,
+               "stack overflow: calls and local arrays of this thread need more than " +
+                   std::to_string(stack_bytes / 1024) + " KiB; does the recursion end?");
+}
 
 worker::worker() {
   stack_memory_ = static_cast<char*>(mmap(nullptr, max_stacks * stack_bytes, PROT_READ | PROT_WRITE,

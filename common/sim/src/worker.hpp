@@ -60,6 +60,7 @@ class worker {
   void grid_barrier(std::uintptr_t pc, std::uintptr_t frame);
   void meet(unsigned mask, void* argument, combine_function combine, std::uintptr_t pc, std::uintptr_t frame);
   unsigned lane_number() const { return current_number_ % lanes_per_warp; }
+  [[noreturn]] void end_at_full_stack();
   void read_clock(std::uint64_t cycles) { current_->clock = cycles; }
   void spin(std::uintptr_t pc, std::uintptr_t frame) {
     current_->waits_at = pc;
@@ -194,6 +195,7 @@ class worker {
   }
 
   // ---- fibers.cpp
+  static void watch_stacks();
   static void fiber_main(context::transfer_t from);
   void enter();
   fiber_stack* take_stack();

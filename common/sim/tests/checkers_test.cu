@@ -76,6 +76,19 @@ TEST_F(Checkers, HostPointersAreIllegal) {
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
 }
 
+__device__ int steps_to_the_end(const int* next, int i) {
+  return i < 0 ? 0 : 1 + steps_to_the_end(next, next[i]) % 7;  // not a loop
+}
+__global__ void follows(const int* next, int* out) { out[threadIdx.x] = steps_to_the_end(next, threadIdx.x); }
+
+TEST_F(Checkers, ARecursionWithoutEnd) {
+  const on_device<int> next(std::vector<int>{1, 2, 0, -1}), out(4);
+  const std::string r = only_report(observe([&] { follows<<<1, 4>>>(next.data, out.data); }));
+  EXPECT_NE(r.find("checkers_test.cu:"), std::string::npos) << r;
+  EXPECT_NE(r.find("follows: block (0,0,0) thread (0,0,0): stack overflow"), std::string::npos) << r;
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchFailure);
+}
+
 namespace of_the_host {
 float tile[64];
 static int steps = 3, counters[2];
