@@ -4,6 +4,7 @@
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -69,6 +70,25 @@ source_line line_of(std::uintptr_t pc) {
         line = written_line(session, pc - 1, line);
       }
   return known[pc] = line;
+}
+
+std::uintptr_t calling_pc(std::uintptr_t pc) {
+  struct {
+    std::uintptr_t from, found = 0;
+    bool ours = true;
+  } search{pc};
+  const auto look = [](_Unwind_Context* at, void* to) {
+    auto& s = *static_cast<decltype(search)*>(to);
+    const std::uintptr_t here = _Unwind_GetIP(at);
+    if (s.ours && here != s.from) return _URC_NO_REASON;
+    s.ours = false;
+    const source_line at_line = line_of(here);
+    if (at_line.line == 0 || at_line.file.starts_with(SIM_INCLUDE "/")) return _URC_NO_REASON;
+    s.found = here;
+    return _URC_NORMAL_STOP;
+  };
+  _Unwind_Backtrace(look, &search);
+  return search.found != 0 ? search.found : pc;
 }
 
 }  // namespace sim

@@ -1,25 +1,31 @@
 // Texture and surface objects: how a fetch turns coordinates into texels.
 #include "textures.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <vector>
 
 #include "heap.hpp"
 #include "hooks.hpp"
+#include "lines.hpp"
 #include "runtime.hpp"
 
 namespace sim {
 namespace {
 
-/// What a texture or surface object stands for: its number is this object's address.
+/// What a texture or surface object stands for.
 struct view {
   cudaResourceDesc resource{};
   cudaTextureDesc description{};
   cudaChannelFormatDesc channels{};
   const char* begin = nullptr;
+  std::uint64_t allocation = 0;                // the number of the memory's
   long long width = 0, height = 1, depth = 1;  // in texels
   std::size_t pitch = 0;
   std::size_t bytes_per_texel = 0;
@@ -30,7 +36,30 @@ struct view {
            static_cast<std::size_t>(x) * bytes_per_texel;
   }
 };
-const view& view_of(unsigned long long object) { return *reinterpret_cast<const view*>(object); }
+std::vector<std::unique_ptr<view>> views;  // by object, from 1 on; null once it is destroyed
+const view* find_view(unsigned long long object) {
+  return object - 1 < views.size() ? views[object - 1].get() : nullptr;
+}
+
+/// For a kernel, which stops where there is none.
+const view& view_in_use(unsigned long long object, const void* pc) {
+  const auto stop = [pc](const std::string& why) {
+    stop_kernel(fault::trap, reinterpret_cast<const void*>(calling_pc(reinterpret_cast<std::uintptr_t>(pc))), why);
+  };
+  const view* v = find_view(object);
+  if (!v)
+    stop(object - 1 < views.size()
+             ? "this texture or surface object was destroyed before the launch; destroy it after the last kernel that "
+               "uses it"
+             : "this texture or surface object was never created; check what cudaCreateTextureObject returned");
+  const allocation* memory = find_allocation(reinterpret_cast<std::uintptr_t>(v->begin));
+  if (!memory || memory->number != v->allocation)
+    stop(
+        fmt::format("the memory of this texture or surface object, allocation {}, was freed before the launch; free it "
+                    "after the last kernel that uses it",
+                    v->allocation));
+  return *v;
+}
 
 bool is_format(const cudaChannelFormatDesc& c) {
   const int each[] = {c.x, c.y, c.z, c.w};
@@ -174,19 +203,23 @@ cudaError_t make_view(unsigned long long* object, const cudaResourceDesc* resour
   if (description && description->filterMode == cudaFilterModeLinear && v.channels.f != cudaChannelFormatKindFloat &&
       description->readMode == cudaReadModeElementType)
     return fail(cudaErrorInvalidValue);
-  if (!find_allocation(reinterpret_cast<std::uintptr_t>(v.begin))) return fail(cudaErrorInvalidValue);
-  *object = reinterpret_cast<unsigned long long>(new view(v));
+  const allocation* memory = find_allocation(reinterpret_cast<std::uintptr_t>(v.begin));
+  if (!memory) return fail(cudaErrorInvalidValue);
+  v.allocation = memory->number;
+  views.push_back(std::make_unique<view>(v));
+  *object = views.size();
   return sticky_error();
 }
 cudaError_t destroy_view(unsigned long long object) {
-  delete reinterpret_cast<view*>(object);  // 0 is none
+  const std::scoped_lock lock(runtime_mutex());
+  if (find_view(object)) views[object - 1].reset();
   return sticky_error();
 }
 
 }  // namespace
 
 texel fetch(cudaTextureObject_t texture, int dimensions, float x, float y, float z, int layer, bool cube) {
-  const view& v = view_of(texture);
+  const view& v = view_in_use(texture, __builtin_return_address(0));
   texel result{};
   long long slice = std::max(layer, 0);
   if (cube) {
@@ -226,13 +259,13 @@ texel fetch(cudaTextureObject_t texture, int dimensions, float x, float y, float
 }
 
 texel fetch_element(cudaTextureObject_t texture, int x) {
-  const view& v = view_of(texture);
+  const view& v = view_in_use(texture, __builtin_return_address(0));
   return x >= 0 && x < v.width ? read_texel(v, v.at(x, 0, 0)) : texel{};
 }
 
 void* surface_element(cudaSurfaceObject_t surface, int x, int y, int z, std::size_t bytes, cudaSurfaceBoundaryMode mode,
                       const void* pc) {
-  const view& v = view_of(surface);
+  const view& v = view_in_use(surface, pc);
   const auto size = static_cast<int>(bytes);
   const auto row = static_cast<int>(static_cast<std::size_t>(v.width) * v.bytes_per_texel);
   const auto height = static_cast<int>(v.height), depth = static_cast<int>(v.depth);
@@ -322,11 +355,12 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t* texture, const cudaReso
 }
 cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texture) { return destroy_view(texture); }
 cudaError_t cudaGetTextureObjectResourceDesc(cudaResourceDesc* resource, cudaTextureObject_t texture) {
-  return resource && texture ? (*resource = view_of(texture).resource, sticky_error()) : fail(cudaErrorInvalidValue);
+  const view* v = find_view(texture);
+  return resource && v ? (*resource = v->resource, sticky_error()) : fail(cudaErrorInvalidValue);
 }
 cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc* description, cudaTextureObject_t texture) {
-  return description && texture ? (*description = view_of(texture).description, sticky_error())
-                                : fail(cudaErrorInvalidValue);
+  const view* v = find_view(texture);
+  return description && v ? (*description = v->description, sticky_error()) : fail(cudaErrorInvalidValue);
 }
 cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t* surface, const cudaResourceDesc* resource) {
   if (!resource || resource->resType != cudaResourceTypeArray) return fail(cudaErrorInvalidValue);

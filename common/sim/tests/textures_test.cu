@@ -1,9 +1,5 @@
 // Textures and surfaces: filters, address modes, formats, layers, cubemaps, copies of arrays.
-#include <cuda_runtime.h>
-#include <gtest/gtest.h>
-
-#include <numeric>
-#include <vector>
+#include "device_test.hpp"
 
 namespace {
 
@@ -52,7 +48,7 @@ std::vector<float> read(cudaTextureObject_t texture, const std::vector<float>& a
   cudaMemcpy(places, at.data(), bytes, cudaMemcpyHostToDevice);
   read_line<<<1, at.size()>>>(texture, places, out);
   std::vector<float> result(at.size());
-  EXPECT_EQ(cudaMemcpy(result.data(), out, bytes, cudaMemcpyDeviceToHost), cudaSuccess);
+  cudaMemcpy(result.data(), out, bytes, cudaMemcpyDeviceToHost);
   cudaFree(places);
   cudaFree(out);
   return result;
@@ -167,6 +163,39 @@ TEST_F(Textures, AWriteBeyondASurfaceStopsTheKernel) {
   cudaGetLastError();
   cudaDeviceReset();
   cudaGetLastError();
+}
+
+/// The only report of a fetch in `launch`, which stops the kernel.
+std::string why_it_stopped(const std::function<void()>& launch) {
+  const std::string report = only_report(observe(launch));
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchFailure);
+  cudaDeviceReset();
+  return report;
+}
+TEST_F(Textures, ObjectsAndMemoryThatAreGone) {
+  const auto fetch = [](cudaTextureObject_t texture) { read(texture, {0}); };
+  const auto whole = [] { return line_of<float>({0, 1, 2, 3}); };
+  const auto texture = [](cudaArray_t array) {
+    return texture_of<float>(array, cudaFilterModePoint, cudaAddressModeClamp, false);
+  };
+  const auto has = [](const std::string& report, const std::string& part) {
+    EXPECT_NE(report.find(part), std::string::npos) << report;
+    EXPECT_NE(report.find("textures_test.cu:"), std::string::npos) << report;
+    EXPECT_NE(report.find(": read_line: block (0,0,0) thread (0,0,0): "), std::string::npos) << report;
+  };
+  cudaTextureObject_t one = texture(whole());
+  EXPECT_EQ(cudaDestroyTextureObject(one), cudaSuccess);
+  has(why_it_stopped([&] { fetch(one); }), "object was destroyed before the launch");
+  has(why_it_stopped([&] { fetch(0); }), "object was never created");
+  cudaArray_t array = whole();
+  one = texture(array);
+  EXPECT_EQ(cudaFreeArray(array), cudaSuccess);
+  has(why_it_stopped([&] { fetch(one); }), "was freed before the launch");
+  array = whole();
+  one = texture(array);
+  EXPECT_EQ(cudaFreeArray(array), cudaSuccess);
+  whole();  // perhaps in the same place
+  has(why_it_stopped([&] { fetch(one); }), "was freed before the launch");
 }
 
 __global__ void read_layers(cudaTextureObject_t texture, float* out) {
