@@ -430,13 +430,30 @@ std::string trace_of(const profile_contents& what) {
                       {"dur", 1e-3 * static_cast<double>(std::max<nanoseconds>(0, end - begin))},
                       {"args", std::move(arguments)}});
   };
+  const auto arrow = [&](const char* of, std::uint64_t id, const char* phase, int process, std::uint64_t thread,
+                         nanoseconds at) {
+    json flow = {{"ph", phase},
+                 {"id", id},
+                 {"name", of},
+                 {"cat", of},
+                 {"pid", process},
+                 {"tid", thread},
+                 {"ts", 1e-3 * static_cast<double>(at)}};
+    if (*phase == 'f') flow["bp"] = "e";
+    events.push_back(std::move(flow));
+  };
+  std::uint64_t races_so_far = 0;
   std::set<std::uint64_t> threads, streams;
   for (const recording& rec : what.recordings) {
     // Where in a stream a range was: from its first kernel's beginning to its last one's end.
     std::map<std::pair<int, std::uint64_t>, std::pair<nanoseconds, nanoseconds>> spans;
     std::map<std::uint32_t, const activity*> calls;
-    for (const activity& a : rec.device.activities)
+    std::map<std::pair<std::uint64_t, nanoseconds>, std::string> raced;  // by what comes later
+    for (const activity& a : rec.device.activities) {
       if (a.what == activity::kind::call && a.correlation != 0) calls[a.correlation] = &a;
+      for (const auto& o : a.overlaps)
+        if (o.earlier) raced[*o.earlier] = o.what;
+    }
     for (const activity& a : rec.device.activities) {
       const int run = run_of(rec, a);
       json arguments = {{"range", path_of(rec, run)}};
@@ -455,21 +472,21 @@ std::string trace_of(const profile_contents& what) {
                              : a.what == activity::kind::copy ? "copy"
                                                               : "fill";
       streams.insert(a.lane);
-      event(without_arguments(a.name), category, device, lane_of(a.lane), a.begin, a.end, std::move(arguments));
+      const auto later = raced.find({a.lane, a.begin});
+      const bool races = !a.overlaps.empty() || later != raced.end();
+      if (races) arguments["race"] = a.overlaps.empty() ? later->second : a.overlaps.front().what;
+      event((races ? "RACE: " : "") + without_arguments(a.name), category, device, lane_of(a.lane), a.begin, a.end,
+            std::move(arguments));
       if (const auto call = calls.find(a.correlation); a.correlation != 0 && call != calls.end()) {
-        const auto arrow = [&](const char* phase, int process, std::uint64_t thread, nanoseconds at) {
-          json flow = {{"ph", phase},
-                       {"id", a.correlation},
-                       {"name", "launch"},
-                       {"cat", "launch"},
-                       {"pid", process},
-                       {"tid", thread},
-                       {"ts", 1e-3 * static_cast<double>(at - first_host)}};
-          if (*phase == 'f') flow["bp"] = "e";
-          events.push_back(std::move(flow));
-        };
-        arrow("s", host, thread_of(rec, *call->second), call->second->begin);
-        arrow("f", device, lane_of(a.lane), a.begin);
+        arrow("launch", a.correlation, "s", host, thread_of(rec, *call->second), call->second->begin - first_host);
+        arrow("launch", a.correlation, "f", device, lane_of(a.lane), a.begin - first_host);
+      }
+      for (const auto& o : a.overlaps) {
+        if (!o.earlier) continue;
+        auto [from, to] = std::pair(*o.earlier, std::pair(a.lane, a.begin));
+        if (to.second < from.second) std::swap(from, to);  // arrows do not go back in time
+        arrow("race", ++races_so_far, "s", device, lane_of(from.first), from.second - first_device);
+        arrow("race", races_so_far, "f", device, lane_of(to.first), to.second - first_device);
       }
       for (int r = run; r >= 0; r = rec.runs[static_cast<std::size_t>(r)].parent) {
         const auto [span, fresh] = spans.try_emplace({r, a.lane}, a.begin, a.end);

@@ -161,6 +161,57 @@ TEST_F(Profile, WorkInTwoStreamsIsInTheRangesThatAskedForIt) {
   EXPECT_GE(whole.device_seconds, std::max(left.device_seconds, right.device_seconds) - 1e-9);
 }
 
+/// The trace's events whose names begin like this.
+int events_named(const std::string& trace, const std::string& name) {
+  int count = 0;
+  for (std::size_t at = 0; (at = trace.find("\"name\":\"" + name, at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
+TEST_F(Profile, TheTraceShowsWhatUsesTheSameMemoryInNoOrder) {
+  cudaDeviceProp here;
+  LAB_CUDA_CHECK(cudaGetDeviceProperties(&here, 0));
+  if (!std::string(here.name).ends_with("(simulated)")) GTEST_SKIP() << "SKIPPED: a GPU reports no races";
+  constexpr std::size_t n = 1 << 12;
+  const auto a = ones(n), b = ones(n), out = ones(n);
+  const lab::stream copies, kernels;
+  float* pinned = nullptr;
+  LAB_CUDA_CHECK(cudaMallocHost(&pinned, a.bytes()));
+  const auto trace = [&](const std::function<void()>& work, const std::string& note) {
+    lab::profile p;
+    p.run("work", work);
+    std::string notes;
+    for (const std::string& one : p.notes()) notes += one + "\n";
+    EXPECT_NE(notes.find(note), std::string::npos) << notes;
+    const std::string folder = testing::TempDir() + "/races";
+    p.write(folder);
+    std::ostringstream text;
+    text << std::ifstream(folder + "/trace.json").rdbuf();
+    return text.str();
+  };
+  const auto wait = [&] { LAB_CUDA_CHECK(cudaDeviceSynchronize()); };
+  const auto copy = [&] {
+    LAB_CUDA_CHECK(cudaMemcpyAsync(a.data(), pinned, a.bytes(), cudaMemcpyHostToDevice, copies.get()));
+  };
+  const std::string kernel_late =
+      trace([&] { copy(), add_residual(out, a, b, kernels.get()), wait(); }, "the checkers found 1 fault; the first: ");
+  EXPECT_EQ(events_named(kernel_late, "RACE: copy to the device"), 1);
+  EXPECT_EQ(events_named(kernel_late, "RACE: residual_add"), 1);
+  EXPECT_EQ(events_named(kernel_late, "race"), 2) << "an arrow";
+  const std::string copy_late = trace([&] { add_residual(out, a, b, kernels.get()), copy(), wait(); },
+                                      "the first: race between streams: a copy or fill into device memory");
+  EXPECT_EQ(events_named(copy_late, "RACE: "), 2);
+  EXPECT_NE(copy_late.find("put a cudaStreamWaitEvent between them"), std::string::npos);
+  const std::string host_late = trace([&] { copy(), ++pinned[0], wait(); }, "the host changed 16384 bytes");
+  EXPECT_EQ(events_named(host_late, "RACE: copy to the device"), 1);
+  EXPECT_EQ(events_named(host_late, "race"), 0);
+  EXPECT_EQ(
+      events_named(trace([&] { copy(), wait(), ++pinned[0], add_residual(out, a, b, kernels.get()), wait(); }, ""),
+                   "RACE"),
+      0);
+  LAB_CUDA_CHECK(cudaFreeHost(pinned));
+}
+
 TEST_F(Profile, CopiesAreNoLaunches) {
   const auto a = ones(1 << 16), b = ones(1 << 16);
   lab::profile p;

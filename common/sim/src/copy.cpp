@@ -144,12 +144,12 @@ cudaError_t copy(const pitched& to, const pitched& from, const shape& what, cuda
         : writes        ? "copy to the device"
         : reads         ? "copy to the host"
                         : "copy on the host",
-        stream, begin, seconds, amount});
+        stream, begin, seconds, amount, order.epoch()});
   if (watched_streams && writes && !reads) {
     watched_streams->bytes_to_device += amount;
   }
   if (reads != writes && !pageable && what.height == 1 && what.depth == 1)
-    note_pinned_copy(stream, host.begin, what.width, reads);
+    note_pinned_copy(stream, host.begin, what.width, reads, begin);
   if (watched_streams && pageable) watched_streams->pageable_bytes += amount;
   return cudaSuccess;
 }
@@ -178,7 +178,8 @@ cudaError_t fill(const pitched& to, int value, const shape& what, cudaStream_t s
   const device_description& d = described_device();
   const auto amount = static_cast<double>(what.bytes());
   const double seconds = amount / d.copy_bytes_per_second;
-  tell({stream_work::kind::fill, "fill", stream, advance_clock(stream, d.launch_seconds + seconds), seconds, amount});
+  tell({stream_work::kind::fill, "fill", stream, advance_clock(stream, d.launch_seconds + seconds), seconds, amount,
+        order.epoch()});
   return cudaSuccess;
 }
 

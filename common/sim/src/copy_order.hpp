@@ -16,6 +16,7 @@ class copy_order {
   explicit copy_order(cudaStream_t stream);
   void reads(const void* begin, std::size_t bytes) const { use(begin, bytes, false); }
   void writes(const void* begin, std::size_t bytes) const { use(begin, bytes, true); }
+  std::uint16_t epoch() const { return epoch_; }
 
  private:
   void use(const void* begin, std::size_t bytes, bool stores) const;

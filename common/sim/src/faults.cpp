@@ -280,11 +280,13 @@ void note_fault_of_call(const std::string& what) {
 }
 
 void note_copy_race(std::uintptr_t address, std::uint16_t epoch, bool stores, bool was_load) {
-  note_fault_of_call(
-      fmt::format("race between streams: a copy or fill {}{}, and {}, which nothing orders before it; put a "
-                  "cudaStreamWaitEvent between them",
-                  stores ? "into device memory" : "out of device memory", place_in_allocation(address),
-                  work_of_epoch(epoch, address, was_load)));
+  const std::string what = fmt::format(
+      "race between streams: a copy or fill {}{}, and {}, which nothing orders before it; put a "
+      "cudaStreamWaitEvent between them",
+      stores ? "into device memory" : "out of device memory", place_in_allocation(address),
+      work_of_epoch(epoch, address, was_load));
+  note_fault_of_call(what);
+  if (stream_listener) overlaps.push_back({what, epoch});
 }
 
 namespace {

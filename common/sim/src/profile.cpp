@@ -29,6 +29,8 @@ class simulated final : public lab::profiled_device {
     const std::scoped_lock lock(runtime_mutex());
     account_ = {};
     segments_.clear();
+    epochs_.clear();
+    overlaps.clear();
     with_stacks_ = with_stacks;
     first_ = launch_log().size();
     stream_listener = [](const stream_work& what) { the_device().note(what); };
@@ -38,9 +40,13 @@ class simulated final : public lab::profiled_device {
   lab::device_account stop() override {
     const std::scoped_lock lock(runtime_mutex());
     stream_listener = nullptr;
+    take_overlaps(nullptr);
     int unseen = 0;
     std::size_t faults = 0;
     std::string first_fault;
+    for (const lab::activity& a : account_.activities)
+      for (const auto& o : a.overlaps)
+        if (a.what != lab::activity::kind::kernel && faults++ == 0) first_fault = o.what;  // kernels follow
     for (std::size_t i = 0; i < segments_.size(); ++i) {
       const launched& l = launch_log()[first_ + i];
       for (const auto& [key, fault] : l.counts.faults)
@@ -57,7 +63,8 @@ class simulated final : public lab::profiled_device {
           "{} launches come from libraries: their times are modelled, and their loads and stores are not counted",
           unseen));
     if (faults > 0)
-      account_.notes.push_back(fmt::format("the checkers found {} faults; the first: {}", faults, first_fault));
+      account_.notes.push_back(
+          fmt::format("the checkers found {} fault{}; the first: {}", faults, faults > 1 ? "s" : "", first_fault));
     if (sampling() > 1)
       account_.notes.push_back(
           fmt::format("one block in {} was observed (SIM_SAMPLE): counts are estimates", sampling()));
@@ -91,7 +98,6 @@ class simulated final : public lab::profiled_device {
     a.name = what.name;
     a.segment = segment_of_thread;
     a.lane = static_cast<std::uint64_t>(streams_.emplace(what.stream, 12 + streams_.size()).first->second);
-    const auto nanoseconds = [](double seconds) { return static_cast<lab::nanoseconds>(std::llround(1e9 * seconds)); };
     a.begin = nanoseconds(what.begin);
     a.end = nanoseconds(what.begin + what.seconds);
     a.bytes = what.bytes;
@@ -102,7 +108,39 @@ class simulated final : public lab::profiled_device {
       segments_.push_back(a.segment);
     }
     if (with_stacks_) a.stack = lab::stack_here();
+    take_overlaps(&a);
+    if (a.what == kind::kernel) {
+      const launched& l = launch_log().back();
+      for (const auto& [key, fault] : l.counts.faults)
+        if (fault.what == fault::stream_race)
+          note_overlap(a, describe(l, fault), static_cast<std::uint16_t>(fault.other_block));
+      epochs_.emplace_back(l.first_epoch, l.last_epoch);
+    } else {
+      epochs_.emplace_back(what.epoch, what.epoch);
+    }
     account_.activities.push_back(std::move(a));
+  }
+
+  /// What has been reported since the last activity, of the next one or of earlier copies.
+  void take_overlaps(lab::activity* next) {
+    for (const overlap& o : std::exchange(overlaps, {}))
+      if (next && o.epoch != 0)
+        note_overlap(*next, o.what, o.epoch);
+      else
+        for (lab::activity& a : account_.activities)
+          if (a.name == "copy to the device" && a.begin == nanoseconds(o.begin)) a.overlaps.push_back({o.what, {}});
+  }
+
+  void note_overlap(lab::activity& later, const std::string& what, std::uint16_t epoch) const {
+    std::size_t i = epochs_.size();
+    while (i > 0 && (epoch < epochs_[i - 1].first || epochs_[i - 1].second < epoch)) --i;
+    if (i == 0) return;  // from before the recording
+    const lab::activity& earlier = account_.activities[i - 1];
+    later.overlaps.push_back({what, std::pair(earlier.lane, earlier.begin)});
+  }
+
+  static lab::nanoseconds nanoseconds(double seconds) {
+    return static_cast<lab::nanoseconds>(std::llround(1e9 * seconds));
   }
 
   void add_lines() {
@@ -120,9 +158,10 @@ class simulated final : public lab::profiled_device {
 
   lab::device_account account_;
   bool with_stacks_ = false;
-  std::size_t first_ = 0;                                      // launch of the recording
-  std::vector<int> segments_;                                  // of its launches
-  std::map<cudaStream_t, std::size_t> streams_{{nullptr, 7}};  // as Nsight Compute numbers them
+  std::size_t first_ = 0;                                        // launch of the recording
+  std::vector<int> segments_;                                    // of its launches
+  std::vector<std::pair<std::uint16_t, std::uint16_t>> epochs_;  // of the activities: first and last
+  std::map<cudaStream_t, std::size_t> streams_{{nullptr, 7}};    // as Nsight Compute numbers them
 };
 
 }  // namespace

@@ -130,7 +130,8 @@ struct pinned_copy {
   const char* begin;
   std::size_t bytes;
   bool written;                     ///< by the copy
-  std::optional<std::size_t> hash;  ///< of what a watched call copies
+  double at;                        ///< when it begins
+  std::optional<std::size_t> hash;  ///< of what a watched or profiled call copies
   std::size_t number;               ///< of the stream
   std::uint32_t work_item;
   bool overlaps(const char* low, std::size_t size) const { return begin < low + size && low < begin + bytes; }
@@ -181,6 +182,7 @@ sim_graph_node& record(cudaStream_t stream, cudaGraphNodeType type, std::functio
   return *graph.nodes.back();
 }
 void (*stream_listener)(const stream_work&) = nullptr;
+std::vector<overlap> overlaps;
 stream_watch* watched_streams = nullptr;
 
 namespace {
@@ -231,27 +233,29 @@ std::vector<std::string> broken_contract(const stream_watch& watched, cudaStream
   return result;
 }
 
-void note_pinned_copy(cudaStream_t stream, const void* begin, std::size_t bytes, bool written) {
+void note_pinned_copy(cudaStream_t stream, const void* begin, std::size_t bytes, bool written, double at) {
   const auto* const from = static_cast<const char*>(begin);
   const sim_stream& s = *find(stream);
   std::optional<std::size_t> hash;
-  if (watched_streams && !written) {
+  if ((watched_streams || stream_listener) && !written) {
     check_sources(begin, bytes);
     hash = std::hash<std::string_view>()({from, bytes});
   }
   if (pinned_copies.size() == 4096) pinned_copies.erase(pinned_copies.begin(), pinned_copies.begin() + 2048);
-  pinned_copies.push_back({from, bytes, written, hash, s.number, s.launches});
+  pinned_copies.push_back({from, bytes, written, at, hash, s.number, s.launches});
 }
 
 void check_sources(const void* begin, std::size_t bytes) {
-  if (!watched_streams) return;
+  if (!watched_streams && !stream_listener) return;
   std::erase_if(pinned_copies, [&](const pinned_copy& c) {
     if (!c.hash || (begin && !c.overlaps(static_cast<const char*>(begin), bytes))) return false;
     if (*c.hash == std::hash<std::string_view>()({c.begin, c.bytes})) return false;
-    note_fault_of_call(fmt::format(
+    const std::string what = fmt::format(
         "the host changed {} bytes of pinned memory while a copy to the device was reading them; wait for an "
         "event after the copy first",
-        c.bytes));
+        c.bytes);
+    note_fault_of_call(what);
+    if (stream_listener) overlaps.push_back({what, 0, c.at});
     return true;
   });
 }

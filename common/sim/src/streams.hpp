@@ -41,10 +41,19 @@ struct stream_work {
   const char* name;
   cudaStream_t stream;
   double begin, seconds, bytes;
+  std::uint16_t epoch = 0;  ///< of a copy or fill, where there are several streams
 };
 /// If a profile is being taken, called for each item in the thread that enqueued it; null otherwise.
 extern void (*stream_listener)(const stream_work&);
 void tell(const stream_work& what);
+/// A report of work that uses memory while other work may. The later one has not been told yet, or is the host.
+struct overlap {
+  std::string what;
+  std::uint16_t epoch = 0;  ///< of the work that came before; 0: it is the copy that begins then
+  double begin = 0;
+};
+/// Those since the last tell(), while a profile is being taken.
+extern std::vector<overlap> overlaps;
 /// What one call of a function enqueued in streams and whether it waited, for contracts that say "launch on `stream`
 /// and return without waiting".
 struct stream_watch {
@@ -65,10 +74,11 @@ struct stream_watch {
 };
 /// Null unless a call is being watched.
 extern stream_watch* watched_streams;
-/// A copy reads this pinned host memory, or `written` writes it, until it has ended; call it after tell().
-void note_pinned_copy(cudaStream_t stream, const void* begin, std::size_t bytes, bool written);
-/// Reports pinned memory that the host has changed before the watched call's copies from it have ended, of all that
-/// overlap these bytes.
+/// A copy, which starts `at` this time, reads this pinned host memory, or `written` writes it, until it has ended; call
+/// it after tell().
+void note_pinned_copy(cudaStream_t stream, const void* begin, std::size_t bytes, bool written, double at);
+/// Reports pinned memory that the host has changed before the copies from it of a watched or profiled call have ended,
+/// of all that overlap these bytes.
 void check_sources(const void* begin = nullptr, std::size_t bytes = ~std::size_t{0});
 /// This host memory is about to be free, or no longer pinned.
 void forget_pinned_copies(std::uintptr_t begin, std::uintptr_t end);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -36,6 +37,12 @@ struct activity {
   nanoseconds begin = 0, end = 0;
   double bytes = 0;  ///< of copies and fills
   std::array<std::uint32_t, 3> grid{}, block{};
+  /// The simulated device's report of memory that this work, and other work or the host, use in no order.
+  struct overlap {
+    std::string what;
+    std::optional<std::pair<std::uint64_t, nanoseconds>> earlier;  ///< the other work's lane and beginning
+  };
+  std::vector<overlap> overlaps;
   std::uint32_t correlation = 0;                      ///< the same for a call and what it started; 0: not known
   std::vector<std::uintptr_t> stack;                  ///< of the host's call, if stacks were asked for and are known
   std::vector<std::pair<std::string, double>> lines;  ///< likewise, of a kernel: "file.cu:12", seconds of its time
