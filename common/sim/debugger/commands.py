@@ -271,6 +271,20 @@ def print_source(frame):
         print("%d\t%s" % (sal.line, text.rstrip("\n")))
 
 
+WHOLE_LOOP = re.compile(r"^\s*(for|while)\s*\(.*\)\s*[^\s{;].*;|^\s*(for|while|do)\b.*\{.*;\s*\}|^\s*(for|while)\s*\(.*\)\s*;")
+told_of_loops = set()
+
+
+def tell_of_loop(frame):
+    """Once for each line: to gdb a loop on one line is one step."""
+    sal = frame.find_sal()
+    place = sal.symtab and (sal.symtab.fullname(), sal.line)
+    if place and place not in told_of_loops and WHOLE_LOOP.match(linecache.getline(*place)):
+        told_of_loops.add(place)
+        print("line %d holds a whole loop, and `next` executes all of it; to step through it, put its body on a line of its own"
+              % sal.line)
+
+
 def select_worker():
     """Ctrl-C stops in any of the process's threads, and a dump opens in any: commands are about the one that runs blocks."""
     def works():
@@ -316,11 +330,14 @@ def on_stop(event):
         print("thread %s has returned from the kernel; continue goes on to the next stop" %
               shown(kernel.thread(kernel.current).index))
         return
+    frame = stopped[0] if stopped else None
     if number != kernel.current:
-        line = place_of(stopped[0]) if stopped else ""
+        line = place_of(frame) if frame else ""
         frame = view(kernel, number)
         if frame is not None and place_of(frame) != line:
             print_source(frame)
+    if frame is not None and not int(report):
+        tell_of_loop(frame)
 
 
 gdb.events.stop.connect(on_stop)

@@ -165,6 +165,13 @@ def test_divergence():
         expect("divergence", second[3], "lane 0 is thread 32")
 
 
+def test_a_loop_on_one_line():
+    said = session(["break sgemm.cu:23", "run", "next", "continue"], program("sgemm"))
+    expect("a loop on one line", said[1], r"line 23 holds a whole loop, and `next` executes all of it")
+    expect("a loop on one line", said[2], r"^24\t")
+    expect("a loop on one line", said[3], r"^23\t(?!.*whole loop)")  # said once
+
+
 def test_faults():
     """Each checker stops it, in the thread that it names."""
     for kind, message, state in ((0, r"faults.cu:6: past_the_end: block \(1,0,0\) thread \(36,0,0\): global store of 4 bytes out",
