@@ -41,17 +41,39 @@ std::string line_text(std::uint64_t site) {
   return fmt::format("{}:{}", at.file, at.line);
 }
 
-/// The lines of a launch that loaded from, or stored to, addresses near this one.
-std::string lines_that_touch(const launched& where, std::uintptr_t address, bool loads) {
+/// The lines of a launch's accesses that are `wanted`: up to three, "" if there are none.
+template <class Predicate>
+std::string lines_where(const launched& where, Predicate wanted) {
   std::vector<std::string> lines;
   for (const auto& [key, c] : where.counts.sites) {
-    if (key.first != space::global || (site_operation(key.second) == operation::load) != loads) continue;
-    if (address < c.low || address >= c.high) continue;
+    if (!wanted(key.first, key.second, c)) continue;
     const std::string line = line_text(key.second);
     if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
   }
   if (lines.size() > 3) lines.resize(3);
-  return lines.empty() ? "an unknown line" : fmt::format("{}", fmt::join(lines, " or "));
+  return fmt::format("{}", fmt::join(lines, " or "));
+}
+
+/// The lines of a launch that loaded from, or stored to, addresses near this one.
+std::string lines_that_touch(const launched& where, std::uintptr_t address, bool loads) {
+  const std::string lines = lines_where(where, [&](space memory, std::uint64_t site, const site_counts& c) {
+    return memory == space::global && (site_operation(site) == operation::load) == loads && c.low <= address &&
+           address < c.high;
+  });
+  return lines.empty() ? "an unknown line" : lines;
+}
+
+/// What else may order a race, if the launch has a flag or a counter beside the data: an atomic or volatile access of
+/// one variable. Within a block, counters most often count something else.
+std::string missing_fence(const launched& where, const fault_report& r, const char* fence) {
+  const std::string flags = lines_where(where, [&](space memory, std::uint64_t site, const site_counts& c) {
+    const bool data = memory == r.where && c.low <= r.address && r.address < c.high;
+    const bool counter = site_operation(site) == operation::atomic;
+    return site_strength(site) != strength::plain && (!counter || r.what == fault::global_race) &&
+           c.high - c.low <= sizeof(std::uint64_t) && !data;
+  });
+  if (flags.empty()) return "";
+  return fmt::format("; or, if {} hands the data over, {} before it and after it", flags, fence);
 }
 
 /// What a launch, copy or fill had of this address.
@@ -198,9 +220,9 @@ std::string describe(const launched& where, const fault_report& r) {
     case fault::block_race:
       what =
           r.where == space::global
-              ? fmt::format("race between threads of a block: {}{}, and {} by thread {} at {}; put {}", access, place,
+              ? fmt::format("race between threads of a block: {}{}, and {} by thread {} at {}; put {}{}", access, place,
                             verb(site_operation(r.other_site)), coordinates(r.other_thread, block),
-                            line_text(r.other_site), barrier_between)
+                            line_text(r.other_site), barrier_between, missing_fence(where, r, "__threadfence_block()"))
           : r.detail == "read by copy" || r.detail == "read by product"
               ? fmt::format(
                     "race in shared memory: {} at byte {} of its array, which {} that thread {} issued at {} may "
@@ -214,16 +236,16 @@ std::string describe(const launched& where, const fault_report& r) {
                     "has completed (by thread {} at {}); wait for the copy (__pipeline_wait_prior, or its mbarrier), "
                     "and put __syncthreads() after the wait",
                     access, r.address, coordinates(r.other_thread, block), line_text(r.other_site))
-              : fmt::format("race in shared memory: {} at byte {} of its array, and {} by thread {} at {}; put {}",
+              : fmt::format("race in shared memory: {} at byte {} of its array, and {} by thread {} at {}; put {}{}",
                             access, r.address, verb(site_operation(r.other_site)), coordinates(r.other_thread, block),
-                            line_text(r.other_site), barrier_between);
+                            line_text(r.other_site), barrier_between, missing_fence(where, r, "__threadfence_block()"));
       break;
     case fault::global_race:
       what = fmt::format(
           "race between blocks: {}{}, and {} by block {} at {}; blocks run in any order: use two launches, an atomic, "
-          "or a grid-wide barrier",
+          "or a grid-wide barrier{}",
           access, place, op == operation::load ? "store" : "load", coordinates(r.other_block, where.config.grid),
-          lines_that_touch(where, r.address, op != operation::load));
+          lines_that_touch(where, r.address, op != operation::load), missing_fence(where, r, "__threadfence()"));
       break;
     case fault::stream_race:
       what = fmt::format(

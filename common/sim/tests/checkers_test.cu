@@ -601,11 +601,12 @@ TEST_F(Checkers, RacesBetweenBlocks) {
 }
 
 __device__ unsigned int finished_blocks;
+template <bool Fence = true>
 __global__ void last_block_sums(float* out, float* partial) {
   __shared__ bool last;
   if (threadIdx.x == 0) {
     partial[blockIdx.x] = 1;
-    __threadfence();
+    if (Fence) __threadfence();
     last = atomicInc(&finished_blocks, gridDim.x - 1) == gridDim.x - 1;
   }
   __syncthreads();
@@ -621,6 +622,10 @@ TEST_F(Checkers, FencesOrderBlocks) {
   const counts c = observe([&] { last_block_sums<<<64, 64>>>(out.data, partial.data); });
   EXPECT_TRUE(c.reports.empty()) << c.reports[0];
   EXPECT_EQ(out.host()[0], 64);
+  const std::string without =
+      only_report(observe([&] { last_block_sums<false><<<64, 64>>>(out.data, partial.data); }));
+  EXPECT_NE(without.find("race between blocks"), std::string::npos) << without;
+  EXPECT_NE(without.find(" hands the data over, __threadfence() before it and after it"), std::string::npos) << without;
 }
 
 __global__ void grid_sums(float* out, float* partial) {

@@ -181,19 +181,23 @@ void expect_no_race(Kernel kernel, int threads = 64) {
   for (const std::string& r : run(kernel, threads).reports) ADD_FAILURE() << r;
 }
 template <class Kernel>
-void expect_race(Kernel kernel, int threads = 64) {
+void expect_race(Kernel kernel, int threads = 64, const std::string& advice = "") {
   const counts c = run(kernel, threads);
   EXPECT_FALSE(c.reports.empty());
-  for (const std::string& r : c.reports) EXPECT_NE(r.find(": race "), std::string::npos) << r;
+  for (const std::string& r : c.reports) {
+    EXPECT_NE(r.find(": race "), std::string::npos) << r;
+    EXPECT_NE(r.find(advice), std::string::npos) << r;
+  }
 }
 
 TEST_F(Order, Flags) {
   expect_no_race(by_volatile_flag<missing::nothing, true>);
   expect_no_race(by_volatile_flag<missing::nothing, false>);
-  expect_race(by_volatile_flag<missing::release, true>);
-  expect_race(by_volatile_flag<missing::release, false>);
-  expect_race(by_volatile_flag<missing::acquire, true>);
-  expect_race(by_volatile_flag<missing::acquire, false>);
+  const std::string advice = " hands the data over, __threadfence_block() before it and after it";
+  expect_race(by_volatile_flag<missing::release, true>, 64, advice);
+  expect_race(by_volatile_flag<missing::release, false>, 64, advice);
+  expect_race(by_volatile_flag<missing::acquire, true>, 64, advice);
+  expect_race(by_volatile_flag<missing::acquire, false>, 64, advice);
 }
 
 TEST_F(Order, Atomics) {
