@@ -168,6 +168,9 @@ TEST_F(Assessed, OneAnswerEach) {
     EXPECT_EQ(r.message.rfind("findings.toml:4: x.block must be a single answer", 0), 0u) << r.message;
   }
   EXPECT_EQ(assessed(answers("ann", "\"3 4\"", "\"race\"")).points, 0);
+  EXPECT_EQ(assessed(answers("ann", "\"(3,0,0)\"", "\"race\"")).points, 4) << "as the report writes it";
+  EXPECT_EQ(assessed(answers("ann", "\"(3,1,0)\"", "\"race\"")).points, 0);
+  EXPECT_EQ(assessed(answers(" ann ", "\" 3 \"", "\" race\"")).points, 4);
   EXPECT_EQ(assessed(answers("ann", "3", "\"race, off by one\"")).points, 2) << "only the place is right";
   EXPECT_EQ(assessed(answers("ann", "3", "[\"race\", \"off by one\"]")).points, 0);
   EXPECT_EQ(assessed(answers("ann", "3", "\"bad\"")).message,

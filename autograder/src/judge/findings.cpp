@@ -25,6 +25,18 @@ std::string lower(std::string text) {
   return text;
 }
 
+std::string without_blanks_around(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t\n");
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\n") + 1 - first);
+}
+
+/// 6 for (6,0,0), as reports write the coordinates of a block or thread.
+std::string in_one_dimension(std::string coordinates) {
+  if (coordinates.starts_with('(') && coordinates.ends_with(')'))
+    coordinates = coordinates.substr(1, coordinates.size() - 2);
+  return coordinates.ends_with(",0,0") ? coordinates.substr(0, coordinates.size() - 4) : coordinates;
+}
+
 /// One answer as text; none if it is not filled in. Throws input_error unless it is a single value.
 std::optional<std::string> answer_at(const toml::table& of, const std::string& program, const std::string& field) {
   const toml::node* node = of.get(field);
@@ -33,16 +45,17 @@ std::optional<std::string> answer_at(const toml::table& of, const std::string& p
   if (const auto number = node->value_exact<std::int64_t>())
     text = std::to_string(*number);
   else if (const auto word = node->value_exact<std::string>())
-    text = *word;
+    text = without_blanks_around(*word);
   else
     throw input_error(fmt::format("{}:{}: {}.{} must be a single answer: a whole number or a word in quotes",
                                   findings_file, node->source().begin.line, program, field));
   if (lower(text) == "none") text = "none";
+  if (field == "block" || field == "thread") text = in_one_dimension(text);
   return text.empty() ? std::nullopt : std::optional(text);
 }
 
 std::string student_in(const toml::table& document) {
-  const std::string name = document["student"].value_or(std::string{});
+  const std::string name = without_blanks_around(document["student"].value_or(std::string{}));
   if (name.size() > longest_name || std::any_of(name.begin(), name.end(), [](unsigned char c) { return c < ' '; }))
     throw input_error(
         fmt::format("{}: `student` must be a name of at most {} characters", findings_file, longest_name));
@@ -110,9 +123,6 @@ std::optional<place_of_fault> first_report(const std::string& account) {
   static const std::regex of_thread(R"(^error: (.*?):(\d+): (.*?): block \((.*?)\) thread \((.*?)\): (.*)$)");
   static const std::regex of_launch(R"(^error: (.*?):(\d+): launch of (.*?) failed with .*$)");
   static const std::regex allocation(R"(\ballocation (\d+)\b)");
-  const auto in_one_dimension = [](const std::string& coordinates) {
-    return coordinates.ends_with(",0,0") ? coordinates.substr(0, coordinates.size() - 4) : coordinates;
-  };
   std::istringstream lines(account);
   for (std::string line; std::getline(lines, line);) {
     std::smatch parts, number;
