@@ -260,7 +260,7 @@ TEST(Terminal, ShowsCountsOfSevenDigitsWhole) {
   r.items[0].kind = item_kind::counters;
   r.items[0].figure = 2097152;
   r.items[0].threshold = 1048576;
-  EXPECT_NE(laid_out(r, {100, false}).find("2097152 (bar 1048576)"), std::string::npos);
+  EXPECT_NE(laid_out(r, {100, false}).find("2,097,152 (bar 1,048,576)"), std::string::npos);
 }
 
 TEST(Terminal, SaysWhatTheCeilingIs) {
@@ -298,6 +298,15 @@ TEST(Terminal, NumbersAreShort) {
   EXPECT_EQ(figure_text(4), "4");
   EXPECT_EQ(figure_text(0.83219), "0.832");
   EXPECT_EQ(figure_text(100), "100");
+  EXPECT_EQ(figure_text(31.84), "31.8");
+  EXPECT_EQ(figure_text(999), "999");
+  EXPECT_EQ(figure_text(1000), "1,000");
+  EXPECT_EQ(figure_text(14'200'000), "14,200,000");
+  EXPECT_EQ(figure_text(-123'456), "-123,456");
+  EXPECT_EQ(figure_text(999.7), "1,000");
+  EXPECT_EQ(figure_text(5347.62), "5,348");
+  EXPECT_EQ(figure_text(5347.62, 5), "5,347.6");
+  EXPECT_EQ(figure_text(1.5e15), "1.5e+15");
 }
 
 TEST(Build, PicksTheFirstErrors) {

@@ -266,7 +266,7 @@ TEST(Prediction, HasAsManyDigitsAsTellItFromTheRightOne) {
   EXPECT_EQ(p.text(), "sum.mixed: predicted 10, right is 10.002");
   p.first = 134217727;
   p.predicted = p.right = 134217728;
-  EXPECT_EQ(p.text(), "sum.mixed: predicted 134217727, now 134217728, right is 134217728");
+  EXPECT_EQ(p.text(), "sum.mixed: predicted 134,217,727, now 134,217,728, right is 134,217,728");
 }
 
 TEST(Hints, GoByWhatWasFoundBeforeTheItem) {

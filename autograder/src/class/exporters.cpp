@@ -158,8 +158,8 @@ files csv(const std::vector<result>& results) {
       text +=
           safe_csv_line({r.submission, r.lab, name_of(r.outcome), points_text(r.score()), points_text(r.out_of()),
                          r.sandboxed ? "yes" : "no", r.date, item.id, name_of(item.verdict), points_text(item.points),
-                         points_text(item.max_points), item.figure ? figure_text(*item.figure) : "",
-                         item.threshold ? figure_text(*item.threshold) : "", plain(item.message)});
+                         points_text(item.max_points), item.figure ? fmt::format("{}", *item.figure) : "",
+                         item.threshold ? fmt::format("{}", *item.threshold) : "", plain(item.message)});
   return {{"grades.csv", text}};
 }
 

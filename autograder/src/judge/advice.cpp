@@ -94,8 +94,9 @@ void add_grid(std::vector<remark>& out, const std::vector<lab::launch_record>& l
   const double blocks = blocks_of(*longest);
   out.push_back(
       {0, fmt::format("the grid is too small: {:.0f} block{} for {} multiprocessors, so the rest sit idle. Modelled "
-                      "time {:.3g} us, {:.0f} times the roof (launch__grid_size)",
-                      blocks, blocks == 1 ? "" : "s", device.multiprocessors, seconds * 1e6, seconds / roof)});
+                      "time {} us, {} times the roof (launch__grid_size)",
+                      blocks, blocks == 1 ? "" : "s", device.multiprocessors, figure_text(seconds * 1e6),
+                      figure_text(std::round(seconds / roof)))});
 }
 
 void add_lines(std::vector<remark>& out, const std::vector<lab::launch_record>& launches) {

@@ -53,8 +53,8 @@ std::string complaint(const condition& c, const condition_result& got, const std
   if (!worst_line.empty()) add_to_list(note, "; ", worst_line);
   return fmt::format(
       "{}, {} {}{}{}",
-      unit.empty() ? count_text(value) + " " + noun : fmt::format("{}: {}{}", noun, count_text(value), unit), side,
-      count_text(bound), unit, note.empty() ? "" : " (" + note + ")");
+      unit.empty() ? figure_text(value) + " " + noun : fmt::format("{}: {}{}", noun, figure_text(value), unit), side,
+      figure_text(bound), unit, note.empty() ? "" : " (" + note + ")");
 }
 
 /// "500 sched_yield, 2 mmap": the most frequent system calls; "" where they were not counted.
@@ -65,7 +65,7 @@ std::string calls_by_name(const trial& t) {
     if (name.starts_with(lab::calls_of) && count > 0) calls.emplace_back(-count, name.substr(lab::calls_of.size()));
   std::sort(calls.begin(), calls.end());
   std::vector<std::string> texts;
-  for (const auto& [count, name] : calls) texts.push_back(fmt::format("{} {}", count_text(-count), name));
+  for (const auto& [count, name] : calls) texts.push_back(fmt::format("{} {}", figure_text(-count), name));
   return shortened_list(texts, most, ", ", ", ");
 }
 

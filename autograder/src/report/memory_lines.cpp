@@ -89,7 +89,7 @@ json launch_of(const lab::launch_record& l, const modelled_device& device) {
   json launch = {{"kernel", l.kernel},
                  {"grid", shape(l.grid)},
                  {"block", shape(l.block)},
-                 {"microseconds", fmt::format("{:.3g}", l.modelled_seconds * 1e6)},
+                 {"microseconds", figure_text(l.modelled_seconds * 1e6)},
                  {"idle", nullptr}};
   if (blocks < device.multiprocessors)
     launch["idle"] =

@@ -206,7 +206,10 @@ std::string total_line(const result& r) {
 }
 
 std::string laid_out(const result& r, const terminal_style& style, const result* before) {
-  const int verdict_width = 12, figure_width = 21, points_width = 10;
+  int figure_width = 21;
+  for (const item_result& item : r.items)
+    figure_width = std::clamp(static_cast<int>(figure_column(item).size()), figure_width, 27);
+  const int verdict_width = 12, points_width = 10;
   const int title_width = style.width - verdict_width - figure_width - points_width - 5;
   std::string out = heading(fmt::format("Lab {} - {} - {}", r.lab.substr(0, 2), r.lab_title, r.submission), style);
   for (const item_result& item : r.items)

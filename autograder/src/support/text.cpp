@@ -60,14 +60,13 @@ std::string points_text(double points) {
 
 std::string figure_text(double figure, int digits) {
   if (!std::isfinite(figure)) return "none";
-  if (figure == std::round(figure) && std::abs(figure) < 1e7) return fmt::format("{:.0f}", figure);
-  return fmt::format("{:.{}g}", figure, digits);
-}
-
-std::string count_text(double value) {
-  if (value != std::round(value) || std::abs(value) >= 1e15) return figure_text(value);
-  std::string text = fmt::format("{:.0f}", value);
-  for (std::ptrdiff_t at = std::ssize(text) - 3; at > (value < 0 ? 1 : 0); at -= 3)
+  const double size = std::abs(figure);
+  const bool whole = figure == std::round(figure);
+  if (size >= 1e15 || (!whole && size < 999.5)) return fmt::format("{:.{}g}", figure, digits);
+  const int before_the_point = size < 1 ? 1 : static_cast<int>(std::log10(size)) + 1;
+  std::string text = fmt::format("{:.{}f}", figure, whole ? 0 : std::max(0, digits - before_the_point));
+  for (auto at = static_cast<std::ptrdiff_t>(std::min(text.find('.'), text.size())) - 3; at > (figure < 0 ? 1 : 0);
+       at -= 3)
     text.insert(static_cast<std::size_t>(at), ",");
   return text;
 }

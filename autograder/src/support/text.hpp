@@ -26,10 +26,8 @@ bool names(const std::string& text, const std::string& word);
 /// Points as people write them: 4, 1.25, 83.8.
 std::string points_text(double points);
 
-/// A measured figure with three significant digits, or as many as asked for, or as a whole number: 0.832, 4, 31.8, 16.
+/// A figure for people. A whole number has all of its digits: 4, 16, 1,069,547. Another has three significant ones, or
+/// as many as asked for, and at least those before the point: 0.832, 31.8, 1,234.
 std::string figure_text(double figure, int digits = 3);
-
-/// 1069547 as "1,069,547"; numbers that are not whole as figure_text writes them.
-std::string count_text(double value);
 
 }  // namespace grading
