@@ -188,10 +188,15 @@ test_case habit_case(const std::string& entry, int64_t times) {
 
 // ---- tokens -------------------------------------------------------------------------------------------------------
 
-/// `below`: the sums are below zero.
-test_case generate_case(int64_t vocabulary, int64_t width, int64_t first, int64_t count, bool below = false) {
+/// What the numbers of a model are like. If below zero, so are all sums; if large, a state needs more than 32 bits, and
+/// so does its product with a number of `head`.
+enum class numbers { usual, below_zero, large };
+
+test_case generate_case(int64_t vocabulary, int64_t width, int64_t first, int64_t count,
+                        numbers like = numbers::usual) {
   test_case c;
-  c.id = fmt::format("generate/{}x{}-{}{}", vocabulary, width, count, below ? "-below" : "");
+  c.id = fmt::format("generate/{}x{}-{}", vocabulary, width, count);
+  if (like != numbers::usual) c.id += like == numbers::large ? "-large" : "-below";
   c.entry = "generate";
   c.where = lab::part::host;
   c.parameters = {vocabulary, width, first, count};
@@ -200,11 +205,15 @@ test_case generate_case(int64_t vocabulary, int64_t width, int64_t first, int64_
   c.inputs = [=](std::uint64_t seed) {
     std::vector<std::int32_t> embedding(at(vocabulary * width)), head(embedding.size());
     std::uint64_t state = seed;
-    for (auto* table : {&embedding, &head})
+    for (auto* table : {&embedding, &head}) {
+      const int64_t large = table == &head ? 1 << 20 : std::numeric_limits<std::int32_t>::max(),
+                    most = like == numbers::large ? large : 10'000;
       for (std::int32_t& one : *table) {
-        one = static_cast<std::int32_t>(lab::splitmix64(state) % 20001) - 10000;
-        if (below) one = table == &head ? -1 - std::abs(one) : 1 + std::abs(one);
+        const auto drawn = static_cast<int64_t>(lab::splitmix64(state) % static_cast<std::uint64_t>(2 * most + 1));
+        one = static_cast<std::int32_t>(drawn - most);
+        if (like == numbers::below_zero) one = table == &head ? -1 - std::abs(one) : 1 + std::abs(one);
       }
+    }
     // Each token has a twin with the same sums.
     for (std::size_t i = head.size() / 2; width % 2 == 1 && vocabulary % 2 == 0 && i < head.size(); ++i)
       head[i] = head[i - head.size() / 2];
@@ -488,7 +497,8 @@ std::vector<test_case> cases() {
                                           {1024, 64, 1023, 10}, {1024, 64, 3, 500}, {2048, 32, 5, 12'000}};
   for (const auto& [vocabulary, width, first, count] : loops)
     all.push_back(generate_case(vocabulary, width, first, count));
-  all.push_back(generate_case(30, 8, 29, 20, true));
+  all.push_back(generate_case(30, 8, 29, 20, numbers::below_zero));
+  all.push_back(generate_case(70'000, 3, 69'999, 12, numbers::large));  // a token does not fit 16 bits, either
 
   all.push_back(pool_case(1, 1, 0, 1));
   all.push_back(pool_case(0, 3, 0, 2));
@@ -512,6 +522,7 @@ std::vector<test_case> cases() {
                                      {130, 48},
                                      {257, 16}})
     all.push_back(attention_case(tokens, size));
+  all.push_back(attention_case(1100, 16));  // more than any array for a thousand keys holds
   all.push_back(attention_case(70, 32, {24}));
   all.push_back(attention_case(133, 64, {96}));
   all.push_back(attention_case(70, 64, {1, true}));
@@ -521,8 +532,15 @@ std::vector<test_case> cases() {
     all.push_back(count_case(n, workers));
   all.push_back(count_case(8000, 8));
 
-  for (const auto& [layers, n] :
-       {std::pair<int64_t, int64_t>{1, 32}, {2, 64}, {3, 96}, {5, 32}, {8, 160}, {24, 384}, {16, 640}})
+  for (const auto& [layers, n] : {std::pair<int64_t, int64_t>{1, 32},
+                                  {2, 64},
+                                  {3, 96},
+                                  {5, 32},
+                                  {8, 160},
+                                  {24, 384},
+                                  {16, 640},
+                                  {100, 32},
+                                  {1, 1024}})  // as many layers, and as large ones, as there may be
     all.push_back(forward_case(layers, n));
 
   for (const char* entry : {"read_in_pieces", "read_at_once", "seek_and_read", "map_and_copy"})
