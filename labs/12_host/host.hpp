@@ -53,7 +53,7 @@ void generate(int* tokens,                    // (count)
 /// Threads that sleep until there is work; what is in it is yours.
 struct pool;
 
-/// Starts a pool of 1 to 8 threads.
+/// Starts a pool of 1 to 8 threads. There may be several pools at a time.
 pool* start_pool(int threads);
 
 /// Calls work(state, part) once for each part below `parts`, and returns when all of these calls have. The pool's

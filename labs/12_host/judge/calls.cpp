@@ -206,12 +206,13 @@ double idle(std::chrono::milliseconds time) {
   return last - start;
 }
 
-/// Parameters: parts, operations, rounds of work in a part, threads, pools one after the other, whether the parts
-/// wait for each other: 1 in all operations, 2 in the first, when threads may not have started yet, and in the last,
-/// when they sleep; for how many milliseconds, at least, the pool has nothing to do at the end; and whether every third
-/// operation has half of the parts. Functions and states alternate: a pool must not keep those of an earlier operation.
-/// Outputs: milliseconds of a processor while there was nothing to do; how often each part was called with each
-/// function and state; 1 if all is well, 0 if parts did not meet, 2 if run returned too early.
+/// Parameters: parts, operations, rounds of work in a part, threads, pools, each of which starts before the previous
+/// one ends, whether the parts wait for each other: 1 in all operations, 2 in the first, when threads may not have
+/// started yet, and in the last, when they sleep; for how many milliseconds, at least, the pool has nothing to do at
+/// the end; and whether every third operation has half of the parts. Functions and states alternate: a pool must not
+/// keep those of an earlier operation. Outputs: milliseconds of a processor while there was nothing to do; how often
+/// each part was called with each function and state; 1 if all is well, 0 if parts did not meet, 2 if run returned too
+/// early.
 void run_pool(const lab::call& c) {
   static std::array<operation, states> all;
   constexpr std::array<void (*)(void*, int), functions> work{operation::work<0>, operation::work<1>};
@@ -224,8 +225,9 @@ void run_pool(const lab::call& c) {
   }
   bool early = false;
   double idle_ms = 0;
-  for (int i = 0; i < c.parameter(4); ++i) {
-    pool* const p = start_pool(threads);
+  pool* p = start_pool(threads);
+  for (int pools = c.parameter(4); pools > 0; --pools) {
+    pool* const next = pools > 1 ? start_pool(threads) : nullptr;
     for (int k = 0; k < c.parameter(1); ++k) {
       operation& now = all[static_cast<std::size_t>(k / functions % states)];
       const int parts = c.parameter(7) != 0 && k % 3 == 1 ? c.parameter(0) / 2 : c.parameter(0);
@@ -236,7 +238,7 @@ void run_pool(const lab::call& c) {
       early = early || now.ended != parts;
     }
     idle_ms += idle(std::chrono::milliseconds(c.parameters[6]));
-    stop_pool(p);
+    stop_pool(std::exchange(p, next));
   }
   *c.output<double>(0) = idle_ms;
   auto* to = c.output<std::int32_t>(1);

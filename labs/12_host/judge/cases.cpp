@@ -260,7 +260,7 @@ test_case pool_case(int64_t parts, int64_t operations, int64_t rounds, int64_t t
   c.where = lab::part::host;
   c.parameters = {parts, operations, rounds, threads, pools, meet, idle_ms, varies};
   c.outputs = {{dtype::f64, 1}, {dtype::i32, variants * most_parts}, {dtype::i32, 1}};
-  c.threads = static_cast<int>(threads) + 1;
+  c.threads = static_cast<int>((pools > 1 ? 2 : 1) * threads) + 1;
   c.inputs = [](std::uint64_t) { return std::vector<buffer>(); };
   c.check = [=](std::span<const buffer>, std::span<const buffer> outputs) -> std::string {
     // Operation k of a pool calls function k % 2 with state k / 2 % 2; every third one has half of the parts.
