@@ -504,16 +504,22 @@ class reference {
 /// A logit's error: that of FP32, through all layers.
 double allowed_logit(const reference::sums& right, std::size_t i) { return 0x1p-15 * right.terms[i]; }
 
-/// Weights that keep all numbers near 1, and a cache of `position` tokens; after them it holds no numbers. If `equal`,
-/// the rows of the embedding from 1037 have one number, 2, 0 or -2, and those before are 0: every third of the last
-/// tokens then has the same largest logit.
-std::vector<buffer> model_inputs(const shape& s, int64_t position, bool equal, std::uint64_t seed) {
+/// What the logits of a model are like.
+enum class logit_kind { usual, equal, below_zero };
+
+/// Weights that keep all numbers near 1, and a cache of `position` tokens; after them it holds no numbers. If logits
+/// are to be equal, the rows of the embedding from 1037 have one number, 2, 0 or -2, and those before are 0: every
+/// third of the last tokens then has the same largest logit. If they are to be below zero, the first number of each row
+/// is 8, and the last norm turns it round.
+std::vector<buffer> model_inputs(const shape& s, int64_t position, logit_kind like, std::uint64_t seed) {
   floats w = lab::random_floats(at(s.weights()), seed);
   std::size_t next = at(s.vocabulary * s.width);
-  if (equal) {
+  const std::size_t last_norm = next;
+  if (like == logit_kind::equal) {
     std::fill_n(w.begin(), next, 0.0f);
     for (int64_t t = 1037; t < s.vocabulary; ++t) w[at(t * s.width)] = static_cast<float>(t % 3 * 2 - 2);
   }
+  for (int64_t t = 0; like == logit_kind::below_zero && t < s.vocabulary; ++t) w[at(t * s.width)] = 8;
   const auto norm = [&] {
     for (const std::size_t end = next + at(s.width); next < end; ++next) w[next] = 1 + 0.5f * w[next];
   };
@@ -530,6 +536,7 @@ std::vector<buffer> model_inputs(const shape& s, int64_t position, bool equal, s
     matrix(2 * s.hidden, s.width, 1.0f);
     matrix(s.width, s.hidden, 1.0f);
   }
+  if (like == logit_kind::below_zero) w[last_norm] = -1;
   std::vector<buffer> result{buffer::of(rounded(w)), buffer::of(rotary_of(s.capacity, s.size, seed))};
   for (const std::uint64_t which : {1, 2}) {
     floats cache = lab::random_floats(at(s.cache()), seed + which);
@@ -545,7 +552,8 @@ std::vector<buffer> model_inputs(const shape& s, int64_t position, bool equal, s
 }
 
 /// With a count, `generate`; otherwise one token. The last norm of the model is followed by the layers.
-test_case tokens(const char* name, const shape& s, int64_t position, int64_t count = 0, bool equal = false) {
+test_case tokens(const char* name, const shape& s, int64_t position, int64_t count = 0,
+                 logit_kind like = logit_kind::usual) {
   constexpr int64_t most_parts = 64;
   const bool many = count > 0;
   const int64_t scratch = s.width + s.hidden + (s.heads + 2 * s.kv_heads) * s.size + 2 * s.heads * s.size +
@@ -553,7 +561,7 @@ test_case tokens(const char* name, const shape& s, int64_t position, int64_t cou
   test_case c;
   c.entry = many ? "generate" : "decode_token";
   c.id = fmt::format("{}/{}-{}", c.entry, name, position) + (many ? fmt::format("-{}", count) : "");
-  if (equal) c.id += "-equal";
+  if (like != logit_kind::usual) c.id += like == logit_kind::equal ? "-equal" : "-below";
   c.parameters = s.parameters();
   c.parameters.push_back(count);
   c.outputs = {{dtype::f32, s.vocabulary},
@@ -562,7 +570,7 @@ test_case tokens(const char* name, const shape& s, int64_t position, int64_t cou
                {dtype::i32, 2},
                {dtype::u8, 4 * scratch}};
   if (many) c.outputs.push_back({dtype::i32, s.capacity});
-  c.inputs = [=](std::uint64_t seed) { return model_inputs(s, position, equal, seed); };
+  c.inputs = [=](std::uint64_t seed) { return model_inputs(s, position, like, seed); };
   c.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     reference right(s, before, outputs);
     int64_t token = before[4].as<std::int32_t>()[0];
@@ -694,7 +702,8 @@ std::vector<test_case> cases() {
   all.push_back(tokens("small", small, 5, 2));
   all.push_back(tokens("one_layer", one_layer, 0, 8));
   all.push_back(tokens("one_layer", one_layer, 3, 29));  // up to a full cache
-  all.push_back(tokens("many_tokens", {1, 8, 1, 1, 64, 8, 1100, 4}, 2, 1, true));
+  all.push_back(tokens("many_tokens", {1, 8, 1, 1, 64, 8, 1100, 4}, 2, 1, logit_kind::equal));
+  all.push_back(tokens("small", small, 7, 3, logit_kind::below_zero));
 
   all.push_back(lab::figures_case("figures/launches", [] { return launches(counted.layers); }));
   all.push_back(lab::figures_case("figures/reports", reports));
