@@ -260,11 +260,13 @@ void add_formats(std::vector<test_case>& all) {
                          return doubles{nearest(a[2], {static_cast<int>(a[0]), static_cast<int>(a[1])})};
                        },
                        0};
-  // The lecture's 1e-8, which fp16 cannot hold; the edges of fp16; a tie; and 1 + 1/512, which is 1 in bf16.
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  // The lecture's 1e-8, which fp16 cannot hold; the edges of fp16; a tie; 1 + 1/512, which is 1 in bf16; infinities.
   all.push_back(rows_case(
-      stored, "worked", fixed({5, 10, 1e-8, 8, 7, 1e-8,        5,  10, 65'519, 5, 10, 65'520, 5, 10, -7e4, 5, 10, 6e-8,
-                               5, 10, 2e-8, 8, 7, 1.001953125, 5,  10, 2049,   5, 10, 2051,   8, 23, 0.1,  5, 2,  0.1,
-                               5, 10, 0,    8, 7, -3.4e38,     11, 52, 0.1,    9, 30, 0.1})));
+      stored, "worked",
+      fixed({5, 10, 1e-8, 8, 7, 1e-8,        5,  10, 65'519, 5, 10, 65'520, 5, 10, -7e4,     5, 10, 6e-8,
+             5, 10, 2e-8, 8, 7, 1.001953125, 5,  10, 2049,   5, 10, 2051,   8, 23, 0.1,      5, 2,  0.1,
+             5, 10, 0,    8, 7, -3.4e38,     11, 52, 0.1,    9, 30, 0.1,    5, 10, infinity, 8, 7,  -infinity})));
   all.push_back(rows_case(stored, "drawn", [](std::uint64_t seed) {
     lab::random_sizes size(seed);
     doubles rows;
