@@ -97,6 +97,24 @@ void check_vectorized(double instructions, int offset = 0) {
   EXPECT_EQ(counts.metrics.at(store), offset == 0 ? instructions : 2);
   for (int i = 0; i < all; ++i) ASSERT_EQ(out[i], in[offset + i]) << i;
 }
+/// Sums of all items, each block with storage that CUB finds itself.
+template <int Threads, int Items>
+__global__ void without_storage(int* sum, int* before, const int* in) {
+  int items[Items];
+  cub::BlockLoad<int, Threads, Items, cub::BLOCK_LOAD_TRANSPOSE>().Load(in, items);
+  const int total = cub::BlockReduce<int, Threads>().Sum(items);
+  if (threadIdx.x == 0) *sum = total;
+  cub::BlockScan<int, Threads>().ExclusiveSum(items, items);
+  cub::BlockStore<int, Threads, Items, cub::BLOCK_STORE_TRANSPOSE>().Store(before, items);
+}
+TEST_F(Cub, FindsStorageItself) {
+  int *in = managed<int>(384), *sum = managed<int>(1), *before = managed<int>(384);
+  expect_clean([&] { without_storage<128, 3><<<1, 128>>>(sum, before, in); });
+  int total = 0;
+  for (int i = 0; i < 384; total += in[i++]) ASSERT_EQ(before[i], total) << i;
+  EXPECT_EQ(*sum, total);
+}
+
 TEST_F(Cub, VectorizesWhereTheAlgorithmSaysSo) {
   check_vectorized<int, 4>(2);
   check_vectorized<float, 2>(2);

@@ -137,6 +137,13 @@ T warp_reduce(unsigned mask, T value, Op op, const void* pc) {
 }
 
 /// A thread's own items, in order.
+/// For algorithms that are given no TempStorage.
+template <class T>
+T& private_storage() {
+  __shared__ T storage;
+  return storage;
+}
+
 template <class T, int Items, class Op>
 T thread_reduce(const T (&items)[Items], Op op) {
   T total = items[0];
@@ -191,6 +198,7 @@ class BlockReduce {
   struct TempStorage {
     T of_warp[warps];
   };
+  BlockReduce() : storage_(detail::private_storage<TempStorage>()) {}
   explicit BlockReduce(TempStorage& storage) : storage_(storage) {}
 
   /// Thread 0 gets the result; the other threads' results are undefined.
@@ -242,6 +250,7 @@ class BlockScan {
   struct TempStorage {
     T of_warp[warps];
   };
+  BlockScan() : storage_(detail::private_storage<TempStorage>()) {}
   explicit BlockScan(TempStorage& storage) : storage_(storage) {}
 
   template <class Op>
@@ -334,6 +343,7 @@ class BlockAdjacentDifference {
   struct TempStorage {
     T first[threads], last[threads];
   };
+  BlockAdjacentDifference() : storage_(detail::private_storage<TempStorage>()) {}
   explicit BlockAdjacentDifference(TempStorage& storage) : storage_(storage) {}
 
   template <int Items, class Out, class Op>
@@ -427,6 +437,7 @@ class BlockLoad {
 
  public:
   using TempStorage = detail::exchange<T, threads * Items, through_shared>;
+  BlockLoad() : storage_(detail::private_storage<TempStorage>()) {}
   explicit BlockLoad(TempStorage& storage) : storage_(storage) {}
   template <class Iterator>
   void Load(Iterator from, T (&items)[Items]) {
@@ -474,6 +485,7 @@ class BlockStore {
 
  public:
   using TempStorage = detail::exchange<T, threads * Items, through_shared>;
+  BlockStore() : storage_(detail::private_storage<TempStorage>()) {}
   explicit BlockStore(TempStorage& storage) : storage_(storage) {}
   template <class Iterator>
   void Store(Iterator to, T (&items)[Items]) {
