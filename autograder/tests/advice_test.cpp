@@ -30,14 +30,14 @@ lab::test_case doubling(const std::string& entry, std::int64_t n) {
 }
 
 struct Advice : testing::Test {
-  bench on;
+  grading_session session;
   rubric rules;
 
   void SetUp() override {
     rules.handin = {"terrible.cu"};
-    on.rules = &rules;
-    on.device = read_modelled_device(LAB_SOURCE_DIR);
-    on.subjects.push_back(
+    session.rules = &rules;
+    session.device = read_modelled_device(LAB_SOURCE_DIR);
+    session.subjects.push_back(
         std::make_unique<subject>(backend::sim, std::make_unique<process_executor>(TERRIBLE_RUNNER, limits{}), 1));
   }
   std::vector<std::string> given(const std::string& entry, std::int64_t n = 1 << 18) {
@@ -47,7 +47,7 @@ struct Advice : testing::Test {
     i.points = 4;
     i.cases = {&c};
     rules.items = {i};
-    const item_result r = assess(i, on);
+    const item_result r = assess(i, session);
     EXPECT_EQ(r.verdict, verdict::pass) << r.message;
     EXPECT_EQ(r.points, 4) << "advice costs nothing";
     return r.advice;
@@ -112,7 +112,7 @@ TEST_F(Advice, WastefulNamesTheWorstLine) {
                 {},
                 4.0}};
   rules.items = {i};
-  const item_result r = assess(i, on);
+  const item_result r = assess(i, session);
   EXPECT_EQ(r.verdict, verdict::wasteful);
   EXPECT_SAYS(r.message, "32 sectors per store request, at most 4 (terrible.cu:15: 32 sectors per global store");
   for (const std::string& one : r.advice) EXPECT_EQ(one.find("global store"), std::string::npos) << one;

@@ -69,24 +69,25 @@ struct Assess : testing::Test {
   lab::test_case device_case = doubling("f/1", lab::part::device), other_case = doubling("f/2", lab::part::device);
   lab::test_case host_case = doubling("g/1", lab::part::host, 4 << 20);
   rubric rules;
-  bench on;
+  grading_session session;
   scripted* sim = nullptr;
   scripted* cuda = nullptr;
 
   void SetUp() override {
-    on.rules = &rules;
-    on.without_cuda = "no GPU on this machine";
-    on.predictions = std::filesystem::temp_directory_path() / ("predictions_" + std::to_string(getpid()) + ".toml");
+    session.rules = &rules;
+    session.without_cuda = "no GPU on this machine";
+    session.predictions =
+        std::filesystem::temp_directory_path() / ("predictions_" + std::to_string(getpid()) + ".toml");
     sim = add(backend::sim);
   }
-  void TearDown() override { std::filesystem::remove(on.predictions); }
+  void TearDown() override { std::filesystem::remove(session.predictions); }
   scripted* add(backend where) {
     auto made = std::make_unique<scripted>();
     scripted* raw = made.get();
-    on.subjects.push_back(std::make_unique<subject>(where, std::move(made), 1));
+    session.subjects.push_back(std::make_unique<subject>(where, std::move(made), 1));
     return raw;
   }
-  void predict(const std::string& text) { std::ofstream(on.predictions) << text; }
+  void predict(const std::string& text) { std::ofstream(session.predictions) << text; }
   item base(item_kind kind) {
     item i;
     i.id = "x";
@@ -115,7 +116,7 @@ struct Assess : testing::Test {
   }
   item_result assessed(const item& i) {
     rules.items = {i};
-    return assess(rules.items[0], on);
+    return assess(rules.items[0], session);
   }
 };
 
@@ -179,7 +180,7 @@ TEST_F(Assess, CountersShareThePoints) {
   EXPECT_EQ(r.points, 12);
   EXPECT_EQ(r.figure, 4);
   EXPECT_EQ(sim->asked, (std::vector<std::string>{"a", "b", "c"}));
-  on.subjects.clear();
+  session.subjects.clear();
   sim = add(backend::sim);
   sim->metrics = {{"a", 64}, {"b", 2}, {"c", 0}};
   r = assessed(counters());
@@ -221,7 +222,7 @@ TEST_F(Assess, CountersThatMayNotBeReadOnTheGpuAreLeftToTheSimulatedDevice) {
   cuda = add(backend::cuda);
   cuda->notes = {"no permission to read counters"};
   EXPECT_EQ(assessed(counters()).verdict, verdict::pass);
-  on.subjects.erase(on.subjects.begin());
+  session.subjects.erase(session.subjects.begin());
   const item_result r = assessed(counters());
   EXPECT_EQ(r.verdict, verdict::not_assessed);
   EXPECT_EQ(r.message, "no permission to read counters");
@@ -232,7 +233,7 @@ TEST_F(Assess, ACounterThatTheGpuLacksIsLeftToTheSimulatedDevice) {
   cuda = add(backend::cuda);
   cuda->metrics = {{"a", 8}, {"b", 2}};
   EXPECT_EQ(assessed(counters()).verdict, verdict::pass);
-  on.subjects.clear();
+  session.subjects.clear();
   sim = add(backend::sim);
   cuda = add(backend::cuda);
   sim->metrics = {{"a", 8}, {"b", 2}};
@@ -246,7 +247,7 @@ TEST_F(Assess, ACaseIsProfiledOnce) {
   sim->metrics = {{"a", 8}, {"b", 2}, {"c", 0}};
   rules.items = {counters(), counters(), predictions()};
   predict("s = { one = 4, two = 3 }\n");
-  for (const item& i : rules.items) assess(i, on);
+  for (const item& i : rules.items) assess(i, session);
   EXPECT_EQ(sim->calls, 2) << "f/1 and f/2, once each";
 }
 
@@ -277,7 +278,7 @@ TEST_F(Assess, PredictionsAreComparedWithARightSolutionNotWithTheStudentsOwnCode
 }
 
 TEST_F(Assess, ALaterCorrectionEarnsHalf) {
-  on.locked = {"2026-11-22T10:00:00Z", {{"s.one", 4}, {"s.two", 7}}};
+  session.locked = {"2026-11-22T10:00:00Z", {{"s.one", 4}, {"s.two", 7}}};
   predict("s = { one = 9, two = 3 }\n");  // the first was right, and stays so
   const item_result r = assessed(predictions());
   EXPECT_EQ(r.points, 9);
@@ -302,7 +303,7 @@ TEST_F(Assess, AnUnlockedSetThatIsNotCompleteIsNotCompared) {
   }
   EXPECT_EQ(assessed(predictions()).message,
             "1 of 2 predictions are not filled in yet (s.two); nothing is compared until they are");
-  on.locked = {"2026-11-22T10:00:00Z", {{"s.one", 4}}};  // from before s.two was asked for
+  session.locked = {"2026-11-22T10:00:00Z", {{"s.one", 4}}};  // from before s.two was asked for
   EXPECT_EQ(assessed(predictions()).verdict, verdict::not_answered);
   EXPECT_EQ(sim->calls, 0) << "nothing need run";
   predict("[s]\none = 9\ntwo = 3\n");
@@ -320,7 +321,7 @@ TEST_F(Assess, APredictionAboutOnesOwnFunctionWaitsForIt) {
   EXPECT_EQ(r.predictions[1].state, prediction_state::pending);
   EXPECT_FALSE(r.predictions[1].right);
   EXPECT_EQ(r.message, "first try 1 of 2; 1 pending: f does not pass yet");
-  on.subjects.clear();
+  session.subjects.clear();
   sim = add(backend::sim);
   r = assessed(i);
   EXPECT_EQ(r.verdict, verdict::pass);

@@ -24,7 +24,7 @@ result graded(const std::string& submission, double points, const std::string& t
   r.lab = "03_coalescing";
   r.lab_version = "v";
   r.submission = submission;
-  r.taken = taken;
+  r.digest = taken;
   r.outcome = outcome::graded;
   r.official = true;
   item_result item;
@@ -106,7 +106,7 @@ TEST_F(Book, AnInfraErrorIsNotedAndDecidesNothing) {
   grade_book book(file);
   result r = graded("ann", 0);
   r.outcome = outcome::infra_error;
-  const grade_book::key key{r.lab, r.submission, r.taken, r.lab_version, ""};
+  const grade_book::key key{r.lab, r.submission, r.digest, r.lab_version, ""};
   book.add(r, "");
   book.add(r, "");
   EXPECT_FALSE(book.has(key));

@@ -64,7 +64,7 @@ TEST(Findings, CountAssertions) {
 struct Assessed : testing::Test {
   temporary_folder place{"findings"};
   rubric rules;
-  bench on;
+  grading_session session;
   item what;
 
   void SetUp() override {
@@ -75,8 +75,8 @@ struct Assessed : testing::Test {
     what.points = 4;
     what.program = "x";
     what.cause = 1;
-    on.rules = &rules;
-    on.crashed_programs = place.path();
+    session.rules = &rules;
+    session.crashed_programs = place.path();
     // Block and thread depend on the name, which must arrive as it is.
     replace_file(
         place.path() / "lab13.x",
@@ -86,8 +86,8 @@ struct Assessed : testing::Test {
     fs::permissions(place.path() / "lab13.x", fs::perms::owner_all);
   }
   item_result assessed(const std::string& findings) {
-    on.handed_in["findings.toml"] = findings;
-    return assess(what, on);
+    session.handed_in["findings.toml"] = findings;
+    return assess(what, session);
   }
   static std::string answers(const std::string& student, const std::string& block, const std::string& cause) {
     return fmt::format(
@@ -125,12 +125,12 @@ TEST_F(Assessed, ACauseThatIsCorrectedEarnsHalf) {
   ASSERT_EQ(r.predictions.size(), 1u);
   EXPECT_EQ(r.predictions[0].key, "x.cause");
   EXPECT_EQ(r.predictions[0].predicted, 0);
-  on.locked.values["x.cause"] = 0;
+  session.locked.values["x.cause"] = 0;
   r = assessed(answers("ann", "3", "\"race\""));
   EXPECT_EQ(r.verdict, verdict::pass);
   EXPECT_EQ(r.points, 3);
   EXPECT_EQ(r.what, "fields, cause corrected");
-  on.locked.values["x.cause"] = 1;
+  session.locked.values["x.cause"] = 1;
   EXPECT_EQ(assessed(answers("ann", "3", "\"race\"")).points, 4);
   EXPECT_TRUE(assessed(answers("ann", "3", "\"bad\"")).predictions.empty());
 }
@@ -141,17 +141,17 @@ TEST_F(Assessed, ACauseInUpperOrLowerCase) {
 
 TEST_F(Assessed, ACauseIsKnownOnceItIsNamed) {
   rules.items = {what};
-  EXPECT_EQ(programs_with_cause(rules, on), std::set<std::string>{});
-  on.handed_in["findings.toml"] = answers("", "\"\"", "\"\"");
-  EXPECT_EQ(programs_with_cause(rules, on), std::set<std::string>{});
-  on.handed_in["findings.toml"] = answers("", "\"\"", "\"bad\"");
-  EXPECT_EQ(programs_with_cause(rules, on), std::set<std::string>{});
-  on.handed_in["findings.toml"] = answers("", "\"\"", "\"Off by one\"");
-  EXPECT_EQ(programs_with_cause(rules, on), std::set<std::string>{"x"}) << "right or wrong";
-  on.handed_in["findings.toml"] = "no TOML";
-  EXPECT_EQ(programs_with_cause(rules, on), std::set<std::string>{});
-  on.locked.values["x.cause"] = 1;
-  EXPECT_EQ(programs_with_cause(rules, on), std::set<std::string>{"x"});
+  EXPECT_EQ(programs_with_cause(rules, session), std::set<std::string>{});
+  session.handed_in["findings.toml"] = answers("", "\"\"", "\"\"");
+  EXPECT_EQ(programs_with_cause(rules, session), std::set<std::string>{});
+  session.handed_in["findings.toml"] = answers("", "\"\"", "\"bad\"");
+  EXPECT_EQ(programs_with_cause(rules, session), std::set<std::string>{});
+  session.handed_in["findings.toml"] = answers("", "\"\"", "\"Off by one\"");
+  EXPECT_EQ(programs_with_cause(rules, session), std::set<std::string>{"x"}) << "right or wrong";
+  session.handed_in["findings.toml"] = "no TOML";
+  EXPECT_EQ(programs_with_cause(rules, session), std::set<std::string>{});
+  session.locked.values["x.cause"] = 1;
+  EXPECT_EQ(programs_with_cause(rules, session), std::set<std::string>{"x"});
 }
 
 TEST_F(Assessed, DependOnTheStudent) {

@@ -65,7 +65,7 @@ TEST_F(Formats, OfEveryVersionAreRead) {
     const std::vector<result> stored = result_store{folder / name}.load();
     ASSERT_EQ(stored.size(), 1u);
     EXPECT_EQ(stored[0].score(), p.points);
-    EXPECT_EQ(stored[0].profiles.size(), 2u);
+    EXPECT_EQ(stored[0].counted.size(), 2u);
 
     const attempts tries = read_attempts(version / "attempts.jsonl");
     ASSERT_EQ(tries.all.size(), 1u);

@@ -44,7 +44,7 @@ result nasty() {
   launch.kernel = "<u>kernel</u>";
   launch.lines = {{"/etc/passwd", 1, "<s>global load</s>", 1, 32, 0, 4},
                   {"../../secret.txt", 1, "global load", 1, 4, 0, 4}};
-  r.profiles = {{"f/1", backend::sim, {0, 1}, {launch}}};
+  r.counted = {{"f/1", backend::sim, {0, 1}, {launch}}};
   return r;
 }
 
@@ -87,7 +87,7 @@ TEST(Report, EscapesEveryTextOfAResult) {
   r.outcome = outcome::refused;
   r.flags = r.notes = {"x"};
   r.machine = {{"cpu", "x"}, {"gpu", "x"}, {"driver", "x"}, {"compiler", "x"}, {"system", "x"}, {"cores", "x"}};
-  r.date = r.graded_from = r.taken = r.lab_version = r.printed = "x";
+  r.date = r.graded_from = r.digest = r.lab_version = r.printed = "x";
   const nlohmann::json document = nlohmann::json::parse(to_json(r));
   std::vector<nlohmann::json::json_pointer> places;
   find_strings(document, nlohmann::json::json_pointer(), places);
@@ -150,18 +150,18 @@ TEST(Report, NamesEverySubmissionAndLabelsModelledTimes) {
 TEST(Report, DrawsASweepOfOneKernelOnly) {
   result r = nasty();
   EXPECT_EQ(rendered({r}, "/nowhere").find("Sweep: "), std::string::npos);
-  lab::launch_record launch = r.profiles[0].launches[0];
-  r.profiles[0].launches.clear();
+  lab::launch_record launch = r.counted[0].launches[0];
+  r.counted[0].launches.clear();
   for (std::uint32_t blocks = 100; blocks <= 600; blocks += 100) {
     launch.grid[0] = blocks;
     launch.modelled_seconds = 1e-6 * blocks;
-    r.profiles[0].launches.push_back(launch);
+    r.counted[0].launches.push_back(launch);
   }
   const std::string html = rendered({r}, "/nowhere");
   if (html.find("gnuplot is missing") != std::string::npos) GTEST_SKIP() << "no gnuplot here";
   EXPECT_NE(html.find("Sweep: f/1"), std::string::npos);
   EXPECT_NE(html.find("blocks of the launch"), std::string::npos);
-  r.profiles[0].launches.back().kernel = "another";
+  r.counted[0].launches.back().kernel = "another";
   EXPECT_EQ(rendered({r}, "/nowhere").find("Sweep: "), std::string::npos);
 }
 

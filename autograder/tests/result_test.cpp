@@ -83,7 +83,7 @@ TEST(Result, SurvivesJson) {
                    .sectors = 2,
                    .wavefronts = 3,
                    .ideal = 4}};
-  r.profiles = {{"f/1", backend::sim, {5, 6}, {launch}}};
+  r.counted = {{"f/1", backend::sim, {5, 6}, {launch}}};
   const std::string text = to_json(r);
   const result back = result_from_json(text);
   EXPECT_EQ(to_json(back), text);
@@ -91,7 +91,7 @@ TEST(Result, SurvivesJson) {
   EXPECT_EQ(back.items[1].most_points, 20);
   EXPECT_EQ(back.items[1].margin(), -0.5);
   EXPECT_EQ(back.items[1].conditions[0].value, std::nullopt);
-  EXPECT_EQ(back.profiles[0].launches[0].lines[0].sectors, 2u);
+  EXPECT_EQ(back.counted[0].launches[0].lines[0].sectors, 2u);
   EXPECT_EQ(back.machine.at("gpu"), "a GPU");
   EXPECT_THROW(result_from_json("{}"), std::runtime_error);
   EXPECT_THROW(result_from_json(""), std::runtime_error);

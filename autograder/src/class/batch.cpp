@@ -30,7 +30,7 @@ namespace {
 using clock = std::chrono::steady_clock;
 
 std::string key_text(const grade_book::key& k) {
-  return sha256(fmt::format("{}\n{}\n{}\n{}\n{}", k.lab, k.submission, k.taken, k.lab_version, k.round)).substr(0, 32);
+  return sha256(fmt::format("{}\n{}\n{}\n{}\n{}", k.lab, k.submission, k.digest, k.lab_version, k.round)).substr(0, 32);
 }
 
 std::string minutes(double seconds) {

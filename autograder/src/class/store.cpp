@@ -132,7 +132,7 @@ bool grade_book::add(const result& r, const std::string& round) {
       db_, file_,
       "INSERT OR IGNORE INTO results (lab, submission, taken, lab_version, round, date, outcome, json, score, out_of) "
       "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      {r.lab, r.submission, r.taken, r.lab_version, round, r.date, name_of(r.outcome), to_json(r)});
+      {r.lab, r.submission, r.digest, r.lab_version, round, r.date, name_of(r.outcome), to_json(r)});
   sqlite3_bind_double(insert.get(), 9, r.score());
   sqlite3_bind_double(insert.get(), 10, r.out_of());
   if (sqlite3_step(insert.get()) != SQLITE_DONE) fail(db_, file_);
@@ -144,7 +144,7 @@ bool grade_book::has(const key& k) const {
       db_, file_,
       "SELECT 1 FROM results WHERE lab = ? AND submission = ? AND taken = ? AND lab_version = ? AND round = ? AND "
       "outcome <> 'infra_error'",
-      {k.lab, k.submission, k.taken, k.lab_version, k.round});
+      {k.lab, k.submission, k.digest, k.lab_version, k.round});
   const int got = sqlite3_step(find.get());
   if (got != SQLITE_ROW && got != SQLITE_DONE) fail(db_, file_);
   return got == SQLITE_ROW;
@@ -155,7 +155,7 @@ int grade_book::infra_errors(const key& k) const {
       db_, file_,
       "SELECT count(*) FROM results WHERE lab = ? AND submission = ? AND taken = ? AND lab_version = ? AND round "
       "= ? AND outcome = 'infra_error'",
-      {k.lab, k.submission, k.taken, k.lab_version, k.round});
+      {k.lab, k.submission, k.digest, k.lab_version, k.round});
   if (sqlite3_step(find.get()) != SQLITE_ROW) fail(db_, file_);
   return sqlite3_column_int(find.get(), 0);
 }

@@ -30,7 +30,7 @@ class grade_book {
 
   /// What a result is for: the same key twice is the same result. `round`: "" or a name such as "deadline".
   struct key {
-    std::string lab, submission, taken, lab_version, round;
+    std::string lab, submission, digest, lab_version, round;
   };
 
   /// One transaction. False if there is a result for this key already; an infra_error is none, and is only noted.

@@ -78,7 +78,7 @@ json spread(const std::vector<double>& samples) {
 json counters(const lab::test_case& c, const rubric& rules, subject& s) {
   std::set<std::string> metrics = rules.metrics_of(c);
   metrics.insert(always_counted.begin(), always_counted.end());
-  const trial& counted = s.profile(c, metrics);
+  const trial& counted = s.count(c, metrics);
   json asked = json::object();
   const auto add = [&](const std::string& what, const metric& m) {
     const std::optional<double> value = m.of(counted.response.metrics);
@@ -97,13 +97,13 @@ json counters(const lab::test_case& c, const rubric& rules, subject& s) {
           {"notes", counted.response.notes}};
 }
 
-json throughput(const lab::test_case& c, const rubric& rules, bench& on, int pairs) {
+json throughput(const lab::test_case& c, const rubric& rules, grading_session& session, int pairs) {
   const item* graded = throughput_item(c, rules);
   const std::string ceiling = graded ? graded->ceiling : on_device(c) ? "copy" : "read";
   std::vector<double> calls, ceilings, ratios;
   std::string wrong;
   if (on_device(c)) {
-    const trial timed = on.subjects.front()->time(c, pairs, ceiling);
+    const trial timed = session.subjects.front()->time(c, pairs, ceiling);
     wrong = timed.message;
     calls = timed.response.call_seconds;
     ceilings = timed.response.ceiling_seconds;
@@ -114,7 +114,7 @@ json throughput(const lab::test_case& c, const rubric& rules, bench& on, int pai
     ask.points = 1;
     ask.rungs = graded ? graded->rungs : std::vector<rung>{{1e-3, 0.0}, {10.0, 1.0}};
     item_result result;
-    assess_throughput(ask, on, result);
+    assess_throughput(ask, session, result);
     if (!result.figure) wrong = result.message;
     for (const timed_pair& p : result.samples) {
       calls.push_back(p.call_seconds);
@@ -182,10 +182,10 @@ int measure(int argc, char** argv) {
     fmt::print("{}\n", fmt::join(names, ","));
     return 0;
   }
-  bench on;
-  on.rules = &rules;
-  on.subjects.push_back(std::make_unique<subject>(this_backend(), std::make_unique<in_process_executor>(), seed));
-  subject& s = *on.subjects.front();
+  grading_session session;
+  session.rules = &rules;
+  session.subjects.push_back(std::make_unique<subject>(this_backend(), std::make_unique<in_process_executor>(), seed));
+  subject& s = *session.subjects.front();
   const bool simulated = this_backend() == backend::sim;
   json report = {{"lab", rules.id},
                  {"backend", lab::backend_name()},
@@ -205,7 +205,7 @@ int measure(int argc, char** argv) {
     if (c.timed) {
       if (correctness_only || (simulated && on_device(c))) continue;
       if (count_timed && on_device(c)) add("counters", counters(c, rules, s));
-      add("throughput", throughput(c, rules, on, pairs));
+      add("throughput", throughput(c, rules, session, pairs));
       continue;
     }
     const trial ran = s.run(c);

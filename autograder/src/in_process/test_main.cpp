@@ -17,15 +17,15 @@ using namespace grading;
 /// Lives as long as the program: each test asks for its own item.
 struct front {
   rubric rules;
-  bench on;
+  grading_session session;
 };
 
 class item_test : public testing::Test {
  public:
-  item_test(const item& what, bench& on) : what_(what), on_(on) {}
+  item_test(const item& what, grading_session& session) : what_(what), session_(session) {}
 
   void TestBody() override {
-    const item_result result = assess(what_, on_);
+    const item_result result = assess(what_, session_);
     const std::string verdict =
         fmt::format("{}: {} of {} points{}{}", name_of(result.verdict), points_text(result.points),
                     points_text(result.max_points), result.message.empty() ? "" : "\n", result.message);
@@ -35,7 +35,7 @@ class item_test : public testing::Test {
 
  private:
   const item& what_;
-  bench& on_;
+  grading_session& session_;
 };
 
 const char* suite_of(item_kind kind) {
@@ -50,18 +50,18 @@ void register_items(front& f) {
   const std::filesystem::path lab_dir = LAB_DIR;
   f.rules = parse_rubric(text_of(lab_dir / "judge" / "rubric.toml"), "rubric.toml", lab::cases_of(LAB_NAME), lab_dir);
   expect_handin_as_listed(lab_dir, f.rules.handin);
-  f.on.rules = &f.rules;
-  f.on.pairs = 11;  // an answer within seconds of an edit; the grader takes more
-  f.on.subjects.push_back(
+  f.session.rules = &f.rules;
+  f.session.pairs = 11;  // an answer within seconds of an edit; the grader takes more
+  f.session.subjects.push_back(
       std::make_unique<subject>(this_backend(), std::make_unique<in_process_executor>(), /*seed=*/1));
-  f.on.without_sim = "graded on the simulated device; this program runs on the GPU";
-  f.on.without_cuda = "timed on a GPU; this program runs on the simulated device";
+  f.session.without_sim = "graded on the simulated device; this program runs on the GPU";
+  f.session.without_cuda = "timed on a GPU; this program runs on the simulated device";
   for (const item& i : f.rules.items) {
     if (i.kind == item_kind::predictions || i.kind == item_kind::findings) continue;
     const bool host = !i.cases.empty() && i.cases.front()->where == lab::part::host;
     if (host && this_backend() == backend::cuda) continue;  // the same code as in the simulated device's program
     testing::RegisterTest(suite_of(i.kind), i.id.c_str(), nullptr, nullptr, __FILE__, __LINE__,
-                          [&i, &f]() -> testing::Test* { return new item_test(i, f.on); });
+                          [&i, &f]() -> testing::Test* { return new item_test(i, f.session); });
   }
 }
 

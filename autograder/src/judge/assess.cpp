@@ -15,18 +15,18 @@
 namespace grading {
 namespace {
 
-bool runs_on(const lab::test_case& c, const bench& on, const subject& s) {
-  return c.where == lab::part::device || &s == on.subjects.front().get();
+bool runs_on(const lab::test_case& c, const grading_session& session, const subject& s) {
+  return c.where == lab::part::device || &s == session.subjects.front().get();
 }
 
-std::string prefix(const bench& on, const subject& s) {
-  return on.subjects.size() > 1 ? "on " + name_of(s.backend()) + ", " : "";
+std::string prefix(const grading_session& session, const subject& s) {
+  return session.subjects.size() > 1 ? "on " + name_of(s.backend()) + ", " : "";
 }
 
-std::vector<backend> backends_of(const item& what, const bench& on) {
+std::vector<backend> backends_of(const item& what, const grading_session& session) {
   if (what.cases.front()->where == lab::part::host) return {backend::host};
   std::vector<backend> all;
-  for (const auto& s : on.subjects) all.push_back(s->backend());
+  for (const auto& s : session.subjects) all.push_back(s->backend());
   return all;
 }
 
@@ -70,9 +70,9 @@ std::string calls_by_name(const trial& t) {
 }
 
 /// Adds advice from the counters of a call: once per case, without repeating the message.
-void advise(const item& what, const lab::test_case& c, const trial& t, bench& on, item_result& out) {
-  if (!t.ok() || !on.advised.insert(c.id).second) return;
-  for (std::string& text : advice_on(t.response.launches, c.work, on.rules->handin, on.device)) {
+void advise(const item& what, const lab::test_case& c, const trial& t, grading_session& session, item_result& out) {
+  if (!t.ok() || !session.advised.insert(c.id).second) return;
+  for (std::string& text : advice_on(t.response.launches, c.work, session.rules->handin, session.device)) {
     const std::size_t where = text.find(".cu:");
     const std::size_t end = where == std::string::npos ? where : text.find(':', where + 4);
     const std::size_t begin = where == std::string::npos ? where : text.find_last_of(' ', where) + 1;
@@ -85,10 +85,10 @@ void advise(const item& what, const lab::test_case& c, const trial& t, bench& on
 }
 
 /// Right, but more than a fix, or without a check that found the bug: half of the points.
-void count_changes(const item& what, const bench& on, item_result& out) {
-  const auto fixed = on.handed_in.find(what.changed_file);
-  if (what.changed_file.empty() || fixed == on.handed_in.end()) return;
-  const std::string original = text_of(on.originals / what.changed_file);
+void count_changes(const item& what, const grading_session& session, item_result& out) {
+  const auto fixed = session.handed_in.find(what.changed_file);
+  if (what.changed_file.empty() || fixed == session.handed_in.end()) return;
+  const std::string original = text_of(session.originals / what.changed_file);
   const std::size_t changed = changed_statements(original, fixed->second);
   const bool keeps_checks = assertions_in(fixed->second) >= assertions_in(original);
   if (changed <= what.changes && keeps_checks) return;
@@ -103,24 +103,24 @@ void count_changes(const item& what, const bench& on, item_result& out) {
 
 }  // namespace
 
-subject* bench::on(backend which) const {
+subject* grading_session::subject_on(backend which) const {
   for (const auto& s : subjects)
     if (s->backend() == which) return s.get();
   return nullptr;
 }
 
-item_result assess(const item& what, bench& on) {
+item_result assess(const item& what, grading_session& session) {
   item_result out;
   out.id = what.id;
   out.title = what.title;
   out.kind = what.kind;
   out.max_points = what.points;
   switch (what.kind) {
-    case item_kind::correctness: assess_correctness(what, on, out); break;
-    case item_kind::counters: assess_counters(what, on, out); break;
-    case item_kind::predictions: assess_predictions(what, on, out); break;
-    case item_kind::throughput: assess_throughput(what, on, out); break;
-    case item_kind::findings: assess_findings(what, on, out); break;
+    case item_kind::correctness: assess_correctness(what, session, out); break;
+    case item_kind::counters: assess_counters(what, session, out); break;
+    case item_kind::predictions: assess_predictions(what, session, out); break;
+    case item_kind::throughput: assess_throughput(what, session, out); break;
+    case item_kind::findings: assess_findings(what, session, out); break;
   }
   return out;
 }
@@ -136,8 +136,8 @@ item_result not_built(const item& what, const std::string& why) {
   return out;
 }
 
-void assess_correctness(const item& what, bench& on, item_result& out) {
-  out.backends = backends_of(what, on);
+void assess_correctness(const item& what, grading_session& session, item_result& out) {
+  out.backends = backends_of(what, session);
   out.what = "cases";
   struct failure {
     const lab::test_case* about;
@@ -149,18 +149,18 @@ void assess_correctness(const item& what, bench& on, item_result& out) {
   const lab::test_case* largest = nullptr;  // of the simulated device's, and what it did
   trial of_largest;
   int run = 0;
-  for (const auto& s : on.subjects) {
+  for (const auto& s : session.subjects) {
     for (const lab::test_case* c : what.cases) {
-      if (!runs_on(*c, on, *s)) continue;
+      if (!runs_on(*c, session, *s)) continue;
       ++run;
       trial t = s->run(*c);
       if (t.verdict == verdict::build_error) {
         out = not_built(what, t.message);
         return;
       }
-      if (s == on.subjects.front()) (t.ok() ? passed : failed).push_back(c);
+      if (s == session.subjects.front()) (t.ok() ? passed : failed).push_back(c);
       if (!t.ok()) {
-        failures.push_back({c, std::move(t), prefix(on, *s)});
+        failures.push_back({c, std::move(t), prefix(session, *s)});
       } else if (c->where == lab::part::device && s->backend() == backend::sim && t.bytes > of_largest.bytes) {
         largest = c;
         of_largest = std::move(t);
@@ -173,11 +173,12 @@ void assess_correctness(const item& what, bench& on, item_result& out) {
   out.verdict = verdict::pass;
   if (failures.empty()) {
     out.points = what.points;
-    count_changes(what, on, out);
-    const bool counted_elsewhere = std::any_of(on.rules->items.begin(), on.rules->items.end(), [&](const item& i) {
-      return i.kind == item_kind::counters && largest && i.cases.front()->entry == largest->entry;
-    });
-    if (largest && !counted_elsewhere) advise(what, *largest, of_largest, on, out);
+    count_changes(what, session, out);
+    const bool counted_elsewhere =
+        std::any_of(session.rules->items.begin(), session.rules->items.end(), [&](const item& i) {
+          return i.kind == item_kind::counters && largest && i.cases.front()->entry == largest->entry;
+        });
+    if (largest && !counted_elsewhere) advise(what, *largest, of_largest, session, out);
     return;
   }
   // The smallest failure says most. Choose among those with the same verdict as the first, which decided what was
@@ -189,8 +190,8 @@ void assess_correctness(const item& what, bench& on, item_result& out) {
   out.verdict = shown->t.verdict;
   std::string why = shown->t.message;
   if (why.starts_with(shown->about->id + ": ")) why.erase(0, shown->about->id.size() + 2);
-  const std::string sizes = sizes_text(*shown->about, on.rules->names),
-                    pattern = pattern_of(failed, passed, on.rules->names);
+  const std::string sizes = sizes_text(*shown->about, session.rules->names),
+                    pattern = pattern_of(failed, passed, session.rules->names);
   out.message = fmt::format("{} of {} cases fail{}{}{}{}: {}{}", failures.size(), run,
                             failures.size() == 1 ? "s: " : "; the smallest: ", shown->where, shown->about->id,
                             sizes.empty() ? "" : " (" + sizes + ")", why, pattern.empty() ? "" : "\n" + pattern);
@@ -202,16 +203,16 @@ bool can_count(const metric& what, const trial& t, const subject& s) {
   return s.backend() == backend::sim || (has(what.numerator) && has(what.denominator));
 }
 
-void assess_counters(const item& what, bench& on, item_result& out) {
+void assess_counters(const item& what, grading_session& session, item_result& out) {
   const lab::test_case& c = *what.cases.front();
   std::vector<bool> holds(what.require.size(), true);
   std::string by_name;  // where there are too many system calls
-  for (const auto& s : on.subjects) {
-    if (!runs_on(c, on, *s)) continue;
-    const trial& t = s->profile(c, on.rules->metrics_of(c));
+  for (const auto& s : session.subjects) {
+    if (!runs_on(c, session, *s)) continue;
+    const trial& t = s->count(c, session.rules->metrics_of(c));
     if (!t.ok()) {
       out.verdict = t.verdict;
-      out.message = prefix(on, *s) + t.message;
+      out.message = prefix(session, *s) + t.message;
       out.conditions.clear();
       return;
     }
@@ -231,8 +232,8 @@ void assess_counters(const item& what, bench& on, item_result& out) {
       if (out.conditions.back().ok) continue;
       if (holds[i])
         add_to_list(out.message, "; ",
-                    prefix(on, *s) + complaint(what.require[i], out.conditions.back(),
-                                               worst_line(t.response.launches, what.require[i])));
+                    prefix(session, *s) + complaint(what.require[i], out.conditions.back(),
+                                                    worst_line(t.response.launches, what.require[i])));
       holds[i] = false;
       if (what.require[i].metric.numerator == lab::all_calls) by_name = calls_by_name(t);
     }
@@ -250,7 +251,7 @@ void assess_counters(const item& what, bench& on, item_result& out) {
   out.figure = shown.value;
   const bool below = shown.min && shown.value && *shown.value < *shown.min;
   out.threshold = below || !shown.max ? shown.min : shown.max;
-  if (subject* sim = on.on(backend::sim)) advise(what, c, sim->profile(c, {}), on, out);
+  if (subject* sim = session.subject_on(backend::sim)) advise(what, c, sim->count(c, {}), session, out);
 }
 
 }  // namespace grading

@@ -18,7 +18,7 @@
 namespace grading {
 
 /// A submission with every way to assess it on this machine.
-struct bench {
+struct grading_session {
   const grading::rubric* rules = nullptr;
   std::vector<std::unique_ptr<subject>> subjects;  ///< at most one for each backend; host cases run on the first
   std::string without_sim, without_cuda;           ///< why that backend is absent
@@ -35,20 +35,20 @@ struct bench {
   std::set<std::string> advised;  ///< cases that already got advice
   int pairs = 21;                 ///< of call and ceiling, for one throughput figure
 
-  subject* on(backend which) const;  ///< null where absent
+  subject* subject_on(backend which) const;  ///< null where absent
 };
 
 /// Assesses one item. Throws only for faults of the grader or of the rubric.
-item_result assess(const item& what, bench& on);
+item_result assess(const item& what, grading_session& session);
 
 /// The same item if the submission could not be built.
 item_result not_built(const item& what, const std::string& why);
 
 // The five kinds, each in its own file or in assess.cpp. `out` holds id, title, kind and max_points.
-void assess_correctness(const item& what, bench& on, item_result& out);
-void assess_counters(const item& what, bench& on, item_result& out);
-void assess_predictions(const item& what, bench& on, item_result& out);
-void assess_findings(const item& what, bench& on, item_result& out);
-void assess_throughput(const item& what, bench& on, item_result& out);
+void assess_correctness(const item& what, grading_session& session, item_result& out);
+void assess_counters(const item& what, grading_session& session, item_result& out);
+void assess_predictions(const item& what, grading_session& session, item_result& out);
+void assess_findings(const item& what, grading_session& session, item_result& out);
+void assess_throughput(const item& what, grading_session& session, item_result& out);
 
 }  // namespace grading

@@ -30,9 +30,9 @@ conductor::conductor(const lab_folder& lab, const std::string& id, const std::fi
   out.path = from.string();
   out.machine = this_machine();
   out.date = now_rfc3339();
-  on.rules = &rules_;
-  on.device = read_modelled_device(lab.path.parent_path().parent_path());
-  on.locked = options_.locked;
+  session.rules = &rules_;
+  session.device = read_modelled_device(lab.path.parent_path().parent_path());
+  session.locked = options_.locked;
 }
 
 void conductor::progress(const std::string& what) const {
@@ -50,20 +50,20 @@ item_result& conductor::assess_next(const item& what) {
   progress(fmt::format("{} ({} of {})", what.id, out.items.size() + 1, chosen().size()));
   // A GPU's counters see everything that runs on it.
   const bool alone = failure.empty() && (what.kind == item_kind::throughput ||
-                                         (on.on(backend::cuda) && what.kind != item_kind::correctness));
-  const turn mine(build_, alone ? turn::to::measure : turn::to::work);
-  return out.items.emplace_back(failure.empty() ? assess(what, on) : not_built(what, failure));
+                                         (session.subject_on(backend::cuda) && what.kind != item_kind::correctness));
+  const machine_lock mine(build_, alone ? machine_lock::alone : machine_lock::shared);
+  return out.items.emplace_back(failure.empty() ? assess(what, session) : not_built(what, failure));
 }
 
 result conductor::finish() {
   options_.progress("");
-  if (!on.without_cuda.empty()) out.notes.push_back(on.without_cuda);
+  if (!session.without_cuda.empty()) out.notes.push_back(session.without_cuda);
   if (!can_limit_system_calls())
     out.notes.emplace_back("this system cannot limit system calls, as emulators cannot: threads are not refused");
   add_hints(out.items, read_hints(lab_.path));
-  hold_hints(out.items, rules_, programs_with_cause(rules_, on));
-  for (const auto& s : on.subjects) out.printed += s->output();
-  if (on.on_gpu) out.printed += on.on_gpu->output();
+  hold_hints(out.items, rules_, programs_with_cause(rules_, session));
+  for (const auto& s : session.subjects) out.printed += s->output();
+  if (session.on_gpu) out.printed += session.on_gpu->output();
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   return std::exchange(out, {});
 }

@@ -29,15 +29,15 @@ class conductor {
   /// `build` is the build directory. Throws input_error, also if the rubric lacks an item that is asked for.
   conductor(const lab_folder& lab, const std::string& id, const std::filesystem::path& from,
             std::filesystem::path build, std::vector<lab::test_case> cases, const common_options& options);
-  conductor(const conductor&) = delete;  // the bench refers to the rubric, and the rubric to the cases
+  conductor(const conductor&) = delete;  // the session refers to the rubric, and the rubric to the cases
   conductor& operator=(const conductor&) = delete;
 
   const std::vector<lab::test_case>& cases() const { return cases_; }
   const rubric& rules() const { return rules_; }
 
   result out;
-  bench on;             ///< its subjects are the caller's to add
-  std::string failure;  ///< why nothing can run; "" as long as all builds
+  grading_session session;  ///< its subjects are the caller's to add
+  std::string failure;      ///< why nothing can run; "" as long as all builds
 
   void progress(const std::string& what) const;
 

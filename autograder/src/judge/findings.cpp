@@ -190,12 +190,12 @@ std::map<std::string, double> causes_in(const std::string& findings, const rubri
   return result;
 }
 
-std::set<std::string> programs_with_cause(const rubric& rules, const bench& on) {
+std::set<std::string> programs_with_cause(const rubric& rules, const grading_session& session) {
   std::set<std::string> result;
   for (const item& i : rules.items)
-    if (!i.program.empty() && on.locked.values.contains(cause_key(i.program))) result.insert(i.program);
-  const auto findings = on.handed_in.find(findings_file);
-  if (rules.causes.empty() || findings == on.handed_in.end()) return result;
+    if (!i.program.empty() && session.locked.values.contains(cause_key(i.program))) result.insert(i.program);
+  const auto findings = session.handed_in.find(findings_file);
+  if (rules.causes.empty() || findings == session.handed_in.end()) return result;
   try {
     for (const auto& [program, cause] : causes_in(findings->second, rules))
       if (cause >= 0) result.insert(program);
@@ -206,17 +206,18 @@ std::set<std::string> programs_with_cause(const rubric& rules, const bench& on) 
 
 std::string cause_key(const std::string& program) { return program + ".cause"; }
 
-void assess_findings(const item& what, bench& on, item_result& out) {
+void assess_findings(const item& what, grading_session& session, item_result& out) {
   out.backends = {backend::sim};
   out.what = "fields";
   out.threshold = finding_fields.size() + 1;
-  const std::filesystem::path program = on.crashed_programs / ("lab" + on.rules->id.substr(0, 2) + "." + what.program);
-  if (on.crashed_programs.empty()) {
-    out.message = "findings are compared by the grader: ./course lab " + on.rules->id.substr(0, 2);
+  const std::filesystem::path program =
+      session.crashed_programs / ("lab" + session.rules->id.substr(0, 2) + "." + what.program);
+  if (session.crashed_programs.empty()) {
+    out.message = "findings are compared by the grader: ./course lab " + session.rules->id.substr(0, 2);
     return;
   }
   try {
-    const toml::table document = toml_from(on.handed_in[findings_file], findings_file);
+    const toml::table document = toml_from(session.handed_in[findings_file], findings_file);
     const std::string student = student_in(document);
     const toml::table* found = document[what.program].as_table();
     std::array<std::optional<std::string>, finding_fields.size()> place;
@@ -246,11 +247,11 @@ void assess_findings(const item& what, bench& on, item_result& out) {
     for (std::size_t f = 0; f < place.size(); ++f)
       if (*place[f] != (*right)[f]) wrong.emplace_back(finding_fields[f]);
     const bool found_place = wrong.empty();
-    const double position = cause ? position_of(*cause, on.rules->causes) : -1;
+    const double position = cause ? position_of(*cause, session.rules->causes) : -1;
     if (position != what.cause) wrong.emplace_back("cause");
     // The first that was named counts: otherwise a list of causes is soon tried.
     const std::string key = cause_key(what.program);
-    const auto first = on.locked.values.find(key);
+    const auto first = session.locked.values.find(key);
     if (position >= 0) {
       out.predictions.emplace_back().key = key;
       out.predictions.back().predicted = position;
@@ -258,7 +259,7 @@ void assess_findings(const item& what, bench& on, item_result& out) {
     out.figure = *out.threshold - static_cast<double>(wrong.size());
     out.verdict = wrong.empty() ? verdict::pass : found_place && !cause ? verdict::pending : verdict::wrong;
     out.points = wrong.empty() ? what.points : found_place ? what.points / 2 : 0;
-    if (wrong.empty() && first != on.locked.values.end() && first->second != position) {
+    if (wrong.empty() && first != session.locked.values.end() && first->second != position) {
       out.points *= 0.75;
       out.what = "fields, cause corrected";
     }

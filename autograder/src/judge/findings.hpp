@@ -35,7 +35,7 @@ std::string student_of_findings(const std::string& findings);
 std::map<std::string, double> causes_in(const std::string& findings, const rubric& rules);
 
 /// The programs for which the student has named a cause: one that is locked, or in the findings at hand.
-std::set<std::string> programs_with_cause(const rubric& rules, const bench& on);
+std::set<std::string> programs_with_cause(const rubric& rules, const grading_session& session);
 
 /// "kv_scores.cause": under this the first cause that a student names is locked.
 std::string cause_key(const std::string& program);

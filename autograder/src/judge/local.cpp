@@ -49,12 +49,12 @@ std::vector<backend> backends_of(const lab_folder& lab, const builder& make) {
 }
 
 /// What the counters saw, one entry per case that an item asked about.
-std::vector<profiled_case> profiles_of(const bench& on, const std::vector<lab::test_case>& cases) {
-  std::vector<profiled_case> result;
-  subject* sim = on.on(backend::sim);
+std::vector<counted_case> counted_cases(const grading_session& session, const std::vector<lab::test_case>& cases) {
+  std::vector<counted_case> result;
+  subject* sim = session.subject_on(backend::sim);
   if (!sim) return result;
   for (const lab::test_case& c : cases)
-    if (const trial* t = sim->profiled(c); t && t->ok())
+    if (const trial* t = sim->counted(c); t && t->ok())
       result.push_back({c.id, backend::sim, c.work, t->response.launches});
   return result;
 }
@@ -156,13 +156,13 @@ std::unique_ptr<subject> started(const lab_folder& lab, const submission& who, c
 void check_again(conductor& c, const lab_folder& lab, const submission& who, const builder& make,
                  const local_options& options) {
   c.progress("with a second seed");
-  const turn mine(make.dir(), turn::to::work);
+  const machine_lock mine(make.dir(), machine_lock::shared);
   const std::uint64_t seed = std::random_device{}() % 999'999 + 2;
   const std::vector<lab::test_case> cases = all_cases_of(lab.name, seed);
   const rubric rules = read_rubric(lab, cases);
-  bench again;
+  grading_session again;
   again.rules = &rules;
-  for (const auto& s : c.on.subjects)
+  for (const auto& s : c.session.subjects)
     again.subjects.push_back(started(lab, who, make, options, rules, s->backend(), seed));
   for (std::size_t k = 0; k < rules.items.size(); ++k) {
     if (rules.items[k].kind != item_kind::correctness) continue;
@@ -203,25 +203,25 @@ result grade_locally(const lab_folder& lab, const submission& who, builder& make
               options.drawn ? all_cases_of(lab.name, options.seed) : lab::cases_of(lab.name), options);
   const rubric& rules = c.rules();
   if (who.path == lab.handin()) expect_handin_as_listed(lab.path, rules.handin);
-  c.on.predictions = who.file("predictions.toml");
-  c.on.originals = lab.crashed();
-  c.on.crashed_programs = make.dir() / "bin" / "crashed";
+  c.session.predictions = who.file("predictions.toml");
+  c.session.originals = lab.crashed();
+  c.session.crashed_programs = make.dir() / "bin" / "crashed";
   for (const std::string& name : rules.handin)
-    if (std::filesystem::exists(who.file(name))) c.on.handed_in[name] = text_of(who.file(name));
-  c.on.without_cuda = cuda_obstacle(lab, make);
-  c.on.staff = std::make_unique<process_executor>(make.program("staff_runner"),
-                                                  limits{options.sim_limit, std::size_t{6} << 30, true});
+    if (std::filesystem::exists(who.file(name))) c.session.handed_in[name] = text_of(who.file(name));
+  c.session.without_cuda = cuda_obstacle(lab, make);
+  c.session.staff = std::make_unique<process_executor>(make.program("staff_runner"),
+                                                       limits{options.sim_limit, std::size_t{6} << 30, true});
   const std::string before = handed_in(who, rules);
   c.out.graded_from = fingerprint_of(lab, who, make);
   const std::map<std::string, hand_in> sources = sources_of(lab, who, rules);
   {
     c.progress("building");
-    const turn mine(make.dir(), turn::to::work);
+    const machine_lock mine(make.dir(), machine_lock::shared);
     for (const backend where : backends_of(lab, make)) {
       const build_outcome built = builder_of(lab, where, make).build(sources, program_of(lab, who, where, make));
       if (!built.ok) add_to_list(c.failure, "\n", built.message);
-      c.on.subjects.push_back(started(lab, who, make, options, rules, where, options.seed));
-      c.on.subjects.back()->left_out = built.message;
+      c.session.subjects.push_back(started(lab, who, make, options, rules, where, options.seed));
+      c.session.subjects.back()->left_out = built.message;
     }
   }
   if (handed_in(who, rules) != before) return grade_locally(lab, who, make, options);  // saved while it was compiled
@@ -245,7 +245,7 @@ result grade_locally(const lab_folder& lab, const submission& who, builder& make
                                       rules.items.size(), options.like_whose->id));
   if (!c.failure.empty()) c.out.outcome = outcome::build_failed;
   if (!c.failure.empty() || handed_in(who, rules) != before) c.out.graded_from.clear();
-  c.out.profiles = profiles_of(c.on, c.cases());
+  c.out.counted = counted_cases(c.session, c.cases());
   return c.finish();
 }
 
@@ -267,7 +267,7 @@ drawn_warps draw_warps(const lab_folder& lab, const submission& who, builder& ma
   std::filesystem::create_directories(file.parent_path());
   const std::filesystem::path fresh = file.string() + ".new";
   std::filesystem::remove(fresh);
-  const turn mine(make.dir(), turn::to::work);
+  const machine_lock mine(make.dir(), machine_lock::shared);
   progress("its warps");
   const std::filesystem::path program = program_of(lab, who, backend::sim, make);
   const build_outcome built = graded ? build_outcome{true, {}}
@@ -298,7 +298,7 @@ drawn_warps draw_warps(const lab_folder& lab, const submission& who, builder& ma
     std::size_t done = 0;
     for (const lab::test_case* c : wanted) {
       progress(c->id);
-      const trial& t = sim.profile(*c, {});
+      const trial& t = sim.count(*c, {});
       const bool fell = t.verdict == verdict::crash || t.verdict == verdict::timeout, last = ++done == wanted.size();
       say(t.message);
       if (fell) fallen.insert(c->entry);

@@ -21,17 +21,17 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Predictions handed in with code that does not build still count as the first set.
-void keep_predictions(const item& what, const bench& on, item_result& out) {
+void keep_predictions(const item& what, const grading_session& session, item_result& out) {
   try {
-    out.predictions = not_compared(what, read_predictions(on.predictions, *on.rules));
+    out.predictions = not_compared(what, read_predictions(session.predictions, *session.rules));
   } catch (const input_error&) {  // not TOML: nothing was predicted
   }
 }
 
 /// "" if there are no findings, or no name in them.
-std::string whose_findings(const bench& on) try {
-  const auto findings = on.handed_in.find("findings.toml");
-  return findings == on.handed_in.end() ? std::string{} : student_of_findings(findings->second);
+std::string whose_findings(const grading_session& session) try {
+  const auto findings = session.handed_in.find("findings.toml");
+  return findings == session.handed_in.end() ? std::string{} : student_of_findings(findings->second);
 } catch (const input_error&) {
   return {};
 }
@@ -63,36 +63,36 @@ result grade_officially(const lab_folder& lab, const std::string& id, const fs::
   const std::uint64_t seed = options.seed ? options.seed : lab::secret_seed();
   conductor c(lab, id, from, options.build, all_cases_of(lab.name, seed), options);
   const rubric& rules = c.rules();
-  bench& on = c.on;
+  grading_session& session = c.session;
   c.out.seed = seed;
   c.out.official = true;
   c.out.sandboxed = boxed;
 
   c.progress("reading the submission");
   const taken in = take_in(from, rules.handin);
-  c.out.taken = in.sha256;
+  c.out.digest = in.sha256;
   const temporary_folder place("judge");
   const fs::path common = options.build / "official";
   fs::create_directories(common);
   time_budget budget{options.budget};
   const process_executor* on_gpu = nullptr;
-  on.pairs = options.pairs;
-  on.predictions = place.path() / "predictions.toml";
-  on.originals = lab.crashed();
-  on.crashed_programs = options.build / "bin" / "crashed";
+  session.pairs = options.pairs;
+  session.predictions = place.path() / "predictions.toml";
+  session.originals = lab.crashed();
+  session.crashed_programs = options.build / "bin" / "crashed";
   if (!options.device)
-    on.without_cuda = "this machine has no GPU, or this build has no CUDA: GPU throughput is not graded";
+    session.without_cuda = "this machine has no GPU, or this build has no CUDA: GPU throughput is not graded";
   if (!in.refused.empty()) {
     c.failure = "refused: " + in.refused.front();
     c.out.outcome = outcome::refused;
   } else {
     c.progress("building");
-    const turn mine(options.build, turn::to::work);
+    const machine_lock mine(options.build, machine_lock::shared);
     std::map<std::string, hand_in> sources;
     for (const std::string& name : rules.handin) {
       const auto handed = in.files.find(name);
       const std::string text = handed != in.files.end() ? handed->second : text_of(lab.handin() / name);
-      on.handed_in[name] = text;
+      session.handed_in[name] = text;
       if (name.ends_with(".toml"))
         replace_file(place.path() / name, text);
       else
@@ -112,8 +112,8 @@ result grade_officially(const lab_folder& lab, const std::string& id, const fs::
       if (allowed.device) {
         limits staff{options.call_limit, std::size_t{6} << 30, true};
         staff.device = allowed.device;
-        on.staff_on_gpu = std::make_unique<process_executor>(options.build / "bin" / "staff_runner.cuda", staff, behind,
-                                                             make.runtime());
+        session.staff_on_gpu = std::make_unique<process_executor>(options.build / "bin" / "staff_runner.cuda", staff,
+                                                                  behind, make.runtime());
       }
       auto runs = std::make_unique<process_executor>(runner, allowed, behind, make.runtime());
       if (allowed.device) on_gpu = runs.get();
@@ -125,21 +125,21 @@ result grade_officially(const lab_folder& lab, const std::string& id, const fs::
     allowed.budget = &budget;
     if (auto sim = built(backend::sim, allowed)) {
       sim->use_names(rules.names);
-      on.subjects.push_back(std::move(sim));
+      session.subjects.push_back(std::move(sim));
     }
     allowed.device = options.device;
     const std::vector<const item*> asked = c.chosen();
     const bool gpu_items = std::any_of(asked.begin(), asked.end(), [](const item* i) { return i->timed_on_gpu(); });
-    if (c.failure.empty() && options.device && gpu_items) on.on_gpu = built(backend::cuda, allowed);
+    if (c.failure.empty() && options.device && gpu_items) session.on_gpu = built(backend::cuda, allowed);
     c.out.outcome = c.failure.empty() ? outcome::graded : outcome::build_failed;
   }
-  on.staff = std::make_unique<process_executor>(options.build / "bin" / "staff_runner",
-                                                limits{options.call_limit, std::size_t{6} << 30, true}, behind);
+  session.staff = std::make_unique<process_executor>(options.build / "bin" / "staff_runner",
+                                                     limits{options.call_limit, std::size_t{6} << 30, true}, behind);
   for (const item* i : c.chosen()) {
     // Items that this machine cannot run are not assessed, whatever was handed in.
     const bool beyond_this_machine = i->timed_on_gpu() && !options.device;
-    item_result& got = beyond_this_machine ? c.out.items.emplace_back(assess(*i, on)) : c.assess_next(*i);
-    if (!c.failure.empty() && in.refused.empty()) keep_predictions(*i, on, got);
+    item_result& got = beyond_this_machine ? c.out.items.emplace_back(assess(*i, session)) : c.assess_next(*i);
+    if (!c.failure.empty() && in.refused.empty()) keep_predictions(*i, session, got);
     // Noise is the machine's fault, and another try may tell; a ratio that cannot be needs a person.
     if (got.verdict == verdict::inconclusive && *got.figure <= i->most) c.out.outcome = outcome::infra_error;
     if (options.until_lost && got.points < i->points) break;
@@ -152,7 +152,7 @@ result grade_officially(const lab_folder& lab, const std::string& id, const fs::
     out.notes.emplace_back(behind == wall::user ? "graded without a sandbox, as another user"
                                                 : "graded without a sandbox");
   out.flags = flags_of(out, rules);
-  if (const std::string whose = whose_findings(on); !whose.empty() && whose != id)
+  if (const std::string whose = whose_findings(session); !whose.empty() && whose != id)
     out.flags.push_back(fmt::format("findings.toml is about the programs of '{}', not of '{}'", whose, id));
   for (const std::string& name : in.missing) out.flags.push_back(name + " was not handed in");
   return out;

@@ -43,22 +43,23 @@ std::optional<double> value_in(const prediction_set& all, const std::string& key
 std::string listed(const std::vector<std::string>& names) { return shortened_list(names, 3, ", ", " "); }
 
 /// What the counters say of the student's own code; on the simulated device it decides whether that code is right.
-bool look(const prediction& p, bench& on, prediction_result& out) {
+bool look(const prediction& p, grading_session& session, prediction_result& out) {
   bool right = false;
-  for (const auto& s : on.subjects) {
-    const trial& t = s->profile(*p.about, on.rules->metrics_of(*p.about));
+  for (const auto& s : session.subjects) {
+    const trial& t = s->count(*p.about, session.rules->metrics_of(*p.about));
     (s->backend() == backend::sim ? out.seen : out.seen_on_gpu) = p.metric.of(t.response.metrics);
     if (s->backend() == backend::sim) right = t.ok();
   }
   return right;
 }
 
-prediction_result compared(const prediction& p, const prediction_set& now, const prediction_set& first, bench& on) {
+prediction_result compared(const prediction& p, const prediction_set& now, const prediction_set& first,
+                           grading_session& session) {
   prediction_result out;
   out.key = p.key;
   out.predicted = value_in(now, p.key);
   out.first = value_in(first, p.key);
-  const bool code_is_right = look(p, on, out);
+  const bool code_is_right = look(p, session, out);
   if (p.own && !code_is_right) {
     out.state = prediction_state::pending;
     out.waits_for = p.about->entry;
@@ -139,28 +140,28 @@ locked_predictions locked_in(const toml::table& table) {
   return locked;
 }
 
-void assess_predictions(const item& what, bench& on, item_result& out) {
+void assess_predictions(const item& what, grading_session& session, item_result& out) {
   out.backends = {backend::sim};
   out.what = "first try";
   out.threshold = static_cast<double>(what.predict.size());
-  if (!on.on(backend::sim)) {
-    out.message = on.without_sim;
+  if (!session.subject_on(backend::sim)) {
+    out.message = session.without_sim;
     return;
   }
   prediction_set now;
   try {
-    now = read_predictions(on.predictions, *on.rules);
+    now = read_predictions(session.predictions, *session.rules);
   } catch (const input_error& error) {
     out.verdict = verdict::wrong;
     out.message = error.what();
     return;
   }
   // Rubrics change: what was locked before a key was added stays, but says nothing of that key.
-  const prediction_set first_set = both(on.locked.values, now);
-  if (!is_complete(first_set, *on.rules)) {
+  const prediction_set first_set = both(session.locked.values, now);
+  if (!is_complete(first_set, *session.rules)) {
     std::vector<std::string> missing;
     std::size_t all = 0;
-    for_each_prediction(*on.rules, [&](const prediction& p) {
+    for_each_prediction(*session.rules, [&](const prediction& p) {
       ++all;
       if (!first_set.contains(p.key)) missing.push_back(p.key);
     });
@@ -180,7 +181,7 @@ void assess_predictions(const item& what, bench& on, item_result& out) {
   std::string unknown;
   std::vector<std::string> waits_for;
   for (const prediction& p : what.predict) {
-    const prediction_result& r = out.predictions.emplace_back(compared(p, now, first_set, on));
+    const prediction_result& r = out.predictions.emplace_back(compared(p, now, first_set, session));
     first += r.state == prediction_state::first_try;
     corrected += r.state == prediction_state::corrected;
     wrong += r.state == prediction_state::wrong;
@@ -204,7 +205,7 @@ void assess_predictions(const item& what, bench& on, item_result& out) {
   if (pending > 0)
     out.message += fmt::format("; {} pending: {} {} not pass yet", pending, listed(waits_for),
                                waits_for.size() == 1 ? "does" : "do");
-  if (!on.locked.date.empty()) out.message += fmt::format(" (locked {})", on.locked.date.substr(0, 10));
+  if (!session.locked.date.empty()) out.message += fmt::format(" (locked {})", session.locked.date.substr(0, 10));
 }
 
 }  // namespace grading

@@ -232,14 +232,14 @@ trial subject::attempt(const lab::test_case& what, lab::action action, const std
 
 trial subject::run(const lab::test_case& what) { return attempt(what, lab::action::run, {}); }
 
-const trial& subject::profile(const lab::test_case& what, const std::set<std::string>& metrics) {
-  if (const auto known = profiles_.find(what.id); known != profiles_.end()) return known->second;
-  return profiles_[what.id] = attempt(what, lab::action::profile, metrics);
+const trial& subject::count(const lab::test_case& what, const std::set<std::string>& metrics) {
+  if (const auto known = counted_.find(what.id); known != counted_.end()) return known->second;
+  return counted_[what.id] = attempt(what, lab::action::profile, metrics);
 }
 
-const trial* subject::profiled(const lab::test_case& what) const {
-  const auto known = profiles_.find(what.id);
-  return known == profiles_.end() ? nullptr : &known->second;
+const trial* subject::counted(const lab::test_case& what) const {
+  const auto known = counted_.find(what.id);
+  return known == counted_.end() ? nullptr : &known->second;
 }
 
 trial subject::time(const lab::test_case& what, int pairs, const std::string& ceiling) {

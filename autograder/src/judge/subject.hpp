@@ -58,10 +58,10 @@ class subject {
 
   /// The same, counting. A case is counted once, however many items ask; `metrics` are the Nsight Compute names that
   /// any of them wants.
-  const trial& profile(const lab::test_case& what, const std::set<std::string>& metrics);
+  const trial& count(const lab::test_case& what, const std::set<std::string>& metrics);
 
-  /// What profile() found out about the case; null if it was not called.
-  const trial* profiled(const lab::test_case& what) const;
+  /// What count() found out about the case; null if it was not called.
+  const trial* counted(const lab::test_case& what) const;
 
   /// Pairs of call and copy, timed by the device's events. Checks the output of the last call.
   trial time(const lab::test_case& what, int pairs, const std::string& ceiling);
@@ -94,7 +94,7 @@ class subject {
     trial later;  ///< of the calls that are no longer made
   };
   std::map<std::string, falls> fallen_;  ///< entries that crashed or hung
-  std::map<std::string, trial> profiles_;
+  std::map<std::string, trial> counted_;
 };
 
 }  // namespace grading

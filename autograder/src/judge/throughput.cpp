@@ -186,7 +186,7 @@ std::optional<paired_result> by_its_events(const item& what, subject& s, int pai
 
 }  // namespace
 
-void assess_throughput(const item& what, bench& on, item_result& out) {
+void assess_throughput(const item& what, grading_session& session, item_result& out) {
   const lab::test_case& c = *what.cases.front();
   const bool host = !what.timed_on_gpu();
   out.backends = {host ? backend::host : backend::cuda};
@@ -202,11 +202,11 @@ void assess_throughput(const item& what, bench& on, item_result& out) {
   out.threshold = what.rungs.back().ratio;
   out.work = c.work;
   out.ceiling_work = computes ? lab::work{c.work.flops, 0} : lab::work{0, c.work.bytes};
-  subject* s = host        ? (on.subjects.empty() ? nullptr : on.subjects.front().get())
-               : on.on_gpu ? on.on_gpu.get()
-                           : on.on(backend::cuda);
+  subject* s = host             ? (session.subjects.empty() ? nullptr : session.subjects.front().get())
+               : session.on_gpu ? session.on_gpu.get()
+                                : session.subject_on(backend::cuda);
   if (!s) {
-    out.message = host ? on.without_sim : on.without_cuda;
+    out.message = host ? session.without_sim : session.without_cuda;
     return;
   }
   if (host && !can_limit_system_calls()) {
@@ -214,9 +214,10 @@ void assess_throughput(const item& what, bench& on, item_result& out) {
     return;
   }
   trial failure;
-  const auto measured = host        ? by_the_judge(what, *s, on.staff.get(), on.pairs, failure, out.ceiling_work)
-                        : on.on_gpu ? by_the_judge(what, *s, on.staff_on_gpu.get(), on.pairs, failure, out.ceiling_work)
-                                    : by_its_events(what, *s, on.pairs, failure);
+  const auto measured =
+      host             ? by_the_judge(what, *s, session.staff.get(), session.pairs, failure, out.ceiling_work)
+      : session.on_gpu ? by_the_judge(what, *s, session.staff_on_gpu.get(), session.pairs, failure, out.ceiling_work)
+                       : by_its_events(what, *s, session.pairs, failure);
   if (!measured) return refuse(failure, out);
   out.samples = measured->pairs;
   out.figure = measured->ratio;

@@ -55,7 +55,7 @@ plot plot_of(const result& r, const fs::path& source) {
     const double bytes = std::max(item.work.bytes, item.work.flops / right_edge);
     out.host.push_back({item.id, drawn(item.work), bytes / lab::median(calls) * 1e-9});
   }
-  for (const profiled_case& p : r.profiles) {
+  for (const counted_case& p : r.counted) {
     double seconds = 0;
     for (const lab::launch_record& l : p.launches) seconds += l.modelled_seconds;
     if (seconds > 0 && p.work.bytes >= smallest_case)
@@ -127,7 +127,7 @@ set key outside top center horizontal textcolor rgb '#7d8590'
 constexpr std::size_t fewest_sizes = 6;  // fewer show no shape
 
 /// Seconds by blocks; empty if the launches are of several kernels.
-std::map<double, double> sweep_of(const profiled_case& p) {
+std::map<double, double> sweep_of(const counted_case& p) {
   std::map<double, double> seconds;
   for (const lab::launch_record& l : p.launches) {
     if (l.kernel != p.launches.front().kernel) return {};
@@ -161,7 +161,7 @@ std::optional<drawing> roofline(const result& r, const fs::path& source) {
 
 std::vector<drawing> sweeps(const result& r) {
   std::vector<drawing> drawings;
-  for (const profiled_case& p : r.profiles) {
+  for (const counted_case& p : r.counted) {
     const std::map<double, double> sweep = sweep_of(p);
     if (sweep.size() < fewest_sizes) continue;
     const std::string svg = lab::drawn_by_gnuplot(sweep_script(sweep));

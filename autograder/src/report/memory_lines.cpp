@@ -49,7 +49,7 @@ class sources {
   std::map<std::string, std::vector<std::string>> files_;
 };
 
-json rows_of(const profiled_case& p, sources& texts) {
+json rows_of(const counted_case& p, sources& texts) {
   using place = std::tuple<std::string, int, std::string>;
   std::map<place, lab::line_counters> sums;
   for (const lab::launch_record& launch : p.launches) {
@@ -100,11 +100,11 @@ json launch_of(const lab::launch_record& l, const modelled_device& device) {
 }  // namespace
 
 json memory_lines(const result& r, const fs::path& source) {
-  if (r.profiles.empty()) return nullptr;
+  if (r.counted.empty()) return nullptr;
   sources texts(r, source);
   const modelled_device device = read_modelled_device(source);
   json cases = json::array();
-  for (const profiled_case& p : r.profiles) {
+  for (const counted_case& p : r.counted) {
     json launches = json::array();
     for (const lab::launch_record& l : p.launches) launches.push_back(launch_of(l, device));
     const json rows = rows_of(p, texts);

@@ -8,7 +8,7 @@
 
 namespace grading {
 
-/// The cases with their launches and lines, as report.html shows them under "memory"; null if nothing was profiled.
+/// The cases with their launches and lines, as report.html shows them under "memory"; null if nothing was counted.
 nlohmann::ordered_json memory_lines(const result& r, const std::filesystem::path& source);
 
 }  // namespace grading

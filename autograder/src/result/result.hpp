@@ -75,7 +75,7 @@ struct item_result {
 };
 
 /// What the counters saw of one case.
-struct profiled_case {
+struct counted_case {
   std::string case_id;
   grading::backend backend = grading::backend::sim;
   lab::work work;
@@ -99,11 +99,11 @@ struct result {
   double seconds = 0;       ///< that it took to build and grade
   bool official = false;    ///< by a judge that never loads the submission
   bool sandboxed = false;   ///< if it was not, only trusted code was graded
-  std::string taken;        ///< SHA-256 of the files that were graded, if official
+  std::string digest;       ///< SHA-256 of the files that were graded, if official
   std::uint64_t seed = 0;   ///< decides all inputs and the sizes that were drawn; secret until then, so official only
   std::vector<std::string> flags;  ///< oddities for a person to look at; they cost no points
   std::vector<item_result> items;
-  std::vector<profiled_case> profiles;
+  std::vector<counted_case> counted;
   std::vector<std::string> notes;  ///< about the machine: what could not be assessed and why
   std::string printed;             ///< what the submission printed
 

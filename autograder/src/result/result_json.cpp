@@ -90,7 +90,7 @@ json of(const item_result& item) {
 }
 
 /// Launches travel in the form that the protocol gives them.
-json of(const profiled_case& p) {
+json of(const counted_case& p) {
   lab::response carrier;
   carrier.launches = p.launches;
   return {{"case", p.case_id},
@@ -143,7 +143,7 @@ item_result item_from(const json& in) {
   return item;
 }
 
-profiled_case profile_from(const json& in) {
+counted_case profile_from(const json& in) {
   lab::response carrier;
   json response = json::parse(lab::to_json(carrier));
   response["launches"] = in.at("launches");
@@ -158,7 +158,7 @@ profiled_case profile_from(const json& in) {
 std::string to_json(const result& r) {
   json items = json::array(), profiles = json::array();
   for (const item_result& item : r.items) items.push_back(of(item));
-  for (const profiled_case& p : r.profiles) profiles.push_back(of(p));
+  for (const counted_case& p : r.counted) profiles.push_back(of(p));
   const json document = {
       {"schema", schema + std::to_string(known_format)},
       {"course_version", r.course_version},
@@ -172,7 +172,7 @@ std::string to_json(const result& r) {
       {"graded_from", r.graded_from},
       {"official", r.official},
       {"sandboxed", r.sandboxed},
-      {"taken", r.taken},
+      {"taken", r.digest},
       {"seed", r.seed},
       {"flags", r.flags},
       {"seconds", r.seconds},
@@ -208,12 +208,12 @@ result result_from_json(const std::string& text) {
     r.seconds = in.at("seconds").get<double>();
     r.official = in.value("official", false);
     r.sandboxed = in.value("sandboxed", false);
-    r.taken = in.value("taken", "");
+    r.digest = in.value("taken", "");
     r.seed = in.value("seed", std::uint64_t{0});
     r.flags = in.value("flags", std::vector<std::string>{});
     r.notes = in.at("notes").get<std::vector<std::string>>();
     for (const json& item : in.at("items")) r.items.push_back(item_from(item));
-    for (const json& p : in.at("profiles")) r.profiles.push_back(profile_from(p));
+    for (const json& p : in.at("profiles")) r.counted.push_back(profile_from(p));
     r.printed = in.at("printed").get<std::string>();
     return r;
   } catch (const std::exception& error) {

@@ -34,14 +34,13 @@ class file_lock {
 
 /// A measurement has the machine to itself; all other work of graders runs in parallel. A waiting measurement blocks
 /// new work, so that it gets its turn.
-class turn {
+class machine_lock {
  public:
-  enum class to { work, measure };
+  enum use { shared, alone };
   /// `build` is the build directory, which all graders of a course share.
-  turn(const std::filesystem::path& build, to what)
-      : door_(build / "measuring.door", LOCK_EX),
-        room_(build / "measuring.lock", what == to::measure ? LOCK_EX : LOCK_SH) {
-    if (what == to::work) door_.give_back();
+  machine_lock(const std::filesystem::path& build, use how)
+      : door_(build / "measuring.door", LOCK_EX), room_(build / "measuring.lock", how == alone ? LOCK_EX : LOCK_SH) {
+    if (how == shared) door_.give_back();
   }
 
  private:
