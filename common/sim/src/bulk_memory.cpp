@@ -132,7 +132,7 @@ void observer::bulk_read(std::uint64_t site, const bulk_access& access, std::uin
     const std::uint16_t writer = shadow.words[word].writer;
     return writer < shadow.first_agent ? writer : shadow.copies[word].thread;
   };
-  const auto report_once = [&](fault what, std::uintptr_t address, const char* detail, std::uint32_t other_site,
+  const auto report_once = [&](fault what, std::uintptr_t address, party other, std::uint32_t other_site,
                                std::uint16_t other_thread, operation other_op) {
     if (std::exchange(reported, true)) return;
     fault_report r;
@@ -142,7 +142,7 @@ void observer::bulk_read(std::uint64_t site, const bulk_access& access, std::uin
     r.block = where.block;
     r.thread = thread;
     r.address = address;
-    r.detail = detail;
+    r.other = other;
     r.other_site = other_site | std::uint64_t{4} << 32 | static_cast<std::uint64_t>(other_op) << 40;
     r.other_thread = other_thread == outside ? 0 : other_thread;
     counts_.add(r);
@@ -152,7 +152,7 @@ void observer::bulk_read(std::uint64_t site, const bulk_access& access, std::uin
   for (const bulk_access::range& r : access.shared) {
     const word_range words = words_at(r.begin, r.bytes);
     if (!words.found) {
-      report_once(fault::out_of_bounds, r.begin - shared_begin_, "", 0, 0, operation::load);
+      report_once(fault::out_of_bounds, r.begin - shared_begin_, party::thread, 0, 0, operation::load);
       continue;
     }
     for (std::size_t i = 0; i < r.bytes / word_bytes; ++i) {
@@ -162,9 +162,9 @@ void observer::bulk_read(std::uint64_t site, const bulk_access& access, std::uin
       const std::uintptr_t address = r.begin - words.begin + i * word_bytes;
       if (w.copy_bytes != 0) {
         const started_copy& copy = shadow.copies[word];
-        report_once(fault::block_race, address, "copy", copy.site, copy.thread, operation::copy);
+        report_once(fault::block_race, address, party::copy, copy.site, copy.thread, operation::copy);
       } else if (shadow.valid[word] != whole_word) {
-        report_once(fault::uninitialised, address, "", 0, 0, operation::load);
+        report_once(fault::uninitialised, address, party::thread, 0, 0, operation::load);
       } else if (w.write_epoch == shadow.epoch && w.writer != thread &&
                  (w.writer != known_writer || w.write_clock > known_clock || known_clock == ~std::uint32_t{0})) {
         const bool same_warp = w.writer / lanes_per_warp == thread / lanes_per_warp;
@@ -173,8 +173,8 @@ void observer::bulk_read(std::uint64_t site, const bulk_access& access, std::uin
           known_writer = w.writer;
           known_clock = w.write_clock;
         } else {
-          report_once(fault::block_race, address, same_warp ? "warp" : "", w.write_site, writer_of(word),
-                      operation::store);
+          report_once(fault::block_race, address, same_warp ? party::thread_of_warp : party::thread, w.write_site,
+                      writer_of(word), operation::store);
         }
       }
     }
@@ -200,7 +200,7 @@ void observer::check_asynchronous_readers(std::uint64_t site, std::size_t word, 
     r.address = address;
     r.other_site = agent.site | std::uint64_t{16} << 32 | static_cast<std::uint64_t>(operation::load) << 40;
     r.other_thread = agent.thread;
-    r.detail = i + 1 == shadow.agents.size() ? "read by copy" : "read by product";
+    r.other = i + 1 == shadow.agents.size() ? party::reading_copy : party::reading_product;
     counts_.add(r);
     return;
   }

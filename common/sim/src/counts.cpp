@@ -41,14 +41,14 @@ void allocation_counts::add(operation op, std::uint64_t moved) {
   if (op == operation::store || op == operation::atomic) stored += moved;
 }
 
-void fault_report::merge(const fault_report& other, std::uint64_t others_number) {
-  const std::uint64_t both = occurrences + other.occurrences;
+void fault_report::merge(const fault_report& that, std::uint64_t others_number) {
+  const std::uint64_t both = occurrences + that.occurrences;
   const auto rank = [](const fault_report& r) {
     return std::tuple{r.between_flags, r.is_load_beside_atomic(), r.block, r.thread};
   };
-  const bool earlier = rank(other) < rank(*this);
-  const std::uint64_t first = block == other.block ? std::min(number, others_number) : earlier ? others_number : number;
-  if (earlier) *this = other;
+  const bool earlier = rank(that) < rank(*this);
+  const std::uint64_t first = block == that.block ? std::min(number, others_number) : earlier ? others_number : number;
+  if (earlier) *this = that;
   occurrences = both;
   number = first;
 }

@@ -48,6 +48,15 @@ enum class fault : std::uint8_t {
   late_copy,  ///< a bulk copy arrives when its mbarrier's phase, or its block, has ended
 };
 
+/// The other side of a race; or, if words were not written yet, who writes them.
+enum class party : std::uint8_t {
+  thread,
+  thread_of_warp,  ///< of the same warp
+  copy,            ///< an asynchronous copy that writes
+  reading_copy,    ///< a bulk copy that reads
+  reading_product,
+};
+
 /// The first occurrence, by block and thread, of a fault at a site; of a race, if possible one that is not between
 /// flags.
 struct fault_report {
@@ -57,7 +66,8 @@ struct fault_report {
   std::uint64_t block = 0;
   std::uint32_t thread = 0;
   std::uintptr_t address = 0;
-  std::string detail;
+  party other = party::thread;
+  std::string detail;             ///< words for the message
   std::string place;              ///< in its allocation, once the launch has ended: later it may be freed
   std::uint64_t other_site = 0;   ///< of a race: the access before
   std::uint64_t other_block = 0;  ///< or, of a race between streams, the number of the launch before

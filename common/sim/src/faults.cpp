@@ -178,7 +178,7 @@ std::string describe(const launched& where, const fault_report& r) {
   const std::string access = fmt::format("{} of {} bytes", verb(op), site_bytes(r.site));
   const char* memory = r.where == space::global ? "global" : "shared";
   const std::string place = r.place.empty() ? place_of(r) : r.place;
-  const char* barrier_between = r.detail.empty()
+  const char* barrier_between = r.other != party::thread_of_warp
                                     ? "__syncthreads() between the two"
                                     : "__syncwarp() between the two (or __syncthreads() if other warps share the data)";
   std::string what;
@@ -192,7 +192,7 @@ std::string describe(const launched& where, const fault_report& r) {
       what = fmt::format("misaligned {} {}; its address must be a multiple of {}", memory, access, site_bytes(r.site));
       break;
     case fault::uninitialised:
-      what = r.detail.empty()
+      what = r.other != party::copy
                  ? fmt::format("{} {} that were never written{}; write them first{}", memory, access, place,
                                r.where == space::shared ? ", then call __syncthreads()" : "")
                  : fmt::format(
@@ -223,14 +223,14 @@ std::string describe(const launched& where, const fault_report& r) {
               ? fmt::format("race between threads of a block: {}{}, and {} by thread {} at {}; put {}{}", access, place,
                             verb(site_operation(r.other_site)), coordinates(r.other_thread, block),
                             line_text(r.other_site), barrier_between, missing_fence(where, r, "__threadfence_block()"))
-          : r.detail == "read by copy" || r.detail == "read by product"
+          : r.other == party::reading_copy || r.other == party::reading_product
               ? fmt::format(
                     "race in shared memory: {} at byte {} of its array, which {} that thread {} issued at {} may "
                     "still read; wait for it first ({}), and put a barrier after the wait",
-                    access, r.address, r.detail == "read by copy" ? "a bulk copy" : "a product (wgmma)",
+                    access, r.address, r.other == party::reading_copy ? "a bulk copy" : "a product (wgmma)",
                     coordinates(r.other_thread, block), line_text(r.other_site),
-                    r.detail == "read by copy" ? "cp.async.bulk.wait_group.read" : "wgmma.wait_group")
-          : r.detail == "copy"
+                    r.other == party::reading_copy ? "cp.async.bulk.wait_group.read" : "wgmma.wait_group")
+          : r.other == party::copy
               ? fmt::format(
                     "race in shared memory: {} at byte {} of its array, before the asynchronous copy to these bytes "
                     "has completed (by thread {} at {}); wait for the copy (__pipeline_wait_prior, or its mbarrier), "

@@ -93,7 +93,7 @@ launch_counts observer::take() {
 }
 
 void observer::report(fault what, std::uint64_t site, space where, const warp_position& position, std::uint32_t lane,
-                      std::uintptr_t address, std::string detail) {
+                      std::uintptr_t address, std::string detail, party other) {
   fault_report r;
   r.what = what;
   r.site = site & site_mask;
@@ -102,6 +102,7 @@ void observer::report(fault what, std::uint64_t site, space where, const warp_po
   r.thread = position.first_thread + lane;
   r.address = address;
   r.detail = std::move(detail);
+  r.other = other;
   counts_.add(r);
   // A loop without an end. A GPU ends it at the first access of memory that is not the program's.
   constexpr std::uint64_t most_beyond = 1'000'000;

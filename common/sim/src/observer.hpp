@@ -132,7 +132,7 @@ class observer {
                      bool* initialised);
 
   void report(fault what, std::uint64_t site, space where, const warp_position& position, std::uint32_t lane,
-              std::uintptr_t address, std::string detail = {});
+              std::uintptr_t address, std::string detail = {}, party other = party::thread);
   launch_counts& counts() { return counts_; }
   launch_counts take();  ///< returns the counts so far and starts over
   std::size_t static_shared_bytes() const;

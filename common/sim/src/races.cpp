@@ -114,7 +114,7 @@ void observer::check_block(std::uint64_t site, std::span<const std::uintptr_t> a
       r.address = std::max(a[i], address(j));
       r.other_site = before.site & site_mask;
       r.other_thread = other;
-      r.detail = same_warp ? "warp" : "";
+      r.other = same_warp ? party::thread_of_warp : party::thread;
       counts_.add(r);
       return;
     }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "addresses.hpp"
 #include "async.hpp"
@@ -96,7 +97,7 @@ void observer::check_shared(std::uint64_t site, std::size_t word, std::uint8_t b
     r.address = address;
     r.other_site = other_pc | (std::uint64_t{4} << 32) | (static_cast<std::uint64_t>(other_op) << 40);
     r.other_thread = other < block_->first_agent ? other : block_->copies[word].thread;  // an arrived copy's issuer
-    r.detail = not_awaited ? "copy" : same_warp(other) ? "warp" : "";
+    r.other = not_awaited ? party::copy : same_warp(other) ? party::thread_of_warp : party::thread;
     counts_.add(r);
   };
   // A copy in flight may write at any moment until a thread has waited for it.
@@ -198,7 +199,7 @@ void observer::shared(std::uint64_t site, std::span<const std::uintptr_t> a, std
     counts.ideal_wavefronts += cost.ideal;
   }
 
-  const char* detail = nullptr;
+  std::optional<party> writer;
   for (std::size_t i = 0; i < a.size(); ++i) {
     if ((a[i] < entry.begin || a[i] + bytes > entry.end) && !enter_array(entry, a[i], bytes)) {
       const std::uintptr_t at = a[i] - dynamic_.begin;
@@ -224,8 +225,9 @@ void observer::shared(std::uint64_t site, std::span<const std::uintptr_t> a, std
       b += n;
     }
     if (initialised) continue;
-    if (!detail) detail = copy_pending(a[i]) ? "copy" : "";  // looks at every copy in flight, so not for each lane
-    report(fault::uninitialised, site, space::shared, where, lanes[i], offset, detail);
+    // Looks at every copy in flight, so not for each lane.
+    if (!writer) writer = copy_pending(a[i]) ? party::copy : party::thread;
+    report(fault::uninitialised, site, space::shared, where, lanes[i], offset, {}, *writer);
   }
 }
 
