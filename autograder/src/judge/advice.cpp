@@ -8,10 +8,9 @@
 #include <numeric>
 #include <tuple>
 
+#include "lab/device_file.hpp"
 #include "result/words.hpp"
-#include "support/files.hpp"
 #include "support/text.hpp"
-#include "support/toml.hpp"
 
 namespace grading {
 namespace {
@@ -136,21 +135,11 @@ void add_occupancy(std::vector<remark>& out, const std::vector<lab::launch_recor
 }  // namespace
 
 modelled_device read_modelled_device(const fs::path& source) {
-  const fs::path file = source / "common" / "sim" / "devices" / "h200.toml";
-  modelled_device out;
-  try {
-    const std::string name = file.filename().string();
-    const toml::table description = toml_from(text_of(file), name);
-    const toml_reader in(description, name);
-    out.name = in.text("name");
-    out.bytes_per_second = in.number("copy_bytes_per_second");
-    out.flops_per_second = in.number("fp32_flops_per_second");
-    out.launch_seconds = in.number("kernel_floor_seconds");
-    out.multiprocessors = static_cast<int>(in.number("multiprocessors"));
-  } catch (const input_error&) {
-    return {};
-  }
-  return out;
+  const fs::path folder = source / "common" / "sim" / "devices";
+  if (!fs::exists(folder)) return {};
+  const lab::device_file file(folder.string(), "h200");
+  return {file.text("name"), file.whole("multiprocessors"), file.number("copy_bytes_per_second"),
+          file.number("fp32_flops_per_second"), file.number("kernel_floor_seconds")};
 }
 
 std::vector<std::string> advice_on(const std::vector<lab::launch_record>& launches, const lab::work& work,

@@ -4,16 +4,15 @@
 //   drawings steps FOLDER  makes the decks' drawings, FOLDER/NAME.svg
 #include <fmt/format.h>
 
-#include <toml++/toml.h>
 #include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
-#include <stdexcept>
 
 #include "counted.hpp"
 #include "drawing.hpp"
+#include "lab/device_file.hpp"
 
 namespace drawings {
 namespace {
@@ -101,9 +100,7 @@ int check(const fs::path& labs) {
 }  // namespace
 
 double device_figure(const char* device, const char* key) {
-  const auto value = toml::parse_file(fmt::format("{}/{}.toml", SIM_DEVICES_DIR, device))[key].value<double>();
-  if (!value) throw std::runtime_error(fmt::format("{}.toml: no number '{}'", device, key));
-  return *value;
+  return lab::device_file(SIM_DEVICES_DIR, device).number(key);
 }
 
 }  // namespace drawings

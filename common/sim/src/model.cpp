@@ -4,13 +4,13 @@
 
 #include <fmt/format.h>
 
-#include <toml++/toml.h>
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
 #include "basic_blocks.hpp"
 #include "heap.hpp"
+#include "lab/device_file.hpp"
 #include "launches.hpp"
 #include "lines.hpp"
 #include "settings.hpp"
@@ -20,48 +20,41 @@ namespace {
 
 device_description read_description() {
   const char* wanted = setting("SIM_DEVICE");
-  const std::string path = fmt::format("{}/{}.toml", SIM_DEVICES_DIR, wanted ? wanted : "h200");
   try {
-    const toml::table t = toml::parse_file(path);
-    const auto number = [&](const char* key) {
-      const auto value = t[key].value<double>();
-      if (!value) throw std::runtime_error(fmt::format("'{}' is missing", key));
-      return *value;
-    };
-    const auto whole = [&](const char* key) { return static_cast<int>(number(key)); };
+    const lab::device_file file(SIM_DEVICES_DIR, wanted ? wanted : "h200");
     device_description d;
-    d.name = t["name"].value_or(std::string("?"));
-    d.compute_major = t["compute_capability"][0].value_or(0);
-    d.compute_minor = t["compute_capability"][1].value_or(0);
-    d.multiprocessors = whole("multiprocessors");
-    d.sm_clock_hertz = number("sm_clock_hertz");
-    d.memory_bytes = number("memory_bytes");
-    d.copy_bytes_per_second = number("copy_bytes_per_second");
-    d.dram_latency_seconds = number("dram_latency_seconds");
-    d.l2_bytes = number("l2_bytes");
-    d.l2_bytes_per_second = number("l2_bytes_per_second");
-    d.l2_latency_cycles = number("l2_latency_cycles");
-    d.l1_bytes_per_sm = number("l1_bytes_per_sm");
-    d.l1_latency_cycles = number("l1_latency_cycles");
-    d.shared_latency_cycles = number("shared_latency_cycles");
-    d.fp32_lanes_per_sm = number("fp32_lanes_per_sm");
-    d.fp64_lanes_per_sm = number("fp64_lanes_per_sm");
-    d.fp32_flops_per_second = number("fp32_flops_per_second");
-    d.bf16_tensor_flops_per_second = number("bf16_tensor_flops_per_second");
-    d.host_copy_bytes_per_second = number("host_copy_bytes_per_second");
-    d.launch_seconds = number("launch_seconds");
-    d.kernel_floor_seconds = number("kernel_floor_seconds");
-    d.max_threads_per_sm = whole("max_threads_per_sm");
-    d.max_blocks_per_sm = whole("max_blocks_per_sm");
-    d.registers_per_sm = whole("registers_per_sm");
-    d.register_allocation_unit = whole("register_allocation_unit");
-    d.warp_allocation_granularity = whole("warp_allocation_granularity");
-    d.shared_per_sm_bytes = static_cast<std::size_t>(number("shared_per_sm_bytes"));
-    d.shared_per_block_optin_bytes = static_cast<std::size_t>(number("shared_per_block_optin_bytes"));
-    d.shared_reserved_per_block_bytes = static_cast<std::size_t>(number("shared_reserved_per_block_bytes"));
+    d.name = file.text("name");
+    d.compute_major = file.whole("compute_capability", 0);
+    d.compute_minor = file.whole("compute_capability", 1);
+    d.multiprocessors = file.whole("multiprocessors");
+    d.sm_clock_hertz = file.number("sm_clock_hertz");
+    d.memory_bytes = file.number("memory_bytes");
+    d.copy_bytes_per_second = file.number("copy_bytes_per_second");
+    d.dram_latency_seconds = file.number("dram_latency_seconds");
+    d.l2_bytes = file.number("l2_bytes");
+    d.l2_bytes_per_second = file.number("l2_bytes_per_second");
+    d.l2_latency_cycles = file.number("l2_latency_cycles");
+    d.l1_bytes_per_sm = file.number("l1_bytes_per_sm");
+    d.l1_latency_cycles = file.number("l1_latency_cycles");
+    d.shared_latency_cycles = file.number("shared_latency_cycles");
+    d.fp32_lanes_per_sm = file.number("fp32_lanes_per_sm");
+    d.fp64_lanes_per_sm = file.number("fp64_lanes_per_sm");
+    d.fp32_flops_per_second = file.number("fp32_flops_per_second");
+    d.bf16_tensor_flops_per_second = file.number("bf16_tensor_flops_per_second");
+    d.host_copy_bytes_per_second = file.number("host_copy_bytes_per_second");
+    d.launch_seconds = file.number("launch_seconds");
+    d.kernel_floor_seconds = file.number("kernel_floor_seconds");
+    d.max_threads_per_sm = file.whole("max_threads_per_sm");
+    d.max_blocks_per_sm = file.whole("max_blocks_per_sm");
+    d.registers_per_sm = file.whole("registers_per_sm");
+    d.register_allocation_unit = file.whole("register_allocation_unit");
+    d.warp_allocation_granularity = file.whole("warp_allocation_granularity");
+    d.shared_per_sm_bytes = static_cast<std::size_t>(file.number("shared_per_sm_bytes"));
+    d.shared_per_block_optin_bytes = static_cast<std::size_t>(file.number("shared_per_block_optin_bytes"));
+    d.shared_reserved_per_block_bytes = static_cast<std::size_t>(file.number("shared_reserved_per_block_bytes"));
     return d;
   } catch (const std::exception& e) {
-    fmt::print(stderr, "simulated device: {}: {}\nSet SIM_DEVICE to the name of a file in {} (h200).\n", path, e.what(),
+    fmt::print(stderr, "simulated device: {}\nSet SIM_DEVICE to the name of a file in {} (h200).\n", e.what(),
                SIM_DEVICES_DIR);
     std::exit(2);
   }

@@ -10,6 +10,7 @@
 #include <lab/case.hpp>
 #include <lab/ceilings.hpp>
 #include <lab/compare.hpp>
+#include <lab/device_file.hpp>
 #include <lab/formula.hpp>
 #include <limits>
 #include <utility>
@@ -470,9 +471,6 @@ std::vector<operation> operations() {
   return all;
 }
 
-/// Measured on an H200: the FP32 rate of cuBLAS at n = 4096, and a device-to-device copy.
-constexpr double h200_peaks[] = {51e12, 4.25e12};
-
 test_case memory_bound() {
   doubles work;
   for (const operation& o : operations()) work.insert(work.end(), {o.flops, o.bytes});
@@ -483,9 +481,9 @@ test_case memory_bound() {
   result.where = lab::part::host;
   result.parameters = {count};
   result.outputs = {{dtype::f64, count}};
-  result.inputs = [work](std::uint64_t) {
-    return std::vector{buffer::of(work), buffer::of(std::span<const double>(h200_peaks))};
-  };
+  const lab::device_file h200(LAB_DEVICES, "h200");
+  const doubles peaks{h200.number("fp32_flops_per_second"), h200.number("copy_bytes_per_second")};
+  result.inputs = [work, peaks](std::uint64_t) { return std::vector{buffer::of(work), buffer::of(peaks)}; };
   result.check = [](std::span<const buffer>, std::span<const buffer>) { return std::string(); };
   return result;
 }

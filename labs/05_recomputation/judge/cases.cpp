@@ -1,6 +1,7 @@
 // Lab 05's problems: sizes, seeded inputs, what must come out, and how much work that is.
 #include <lab/case.hpp>
 #include <lab/compare.hpp>
+#include <lab/device_file.hpp>
 #include <lab/figures.hpp>
 
 #include <algorithm>
@@ -439,8 +440,11 @@ test_case train_step(const std::string& kind, int64_t layers, double part) {
 /// handout's two machines wait for then: they can do less for each byte.
 test_case roofline() {
   constexpr double intensity = 3.0 / 12;
-  constexpr double h200 = 132 * 16 * 1.98e9 / 2 / 4.8e12, cpu = 1 / 5e-9 / 10e9;
-  return lab::figures_case("roofline/backward", [] {
+  const lab::device_file device(LAB_DEVICES, "h200");
+  const double h200 = device.number("multiprocessors") * 16 * device.number("sm_clock_hertz") / 2 /
+                      device.number("dram_bytes_per_second");
+  const double cpu = 1 / 5e-9 / 10e9;
+  return lab::figures_case("roofline/backward", [=] {
     return std::vector{intensity, intensity < h200 ? 1.0 : 0.0, intensity < cpu ? 1.0 : 0.0};
   });
 }

@@ -2,17 +2,16 @@
 // and how much work that is. The devices are those that common/sim/devices describes, and some that do not exist.
 #include <fmt/format.h>
 
-#include <toml++/toml.h>
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
 #include <lab/case.hpp>
 #include <lab/compare.hpp>
+#include <lab/device_file.hpp>
 #include <limits>
 #include <map>
 #include <random>
-#include <stdexcept>
 #include <utility>
 
 #include "machine.hpp"
@@ -36,25 +35,18 @@ std::size_t at(int64_t i) { return static_cast<std::size_t>(i); }
 constexpr const char* described[] = {"a100", "h100", "h200", "rtx3060", "rtx4090"};
 
 device read_device(const std::string& name, int element_bytes) {
-  const std::string file = std::string(LAB_DEVICES "/") + name + ".toml";
-  const toml::table t = toml::parse_file(file);
-  const auto number = [&](const char* key) {
-    const auto value = t[key].value<double>();
-    if (!value) throw std::runtime_error(file + ": '" + key + "' is missing");
-    return *value;
-  };
-  const auto whole = [&](const char* key) { return static_cast<int>(number(key)); };
+  const lab::device_file file(LAB_DEVICES, name);
   device on{};
-  on.multiprocessors = whole("multiprocessors");
-  on.threads_of_sm = whole("max_threads_per_sm");
-  on.blocks_of_sm = whole("max_blocks_per_sm");
-  on.registers_of_sm = whole("registers_per_sm");
-  on.shared_bytes_of_sm = whole("shared_per_sm_bytes");
-  on.register_unit = whole("register_allocation_unit");
-  on.reserved_bytes = whole("shared_reserved_per_block_bytes");
-  on.flops_per_second = number(element_bytes == 2 ? "bf16_tensor_flops_per_second" : "fp32_flops_per_second");
-  on.l2_bytes_per_second = number("l2_bytes_per_second");
-  on.launch_seconds = number("launch_seconds");
+  on.multiprocessors = file.whole("multiprocessors");
+  on.threads_of_sm = file.whole("max_threads_per_sm");
+  on.blocks_of_sm = file.whole("max_blocks_per_sm");
+  on.registers_of_sm = file.whole("registers_per_sm");
+  on.shared_bytes_of_sm = file.whole("shared_per_sm_bytes");
+  on.register_unit = file.whole("register_allocation_unit");
+  on.reserved_bytes = file.whole("shared_reserved_per_block_bytes");
+  on.flops_per_second = file.number(element_bytes == 2 ? "bf16_tensor_flops_per_second" : "fp32_flops_per_second");
+  on.l2_bytes_per_second = file.number("l2_bytes_per_second");
+  on.launch_seconds = file.number("launch_seconds");
   return on;
 }
 

@@ -1,0 +1,37 @@
+// A device's figures, as its description common/sim/devices/NAME.toml has them.
+#pragma once
+
+#include <toml++/toml.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace lab {
+
+/// Throws std::runtime_error, which names the file and the key, for what is not there.
+class device_file {
+ public:
+  device_file(const std::string& folder, const std::string& name) try
+      : path_(folder + "/" + name + ".toml"), table_(toml::parse_file(path_)) {
+  } catch (const toml::parse_error& error) {
+    throw std::runtime_error(folder + "/" + name + ".toml: " + error.what());
+  }
+
+  double number(const char* key) const { return value_of<double>(table_[key], key); }
+  int whole(const char* key) const { return static_cast<int>(number(key)); }
+  int whole(const char* key, std::size_t index) const { return value_of<int>(table_[key][index], key); }
+  std::string text(const char* key) const { return value_of<std::string>(table_[key], key); }
+
+ private:
+  template <class T>
+  T value_of(const toml::node_view<const toml::node>& node, const char* key) const {
+    const auto value = node.value<T>();
+    if (!value) throw std::runtime_error(path_ + ": '" + key + "' is missing");
+    return *value;
+  }
+
+  std::string path_;
+  toml::table table_;
+};
+
+}  // namespace lab
