@@ -100,7 +100,7 @@ cudaError_t kernel_attributes(cudaFuncAttributes* attributes, const void* kernel
   if (!attributes || !kernel) return fail(attributes ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue);
   const device_description& d = described_device();
   *attributes = {};
-  attributes->maxThreadsPerBlock = 1024;
+  attributes->maxThreadsPerBlock = max_threads_per_block;
   attributes->numRegs = registers_of(reinterpret_cast<std::uintptr_t>(kernel));
   attributes->ptxVersion = attributes->binaryVersion = d.compute_major * 10 + d.compute_minor;
   attributes->maxDynamicSharedSizeBytes =
@@ -115,7 +115,9 @@ cudaError_t kernel_attributes(cudaFuncAttributes* attributes, const void* kernel
 cudaError_t occupancy(int* blocks, const void* kernel, int threads, std::size_t dynamic_shared_bytes) {
   if (!blocks || threads <= 0) return fail(cudaErrorInvalidValue);
   *blocks = 0;
-  if (threads > 1024 || dynamic_shared_bytes > described_device().shared_per_block_optin_bytes) return cudaSuccess;
+  if (threads > static_cast<int>(max_threads_per_block) ||
+      dynamic_shared_bytes > described_device().shared_per_block_optin_bytes)
+    return cudaSuccess;
   cudaFuncAttributes attributes;
   if (const cudaError_t error = kernel_attributes(&attributes, kernel)) return error;
   *blocks = occupancy_of(threads, attributes.numRegs, attributes.sharedSizeBytes + dynamic_shared_bytes).blocks();

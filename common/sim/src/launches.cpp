@@ -82,12 +82,15 @@ void refuse_launch(const char* kernel, cudaError_t error, const std::string& why
 std::string what_exceeds_the_limits(const configuration& c) {
   const auto threads = std::uint64_t{c.block.x} * c.block.y * c.block.z;
   if (threads == 0) return "a block needs at least one thread";
-  if (threads > 1024) return fmt::format("a block of {} threads exceeds the limit of 1024", threads);
-  if (c.block.z > 64) return fmt::format("a block with {} layers exceeds the limit of 64", c.block.z);
+  if (threads > max_threads_per_block)
+    return fmt::format("a block of {} threads exceeds the limit of {}", threads, max_threads_per_block);
+  if (c.block.z > max_block_z)
+    return fmt::format("a block has {} threads along z; the limit is {}", c.block.z, max_block_z);
   if (c.grid.x == 0 || c.grid.y == 0 || c.grid.z == 0) return "a grid needs at least one block; was there no work?";
-  if (c.grid.x > 0x7fffffffu) return fmt::format("a grid {} blocks wide exceeds the limit of 2147483647", c.grid.x);
-  if (c.grid.y > 65535 || c.grid.z > 65535)
-    return fmt::format("a grid of {} by {} rows and layers exceeds the limit of 65535 for each", c.grid.y, c.grid.z);
+  if (c.grid.x > max_grid_x) return fmt::format("a grid has {} blocks along x; the limit is {}", c.grid.x, max_grid_x);
+  if (c.grid.y > max_grid_yz || c.grid.z > max_grid_yz)
+    return fmt::format("a grid has {} blocks along y and {} along z; the limit for each is {}", c.grid.y, c.grid.z,
+                       max_grid_yz);
   return "";
 }
 std::string what_is_wrong_with_clusters(const configuration& c) {

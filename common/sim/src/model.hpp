@@ -32,6 +32,8 @@ struct device_description {
   std::size_t shared_per_sm_bytes = 0, shared_per_block_optin_bytes = 0, shared_reserved_per_block_bytes = 0;
 };
 const device_description& described_device();
+/// Limits that all described devices share: CUDA programming guide, technical specifications per compute capability.
+constexpr unsigned max_threads_per_block = 1024, max_block_z = 64, max_grid_x = 0x7fffffff, max_grid_yz = 65535;
 /// How many blocks fit on a multiprocessor, by each of its resources.
 struct occupancy_limits {
   int by_blocks = 0, by_registers = 0, by_shared = 0, by_warps = 0;

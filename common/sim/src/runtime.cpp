@@ -129,13 +129,12 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   std::snprintf(p->name, sizeof p->name, "%s (simulated)", d.name.c_str());
   p->totalGlobalMem = static_cast<std::size_t>(d.memory_bytes);
   p->sharedMemPerBlock = default_shared_bytes;
-  p->regsPerBlock = p->regsPerMultiprocessor = 65536;
+  p->regsPerBlock = p->regsPerMultiprocessor = d.registers_per_sm;
   p->warpSize = 32;
-  p->maxThreadsPerBlock = 1024;
-  p->maxThreadsDim[0] = p->maxThreadsDim[1] = 1024;
-  p->maxThreadsDim[2] = 64;
-  p->maxGridSize[0] = 0x7fffffff;
-  p->maxGridSize[1] = p->maxGridSize[2] = 65535;
+  p->maxThreadsPerBlock = p->maxThreadsDim[0] = p->maxThreadsDim[1] = max_threads_per_block;
+  p->maxThreadsDim[2] = max_block_z;
+  p->maxGridSize[0] = max_grid_x;
+  p->maxGridSize[1] = p->maxGridSize[2] = max_grid_yz;
   p->totalConstMem = std::size_t{64} * 1024;
   p->major = d.compute_major;
   p->minor = d.compute_minor;
@@ -145,7 +144,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   p->maxBlocksPerMultiProcessor = d.max_blocks_per_sm;
   p->sharedMemPerMultiprocessor = d.shared_per_sm_bytes;
   p->sharedMemPerBlockOptin = d.shared_per_block_optin_bytes;
-  p->reservedSharedMemPerBlock = 1024;
+  p->reservedSharedMemPerBlock = d.shared_reserved_per_block_bytes;
   p->memPitch = 0x7fffffff;
   p->textureAlignment = p->surfaceAlignment = 512;
   p->texturePitchAlignment = 32;
