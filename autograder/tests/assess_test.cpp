@@ -195,7 +195,7 @@ TEST_F(Assess, BoundsAreSentences) {
   item i = base(item_kind::counters);
   sim->metrics = {{"a", 4194304}, {"b", 3}, {"c", 12.5}};
   i.require = {{"bytes loaded", {"a", ""}, 1048576.0, 1069547.0},
-               {"launches; 1 is enough", {"b", ""}, {}, 1.0},
+               {"launches", {"b", ""}, {}, 1.0, "1 is enough"},
                {"bytes used of each sector, %", {"c", ""}, 100.0, {}}};
   EXPECT_EQ(assessed(i).message,
             "f/1: 4,194,304 bytes loaded, at most 1,069,547 (3.9 times as many); 3 launches, at most 1 (1 is enough); "

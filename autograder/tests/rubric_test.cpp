@@ -110,7 +110,8 @@ TEST(Rubric, ReadsAValidOne) {
   EXPECT_EQ(r.items[0].cases.size(), 3u) << "f/* leaves the timed case out";
   const std::string sectors = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
                     requests = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
-  EXPECT_EQ(r.items[1].require[0].what, "sectors per load request; 4 at best");
+  EXPECT_EQ(r.items[1].require[0].label, "sectors per load request");
+  EXPECT_EQ(r.items[1].require[0].text(), "sectors per load request; 4 at best");
   EXPECT_EQ(r.items[1].require[0].metric.text(), sectors + " / " + requests);
   EXPECT_EQ(r.items[1].require[0].metric.nsight_name(),
             "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio");
@@ -209,6 +210,10 @@ INSTANTIATE_TEST_SUITE_P(
         mistake{"counter = \"warps\"", "counter = \"wraps\"",
                 "rubric.toml:24: there is no counter 'wraps'; the closest is 'warps', and all are in "
                 "common/include/lab/device_metrics.hpp, where you can add one"},
+        mistake{
+            "case = \"f/2\"", "case = \"f/2\"\nby_design = [\"the grid is too small\"]",
+            "rubric.toml:22: unknown kind of waste 'the grid is too small'; use one of: small grid, sectors loaded, "
+            "sectors stored, bank conflicts, one block per multiprocessor"},
         mistake{"id = \"00_test\"", "id = \"01_other\"",
                 "rubric.toml:2: id is '01_other', but this is the folder of lab 00_test; write id = \"00_test\""},
         mistake{"case = \"f/2\"", "case = \"g/1\"",

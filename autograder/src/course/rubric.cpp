@@ -27,10 +27,12 @@ struct context {
   bool has_causes = false;
 };
 
-item_kind kind_of(const toml_reader& in) try {
-  return named<item_kind>(in.text("kind"));
+/// One of the words of a result, which is (in) the value of `key`.
+template <class Word>
+Word word_at(const toml_reader& in, const char* key, const std::string& name) try {
+  return named<Word>(name);
 } catch (const std::invalid_argument& error) {
-  in.fail_at(in.line_of("kind"), error.what());
+  in.fail_at(in.line_of(key), error.what());
 }
 
 const lab::test_case* case_of(const toml_reader& in, const context& known) {
@@ -122,19 +124,19 @@ metric counter_of(const toml_reader& in) {
   return result;
 }
 
-/// A host case is counted by its system calls, or by an output that says what `counter` calls it.
+/// A host case may also have conditions on what it outputs.
 condition condition_of(const toml_reader& in, const lab::test_case& about) {
-  const bool host = about.where == lab::part::host;
-  if (host)
-    in.allow({"counter", "metric", "note", "min", "max"});
+  const bool host = about.where == lab::part::host, on_output = host && in.has("metric");
+  if (on_output)
+    in.allow({"label", "metric", "note", "min", "max"});
   else
     in.allow({"counter", "note", "min", "max"});
-  condition result{in.text("counter"),
-                   !host              ? counter_of(in)
-                   : in.has("metric") ? outputs_of(in)
-                                      : calls_of(in, about),
+  condition result{in.text(on_output ? "label" : "counter"),
+                   on_output ? outputs_of(in)
+                   : host    ? calls_of(in, about)
+                             : counter_of(in),
                    in.maybe_number("min"), in.maybe_number("max")};
-  if (in.has("note")) result.what += "; " + in.text("note");
+  if (in.has("note")) result.note = in.text("note");
   if (!result.min && !result.max) in.fail("a condition needs 'min', 'max' or both");
   if (result.min && result.max && *result.min > *result.max) in.fail("'min' is larger than 'max'; swap them");
   return result;
@@ -231,7 +233,7 @@ item item_of(const toml_reader& in, context& known) {
   if (out.id.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != std::string::npos)
     in.fail_at(in.line_of("id"), fmt::format("'{}' may contain only lower-case letters, digits and _", out.id));
   out.title = in.text("title");
-  out.kind = kind_of(in);
+  out.kind = word_at<item_kind>(in, "kind", in.text("kind"));
   out.points = in.number("points");
   if (!(out.points > 0 && out.points <= most_points))
     in.fail_at(in.line_of("points"),
@@ -249,7 +251,9 @@ item item_of(const toml_reader& in, context& known) {
       break;
     case item_kind::counters:
       in.allow({"id", "title", "kind", "points", "case", "require", "by_design", "follows"});
-      if (in.has("by_design")) out.by_design = in.texts("by_design");
+      if (in.has("by_design"))
+        for (const std::string& name : in.texts("by_design"))
+          out.by_design.insert(word_at<waste>(in, "by_design", name));
       out.cases = {case_of(in, known)};
       for (const toml_reader& c : in.tables("require")) out.require.push_back(condition_of(c, *out.cases[0]));
       break;

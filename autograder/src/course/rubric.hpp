@@ -33,9 +33,11 @@ struct metric {
 inline bool is_of_gpu(const std::string& counter) { return counter.find("__") != std::string::npos; }
 
 struct condition {
-  std::string what;  ///< the counter's label; after "; " what to compare it with
+  std::string label;  ///< of the counter
   grading::metric metric;
   std::optional<double> min, max;
+  std::string note{};  ///< what to compare it with; "" for nothing
+  std::string text() const { return note.empty() ? label : label + "; " + note; }
   bool holds(double value) const;  ///< equality up to 1e-9 of the bound
 };
 
@@ -57,8 +59,8 @@ struct item {
   double points = 0;
   std::vector<const lab::test_case*> cases;  ///< correctness: all of them; counters, throughput: the one
   std::vector<condition> require;            ///< counters
-  std::vector<std::string> by_design;  ///< counters: words of advice that is not given, since the task is that waste
-  std::vector<prediction> predict;     ///< predictions
+  std::set<waste> by_design;                 ///< counters: gets no advice, since the task is about that waste
+  std::vector<prediction> predict;           ///< predictions
   std::string ceiling;       ///< throughput: "copy", "cublas" or "cublas_aligned" (device), or one of host_ceilings()
   std::vector<rung> rungs;   ///< throughput
   std::string program;       ///< findings: of labs/NN_topic/crashed/

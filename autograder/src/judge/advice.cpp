@@ -21,11 +21,6 @@ namespace fs = std::filesystem;
 constexpr double least_bytes_per_multiprocessor = 8 << 10;
 constexpr std::uint64_t least_requests = 1024;
 
-struct remark {
-  double weight = 0;  ///< for lines: excess sectors or wavefronts, which cost about the same
-  std::string text;
-};
-
 std::string file_name(const std::string& path) { return fs::path(path).filename().string(); }
 
 double blocks_of(const lab::launch_record& l) { return static_cast<double>(l.grid[0]) * l.grid[1] * l.grid[2]; }
@@ -36,48 +31,29 @@ double metric_of(const lab::launch_record& l, const char* name) {
   return found == l.metrics.end() ? 0.0 : found->second;
 }
 
-bool is_shared(const std::string& operation) { return operation.starts_with("shared"); }
-bool is_atomic(const std::string& operation) { return operation.ends_with("atomic"); }
-std::uint64_t cost_of(const lab::line_counters& c) { return is_shared(c.operation) ? c.wavefronts : c.sectors; }
-std::uint64_t excess_of(const lab::line_counters& c) {
-  return c.ideal > 0 && cost_of(c) > c.ideal ? cost_of(c) - c.ideal : 0;
-}
-
-/// Lines that load or store, over all launches, the most wasteful first.
-std::vector<lab::line_counters> lines_of(const std::vector<lab::launch_record>& launches) {
-  std::map<std::tuple<std::string, int, std::string>, lab::line_counters> sums;
-  for (const lab::launch_record& launch : launches)
-    for (const lab::line_counters& line : launch.lines) {
-      if (is_atomic(line.operation)) continue;
-      lab::line_counters& sum = sums[{line.file, line.line, line.operation}];
-      sum.file = line.file;
-      sum.line = line.line;
-      sum.operation = line.operation;
-      sum.requests += line.requests;
-      sum.sectors += line.sectors;
-      sum.wavefronts += line.wavefronts;
-      sum.ideal += line.ideal;
-    }
-  std::vector<lab::line_counters> sorted;
-  sorted.reserve(sums.size());
-  for (auto& [key, line] : sums) sorted.push_back(std::move(line));
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+/// Without atomics, the most wasteful first.
+std::vector<lab::line_counters> worst_lines(const std::vector<lab::launch_record>& launches) {
+  std::vector<lab::line_counters> lines = lines_of(launches);
+  std::erase_if(lines, [](const lab::line_counters& c) { return c.operation.ends_with("atomic"); });
+  std::stable_sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) {
     return std::pair(excess_of(a), cost_of(a)) > std::pair(excess_of(b), cost_of(b));
   });
-  return sorted;
+  return lines;
 }
+
+std::string place_of(const lab::line_counters& c) { return fmt::format("{}:{}", file_name(c.file), c.line); }
 
 /// "x.cu:12: 32 sectors per global store where 4 suffice"
 std::string text_of_line(const lab::line_counters& c) {
   const double each = 1.0 / static_cast<double>(std::max<std::uint64_t>(c.requests, 1));
   const auto per_request = [&](std::uint64_t count) { return figure_text(static_cast<double>(count) * each); };
   const std::string ideal = per_request(c.ideal);
-  return fmt::format("{}:{}: {} {} per {}{}", file_name(c.file), c.line, per_request(cost_of(c)),
-                     is_shared(c.operation) ? "wavefronts" : "sectors", c.operation,
+  return fmt::format("{}: {} {} per {}{}", place_of(c), per_request(cost_of(c)),
+                     is_shared(c) ? "wavefronts" : "sectors", c.operation,
                      excess_of(c) == 0 ? "" : fmt::format(" where {} suffice{}", ideal, ideal == "1" ? "s" : ""));
 }
 
-void add_grid(std::vector<remark>& out, const std::vector<lab::launch_record>& launches, const lab::work& work,
+void add_grid(std::vector<advice>& out, const std::vector<lab::launch_record>& launches, const lab::work& work,
               const modelled_device& device) {
   if (device.multiprocessors == 0 || work.bytes < least_bytes_per_multiprocessor * device.multiprocessors) return;
   double seconds = 0;
@@ -92,30 +68,34 @@ void add_grid(std::vector<remark>& out, const std::vector<lab::launch_record>& l
   if (!longest || blocks_of(*longest) >= device.multiprocessors || seconds < worth_telling * roof) return;
   const double blocks = blocks_of(*longest);
   out.push_back(
-      {0, fmt::format("the grid is too small: {:.0f} block{} for {} multiprocessors, so the rest sit idle. Modelled "
-                      "time {} us, {} times the roof (launch__grid_size)",
-                      blocks, blocks == 1 ? "" : "s", device.multiprocessors, figure_text(seconds * 1e6),
-                      figure_text(std::round(seconds / roof)))});
+      {waste::small_grid, "",
+       fmt::format("the grid is too small: {:.0f} block{} for {} multiprocessors, so the rest sit idle. Modelled "
+                   "time {} us, {} times the roof (launch__grid_size)",
+                   blocks, blocks == 1 ? "" : "s", device.multiprocessors, figure_text(seconds * 1e6),
+                   figure_text(std::round(seconds / roof)))});
 }
 
-void add_lines(std::vector<remark>& out, const std::vector<lab::launch_record>& launches) {
-  const std::vector<lab::line_counters> lines = lines_of(launches);
+/// The most wasteful first.
+void add_lines(std::vector<advice>& out, const std::vector<lab::launch_record>& launches) {
+  const std::vector<lab::line_counters> lines = worst_lines(launches);
   for (const lab::line_counters& c : lines) {
-    const bool shared = is_shared(c.operation), load = c.operation.ends_with("load");
+    const bool shared = is_shared(c), load = c.operation.ends_with("load");
     std::uint64_t all = 0;
-    for (const lab::line_counters& other : lines) all += is_shared(other.operation) == shared ? cost_of(other) : 0;
+    for (const lab::line_counters& other : lines) all += is_shared(other) == shared ? cost_of(other) : 0;
     // At least twice what is needed, and a tenth of the case's traffic of its kind.
     if (c.requests < least_requests || excess_of(c) < c.ideal || 10 * excess_of(c) < all) continue;
     const std::string nsight =
         shared
             ? fmt::format("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum", load ? "ld" : "st")
             : fmt::format("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_{}.ratio", load ? "ld" : "st");
-    out.push_back({static_cast<double>(excess_of(c)),
-                   fmt::format("{}{} ({})", shared ? "bank conflicts at " : "", text_of_line(c), nsight)});
+    out.push_back({shared ? waste::bank_conflicts
+                   : load ? waste::sectors_loaded
+                          : waste::sectors_stored,
+                   place_of(c), fmt::format("{}{} ({})", shared ? "bank conflicts at " : "", text_of_line(c), nsight)});
   }
 }
 
-void add_occupancy(std::vector<remark>& out, const std::vector<lab::launch_record>& launches,
+void add_occupancy(std::vector<advice>& out, const std::vector<lab::launch_record>& launches,
                    const modelled_device& device) {
   for (const lab::launch_record& l : launches) {
     // With fewer blocks there would be no second one per multiprocessor; a block of many threads hides waits by itself.
@@ -124,15 +104,41 @@ void add_occupancy(std::vector<remark>& out, const std::vector<lab::launch_recor
     for (const auto& [limit, why] : {std::pair{"launch__occupancy_limit_shared_mem", "shared memory"},
                                      {"launch__occupancy_limit_registers", "registers"}}) {
       if (metric_of(l, limit) != 1) continue;
-      out.push_back({0, fmt::format("only one block of {} threads fits on a multiprocessor, because of its {}: while "
-                                    "that block waits, nothing else runs ({} = 1)",
-                                    threads_of(l), why, limit)});
+      out.push_back({waste::one_block, "",
+                     fmt::format("only one block of {} threads fits on a multiprocessor, because of its {}: while "
+                                 "that block waits, nothing else runs ({} = 1)",
+                                 threads_of(l), why, limit)});
       return;
     }
   }
 }
 
 }  // namespace
+
+bool is_shared(const lab::line_counters& c) { return c.operation.starts_with("shared"); }
+std::uint64_t cost_of(const lab::line_counters& c) { return is_shared(c) ? c.wavefronts : c.sectors; }
+std::uint64_t excess_of(const lab::line_counters& c) {
+  return c.ideal > 0 && cost_of(c) > c.ideal ? cost_of(c) - c.ideal : 0;
+}
+
+std::vector<lab::line_counters> lines_of(const std::vector<lab::launch_record>& launches) {
+  std::map<std::tuple<std::string, int, std::string>, lab::line_counters> sums;
+  for (const lab::launch_record& launch : launches)
+    for (const lab::line_counters& line : launch.lines) {
+      lab::line_counters& sum = sums[{line.file, line.line, line.operation}];
+      sum.file = line.file;
+      sum.line = line.line;
+      sum.operation = line.operation;
+      sum.requests += line.requests;
+      sum.sectors += line.sectors;
+      sum.wavefronts += line.wavefronts;
+      sum.ideal += line.ideal;
+    }
+  std::vector<lab::line_counters> lines;
+  lines.reserve(sums.size());
+  for (auto& [place, sum] : sums) lines.push_back(std::move(sum));
+  return lines;
+}
 
 modelled_device read_modelled_device(const fs::path& source) {
   const fs::path folder = source / "common" / "sim" / "devices";
@@ -142,8 +148,8 @@ modelled_device read_modelled_device(const fs::path& source) {
           file.number("fp32_flops_per_second"), file.number("kernel_floor_seconds")};
 }
 
-std::vector<std::string> advice_on(const std::vector<lab::launch_record>& launches, const lab::work& work,
-                                   const std::vector<std::string>& files, const modelled_device& device) {
+std::vector<advice> advice_on(const std::vector<lab::launch_record>& launches, const lab::work& work,
+                              const std::vector<std::string>& files, const modelled_device& device) {
   constexpr std::size_t most = 2;
   std::vector<lab::launch_record> theirs;
   for (const lab::launch_record& l : launches)
@@ -151,15 +157,12 @@ std::vector<std::string> advice_on(const std::vector<lab::launch_record>& launch
           return std::find(files.begin(), files.end(), file_name(c.file)) != files.end();
         }))
       theirs.push_back(l);
-  std::vector<remark> lines, all;
+  std::vector<advice> all;
   add_grid(all, theirs, work, device);
-  add_lines(lines, theirs);
-  std::stable_sort(lines.begin(), lines.end(), [](const remark& a, const remark& b) { return a.weight > b.weight; });
-  all.insert(all.end(), lines.begin(), lines.end());
+  add_lines(all, theirs);
   add_occupancy(all, theirs, device);
-  std::vector<std::string> texts;
-  for (std::size_t i = 0; i < std::min(all.size(), most); ++i) texts.push_back(all[i].text);
-  return texts;
+  if (all.size() > most) all.resize(most);
+  return all;
 }
 
 std::string worst_line(const std::vector<lab::launch_record>& launches, const condition& missed) {
@@ -175,10 +178,10 @@ std::string worst_line(const std::vector<lab::launch_record>& launches, const co
     return std::max({0.0, cost - missed.max.value_or(cost / requests) * requests,
                      missed.min.value_or(cost / requests) * requests - cost});
   };
-  std::vector<lab::line_counters> lines = lines_of(launches);
+  std::vector<lab::line_counters> lines = worst_lines(launches);
   std::erase_if(lines, [&](const lab::line_counters& c) {
     const bool load = c.operation.ends_with("load");
-    return c.requests == 0 || is_shared(c.operation) != shared || (load ? about("op_st") : about("op_ld"));
+    return c.requests == 0 || is_shared(c) != shared || (load ? about("op_st") : about("op_ld"));
   });
   const auto worst = std::max_element(lines.begin(), lines.end(), [&](const auto& a, const auto& b) {
     return beyond_the_bound(a) < beyond_the_bound(b);  // the first of equals wastes most

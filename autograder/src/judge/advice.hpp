@@ -19,11 +19,23 @@ struct modelled_device {
 };
 modelled_device read_modelled_device(const std::filesystem::path& source);
 
-/// At most two sentences, the worst first, each with Nsight Compute's name for what it is about: a grid that leaves
-/// most of the device idle, bank conflicts, requests of more sectors than they need, one block per multiprocessor. Only
-/// kernels of these files count, and only if the case is large enough that it matters.
-std::vector<std::string> advice_on(const std::vector<lab::launch_record>& launches, const lab::work& work,
-                                   const std::vector<std::string>& files, const modelled_device& device);
+/// Each line and operation, summed over all launches; by file and line.
+std::vector<lab::line_counters> lines_of(const std::vector<lab::launch_record>& launches);
+bool is_shared(const lab::line_counters& c);
+std::uint64_t cost_of(
+    const lab::line_counters& c);  ///< sectors, or wavefronts of shared memory: they cost about the same
+std::uint64_t excess_of(const lab::line_counters& c);  ///< of the cost, what the requests did not need
+
+struct advice {
+  waste about = waste::small_grid;
+  std::string place;  ///< "x.cu:12"; "" if it is about a whole kernel
+  std::string text;   ///< one sentence, with Nsight Compute's name for what it is about
+};
+
+/// At most two, the worst first. Only kernels of these files count, and only if the case is large enough that it
+/// matters.
+std::vector<advice> advice_on(const std::vector<lab::launch_record>& launches, const lab::work& work,
+                              const std::vector<std::string>& files, const modelled_device& device);
 
 /// The line that is to blame for a condition that is missed, "x.cu:12: 32 sectors per global store where 4 suffice": of
 /// a counter per request, the one furthest beyond the bound, over all its requests; else the one that wastes most; else

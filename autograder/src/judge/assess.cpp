@@ -32,14 +32,12 @@ std::vector<backend> backends_of(const item& what, const grading_session& sessio
 
 condition_result measured(const condition& c, const trial& t, const subject& s) {
   const std::optional<double> value = c.metric.of(t.response.metrics);
-  return {c.what, c.metric.nsight_name(), s.backend(), value, c.min, c.max, value && c.holds(*value)};
+  return {c.text(), c.metric.nsight_name(), s.backend(), value, c.min, c.max, value && c.holds(*value)};
 }
 
 /// "16 sectors per store request, at most 4 (x.cu:12: ...)"
 std::string complaint(const condition& c, const condition_result& got, const std::string& worst_line) {
-  // What is counted, and after a semicolon what to compare it with; a share ends with its unit.
-  const std::size_t end = c.what.find(';');
-  std::string noun = c.what.substr(0, end), note = end == std::string::npos ? "" : c.what.substr(end + 2), unit;
+  std::string noun = c.label, note = c.note, unit;  // a share's label ends with its unit
   if (noun.ends_with(", %")) noun.erase(noun.size() - 3), unit = " %";
   if (!got.value) return noun + ": no such access was made";
   const double value = *got.value;
@@ -72,15 +70,9 @@ std::string calls_by_name(const trial& t) {
 /// Adds advice from the counters of a call: once per case, without repeating the message.
 void advise(const item& what, const lab::test_case& c, const trial& t, grading_session& session, item_result& out) {
   if (!t.ok() || !session.advised.insert(c.id).second) return;
-  for (std::string& text : advice_on(t.response.launches, c.work, session.rules->handin, session.device)) {
-    const std::size_t where = text.find(".cu:");
-    const std::size_t end = where == std::string::npos ? where : text.find(':', where + 4);
-    const std::size_t begin = where == std::string::npos ? where : text.find_last_of(' ', where) + 1;
-    const bool said =
-        end != std::string::npos && out.message.find(text.substr(begin, end - begin)) != std::string::npos;
-    const bool asked_for = std::any_of(what.by_design.begin(), what.by_design.end(),
-                                       [&](const std::string& words) { return text.find(words) != std::string::npos; });
-    if (!said && !asked_for) out.advice.push_back(std::move(text));
+  for (advice& one : advice_on(t.response.launches, c.work, session.rules->handin, session.device)) {
+    const bool said = !one.place.empty() && out.message.find(one.place + ":") != std::string::npos;
+    if (!said && !what.by_design.contains(one.about)) out.advice.push_back(std::move(one.text));
   }
 }
 

@@ -207,11 +207,16 @@ void subject::check(prepared_case& ready, trial& t) {
   if (why.empty()) return;
   // One of several outputs may be scratch memory, so an untouched output is only mentioned.
   std::string untouched;
+  bool first_untouched = false;
   for (std::size_t i = 0; i < results; ++i)
-    if (std::all_of(outputs[i].bytes().begin(), outputs[i].bytes().end(), is_poison))
+    if (std::all_of(outputs[i].bytes().begin(), outputs[i].bytes().end(), is_poison)) {
       add_to_list(untouched, ", ", fmt::format("wrote nothing to its output {}", i));
-  const bool first = untouched.find("output 0") != std::string::npos;
-  wrong(untouched.empty() ? why : results == 1 ? untouched : first ? untouched + "; " + why : why + "; " + untouched);
+      first_untouched = first_untouched || i == 0;
+    }
+  wrong(untouched.empty() ? why
+        : results == 1    ? untouched
+        : first_untouched ? untouched + "; " + why
+                          : why + "; " + untouched);
 }
 
 trial subject::attempt(const lab::test_case& what, lab::action action, const std::set<std::string>& metrics, int pairs,

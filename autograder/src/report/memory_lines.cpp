@@ -5,7 +5,6 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <tuple>
 
 #include "judge/advice.hpp"
 #include "support/text.hpp"
@@ -50,35 +49,21 @@ class sources {
 };
 
 json rows_of(const counted_case& p, sources& texts) {
-  using place = std::tuple<std::string, int, std::string>;
-  std::map<place, lab::line_counters> sums;
-  for (const lab::launch_record& launch : p.launches) {
-    for (const lab::line_counters& line : launch.lines) {
-      lab::line_counters& sum = sums[{line.file, line.line, line.operation}];
-      sum.requests += line.requests;
-      sum.sectors += line.sectors;
-      sum.wavefronts += line.wavefronts;
-      sum.ideal += line.ideal;
-    }
-  }
   json rows = json::array();
-  for (const auto& [where, c] : sums) {
-    const auto& [file, number, operation] = where;
-    const bool shared = operation.starts_with("shared");
-    const std::uint64_t cost = shared ? c.wavefronts : c.sectors;
+  for (const lab::line_counters& c : lines_of(p.launches)) {
     const double each = c.requests ? 1.0 / static_cast<double>(c.requests) : 0.0;
     const auto per_request = [each](std::uint64_t count, bool applies) {
       return applies ? json(static_cast<double>(count) * each) : json();
     };
-    rows.push_back({{"waste", c.ideal > 0 && cost > c.ideal},
-                    {"file", fs::path(file).filename().string()},
-                    {"line", number},
-                    {"operation", operation},
+    rows.push_back({{"waste", excess_of(c) > 0},
+                    {"file", fs::path(c.file).filename().string()},
+                    {"line", c.line},
+                    {"operation", c.operation},
                     {"requests", c.requests},
-                    {"sectors", per_request(c.sectors, !shared)},
-                    {"wavefronts", per_request(c.wavefronts, shared)},
+                    {"sectors", per_request(c.sectors, !is_shared(c))},
+                    {"wavefronts", per_request(c.wavefronts, is_shared(c))},
                     {"ideal", per_request(c.ideal, c.ideal > 0)},
-                    {"source", texts.line(file, number)}});
+                    {"source", texts.line(c.file, c.line)}});
   }
   return rows;
 }

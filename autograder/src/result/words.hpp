@@ -63,6 +63,15 @@ struct word_table<backend> {
   static constexpr const char* names[] = {"host", "sim", "cuda"};
 };
 
+/// What advice is about, and what a rubric's by_design excuses.
+enum class waste { small_grid, sectors_loaded, sectors_stored, bank_conflicts, one_block };
+template <>
+struct word_table<waste> {
+  static constexpr const char* what = "kind of waste";
+  static constexpr const char* names[] = {"small grid", "sectors loaded", "sectors stored", "bank conflicts",
+                                          "one block per multiprocessor"};
+};
+
 /// The state of a prediction.
 enum class prediction_state {
   not_compared,  ///< not all of the lab's predictions are made yet

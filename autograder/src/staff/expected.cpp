@@ -64,8 +64,8 @@ std::string surprises_of_solution(const result& got) {
   for (const item_result& item : got.items) {
     text += compared_with_full(item);
     for (const std::string& advice : item.advice)
-      text += fmt::format("{}: gets the advice \"{}\"; fix it, or list it under by_design in rubric.toml\n", item.id,
-                          advice);
+      text += fmt::format("{}: gets the advice \"{}\"; fix it, or list its kind under by_design in rubric.toml\n",
+                          item.id, advice);
   }
   return text;
 }
