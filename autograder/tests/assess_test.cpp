@@ -351,7 +351,7 @@ TEST_F(Assess, PredictionsThatAreNotTomlCostOnlyThemselves) {
 TEST_F(Assess, HostThroughputIsARatioToReading) {
   item i = base(item_kind::throughput);
   i.cases = {&host_case};
-  i.ceiling = "read";
+  i.ceiling = lab::find_ceiling("read");
   i.rungs = {{1e-6, 0.0}, {1e-5, 1.0}};
   item_result r = assessed(i);
   ASSERT_NE(r.verdict, verdict::wrong) << r.message;
@@ -373,7 +373,7 @@ TEST_F(Assess, HostThroughputIsARatioToReading) {
 
 TEST_F(Assess, ARatioThatCannotBeIsAnErrorOfTheMeasurement) {
   item i = base(item_kind::throughput);
-  i.ceiling = "copy";
+  i.ceiling = lab::find_ceiling("copy");
   i.rungs = {{0.1, 0.0}, {0.5, 0.5}, {0.9, 1.0}};
   cuda = add(backend::cuda);
   cuda->call_seconds.assign(21, 1e-3);
@@ -392,7 +392,7 @@ TEST_F(Assess, ARatioThatCannotBeIsAnErrorOfTheMeasurement) {
 
 TEST_F(Assess, NoiseLeavesTheLeastAndTheMostThatItCanBe) {
   item i = base(item_kind::throughput);
-  i.ceiling = "copy";
+  i.ceiling = lab::find_ceiling("copy");
   i.rungs = {{0.1, 0.0}, {0.5, 0.5}, {0.9, 1.0}};
   cuda = add(backend::cuda);
   for (int k = 0; k < 21; ++k) {
@@ -408,7 +408,7 @@ TEST_F(Assess, NoiseLeavesTheLeastAndTheMostThatItCanBe) {
 
 TEST_F(Assess, DeviceThroughputNeedsAGpu) {
   item i = base(item_kind::throughput);
-  i.ceiling = "copy";
+  i.ceiling = lab::find_ceiling("copy");
   i.rungs = {{0.1, 0.0}, {0.5, 0.5}, {0.9, 1.0}};
   item_result r = assessed(i);
   EXPECT_EQ(r.verdict, verdict::not_assessed);

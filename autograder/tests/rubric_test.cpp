@@ -180,12 +180,11 @@ INSTANTIATE_TEST_SUITE_P(
         mistake{"id = \"f_counters\"", "id = \"f_correct\"",
                 "rubric.toml:17: two items are called 'f_correct'; rename one of them"},
         mistake{"ceiling = \"read\"", "ceiling = \"copy\"",
-                "rubric.toml:40: a host case has one of the ceilings \"eigen\", \"file\", \"fma\", \"read\", \"tanh\", "
-                "\"threads\", "
-                "\"triad\""},
+                "rubric.toml:40: a host case has no ceiling 'copy'; use one of: read, triad, fma, eigen, tanh, file, "
+                "threads"},
         mistake{"ceiling = \"read\"", "ceiling = \"sky\"",
-                "rubric.toml:40: unknown ceiling 'sky'; use \"copy\", \"cublas\" or \"cublas_aligned\" (device) or "
-                "one of \"eigen\", \"file\", \"fma\", \"read\", \"tanh\", \"threads\", \"triad\" (host)"},
+                "rubric.toml:40: a host case has no ceiling 'sky'; use one of: read, triad, fma, eigen, tanh, file, "
+                "threads"},
         mistake{", max = 0 }", " }", "rubric.toml:24: a condition needs 'min', 'max' or both"},
         mistake{"min = 4, max = 4", "min = 5, max = 4", "rubric.toml:23: 'min' is larger than 'max'; swap them"},
         mistake{"title = \"A test\"", "", "rubric.toml:1: 'title' is missing; add it to this table"},

@@ -99,11 +99,6 @@ void eigen_tanh(float* out, const float* in, std::size_t n) {
   Eigen::Map<Eigen::ArrayXf>(out, size) = Eigen::Map<const Eigen::ArrayXf>(in, size).tanh();
 }
 
-const std::set<std::string>& host_ceilings() {
-  static const std::set<std::string> names{"read", "triad", "fma", "eigen", "tanh", "file", "threads"};
-  return names;
-}
-
 void read_file(const char* path, std::byte* to, std::size_t bytes) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) throw std::runtime_error(std::string("cannot open ") + path);

@@ -9,10 +9,10 @@
 #include <numeric>
 #include <utility>
 
-#include "lab/ceilings.hpp"
 #include "lab/device_metrics.hpp"
 #include "support/files.hpp"
 #include "support/hash.hpp"
+#include "support/text.hpp"
 #include "support/toml.hpp"
 
 namespace grading {
@@ -191,20 +191,16 @@ std::vector<rung> rungs_of(const toml_reader& in) {
 void read_throughput(const toml_reader& in, const context& known, item& out) {
   in.allow({"id", "title", "kind", "points", "case", "ceiling", "rungs", "most"});
   out.cases = {case_of(in, known)};
-  out.ceiling = in.text("ceiling");
-  const std::string of_host = fmt::format("\"{}\"", fmt::join(lab::host_ceilings(), "\", \""));
-  const bool for_host = lab::host_ceilings().contains(out.ceiling);
-  const bool for_device = out.ceiling == "copy" || out.ceiling == "cublas" || out.ceiling == "cublas_aligned";
-  if (!for_device && !for_host)
-    in.fail_at(
-        in.line_of("ceiling"),
-        fmt::format("unknown ceiling '{}'; use \"copy\", \"cublas\" or \"cublas_aligned\" (device) or one of {} (host)",
-                    out.ceiling, of_host));
-  const bool host = out.cases[0]->where == lab::part::host;
-  if (host != for_host)
-    in.fail_at(in.line_of("ceiling"), host
-                                          ? fmt::format("a host case has one of the ceilings {}", of_host)
-                                          : "a device case has the ceiling \"copy\", \"cublas\" or \"cublas_aligned\"");
+  const std::string name = in.text("ceiling");
+  const lab::part where = out.cases[0]->where;
+  out.ceiling = lab::find_ceiling(name);
+  if (!out.ceiling || out.ceiling->where != where) {
+    std::string all;
+    for (const lab::ceiling& c : lab::ceilings)
+      if (c.where == where) add_to_list(all, ", ", c.name);
+    in.fail_at(in.line_of("ceiling"), fmt::format("a {} case has no ceiling '{}'; use one of: {}",
+                                                  where == lab::part::host ? "host" : "device", name, all));
+  }
   out.rungs = rungs_of(in);
   out.most = in.maybe_number("most").value_or(out.most);
   if (out.most <= out.rungs.back().ratio)

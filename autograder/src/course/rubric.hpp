@@ -12,6 +12,7 @@
 #include "course/credit.hpp"
 #include "course/submission.hpp"
 #include "lab/case.hpp"
+#include "lab/ceilings.hpp"
 #include "result/words.hpp"
 
 namespace grading {
@@ -61,9 +62,9 @@ struct item {
   std::vector<condition> require;            ///< counters
   std::set<waste> by_design;                 ///< counters: gets no advice, since the task is about that waste
   std::vector<prediction> predict;           ///< predictions
-  std::string ceiling;       ///< throughput: "copy", "cublas" or "cublas_aligned" (device), or one of host_ceilings()
-  std::vector<rung> rungs;   ///< throughput
-  std::string program;       ///< findings: of labs/NN_topic/crashed/
+  const lab::ceiling* ceiling = nullptr;     ///< throughput
+  std::vector<rung> rungs;                   ///< throughput
+  std::string program;                       ///< findings: of labs/NN_topic/crashed/
   std::string follows;       ///< correctness, counters: the findings item whose cause must be named before hints; or ""
   double cause = -1;         ///< findings: position in the rubric's list of the right one, from answers.toml
   std::string changed_file;  ///< correctness: what all points need few changes in; "" for none

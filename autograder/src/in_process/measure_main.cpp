@@ -99,18 +99,18 @@ json counters(const lab::test_case& c, const rubric& rules, subject& s) {
 
 json throughput(const lab::test_case& c, const rubric& rules, grading_session& session, int pairs) {
   const item* graded = throughput_item(c, rules);
-  const std::string ceiling = graded ? graded->ceiling : on_device(c) ? "copy" : "read";
+  const lab::ceiling& ceiling = graded ? *graded->ceiling : *lab::find_ceiling(on_device(c) ? "copy" : "read");
   std::vector<double> calls, ceilings, ratios;
   std::string wrong;
   if (on_device(c)) {
-    const trial timed = session.subjects.front()->time(c, pairs, ceiling);
+    const trial timed = session.subjects.front()->time(c, pairs, ceiling.name);
     wrong = timed.message;
     calls = timed.response.call_seconds;
     ceilings = timed.response.ceiling_seconds;
   } else {
     item ask;
     ask.cases = {&c};
-    ask.ceiling = ceiling;
+    ask.ceiling = &ceiling;
     ask.points = 1;
     ask.rungs = graded ? graded->rungs : std::vector<rung>{{1e-3, 0.0}, {10.0, 1.0}};
     item_result result;
@@ -126,7 +126,7 @@ json throughput(const lab::test_case& c, const rubric& rules, grading_session& s
           {"wrong", wrong},
           {"bytes", c.work.bytes},
           {"flops", c.work.flops},
-          {"ratio_to_" + ceiling, spread(ratios)},
+          {std::string("ratio_to_") + ceiling.name, spread(ratios)},
           {"call_seconds", spread(calls)},
           {"ceiling_seconds", spread(ceilings)},
           {"pairs", {{"call_seconds", calls}, {"ceiling_seconds", ceilings}}}};

@@ -42,7 +42,7 @@ std::vector<std::string> flags_of(const result& r, const rubric& rules) {
   constexpr double above_ceiling = 1.05;
   const auto is_a_limit = [&](const item_result& of) {  // and not another way to do the same
     return std::any_of(rules.items.begin(), rules.items.end(),
-                       [&](const item& i) { return i.id == of.id && i.ceiling != "threads"; });
+                       [&](const item& i) { return i.id == of.id && i.ceiling->is_limit; });
   };
   for (const item_result& item : r.items)
     if (item.kind == item_kind::throughput && item.figure && *item.figure > above_ceiling && is_a_limit(item))

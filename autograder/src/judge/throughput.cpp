@@ -5,14 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 
 #include "judge/assess.hpp"
 #include "judge/paired.hpp"
-#include "lab/ceilings.hpp"
 #include "sandbox/sandbox.hpp"
 #include "support/text.hpp"
 
@@ -128,7 +126,7 @@ std::optional<paired_result> by_the_judge(const item& what, subject& s, executor
   const std::shared_ptr<executor> until_the_end(staff, [](executor* e) {
     if (e) e->stand_beside(nullptr);
   });
-  ceiling_call measured(what.ceiling, staff);
+  ceiling_call measured(what.ceiling->name, staff);
   double handshake = 0;
   const auto less_handshake = [&](sample taken) {
     taken.seconds = std::max(taken.seconds - handshake, 1e-7);
@@ -144,7 +142,7 @@ std::optional<paired_result> by_the_judge(const item& what, subject& s, executor
   const auto ceiling = [&] { return less_handshake(measured(*ready)); };
   if (!call()) return {};  // warms up, too
   ceiling();
-  if (what.ceiling == "read") {
+  if (what.ceiling->moves == lab::ceiling::work::input_bytes) {
     ceiling_work.bytes = 0;
     for (const lab::buffer_spec& spec : ready->request.input_specs)
       ceiling_work.bytes += static_cast<double>(spec.bytes());
@@ -168,7 +166,7 @@ std::optional<paired_result> by_the_judge(const item& what, subject& s, executor
 /// The runner's own times by the device's events: quick, and only as honest as the submission.
 std::optional<paired_result> by_its_events(const item& what, subject& s, int pairs, trial& failure) {
   const auto run = [&]() -> std::optional<paired_run> {
-    failure = s.time(*what.cases.front(), pairs, what.ceiling);
+    failure = s.time(*what.cases.front(), pairs, what.ceiling->name);
     if (!failure.ok()) return {};
     const auto &calls = failure.response.call_seconds, &ceilings = failure.response.ceiling_seconds;
     paired_run result;
@@ -190,18 +188,11 @@ void assess_throughput(const item& what, grading_session& session, item_result& 
   const lab::test_case& c = *what.cases.front();
   const bool host = !what.timed_on_gpu();
   out.backends = {host ? backend::host : backend::cuda};
-  static const std::map<std::string, std::string> computing{{"fma", "of the multiply-add peak"},
-                                                            {"eigen", "of Eigen's speed"},
-                                                            {"cublas", "of cuBLAS's speed"},
-                                                            {"cublas_aligned", "of cuBLAS's speed at aligned sizes"}};
-  const bool computes = computing.contains(what.ceiling);
-  out.what = computes                    ? computing.at(what.ceiling)
-             : what.ceiling == "threads" ? "times as fast as a thread for each part"
-             : what.ceiling == "tanh"    ? "of the speed of Eigen's tanh"
-                                         : fmt::format("of {} bandwidth", what.ceiling);
+  out.what = what.ceiling->figure;
   out.threshold = what.rungs.back().ratio;
   out.work = c.work;
-  out.ceiling_work = computes ? lab::work{c.work.flops, 0} : lab::work{0, c.work.bytes};
+  out.ceiling_work =
+      what.ceiling->moves == lab::ceiling::work::flops ? lab::work{c.work.flops, 0} : lab::work{0, c.work.bytes};
   subject* s = host             ? (session.subjects.empty() ? nullptr : session.subjects.front().get())
                : session.on_gpu ? session.on_gpu.get()
                                 : session.subject_on(backend::cuda);

@@ -124,10 +124,12 @@ std::optional<figure> against_ceiling(const json& result, const bar& b) {
   if (ratio == e->end() || ratio->is_null()) return {};
   const double median = ratio->at("median"), seconds = e->at("ceiling_seconds").at("median");
   std::string rival = fmt::format("{}: {}", b.ceiling, seconds_text(seconds));
-  const bool computes = b.ceiling != "copy" && b.ceiling != "triad" && b.ceiling != "read";
-  if (b.ceiling != "read")  // it reads the inputs only, so the case's bytes say nothing of it
+  const lab::ceiling* known = lab::find_ceiling(b.ceiling);
+  if (known && known->moves != lab::ceiling::work::input_bytes) {  // the case's own bytes or FLOPs
+    const bool computes = known->moves == lab::ceiling::work::flops;
     rival += fmt::format(", {:.4g} {}/s", e->at(computes ? "flops" : "bytes").get<double>() / seconds * 1e-9,
                          computes ? "GFLOP" : "GB");
+  }
   return figure{median,
                 fmt::format("{} ({} to {})", three_digits(median), three_digits(ratio->at("p10").get<double>()),
                             three_digits(ratio->at("p90").get<double>())),

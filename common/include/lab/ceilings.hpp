@@ -1,15 +1,45 @@
-// The ceilings of the host part: how fast one core of this machine reads memory, reads and writes it, takes tanh, and
-// multiplies numbers and matrices.
+// The ceilings that a call's speed is compared with, and those of the host part: how fast one core of this machine
+// reads memory, reads and writes it, takes tanh, and multiplies numbers and matrices.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "lab/part.hpp"
+
 namespace lab {
+
+/// Rubrics, bars.toml and the staff's runners know each by its name.
+struct ceiling {
+  const char* name;
+  part where;
+  const char* figure;                                                 ///< what a ratio to it is
+  enum class work { bytes, input_bytes, flops } moves = work::bytes;  ///< what its rate is in: those of the case
+  bool is_limit = true;  ///< false for another way to do the same, which a good call may well beat
+};
+inline constexpr ceiling ceilings[] = {
+    {"read", part::host, "of read bandwidth", ceiling::work::input_bytes},
+    {"triad", part::host, "of triad bandwidth"},
+    {"fma", part::host, "of the multiply-add peak", ceiling::work::flops},
+    {"eigen", part::host, "of Eigen's speed", ceiling::work::flops},
+    {"tanh", part::host, "of the speed of Eigen's tanh"},
+    {"file", part::host, "of file bandwidth"},
+    {"threads", part::host, "times as fast as a thread for each part", ceiling::work::bytes, false},
+    {"copy", part::device, "of copy bandwidth"},
+    {"cublas", part::device, "of cuBLAS's speed", ceiling::work::flops},
+    {"cublas_aligned", part::device, "of cuBLAS's speed at aligned sizes", ceiling::work::flops},
+};
+
+/// Null if there is none of that name.
+constexpr const ceiling* find_ceiling(std::string_view name) {
+  for (const ceiling& c : ceilings)
+    if (c.name == name) return &c;
+  return nullptr;
+}
 
 /// Reads every byte once, on one core, as fast as we know how; returns their sum as 64-bit words, so that the compiler
 /// cannot drop the reads. `memory` starts at a multiple of 32 bytes; its size is rounded down to a multiple of 64.
@@ -35,11 +65,7 @@ void read_file(const char* path, std::byte* to, std::size_t bytes);
 /// their end. What they computed.
 std::int64_t thread_per_part(std::int64_t parts, std::int64_t operations, std::int64_t rounds);
 
-/// Names of the seven, as rubrics and the staff's runner call them: "read", "triad", "fma", "eigen", "tanh", "file",
-/// "threads".
-const std::set<std::string>& host_ceilings();
-
-/// Calls one of the seven as a student's function is called. For each: inputs; outputs; parameters.
+/// Calls one of the host's as a student's function is called. For each: inputs; outputs; parameters.
 ///   read   anything; one i64, the sum of all words; the inputs' sizes in bytes
 ///   triad  b and c, n floats each, and one float, the scale; a; n
 ///   fma    n floats, and their n constants; n floats; n, rounds
