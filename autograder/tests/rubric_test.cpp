@@ -301,6 +301,8 @@ TEST(Labs, AreListedFromTheirRubrics) {
   rubric lab = parse_rubric(valid, "rubric.toml", cases(), folder());
   lab.title = "A test: of tables";
   const std::string marks = "<!-- labs: begin -->\n<!-- labs: end -->\n";
+  EXPECT_EQ(with_worklogs("<!-- worklogs: begin -->\nold\n<!-- worklogs: end -->\n", {lab, lab}),
+            "<!-- worklogs: begin -->\n[00](00_test/WORKLOG.md) ·\n[00](00_test/WORKLOG.md)\n<!-- worklogs: end -->\n");
   EXPECT_NE(with_questions(marks, {lab}).find("\n| [00 A test](labs/00_test/README.md) | what? |\n"),
             std::string::npos);
   EXPECT_NE(with_way(marks, {lab}).find("\n| [00 A test](00_test/README.md) | test | C++ | 1 |\n"), std::string::npos);

@@ -722,7 +722,6 @@ int write_data(const fs::path& results, const fs::path& out) {
 
 int check_links(const fs::path& source) {
   int links = 0, broken = 0, files = 0;
-  std::set<fs::path> worklogs_in_list;
   for (const fs::path& file : markdown_in(source)) {
     ++files;
     each_line(unbroken(text_of(file)), [&](const std::string& line, bool code) {
@@ -737,7 +736,6 @@ int check_links(const fs::path& source) {
           ++broken;
           fmt::print("{}: [{}]({}): {}\n", fs::relative(file, source).string(), l.text, l.target, why);
         };
-        if (file == source / "solutions" / "README.md") worklogs_in_list.insert(target);
         // The student's checkout has no solutions; what the build makes is there after it.
         const std::string top = fs::relative(target, source).begin()->string();
         if ((top == "solutions" || top == "slides") && !fs::exists(source / top)) continue;
@@ -751,13 +749,6 @@ int check_links(const fs::path& source) {
           complain("there is no such heading");
       }
     });
-  }
-  // What no list names would be next to the guides, at the top of the site's tree.
-  for (const fs::path& file : markdown_in(source)) {
-    if (file.filename() != "WORKLOG.md" || file.parent_path().parent_path() != source / "solutions") continue;
-    if (worklogs_in_list.contains(file)) continue;
-    ++broken;
-    fmt::print("{}: solutions/README.md does not name it\n", fs::relative(file, source).string());
   }
   fmt::print("{} relative links in {} files, {} broken\n", links, files, broken);
   return broken == 0 && files > 0 ? 0 : 1;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "support/files.hpp"
+#include "support/text.hpp"
 
 namespace grading {
 
@@ -12,7 +13,7 @@ std::string with_generated(const std::string& text, const std::string& name, con
   const std::string begin = fmt::format("<!-- {}: begin -->\n", name), end = fmt::format("<!-- {}: end -->", name);
   const std::size_t first = text.find(begin), last = text.find(end);
   if (first == std::string::npos || last == std::string::npos || last < first)
-    throw input_error(fmt::format("README.md: add the lines {} and {} where the {} belongs",
+    throw input_error(fmt::format("README.md: add the lines {} and {}, with the {} between them",
                                   begin.substr(0, begin.size() - 1), end, name));
   return text.substr(0, first + begin.size()) + part + text.substr(last);
 }
@@ -51,6 +52,13 @@ std::string with_way(const std::string& walkthrough, const std::vector<rubric>& 
   for (const rubric& lab : labs)
     table += fmt::format("| {} | {} | {} | {} |\n", linked(lab, ""), lab.learn, lab.needs, lab.hours);
   return with_generated(walkthrough, "labs", table);
+}
+
+std::string with_worklogs(const std::string& solutions, const std::vector<rubric>& labs) {
+  std::string list;
+  for (const rubric& lab : labs)
+    add_to_list(list, " ·\n", fmt::format("[{}]({}/WORKLOG.md)", lab.id.substr(0, 2), lab.id));
+  return with_generated(solutions, "worklogs", list + "\n");
 }
 
 std::string with_handin_list(const std::string& handout, const std::vector<std::string>& handin) {

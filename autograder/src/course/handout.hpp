@@ -20,6 +20,9 @@ std::string with_grading_table(const std::string& handout, const rubric& rules);
 std::string with_questions(const std::string& readme, const std::vector<rubric>& labs);
 std::string with_way(const std::string& walkthrough, const std::vector<rubric>& labs);
 
+/// README.md in solutions/, with its list of worklogs.
+std::string with_worklogs(const std::string& solutions, const std::vector<rubric>& labs);
+
 /// The handout with the names of the files that are handed in.
 std::string with_handin_list(const std::string& handout, const std::vector<std::string>& handin);
 

@@ -250,10 +250,13 @@ bool check_course(const settings& s, const std::vector<std::string>& numbers, bo
   const fs::path board = s.source / "solutions" / "README.md";
   if (numbers.empty() && fs::exists(board)) {
     try {
+      if (fine)
+        keep_current(s, write, board, with_worklogs(text_of(board), read),
+                     "the list of worklogs does not match the labs");
       keep_current(s, write, board, with_generated(text_of(board), "scoreboard", scoreboard(s.source)),
                    "the scoreboard does not match the results");
     } catch (const std::exception& error) {
-      fmt::print(stderr, "scoreboard: {}\n", error.what());
+      fmt::print(stderr, "solutions: {}\n", error.what());
       fine = false;
     }
   }
