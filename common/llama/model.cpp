@@ -289,7 +289,7 @@ config config_named(const std::string& given) {
     if (colon != ':' || !(in >> *to) || (to != &c.context && !(in >> colon)))
       fail(given, "is not a model; give 1b, tiny or layers:width:heads:kv_heads:size:hidden:vocabulary:context");
   if (in.peek() != std::istringstream::traits_type::eof())
-    fail(given, "is not a model; there are more than eight numbers");
+    fail(given, "is not a model; it has more than eight numbers");
   expect_supported(c, given);
   return c;
 }

@@ -220,7 +220,7 @@ bool worker::release_barrier() {
 void worker::named_barrier(unsigned id, unsigned count, bool wait, std::uintptr_t pc, std::uintptr_t frame) {
   if (id >= std::size(block_->named_barriers))
     abort_kernel(fault::divergent_barrier, make_site(pc, 0, operation::load), 0,
-                 "a block has barriers 0 to 15, and this is barrier " + std::to_string(id));
+                 "there is no barrier " + std::to_string(id) + ": a block has barriers 0 to 15");
   if (id == 0 && count == 0 && wait) return barrier(pc, frame);
   if (observing_ && lane_number() == 0) ++observer_.counts().barriers;
   auto& shared = block_->named_barriers[id];

@@ -247,7 +247,7 @@ void worker::issue_in(char* to, mbarrier* arrived, std::shared_ptr<const bulk_ro
   }
   for (running_block* target : targets) {
     const bool other = target != block_;
-    if (other && target->finished) stop("a copy goes to a block of the cluster that has returned");
+    if (other && target->finished) stop("a copy goes to a block of the cluster that has already ended");
     auto* b = reinterpret_cast<mbarrier*>(address_in(*target, barrier.address));
     target->copies.arriving.push_back({reinterpret_cast<mbarrier*>(barrier.address),
                                        reinterpret_cast<char*>(place.address), rows, pc, current_number_, other,

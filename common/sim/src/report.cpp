@@ -109,7 +109,7 @@ void print_partial_launches() {
   fmt::print(stderr,
              "\nTo end in about {:g} s, {} of {} launches ran only some of their blocks. The results in memory are "
              "incomplete:\ndo not trust what the program says about them, nor the reports below about later launches. "
-             "A count is exact\nif all blocks that ran had the same, otherwise it is extrapolated.\n\n"
+             "A count is exact\nif it was the same in all blocks that ran; otherwise it is extrapolated.\n\n"
              "{:28} {:>12} {:>9} {:>25}  counts\n",
              budget_seconds(), launches, launch_log().size(), "kernel", "grid", "launches", "blocks run");
   for (const auto& [key, p] : parts) {

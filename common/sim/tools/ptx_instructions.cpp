@@ -287,7 +287,7 @@ string bulk_copy(instruction& i, bool reduces) {
   if (i.take("prefetch")) return "";
   const bool tensor = i.take("tensor");
   const string dimensions = tensor ? i.take_one_of({"1d", "2d", "3d", "4d", "5d"}) : "";
-  if (tensor && dimensions.empty()) i.refuse("it has no number of dimensions");
+  if (tensor && dimensions.empty()) i.refuse("its number of dimensions is missing (.1d to .5d)");
   i.take("tile");
   const bool in = !i.take("bulk_group");
   const bool multicast = i.take("multicast::cluster");

@@ -275,7 +275,7 @@ struct tile_copies {
 // As many blocks as multiprocessors; each computes one part of C after the other. While one buffer is used, copies into
 // the others are under way; those for a block's next part begin before it stores this one. The factors of the next 16
 // steps are loaded from shared memory between the products of these, across tiles too, so that the tensor cores never
-// wait for either. The loop is unrolled over the buffers, so that where they are costs no instructions. Parts are taken
+// wait for either. The loop is unrolled over the buffers, so that their addresses cost no instructions. Parts are taken
 // in groups of 8 rows, column by column: those computed at the same time share rows of A and columns of B in L2.
 template <class tile, bool whole>
 __global__ void __launch_bounds__(tile::threads) pipelined_kernel(bf16* __restrict__ c, const bf16* __restrict__ a,
