@@ -127,7 +127,7 @@ range range_of(format f) {
 double stored(double value, format f) {
   const range r = range_of(f);
   double magnitude = std::fabs(value);
-  if (magnitude == 0 || std::isnan(value)) return value;
+  if (magnitude == 0 || !std::isfinite(value)) return value;
   double spacing = r.smallest;
   if (magnitude >= r.smallest_normal) spacing = std::exp2(std::floor(std::log2(magnitude))) * r.epsilon;
   double q = std::round(magnitude / spacing);
