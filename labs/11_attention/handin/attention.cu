@@ -24,6 +24,7 @@ void attention_fp32(float* out, float* lse, const float* q, const float* k, cons
 void attention_bf16(bf16* out, float* lse, const bf16* q, const bf16* k, const bf16* v, int heads, int tokens, int size,
                     bool causal, cudaStream_t stream) {
   // TODO(lab11.bf16_correct): two products by mma. Which lane holds which score, and which must it hold as a factor?
+  // TODO(lab11.causal_products): which tiles does no query of the block see?
   // TODO(lab11.bf16_traffic): ldmatrix from rows of 128 or 256 bytes, without bank conflicts.
   // TODO(lab11.bf16_throughput): copies while the tensor cores work; queries per warp; what must be scaled, and when?
   (void)out, (void)lse, (void)q, (void)k, (void)v, (void)heads, (void)tokens, (void)size, (void)causal, (void)stream;
