@@ -118,20 +118,25 @@ std::vector<char*> pointers_to(words& command) {
   return pointers;
 }
 
-/// Returns whether the command succeeded.
-bool run(words command) {
-  say("", command);
+/// Runs a command, and says on a terminal each second how long it takes: after what it has printed of a line. Returns
+/// its exit status, or 128 and the signal.
+int run(words command, const char* doing) {
   pid_t child = 0;
   const int error = posix_spawnp(&child, command[0].c_str(), nullptr, nullptr, pointers_to(command).data(), environ);
   if (error != 0) throw std::runtime_error("cannot run " + command[0] + ": " + std::strerror(error));
   int status = 0, tenths = 0;
   const bool terminal = isatty(STDERR_FILENO) == 1;
   for (pid_t ended = 0; (ended = waitpid(child, &status, WNOHANG)) == 0 || (ended < 0 && errno == EINTR);) {
-    usleep(100'000);  // how long it takes is said after what it has printed of a line
-    if (++tenths % 10 == 0 && terminal) std::fprintf(stderr, "\0337\033[Kcompiling %d s\0338", tenths / 10);
+    usleep(100'000);
+    if (++tenths % 10 == 0 && terminal) std::fprintf(stderr, "\0337\033[K%s %d s\0338", doing, tenths / 10);
   }
   if (tenths >= 10 && terminal) std::fprintf(stderr, "\033[K");
-  return status == 0;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+bool compiles(const words& command) {
+  say("", command);
+  return run(command, "compiling") == 0;
 }
 
 /// Compiles the file so that our main() calls the program's as the work to profile; cudaDeviceReset, which would end a
@@ -157,7 +162,7 @@ fs::path compiled(const request& r) {
   rename.push_back(object);
   const words link = {LAB_CXX, object, "@" + (build / ("profile." + r.backend + ".link")).string(), "-o",
                       program.string()};
-  return run(compile) && run(rename) && run(link) ? program : fs::path();
+  return compiles(compile) && compiles(rename) && compiles(link) ? program : fs::path();
 }
 
 }  // namespace
@@ -180,8 +185,7 @@ int main(int argc, char** argv) {
       setenv("LAB_PROFILE_FLAME", "1", 1);
     else
       unsetenv("LAB_PROFILE_FLAME");
-    execv(program.c_str(), pointers_to(command).data());
-    throw std::runtime_error("cannot run " + program.string() + ": " + std::strerror(errno));
+    return run(command, "profiling");
   } catch (const usage_error& error) {
     std::fprintf(stderr, "profile: %s\n", error.what());
     return 2;
