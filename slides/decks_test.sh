@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every deck finds the code, figures and steps that it shows, has 20 to 40 slides, and notes on each; one that is gone is an
-# error. A deck whose front matter says how many minutes it takes is a lecture: its notes say how many each slide takes, no
+# error, and so is a picture without a description. A deck whose front matter says how many minutes it takes is a lecture: its notes say how many each slide takes, no
 # code is longer than 15 lines, and nothing that answers the lab's predictions comes before the slide of class lock. The
 # agenda's minutes are those of the notes, and it has as many votes as the slides. No paragraph has a line break: Marp keeps it.
 # usage: decks_test.sh COURSEDOCS DRAWINGS SOURCE
@@ -30,6 +30,7 @@ complaints() {
         { print name ": agenda: " from[row] " to " to[row] ": " votes " votes and " last " locks there, and it says " you[row]; bad = 1 }
     }
     /^minutes: / { wanted = $2 }
+    /^lang: en$/ { english = 1 }
     /^```/ { if (code && wanted && lines > 15) say(lines " lines of code, and 15 fit"); code = !code; lines = 0; next }
     code { ++lines }
     /^## What is on for today$/ { today = 1 }
@@ -44,6 +45,8 @@ complaints() {
     notes == 1 && wanted { notes = 2; if ($0 ~ /^[1-9] min\. /) took += $1; else say("its notes do not begin with \"N min. \"") }
     /^<!--$/ { notes = 1 }
     END { slides = rules - 1; least = wanted ? 25 : 20
+          if (!english) print name ": no \"lang: en\": a screen reader would read it in the language of who built it"
+          bad = bad || !english
           if (!notes) say("no notes")
           if (slides < least || slides > 40) { print name ": " slides " slides, and should be " least " to 40"; bad = 1 }
           if (wanted && !locked) { print name ": no slide of class lock"; bad = 1 }
@@ -69,7 +72,7 @@ given_away() {
     END { exit bad }' "$2"
 }
 for deck in "$source"/slides/[0-9][0-9]_*.md; do
-  "$coursedocs" deck "$source" "$deck" >"$place/deck.md" || { bad=1; continue; }
+  "$coursedocs" deck "$source" "$deck" "$place/steps" >"$place/deck.md" || { bad=1; continue; }
   name=$(basename "$deck" .md)
   grep -oE '[a-z_]+\.svg' "$source/labs/$name/SEEN.md" >"$place/seen" 2>/dev/null || : >"$place/seen"
   for program in "$source/labs/$name"/crashed/*.cu; do [[ ! -e $program ]] || basename "$program" .cu >>"$place/seen"; done
@@ -82,7 +85,7 @@ sort -u "$place/shown" | diff "$place/drawn" - || { echo "< is drawn and not sho
 # refuses LINE PATTERN: a deck with this line is none, and the error says so
 refuses() {
   printf -- '---\n---\n%s\n' "$1" >"$place/broken.md"
-  if "$coursedocs" deck "$source" "$place/broken.md" >/dev/null 2>"$place/error"; then
+  if "$coursedocs" deck "$source" "$place/broken.md" "$place/steps" >/dev/null 2>"$place/error"; then
     echo "was not noticed: $1"; bad=1
   fi
   grep -q "broken.md:3: .*$2" "$place/error" || { cat "$place/error"; bad=1; }
@@ -95,20 +98,21 @@ refuses '{{solutions/results/nvidia-h200/gpt2.json > blocks > B4 T64 > no such p
 refuses '{{solutions/results/nvidia-h200/attention11.json > rows > 99 > tflops : .1f}}' 'no "99"'
 refuses '{{solutions/results/nvidia-h200/gpt2.json > blocks > B4 T64 : .1f}}' 'is not a number'
 refuses '{{solutions/results/nvidia-h200/gpt2.json}}' 'wanted FILE.md'
-# reports TEXT DECK: a lecture with this fault is refused
+# reports TEXT DECK [LANGUAGE]: a lecture with this fault is refused
 printf 'told.svg\nbad_sums\n' >"$place/answers"
 reports() {
-  printf '%b' "---\nminutes: 1\n---\n$2" >"$place/faulty.md"
+  printf '%b' "---\n${3-lang: en}\nminutes: 1\n---\n$2" >"$place/faulty.md"
   { complaints faulty "$place/faulty.md" && given_away faulty "$place/faulty.md" "$place/answers"; } >"$place/said" && { echo "was not noticed: $1"; bad=1; }
   grep -q "$1" <(complaints faulty "$place/faulty.md"; given_away faulty "$place/faulty.md" "$place/answers") || { cat "$place/said"; echo "does not say: $1"; bad=1; }
 }
 notes='\n<!--\n1 min. Say it.\n-->\n'
-reports 'faulty:4: answers predictions' "![](../labs/told.svg)$notes"
-reports 'faulty:4: answers predictions' "![](plot.svg)$notes"
-reports 'faulty:4: answers predictions' "<!-- code: solutions/a.cu a -->$notes"
-reports 'faulty:4: answers predictions' "In bad_sums nothing waits.\n$notes"
-reports 'faulty:4: answers predictions' "{{labs/03/SEEN.md > a > b}}\n$notes"
+reports 'faulty:5: answers predictions' "![](../labs/told.svg)$notes"
+reports 'faulty:5: answers predictions' "![](plot.svg)$notes"
+reports 'faulty:5: answers predictions' "<!-- code: solutions/a.cu a -->$notes"
+reports 'faulty:5: answers predictions' "In bad_sums nothing waits.\n$notes"
+reports 'faulty:5: answers predictions' "{{labs/03/SEEN.md > a > b}}\n$notes"
 reports 'slide 1: its notes do not begin' "<!--\nSay it.\n-->\n"
+reports 'no "lang: en"' "$notes" 'marp: true'
 reports 'slide 1: 16 lines of code' "\`\`\`\n$(printf 'x\\n%.0s' {1..16})\`\`\`\n$notes"
 reports 'no slide of class lock' "$notes"
 reports 'slide 1: no notes' "\n---\n$notes"
@@ -118,15 +122,40 @@ agenda='## What is on for today\n| minutes | | you |\n|---|---|---|\n'
 reports 'agenda: 0 to 2: the notes do not begin or end there' "$agenda| 0 to 2 | all | |$notes"
 reports 'agenda: 0 to 1: 0 votes and 0 locks there, and it says vote twice' "$agenda| 0 to 1 | all | vote twice |$notes"
 reports 'a line break in a paragraph: that ends' "A paragraph\nthat ends.\n$notes"
-# Digits are grouped, and the body of a long loop gets a line of its own.
+refuses '![w:900](ladder.svg)' 'say in words'
+refuses '![w:900](steps/no_such_step.svg)' 'cannot read .*no_such_step'
+# A drawing says what it shows, digits are grouped, and a line of code is no wider than a slide.
 cat >"$place/shown.cpp" <<'CPP'
 //! [loop]
+/// The words of a comment that is as long as a line of source may be go on in its next line, which is here: they are
+/// read as one.
 for (int distance = 16; distance > 0; distance /= 2) value = combine(value, __shfl_xor_sync(~0u, value, distance));
+  while (calls < most && take(calls).seconds * calls < 200 * tick && spent() < 0.2 * budget_seconds) calls *= 2;
+  units = drop == 0 ? significand : (significand + (std::uint32_t{1} << (drop - 1)) - 1 + odd) >> drop;  // rounded
+void merge(float* out, const float* other_out, const float* other_lse, std::size_t rows, std::size_t size) {
 //! [loop]
 CPP
 echo '{"few": 12.5, "some": 999, "many": -1234567.8}' >"$place/figures.json"
-printf -- '---\n---\n<!-- code: %s loop -->\n{{%s > few : ,.1f}} {{%s > some : ,.0f}} {{%s > many : ,.1f}}\n' \
+echo '<svg><desc id="d">in[i] &amp; more</desc></svg>' >"$place/steps/shown.svg"
+printf -- '---\n---\n<!-- code: %s loop -->\n![w:9](steps/shown.svg)\n{{%s > few : ,.1f}} {{%s > some : ,.0f}} {{%s > many : ,.1f}}\n' \
   "$place"/{shown.cpp,figures.json,figures.json,figures.json} >"$place/good.md"
-"$coursedocs" deck "$source" "$place/good.md" | tail -n 5 | diff - <(printf '%s\n' '```cpp' 'for (int distance = 16; distance > 0; distance /= 2)' \
-  '  value = combine(value, __shfl_xor_sync(~0u, value, distance));' '```' '12.5 999 -1,234,567.8') || bad=1
+"$coursedocs" deck "$source" "$place/good.md" "$place/steps" | tail -n +3 | diff - <(cat <<'MD'
+```cpp
+/// The words of a comment that is as long as a line of source may be go on in its next line,
+/// which is here: they are read as one.
+for (int distance = 16; distance > 0; distance /= 2)
+  value = combine(value, __shfl_xor_sync(~0u, value, distance));
+  while (calls < most && take(calls).seconds * calls < 200 * tick &&
+      spent() < 0.2 * budget_seconds)
+    calls *= 2;
+  // rounded
+  units = drop == 0 ? significand
+      : (significand + (std::uint32_t{1} << (drop - 1)) - 1 + odd) >> drop;
+void merge(float* out, const float* other_out, const float* other_lse, std::size_t rows,
+    std::size_t size) {
+```
+![w:9 in\[i\] &amp; more](steps/shown.svg)
+12.5 999 -1,234,567.8
+MD
+) || bad=1
 exit $bad

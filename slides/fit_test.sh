@@ -40,7 +40,7 @@ cat >"$place/ask" <<'JS'
       const text = document.createRange();
       text.selectNodeContents(e);
       const height = text.getBoundingClientRect().height / e.textContent.trimEnd().split('\n').length * 1280 / box.width;
-      if (height < 14) found.push(`${i + 1}: lines of code ${height.toFixed(1)} px high`);
+      if (height < 21) found.push(`${i + 1}: lines of code ${height.toFixed(1)} px high`);
     });
     // Of 24 x 18 fields inside the margins, how many hold text, a picture, a table or code?
     const fields = new Set(), left = box.left + 70 * box.width / 1280, top = box.top + 40 * box.height / 720;

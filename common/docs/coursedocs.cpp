@@ -3,7 +3,8 @@
 //   coursedocs files SOURCE OUT   copies every file and drawing that a page links to and that is not a page itself;
 //   writes the
 //                                 glossary for pop-ups, and adds it and all headings to the search
-//   coursedocs deck SOURCE FILE   the deck with the code and figures that it quotes, on stdout; fails if one is gone
+//   coursedocs deck SOURCE FILE STEPS  the deck with the code and figures that it quotes and descriptions of its
+//                                 drawings, on stdout; fails if one is gone
 //   coursedocs data RESULTS OUT   measured JSON as tables for gnuplot: OUT/throughput.tsv, counters.tsv, ceilings.tsv,
 //                                 blocks.tsv, staircase.tsv
 //   coursedocs links SOURCE       every relative link of every Markdown file leads somewhere
@@ -614,12 +615,14 @@ int main(int argc, char** argv) {
     const fs::path source = words.size() > 1 ? fs::canonical(words[1]) : fs::path{};
     if (is("page", 2)) return std::cout << page(source, fs::canonical(words[2])), 0;
     if (is("files", 2)) return copy_linked_files(source, words[2]);
-    if (is("deck", 2)) return std::cout << deck(source, fs::canonical(words[2])), 0;
+    if (is("deck", 3)) return std::cout << deck(source, fs::canonical(words[2]), words[3]), 0;
     if (is("data", 2)) return write_data(source, words[2]);
     if (is("links", 1)) return check_links(source);
     if (is("site", 1)) return check_site(source);
-    fmt::print(stderr,
-               "usage: coursedocs page|deck SOURCE FILE, files SOURCE OUT, data RESULTS OUT, links SOURCE, site OUT\n");
+    fmt::print(
+        stderr,
+        "usage: coursedocs page SOURCE FILE, deck SOURCE FILE STEPS, files SOURCE OUT, data RESULTS OUT, links SOURCE, "
+        "site OUT\n");
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
   }

@@ -21,8 +21,9 @@ struct link {
 /// The links of one line, without what is between backticks.
 std::vector<link> links_in(const std::string& line);
 
-/// The deck with the code and figures that it quotes. Throws std::runtime_error if one is gone.
-std::string deck(const fs::path& source, const fs::path& file);
+/// The deck with the code and figures that it quotes and descriptions of its drawings; `steps`: the folder of those
+/// that build up in steps. Throws std::runtime_error if one is gone.
+std::string deck(const fs::path& source, const fs::path& file, const fs::path& steps);
 
 /// Writes measured results as tables for gnuplot. Throws std::runtime_error.
 int write_data(const fs::path& results, const fs::path& out);

@@ -126,39 +126,113 @@ std::string with_figures(const fs::path& source, std::string line) {
   return line;
 }
 
-/// Keeps only the name of a handout's drawing: the build puts it and the deck into one folder.
-std::string beside_the_deck(std::string line) {
-  for (const link& l : links_in(line))
-    if (l.image && l.target.find("/drawings/") != std::string::npos)
-      return line.replace(l.begin, l.end - l.begin,
-                          fmt::format("![{}]({})", l.text, fs::path(l.target).filename().string()));
+/// What an SVG says of itself, for those who do not see it.
+std::string description_of(const fs::path& drawing) {
+  const std::string svg = text_of(drawing), tag = "<desc id=\"d\">";
+  const std::size_t begin = svg.find(tag), end = svg.find("</desc>");
+  if (begin == std::string::npos || end == std::string::npos)
+    throw std::runtime_error(drawing.string() + ": the drawing has no <desc>");
+  std::string words;
+  for (const char c : svg.substr(begin + tag.size(), end - begin - tag.size())) {
+    if (std::string_view("\\`*_[]$").find(c) != std::string_view::npos) words += '\\';
+    words += c;
+  }
+  return words;
+}
+
+/// A picture with its description as alternative text; of a handout's drawing only the name: the build puts it and the
+/// deck into one folder. A plot has no description, so the deck must have one.
+std::string with_picture(const fs::path& file, const fs::path& steps, std::string line) {
+  for (const link& l : links_in(line)) {
+    if (!l.image) continue;
+    const fs::path target = l.target;
+    const bool handout = l.target.find("/drawings/") != std::string::npos, step = l.target.starts_with("steps/");
+    const std::string described = handout ? description_of(file.parent_path() / target)
+                                  : step  ? description_of(steps / target.filename())
+                                          : "";
+    if (described.empty() && l.text.find(' ') == std::string::npos)
+      throw std::runtime_error(l.target + ": say in words what the picture shows: ![w:980 WORDS](" + l.target + ")");
+    return line.replace(l.begin, l.end - l.begin,
+                        fmt::format("![{}{}{}]({})", l.text, described.empty() ? "" : " ", described,
+                                    handout ? target.filename().string() : l.target));
+  }
   return line;
 }
 
-/// A long line shrinks the print of all code on its slide: the body of a loop or an if goes on its own line.
+/// The theme prints this many characters in a line at full size; a longer line would shrink all code of its slide.
+constexpr std::size_t widest = 96;
+
+/// Where the body begins after for (...), if (...) or while (...); 0 if the line has none.
+std::size_t body_in(const std::string& line, std::size_t indent) {
+  for (const std::string_view word : {"for (", "if (", "while ("})
+    if (line.compare(indent, word.size(), word) == 0) {
+      std::size_t body = indent + word.size();
+      for (int depth = 1; body < line.size() && depth > 0; ++body)
+        depth += line[body] == '(' ? 1 : line[body] == ')' ? -1 : 0;
+      return body < line.size() && line.compare(body, 2, " {") != 0 ? body : 0;
+    }
+  return 0;
+}
+
+/// The last place that fits, within the fewest brackets: after a comma, && or ||, before ? or :, or else any; 0 if
+/// none.
+std::size_t break_in(const std::string& line, std::size_t indent) {
+  std::size_t best = 0;
+  int depth = 0, least = 0;
+  for (std::size_t i = indent; i < line.size() && i <= widest; ++i) {
+    const auto one_of = [&](std::string_view these, std::size_t at) {
+      return these.find(line[at]) != std::string_view::npos;
+    };
+    depth += one_of("([{", i) - one_of(")]}", i);
+    if (line[i] != ' ' || i + 1 >= line.size()) continue;
+    const bool outer = one_of(",;", i - 1) || one_of("?:", i + 1);
+    const int cost = 2 * depth + (outer ? 0 : one_of("&|", i - 1) ? 1 : 100);
+    if (best == 0 || cost <= least) best = i, least = cost;
+  }
+  return best;
+}
+
+/// The code, with no line wider than a slide.
 std::string within_a_slide(const std::string& code) {
-  constexpr std::size_t widest = 100;
+  std::vector<std::string> left = lines_of(code);
+  std::reverse(left.begin(), left.end());
   std::string out;
-  for (const std::string& line : lines_of(code)) {
+  while (!left.empty()) {
+    const std::string line = left.back();
+    left.pop_back();
     const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
-    std::size_t body = 0;  // begins after the ) of for (...)
-    for (const std::string_view word : {"for (", "if (", "while ("})
-      if (line.size() > widest && line.compare(indent, word.size(), word) == 0) {
-        int depth = 1;
-        for (body = indent + word.size(); body < line.size() && depth > 0; ++body)
-          depth += line[body] == '(' ? 1 : line[body] == ')' ? -1 : 0;
-      }
-    if (body > 0 && body < widest && line.compare(body, 2, " {") != 0)
-      out += line.substr(0, body) + "\n" + std::string(indent + 1, ' ') + line.substr(body) + "\n";
-    else
+    const std::size_t comment = line.find("//");
+    if (line.size() <= widest) {
       out += line + "\n";
+    } else if (const std::size_t at = line.rfind(' ', widest); comment == indent && at > line.find(' ', indent)) {
+      const std::string mark =
+          line.substr(0, line.find(' ', indent) + 1);  // its last words go to the comment's next line
+      std::string rest = mark + line.substr(at + 1);
+      if (!left.empty() && left.back().starts_with(mark)) {
+        rest += " " + left.back().substr(mark.size());
+        left.pop_back();
+      }
+      left.push_back(rest);
+      out += line.substr(0, at) + "\n";
+    } else if (comment != std::string::npos && comment > indent) {  // to a line of its own, before the code
+      left.push_back(line.substr(0, line.find_last_not_of(' ', comment - 1) + 1));
+      left.push_back(std::string(indent, ' ') + line.substr(comment));
+    } else if (const std::size_t body = body_in(line, indent); body > 0) {
+      left.push_back(std::string(indent + 1, ' ') + line.substr(body));
+      left.push_back(line.substr(0, body));
+    } else if (const std::size_t fits = break_in(line, indent); fits > 0) {
+      left.push_back(std::string(indent + 3, ' ') + line.substr(fits));
+      left.push_back(line.substr(0, fits));
+    } else {
+      out += line + "\n";
+    }
   }
   return out;
 }
 
 }  // namespace
 
-std::string deck(const fs::path& source, const fs::path& file) {
+std::string deck(const fs::path& source, const fs::path& file, const fs::path& steps) {
   std::string out;
   int number = 0;
   for (const std::string& line : lines_of(text_of(file))) {
@@ -166,7 +240,7 @@ std::string deck(const fs::path& source, const fs::path& file) {
     constexpr std::string_view mark = "<!-- code: ";
     try {
       if (!line.starts_with(mark)) {
-        out += with_figures(source, beside_the_deck(line)) + "\n";
+        out += with_figures(source, with_picture(file, steps, line)) + "\n";
         continue;
       }
       std::istringstream words(line.substr(mark.size()));

@@ -518,10 +518,10 @@ void decode_token(float* logits, const model& m, const state& s, cudaStream_t st
   norm_matvec(logits, m.embedding, x, m.norm, vocabulary, width, stream);
 }
 
-//! [generate]
 void generate(int* chosen, float* logits, const model& m, const state& s, int count, cudaStream_t stream) {
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t token = nullptr;
+  //! [generate]
   LAB_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
   decode_token(logits, m, s, stream);
   auto* const best_of = reinterpret_cast<candidate*>(s.scratch);  // x and all after it have done their work
@@ -530,9 +530,9 @@ void generate(int* chosen, float* logits, const model& m, const state& s, int co
   LAB_CUDA_CHECK(cudaStreamEndCapture(stream, &graph));
   LAB_CUDA_CHECK(cudaGraphInstantiate(&token, graph, 0));
   for (int i = 0; i < count; ++i) LAB_CUDA_CHECK(cudaGraphLaunch(token, stream));
+  //! [generate]
   LAB_CUDA_CHECK(cudaGraphExecDestroy(token));
   LAB_CUDA_CHECK(cudaGraphDestroy(graph));
 }
-//! [generate]
 
 }  // namespace lab10

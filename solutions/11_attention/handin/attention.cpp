@@ -106,8 +106,8 @@ std::int64_t loaded_bytes(std::int64_t tokens, std::int64_t size, std::int64_t b
   return rows_loaded * size * bytes;
 }
 
-//! [merge]
 void merge(float* out, float* lse, const float* other_out, const float* other_lse, std::size_t rows, std::size_t size) {
+  //! [merge]
   for (std::size_t r = 0; r < rows; ++r) {
     const float most = std::max(lse[r], other_lse[r]);
     if (std::isinf(most)) continue;  // no keys at all: out is 0, and stays 0
@@ -116,8 +116,8 @@ void merge(float* out, float* lse, const float* other_out, const float* other_ls
       out[r * size + i] = (mine * out[r * size + i] + others * other_out[r * size + i]) / sum;
     lse[r] = most + std::log(sum);
   }
+  //! [merge]
 }
-//! [merge]
 
 void attention_host(float* out, float* lse, const float* q, const float* k, const float* v, std::size_t tokens,
                     std::size_t size, bool causal) {

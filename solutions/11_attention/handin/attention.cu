@@ -96,9 +96,9 @@ __global__ void __launch_bounds__(fp32_queries* size / own)
         highest = fmaxf(highest, score[j]);
       }
       if (highest == -INFINITY) continue;  // a query behind the last may see no key
-      //! [online]
       const float kept = power_of_2(most - highest);
       most = highest;
+      //! [online]
       total *= kept;
 #pragma unroll
       for (int i = 0; i < own; ++i) sum[i] *= kept;
