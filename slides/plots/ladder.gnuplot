@@ -6,6 +6,8 @@ set logscale y
 set yrange [1e4:6e7]
 set ytics ('10 k' 1e4, '100 k' 1e5, '1 M' 1e6, '10 M' 1e7)
 set ylabel 'sectors loaded'
+set xtics rotate by 30 right
+set bmargin 4.5
 unset key
 rows = "< awk -F'\t' '$2 ~ /^sgemm/ { sub(/^sgemm_?/, \"\", $2); sub(/\\/.*/, \"\", $2); print ($2 == \"\" ? \"sgemm\" : $2) \"\t\" $4 }' '".data."/counters.tsv'"
 plot rows using 0:2:xtic(1) with boxes linecolor rgb blue, \
