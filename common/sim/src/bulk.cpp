@@ -139,6 +139,11 @@ bool worker::wait_for_phase(mbarrier* b, unsigned parity, std::uintptr_t pc, std
     current_->barrier = nullptr;
   }
   const bool over = now(b).phase() != parity;
+  // The lane that arrives last finds the phase over; those of its warp that wait go on with it.
+  for (unsigned lane = 0; over && lane < lanes_per_warp && warp_first() + lane < threads().size(); ++lane)
+    if (thread_state& t = threads()[warp_first() + lane];
+        t.now == state::waiting && t.barrier == b && t.phase == parity)
+      t.now = state::ready;
   if (block_order* order = over ? this->order() : nullptr) {
     note_order(order->acquire(current_number_, at(over_flag(b)) / 4 * 4), frame);
     sim_active_worker = sim_running_worker = nullptr;

@@ -331,4 +331,18 @@ TEST_F(Async, CodeKnowsWhereItRuns) {
   EXPECT_EQ(architecture(), 7);
 }
 
+// The lane that arrives last does not wait, but stays with its warp.
+__global__ void store_after_barrier(int* out) {
+  __shared__ cuda::barrier<cuda::thread_scope_block> bar;
+  if (threadIdx.x == 0) init(&bar, blockDim.x);
+  __syncthreads();
+  bar.arrive_and_wait();
+  out[threadIdx.x] = 1;
+}
+TEST_F(Async, AWarpLeavesABarrierTogether) {
+  const auto seen = observe([&] { store_after_barrier<<<1, 96>>>(out); });
+  EXPECT_TRUE(seen.reports.empty()) << seen.reports[0];
+  EXPECT_EQ(seen.metrics.at("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"), 3);
+}
+
 }  // namespace
