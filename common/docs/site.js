@@ -8,6 +8,10 @@ addEventListener('load', () => {
   all('#nav-tree a:has(> .arrow)').forEach(e => e.setAttribute('aria-label', 'fold or unfold'));
   const name = (e, words) => { e.setAttribute('role', 'img'); e.setAttribute('aria-label', words); };
   all('.image object').forEach(e => name(e, e.closest('.image').textContent.trim()));
+  // In a narrow table a name breaks after _ and /, not within a word, and an option not at all.
+  const element = (name, text) => Object.assign(document.createElement(name), { textContent: text });
+  all('.markdownTable code').forEach(e => e.replaceChildren(...e.textContent.split(/(?<=[_/])|(--[\w-]*)/).filter(Boolean).flatMap(part =>
+    part.startsWith('--') ? Object.assign(element('span', part), { style: 'white-space: nowrap' }) : [part, element('wbr', '')])));
   const can_scroll = () => all('div.fragment, table, tbody, .memproto').forEach(e => {
     if (e.scrollWidth > e.clientWidth) e.setAttribute('tabindex', '0');
   });
