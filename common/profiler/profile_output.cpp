@@ -2,9 +2,12 @@
 // roofline.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "lab/environment.hpp"
@@ -110,7 +113,15 @@ struct column {
   std::vector<std::string> cells;
 };
 
-constexpr std::size_t table_width = 100;
+/// As wide as the terminal, or COLUMNS if there is none, from 80 to 100.
+std::size_t table_width() {
+  winsize size{};
+  const char* const columns = std::getenv("COLUMNS");
+  int width = columns ? std::atoi(columns) : 100;
+  if (isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    width = size.ws_col;
+  return static_cast<std::size_t>(std::clamp(width, 80, 100));
+}
 
 /// The end of a path says more than its beginning.
 std::string fit(std::string name, std::size_t width) {
@@ -123,8 +134,8 @@ std::string laid_out(const std::string& title, const std::vector<std::string>& n
                      const std::vector<column>& columns) {
   std::size_t taken = 0;
   for (const column& c : columns) taken += c.width;
-  const std::size_t width = table_width - taken;
-  const std::string line(table_width, '-');
+  const std::size_t width = table_width() - taken;
+  const std::string line(table_width(), '-');
   std::string out = line + "\n" + fmt::format("{:<{}}", title, width);
   for (const column& c : columns) out += fmt::format("{:>{}}", c.title, c.width);
   out += "\n" + line + "\n";
@@ -132,6 +143,20 @@ std::string laid_out(const std::string& title, const std::vector<std::string>& n
     out += fmt::format("{:<{}}", fit(names[i], width - 1), width);
     for (const column& c : columns) out += fmt::format("{:>{}}", c.cells[i], c.width);
     out += "\n";
+  }
+  return out;
+}
+
+/// As many tables as it takes: 26 characters of each are left for the name.
+std::string tables(const std::string& title, const std::vector<std::string>& names,
+                   const std::vector<column>& columns) {
+  std::string out;
+  for (auto from = columns.begin(); from != columns.end();) {
+    auto to = from;
+    for (std::size_t taken = 0; to != columns.end() && taken + to->width <= table_width() - 26; ++to)
+      taken += to->width;
+    out += (from == columns.begin() ? "" : "\n") + laid_out(from == columns.begin() ? title : "and", names, {from, to});
+    from = to;
   }
   return out;
 }
@@ -150,7 +175,7 @@ std::string wrapped(const std::string& text) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find(' ', at), text.size());
     const std::string word = text.substr(at, end - at);
-    if (!line.empty() && line.size() + 1 + word.size() > table_width) {
+    if (!line.empty() && line.size() + 1 + word.size() > table_width()) {
       out += line + "\n";
       line = "  ";
     } else if (!line.empty()) {
@@ -238,7 +263,7 @@ std::string table_of_part(const profile_contents& what) {
   columns.insert(columns.end(), {flops, bytes, roof});
   const std::string times = device ? what.modelled ? "modelled times" : "GPU times" : "times";
   std::string out = fmt::format("{} by range, {}, {}\n", times, device ? what.device : processor_name(), what.when);
-  out += laid_out("range", names, columns);
+  out += tables("range", names, columns);
 
   // A second table of what was counted, where anything was.
   columns.clear();
@@ -304,27 +329,20 @@ std::string table_of_part(const profile_contents& what) {
     }
     if (any && !columns.empty()) columns.push_back(std::move(c));
   }
-  constexpr std::size_t widest = 74;  // what is left is for the name
-  for (std::size_t from = 0; from < columns.size();) {
-    std::size_t to = from;
-    for (std::size_t taken = 0; to < columns.size() && taken + columns[to].width <= widest; ++to)
-      taken += columns[to].width;
-    out += "\n" + laid_out(from == 0 ? "counted" : "and", names,
-                           {columns.begin() + static_cast<std::ptrdiff_t>(from),
-                            columns.begin() + static_cast<std::ptrdiff_t>(to)});
-    from = to;
-  }
+  if (!columns.empty()) out += "\n" + tables("counted", names, columns);
 
   if (device) {
     std::vector<kernel_sum> kernels = kernels_of(what);
     const std::size_t all = kernels.size();
     kernels.resize(std::min<std::size_t>(all, 10));
     std::vector<std::string> kernel_names;
-    column where{"range", 31, {}}, n{"launches", 9, {}}, sums{"total", 10, {}}, means{"mean", 10, {}};
+    column where{"range", table_width() / 4 + 6, {}}, n{"launches", 9, {}}, sums{"total", 10, {}},
+        means{"mean", 10, {}};
     for (const kernel_sum& k : kernels) {
       const std::string name = without_arguments(k.name);
-      kernel_names.push_back(name.size() > 39 ? name.substr(0, 37) + ".." : name);
-      where.cells.push_back(fit(shown(k.path), 30));
+      const std::size_t most = table_width() - where.width - n.width - sums.width - means.width - 1;
+      kernel_names.push_back(name.size() > most ? name.substr(0, most - 2) + ".." : name);
+      where.cells.push_back(fit(shown(k.path), where.width - 1));
       n.cells.push_back(std::to_string(k.launches));
       sums.cells.push_back(time_text(k.seconds));
       means.cells.push_back(time_text(k.seconds / k.launches));
@@ -333,7 +351,7 @@ std::string table_of_part(const profile_contents& what) {
                            {sums, means, n, where});
   }
 
-  out += std::string(table_width, '-') + "\n";
+  out += std::string(table_width(), '-') + "\n";
   if (!what.processor.flops_per_second.empty() && !device)
     out += wrapped("roofs, measured in this run on all cores: " + rates_text(what.processor));
   if (device && !what.on_device.bytes_per_second.empty())

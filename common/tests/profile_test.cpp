@@ -144,9 +144,9 @@ TEST(Profile, WithinAnotherRunItIsRefused) {
   EXPECT_EQ(row(p, "after").calls, 1);
 }
 
-TEST(Profile, TableFitsInAHundredColumns) {
+TEST(Profile, TableFitsTheTerminal) {
   lab::profile p;
-  std::ostringstream empty, text;
+  std::ostringstream empty, text, narrow;
   p.table(empty);
   EXPECT_NE(empty.str().find("lab::profile::run"), std::string::npos) << "says what to do";
   p.run("forward", two_layers);
@@ -154,6 +154,12 @@ TEST(Profile, TableFitsInAHundredColumns) {
   std::istringstream lines(text.str());
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
   EXPECT_LT(text.str().find("layer/attention"), text.str().find("layer/mlp")) << "sorted by time";
+  setenv("COLUMNS", "80", 1);
+  p.table(narrow);
+  unsetenv("COLUMNS");
+  std::istringstream narrow_lines(narrow.str());
+  for (std::string line; std::getline(narrow_lines, line);) EXPECT_LE(line.size(), 80u) << line;
+  EXPECT_NE(narrow.str().find("of roof"), std::string::npos) << "no column is left out";
   std::puts(text.str().c_str());
 }
 
