@@ -281,7 +281,7 @@ def tell_of_loop(frame):
     place = sal.symtab and (sal.symtab.fullname(), sal.line)
     if place and place not in told_of_loops and WHOLE_LOOP.match(linecache.getline(*place)):
         told_of_loops.add(place)
-        print("line %d holds a whole loop, and `next` executes all of it; to step through it, put its body on a line of its own"
+        print("line %d holds a whole loop, and `next` executes all of it; to step through it, put its body on its own line"
               % sal.line)
 
 

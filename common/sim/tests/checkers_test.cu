@@ -337,8 +337,7 @@ TEST_F(Checkers, LocalArrays) {
   EXPECT_TRUE(observe([&] { local_array<<<1, 32>>>(out.data, 8); }).reports.empty());
   const counts c = observe([&] { local_array<<<1, 32>>>(out.data, 9); });
   ASSERT_EQ(c.reports.size(), 2u);
-  EXPECT_NE(c.reports[0].find("thread (0,0,0): array out of bounds at index 8"), std::string::npos)
-      << c.reports[0];
+  EXPECT_NE(c.reports[0].find("thread (0,0,0): array out of bounds at index 8"), std::string::npos) << c.reports[0];
   const counts in_table = observe([&] { look_up<<<1, 1>>>(out.data, 8); });
   ASSERT_FALSE(in_table.reports.empty());
   EXPECT_NE(in_table.reports[0].find("thread (0,0,0): array out of bounds at index 8"), std::string::npos)
@@ -622,8 +621,7 @@ TEST_F(Checkers, FencesOrderBlocks) {
   const counts c = observe([&] { last_block_sums<<<64, 64>>>(out.data, partial.data); });
   EXPECT_TRUE(c.reports.empty()) << c.reports[0];
   EXPECT_EQ(out.host()[0], 64);
-  const std::string without =
-      only_report(observe([&] { last_block_sums<false><<<64, 64>>>(out.data, partial.data); }));
+  const std::string without = only_report(observe([&] { last_block_sums<false><<<64, 64>>>(out.data, partial.data); }));
   EXPECT_NE(without.find("race between blocks"), std::string::npos) << without;
   EXPECT_NE(without.find(" hands the data over, __threadfence() before it and after it"), std::string::npos) << without;
 }

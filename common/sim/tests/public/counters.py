@@ -2,7 +2,7 @@
 """Compares launches of public programs on the simulated device with a GPU's counters of them, or reads those.
 
     counters.py --simcc SIMCC --hecbench CLONE [--only PROGRAM...]   compares with counters.csv
-    counters.py --collect --hecbench CLONE [--only PROGRAM...]       writes counters.csv anew: on a GPU, with nvcc and ncu
+    counters.py --collect --hecbench CLONE [--only PROGRAM...]       writes counters.csv again: on a GPU, with nvcc and ncu
 
 The clone is of github.com/zjin-lcf/HeCBench; its programs are built in place, with their Makefiles. counters.csv names the
 programs and their arguments. Nothing here runs in CI."""
@@ -22,7 +22,7 @@ TABLE = os.path.join(census.HERE, "counters.csv")
 TIME = "gpu__time_duration.sum"
 FFMA = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
 MOST_LAUNCHES = 20
-EQUAL = 0.0005  # relative: hardware varies by so much from run to run
+EQUAL = 0.0005  # relative: hardware varies by this much from run to run
 
 
 def kernel_of(name):
