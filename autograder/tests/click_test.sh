@@ -39,6 +39,7 @@ curl -sf "$at/url" -d "{\"url\":\"file://$place/pages/index.html\"}" >/dev/null
 expect "rows" "$(script "return document.querySelectorAll('tr.who').length")" '{"value":2}'
 curl -sf "$at/window/rect" -d '{"width":500,"height":900}' >/dev/null
 expect "fits a narrow window" "$(script "return document.documentElement.scrollWidth <= innerWidth")" '{"value":true}'
+expect "rows that a phone cuts off" "$(script "document.body.style.width = '390px'; return [...document.querySelectorAll('.row')].filter(r => r.scrollWidth > r.clientWidth).length")" '{"value":0}'
 expect "images from a name" "$(script "return document.images.length")" '{"value":0}'
 curl -sf "$at/element/$(find_element '#only')/value" -d '{"text":"ann"}' >/dev/null
 expect "rows after typing" "$(script "return document.querySelectorAll('tr.who:not([hidden])').length")" '{"value":1}'
