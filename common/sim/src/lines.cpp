@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 
 namespace sim {
 namespace {
@@ -72,23 +73,23 @@ source_line line_of(std::uintptr_t pc) {
   return known[pc] = line;
 }
 
-std::uintptr_t calling_pc(std::uintptr_t pc) {
+const void* call_of_program() {
   struct {
-    std::uintptr_t from, found = 0;
-    bool ours = true;
-  } search{pc};
+    std::string ours;  // the folder of this file, as debug information has it
+    bool first = true;
+    const void* found = nullptr;
+  } search;
   const auto look = [](_Unwind_Context* at, void* to) {
     auto& s = *static_cast<decltype(search)*>(to);
-    const std::uintptr_t here = _Unwind_GetIP(at);
-    if (s.ours && here != s.from) return _URC_NO_REASON;
-    s.ours = false;
-    const source_line at_line = line_of(here);
-    if (at_line.line == 0 || at_line.file.starts_with(SIM_INCLUDE "/")) return _URC_NO_REASON;
-    s.found = here;
-    return _URC_NORMAL_STOP;
+    const source_line line = line_of(_Unwind_GetIP(at));
+    if (std::exchange(s.first, false)) s.ours = line.file.substr(0, line.file.rfind('/') + 1);
+    if (line.line == 0 || (!s.ours.empty() && line.file.starts_with(s.ours)) || line.file.starts_with(SIM_INCLUDE "/"))
+      return _URC_NO_REASON;
+    s.found = reinterpret_cast<const void*>(_Unwind_GetIP(at));
+    return _URC_END_OF_STACK;
   };
   _Unwind_Backtrace(look, &search);
-  return search.found != 0 ? search.found : pc;
+  return search.found;
 }
 
 }  // namespace sim

@@ -12,8 +12,8 @@ struct source_line {
 };
 /// The source line of a program counter; {"?", 0} without debug information.
 source_line line_of(std::uintptr_t pc);
-/// Of the calls that are under way: the return address, from this one outwards, that lies in the program's own code and
-/// not in a header of the device's.
-std::uintptr_t calling_pc(std::uintptr_t pc);
+/// Where the program called this library: the innermost return address outside the library and its headers. Null
+/// without debug information.
+const void* call_of_program();
 
 }  // namespace sim

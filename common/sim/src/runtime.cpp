@@ -2,7 +2,6 @@
 #include "runtime.hpp"
 
 #include <fmt/format.h>
-#include <unwind.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -31,31 +30,11 @@ runtime_state& state() {
   return *instance;
 }
 
-/// Where the kernel's own code called the function of ours that is running; null if there is no debug information.
-const void* call_in_kernel() {
-  struct search {
-    bool first = true;
-    std::string ours;  // the folder of this file, as debug information has it
-    std::uintptr_t found = 0;
-  } s;
-  _Unwind_Backtrace(
-      [](_Unwind_Context* at, void* to) {
-        search& self = *static_cast<search*>(to);
-        const source_line line = line_of(_Unwind_GetIP(at));
-        if (std::exchange(self.first, false)) self.ours = line.file.substr(0, line.file.rfind('/') + 1);
-        if (line.line == 0 || (!self.ours.empty() && line.file.starts_with(self.ours))) return _URC_NO_REASON;
-        self.found = _Unwind_GetIP(at);
-        return _URC_END_OF_STACK;
-      },
-      &s);
-  return reinterpret_cast<const void*>(s.found);
-}
-
 }  // namespace
 
 std::mutex& runtime_mutex() {
   if (in_kernel())  // whose launch holds it
-    stop_kernel(fault::trap, call_in_kernel(), "this CUDA call is not simulated in a kernel; make it on the host");
+    stop_kernel(fault::trap, call_of_program(), "this CUDA call is not simulated in a kernel; make it on the host");
   return state().mutex;
 }
 cudaError_t sticky_error() { return state().sticky; }

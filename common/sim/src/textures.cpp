@@ -42,10 +42,8 @@ const view* find_view(unsigned long long object) {
 }
 
 /// For a kernel, which stops where there is none.
-const view& view_in_use(unsigned long long object, const void* pc) {
-  const auto stop = [pc](const std::string& why) {
-    stop_kernel(fault::trap, reinterpret_cast<const void*>(calling_pc(reinterpret_cast<std::uintptr_t>(pc))), why);
-  };
+const view& view_in_use(unsigned long long object) {
+  const auto stop = [](const std::string& why) { stop_kernel(fault::trap, call_of_program(), why); };
   const view* v = find_view(object);
   if (!v)
     stop(object - 1 < views.size()
@@ -219,7 +217,7 @@ cudaError_t destroy_view(unsigned long long object) {
 }  // namespace
 
 texel fetch(cudaTextureObject_t texture, int dimensions, float x, float y, float z, int layer, bool cube) {
-  const view& v = view_in_use(texture, __builtin_return_address(0));
+  const view& v = view_in_use(texture);
   texel result{};
   long long slice = std::max(layer, 0);
   if (cube) {
@@ -259,13 +257,13 @@ texel fetch(cudaTextureObject_t texture, int dimensions, float x, float y, float
 }
 
 texel fetch_element(cudaTextureObject_t texture, int x) {
-  const view& v = view_in_use(texture, __builtin_return_address(0));
+  const view& v = view_in_use(texture);
   return x >= 0 && x < v.width ? read_texel(v, v.at(x, 0, 0)) : texel{};
 }
 
 void* surface_element(cudaSurfaceObject_t surface, int x, int y, int z, std::size_t bytes, cudaSurfaceBoundaryMode mode,
                       const void* pc) {
-  const view& v = view_in_use(surface, pc);
+  const view& v = view_in_use(surface);
   const auto size = static_cast<int>(bytes);
   const auto row = static_cast<int>(static_cast<std::size_t>(v.width) * v.bytes_per_texel);
   const auto height = static_cast<int>(v.height), depth = static_cast<int>(v.depth);

@@ -141,7 +141,7 @@ void run_count_positive(const lab::call& c) {
     count_positive(totals, c.input<std::int32_t>(0), static_cast<std::size_t>(c.parameters[0]), w, workers);
     all.push_back(std::move(watching.seen));
   }
-  double stores = sim_watch_host ? 0 : std::numeric_limits<double>::infinity();  // infinity: nobody counted
+  double stores = sim_watch_host ? 0 : std::numeric_limits<double>::infinity();  // infinity: no hooks, so not counted
   for (const auto& one : all)
     stores +=
         static_cast<double>(std::count_if(one.begin(), one.end(), [](const shared_access& a) { return a.store; }));

@@ -42,8 +42,7 @@ def number(text):
 
 def table():
     with open(TABLE, encoding="utf-8") as f:
-        head = f.readline()
-        return head, list(csv.DictReader(f))
+        return list(csv.DictReader(line for line in f if not line.startswith("#")))
 
 
 def collect(clone, programs, metrics):
@@ -127,7 +126,7 @@ def main():
     a = parser.parse_args()
     if bool(a.simcc) == a.collect:
         parser.error("name either --simcc, to compare, or --collect")
-    _, counted = table()
+    counted = table()
     programs = {row["program"]: row["arguments"] for row in counted if not a.only or row["program"] in a.only}
     metrics = list(counted[0])[4:]
     if a.collect:
