@@ -149,8 +149,6 @@ inline constexpr counter_label counter_labels[] = {
      "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum / smsp__inst_executed_op_shared_ld.sum"},
     {"bytes that a shared load moves per wavefront",
      "smsp__sass_data_bytes_mem_shared_op_ld.sum / smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"},
-    {"bytes that a shared store moves per wavefront",
-     "smsp__sass_data_bytes_mem_shared_op_st.sum / smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum"},
     {"bank conflicts per shared load",
      "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum / smsp__inst_executed_op_shared_ld.sum"},
     {"shared wavefronts lost to bank conflicts", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"},
