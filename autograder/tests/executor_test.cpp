@@ -142,7 +142,10 @@ TEST(Executor, NamesTheSignal) {
 }
 
 TEST(Executor, AnEarlyExitIsACrash) {
-  const answer got = runner()->run(request("exit"));
+  const auto e = runner();
+  EXPECT_EQ(e->run(request("complains")).what,
+            "the program ended before it answered (exit code 1); it printed last: x.cu:7: an illegal memory access");
+  const answer got = e->run(request("exit"));
   EXPECT_EQ(got.end, answer::ending::crashed);
   EXPECT_EQ(got.what, "the program ended before it answered (exit code 7)");
 }

@@ -177,6 +177,10 @@ lab::response lab::execute(const lab::request& what, lab::call_gate& gate) {
   if (does == "divide") std::printf("%ld", 1000 / what.parameters[0]);
   if (does == "abort") std::abort();
   if (does == "exit") std::exit(7);
+  if (does == "complains") {
+    std::fputs("x.cu:7: an illegal memory access\n\n", stderr);
+    std::exit(1);
+  }
   if (does == "hang") sleep(1000);
   if (does == "compute") compute(what.parameters[0]);
   if (does == "compute_with_help") {

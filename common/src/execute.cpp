@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <optional>
 #include <random>
@@ -34,7 +36,26 @@ constexpr bool simulated = true;
 constexpr std::size_t red_zone_bytes = 0;
 constexpr double warm_up_seconds = 0.0;
 using sim::unnamed_allocations;
+
+/// A call that exits because a kernel was aborted, as many a check does, takes the reports with it: it says them first.
+struct called_now {
+  called_now() {
+    static const int registered = std::atexit([] {
+      if (const std::string why = calling ? sim::why_aborted() : ""; !why.empty())
+        std::fprintf(stderr, "%s\n", why.c_str());
+    });
+    static_cast<void>(registered);
+    calling = true;
+  }
+  ~called_now() { calling = false; }
+  called_now(const called_now&) = delete;
+  called_now& operator=(const called_now&) = delete;
+
+ private:
+  static inline bool calling = false;
+};
 #else
+struct called_now {};
 constexpr bool simulated = false;
 std::size_t unnamed_allocations() { return 0; }
 constexpr std::size_t red_zone_bytes = bytes_on_device::default_red_zone_bytes;
@@ -285,6 +306,7 @@ void rehearse(const entry& function, const request& what, std::optional<device_a
 
 void run_on_device(const entry& function, const request& what, call_gate& gate, response& result) {
   if (what.resident) return run_resident(function, what, gate);
+  [[maybe_unused]] const called_now here;
   gate.begin();
   std::optional<device_arguments> made(std::in_place, what);
   constexpr std::size_t most_to_rehearse = std::size_t{64} << 10;  // bytes: a call is rarely wrong for large ones alone

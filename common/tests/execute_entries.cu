@@ -2,6 +2,7 @@
 #include <lab/call.hpp>
 #include <lab/device.hpp>
 
+#include <cstdlib>
 #include <stdexcept>
 #include <utility>
 
@@ -135,6 +136,10 @@ void write_to_null_and_check(const lab::call& c) {
   write_to_kernel<<<1, 1, 0, c.stream>>>(nullptr);
   LAB_CUDA_CHECK(cudaGetLastError());
 }
+void write_to_null_and_exit(const lab::call& c) {
+  write_to_kernel<<<1, 1, 0, c.stream>>>(nullptr);
+  if (cudaStreamSynchronize(c.stream) != cudaSuccess) std::exit(EXIT_FAILURE);
+}
 
 void write_to_null(const lab::call& c) { write_to_kernel<<<1, 1, 0, c.stream>>>(nullptr); }
 
@@ -173,6 +178,7 @@ constexpr lab::entry table[] = {
     {"write_before", lab::part::device, write_before},
     {"write_to_null", lab::part::device, write_to_null},
     {"write_to_null_and_check", lab::part::device, write_to_null_and_check},
+    {"write_to_null_and_exit", lab::part::device, write_to_null_and_exit},
     {"launch_too_many_threads", lab::part::device, launch_too_many_threads},
     {"throw_text", lab::part::device, throw_text},
     {"throw_number", lab::part::host, throw_number},

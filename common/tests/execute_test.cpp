@@ -123,6 +123,12 @@ TEST_F(Execute, TheReportOfAFaultOutlivesTheExceptionThatFollows) {
   EXPECT_EQ(call("copy").error, "");
 }
 
+TEST_F(Execute, TheReportOfAFaultIsPrintedIfTheCallExits) {
+  if (lab::backend_name() == "cuda") GTEST_SKIP() << "SKIPPED: the simulated device has reports";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a fork would lack the device's threads
+  EXPECT_EXIT(call("write_to_null_and_exit"), testing::ExitedWithCode(1), "which is not device memory");
+}
+
 TEST_F(Execute, ReportsWhatIsThrown) {
   EXPECT_EQ(call("throw_text").error, "thrown on purpose");
   EXPECT_NE(call("throw_number").error, "");

@@ -137,6 +137,7 @@ trial subject::call(prepared_case& ready, const std::function<void()>& settle) {
         load(ready, other);
         other.run(ready.request);
       });
+    got.what = named(std::move(got.what), ready);
     falls& so_far = fallen_[what.entry];
     ++so_far.count;
     so_far.later = {v, fmt::format("not run, because {} already failed: {}", what.id, got.what), {}};

@@ -306,6 +306,14 @@ std::optional<answer> process_executor::hold(std::size_t more_threads) {
                 fmt::format("has {} threads but began with {}; {}", threads, threads_, one_thread));
 }
 
+/// "; it printed last: " and that line of this request, or "": programs say why they give up.
+std::string process_executor::last_words() const {
+  std::string_view rest = std::string_view(printed_).substr(std::min(printed_before_, printed_.size()));
+  while (rest.ends_with('\n')) rest.remove_suffix(1);
+  rest.remove_prefix(rest.find_last_of('\n') + 1);
+  return rest.empty() ? "" : fmt::format("; it printed last: {}", rest);
+}
+
 /// The socket is closed, or the runner sent something other than an answer: how did it end?
 answer process_executor::ended() {
   if (program_ > 0) thaw(program_);  // otherwise it cannot end
@@ -327,9 +335,11 @@ answer process_executor::ended() {
     return failed(answer::ending::crashed, fmt::format("starts a thread or a process; {}", one_thread));
   if (const int number = code - 128; number > 0)
     return failed(answer::ending::crashed,
-                  fmt::format("the program was killed by SIG{} ({})", sigabbrev_np(number) ? sigabbrev_np(number) : "?",
-                              sigdescr_np(number) ? sigdescr_np(number) : "unknown signal"));
-  return failed(answer::ending::crashed, fmt::format("the program ended before it answered (exit code {})", code));
+                  fmt::format("the program was killed by SIG{} ({}){}", sigabbrev_np(number) ? sigabbrev_np(number) : "?",
+                              sigdescr_np(number) ? sigdescr_np(number) : "unknown signal",
+                              number == SIGABRT ? last_words() : ""));
+  return failed(answer::ending::crashed,
+                fmt::format("the program ended before it answered (exit code {}){}", code, last_words()));
 }
 
 /// The part of the time since the request began that counts. Time that the runner, or the judge that answers it, waited
@@ -433,6 +443,7 @@ answer process_executor::run(const lab::request& what, const std::function<void(
 answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::request& what,
                                     const std::function<void()>& settle,
                                     const std::function<void(std::span<std::byte>)>& reply) {
+  printed_before_ = printed_.size();
   const std::size_t bytes = layout_of(what).bytes;
   memory(bytes);
   const bool on_device = allowed_.device != nullptr;

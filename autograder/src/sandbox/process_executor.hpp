@@ -74,6 +74,7 @@ class process_executor : public executor {
   std::optional<answer> wait_for(const std::function<bool()>& reached, wait how);
   std::optional<answer> receive(std::string& text);
   std::chrono::nanoseconds counted();
+  std::string last_words() const;
 
   std::filesystem::path runner_;
   limits allowed_;
@@ -108,6 +109,7 @@ class process_executor : public executor {
   double judge_waited_before_ = 0;    ///< the same of the thread that asks
   int socket_ = -1;
   std::string printed_;
+  std::size_t printed_before_ = 0;  ///< the request
   std::size_t discarded_ = 0;
 };
 
