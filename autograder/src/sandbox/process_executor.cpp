@@ -336,8 +336,7 @@ answer process_executor::ended() {
   if (const int number = code - 128; number > 0)
     return failed(answer::ending::crashed,
                   fmt::format("the program was killed by SIG{} ({}){}", sigabbrev_np(number) ? sigabbrev_np(number) : "?",
-                              sigdescr_np(number) ? sigdescr_np(number) : "unknown signal",
-                              number == SIGABRT ? last_words() : ""));
+                              sigdescr_np(number) ? sigdescr_np(number) : "unknown signal", last_words()));
   return failed(answer::ending::crashed,
                 fmt::format("the program ended before it answered (exit code {}){}", code, last_words()));
 }
