@@ -36,15 +36,17 @@ constexpr bool simulated = true;
 constexpr std::size_t red_zone_bytes = 0;
 constexpr double warm_up_seconds = 0.0;
 using sim::unnamed_allocations;
+using sim::why_launch_failed;
 
-/// A call that exits because a kernel was aborted, as many a check does, takes the reports with it: it says them first.
+/// A call that exits because a launch failed, as many a check does, takes the reason with it: it says that first.
 struct called_now {
   called_now() {
     static const int registered = std::atexit([] {
-      if (const std::string why = calling ? sim::why_aborted() : ""; !why.empty())
+      if (const std::string why = calling ? why_launch_failed() : ""; !why.empty())
         std::fprintf(stderr, "%s\n", why.c_str());
     });
     static_cast<void>(registered);
+    sim::forget_failed_launch();
     calling = true;
   }
   ~called_now() { calling = false; }
@@ -56,6 +58,7 @@ struct called_now {
 };
 #else
 struct called_now {};
+std::string why_launch_failed() { return {}; }
 constexpr bool simulated = false;
 std::size_t unnamed_allocations() { return 0; }
 constexpr std::size_t red_zone_bytes = bytes_on_device::default_red_zone_bytes;
@@ -333,6 +336,9 @@ void run_on_device(const entry& function, const request& what, call_gate& gate, 
     result.launches = counted.launches;
     result.reports = counted.reports;
     result.notes = counted.notes;
+    if (thrown || cudaPeekAtLastError() != cudaSuccess)
+      if (const std::string why = why_launch_failed(); result.reports.empty() && !why.empty())
+        result.reports.push_back(why);
     if (thrown) std::rethrow_exception(thrown);
   } else {
     function.run(device.arguments);

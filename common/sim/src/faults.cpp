@@ -348,13 +348,4 @@ void host_access(std::uintptr_t address, std::uint64_t site) {
   std::raise(SIGSEGV);
 }
 
-std::string why_aborted() {
-  std::string all;
-  const auto& log = launch_log();
-  const auto last = std::find_if(log.rbegin(), log.rend(), [](const launched& l) { return l.aborted; });
-  if (last == log.rend()) return all;
-  for (const auto& [key, fault] : last->counts.faults) all += (all.empty() ? "" : "; ") + describe(*last, fault);
-  return all;
-}
-
 }  // namespace sim

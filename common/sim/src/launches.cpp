@@ -20,6 +20,7 @@
 #include "model.hpp"
 #include "report.hpp"
 #include "runtime.hpp"
+#include "sim/names.h"
 #include "streams.hpp"
 
 namespace sim {
@@ -28,6 +29,7 @@ namespace {
 struct launch_state {
   std::unordered_map<std::uintptr_t, std::size_t> dynamic_shared_limits;  // by kernel, where it was set
   std::string refused;  // the last refused launch, until the program asks for the error
+  std::string failed;   ///< why the last launch that failed did so
   std::mutex from_kernels_mutex;
   std::vector<std::function<void(cudaStream_t)>> from_kernels;  // launches that the running kernel has made
   std::vector<launched> log;
@@ -73,9 +75,9 @@ namespace {
 void refuse_launch(const char* kernel, cudaError_t error, const std::string& why, const void* pc) {
   const source_line at = line_of(reinterpret_cast<std::uintptr_t>(pc));
   if (!launches().refused.empty()) note_host_fault(launches().refused);
-  launches().refused = fmt::format(
-      "{}:{}: launch of {} failed with {}: {}; its error was never checked: call cudaGetLastError() after the launch",
-      at.file, at.line, kernel, cudaGetErrorName(error), why);
+  launches().failed =
+      fmt::format("{}:{}: launch of {} failed with {}: {}", at.file, at.line, kernel, cudaGetErrorName(error), why);
+  launches().refused = launches().failed + "; its error was never checked: call cudaGetLastError() after the launch";
   fail(error);
 }
 
@@ -109,6 +111,8 @@ std::string what_is_wrong_with_clusters(const configuration& c) {
 
 std::string unchecked_launch() { return launches().refused; }
 void forget_unchecked_launch() { launches().refused.clear(); }
+std::string why_launch_failed() { return launches().failed; }
+void forget_failed_launch() { launches().failed.clear(); }
 
 namespace {
 
@@ -181,7 +185,9 @@ void launch_from_host(const char* kernel, const configuration& config, void (*th
   if (record.blocks_run != 0) note_run(record);
   if (record.aborted) {
     cudaError_t error = record.counts.ran_away ? cudaErrorIllegalAddress : cudaErrorLaunchTimeout;
+    launches().failed.clear();
     for (const auto& [key, report] : record.counts.faults) {
+      launches().failed += (launches().failed.empty() ? "" : "; ") + describe(record, report);
       if (key.first == fault::illegal_address) error = cudaErrorIllegalAddress;
       if (key.first == fault::misaligned) error = cudaErrorMisalignedAddress;
       if (key.first == fault::assertion) error = cudaErrorAssert;

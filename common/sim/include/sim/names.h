@@ -1,4 +1,4 @@
-// What the grader tells the simulated device, and asks it: names of allocations, whose they are, why a kernel ended.
+// What the grader tells the simulated device, and asks it: names of allocations, whose they are, why a launch failed.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,9 @@ void name_allocation(const void* pointer, const std::string& name);
 /// How many live allocations have no name.
 std::size_t unnamed_allocations();
 
-/// What the checkers say of the last kernel that was aborted, in one line, or "".
-std::string why_aborted();
+/// Why the last launch failed: it was refused, or aborted, with the checkers' reports; one line. "" if none has failed
+/// since the other function was called.
+std::string why_launch_failed();
+void forget_failed_launch();
 
 }  // namespace sim
