@@ -148,6 +148,9 @@ TEST(WorstLine, IsTheOneFurthestBeyondTheBound) {
                              {},
                              1.0}),
             "x.cu:5: 32 wavefronts per shared load where 1 suffices");
+  l.lines = {line(8, "global store", 9, 9, 9)};
+  EXPECT_EQ(worst_line({l}, {"", {"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"}, {}, 1.0}),
+            "x.cu:8: 1 sector per global store");
 }
 
 }  // namespace

@@ -47,9 +47,9 @@ std::string place_of(const lab::line_counters& c) { return fmt::format("{}:{}", 
 std::string text_of_line(const lab::line_counters& c) {
   const double each = 1.0 / static_cast<double>(std::max<std::uint64_t>(c.requests, 1));
   const auto per_request = [&](std::uint64_t count) { return figure_text(static_cast<double>(count) * each); };
-  const std::string ideal = per_request(c.ideal);
-  return fmt::format("{}: {} {} per {}{}", place_of(c), per_request(cost_of(c)),
-                     is_shared(c) ? "wavefronts" : "sectors", c.operation,
+  const std::string cost = per_request(cost_of(c)), ideal = per_request(c.ideal);
+  return fmt::format("{}: {} {}{} per {}{}", place_of(c), cost, is_shared(c) ? "wavefront" : "sector",
+                     cost == "1" ? "" : "s", c.operation,
                      excess_of(c) == 0 ? "" : fmt::format(" where {} suffice{}", ideal, ideal == "1" ? "s" : ""));
 }
 
