@@ -43,18 +43,6 @@ __thread sim::async_copies* sim_async_copies = nullptr;
 namespace sim {
 namespace {
 
-/// During its lifetime this thread's accesses do not count as the kernel's.
-class unobserved {
- public:
-  unobserved() : worker_(sim_active_worker) { sim_active_worker = nullptr; }
-  ~unobserved() { sim_active_worker = worker_; }
-  unobserved(const unobserved&) = delete;
-  unobserved& operator=(const unobserved&) = delete;
-
- private:
-  worker* worker_;
-};
-
 thread_copies& mine() {
   if (!sim_async_copies) sim_async_copies = new async_copies;
   if (sim_async_copies->launch != launch_log().size() + 1) {

@@ -28,23 +28,6 @@ std::uintptr_t at(const void* pc) { return reinterpret_cast<std::uintptr_t>(pc);
   self->abort_kernel(fault::trap, make_site(at(pc), 0, operation::load), 0, what);
 }
 
-/// In kernels' functions of our own: what they touch is not the kernel's.
-class unobserved {
- public:
-  unobserved() : active_(sim_active_worker), running_(sim_running_worker) {
-    sim_active_worker = sim_running_worker = nullptr;
-  }
-  ~unobserved() {
-    sim_active_worker = active_;
-    sim_running_worker = running_;
-  }
-  unobserved(const unobserved&) = delete;
-  unobserved& operator=(const unobserved&) = delete;
-
- private:
-  worker *active_, *running_;
-};
-
 /// The barrier after `bytes` more and `count` arrivals; null if that cannot be.
 const char* change(mbarrier* b, unsigned count, unsigned dropped, int bytes, mbarrier* before) {
   for (;;) {

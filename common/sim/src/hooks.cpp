@@ -11,6 +11,7 @@
 
 #include "faults.hpp"
 #include "lab/host_accesses.hpp"
+#include "lines.hpp"
 #include "worker.hpp"
 
 __thread uint3 threadIdx;
@@ -54,20 +55,19 @@ void meet(unsigned mask, void* argument, combine_function combine, const void* p
   sim_running_worker->meet(mask, argument, combine, reinterpret_cast<std::uintptr_t>(pc), frame_here());
 }
 bool in_kernel() { return sim_running_worker != nullptr; }
-void stop_kernel(fault what, const void* pc, const std::string& detail) {
-  sim_running_worker->abort_kernel(what, make_site(reinterpret_cast<std::uintptr_t>(pc), 0, operation::load), 0,
-                                   detail);
+void stop_kernel(fault what, const void* pc, std::string_view detail) {
+  worker* self = sim_running_worker;
+  sim_active_worker = sim_running_worker = nullptr;
+  self->abort_kernel(what, make_site(reinterpret_cast<std::uintptr_t>(pc ? pc : call_of_program()), 0, operation::load),
+                     0, std::string(detail));
 }
 unsigned lane_number() { return sim_running_worker->lane_number(); }
 void check_whole_warp(unsigned participants, const void* pc) {
   worker* self = sim_running_worker;
   if (participants == full_mask || !self) return;
-  worker* const active = sim_active_worker;
-  sim_active_worker = sim_running_worker = nullptr;
+  const unobserved guard;
   self->report_here(fault::missing_lane, make_site(reinterpret_cast<std::uintptr_t>(pc), 0, operation::load),
                     space::shared, 0, std::to_string(__builtin_popcount(~participants)) + " lanes do not participate");
-  sim_active_worker = active;
-  sim_running_worker = self;
 }
 void count_tensor(element a, element sum, unsigned m, unsigned n, unsigned k, unsigned instructions) {
   if (lane_number() == 0) sim_running_worker->count_tensor(a, sum, std::uint64_t{2} * m * n * k, instructions);

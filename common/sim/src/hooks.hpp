@@ -3,7 +3,7 @@
 
 #include <csetjmp>
 #include <cstdint>
-#include <string>
+#include <string_view>
 
 #include "counts.hpp"
 #include "sim/machine.h"
@@ -18,8 +18,8 @@ class worker;
 [[gnu::always_inline]] inline std::uintptr_t frame_here() { return SIM_CALLERS_STACK; }
 /// Whether the caller is a thread of a kernel.
 bool in_kernel();
-/// Ends the calling kernel.
-[[noreturn]] void stop_kernel(fault what, const void* pc, const std::string& detail);
+/// Ends the calling kernel at pc; null: at the program's call to the simulated device.
+[[noreturn]] void stop_kernel(fault what, const void* pc, std::string_view detail);
 /// A program counter in the first function outside namespace std that `body` would run; 0 if none is traced.
 std::uintptr_t ask_for_kernel(void (*body)(void*), void* frame);
 
@@ -36,3 +36,24 @@ extern __thread std::jmp_buf* sim_asking;
 extern __thread std::uintptr_t sim_answer;
 // Is told of each access of host code; null: no listener.
 extern __thread sim_host_watcher* sim_host_watch;
+
+namespace sim {
+
+/// In kernels' functions of our own: what they touch while this lives is not the kernel's.
+class unobserved {
+ public:
+  unobserved() : active_(sim_active_worker), running_(sim_running_worker) {
+    sim_active_worker = sim_running_worker = nullptr;
+  }
+  ~unobserved() {
+    sim_active_worker = active_;
+    sim_running_worker = running_;
+  }
+  unobserved(const unobserved&) = delete;
+  unobserved& operator=(const unobserved&) = delete;
+
+ private:
+  worker *active_, *running_;
+};
+
+}  // namespace sim

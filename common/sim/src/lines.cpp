@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <mutex>
+#include <string_view>
 #include <unordered_map>
-#include <utility>
 
 namespace sim {
 namespace {
@@ -74,22 +74,17 @@ source_line line_of(std::uintptr_t pc) {
 }
 
 const void* call_of_program() {
-  struct {
-    std::string ours;  // the folder of this file, as debug information has it
-    bool first = true;
-    const void* found = nullptr;
-  } search;
+  const void* found = nullptr;
   const auto look = [](_Unwind_Context* at, void* to) {
-    auto& s = *static_cast<decltype(search)*>(to);
+    // Debug information names our files as the compiler was told to.
+    constexpr std::string_view own = __FILE__, ours = own.substr(0, own.rfind('/') + 1);
     const source_line line = line_of(_Unwind_GetIP(at));
-    if (std::exchange(s.first, false)) s.ours = line.file.substr(0, line.file.rfind('/') + 1);
-    if (line.line == 0 || (!s.ours.empty() && line.file.starts_with(s.ours)) || line.file.starts_with(SIM_INCLUDE "/"))
-      return _URC_NO_REASON;
-    s.found = reinterpret_cast<const void*>(_Unwind_GetIP(at));
+    if (line.line == 0 || line.file.starts_with(ours) || line.file.starts_with(SIM_INCLUDE "/")) return _URC_NO_REASON;
+    *static_cast<const void**>(to) = reinterpret_cast<const void*>(_Unwind_GetIP(at));
     return _URC_END_OF_STACK;
   };
-  _Unwind_Backtrace(look, &search);
-  return search.found;
+  _Unwind_Backtrace(look, &found);
+  return found;
 }
 
 }  // namespace sim

@@ -11,7 +11,6 @@
 #include "heap.hpp"
 #include "hooks.hpp"
 #include "launches.hpp"
-#include "lines.hpp"
 #include "model.hpp"
 #include "streams.hpp"
 
@@ -34,7 +33,7 @@ runtime_state& state() {
 
 std::mutex& runtime_mutex() {
   if (in_kernel())  // whose launch holds it
-    stop_kernel(fault::trap, call_of_program(), "this CUDA call is not simulated in a kernel; make it on the host");
+    stop_kernel(fault::trap, nullptr, "this CUDA call is not simulated in a kernel; make it on the host");
   return state().mutex;
 }
 cudaError_t sticky_error() { return state().sticky; }

@@ -9,11 +9,11 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "heap.hpp"
 #include "hooks.hpp"
-#include "lines.hpp"
 #include "runtime.hpp"
 
 namespace sim {
@@ -43,19 +43,25 @@ const view* find_view(unsigned long long object) {
 
 /// For a kernel, which stops where there is none.
 const view& view_in_use(unsigned long long object) {
-  const auto stop = [](const std::string& why) { stop_kernel(fault::trap, call_of_program(), why); };
-  const view* v = find_view(object);
-  if (!v)
-    stop(object - 1 < views.size()
-             ? "this texture or surface object was destroyed before the launch; destroy it after the last kernel that "
-               "uses it"
-             : "this texture or surface object was never created; check what cudaCreateTextureObject returned");
-  const allocation* memory = find_allocation(reinterpret_cast<std::uintptr_t>(v->begin));
-  if (!memory || memory->number != v->allocation)
-    stop(
-        fmt::format("the memory of this texture or surface object, allocation {}, was freed before the launch; free it "
-                    "after the last kernel that uses it",
-                    v->allocation));
+  const view* v = nullptr;
+  std::string why;
+  {
+    const unobserved guard;
+    v = find_view(object);
+    const allocation* memory = v ? find_allocation(reinterpret_cast<std::uintptr_t>(v->begin)) : nullptr;
+    if (!v && object - 1 < views.size())
+      why =
+          "this texture or surface object was destroyed before the launch; destroy it after the last kernel that "
+          "uses it";
+    else if (!v)
+      why = "this texture or surface object was never created; check what cudaCreateTextureObject returned";
+    else if (!memory || memory->number != v->allocation)
+      why = fmt::format(
+          "the memory of this texture or surface object, allocation {}, was freed before the launch; free it after the "
+          "last kernel that uses it",
+          v->allocation);
+  }
+  if (!why.empty()) stop_kernel(fault::trap, nullptr, why);
   return *v;
 }
 
