@@ -652,13 +652,14 @@ std::vector<test_case> cases() {
   }
   for (const format f : {fp16, e4m3, e5m2}) all.push_back(sum("large100", large, 100, f, f));  // too large a sum
   for (const format f : {fp32, fp16, bf16, tf32, e4m3, e5m2})
-    for (const int64_t n : {1, 2, 50, 1000}) add_arithmetic(all, n, f);
+    for (const int64_t n : {1, 2, 50, 1000, 5000}) add_arithmetic(all, n, f);
   // In one pass, as the mean of the squares less the square of the mean, nothing is left of it.
   all.push_back(reduction("variance/far-300-fp32", {300, fp32}, numbers(300, 5000.0f, 1.0f), true,
                           [](std::span<const float> x) { return right_variance(x, fp32); }));
   for (const format f : {fp32, fp16, bf16, tf32, e4m3, e5m2}) {
     all.push_back(descend("small", {1.0f, 1e-3f, 1.0f}, 1000, f));
     all.push_back(descend("large", {-3.7f, 0.03f, -0.7f}, 100, f));
+    all.push_back(descend("long", {0.5f, 1e-3f, -1.0f}, 3000, f));
     all.push_back(descend("none", {0.3f, 0.1f, 0.1f}, 0, f));
   }
   all.push_back(lost("powers", powers, 40, 1.0f));
