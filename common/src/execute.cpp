@@ -370,7 +370,8 @@ void expect_sizes(const std::vector<buffer_spec>& specs, const std::vector<std::
 }  // namespace
 
 bool start_threads() {
-  if (simulated) LAB_CUDA_CHECK(cudaSetDevice(0));
+  const cudaError_t error = cudaSetDevice(0);  // CUDA reads its environment now, before a submission can change it
+  if (simulated) LAB_CUDA_CHECK(error);
   return simulated;
 }
 

@@ -1,6 +1,7 @@
 // Every copy waits until it is done: the judge has no work on the GPU while a runner's clock runs.
 #include "sandbox/gpu.hpp"
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -41,6 +42,11 @@ class cuda_gpu : public gpu {
       if (line.find("/libcuda.so") != std::string::npos)
         what.driver = fs::canonical(line.substr(line.find('/'))).parent_path();
     if (what.driver.empty()) throw std::runtime_error("the grader is not linked with the GPU driver");
+    // One GPU, the judge's: a kernel on another would still run when this one's work is done.
+    const char* seen = std::getenv("CUDA_VISIBLE_DEVICES");
+    const std::string all = seen ? seen : "0";
+    what.variables["CUDA_VISIBLE_DEVICES"] = all.substr(0, all.find(','));
+    if (const char* order = std::getenv("CUDA_DEVICE_ORDER")) what.variables["CUDA_DEVICE_ORDER"] = order;
     what.mounts.push_back({"/sys", "/sys"});
     for (const auto& entry : fs::directory_iterator("/dev"))
       if (entry.path().filename().string().starts_with("nvidia") && !entry.is_directory())

@@ -334,9 +334,10 @@ answer process_executor::ended() {
   if (code == 128 + SIGSYS && !mode_.threads)  // the runner's own filter
     return failed(answer::ending::crashed, fmt::format("starts a thread or a process; {}", one_thread));
   if (const int number = code - 128; number > 0)
-    return failed(answer::ending::crashed,
-                  fmt::format("the program was killed by SIG{} ({}){}", sigabbrev_np(number) ? sigabbrev_np(number) : "?",
-                              sigdescr_np(number) ? sigdescr_np(number) : "unknown signal", last_words()));
+    return failed(
+        answer::ending::crashed,
+        fmt::format("the program was killed by SIG{} ({}){}", sigabbrev_np(number) ? sigabbrev_np(number) : "?",
+                    sigdescr_np(number) ? sigdescr_np(number) : "unknown signal", last_words()));
   return failed(answer::ending::crashed,
                 fmt::format("the program ended before it answered (exit code {}){}", code, last_words()));
 }

@@ -25,13 +25,14 @@
 
 namespace {
 
-/// All of the judge's memory, mapped once: a timed call must not meet page faults.
+/// All of the judge's memory, mapped once: a timed call must not meet page faults. Nothing else leads to it.
 std::span<std::byte> shared_memory() {
   struct stat status {};
   if (fstat(grading::runner_memory, &status) != 0) throw std::runtime_error("the runner has no shared memory");
   const auto bytes = static_cast<std::size_t>(status.st_size);
   void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, grading::runner_memory, 0);
   if (start == MAP_FAILED) throw std::runtime_error("the runner cannot map its buffers");
+  close(grading::runner_memory);
   return {static_cast<std::byte*>(start), bytes};
 }
 
@@ -41,9 +42,11 @@ struct waiting_gate : lab::call_gate {
   void begin() override {
     shared.ready.store(++begun);
     while (shared.go.load() < begun) grading::machine::pause();
+    if (begun == hidden_after) protect(PROT_NONE);
   }
   /// Waits until the judge has taken the outputs: it stops the clock when all threads have stopped.
   void end() override {
+    if (hidden_after > 0) protect(PROT_READ | PROT_WRITE);
     shared.done.store(1);
     grading::set_and_wake(shared.news);
     for (std::uint32_t go; (go = shared.go.load()) <= begun;) grading::sleep_while(shared.go, go);
@@ -53,8 +56,15 @@ struct waiting_gate : lab::call_gate {
     grading::set_and_wake(shared.news);
     while (shared.answered.load() == 0) grading::sleep_while(shared.answered, 0);
   }
+  void protect(int access) {
+    if (mprotect(&shared, grading::page_bytes, access) != 0)
+      throw std::runtime_error("the runner cannot protect its memory");
+  }
   grading::control& shared;
   std::uint32_t begun = 0;
+  /// From this begin() to end() the page is out of the submission's reach; 0: never. On a GPU, where threads are frozen
+  /// and kernels are not, a submission that says `done` itself would have them run beyond the clock.
+  std::uint32_t hidden_after = 0;
 };
 
 /// Lets the judge count every system call from now on, of all threads to come. What this runner needs for that is
@@ -162,6 +172,7 @@ int main(int argc, char** argv) try {
     waiting_gate gate(page);
     try {
       lab::request request = lab::request_from_json(text);
+      if (request.resident) gate.hidden_after = 2;  // the last begin() of such a call
       const grading::layout where = grading::layout_of(request);
       if (request.resident && device_memory.empty())
         device_memory = lab::map_device_memory(grading::runner_device_memory, page.device_bytes);

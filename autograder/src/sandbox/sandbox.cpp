@@ -159,6 +159,7 @@ std::vector<std::string> words_of(const box& what, wall behind, int filter_fd) {
   if (behind == wall::user) {
     add({"/usr/bin/env", "-i", "PATH=/usr/bin:/bin", "HOME=/tmp", "TMPDIR=/tmp", "LC_ALL=C.UTF-8"});
     if (!what.driver.empty()) add({"LD_LIBRARY_PATH=" + what.driver.string()});
+    for (const auto& [name, value] : what.variables) add({fmt::format("{}={}", name, value)});
   }
   if (behind == wall::box) {
     add({"/usr/bin/bwrap", "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts",
@@ -178,6 +179,7 @@ std::vector<std::string> words_of(const box& what, wall behind, int filter_fd) {
     for (const std::filesystem::path& node : what.devices) add({"--dev-bind", node.string(), node.string()});
     if (!what.driver.empty())
       add({"--ro-bind", what.driver.string(), "/driver", "--setenv", "LD_LIBRARY_PATH", "/driver"});
+    for (const auto& [name, value] : what.variables) add({"--setenv", name, value});
     add({"--chdir", "/tmp", "--setenv", "PATH", "/usr/bin", "--setenv", "HOME", "/tmp", "--setenv", "TMPDIR", "/tmp",
          "--setenv", "LC_ALL", "C.UTF-8", "--seccomp", std::to_string(filter_fd), "--"});
   }

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct box {
   std::vector<mount> mounts;
   std::vector<std::filesystem::path> devices;  ///< nodes that stay usable
   std::filesystem::path driver;  ///< folder of libraries that are looked for first; in a box it is /driver
+  std::map<std::string, std::string> variables;  ///< of the environment, beside the usual ones
   bool tools = false;      ///< programs and child processes, too: to compile; otherwise libraries and threads only
   int cpu_seconds = 60;    ///< of one process
   int processes = 256;     ///< and threads
