@@ -347,7 +347,7 @@ function(_lab_tests lab dir backends root)
     string(TIMESTAMP day 1%j)
     math(EXPR turn "(1${number} + 7 * ${day}) % 9 + 1")
     # Its own report: one of all labs would be written again after each.
-    add_test(NAME ${lab}.expected COMMAND ${LABS_IN_TIME} 500 $<TARGET_FILE:grader> demo --lab ${dir} --all --source ${root} --report ${PROJECT_BINARY_DIR}/expected/${lab})
+    add_test(NAME ${lab}.expected COMMAND ${LABS_IN_TIME} 700 $<TARGET_FILE:grader> demo --lab ${dir} --all --source ${root} --report ${PROJECT_BINARY_DIR}/expected/${lab})
     set_tests_properties(${lab}.expected PROPERTIES LABELS "course;sweep" SKIP_RETURN_CODE 77 TIMEOUT 1200 RUN_SERIAL TRUE COST -0.${turn})
     # The programs that ctest runs for a student, with the solution in them.
     add_custom_target(${lab}.front ALL DEPENDS ${lab}.solution.sim.test)
