@@ -3,7 +3,6 @@
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -157,9 +156,9 @@ lab::response lab::execute(const lab::request& what, lab::call_gate& gate) {
     other.join();
   }
   if (does == "yields_after_done") {  // done, says the submission, before it calls the kernel
-    void* const page =
-        mmap(nullptr, grading::page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, grading::runner_memory, 0);
-    static_cast<grading::control*>(page)->done.store(1);
+    // Without inputs, the control page lies two pages before the output.
+    std::byte* const page = what.outputs[0].data() - 2 * grading::page_bytes;
+    reinterpret_cast<grading::control*>(page)->done.store(1);
     yield_often();
     what.outputs[0][0] = std::byte{1};
   }
