@@ -10,11 +10,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <set>
 #include <thread>
 
 #include "judge/subject.hpp"
 #include "sandbox/crash_place.hpp"
+#include "sandbox/gpu.hpp"
 #include "sandbox/process_executor.hpp"
 
 namespace {
@@ -345,6 +347,36 @@ TEST_F(OpenRunner, MayHaveThreadsOfAGpusDriver) {
   allowed.driver = true;
   process_executor e(FAKE_RUNNER, allowed);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(e.run(request("thread_that_stays")).end, answer::ending::answered);
+}
+
+/// Instead of a GPU's memory, a file.
+struct device_without_gpu : gpu {
+  struct memory_in_a_file : gpu_memory {
+    std::size_t bytes() const override { return 4096; }
+    int descriptor() const override { return fileno(file.get()); }
+    void write(std::span<const std::byte>) override {}
+    void read(std::span<std::byte>) override {}
+    std::unique_ptr<FILE, int (*)(FILE*)> file{std::tmpfile(), std::fclose};
+  };
+  void add_to(box&) override {}
+  std::unique_ptr<gpu_memory> share(std::size_t) override {
+    auto made = std::make_unique<memory_in_a_file>();
+    EXPECT_EQ(ftruncate(made->descriptor(), 4096), 0);
+    return made;
+  }
+};
+
+TEST_F(OpenRunner, CannotStopTheClockWhileItsKernelsRun) {
+  device_without_gpu device;
+  limits allowed{10s};
+  EXPECT_EQ(process_executor(FAKE_RUNNER, allowed).run(request("says_done")).end, answer::ending::answered)
+      << "or what follows shows nothing";
+  allowed.device = &device;
+  allowed.driver = true;
+  process_executor e(FAKE_RUNNER, allowed);
+  EXPECT_EQ(e.run(request("nothing")).end, answer::ending::answered);
+  EXPECT_EQ(e.run(request("says_done")).what, "the program was killed by SIGSEGV (Segmentation fault)");
+  EXPECT_EQ(e.run(request("nothing")).end, answer::ending::answered);
 }
 
 TEST_F(OpenRunner, FindsTheDoorsOpenThatOthersFindClosed) {

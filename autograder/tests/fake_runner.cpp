@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -18,6 +19,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -140,6 +142,7 @@ void twice(const lab::request& what) {
 lab::response lab::execute(const lab::request& what, lab::call_gate& gate) {
   lab::response answer;
   gate.begin();
+  if (what.resident) gate.begin();
   const std::string& does = what.entry;
   if (!what.inputs.empty() && !what.outputs.empty() && does != "nothing") twice(what);
   if (does == "overrun") what.outputs[0].data()[what.outputs[0].size()] = std::byte{0};
@@ -161,6 +164,14 @@ lab::response lab::execute(const lab::request& what, lab::call_gate& gate) {
     reinterpret_cast<grading::control*>(page)->done.store(1);
     yield_often();
     what.outputs[0][0] = std::byte{1};
+  }
+  if (does == "says_done") {  // and returns with its kernels still running
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);)
+      if (line.find("memfd:buffers") != std::string::npos) {
+        reinterpret_cast<grading::control*>(std::stoull(line, nullptr, 16))->done.store(1);
+        break;
+      }
   }
   if (does == "asks") {  // so many questions: 1, 2, ...
     const auto number = [&](std::size_t output) -> double& {
@@ -245,4 +256,6 @@ bool lab::start_threads() {
   std::thread(help).detach();
   return !std::getenv("FAKE_RUNNER_IS_OPEN");
 }
-std::span<std::byte> lab::map_device_memory(int, std::size_t) { return {}; }
+std::span<std::byte> lab::map_device_memory(int descriptor, std::size_t bytes) {
+  return {static_cast<std::byte*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)), bytes};
+}
