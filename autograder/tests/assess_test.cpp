@@ -202,6 +202,28 @@ TEST_F(Assess, BoundsAreSentences) {
             "bytes used of each sector: 12.5 %, at least 100 %");
 }
 
+TEST_F(Assess, BarsWaitForThePredictions) {
+  item i = counters();
+  i.predict = predictions().predict;
+  sim->metrics = {{"a", 64}, {"b", 2}, {"c", 0}};
+  predict("s = { one = 4 }\n");
+  const item_result r = assessed(i);
+  EXPECT_EQ(r.points, 6);
+  EXPECT_EQ(r.message, "f/1: 32 sectors, too many; the bar is shown once all of your predictions are made");
+  EXPECT_FALSE(r.figure || r.threshold);
+  EXPECT_TRUE(r.conditions.empty());
+  predict("s = { one = 4, two = 3 }\n");
+  EXPECT_EQ(assessed(i).message, "f/1: 32 sectors, must be 4");
+}
+
+TEST_F(Assess, WithoutANeededConditionAnItemEarnsNothing) {
+  sim->metrics = {{"a", 8}, {"b", 2}, {"c", 5}};
+  item i = counters();
+  EXPECT_EQ(assessed(i).points, 6);
+  i.require.back().needed = true;
+  EXPECT_EQ(assessed(i).points, 0);
+}
+
 TEST_F(Assess, NothingDividedByNothingIsNoPass) {
   sim->metrics = {{"a", 0}, {"b", 0}, {"c", 0}};
   const item_result r = assessed(counters());

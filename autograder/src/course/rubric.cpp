@@ -128,15 +128,16 @@ metric counter_of(const toml_reader& in) {
 condition condition_of(const toml_reader& in, const lab::test_case& about) {
   const bool host = about.where == lab::part::host, on_output = host && in.has("metric");
   if (on_output)
-    in.allow({"label", "metric", "note", "min", "max"});
+    in.allow({"label", "metric", "note", "min", "max", "needed"});
   else
-    in.allow({"counter", "note", "min", "max"});
+    in.allow({"counter", "note", "min", "max", "needed"});
   condition result{in.text(on_output ? "label" : "counter"),
                    on_output ? outputs_of(in)
                    : host    ? calls_of(in, about)
                              : counter_of(in),
                    in.maybe_number("min"), in.maybe_number("max")};
   if (in.has("note")) result.note = in.text("note");
+  result.needed = in.raw()["needed"].value_or(false);
   if (!result.min && !result.max) in.fail("a condition needs 'min', 'max' or both");
   if (result.min && result.max && *result.min > *result.max) in.fail("'min' is larger than 'max'; swap them");
   return result;

@@ -37,7 +37,8 @@ struct condition {
   std::string label;  ///< of the counter
   grading::metric metric;
   std::optional<double> min, max;
-  std::string note{};  ///< what to compare it with; "" for nothing
+  std::string note{};   ///< what to compare it with; "" for nothing
+  bool needed = false;  ///< the item earns nothing without it
   std::string text() const { return note.empty() ? label : label + "; " + note; }
   bool holds(double value) const;  ///< equality up to 1e-9 of the bound
 };

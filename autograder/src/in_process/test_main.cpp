@@ -51,6 +51,7 @@ void register_items(front& f) {
   f.rules = parse_rubric(text_of(lab_dir / "judge" / "rubric.toml"), "rubric.toml", lab::cases_of(LAB_NAME), lab_dir);
   expect_handin_as_listed(lab_dir, f.rules.handin);
   f.session.rules = &f.rules;
+  f.session.predictions = lab_dir / "handin" / "predictions.toml";
   f.session.pairs = 11;  // an answer within seconds of an edit; the grader takes more
   f.session.subjects.push_back(
       std::make_unique<subject>(this_backend(), std::make_unique<in_process_executor>(), /*seed=*/1));

@@ -35,8 +35,19 @@ condition_result measured(const condition& c, const trial& t, const subject& s) 
   return {c.text(), c.metric.nsight_name(), s.backend(), value, c.min, c.max, value && c.holds(*value)};
 }
 
-/// "16 sectors per store request, at most 4 (x.cu:12: ...)"
-std::string complaint(const condition& c, const condition_result& got, const std::string& worst_line) {
+/// Whether all predictions of the lab are made: until then nothing says what a right solution would count.
+bool has_predicted(const grading_session& session) {
+  try {
+    return is_complete(both(session.locked.values, read_predictions(session.predictions, *session.rules)),
+                       *session.rules);
+  } catch (const input_error&) {
+    return false;
+  }
+}
+
+/// "16 sectors per store request, at most 4 (x.cu:12: ...)", or without the bar: "16 sectors per store request, too
+/// many"
+std::string complaint(const condition& c, const condition_result& got, const std::string& worst_line, bool with_bar) {
   std::string noun = c.label, note = c.note, unit;  // a share's label ends with its unit
   if (noun.ends_with(", %")) noun.erase(noun.size() - 3), unit = " %";
   if (!got.value) return noun + ": no such access was made";
@@ -44,15 +55,15 @@ std::string complaint(const condition& c, const condition_result& got, const std
   const bool above = c.max && value > *c.max;
   const double bound = above ? *c.max : *c.min;
   const bool exact = c.min && c.max && *c.min == *c.max;
+  const std::string shown =
+      unit.empty() ? figure_text(value) + " " + noun : fmt::format("{}: {}{}", noun, figure_text(value), unit);
+  if (!with_bar) return fmt::format("{}, too {}", shown, above ? "many" : "few");
   const char* side = exact ? "must be" : above ? "at most" : "at least";
   if (above && bound > 0 && value >= 1.5 * bound && value >= 1e4)
     note = fmt::format("{} times as many{}{}", figure_text(std::round(10 * value / bound) / 10),
                        note.empty() ? "" : "; ", note);
   if (!worst_line.empty()) add_to_list(note, "; ", worst_line);
-  return fmt::format(
-      "{}, {} {}{}{}",
-      unit.empty() ? figure_text(value) + " " + noun : fmt::format("{}: {}{}", noun, figure_text(value), unit), side,
-      figure_text(bound), unit, note.empty() ? "" : " (" + note + ")");
+  return fmt::format("{}, {} {}{}{}", shown, side, figure_text(bound), unit, note.empty() ? "" : " (" + note + ")");
 }
 
 /// "500 sched_yield, 2 mmap": the most frequent system calls; "" where they were not counted.
@@ -199,6 +210,7 @@ void assess_counters(const item& what, grading_session& session, item_result& ou
   const lab::test_case& c = *what.cases.front();
   std::vector<bool> holds(what.require.size(), true);
   std::string by_name;  // where there are too many system calls
+  const bool predicted = has_predicted(session);
   for (const auto& s : session.subjects) {
     if (!runs_on(c, session, *s)) continue;
     const trial& t = s->count(c, session.rules->metrics_of(c));
@@ -225,17 +237,25 @@ void assess_counters(const item& what, grading_session& session, item_result& ou
       if (holds[i])
         add_to_list(out.message, "; ",
                     prefix(session, *s) + complaint(what.require[i], out.conditions.back(),
-                                                    worst_line(t.response.launches, what.require[i])));
+                                                    worst_line(t.response.launches, what.require[i]), predicted));
       holds[i] = false;
       if (what.require[i].metric.numerator == lab::all_calls) by_name = calls_by_name(t);
     }
   }
   if (out.conditions.empty()) return;  // not assessed; the note says why
-  const auto kept = std::count(holds.begin(), holds.end(), true);
+  bool has_needed = true;
+  for (std::size_t i = 0; i < holds.size(); ++i) has_needed = has_needed && (holds[i] || !what.require[i].needed);
+  const auto kept = has_needed ? std::count(holds.begin(), holds.end(), true) : 0;
   out.verdict = kept == std::ssize(holds) ? verdict::pass : verdict::wasteful;
   out.points = what.points * static_cast<double>(kept) / static_cast<double>(holds.size());
   if (out.verdict == verdict::wasteful) out.message = c.id + ": " + out.message;
   if (!by_name.empty()) out.message += "; by name: " + by_name;
+  if (subject* sim = session.subject_on(backend::sim)) advise(what, c, sim->count(c, {}), session, out);
+  if (!predicted) {
+    if (out.verdict == verdict::wasteful) out.message += "; the bar is shown once all of your predictions are made";
+    out.conditions.clear();
+    return;
+  }
   // The figure shown is that of the first condition that fails, or of the first.
   const auto fails = std::find_if(out.conditions.begin(), out.conditions.end(), [](const auto& r) { return !r.ok; });
   const condition_result& shown = fails == out.conditions.end() ? out.conditions.front() : *fails;
@@ -243,7 +263,6 @@ void assess_counters(const item& what, grading_session& session, item_result& ou
   out.figure = shown.value;
   const bool below = shown.min && shown.value && *shown.value < *shown.min;
   out.threshold = below || !shown.max ? shown.min : shown.max;
-  if (subject* sim = session.subject_on(backend::sim)) advise(what, c, sim->count(c, {}), session, out);
 }
 
 }  // namespace grading
