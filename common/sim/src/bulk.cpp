@@ -22,11 +22,6 @@ mbarrier made_of(unsigned phase, int bytes, unsigned expected, unsigned to_come)
 const void* over_flag(const mbarrier* b) { return reinterpret_cast<const char*>(b) + 4; }
 
 std::uintptr_t at(const void* pc) { return reinterpret_cast<std::uintptr_t>(pc); }
-[[noreturn]] void wrong(const void* pc, const char* what) {
-  worker* self = sim_running_worker;
-  sim_active_worker = sim_running_worker = nullptr;  // for std::string
-  self->abort_kernel(fault::trap, make_site(at(pc), 0, operation::load), 0, what);
-}
 
 /// The barrier after `bytes` more and `count` arrivals; null if that cannot be.
 const char* change(mbarrier* b, unsigned count, unsigned dropped, int bytes, mbarrier* before) {
@@ -84,7 +79,7 @@ void phase_has_ended(mbarrier* b) {
 // ---- mbarriers
 
 void init_mbarrier(mbarrier* b, unsigned count, const void* pc) {
-  if (count == 0 || count > mbarrier::field) wrong(pc, "an mbarrier expects 1 to 1048575 arrivals");
+  if (count == 0 || count > mbarrier::field) stop_kernel(fault::trap, pc, "an mbarrier expects 1 to 1048575 arrivals");
   note_mbarrier_access(pc);
   observe_store(b, sizeof *b, pc);
   __atomic_store_n(&b->word, made_of(0, 0, count, count).word, __ATOMIC_SEQ_CST);
@@ -99,7 +94,7 @@ unsigned long long arrive_at(mbarrier* b, unsigned count, unsigned dropped, int 
   observe_atomic(b, sizeof *b, pc);
   release(b);
   mbarrier before{};
-  if (const char* what = change(b, count, dropped, bytes, &before)) wrong(pc, what);
+  if (const char* what = change(b, count, dropped, bytes, &before)) stop_kernel(fault::trap, pc, what);
   if (now(b).phase() != before.phase()) phase_has_ended(b);
   return before.word;
 }
@@ -321,7 +316,8 @@ void begin_product(warpgroup_product& p, const void* pc) {
   worker& self = *sim_running_worker;
   p.warp = self.number_in_block() / lanes_per_warp;
   if ((p.warp / warps_per_warpgroup + 1) * threads_per_warpgroup > self.block().threads.size())
-    wrong(pc, "wgmma needs a warpgroup: four whole warps, and the first has a number that is a multiple of four");
+    stop_kernel(fault::trap, pc,
+                "wgmma needs a warpgroup: four whole warps, and the first has a number that is a multiple of four");
   if (self.lane_number() == 0) self.issue_product(p, at(pc), frame_here());
 }
 void commit_products() { sim_running_worker->commit_products(); }
@@ -399,7 +395,7 @@ namespace {
 
 std::shared_ptr<bulk_rows> one_row(const void* global, unsigned bytes, const void* pc) {
   if (bytes % 16 != 0 || at(global) % 16 != 0)
-    wrong(pc, "a bulk copy needs an address and a size that are multiples of 16 bytes");
+    stop_kernel(fault::trap, pc, "a bulk copy needs an address and a size that are multiples of 16 bytes");
   const unobserved guard;
   auto rows = std::make_shared<bulk_rows>();
   rows->rows.push_back({at(global), 0, bytes});
@@ -449,20 +445,22 @@ std::shared_ptr<bulk_rows> box_at(const void* map, const box_begin& begin, const
     const unobserved guard;
     rows = rows_of_box(map, begin, &what);
   }
-  if (what) wrong(pc, what);
+  if (what) stop_kernel(fault::trap, pc, what);
   return rows;
 }
 }  // namespace
 void copy_box_in(void* to, const void* map, const box_begin& begin, mbarrier* arrived, unsigned ranks, const void* pc) {
   auto rows = box_at(map, begin, pc);
   check_global(*rows, false, pc);
-  if (at(to) % 128 != 0) wrong(pc, "the target of a tensor copy is not at a multiple of 128 bytes of shared memory");
+  if (at(to) % 128 != 0)
+    stop_kernel(fault::trap, pc, "the target of a tensor copy is not at a multiple of 128 bytes of shared memory");
   sim_running_worker->issue_in(static_cast<char*>(to), arrived, std::move(rows), ranks, at(pc), frame_here());
 }
 void copy_box_out(const void* map, const box_begin& begin, const void* from, bulk_reduction how, const void* pc) {
   auto rows = box_at(map, begin, pc);
   check_global(*rows, true, pc);
-  if (at(from) % 128 != 0) wrong(pc, "the source of a tensor copy is not at a multiple of 128 bytes of shared memory");
+  if (at(from) % 128 != 0)
+    stop_kernel(fault::trap, pc, "the source of a tensor copy is not at a multiple of 128 bytes of shared memory");
   sim_running_worker->issue_out(static_cast<const char*>(from), std::move(rows), how, at(pc), frame_here());
 }
 void commit_bulk() { sim_running_worker->commit_bulk(); }
