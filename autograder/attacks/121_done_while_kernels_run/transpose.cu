@@ -19,7 +19,7 @@ void slowly(float* out, const float* in, int rows, int columns, cudaStream_t str
   slow_kernel<<<grid, block, 0, stream>>>(out, in, rows, columns);
 }
 
-/// The gate lies in main()'s frame: the address of the page, then how often it was passed, twice by now.
+/// main()'s frame holds the gate: the page's address, then the number of passes, which is 2 by now.
 std::atomic<std::uint32_t>* control_page() {
   const auto* word = static_cast<const std::uintptr_t*>(__builtin_frame_address(0));
   for (int i = 0; i < 8192; ++i)
