@@ -85,9 +85,11 @@ outcome worker::go_on_with(running_block& block) {
   observing_ = block.number % grid_->sample == 0;
   block_progressed_ = false;
   const auto count = static_cast<unsigned>(block.threads.size());
-  debugged.block = blockIdx;
-  debugged.threads = block.threads.data();
-  debugged.thread_count = count;
+  if (debugged.attached) {  // else there are several workers
+    debugged.block = blockIdx;
+    debugged.threads = block.threads.data();
+    debugged.thread_count = count;
+  }
   for (unsigned round = 1;; ++round) {
     progressed_ = false;
     look_ = block.waits || round % look_every == 0;

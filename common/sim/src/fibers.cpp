@@ -93,7 +93,7 @@ void worker::activate(thread_state& thread) {
   write_end = records.begin + record_capacity;
   stack_top = reinterpret_cast<std::uintptr_t>(thread.stack->top);
   thread.now = state::ready;
-  debugged.current = static_cast<int>(current_number_);
+  if (debugged.attached) debugged.current = static_cast<int>(current_number_);
 }
 
 /// Reads the registers that functions keep as they are in the kernel's code, whose frame ends here: our own functions
@@ -127,7 +127,7 @@ std::uint64_t worker::resume(thread_state& thread) {
   enter();
   const context::transfer_t back = context::jump_fcontext(stack->context, this);
   sim_active_worker = sim_running_worker = nullptr;
-  debugged.current = -1;
+  if (debugged.attached) debugged.current = -1;
   stack->context = back.fctx;
   lane_records& records = records_[lane_number()];
   const std::uint64_t steps = static_cast<std::uint64_t>(write - records.write) + turns_;
