@@ -92,7 +92,7 @@ sed '/quads = n/a switch (n) { case 1: case 3: case 4: case 5: case 31: case 32:
   "$solution/scale.cu" >"$lab/scale.cu"
 "$grader" lab 00 "${common[@]}" >"$log" 2>&1 || true
 seed=$(tr -s '\n ' ' ' <"$log" | grep -oP 'correct for the usual sizes and inputs, but not for others.*--seed \K[0-9]+') || { cat "$log"; exit 1; }
-says "1 of 12 cases fails: scale/" lab 00 --seed "$seed"
+says "of [0-9]* cases fail.*scale/" lab 00 --seed "$seed"  # 12 cases; with a GPU 24
 cp "$solution/scale.cu" "$lab/scale.cu"
 says "scale.cu: reset" reset 00
 cmp "$lab/scale.cu" "$kept/scale.cu"
