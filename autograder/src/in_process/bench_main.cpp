@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   const bool simulated = this_backend() == backend::sim;
   subject s(this_backend(), std::make_unique<in_process_executor>(), /*seed=*/1);
-  for (const lab::test_case& c : lab::cases_of(LAB_NAME)) {
+  for (const lab::test_case& c : lab::cases_of(lab_name)) {
     if (!worth_timing(c, simulated)) continue;
     auto* registered =
         benchmark::RegisterBenchmark(c.id.c_str(), [&c, &s](benchmark::State& state) { time_case(state, c, s); });

@@ -15,6 +15,10 @@ namespace grading {
 /// The backend that this program is linked with.
 inline backend this_backend() { return named<backend>(lab::backend_name()); }
 
+/// The lab that this program grades, and its folder; add_lab writes both.
+extern const char* const lab_name;
+extern const char* const lab_dir;
+
 class in_process_executor : public executor {
  public:
   ~in_process_executor() override { release(); }

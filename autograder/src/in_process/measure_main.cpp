@@ -171,9 +171,9 @@ int measure(int argc, char** argv) {
   app.add_option("--seed", seed, "seed of the random inputs");
   CLI11_PARSE(app, argc, argv);
 
-  const std::filesystem::path lab_dir = LAB_DIR;
-  const std::vector<lab::test_case>& cases = lab::cases_of(LAB_NAME);
-  const rubric rules = parse_rubric(text_of(lab_dir / "judge" / "rubric.toml"), "rubric.toml", cases, lab_dir);
+  const std::filesystem::path folder = lab_dir;
+  const std::vector<lab::test_case>& cases = lab::cases_of(lab_name);
+  const rubric rules = parse_rubric(text_of(folder / "judge" / "rubric.toml"), "rubric.toml", cases, folder);
   if (list_metrics) {
     std::set<std::string> names = always_counted;
     for (const lab::test_case& c : cases)

@@ -47,11 +47,11 @@ const char* suite_of(item_kind kind) {
 }
 
 void register_items(front& f) {
-  const std::filesystem::path lab_dir = LAB_DIR;
-  f.rules = parse_rubric(text_of(lab_dir / "judge" / "rubric.toml"), "rubric.toml", lab::cases_of(LAB_NAME), lab_dir);
-  expect_handin_as_listed(lab_dir, f.rules.handin);
+  const std::filesystem::path folder = lab_dir;
+  f.rules = parse_rubric(text_of(folder / "judge" / "rubric.toml"), "rubric.toml", lab::cases_of(lab_name), folder);
+  expect_handin_as_listed(folder, f.rules.handin);
   f.session.rules = &f.rules;
-  f.session.predictions = lab_dir / "handin" / "predictions.toml";
+  f.session.predictions = folder / "handin" / "predictions.toml";
   f.session.pairs = 11;  // an answer within seconds of an edit; the grader takes more
   f.session.subjects.push_back(
       std::make_unique<subject>(this_backend(), std::make_unique<in_process_executor>(), /*seed=*/1));
