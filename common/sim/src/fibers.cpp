@@ -21,17 +21,29 @@ void end_where_stack_is_full(int, siginfo_t* crash, void*) {
   std::signal(SIGSEGV, SIG_DFL);
 }
 
+/// On x86-64 an integer division that has no result stops the program; on a GPU the result is any number.
+void end_at_division(int, siginfo_t* crash, void*) {
+  if (sim_running_worker)
+    stop_kernel(fault::trap, static_cast<char*>(crash->si_addr) + 1,  // as after a call
+                "integer division by zero, or of the smallest number by -1: a GPU goes on with an undefined result; "
+                "test the divisor first");
+  std::signal(SIGFPE, SIG_DFL);
+}
+
 }  // namespace
 
 /// On this OS thread. A program that has a handler of its own keeps it.
-void worker::watch_stacks() {
-  struct sigaction now {};
-  sigaction(SIGSEGV, nullptr, &now);
-  if (now.sa_handler == SIG_DFL) {
-    now.sa_sigaction = end_where_stack_is_full;
+void worker::watch_crashes() {
+  const auto watch = [](int signal, void (*handler)(int, siginfo_t*, void*)) {
+    struct sigaction now {};
+    sigaction(signal, nullptr, &now);
+    if (now.sa_handler != SIG_DFL) return;
+    now.sa_sigaction = handler;
     now.sa_flags = static_cast<int>(SA_SIGINFO | SA_ONSTACK | SA_NODEFER);
-    sigaction(SIGSEGV, &now, nullptr);
-  }
+    sigaction(signal, &now, nullptr);
+  };
+  watch(SIGSEGV, end_where_stack_is_full);
+  watch(SIGFPE, end_at_division);
   stack_t other{};
   sigaltstack(nullptr, &other);
   if (!(other.ss_flags & SS_DISABLE)) return;

@@ -53,7 +53,7 @@ void worker::run(grid_run& grid) {
   coordinates_bytes = coordinates_end - coordinates_begin;
   frame_begin = reinterpret_cast<std::uintptr_t>(grid.frame);
   frame_bytes = grid.frame_bytes;
-  watch_stacks();
+  watch_crashes();
   begin_debugged_launch(*grid.what);
   if (!run_blocks()) grid.abort = true;
   end_debugged_launch();

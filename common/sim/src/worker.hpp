@@ -195,7 +195,7 @@ class worker {
   }
 
   // ---- fibers.cpp
-  static void watch_stacks();
+  static void watch_crashes();
   static void fiber_main(context::transfer_t from);
   void enter();
   fiber_stack* take_stack();

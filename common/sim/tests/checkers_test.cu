@@ -89,6 +89,28 @@ TEST_F(Checkers, ARecursionWithoutEnd) {
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchFailure);
 }
 
+#ifdef __x86_64__  // Arm's division gives 0
+constexpr int line_of_the_mean = __LINE__ + 3;
+__global__ void means(const int* sums, const int* counts, int* out) {
+  const int i = static_cast<int>(threadIdx.x);
+  const int mean = sums[i] / counts[i];
+  out[i] = mean;
+}
+
+TEST_F(Checkers, IntegerDivisionByZero) {
+  const on_device<int> sums(std::vector<int>(64, 6)), out(64);
+  std::vector<int> numbers(64, 2);
+  const on_device<int> twos(numbers);
+  EXPECT_TRUE(observe([&] { means<<<1, 64>>>(sums.data, twos.data, out.data); }).reports.empty());
+  numbers[37] = 0;
+  const on_device<int> with_zero(numbers);
+  const std::string r = only_report(observe([&] { means<<<1, 64>>>(sums.data, with_zero.data, out.data); }));
+  EXPECT_NE(r.find("checkers_test.cu:" + std::to_string(line_of_the_mean)), std::string::npos) << r;
+  EXPECT_NE(r.find("means: block (0,0,0) thread (37,0,0): integer division by zero"), std::string::npos) << r;
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchFailure);
+}
+#endif
+
 namespace of_the_host {
 float tile[64];
 static int steps = 3, counters[2];
