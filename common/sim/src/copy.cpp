@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 
 #include "copy_order.hpp"
 #include "faults.hpp"
@@ -94,6 +95,18 @@ void copy_row(char* to, const char* from, std::size_t bytes) {
     mark_valid(address_of(to), bytes);
 }
 
+/// An impossible copy or fill. CUDA reports it only to a program that checks the error.
+cudaError_t refuse(const char* what, cudaError_t error, const std::string& why) {
+  const source_line at = line_of(address_of(call_of_program()));
+  note_host_fault(fmt::format("{}:{}: {} failed with {}: {}", at.file, at.line, what, cudaGetErrorName(error), why));
+  return fail(error);
+}
+std::string not_allocated(const void* pointer, std::size_t bytes, const char* end) {
+  return pointer ? fmt::format("{} bytes at its {} are not all allocated{}", bytes, end,
+                               in_heap(pointer) ? place_in_allocation(address_of(pointer)) : "")
+                 : fmt::format("its {} is a null pointer", end);
+}
+
 cudaError_t copy(const pitched& to, const pitched& from, const shape& what, cudaMemcpyKind kind, cudaStream_t stream) {
   const std::scoped_lock lock(runtime_mutex());
   if (sticky_error() != cudaSuccess) return sticky_error();
@@ -101,23 +114,30 @@ cudaError_t copy(const pitched& to, const pitched& from, const shape& what, cuda
   if (what.bytes() == 0) return cudaSuccess;
   if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) return fail(cudaErrorInvalidMemcpyDirection);
   if ((what.height > 1 || what.depth > 1) && (to.pitch < what.width || from.pitch < what.width))
-    return fail(cudaErrorInvalidPitchValue);
+    return refuse("copy", cudaErrorInvalidPitchValue,
+                  fmt::format("a row of {} bytes exceeds the pitch of {}", what.width, std::min(to.pitch, from.pitch)));
   if (is_capturing(stream)) {  // the graph may allocate the memory
     record(stream, cudaGraphNodeTypeMemcpy, [=](cudaStream_t s) { copy(to, from, what, kind, s); });
     return cudaSuccess;
   }
   const place t = locate(to.begin, what.width), f = locate(from.begin, what.width);
-  const auto contradicts = [](side where, bool says_device) {
-    return where != side::either && (where == side::device) != says_device;
+  const auto contradicts = [kind](side where, cudaMemcpyKind with_device) {
+    return kind != cudaMemcpyDefault && where != side::either &&
+           (where == side::device) != (kind == with_device || kind == cudaMemcpyDeviceToDevice);
   };
-  if (kind != cudaMemcpyDefault &&
-      (contradicts(t.where, kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice) ||
-       contradicts(f.where, kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice)))
-    return fail(cudaErrorInvalidValue);
+  for (const auto& [p, where, with_device, end] : {std::tuple{to.begin, t.where, cudaMemcpyHostToDevice, "destination"},
+                                                   std::tuple{from.begin, f.where, cudaMemcpyDeviceToHost, "source"}}) {
+    if (p && contradicts(where, with_device))
+      return refuse("copy", cudaErrorInvalidValue,
+                    fmt::format("its {} is in {} memory, and its kind says otherwise", end,
+                                where == side::device ? "device" : "host"));
+    if (!p) return refuse("copy", cudaErrorInvalidValue, not_allocated(p, what.width, end));
+  }
   for (std::size_t z = 0; z < what.depth; ++z)
     for (std::size_t y = 0; y < what.height; ++y)
-      if (!locate(to.row(y, z), what.width).fits || !locate(from.row(y, z), what.width).fits)
-        return fail(cudaErrorInvalidValue);
+      for (const auto& [end, row] : {std::pair{"destination", to.row(y, z)}, std::pair{"source", from.row(y, z)}})
+        if (!locate(row, what.width).fits)
+          return refuse("copy", cudaErrorInvalidValue, not_allocated(row, what.width, end));
   const copy_order order(stream);
   for (std::size_t z = 0; z < what.depth; ++z)
     for (std::size_t y = 0; y < what.height; ++y) {
@@ -159,7 +179,9 @@ cudaError_t fill(const pitched& to, int value, const shape& what, cudaStream_t s
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (!is_stream(stream)) return fail(cudaErrorInvalidResourceHandle);
   if (what.bytes() == 0) return cudaSuccess;
-  if ((what.height > 1 || what.depth > 1) && to.pitch < what.width) return fail(cudaErrorInvalidPitchValue);
+  if ((what.height > 1 || what.depth > 1) && to.pitch < what.width)
+    return refuse("fill", cudaErrorInvalidPitchValue,
+                  fmt::format("a row of {} bytes exceeds the pitch of {}", what.width, to.pitch));
   if (is_capturing(stream)) {
     record(stream, cudaGraphNodeTypeMemset, [=](cudaStream_t s) { fill(to, value, what, s); });
     return cudaSuccess;
@@ -167,7 +189,9 @@ cudaError_t fill(const pitched& to, int value, const shape& what, cudaStream_t s
   for (std::size_t z = 0; z < what.depth; ++z)
     for (std::size_t y = 0; y < what.height; ++y)
       if (const place p = locate(to.row(y, z), what.width); p.where == side::host || !p.fits)
-        return fail(cudaErrorInvalidValue);
+        return refuse("fill", cudaErrorInvalidValue,
+                      p.where == side::host && p.fits ? "its destination is in host memory"
+                                                      : not_allocated(to.row(y, z), what.width, "destination"));
   const copy_order order(stream);
   for (std::size_t z = 0; z < what.depth; ++z)
     for (std::size_t y = 0; y < what.height; ++y) {
@@ -274,7 +298,10 @@ cudaError_t copy_symbol(void* symbol, std::size_t symbol_bytes, std::size_t offs
   {
     const std::scoped_lock lock(runtime_mutex());
     if (!symbol) return fail(cudaErrorInvalidSymbol);
-    if (!other || offset + bytes > symbol_bytes) return fail(cudaErrorInvalidValue);
+    if (!other) return fail(cudaErrorInvalidValue);
+    if (offset + bytes > symbol_bytes)
+      return refuse("copy", cudaErrorInvalidValue,
+                    fmt::format("{} bytes from byte {} exceed the variable of {} bytes", bytes, offset, symbol_bytes));
     symbols.emplace_back(address_of(symbol), address_of(symbol) + symbol_bytes);
   }
   return cudaMemcpyAsync(to_symbol ? there : other, to_symbol ? other : there, bytes, cudaMemcpyDefault, stream);

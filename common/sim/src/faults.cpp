@@ -84,6 +84,12 @@ std::string work_of_epoch(std::uint64_t epoch, std::uintptr_t address, bool load
   return of ? fmt::format("kernel {} at {}", of->kernel, lines_that_touch(*of, address, loads)) : "a copy or fill";
 }
 
+std::string place_of(const fault_report& r) {
+  return r.where == space::global && r.what != fault::illegal_address ? place_in_allocation(r.address) : "";
+}
+
+}  // namespace
+
 std::string place_in_allocation(std::uintptr_t address) {
   bool freed = false;
   const allocation *a = nearest_allocation(address, &freed), *next = next_allocation(address);
@@ -96,12 +102,6 @@ std::string place_in_allocation(std::uintptr_t address) {
     return fmt::format(", {} bytes before {}", next->begin - address, named(*next));
   return a ? fmt::format(", {} bytes past the end of {}", address - a->end, named(*a)) : "";
 }
-
-std::string place_of(const fault_report& r) {
-  return r.where == space::global && r.what != fault::illegal_address ? place_in_allocation(r.address) : "";
-}
-
-}  // namespace
 
 bool is_excused(const launch_counts& c, const fault_report& r) {
   if (r.what == fault::global_race || r.what == fault::stream_race) return c.fenced || c.hands_over_global;
@@ -284,21 +284,21 @@ std::string describe(const launched& where, const fault_report& r) {
 
 namespace {
 std::vector<std::string> of_host;
-}
 
-void note_host_fault(std::string what) {
+void note_once(std::vector<std::string>& known, const std::string& what) {
+  if (std::find(known.begin(), known.end(), what) == known.end()) known.push_back(what);
+}
+}  // namespace
+
+void note_host_fault(const std::string& what) {
   report_at_exit();
-  of_host.push_back(std::move(what));
+  note_once(of_host, what);
 }
 const std::vector<std::string>& host_faults() { return of_host; }
 
 void note_fault_of_call(const std::string& what) {
-  std::vector<std::string>& known = watched_streams ? watched_streams->faults : of_host;
-  if (std::find(known.begin(), known.end(), what) != known.end()) return;
-  if (watched_streams)
-    known.push_back(what);
-  else
-    note_host_fault(what);
+  if (!watched_streams) return note_host_fault(what);
+  note_once(watched_streams->faults, what);
 }
 
 void note_copy_race(std::uintptr_t address, std::uint16_t epoch, bool stores, bool was_load) {

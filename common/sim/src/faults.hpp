@@ -19,10 +19,12 @@ std::vector<const fault_report*> in_order(const launch_counts& counts);
 std::string describe(const launched& where, const fault_report& report);
 /// The host has touched device memory: ends the program, as on a machine with a GPU.
 void host_access(std::uintptr_t address, std::uint64_t site);
-/// Errors of host code, one sentence each, for the account at the program's end.
-void note_host_fault(std::string what);
+/// ", byte 8 of allocation 1 of 64 bytes", or how far an address is from the nearest one; "" if there is none.
+std::string place_in_allocation(std::uintptr_t address);
+/// Errors of host code, one sentence each, once, for the account at the program's end.
+void note_host_fault(const std::string& what);
 const std::vector<std::string>& host_faults();
-/// The same once, and of the watched call if there is one: its judge reads it.
+/// The same, and of the watched call if there is one: its judge reads it.
 void note_fault_of_call(const std::string& what);
 /// A copy or fill uses an address that the launch of this epoch, or another copy or fill, has loaded or stored.
 void note_copy_race(std::uintptr_t address, std::uint16_t epoch, bool stores, bool was_load);

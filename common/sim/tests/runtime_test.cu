@@ -95,6 +95,36 @@ TEST_F(Memory, FreedTwiceOrElsewhere) {
   cudaGetLastError();
 }
 
+__constant__ float weights_of_copies[4];
+
+TEST_F(Memory, CopiesThatFailAreReported) {
+  float *data = nullptr, *gone = nullptr, on_host[32] = {};
+  ASSERT_EQ(cudaMalloc(&data, 64), cudaSuccess);
+  ASSERT_EQ(cudaMalloc(&gone, 64), cudaSuccess);
+  ASSERT_EQ(cudaFree(gone), cudaSuccess);
+  const std::size_t before = sim::host_faults().size();
+  const auto is_reported = [](cudaError_t error, const std::string& why) {
+    EXPECT_EQ(error, cudaErrorInvalidValue);
+    const std::string& last = sim::host_faults().back();
+    EXPECT_NE(last.find("runtime_test.cu:"), std::string::npos) << last;
+    EXPECT_NE(last.find(why), std::string::npos) << last;
+  };
+  for (int turn = 0; turn < 2; ++turn)
+    is_reported(
+        cudaMemcpy(data, on_host, 64, cudaMemcpyDeviceToHost),
+        "copy failed with cudaErrorInvalidValue: its destination is in device memory, and its kind says otherwise");
+  EXPECT_EQ(sim::host_faults().size(), before + 1);  // one report for each line
+  is_reported(cudaMemcpy(on_host, data, 128, cudaMemcpyDeviceToHost),
+              ": 128 bytes at its source are not all allocated, byte 0 of allocation");
+  is_reported(cudaMemcpy(gone, on_host, 64, cudaMemcpyDefault), ": 64 bytes at its destination are not all allocated");
+  is_reported(cudaMemcpy(nullptr, on_host, 64, cudaMemcpyHostToDevice), ": its destination is a null pointer");
+  is_reported(cudaMemset(on_host, 0, 64), "fill failed with cudaErrorInvalidValue: its destination is in host memory");
+  is_reported(cudaMemset(data, 0, 65), "fill failed with cudaErrorInvalidValue: 65 bytes at its destination are not");
+  is_reported(cudaMemcpyToSymbol(weights_of_copies, on_host, 20),
+              ": 20 bytes from byte 0 exceed the variable of 16 bytes");
+  cudaGetLastError();
+}
+
 __global__ void twice(float* x, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) x[i] *= 2;
