@@ -16,7 +16,9 @@ void worker::check_index(std::uint64_t site, unsigned lane, const access* next, 
            (site_operation(a.site) == operation::local && a.address - stacks_begin >= max_stacks * stack_bytes);
   };
   while (next != end && says_nothing(*next)) ++next;
-  if (next != end && (next->address - shared_begin < shared_bytes || is_program_variable(next->address))) {
+  // In shared memory the access itself is checked. An index of a row may go on to the next one of its array.
+  if (next != end && (next->address - shared_begin < shared_bytes ||
+                      in_one_variable(next->address - index * site_bytes(next->site), next->address))) {
     const source_line line = line_of(site_pc(site)), there = line_of(site_pc(next->site));
     if (there.file == line.file && there.line == line.line) return;
   }

@@ -141,6 +141,20 @@ bool is_program_variable(std::uintptr_t address) {
   return (inside(self().writable, address) && !is_program_constant(address)) || is_registered(address);
 }
 
+bool in_one_variable(std::uintptr_t address, std::uintptr_t other) {
+  static const auto ends = [] {
+    std::map<std::uintptr_t, std::uintptr_t> by_begin;
+    for_each_symbol([&](const char*, const Elf64_Sym& entry) {
+      const std::uintptr_t begin = self().load_bias + entry.st_value;
+      if (ELF64_ST_TYPE(entry.st_info) == STT_OBJECT) by_begin[begin] = begin + entry.st_size;
+    });
+    return by_begin;
+  }();
+  const auto after = ends.upper_bound(address);
+  return after != ends.begin() && address < std::prev(after)->second && other >= std::prev(after)->first &&
+         other < std::prev(after)->second;
+}
+
 std::string host_variable_at(std::uintptr_t address) {
   static const auto table = [] {
     std::map<std::uintptr_t, std::uintptr_t> ends;  // by begin

@@ -24,6 +24,8 @@ std::size_t thread_storage_bytes();
 /// Writable variables of the program itself (`__device__`) or host memory that it registered; and its constants.
 bool is_program_variable(std::uintptr_t address);
 bool is_program_constant(std::uintptr_t address);
+/// Whether both addresses lie in one and the same variable or constant of the program.
+bool in_one_variable(std::uintptr_t address, std::uintptr_t other);
 /// The name of the host's variable that lies here, which no kernel of a GPU can reach; empty if it is no such variable,
 /// or is registered.
 std::string host_variable_at(std::uintptr_t address);

@@ -354,6 +354,29 @@ __global__ void flattened(float* out) {
 __device__ float table[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 __global__ void look_up(float* out, int i) { out[threadIdx.x] = table[i]; }
 
+__constant__ float weights[9];
+__device__ float sums_by_row[4][8], changed[8];
+__global__ void weighted(float* out, int n) {
+  float sum = 0;
+  for (int i = 0; i < n; ++i) sum += weights[i];
+  out[threadIdx.x] = sum;
+}
+__global__ void changes(int n) {
+  for (int i = 0; i < n; ++i) changed[i] = static_cast<float>(i);
+}
+__global__ void rows_as_one(float* out) { out[threadIdx.x] = sums_by_row[0][threadIdx.x] += 1; }
+
+TEST_F(Checkers, ArraysOfTheDevice) {
+  const on_device<float> out(32);
+  EXPECT_TRUE(observe([&] { weighted<<<1, 32>>>(out.data, 9); }).reports.empty());
+  std::string r = only_report(observe([&] { weighted<<<1, 32>>>(out.data, 10); }));
+  EXPECT_NE(r.find("thread (0,0,0): array out of bounds at index 9"), std::string::npos) << r;
+  EXPECT_TRUE(observe([&] { changes<<<1, 1>>>(8); }).reports.empty());
+  r = only_report(observe([&] { changes<<<1, 1>>>(9); }));
+  EXPECT_NE(r.find("thread (0,0,0): array out of bounds at index 8"), std::string::npos) << r;
+  EXPECT_EQ(observe([&] { rows_as_one<<<1, 32>>>(out.data); }).reports, std::vector<std::string>{});
+}
+
 TEST_F(Checkers, LocalArrays) {
   const on_device<float> out(32);
   EXPECT_TRUE(observe([&] { local_array<<<1, 32>>>(out.data, 8); }).reports.empty());
