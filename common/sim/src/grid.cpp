@@ -11,6 +11,7 @@
 
 #include "debugger.hpp"
 #include "hooks.hpp"
+#include "model.hpp"
 #include "recording.hpp"
 #include "settings.hpp"
 #include "status.hpp"
@@ -85,6 +86,15 @@ void worker::settle(bool alone) {
   turn_.stands_for = 0;
 }
 
+/// Blocks of the grid that a GPU runs at the same time.
+std::uint64_t worker::resident_blocks() const {
+  const configuration& c = grid_->what->config;
+  const auto threads = static_cast<int>(c.block.x * c.block.y * c.block.z);
+  const std::size_t bytes = observer_.static_shared_bytes() + c.dynamic_shared_bytes;
+  const int fit = std::max(1, occupancy_of(threads, grid_->what->registers, bytes).blocks());
+  return static_cast<std::uint64_t>(fit) * static_cast<std::uint64_t>(described_device().multiprocessors);
+}
+
 /// Runs blocks until there are no more. False if the kernel must end.
 bool worker::run_blocks() {
   std::deque<running_block*> waiting;  // in the order in which they started
@@ -98,8 +108,12 @@ bool worker::run_blocks() {
   };
   bool looked = false;  // the threads that wait for a phase have looked again
   const std::uint64_t together = std::uint64_t{cluster_shape().x} * cluster_shape().y * cluster_shape().z;
+  // Once as many blocks wait as fit on the device, no other can begin before one of them has ended.
+  const auto room = [&] {
+    return waiting.empty() || grid_->what->config.cooperative || waiting.size() * grid_->workers < resident_blocks();
+  };
   for (;;) {
-    while (!grid_->abort) {
+    while (!grid_->abort && room()) {
       const block_schedule::turn turn = grid_->schedule.next(together);
       if (turn.stands_for == 0) break;
       if (turn.apart && turn_.stands_for > 0) settle(false);
@@ -133,7 +147,7 @@ bool worker::run_blocks() {
     }
     if (grid_->abort) return give_up();
     if (waiting.empty()) return true;
-    // All blocks have started: take turns among those that wait.
+    // No other block can begin: take turns among those that wait.
     const std::uint64_t before = grid_->progress.steps();
     std::deque<running_block*> still;
     bool all_at_grid_barrier = true;

@@ -25,8 +25,8 @@ namespace sim {
 namespace context = boost::context::detail;
 
 constexpr std::size_t stack_bytes = std::size_t{256} * 1024, max_threads = 1024;
-constexpr std::size_t max_stacks = std::size_t{1} << 18;    // of one worker: threads of the blocks that it has started
-constexpr std::size_t record_stride = record_capacity + 4;  // lanes start in different cache sets
+constexpr std::size_t max_stacks = std::size_t{144} * 2048;  // of one worker: no GPU has more threads at a time
+constexpr std::size_t record_stride = record_capacity + 4;   // lanes start in different cache sets
 
 struct fiber_stack {
   char* top = nullptr;
@@ -155,6 +155,7 @@ class worker {
 
  private:
   // ---- grid.cpp
+  std::uint64_t resident_blocks() const;
   bool run_blocks();
   void settle(bool alone);
   void stay_stopped();

@@ -64,6 +64,32 @@ TEST_F(Waits, AnInterruptedLockOrdersItsHolders) {
   EXPECT_EQ(sums.host().back(), blocks + 1);
 }
 
+// A grid-wide barrier by hand: each of its blocks has 100 KiB of shared memory, of which a multiprocessor has 228.
+__global__ void meet_in_a_counter(int* arrived) {
+  extern __shared__ char most_of_shared_memory[];
+  atomicAdd(arrived, 1);
+  while (atomicAdd(arrived, 0) < static_cast<int>(gridDim.x)) {
+  }
+}
+
+TEST_F(Waits, ForBlocksThatDoNotFit) {
+  constexpr int bytes = 100 * 1024;
+  ASSERT_EQ(cudaFuncSetAttribute(meet_in_a_counter, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), cudaSuccess);
+  int fit = 0;
+  ASSERT_EQ(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, meet_in_a_counter, 1, bytes), cudaSuccess);
+  EXPECT_EQ(fit, 2);
+  cudaDeviceProp device;
+  ASSERT_EQ(cudaGetDeviceProperties(&device, 0), cudaSuccess);
+  const int blocks = fit * device.multiProcessorCount;
+  const on_device<int> few(std::vector<int>{0}), many(std::vector<int>{0});
+  EXPECT_EQ(observe([&] { meet_in_a_counter<<<blocks, 1, bytes>>>(few.data); }).reports, std::vector<std::string>{});
+  const std::string r = only_report(observe([&] { meet_in_a_counter<<<blocks + 64, 1, bytes>>>(many.data); }));
+  EXPECT_NE(r.find("infinite wait"), std::string::npos) << r;
+  EXPECT_NE(r.find("only " + std::to_string(blocks) + " of its " + std::to_string(blocks + 64) + " blocks fit"),
+            std::string::npos)
+      << r;
+}
+
 __global__ void wait_forever(volatile int* flag) {
   while (*flag == 0) {
   }
