@@ -139,6 +139,7 @@ cudaError_t copy(const pitched& to, const pitched& from, const shape& what, cuda
         if (!locate(row, what.width).fits)
           return refuse("copy", cudaErrorInvalidValue, not_allocated(row, what.width, end));
   const copy_order order(stream);
+  for (const char* p : {to.begin, from.begin}) check_stream_allocation(stream, address_of(p), "a copy");
   for (std::size_t z = 0; z < what.depth; ++z)
     for (std::size_t y = 0; y < what.height; ++y) {
       order.reads(from.row(y, z), what.width);
@@ -193,6 +194,7 @@ cudaError_t fill(const pitched& to, int value, const shape& what, cudaStream_t s
                       p.where == side::host && p.fits ? "its destination is in host memory"
                                                       : not_allocated(to.row(y, z), what.width, "destination"));
   const copy_order order(stream);
+  check_stream_allocation(stream, address_of(to.begin), "a fill");
   for (std::size_t z = 0; z < what.depth; ++z)
     for (std::size_t y = 0; y < what.height; ++y) {
       order.writes(to.row(y, z), what.width);
@@ -248,13 +250,13 @@ cudaError_t free_as(const char* call, void* pointer, bool pinned, const void* pc
   if (why.empty()) {
     ++api_calls;
     forget_pinned_copies(entry->begin, entry->end);
-    const std::string user = stream || entry->by_stream ? user_in_flight(address, stream) : "";
+    const std::string user = stream || entry->work_item != 0 ? user_in_flight(address, stream) : "";
     if (!user.empty())
       note_fault_of_call(fmt::format(
           "{} of {} at {}: kernel {} may still use this memory: {}", call, pointer, line_text(pc), user,
           stream ? "let this stream wait for an event after it"
                  : "cudaFree does not wait for users of what cudaMallocAsync allocated; use cudaFreeAsync"));
-    if (!stream && !entry->by_stream) {  // as CUDA does
+    if (!stream && entry->work_item == 0) {  // as CUDA does
       if (watched_streams && watched_streams->waited.empty() && !watched_streams->work.empty())
         watched_streams->waited = call;
       wait_for_all();

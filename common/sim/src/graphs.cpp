@@ -112,7 +112,7 @@ cudaError_t allocate_async(void** pointer, std::size_t bytes, cudaStream_t strea
       return cudaSuccess;
     }
   }
-  return allocate_for(pointer, bytes, memory_kind::device, pc, true);
+  return allocate_for(pointer, bytes, memory_kind::device, pc, &stream);
 }
 }  // namespace sim
 

@@ -133,10 +133,11 @@ std::size_t page_bytes() {
 std::uint64_t allocations_so_far() { return heap().by_host; }
 
 cudaError_t allocate(void** pointer, std::size_t bytes, memory_kind kind, const void* pc) {
-  return allocate_for(pointer, bytes, kind, pc, false);
+  return allocate_for(pointer, bytes, kind, pc, nullptr);
 }
 
-cudaError_t allocate_for(void** pointer, std::size_t bytes, memory_kind kind, const void* pc, bool by_stream) {
+cudaError_t allocate_for(void** pointer, std::size_t bytes, memory_kind kind, const void* pc,
+                         const cudaStream_t* stream) {
   if (in_kernel())
     stop_kernel(fault::trap, pc,
                 "cudaMalloc in a kernel is not simulated; use malloc or new there, or allocate on the host");
@@ -153,7 +154,9 @@ cudaError_t allocate_for(void** pointer, std::size_t bytes, memory_kind kind, co
   const bool fits = in_use <= std::min(limit, static_cast<double>(heap_bytes));
   const std::uintptr_t begin = fits ? find_hole(m, (bytes + alignment - 1) / alignment * alignment + gap) : 0;
   if (begin == 0) return fail(cudaErrorMemoryAllocation);
-  insert_sorted(m.live, {begin, begin + bytes, ++m.count, kind, reinterpret_cast<std::uintptr_t>(pc), {}, by_stream});
+  allocation made{begin, begin + bytes, ++m.count, kind, reinterpret_cast<std::uintptr_t>(pc), {}};
+  if (stream) note_stream_allocation(made, *stream);
+  insert_sorted(m.live, made);
   ++m.by_host;
   ++api_calls;
   keep_in_dumps(begin, bytes);

@@ -54,7 +54,8 @@ struct allocation {
   memory_kind kind = memory_kind::device;
   std::uintptr_t pc = 0;   ///< of the line that allocated it
   std::string name;        ///< for messages; empty if messages use its number
-  bool by_stream = false;  ///< cudaMallocAsync: cudaFree does not wait for its users
+  std::size_t stream = 0;  ///< of cudaMallocAsync, with its number there; 0: cudaMalloc, and cudaFree waits for users
+  std::uint32_t work_item = 0;
 };
 /// The live allocation that holds the address, or null. During a launch only the kernel's own heap changes.
 const allocation* find_allocation(std::uintptr_t address);
@@ -62,8 +63,9 @@ const allocation* find_allocation(std::uintptr_t address);
 const allocation* nearest_allocation(std::uintptr_t address, bool* freed);
 /// The first live allocation of the host's that begins after the address, or null.
 const allocation* next_allocation(std::uintptr_t address);
-/// What `allocate` of sim/api.h does; `by_stream`: for cudaMallocAsync.
-cudaError_t allocate_for(void** pointer, std::size_t bytes, memory_kind kind, const void* pc, bool by_stream);
+/// What `allocate` of sim/api.h does; `stream`: for cudaMallocAsync, else null.
+cudaError_t allocate_for(void** pointer, std::size_t bytes, memory_kind kind, const void* pc,
+                         const cudaStream_t* stream);
 void mark_valid(std::uintptr_t begin, std::size_t bytes);
 bool is_valid(std::uintptr_t begin, std::size_t bytes);
 /// Address space for an allocation to come; 0 if there is none.

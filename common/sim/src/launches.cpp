@@ -178,6 +178,8 @@ void launch_from_host(const char* kernel, const configuration& config, void (*th
     return refuse_launch(kernel, cudaErrorInvalidClusterSize, why, pc);
   end_kernel_frees();
   note_launch(config.stream, record.first_epoch, record.last_epoch);
+  for (const auto& [begin, counts] : record.counts.allocations)
+    check_stream_allocation(config.stream, begin, std::string("kernel ") + kernel);
   settle_reports(record);
   if (record.blocks_run != 0) record.modelled_seconds = model_seconds(record);
   // The next kernel does not start immediately after the previous one.

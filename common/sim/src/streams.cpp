@@ -17,6 +17,7 @@
 #include "hooks.hpp"
 #include "lab/host_accesses.hpp"
 #include "launches.hpp"
+#include "lines.hpp"
 #include "model.hpp"
 #include "runtime.hpp"
 #include "sim/launch.h"
@@ -327,6 +328,21 @@ std::string user_in_flight(std::uintptr_t allocation, const cudaStream_t* stream
       latest_in_flight(stream ? order(*find(*stream)) : clocks.host,
                        [&](const launch_counts& counts) { return counts.allocations.contains(allocation); });
   return user ? user->kernel : "";
+}
+void note_stream_allocation(allocation& made, cudaStream_t stream) {
+  sim_stream* s = find(stream);
+  if (!s) return;
+  made.stream = s->number;
+  made.work_item = next_item(*s);
+}
+void check_stream_allocation(cudaStream_t stream, std::uintptr_t address, const std::string& work) {
+  const allocation* const a = find_allocation(address);
+  if (!a || a->work_item == 0 || order(*find(stream)).has(a->stream, a->work_item)) return;
+  const source_line at = line_of(a->pc);
+  note_fault_of_call(fmt::format(
+      "{}:{}: cudaMallocAsync of {} bytes, which {} uses in another stream: let that stream wait for an event after "
+      "this call",
+      at.file, at.line, a->end - a->begin, work));
 }
 void note_launch(cudaStream_t stream, std::uint16_t first_epoch, std::uint16_t last_epoch) {
   sim_stream& s = *find(stream);

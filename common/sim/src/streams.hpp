@@ -15,6 +15,8 @@
 
 namespace sim {
 
+struct allocation;
+
 /// Returns when this starts.
 double advance_clock(cudaStream_t stream, double seconds);
 /// The same for a copy between host and device, which takes this long without what a launch costs: those of one
@@ -96,6 +98,10 @@ const std::bitset<65536>* concurrent_launches(cudaStream_t stream);
 /// A kernel that uses this allocation and may still run when the stream's next work begins, or now if `stream` is null;
 /// "" if there is none.
 std::string user_in_flight(std::uintptr_t allocation, const cudaStream_t* stream);
+/// Of cudaMallocAsync in this stream.
+void note_stream_allocation(allocation& made, cudaStream_t stream);
+/// Reports work of a stream that uses memory of cudaMallocAsync in another one, if nothing orders it after that call.
+void check_stream_allocation(cudaStream_t stream, std::uintptr_t address, const std::string& work);
 void note_launch(cudaStream_t stream, std::uint16_t first_epoch, std::uint16_t last_epoch);
 bool is_stream(cudaStream_t stream);
 bool is_capturing(cudaStream_t stream);

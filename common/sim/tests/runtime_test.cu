@@ -241,6 +241,42 @@ TEST_F(Memory, OfAStreamFreedWhileItIsUsed) {
   cudaStreamDestroy(other);
 }
 
+TEST_F(Memory, OfAStreamUsedInAnother) {
+  constexpr int n = 64;
+  cudaStream_t s, other;
+  cudaStreamCreate(&s);
+  cudaStreamCreate(&other);
+  float *memory = nullptr, *first = nullptr;
+  cudaEvent_t allocated;
+  cudaEventCreate(&allocated);
+  const auto allocate = [&](float** pointer) {
+    EXPECT_EQ(cudaMallocAsync(pointer, n * sizeof(float), s), cudaSuccess);
+    cudaEventRecord(allocated, s);
+  };
+  std::size_t before = sim::host_faults().size();
+  allocate(&first);
+  cudaStreamWaitEvent(other, allocated);
+  cudaMemsetAsync(first, 0, n * sizeof(float), other);
+  twice<<<1, n, 0, other>>>(first, n);
+  allocate(&memory);
+  cudaStreamSynchronize(s);
+  cudaMemsetAsync(memory, 0, n * sizeof(float), other);
+  EXPECT_EQ(reports_since(before), "");
+  allocate(&memory);
+  cudaMemsetAsync(memory, 0, n * sizeof(float), other);
+  EXPECT_NE(reports_since(before).find("cudaMallocAsync of 256 bytes, which a fill uses in another stream: let that"),
+            std::string::npos)
+      << reports_since(before);
+  twice<<<1, n, 0, other>>>(memory, n);
+  EXPECT_NE(reports_since(before).find("256 bytes, which kernel twice uses in another stream"), std::string::npos)
+      << reports_since(before);
+  cudaDeviceSynchronize();
+  before = sim::host_faults().size();
+  twice<<<1, n, 0, other>>>(memory, n);
+  EXPECT_EQ(reports_since(before), "");
+  cudaDeviceReset();
+}
+
 TEST_F(Memory, PitchedCopies) {
   char* device = nullptr;
   std::size_t pitch = 0;
