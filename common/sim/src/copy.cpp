@@ -5,9 +5,12 @@
 #include <cstring>
 #include <tuple>
 
+#include "budget.hpp"
 #include "copy_order.hpp"
 #include "faults.hpp"
+#include "grid.hpp"
 #include "heap.hpp"
+#include "library.hpp"
 #include "lines.hpp"
 #include "model.hpp"
 #include "program.hpp"
@@ -95,6 +98,25 @@ void copy_row(char* to, const char* from, std::size_t bytes) {
     mark_valid(address_of(to), bytes);
 }
 
+/// In device memory; `first`: the first of them, unless it is known.
+std::size_t unwritten_bytes(std::uintptr_t begin, std::size_t bytes, std::uintptr_t& first) {
+  std::size_t n = 0;
+  for (std::uintptr_t at = begin; at < begin + bytes;) {
+    const std::uint8_t written = shadow().valid[(at - heap_base) / word_bytes];
+    const std::size_t byte = at % word_bytes;
+    if (written == 0xf) {
+      at += word_bytes - byte;
+      continue;
+    }
+    if (!(written >> byte & 1)) {
+      if (first == 0) first = at;
+      ++n;
+    }
+    ++at;
+  }
+  return n;
+}
+
 /// An impossible copy or fill. CUDA reports it only to a program that checks the error.
 cudaError_t refuse(const char* what, cudaError_t error, const std::string& why) {
   const source_line at = line_of(address_of(call_of_program()));
@@ -105,6 +127,13 @@ std::string not_allocated(const void* pointer, std::size_t bytes, const char* en
   return pointer ? fmt::format("{} bytes at its {} are not all allocated{}", bytes, end,
                                in_heap(pointer) ? place_in_allocation(address_of(pointer)) : "")
                  : fmt::format("its {} is a null pointer", end);
+}
+
+/// The host gets bytes that nothing has written; `how_many`, of all rows.
+void warn_of_unwritten(std::uintptr_t first, std::size_t how_many, std::size_t bytes) {
+  const source_line at = line_of(address_of(call_of_program()));
+  note_host_warning(fmt::format("{}:{}: a copy to the host: {} of its {} bytes were never written, the first{}",
+                                at.file, at.line, how_many, bytes, place_in_allocation(first)));
 }
 
 cudaError_t copy(const pitched& to, const pitched& from, const shape& what, cudaMemcpyKind kind, cudaStream_t stream) {
@@ -138,6 +167,15 @@ cudaError_t copy(const pitched& to, const pitched& from, const shape& what, cuda
       for (const auto& [end, row] : {std::pair{"destination", to.row(y, z)}, std::pair{"source", from.row(y, z)}})
         if (!locate(row, what.width).fits)
           return refuse("copy", cudaErrorInvalidValue, not_allocated(row, what.width, end));
+  if (f.where == side::device && (t.where == side::host || is_pinned(to.begin)) && sampling() == 1 &&
+      !memory_is_partial() && !host_shares_device_memory()) {
+    std::uintptr_t first = 0;
+    std::size_t unwritten = 0;
+    for (std::size_t z = 0; z < what.depth; ++z)
+      for (std::size_t y = 0; y < what.height; ++y)
+        unwritten += unwritten_bytes(address_of(from.row(y, z)), what.width, first);
+    if (unwritten > 0) warn_of_unwritten(first, unwritten, what.bytes());
+  }
   const copy_order order(stream);
   for (const char* p : {to.begin, from.begin}) check_stream_allocation(stream, address_of(p), "a copy");
   for (std::size_t z = 0; z < what.depth; ++z)

@@ -283,7 +283,7 @@ std::string describe(const launched& where, const fault_report& r) {
 }
 
 namespace {
-std::vector<std::string> of_host;
+std::vector<std::string> of_host, warnings_of_host;
 
 void note_once(std::vector<std::string>& known, const std::string& what) {
   if (std::find(known.begin(), known.end(), what) == known.end()) known.push_back(what);
@@ -295,6 +295,11 @@ void note_host_fault(const std::string& what) {
   note_once(of_host, what);
 }
 const std::vector<std::string>& host_faults() { return of_host; }
+void note_host_warning(const std::string& what) {
+  report_at_exit();
+  note_once(warnings_of_host, what);
+}
+const std::vector<std::string>& host_warnings() { return warnings_of_host; }
 
 void note_fault_of_call(const std::string& what) {
   if (!watched_streams) return note_host_fault(what);

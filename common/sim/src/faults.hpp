@@ -24,6 +24,9 @@ std::string place_in_allocation(std::uintptr_t address);
 /// Errors of host code, one sentence each, once, for the account at the program's end.
 void note_host_fault(const std::string& what);
 const std::vector<std::string>& host_faults();
+/// What host code most likely does wrong.
+void note_host_warning(const std::string& what);
+const std::vector<std::string>& host_warnings();
 /// The same, and of the watched call if there is one: its judge reads it.
 void note_fault_of_call(const std::string& what);
 /// A copy or fill uses an address that the launch of this epoch, or another copy or fill, has loaded or stored.

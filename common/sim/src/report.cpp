@@ -78,8 +78,9 @@ int print_faults(bool ended) {
     ++times;
     bytes += a.end - a.begin;
   }
-  if (!errors.empty() || !leaks.empty()) fmt::print(stderr, "\n");
+  if (!errors.empty() || !host_warnings().empty() || !leaks.empty()) fmt::print(stderr, "\n");
   for (const std::string& e : errors) fmt::print(stderr, "error: {}\n", e);
+  for (const std::string& w : host_warnings()) fmt::print(stderr, "warning: {}\n", w);
   for (const auto& [line, leak] : leaks)
     fmt::print(stderr, "warning: {}: {} bytes never freed{}; call cudaFree\n", line, leak.second,
                leak.first > 1 ? fmt::format(" ({} times)", leak.first) : "");

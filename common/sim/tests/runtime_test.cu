@@ -12,7 +12,8 @@
 
 namespace sim {
 const std::vector<std::string>& host_faults();
-}
+const std::vector<std::string>& host_warnings();
+}  // namespace sim
 
 namespace {
 
@@ -128,6 +129,25 @@ TEST_F(Memory, CopiesThatFailAreReported) {
 __global__ void twice(float* x, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) x[i] *= 2;
+}
+
+TEST_F(Memory, UnwrittenBytesCopiedToTheHost) {
+  char *data = nullptr, *pinned = nullptr, on_host[64];
+  ASSERT_EQ(cudaMalloc(&data, 64), cudaSuccess);
+  ASSERT_EQ(cudaMallocHost(&pinned, 64), cudaSuccess);
+  ASSERT_EQ(cudaMemset(data, 0, 50), cudaSuccess);
+  const std::size_t before = sim::host_warnings().size();
+  EXPECT_EQ(cudaMemcpy(on_host, data, 50, cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT_EQ(cudaMemcpy2D(on_host, 10, data, 20, 10, 3, cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT_EQ(sim::host_warnings().size(), before);
+  for (char* to : {on_host, pinned}) EXPECT_EQ(cudaMemcpy(to, data, 64, cudaMemcpyDefault), cudaSuccess);
+  ASSERT_EQ(sim::host_warnings().size(), before + 1);
+  EXPECT_NE(sim::host_warnings().back().find(": a copy to the host: 14 of its 64 bytes were never written, the first, "
+                                             "byte 50 of allocation"),
+            std::string::npos)
+      << sim::host_warnings().back();
+  cudaFree(data);
+  cudaFreeHost(pinned);
 }
 
 /// The last reports of host code, as many as there are since `before`, in one text.
