@@ -175,7 +175,7 @@ std::uint64_t remote_operation(std::uint64_t site) {
   worker* self = sim_active_worker;
   if (!self) {
     if (sim_host_watch && !sim_running_worker) [[unlikely]]
-      sim_host_watch->see(address, bytes, site_operation(make_site(from.pc, bytes, op)) != operation::load);
+      sim_host_watch->see(address, bytes, site_operation(make_site(0, 0, op)) != operation::load);
     if (!sim_running_worker && address - heap_base < heap_bytes) [[unlikely]]
       observe_host(address, bytes, op, from.pc);
     return;
@@ -436,8 +436,11 @@ void __tsan_atomic_signal_fence(int) {}
 SIM_COPY(memcpy)
 SIM_COPY(memmove)
 extern "C" void* sim_memset(void* to, int value, std::size_t bytes) {
-  if (sim_active_worker || sim_host_watch)
-    sim::observe_range(reinterpret_cast<std::uintptr_t>(to), bytes, sim::operation::store, sim::caller_here());
+  const auto at = reinterpret_cast<std::uintptr_t>(to);
+  if (sim_active_worker)
+    sim::observe_range(at, bytes, sim::operation::store, sim::caller_here());
+  else if (bytes > 0)  // as for copies
+    sim::observe(at, sim_host_watch ? bytes : 1, sim::operation::store, sim::caller_here());
   return std::memset(to, value, bytes);
 }
 // CUDA has none of the rest in kernels, but the host compiler takes them, and they must not copy unseen.

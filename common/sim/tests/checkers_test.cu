@@ -6,6 +6,7 @@
 #include "device_test.hpp"
 
 #include <lab/device_metrics.hpp>
+#include <lab/host_accesses.hpp>
 
 namespace {
 
@@ -725,9 +726,29 @@ TEST_F(Checkers, RacesBetweenStreams) {
   cudaEventDestroy(done);
 }
 
+// As lab 12 counts them: copies and fills by their size.
+TEST_F(Checkers, HostAccessesOfAWatcher) {
+  struct : sim_host_watcher {
+    __attribute__((no_sanitize("thread"))) void see(std::uintptr_t, std::size_t bytes, bool store) override {
+      (store ? stored : loaded) += bytes;
+    }
+    std::size_t loaded = 0, stored = 0;
+  } watcher;
+  static char from[1000], to[1000];
+  sim_watch_host(&watcher);
+  std::memcpy(to, from, sizeof to);
+  std::memset(to, 1, sizeof to);
+  sim_watch_host(nullptr);
+  EXPECT_EQ(watcher.loaded, 1000u);
+  EXPECT_EQ(watcher.stored, 2000u);
+}
+
 TEST_F(Checkers, HostAccessToDeviceMemory) {
   const on_device<float> in(ramp(4));
   EXPECT_EXIT(in.data[2] = 1, testing::KilledBySignal(SIGSEGV), "host code: store of 4 bytes in device memory");
+  for (const std::size_t bytes : {in.size * sizeof *in.data, sizeof *in.data})
+    EXPECT_EXIT(std::memset(in.data, 0, bytes), testing::KilledBySignal(SIGSEGV),
+                "host code: store of 1 bytes in device memory");
 }
 
 }  // namespace
