@@ -227,7 +227,8 @@ TEST(Hints, OfLab13AreAboutTheItem) {
        {std::pair{"kv_scores_fixed", "global load of 4 bytes out of bounds, 0 bytes past the end of input `keys`"},
         {"group_scales_fixed", "global load of 4 bytes that were never written. Only ragged sizes fail: every `n`"},
         {"long_rows_fixed", "global load of 4 bytes after cudaFree. Only large sizes fail: every `rows` above 9."},
-        {"slot_rows_fixed", "load of 1 bytes at 0x1f, which is not device memory; is it a host pointer, or null?"}}) {
+        {"slot_rows_fixed",
+         "load of 1 bytes at 0x1f, which is not device memory; is it a host pointer, null, or below all arrays?"}}) {
     std::vector<item_result> items{item(id, verdict::wrong, 0)};
     items[0].message = message;
     add_hints(items, hints);

@@ -201,13 +201,14 @@ std::string describe(const launched& where, const fault_report& r) {
                        memory, access);
       break;
     case fault::illegal_address:
-      what = r.detail.empty()
-                 ? fmt::format("{} at {:#x}, which is not device memory; is it a host pointer, or null?", access,
-                               r.address)
-                 : fmt::format(
-                       "{} of the host's variable '{}', which no kernel can reach; declare it __shared__ or "
-                       "__device__, or pass its value to the kernel",
-                       access, r.detail);
+      what =
+          r.detail.empty()
+              ? fmt::format("{} at {:#x}, which is not device memory; is it a host pointer, null, or below all arrays?",
+                            access, r.address)
+              : fmt::format(
+                    "{} of the host's variable '{}', which no kernel can reach; declare it __shared__ or "
+                    "__device__, or pass its value to the kernel",
+                    access, r.detail);
       break;
     case fault::divergent_barrier:
       what = fmt::format("barrier not reached by all threads: {}; move it out of the branch", r.detail);

@@ -69,7 +69,7 @@ TEST_F(Checkers, HostPointersAreIllegal) {
   const on_device<float> in(ramp(64));
   std::vector<float> host(64);
   const std::string r = only_report(observe([&] { copy<<<1, 64>>>(host.data(), in.data, 64, 1, 0); }));
-  EXPECT_NE(r.find("not device memory"), std::string::npos) << r;
+  EXPECT_NE(r.find("not device memory; is it a host pointer, null, or below all arrays?"), std::string::npos) << r;
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
   float* more = nullptr;
   EXPECT_EQ(cudaMalloc(&more, 4), cudaErrorIllegalAddress);  // sticky, as on a GPU
