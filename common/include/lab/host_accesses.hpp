@@ -16,6 +16,9 @@ extern "C" [[gnu::weak]] void sim_watch_host(sim_host_watcher* who);
 /// What the simulated device counts of this call begins here: calls.cpp has prepared its arguments. Absent on a GPU.
 extern "C" [[gnu::weak]] void sim_count_from_here();
 
+/// Whether grids begin with their last block: CUDA promises no order. Absent on a GPU.
+extern "C" [[gnu::weak]] void sim_begin_with_last_block(bool yes);
+
 /// What the program has made on the simulated device and not yet freed or destroyed: calls.cpp compares before and
 /// after.
 struct sim_objects {

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "basic_blocks.hpp"
+#include "lab/host_accesses.hpp"
 #include "settings.hpp"
 
 namespace sim {
@@ -34,6 +35,7 @@ std::map<launch_key, launched>& runs() {
   return all;
 }
 std::atomic<bool> partial = false;
+bool last_block_first = false;
 
 }  // namespace
 
@@ -96,7 +98,9 @@ block_schedule::turn block_schedule::next(std::uint64_t together) {
     ++turns_;
     if (!apart) ++turns_before_;
     if (leaves_last) last_to_come_ = true;
-    return {number, std::min(stride, rest) - leaves_last, apart, rest == 1};
+    const bool from_the_end = last_block_first && seconds_ == std::numeric_limits<double>::infinity();
+    return {from_the_end ? blocks_ - together - number : number, std::min(stride, rest) - leaves_last, apart,
+            rest == 1};
   }
   if (!last_to_come_.exchange(false)) return {};
   run_ += together;
@@ -149,3 +153,5 @@ std::map<std::string, bool> block_schedule::same() const {
 }
 
 }  // namespace sim
+
+void sim_begin_with_last_block(bool yes) { sim::last_block_first = yes; }

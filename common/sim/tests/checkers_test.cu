@@ -726,6 +726,21 @@ TEST_F(Checkers, RacesBetweenStreams) {
   cudaEventDestroy(done);
 }
 
+__global__ void take_tickets(int* tickets, int* taken) { tickets[blockIdx.x] = atomicAdd(taken, 1); }
+
+TEST_F(Checkers, GridsThatBeginWithTheirLastBlock) {
+  constexpr int blocks = 1000;
+  for (const bool backwards : {true, false}) {
+    const on_device<int> tickets(blocks), taken(std::vector<int>{0});
+    sim_begin_with_last_block(backwards);
+    take_tickets<<<blocks, 1>>>(tickets.data, taken.data);
+    sim_begin_with_last_block(false);
+    EXPECT_EQ(taken.host()[0], blocks);
+    EXPECT_EQ(tickets.host().back() < blocks / 2, backwards);
+    EXPECT_EQ(tickets.host().front() < blocks / 2, !backwards);
+  }
+}
+
 // As lab 12 counts them: copies and fills by their size.
 TEST_F(Checkers, HostAccessesOfAWatcher) {
   struct : sim_host_watcher {
