@@ -100,9 +100,9 @@ std::vector<int> drawn_ints(int64_t count, int64_t least, int64_t most, std::uin
   return all;
 }
 
-test_case head_sums(int64_t heads, int64_t room) {
+test_case head_sums(const std::string& entry, int64_t heads, int64_t room) {
   return floats_case(
-      "head_sums", {heads, room}, heads, sum_of(room),
+      entry, {heads, room}, heads, sum_of(room),
       [=](std::uint64_t seed) {
         std::vector<int> lengths = drawn_ints(heads, 1, room, seed);
         lengths[0] = 1;
@@ -311,7 +311,9 @@ std::vector<test_case> make() {
   all.push_back(page_rows(5, 4, 4, 3, 16));
   all.push_back(page_rows(7, 3, 0, 40, 33));
   add(row_sums, {{1, 2}, {1, 8}, {9, 4}, {40, 6}});
-  add(head_sums, {{1, 64}, {3, 128}, {8, 320}});
+  for (const auto& [heads, room] : {std::pair{1, 64}, {3, 128}, {8, 320}})
+    all.push_back(head_sums("head_sums", heads, room));
+  all.push_back(head_sums("head_sums_last_block_first", 8, 320));
   all.push_back(pad_rows(1, 4, 1));
   all.push_back(pad_rows(23, 64, 1));
   all.push_back(pad_rows(40, 256, 4));
@@ -332,7 +334,7 @@ std::vector<test_case> draw(std::uint64_t seed) {
   return {kv_scores(size(66, 400), size(1, 48)),
           page_rows(pages, size(1, 5), size(0, pages - 1), size(1, 30), size(1, 40)),
           row_sums(size(2, 50), size(2, 7)),
-          head_sums(size(2, 12), 64 * size(2, 6)),
+          head_sums("head_sums", size(2, 12), 64 * size(2, 6)),
           pad_rows(size(9, 60), 4 * size(2, 40), 1),
           slot_rows(size(9, 30), size(33, 200)),
           pick_expert(size(65, 400), size(2, 30)),
