@@ -104,7 +104,10 @@ std::string place_in_allocation(std::uintptr_t address) {
 }
 
 bool is_excused(const launch_counts& c, const fault_report& r) {
-  if (r.what == fault::global_race || r.what == fault::stream_race) return c.fenced || c.hands_over_global;
+  if (r.what == fault::stream_race) return c.fenced || c.hands_over_global;
+  // A flag without a fence hands over nothing but itself.
+  if (r.what == fault::global_race)
+    return c.fenced || (c.hands_over_global && site_strength(r.site) != strength::plain);
   // Data that a block passes to another is marked as written slightly late.
   if (r.what == fault::uninitialised && r.where == space::global)
     return (c.fenced || c.hands_over_global) && is_valid(r.address, site_bytes(r.site));

@@ -662,6 +662,37 @@ __global__ void last_block_sums(float* out, float* partial) {
   }
 }
 
+template <bool Fences, class T = float>
+__global__ void hands_over_by_a_flag(T* data, volatile int* flag, float* out) {
+  if (blockIdx.x == 0) {
+    data[threadIdx.x] = static_cast<float>(threadIdx.x);
+    if (Fences) __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) *flag = 1;
+    return;
+  }
+  if (threadIdx.x == 0)
+    while (*flag == 0) {
+    }
+  __syncthreads();
+  if (Fences) __threadfence();
+  out[threadIdx.x] = data[63 - threadIdx.x];
+}
+
+TEST_F(Checkers, FlagsWithoutFencesOrderNoBlocks) {
+  const on_device<float> data(64), out(64);
+  const auto run = [&](auto kernel) {
+    const on_device<int> flag(std::vector<int>{0});
+    return observe([&] { kernel<<<2, 64>>>(data.data, flag.data, out.data); });
+  };
+  EXPECT_EQ(run(hands_over_by_a_flag<true>).reports, std::vector<std::string>{});
+  EXPECT_EQ(out.host()[0], 63);
+  EXPECT_EQ(run(hands_over_by_a_flag<false, volatile float>).reports, std::vector<std::string>{});
+  const std::string r = only_report(run(hands_over_by_a_flag<false>));
+  EXPECT_NE(r.find("race between blocks"), std::string::npos) << r;
+  EXPECT_NE(r.find(" hands the data over, __threadfence() before it and after it"), std::string::npos) << r;
+}
+
 TEST_F(Checkers, FencesOrderBlocks) {
   const on_device<float> out(1), partial(64);
   const counts c = observe([&] { last_block_sums<<<64, 64>>>(out.data, partial.data); });
