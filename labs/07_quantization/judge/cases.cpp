@@ -86,7 +86,7 @@ device random_device(quick_sizes& draw) {
   on.registers_of_sm = static_cast<int>(32768 * draw(1, 4));
   on.shared_bytes_of_sm = static_cast<int>(1024 * draw(48, 300));
   on.register_unit = static_cast<int>(64 << draw(0, 3));
-  on.reserved_bytes = static_cast<int>(128 * draw(0, 16));
+  on.reserved_bytes = static_cast<int>(128 * draw(0, draw(0, 1) == 0 ? 16 : 128));
   on.flops_per_second = 1e12 * static_cast<double>(draw(1, 2000));
   on.l2_bytes_per_second = 1e11 * static_cast<double>(draw(5, 200));
   on.launch_seconds = 1e-7 * static_cast<double>(draw(5, 50));
@@ -305,6 +305,8 @@ std::vector<property> properties(const std::string& entry, bool described_one) {
       if (which != threads || !described_one)
         add([=](const question& q) { return of(q).decides(which) && of(q).fit() == 0; });
     if (!described_one) add([](const question& q) { return q.by[0].shared_bytes + q.on.reserved_bytes == 0; });
+    if (!described_one)  // what the system reserves counts for blocks without shared memory of their own, too
+      add([=](const question& q) { return of(q).decides(shared) && q.by[0].shared_bytes == 0; });
   }
   if (entry == "waves" || entry == "utilization" || entry == "seconds") {
     const auto last = [](const question& q) {
