@@ -101,7 +101,7 @@ double largest_model(double devices, double bytes_of_each, double bytes_per_para
 
 // ---- peaks.cpp: the two peaks of one core --------------------------------------------------------------------------
 
-/// a = b + scale * c: reads two arrays and writes a third. They do not overlap.
+/// a = b + scale * c: reads two arrays and writes a third. They do not overlap, and each may begin at any float.
 void triad(float* a,        // (n)
            const float* b,  // (n)
            const float* c,  // (n)

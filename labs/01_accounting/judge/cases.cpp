@@ -337,24 +337,28 @@ void add_planning(std::vector<test_case>& all) {
 
 // ---- peaks ---------------------------------------------------------------------------------------------------------
 
-test_case triad(int64_t n) {
+/// `a` begins `skipped` floats into output 0, whose place is a multiple of 256 bytes.
+test_case triad(int64_t n, int64_t skipped = 0) {
   test_case result;
-  result.id = "triad/" + std::to_string(n);
+  result.id = "triad/" + std::to_string(n) + (skipped > 0 ? "-unaligned" : "");
   result.entry = "triad";
   result.where = lab::part::host;
-  result.parameters = {n};
-  result.outputs = {{dtype::f32, n}};
+  result.parameters = {n, skipped};
+  result.outputs = {{dtype::f32, n + skipped}};
   result.inputs = [n](std::uint64_t seed) {
     const auto count = static_cast<std::size_t>(n);
     return std::vector{buffer::of(lab::random_floats(count, seed)), buffer::of(lab::random_floats(count, seed + 1)),
                        buffer::of(lab::random_floats(1, seed + 2))};
   };
-  result.check = [](std::span<const buffer> before, std::span<const buffer> outputs) {
+  result.check = [skipped](std::span<const buffer> before, std::span<const buffer> outputs) {
     const auto b = before[0].as<float>(), c = before[1].as<float>();
     const float scale = before[2].as<float>()[0];
     floats want(b.size());
     for (std::size_t i = 0; i < want.size(); ++i) want[i] = b[i] + scale * c[i];
-    return lab::mismatch(outputs[0].as<float>(), want, {2e-7, 0});  // fused or not: half a unit of numbers below 2
+    const auto all = outputs[0].as<float>(), unused = all.first(static_cast<std::size_t>(skipped));
+    if (!std::all_of(unused.begin(), unused.end(), [](float one) { return std::isnan(one); }))
+      return std::string("wrote out of bounds, before `a`");
+    return lab::mismatch(all.subspan(unused.size()), want, {2e-7, 0});  // fused or not: half a unit of numbers below 2
   };
   result.work = {2.0 * static_cast<double>(n), 12.0 * static_cast<double>(n)};
   return result;
@@ -575,6 +579,7 @@ std::vector<test_case> cases() {
   add_formats(all);
   add_planning(all);
   for (int64_t n : {1, 2, 15, 16, 17, 31, 33, 63, 64, 65, 1000, 100'003}) all.push_back(triad(n));
+  for (int64_t n : {1, 3, 16, 1000}) all.push_back(triad(n, 1));
   for (const auto& [n, rounds] : {std::pair<int64_t, int64_t>{1, 1},
                                   {7, 3},
                                   {16, 100},
