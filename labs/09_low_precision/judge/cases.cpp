@@ -11,6 +11,7 @@
 #include <lab/compare.hpp>
 #include <limits>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -224,10 +225,12 @@ float largest(std::span<const float> x, format f) {
   return most;
 }
 
-float right_softmax_sum(std::span<const float> x, format f) {
+/// Differences from the largest are rounded to `differences`, if not to f: what a function that forgets it returns.
+float right_softmax_sum(std::span<const float> x, format f, std::optional<format> differences = {}) {
   const float most = largest(x, f);
   floats powers;
-  for (const float one : x) powers.push_back(rounded(std::exp(rounded(rounded(one, f) - most, f)), f));
+  for (const float one : x)
+    powers.push_back(rounded(std::exp(rounded(rounded(one, f) - most, differences.value_or(f))), f));
   return right_sum(powers, f, f);
 }
 
@@ -241,9 +244,10 @@ float right_variance(std::span<const float> x, format f) {
   return rounded(right_sum(squares, f, f) / n, f);
 }
 
-float right_cross_entropy(std::span<const float> x, std::size_t target, format f) {
+float right_cross_entropy(std::span<const float> x, std::size_t target, format f,
+                          std::optional<format> differences = {}) {
   const float logarithm = rounded(std::log(right_softmax_sum(x, f)), f);
-  return rounded(logarithm - rounded(rounded(x[target], f) - largest(x, f), f), f);
+  return rounded(logarithm - rounded(rounded(x[target], f) - largest(x, f), differences.value_or(f)), f);
 }
 
 float right_descend(float w, float rate, float gradient, std::size_t steps, format f) {
@@ -273,6 +277,18 @@ auto numbers(int64_t n, float offset, float width) {
   return [=](std::uint64_t seed) {
     floats x = lab::random_floats(at(n), seed);
     for (float& one : x) one = offset + width * one;
+    return x;
+  };
+}
+
+/// Numbers about 0, whose differences have to be rounded (those of numbers near each other are exact): drawn until
+/// `right(x, differences)` shows it.
+template <class Right>
+auto about_zero(int64_t n, format f, Right right) {
+  return [=](std::uint64_t seed) {
+    floats x = numbers(n, 0.0f, 1.0f)(seed);
+    for (int tries = 1; f != fp32 && right(x, f) == right(x, fp32) && tries < 2000; ++tries)
+      x = numbers(n, 0.0f, 1.0f)(lab::derived_seed(seed, "about zero", tries));
     return x;
   };
 }
@@ -627,6 +643,21 @@ void add_arithmetic(std::vector<test_case>& all, int64_t n, format f) {
                             [=](std::span<const float> x) { return right_cross_entropy(x, at(target), f); }));
 }
 
+void add_about_zero(std::vector<test_case>& all, int64_t n, format f) {
+  const char* name = descriptions[f].name;
+  const auto softmax = [=](std::span<const float> x, format differences) {
+    return right_softmax_sum(x, f, differences);
+  };
+  const auto entropy = [=](std::span<const float> x, format differences) {
+    return right_cross_entropy(x, at(n / 2), f, differences);
+  };
+  all.push_back(reduction(fmt::format("softmax_sum/zero-{}-{}", n, name), {n, f}, about_zero(n, f, softmax), f == fp32,
+                          [=](std::span<const float> x) { return softmax(x, f); }));
+  all.push_back(reduction(fmt::format("cross_entropy/zero-{}-{}-{}", n, n / 2, name), {n, n / 2, f},
+                          about_zero(n, f, entropy), f == fp32,
+                          [=](std::span<const float> x) { return entropy(x, f); }));
+}
+
 test_case descend(const std::string& name, const floats& start, int64_t steps, format f) {
   return reduction(
       fmt::format("descend/{}-{}-{}", name, steps, descriptions[f].name), {steps, f},
@@ -653,6 +684,8 @@ std::vector<test_case> cases() {
   for (const format f : {fp16, e4m3, e5m2}) all.push_back(sum("large100", large, 100, f, f));  // too large a sum
   for (const format f : {fp32, fp16, bf16, tf32, e4m3, e5m2})
     for (const int64_t n : {1, 2, 50, 1000, 5000}) add_arithmetic(all, n, f);
+  for (const format f : {fp32, fp16, bf16, tf32, e4m3, e5m2})
+    for (const int64_t n : {2, 7, 50}) add_about_zero(all, n, f);
   // In one pass, as the mean of the squares less the square of the mean, nothing is left of it.
   all.push_back(reduction("variance/far-300-fp32", {300, fp32}, numbers(300, 5000.0f, 1.0f), true,
                           [](std::span<const float> x) { return right_variance(x, fp32); }));
