@@ -28,10 +28,10 @@ struct tf32;
 
 namespace detail {
 
-template <class Use, int M, int N, int K>
-constexpr int rows = std::is_same_v<Use, matrix_b> ? K : M;
-template <class Use, int M, int N, int K>
-constexpr int columns = std::is_same_v<Use, matrix_a> ? K : N;
+template <class Use, int m, int n, int k>
+constexpr int rows = std::is_same_v<Use, matrix_b> ? k : m;
+template <class Use, int m, int n, int k>
+constexpr int columns = std::is_same_v<Use, matrix_a> ? k : n;
 template <class T>
 using stored = std::conditional_t<std::is_same_v<T, precision::tf32>, float, T>;
 /// The type of the sums.
@@ -41,13 +41,13 @@ using sum_type =
 
 }  // namespace detail
 
-template <class Use, int M, int N, int K, class T, class Layout = void>
+template <class Use, int m, int n, int k, class T, class Layout = void>
 class fragment {
  public:
-  static_assert((M == 16 && N == 16 && (K == 16 || K == 8)) || (M == 32 && N == 8 && K == 16) ||
-                    (M == 8 && N == 32 && K == 16) || (M == 8 && N == 8 && K == 4),
+  static_assert((m == 16 && n == 16 && (k == 16 || k == 8)) || (m == 32 && n == 8 && k == 16) ||
+                    (m == 8 && n == 32 && k == 16) || (m == 8 && n == 8 && k == 4),
                 "wmma has the shapes 16x16x16, 32x8x16, 8x32x16, 16x16x8 (tf32) and 8x8x4 (double)");
-  static constexpr int rows = detail::rows<Use, M, N, K>, columns = detail::columns<Use, M, N, K>;
+  static constexpr int rows = detail::rows<Use, m, n, k>, columns = detail::columns<Use, m, n, k>;
   static constexpr int num_elements = rows * columns / 32, num_storage_elements = num_elements;
   using element_type = T;
   using storage_element_type = detail::stored<T>;
@@ -133,74 +133,78 @@ constexpr sim::element element_of = std::is_same_v<T, precision::tf32>         ?
                                     : std::is_same_v<T, class ::__nv_bfloat16> ? sim::element::bf16
                                                                                : sim::element::f16;
 
-template <class D, class A, class B, class C>
+template <class Result, class Left, class Right, class Sums>
 struct operands {
-  D* d;
-  const A* a;
-  const B* b;
-  const C* c;
+  Result* d;
+  const Left* a;
+  const Right* b;
+  const Sums* c;
 };
-template <class D, class A, class B, class C>
+template <class Result, class Left, class Right, class Sums>
 SIM_UNOBSERVED void combine_products(const sim::warp_call& call) {
-  using sum = sum_type<typename A::storage_element_type>;
-  sum a[A::rows][A::columns] = {}, b[B::rows][B::columns] = {};
+  using sum = sum_type<typename Left::storage_element_type>;
+  sum a[Left::rows][Left::columns] = {}, b[Right::rows][Right::columns] = {};
   for (unsigned lane = 0; lane < 32; ++lane) {
     if (!call.has(lane)) continue;
-    const auto& mine = call.at<operands<D, A, B, C>>(lane);
-    for (int i = 0; i < A::num_elements; ++i) a[A::row(lane, i)][A::column(lane, i)] = static_cast<sum>(mine.a->x[i]);
-    for (int i = 0; i < B::num_elements; ++i) b[B::row(lane, i)][B::column(lane, i)] = static_cast<sum>(mine.b->x[i]);
+    const auto& mine = call.at<operands<Result, Left, Right, Sums>>(lane);
+    for (int i = 0; i < Left::num_elements; ++i)
+      a[Left::row(lane, i)][Left::column(lane, i)] = static_cast<sum>(mine.a->x[i]);
+    for (int i = 0; i < Right::num_elements; ++i)
+      b[Right::row(lane, i)][Right::column(lane, i)] = static_cast<sum>(mine.b->x[i]);
   }
   for (unsigned lane = 0; lane < 32; ++lane) {
     if (!call.has(lane)) continue;
-    auto& mine = call.at<operands<D, A, B, C>>(lane);
-    for (int i = 0; i < D::num_elements; ++i) {
+    auto& mine = call.at<operands<Result, Left, Right, Sums>>(lane);
+    for (int i = 0; i < Result::num_elements; ++i) {
       sum total = static_cast<sum>(mine.c->x[i]);
-      for (int k = 0; k < A::columns; ++k) total += a[D::row(lane, i)][k] * b[k][D::column(lane, i)];
-      mine.d->x[i] = static_cast<typename D::storage_element_type>(total);
+      for (int k = 0; k < Left::columns; ++k) total += a[Result::row(lane, i)][k] * b[k][Result::column(lane, i)];
+      mine.d->x[i] = static_cast<typename Result::storage_element_type>(total);
     }
   }
 }
 
 }  // namespace detail
 
-template <class Use, int M, int N, int K, class T, class Layout, class V>
-void fill_fragment(fragment<Use, M, N, K, T, Layout>& f, const V& value) {
+template <class Use, int m, int n, int k, class T, class Layout, class Value>
+void fill_fragment(fragment<Use, m, n, k, T, Layout>& f, const Value& value) {
   for (auto& x : f.x) x = static_cast<detail::stored<T>>(value);
 }
-template <class Use, int M, int N, int K, class T, class Layout, class P>
-SIM_CALLED_HERE void load_matrix_sync(fragment<Use, M, N, K, T, Layout>& f, const P* from, unsigned ld) {
+template <class Use, int m, int n, int k, class T, class Layout, class Element>
+SIM_CALLED_HERE void load_matrix_sync(fragment<Use, m, n, k, T, Layout>& f, const Element* from, unsigned ld) {
   static_assert(!std::is_void_v<Layout>, "an accumulator needs a layout: load_matrix_sync(f, p, ld, mem_row_major)");
   detail::whole_warp(SIM_CALLER);
   detail::load(f, from, ld, detail::is_row_major<Layout>, SIM_CALLER);
 }
-template <int M, int N, int K, class T, class P>
-SIM_CALLED_HERE void load_matrix_sync(fragment<accumulator, M, N, K, T>& f, const P* from, unsigned ld,
+template <int m, int n, int k, class T, class Element>
+SIM_CALLED_HERE void load_matrix_sync(fragment<accumulator, m, n, k, T>& f, const Element* from, unsigned ld,
                                       layout_t layout) {
   detail::whole_warp(SIM_CALLER);
   detail::load(f, from, ld, layout == mem_row_major, SIM_CALLER);
 }
-template <int M, int N, int K, class T, class P>
-SIM_CALLED_HERE void store_matrix_sync(P* to, const fragment<accumulator, M, N, K, T>& f, unsigned ld,
+template <int m, int n, int k, class T, class Element>
+SIM_CALLED_HERE void store_matrix_sync(Element* to, const fragment<accumulator, m, n, k, T>& f, unsigned ld,
                                        layout_t layout) {
   detail::whole_warp(SIM_CALLER);
   detail::store(to, f, ld, layout == mem_row_major, SIM_CALLER);
 }
 /// d = a * b + c, added up in FP32 (or int, or FP64) and rounded once.
-template <int M, int N, int K, class D, class A, class LayoutA, class B, class LayoutB, class C>
-SIM_CALLED_HERE void mma_sync(fragment<accumulator, M, N, K, D>& d, const fragment<matrix_a, M, N, K, A, LayoutA>& a,
-                              const fragment<matrix_b, M, N, K, B, LayoutB>& b,
-                              const fragment<accumulator, M, N, K, C>& c, bool = false) {
-  using call = detail::operands<fragment<accumulator, M, N, K, D>, fragment<matrix_a, M, N, K, A, LayoutA>,
-                                fragment<matrix_b, M, N, K, B, LayoutB>, fragment<accumulator, M, N, K, C>>;
+template <int m, int n, int k, class Result, class Left, class LayoutA, class Right, class LayoutB, class Sums>
+SIM_CALLED_HERE void mma_sync(fragment<accumulator, m, n, k, Result>& d,
+                              const fragment<matrix_a, m, n, k, Left, LayoutA>& a,
+                              const fragment<matrix_b, m, n, k, Right, LayoutB>& b,
+                              const fragment<accumulator, m, n, k, Sums>& c, bool = false) {
+  using call = detail::operands<fragment<accumulator, m, n, k, Result>, fragment<matrix_a, m, n, k, Left, LayoutA>,
+                                fragment<matrix_b, m, n, k, Right, LayoutB>, fragment<accumulator, m, n, k, Sums>>;
   call mine{&d, &a, &b, &c};
   // In steps of m16n8k16, m16n8k8 (tf32) or m8n8k4 (double), as compilers do it.
   constexpr unsigned step =
-      std::is_same_v<A, double> ? 8 * 8 * 4 : 16 * 8 * (std::is_same_v<A, precision::tf32> ? 8 : 16);
-  sim::count_tensor(detail::element_of<A>, detail::element_of<D>, M, N, K, M * N * K / step);
-  sim::meet(sim::full_mask, &mine,
-            &detail::combine_products<fragment<accumulator, M, N, K, D>, fragment<matrix_a, M, N, K, A, LayoutA>,
-                                      fragment<matrix_b, M, N, K, B, LayoutB>, fragment<accumulator, M, N, K, C>>,
-            SIM_CALLER);
+      std::is_same_v<Left, double> ? 8 * 8 * 4 : 16 * 8 * (std::is_same_v<Left, precision::tf32> ? 8 : 16);
+  sim::count_tensor(detail::element_of<Left>, detail::element_of<Result>, m, n, k, m * n * k / step);
+  sim::meet(
+      sim::full_mask, &mine,
+      &detail::combine_products<fragment<accumulator, m, n, k, Result>, fragment<matrix_a, m, n, k, Left, LayoutA>,
+                                fragment<matrix_b, m, n, k, Right, LayoutB>, fragment<accumulator, m, n, k, Sums>>,
+      SIM_CALLER);
 }
 inline float __float_to_tf32(float x) {
   const auto bits = __builtin_bit_cast(unsigned, x);
