@@ -268,6 +268,8 @@ void add_formats(std::vector<test_case>& all) {
       fixed({5, 10, 1e-8, 8, 7, 1e-8,        5,  10, 65'519, 5, 10, 65'520, 5, 10, -7e4,     5, 10, 6e-8,
              5, 10, 2e-8, 8, 7, 1.001953125, 5,  10, 2049,   5, 10, 2051,   8, 23, 0.1,      5, 2,  0.1,
              5, 10, 0,    8, 7, -3.4e38,     11, 52, 0.1,    9, 30, 0.1,    5, 10, infinity, 8, 7,  -infinity})));
+  // So near a tie that a float cannot tell.
+  all.push_back(rows_case(stored, "near_ties", fixed({5, 10, 1.0004882822, 5, 10, 1.0014648427, 8, 7, -1.003906251})));
   all.push_back(rows_case(stored, "drawn", [](std::uint64_t seed) {
     lab::random_sizes size(seed);
     doubles rows;
