@@ -330,7 +330,7 @@ __global__ void __launch_bounds__(tile::threads) pipelined_kernel(bf16* __restri
       }
     }
     const int r = r0, q = q0;
-    if (part + gridDim.x < across * down) {
+    if (part + static_cast<int>(gridDim.x) < across * down) {
       __syncthreads();  // the last loads, for nothing, are over
       start(part + gridDim.x);
     }
