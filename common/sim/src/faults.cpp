@@ -105,7 +105,7 @@ std::string place_in_allocation(std::uintptr_t address) {
 
 bool is_excused(const launch_counts& c, const fault_report& r) {
   if (r.what == fault::stream_race) return c.fenced || c.hands_over_global;
-  // A flag without a fence hands over nothing but itself.
+  // A flag without a fence passes nothing but itself.
   if (r.what == fault::global_race)
     return c.fenced || (c.hands_over_global && site_strength(r.site) != strength::plain);
   // Data that a block passes to another is marked as written slightly late.
