@@ -147,7 +147,7 @@ TEST_F(Intake, TakesTheFolderThatStudentsEditLikeItsFiles) {
 
 TEST_F(Intake, RefusesWhatIsNoPlainText) {
   EXPECT_EQ(refusal(sub), "it contains none of the hand-in files: a.cpp, b.cu");
-  symlink("/etc/passwd", (sub / "a.cpp").c_str());
+  fs::create_symlink("/etc/passwd", sub / "a.cpp");
   EXPECT_EQ(refusal(sub), "a.cpp is a symbolic link; hand in the file itself");
   fs::remove(sub / "a.cpp");
   mkfifo((sub / "a.cpp").c_str(), 0600);

@@ -129,6 +129,14 @@ std::uint64_t remote_operation(std::uint64_t site) {
                                                              : operation::remote_atomic);
 }
 
+/// Ends the kernel unless it can reach a variable there.
+void check_variable(worker& self, std::uint64_t site, std::uintptr_t address) {
+  const unobserved look_up;  // the program's own copies of std::string's functions, with hooks, may serve here
+  if (!is_program_variable(address)) self.abort_kernel(fault::illegal_address, site, address);
+  if (const std::string name = host_variable_at(address); !name.empty())
+    self.abort_kernel(fault::illegal_address, site, address, name);
+}
+
 [[gnu::noinline, gnu::cold]] void observe_elsewhere(worker& self, std::uintptr_t address, std::uint64_t site,
                                                     std::uintptr_t frame) {
   const std::uint64_t local =
@@ -147,9 +155,7 @@ std::uint64_t remote_operation(std::uint64_t site) {
     sim_active_worker = sim_running_worker = &self;
     return;
   }
-  if (!is_program_variable(address)) self.abort_kernel(fault::illegal_address, site, address);
-  if (const std::string name = host_variable_at(address); !name.empty())
-    self.abort_kernel(fault::illegal_address, site, address, name);
+  check_variable(self, site, address);
   note_access(self, site, address, frame);
 }
 

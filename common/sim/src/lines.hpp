@@ -9,6 +9,7 @@ namespace sim {
 struct source_line {
   std::string file;
   int line = 0;
+  bool operator==(const source_line&) const = default;
 };
 /// The source line of a program counter; {"?", 0} without debug information.
 source_line line_of(std::uintptr_t pc);

@@ -248,7 +248,32 @@ int main() {
 }
 END
   "$simcc" pointers.cu -o pointers && [[ $(./pointers) == 4950 ]] || fail "Thrust's device_ptr: $(./pointers 2>&1)"
+  cat >policies.cu <<'END'
+#include <thrust/execution_policy.h>
+#include <thrust/scan.h>
+#include <cstdio>
+int main() {
+  int *x, h[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+  cudaMalloc(&x, sizeof h);
+  cudaMemcpy(x, h, sizeof h, cudaMemcpyHostToDevice);
+  thrust::inclusive_scan(thrust::device, x, x + 10, x);
+  cudaMemcpy(h, x, sizeof h, cudaMemcpyDeviceToHost);
+  std::printf("%d\n", h[9]);
+  cudaFree(x);
+}
+END
+  "$simcc" policies.cu -o policies && [[ $(./policies 2>&1) == 55 ]] || fail "thrust::device: $(./policies 2>&1)"
 fi
+
+# PTX in a header that comes after short macros.
+echo '__device__ inline unsigned lane() { unsigned l; asm("mov.u32 %0, %%laneid;" : "=r"(l)); return l; }' >include/lane.h
+{
+  printf '#define %s 4\n' A B C D F K L M N P R S T
+  echo '#include "lane.h"'
+  echo '__global__ void first(unsigned* p) { *p = lane() + N; }'
+  echo 'int main() { unsigned* p; cudaMalloc(&p, 4); first<<<1, 1>>>(p); cudaFree(p); return cudaDeviceSynchronize(); }'
+} >macros.cu
+"$simcc" macros.cu -Iinclude -o macros && ./macros || fail "macros before PTX"
 
 # For these processors, and from g++ 13 on for all, the compiler takes sums of products apart; a GPU does not.
 if [[ $(uname -m) == x86_64 ]] && grep -qw fma /proc/cpuinfo; then

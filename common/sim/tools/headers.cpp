@@ -81,11 +81,13 @@ class program {
     }
     lowered_file result;
     result.known = known_;
+    const bool ptx = std::any_of(files_.begin(), files_.end(), [](const auto& f) { return uses_ptx(f.second.edits); });
     for (const auto& [path, f] : files_) {
       if (f.written.empty()) continue;
       const fs::path original = path == source_ ? name : path;
-      write(f.written, (uses_ptx(f.edits) ? "#include \"sim/ptx.h\"\n" : "") + ("#line 1 " + in_quotes(original)) +
-                           "\n" + text_of(path, f));
+      // Before any macro of the program's own, such as N.
+      write(f.written, (ptx && path == source_ ? "#include \"sim/ptx.h\"\n" : "") +
+                           ("#line 1 " + in_quotes(original)) + "\n" + text_of(path, f));
       result.refused |= f.refused;
       result.originals.emplace_back(f.written.string(), original.string());
     }
