@@ -86,8 +86,8 @@ class program {
       if (f.written.empty()) continue;
       const fs::path original = path == source_ ? name : path;
       // Before any macro of the program's own, such as N.
-      write(f.written, (ptx && path == source_ ? "#include \"sim/ptx.h\"\n" : "") +
-                           ("#line 1 " + in_quotes(original)) + "\n" + text_of(path, f));
+      write(f.written, (ptx && path == source_ ? "#include \"sim/ptx.h\"\n" : "") + ("#line 1 " + in_quotes(original)) +
+                           "\n" + text_of(path, f));
       result.refused |= f.refused;
       result.originals.emplace_back(f.written.string(), original.string());
     }

@@ -480,8 +480,8 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
     compile.insert(compile.end(), {"-O0", "-g"});
     for (const std::string& option : processor->debugger_options()) compile.push_back(option);
   }
-  // nvcc does not warn of casts between vectors and their elements. Ubuntu's g++ puts the C library's checked functions in
-  // the place of memcpy and others, which have hooks here.
+  // nvcc does not warn of casts between vectors and their elements. Ubuntu's g++ would take the C library's checked
+  // functions instead of memcpy and others, which have hooks here.
   compile.insert(compile.end(), {"-U_FORTIFY_SOURCE", "-Wno-strict-aliasing", "-S", lowered, "-o", assembly});
   std::optional<register_count> counting;
   if (r.registers || !r.object_only) counting.emplace(source, r.flags);
