@@ -24,9 +24,9 @@ void end_where_stack_is_full(int, siginfo_t* crash, void*) {
 /// On x86-64 an integer division that has no result stops the program; on a GPU the result is any number.
 void end_at_division(int, siginfo_t* crash, void*) {
   if (sim_running_worker)
-    stop_kernel(fault::trap, static_cast<char*>(crash->si_addr) + 1,  // as after a call
-                "integer division by zero, or of the smallest number by -1: a GPU goes on with an undefined result; "
-                "test the divisor first");
+    stop_kernel(
+        fault::trap, static_cast<char*>(crash->si_addr) + 1,  // as after a call
+        "integer division by zero, or of INT_MIN by -1: on a GPU the result is undefined; test the divisor first");
   std::signal(SIGFPE, SIG_DFL);
 }
 

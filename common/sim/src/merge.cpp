@@ -17,9 +17,10 @@ void worker::check_index(std::uint64_t site, unsigned lane, const access* next, 
   };
   while (next != end && says_nothing(*next)) ++next;
   // In shared memory the access itself is checked. An index of a row may go on to the next one of its array.
-  if (next != end && line_of(site_pc(site)) == line_of(site_pc(next->site)) &&
+  if (next != end &&
       (next->address - shared_begin < shared_bytes ||
-       in_one_variable(next->address - index * site_bytes(next->site), next->address)))
+       in_one_variable(next->address - index * site_bytes(next->site), next->address)) &&
+      line_of(site_pc(site)) == line_of(site_pc(next->site)))
     return;
   observer_.report(fault::local_bounds, site, space::none, {block_->number, warp_first_}, lane, 0,
                    " at index " + std::to_string(static_cast<std::int64_t>(index)));
