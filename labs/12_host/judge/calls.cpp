@@ -158,8 +158,9 @@ struct operation {
   std::array<std::array<std::atomic<std::int32_t>, most_parts>, functions> calls{};
   std::int64_t rounds = 0;
   std::atomic<std::int64_t> sink = 0;
-  int meeting = 0;
+  int meeting = 0;   ///< so many parts have begun
   int together = 0;  ///< so many parts must be under way at the same time
+  int waiting = 0;   ///< the first so many parts wait until a group of `together` has begun
   bool met = true;
   std::atomic<int> ended = 0;
 
@@ -177,8 +178,10 @@ struct operation {
   // Sleeps: threads that poll would leave the core to whatever else runs on this machine.
   void meet() {
     std::unique_lock held(lock_);
-    if (++meeting >= together) all_here_.notify_all();
-    if (!all_here_.wait_for(held, std::chrono::seconds(2), [&] { return meeting >= together || !met; })) met = false;
+    if (meeting >= waiting) return;
+    const int group_end = (meeting++ / together + 1) * together;
+    if (meeting == group_end) all_here_.notify_all();
+    if (!all_here_.wait_for(held, std::chrono::seconds(2), [&] { return meeting >= group_end || !met; })) met = false;
     if (!met) all_here_.notify_all();
   }
 
@@ -209,10 +212,10 @@ double idle(std::chrono::milliseconds time) {
 /// Parameters: parts, operations, rounds of work in a part, threads, pools, each of which starts before the previous
 /// one ends, whether the parts wait for each other: 1 in all operations, 2 in the first, when threads may not have
 /// started yet, and in the last, when they sleep; for how many milliseconds, at least, the pool has nothing to do at
-/// the end; and whether every third operation has half of the parts. Functions and states alternate: a pool must not
-/// keep those of an earlier operation. Outputs: milliseconds of a processor while there was nothing to do; how often
-/// each part was called with each function and state; 1 if all is well, 0 if parts did not meet, 2 if run returned too
-/// early.
+/// the end; and whether every third operation has half of the parts. Parts that wait do so in groups of as many as
+/// there are threads, up to half of all parts. Functions and states alternate: a pool must not keep those of an earlier
+/// operation. Outputs: milliseconds of a processor while there was nothing to do; how often each part was called with
+/// each function and state; 1 if all is well, 0 if parts did not meet, 2 if run returned too early.
 void run_pool(const lab::call& c) {
   static std::array<operation, states> all;
   constexpr std::array<void (*)(void*, int), functions> work{operation::work<0>, operation::work<1>};
@@ -233,7 +236,9 @@ void run_pool(const lab::call& c) {
       const int parts = c.parameter(7) != 0 && k % 3 == 1 ? c.parameter(0) / 2 : c.parameter(0);
       now.meeting = now.ended = 0;
       const bool at_an_end = k == 0 || k + 1 == c.parameter(1);
-      now.together = c.parameter(5) == 1 || (c.parameter(5) == 2 && at_an_end) ? parts : 0;
+      const bool meets = c.parameter(5) == 1 || (c.parameter(5) == 2 && at_an_end);
+      now.together = meets ? std::min(parts, threads) : 0;
+      now.waiting = meets && parts > 0 ? std::max(1, parts / 2 / now.together) * now.together : 0;
       run(*p, work[static_cast<std::size_t>(k % functions)], &now, parts);
       early = early || now.ended != parts;
     }

@@ -277,8 +277,10 @@ test_case pool_case(int64_t parts, int64_t operations, int64_t rounds, int64_t t
     const std::int32_t state = outputs[2].as<std::int32_t>()[0];
     if (state == 2) return "run returned before all of its parts had";
     if (state != 1)
-      return fmt::format("{} parts were never under way at the same time, though the pool has {} threads", parts,
-                         threads);
+      return fmt::format(
+          "{} parts for {} threads: {} of them should be under way at the same time until half of all have begun, and "
+          "they were not",
+          parts, threads, std::min(parts, threads));
     return "";
   };
   return c;
@@ -507,6 +509,7 @@ std::vector<test_case> cases() {
   all.push_back(pool_case(3, 200, 0, 8));
   all.push_back(pool_case(5, 3, 100, 3, 30));
   all.push_back(pool_case(4, 20, 0, 4, 1, 1));
+  all.push_back(pool_case(16, 20, 0, 4, 1, 1));  // again and again, not the first parts only
   all.push_back(pool_case(2, 20, 0, 2, 3, 1));
   all.push_back(pool_case(4, 100, 1000, 4, 1, 2, 500));  // threads that ask instead of sleeping call on and on
   all.back().counts_calls = true;
