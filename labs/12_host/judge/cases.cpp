@@ -381,10 +381,11 @@ test_case count_case(int64_t n, int64_t workers) {
       if (const int64_t got = outputs[1].as<int64_t>()[at(w)]; got != want)
         return fmt::format("the total of worker {} of {} is {}, should be {}", w, workers, got, want);
     }
-    if (const double stores = outputs[0].as<double>()[1]; stores < all)
+    if (const double grown = outputs[0].as<double>()[1]; grown < all)
       return fmt::format(
-          "running totals were stored {} times, for {} elements above zero: others cannot watch them grow", stores,
-          all);
+          "running totals were stored with a larger value {} times, for {} elements above zero: others cannot watch "
+          "them grow",
+          grown, all);
     return "";
   };
   return c;
