@@ -526,7 +526,7 @@ std::vector<test_case> cases() {
                                      {130, 48},
                                      {257, 16}})
     all.push_back(attention_case(tokens, size));
-  all.push_back(attention_case(1100, 16));  // more than any array for a thousand keys holds
+  all.push_back(attention_case(2100, 16));  // more than any array for two thousand keys holds
   all.push_back(attention_case(70, 32, {24}));
   all.push_back(attention_case(133, 64, {96}));
   all.push_back(attention_case(70, 64, {1, true}));
