@@ -97,9 +97,9 @@ struct weights {
 };
 
 /// A token passes through all layers of a model that does not fit the GPU's memory: x begins as `token`, and for each
-/// layer, in order, apply_layer (given/layer.hpp) changes x; its weights go to the device by copies. The result is in
-/// `out` when forward returns, and all that it allocated or created is freed. There are 1 to 100 layers; n is a
-/// multiple of 32 up to 1024.
+/// layer, in order, apply_layer (given/layer.hpp) changes x; its weights go to the device by copies, where there is
+/// room for 3 layers and a MiB. The result is in `out` when forward returns, and all that it allocated or created is
+/// freed. There are 1 to 100 layers; n is a multiple of 32 up to 1024.
 void forward(float* out,          // (n), in device memory
              const float* token,  // (n), in device memory
              const weights& from, int layers, int n);
