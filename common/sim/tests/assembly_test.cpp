@@ -12,7 +12,7 @@
 
 namespace {
 
-/// The numbers of each block: instructions, fadd, fmul, ffma, dadd, dmul, dfma, special, counted, 0.
+/// The numbers of each block: instructions, fadd, fmul, ffma, dadd, dmul, dfma, special, counted, stepped.
 std::vector<std::string> blocks_of(const std::string& body, sim::processor& on) {
   const std::string edited =
       sim::edit_assembly("\t.text\n\t.type\tk, @function\nk:\n" + body + "\t.size\tk, .-k\n", false, on);
@@ -105,7 +105,29 @@ TEST(Assembly, ABlockBeginsAtItsLabel) {
 	jne	.L3
 )";
   EXPECT_EQ(blocks_of(loop, *sim::x86_64()),
-            (std::vector<std::string>{"1, 0, 0, 0, 0, 0, 0, 0, 0, 0", "4, 1, 0, 0, 0, 0, 0, 0, 1, 0"}));
+            (std::vector<std::string>{"1, 0, 0, 0, 0, 0, 0, 0, 0, 0",
+                                      "4, 1, 0, 0, 0, 0, 0, 0, 1, 1"}));  // %rbp goes on by %r14
+}
+
+// A step is a register that the loop does not change: nvcc knows it when the loop begins.
+TEST(Assembly, AStepDoesNotChangeInItsLoop) {
+  const auto steps = [](sim::processor& on, const std::string& trace, const std::string& body) {
+    return blocks_of("\t" + trace + "\n" + body, on).at(0).ends_with(" 1");
+  };
+  const auto x86_64 = [&](const std::string& body) {
+    return steps(*sim::x86_64(), "call\t__sanitizer_cov_trace_pc@PLT", body);
+  };
+  const auto arm64 = [&](const std::string& body) {
+    return steps(*sim::arm64(), "bl\t__sanitizer_cov_trace_pc", body);
+  };
+  EXPECT_TRUE(x86_64("\taddl\t%r12d, %ebx\n"));
+  EXPECT_TRUE(x86_64("\taddl\t12(%rsp), %ebx\n"));
+  EXPECT_FALSE(x86_64("\tmovl\t(%rax), %r12d\n\taddl\t%r12d, %ebx\n"));  // a sum of what it loads
+  EXPECT_FALSE(x86_64("\tmovslq\t%ebp, %rbx\n\taddq\t%r12, %rbx\n"));    // an address
+  EXPECT_FALSE(x86_64("\taddl\t%eax, 4(%rcx)\n"));
+  EXPECT_TRUE(arm64("\tadd\tw20, w20, w21\n"));
+  EXPECT_FALSE(arm64("\tldr\tw21, [x0]\n\tadd\tw20, w20, w21\n"));
+  EXPECT_FALSE(arm64("\tsxtw\tx20, w19\n\tadd\tx20, x20, x21\n"));
 }
 
 // nvcc doubles by adding, inverts in fewer steps than it divides, and multiplies last in expf.

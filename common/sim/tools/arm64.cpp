@@ -124,6 +124,7 @@ class on_arm64 : public processor {
     const bool constant = operands.find("#:") != string_view::npos;
     if (moved > 0 && !on_stack(operands) && !constant && !of_coordinates(operands)) i.accesses = moved;
     i.goes_on_by_constant = goes_on_by_constant(mnemonic, operands);
+    follow_steps(mnemonic, operands, i);
     i.restores = is_one_of(mnemonic, {"mov", "fmov", "ret", "paciasp", "autiasp"}) || starts(mnemonic, "ld") ||
                  (mnemonic == "add" && starts(operands, "sp,"));
     follow_coordinates(mnemonic, operands);
@@ -151,6 +152,19 @@ class on_arm64 : public processor {
   std::string call_of(const std::string& function) const override { return "bl\t" + function; }
 
  private:
+  /// add x0, x0, x1
+  static void follow_steps(string_view mnemonic, string_view operands, instruction& i) {
+    if (starts(mnemonic, "st") || starts(mnemonic, "cmp") || starts(mnemonic, "cmn") || starts(mnemonic, "tst")) return;
+    std::vector<int> registers;
+    for_each_register(operands, [&](int r) {
+      if (r >= 0) registers.push_back(r);
+    });
+    if (registers.empty()) return;
+    i.writes = std::to_string(registers[0]);
+    if (is_one_of(mnemonic, {"add", "sub"}) && registers.size() == 3 && registers[0] == registers[1])
+      i.goes_on_by = std::to_string(registers[2]);
+  }
+
   static bool is_jump(string_view mnemonic) {
     if (starts(mnemonic, "b.")) return true;
     return is_one_of(mnemonic, {"b", "br", "beq", "bne", "bcs", "bhs", "bcc", "blo", "bmi", "bpl", "bvs", "bvc", "bhi",

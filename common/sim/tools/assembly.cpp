@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <cstdlib>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -109,9 +110,17 @@ struct block : computation {
   bool first_of_function = false;
   string skip;  // target of a jump that may skip the report of an out-of-range index
   bool skips_report = false;
-  unsigned before_skip = 0;  // instructions
-  unsigned pending = 0;      // hooks whose access is still to come
-  unsigned accesses = 0;     // that hooks report
+  unsigned before_skip = 0;                      // instructions
+  unsigned pending = 0;                          // hooks whose access is still to come
+  unsigned accesses = 0;                         // that hooks report
+  std::map<string, unsigned> writes;             // how often it changes each register
+  std::vector<std::pair<string, string>> steps;  // i += step
+
+  /// A register goes on by one that does not change here.
+  bool has_step() const {
+    return std::ranges::any_of(steps,
+                               [&](const auto& s) { return writes.at(s.first) == 1 && !writes.contains(s.second); });
+  }
 };
 
 bool is_access(string_view callee) {
@@ -239,6 +248,8 @@ class editor {
     }
     since_.restores &= read.restores;
     since_.count[counted] += read.goes_on_by_constant;
+    if (!read.writes.empty()) ++b.writes[read.writes];
+    if (!read.writes.empty() && !read.goes_on_by.empty()) b.steps.emplace_back(read.writes, read.goes_on_by);
     since_.arithmetic += read.floating_point;
     for (unsigned k = 0; k < read.accesses; ++k) b.pending > 0 ? --b.pending : ++since_.own_arrays;
     if (const routine* r = routine_named(read.routine))
@@ -352,6 +363,7 @@ class editor {
     blocks_.empty() ? hide_lines() : call_at_lines();
     string table;
     for (block& b : blocks_) {
+      b.count[stepped] = b.has_step();
       // nvcc keeps a thread's small arrays in registers and unrolls the loops over them: no indices, no branches.
       if (b.own_arrays > 0)
         b.count[instructions] =

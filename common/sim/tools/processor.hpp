@@ -13,7 +13,20 @@
 namespace sim {
 
 /// What one instruction adds to its block's counts; the order is block_info's.
-enum count : std::size_t { instructions, fadd, fmul, ffma, dadd, dmul, dfma, special, counted, unused, counts };
+enum count : std::size_t {
+  instructions,
+  fadd,
+  fmul,
+  ffma,
+  dadd,
+  dmul,
+  dfma,
+  special,
+  counted,
+  stepped,
+  counts,
+  unused = counts
+};
 
 struct instruction {
   enum { plain, call, jump } is = plain;
@@ -27,7 +40,9 @@ struct instruction {
   bool wide = false;                                ///< of that: 64 bits
   bool floating_point = false;
   unsigned accesses = 0;             ///< to memory that is neither the stack nor constants nor coordinates
-  bool goes_on_by_constant = false;  ///< i += 4, as opposed to i += step
+  bool goes_on_by_constant = false;  ///< i += 4
+  std::string writes;                ///< the register or stack slot whose value it changes, by one name for all widths
+  std::string goes_on_by;            ///< i += step: where the step is; empty for other instructions
   bool restores = false;             ///< may be in a block that only restores registers and returns
 };
 

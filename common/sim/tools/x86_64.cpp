@@ -1,6 +1,7 @@
 // The assembly that g++ and clang++ write for x86-64 Linux.
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <set>
 
 #include "processor.hpp"
@@ -31,6 +32,16 @@ bool goes_on_by_constant(string_view mnemonic, string_view operands) {
   if (from == 0 || from == string_view::npos || to == string_view::npos) return false;
   const string_view source = operands.substr(from + 2, to - from - 2), target = operands.substr(to + 4);
   return source.find(',') == string_view::npos && source.substr(1) == target.substr(1);
+}
+
+/// %rbx, %ebx and %bx are one register; 12(%rsp) is a place of its own.
+std::string place_of(string_view operand) {
+  if (!operand.starts_with("%")) return operand.ends_with("(%rsp)") ? std::string(operand) : "";
+  operand.remove_prefix(1);
+  if (operand.size() > 2 && (operand[0] == 'e' || operand[0] == 'r') && !std::isdigit(operand[1]))
+    operand.remove_prefix(1);
+  while (operand.size() > 2 && operand[0] == 'r' && !std::isdigit(operand.back())) operand.remove_suffix(1);  // r8d
+  return std::string(operand);
 }
 
 unsigned accesses(string_view mnemonic, string_view operands) {
@@ -114,6 +125,7 @@ class on_x86_64 : public processor {
                        !starts(mnemonic, "mov") && !starts(mnemonic, "vmov");
     i.accesses = accesses(mnemonic, operands);
     i.goes_on_by_constant = goes_on_by_constant(mnemonic, operands);
+    follow_steps(mnemonic, operands, i);
     i.restores = starts(mnemonic, "mov") || starts(mnemonic, "pop") || starts(mnemonic, "ret") || mnemonic == "leave" ||
                  (mnemonic == "addq" && operands.find("%rsp") != string_view::npos);
     if (operands.find("%xmm") != string_view::npos) follow_values(mnemonic, operands, i);
@@ -144,6 +156,14 @@ class on_x86_64 : public processor {
   std::string call_of(const std::string& function) const override { return "call\t" + function; }
 
  private:
+  static void follow_steps(string_view mnemonic, string_view operands, instruction& i) {
+    if (starts(mnemonic, "cmp") || starts(mnemonic, "test") || i.is == instruction::jump) return;
+    const std::vector<string_view> parts = split(operands);
+    i.writes = place_of(parts.back());
+    if (parts.size() == 2 && (mnemonic == "addl" || mnemonic == "addq" || mnemonic == "subl" || mnemonic == "subq"))
+      i.goes_on_by = place_of(parts[0]);
+  }
+
   /// Which registers hold constants, and what the last call returned, also on the stack.
   void follow_values(string_view mnemonic, string_view operands, instruction& i) {
     const std::vector<string_view> parts = split(operands);
