@@ -99,7 +99,7 @@ bool observer::note_reuse(std::uintptr_t line, std::uint8_t sectors, std::uint32
         static_cast<unsigned>(std::popcount(known));
   entry.sectors |= sectors;
   entry.at = now;
-  return known == sectors && distance <= near_distance && !earlier;
+  return known == sectors && distance <= near_distance_ && !earlier;
 }
 
 /// The slow, thorough check: bounds and initialisation of one lane's access.

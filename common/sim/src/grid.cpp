@@ -31,7 +31,7 @@ void worker::run(grid_run& grid) {
   gridDim = config.grid;
   blockDim = config.block;
   const auto thread_pointer = reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
-  observer_.begin_launch(grid.epoch, thread_pointer, config.dynamic_shared_bytes, grid.concurrent);
+  observer_.begin_launch(grid.epoch, thread_pointer, config, grid.concurrent);
   image_begin_ = image_bytes_ = 0;
   for (const shared_array& array : observer_.arrays()) {
     const std::uintptr_t begin = thread_pointer + static_cast<std::uintptr_t>(array.offset);

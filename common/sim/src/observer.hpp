@@ -13,6 +13,7 @@
 #include "order.hpp"
 #include "program.hpp"
 #include "recent.hpp"
+#include "sim/launch.h"
 
 namespace sim {
 
@@ -87,7 +88,7 @@ struct block_shadow {
 class observer {
  public:
   /// `concurrent`: epochs of launches in other streams that nothing orders before this one; may be null.
-  void begin_launch(std::uint16_t epoch, std::uintptr_t thread_pointer, std::size_t dynamic_shared_bytes,
+  void begin_launch(std::uint16_t epoch, std::uintptr_t thread_pointer, const configuration& config,
                     const std::bitset<65536>* concurrent);
   void begin_epoch(std::uint16_t epoch) { epoch_ = epoch; }  ///< after a grid-wide barrier
   /// Shared memory becomes unwritten, and reads as NaN.
@@ -225,7 +226,7 @@ class observer {
   const block_info* basic_block_ = nullptr;
   std::uint16_t epoch_ = 0;
   const std::bitset<65536>* concurrent_ = nullptr;
-  static constexpr unsigned near_distance = 7;  ///< as for launch_counts::reuse: most likely still in L1
+  unsigned near_distance_ = 7;  ///< as for launch_counts::reuse: most likely still in L1
   /// A line that a block has loaded from, where its warp was then, and which sectors.
   struct recent_line {
     std::uintptr_t line = 0;
