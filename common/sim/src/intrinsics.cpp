@@ -66,6 +66,7 @@ clock_t clock() noexcept {
 }
 
 extern "C" {
+float sim_rsqrtf(float x) { return static_cast<float>(1 / std::sqrt(static_cast<double>(x))); }
 float sim_fast_expf(float x) { return std::exp(x); }
 float sim_fast_exp10f(float x) { return exp10f(x); }
 float sim_fast_logf(float x) { return std::log(x); }

@@ -13,9 +13,9 @@
 namespace {
 
 /// The numbers of each block: instructions, fadd, fmul, ffma, dadd, dmul, dfma, special, counted, stepped.
-std::vector<std::string> blocks_of(const std::string& body, sim::processor& on) {
+std::vector<std::string> blocks_of(const std::string& body, sim::processor& on, const sim::assembly_edits& edits = {}) {
   const std::string edited =
-      sim::edit_assembly("\t.text\n\t.type\tk, @function\nk:\n" + body + "\t.size\tk, .-k\n", false, on);
+      sim::edit_assembly("\t.text\n\t.type\tk, @function\nk:\n" + body + "\t.size\tk, .-k\n", edits, on);
   std::vector<std::string> blocks;
   static const std::regex row("\\.short\t([0-9, ]+)");
   for (std::sregex_iterator i(edited.begin(), edited.end(), row), end; i != end; ++i) blocks.push_back((*i)[1]);
@@ -159,20 +159,34 @@ TEST(Assembly, CountsWhatNvccMakesOfSpecialOperands) {
   EXPECT_EQ(counted("\tcall\ttanhf@PLT\n\tvaddss\t8(%rsp), %xmm0, %xmm0\n"), "19, 2, 2, 6");
 }
 
+// -use_fast_math: a special unit's instruction, and at most a multiplication. Doubles stay as they are.
+TEST(Assembly, FastMathTakesFewInstructions) {
+  const auto counted = [](const std::string& body) {
+    return blocks_of("\tcall\t__sanitizer_cov_trace_pc@PLT\n" + body, *sim::x86_64(), {.fast_math = true}).at(0);
+  };
+  EXPECT_EQ(counted("\tcall\texpf@PLT\n"), "2, 0, 1, 0, 0, 0, 0, 1, 0, 0");
+  EXPECT_EQ(counted("\tcall\tsim_fast_expf@PLT\n"), "2, 0, 1, 0, 0, 0, 0, 1, 0, 0");
+  EXPECT_EQ(counted("\tcall\tlogf@PLT\n\tvaddss\t8(%rsp), %xmm0, %xmm1\n"), "2, 0, 0, 1, 0, 0, 0, 1, 0, 0");
+  EXPECT_EQ(counted("\tvdivss\t%xmm1, %xmm0, %xmm0\n"), "2, 0, 1, 0, 0, 0, 0, 1, 0, 0");
+  EXPECT_EQ(counted("\tvsqrtss\t%xmm0, %xmm0, %xmm0\n"), "1, 0, 0, 0, 0, 0, 0, 1, 0, 0");
+  EXPECT_EQ(counted("\tvsqrtsd\t%xmm0, %xmm0, %xmm0\n"), "18, 0, 0, 0, 0, 3, 5, 1, 0, 0");
+  EXPECT_EQ(counted("\tcall\tasinf@PLT\n"), "25, 0, 5, 9, 0, 0, 0, 1, 0, 0");
+}
+
 TEST(Assembly, SharedArraysAreNamedAndTheirStorageIsMade) {
   const std::string arm = "\tadrp\tx0, :gottprel:tile\n\tldr\tx0, [x0, #:gottprel_lo12:tile]\n";
   const std::string x86 = "\tmovq\ttile@gottpoff(%rip), %rax\n";
   for (const std::string& edited :
-       {sim::edit_assembly(arm, false, *sim::arm64()), sim::edit_assembly(x86, false, *sim::x86_64())})
+       {sim::edit_assembly(arm, {}, *sim::arm64()), sim::edit_assembly(x86, {}, *sim::x86_64())})
     EXPECT_NE(edited.find("\t.weak tile\n"), std::string::npos) << edited;
 }
 
 TEST(Assembly, KernelsCopiesAreObserved) {
-  EXPECT_NE(sim::edit_assembly("\t.type k, %function\nk:\n\tbl\tmemcpy\n", false, *sim::arm64()).find("bl\tsim_memcpy"),
+  EXPECT_NE(sim::edit_assembly("\t.type k, %function\nk:\n\tbl\tmemcpy\n", {}, *sim::arm64()).find("bl\tsim_memcpy"),
             std::string::npos);
-  EXPECT_NE(sim::edit_assembly("\t.type k, @function\nk:\n\tcall\tmemcpy@PLT\n", false, *sim::x86_64())
-                .find("sim_memcpy@PLT"),
-            std::string::npos);
+  EXPECT_NE(
+      sim::edit_assembly("\t.type k, @function\nk:\n\tcall\tmemcpy@PLT\n", {}, *sim::x86_64()).find("sim_memcpy@PLT"),
+      std::string::npos);
 }
 
 }  // namespace

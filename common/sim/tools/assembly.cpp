@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 #include <set>
+#include <span>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -26,7 +27,7 @@ bool is_label(string_view s) { return !s.empty() && s.back() == ':' && s.find_fi
 
 /// A division, or a function of the C library, as nvcc 13.0 compiles it for an H200: the instructions of the usual
 /// path, with the constants that it loads. Of those that are functions there, too, an estimate: atan2, erfc, expm1,
-/// log1p and pow of doubles, and fmod.
+/// exp10, log1p and pow of doubles, and fmod.
 struct routine {
   struct cost {
     unsigned instructions, adds, multiplies, multiply_adds, special;
@@ -51,6 +52,7 @@ constexpr routine routines[] = {
     {"erfc", {48, 6, 8, 20, 3}, {123, 3, 1, 37, 1}},
     {"exp", {9, 1, 1, 4, 1}, {61, 2, 1, 14, 0}, true},
     {"exp2", {4, 0, 2, 0, 1}, {62, 4, 2, 12, 0}},
+    {"exp10", {10, 1, 1, 4, 1}, {61, 2, 1, 14, 0}, true},
     {"expm1", {29, 4, 4, 8, 1}, {61, 2, 1, 14, 0}},
     {"fmod", {30, 0, 0, 0, 0}, {30, 0, 0, 0, 0}},
     {"hypot", {24, 1, 6, 3, 1}, {43, 1, 7, 4, 1}},
@@ -64,6 +66,7 @@ constexpr routine routines[] = {
     {"sinh", {25, 1, 6, 7, 2}, {61, 2, 2, 18, 1}},
     {"tan", {25, 0, 3, 9, 1}, {71, 1, 3, 22, 1}},
     {"tanh", {17, 1, 2, 6, 2}, {67, 3, 1, 16, 2}},
+    {"sim_rsqrt", {4, 0, 0, 0, 1}, {}},
     // __expf and its kind
     {"sim_fast_exp", {5, 0, 1, 0, 1}, {}},
     {"sim_fast_exp10", {5, 0, 1, 0, 1}, {}},
@@ -76,9 +79,36 @@ constexpr routine routines[] = {
     {"sim_fast_pow", {8, 0, 1, 0, 2}, {}},
     {"sim_fast_divide", {4, 0, 1, 0, 1}, {}},
 };
-const routine* routine_named(string_view name) {
-  const auto found = std::ranges::find(routines, name, &routine::name);
-  return found == std::end(routines) ? nullptr : found;
+/// The same with -use_fast_math: floats alone, and without those that take as much.
+constexpr routine fast_routines[] = {
+    {"div", {2, 0, 1, 0, 1}, {}, true},
+    {"reciprocal", {1, 0, 0, 0, 1}, {}},
+    {"sqrt", {1, 0, 0, 0, 1}, {}},
+    {"sim_rsqrt", {1, 0, 0, 0, 1}, {}},
+    {"exp", {2, 0, 1, 0, 1}, {}},
+    {"exp2", {1, 0, 0, 0, 1}, {}},
+    {"exp10", {2, 0, 1, 0, 1}, {}},
+    {"log", {2, 0, 1, 0, 1}, {}, true},
+    {"log2", {1, 0, 0, 0, 1}, {}},
+    {"log10", {2, 0, 1, 0, 1}, {}, true},
+    {"sin", {2, 0, 1, 0, 1}, {}},
+    {"cos", {2, 0, 1, 0, 1}, {}},
+    {"sincos", {3, 0, 1, 0, 2}, {}},
+    {"tan", {5, 0, 2, 0, 3}, {}},
+    {"tanh", {1, 0, 0, 0, 1}, {}},
+    {"pow", {3, 0, 1, 0, 2}, {}},
+    {"sim_fast_exp", {2, 0, 1, 0, 1}, {}},
+    {"sim_fast_exp10", {2, 0, 1, 0, 1}, {}},
+    {"sim_fast_log", {2, 0, 1, 0, 1}, {}, true},
+    {"sim_fast_log2", {1, 0, 0, 0, 1}, {}},
+    {"sim_fast_log10", {2, 0, 1, 0, 1}, {}, true},
+    {"sim_fast_tan", {5, 0, 2, 0, 3}, {}},
+    {"sim_fast_pow", {3, 0, 1, 0, 2}, {}},
+    {"sim_fast_divide", {2, 0, 1, 0, 1}, {}, true},
+};
+const routine* routine_in(std::span<const routine> all, string_view name) {
+  const auto found = std::ranges::find(all, name, &routine::name);
+  return found == all.end() ? nullptr : &*found;
 }
 
 /// What some instructions compute.
@@ -129,7 +159,7 @@ bool is_access(string_view callee) {
 
 class editor {
  public:
-  editor(const string& text, bool call_at_lines, processor& on) : on_(on), call_at_lines_(call_at_lines) {
+  editor(const string& text, const assembly_edits& edits, processor& on) : on_(on), edits_(edits) {
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = std::min(text.find('\n', at), text.size());
       lines_.emplace_back(text, at, end - at);
@@ -197,7 +227,7 @@ class editor {
     if (word == ".section" || word == ".text" || word == ".data" || word == ".bss" || word == ".popsection") {
       in_shared_ = s.find(".tbss") != string_view::npos || s.find(".tdata") != string_view::npos;
     } else if (word == ".loc") {
-      if (call_at_lines_ && in_function_) places_.push_back(i);
+      if (edits_.call_at_lines && in_function_) places_.push_back(i);
     } else if (word == ".file") {  // clang: the assembler warns if not all files have a checksum
       note_file(s);
       if (const std::size_t sum = lines_[i].find(" md5 0x"); sum != string::npos) lines_[i].resize(sum);
@@ -252,7 +282,7 @@ class editor {
     if (!read.writes.empty() && !read.goes_on_by.empty()) b.steps.emplace_back(read.writes, read.goes_on_by);
     since_.arithmetic += read.floating_point;
     for (unsigned k = 0; k < read.accesses; ++k) b.pending > 0 ? --b.pending : ++since_.own_arrays;
-    if (const routine* r = routine_named(read.routine))
+    if (const routine* r = routine_of(read.routine, read.wide))
       since_.add(read.wide ? r->wide : r->single, read.wide);
     else
       since_.count[instructions] += read.executed;
@@ -265,6 +295,11 @@ class editor {
     product_.additions += read.of_result == instruction::addition;
     product_.other |= read.of_result == instruction::other;
     if (read.is == instruction::jump) settle();
+  }
+
+  const routine* routine_of(string_view name, bool wide) const {
+    const routine* const fast = edits_.fast_math && !wide ? routine_in(fast_routines, name) : nullptr;
+    return fast ? fast : routine_in(routines, name);
   }
 
   /// nvcc multiplies and adds in one instruction, where nothing but additions use the product that a function returns.
@@ -307,7 +342,7 @@ class editor {
     if (!is_hook(callee)) end_product();
     if (is_hook(callee)) {  // its argument's move does not count either
       b.count[instructions] -= b.count[instructions] > 0;
-    } else if (const routine* r = routine_named(wide ? callee : callee.substr(0, callee.size() - 1))) {
+    } else if (const routine* r = routine_of(wide ? callee : callee.substr(0, callee.size() - 1), wide)) {
       b.add(wide ? r->wide : r->single, wide);
       product_.is = r->product && !wide;
     } else {
@@ -404,6 +439,7 @@ class editor {
   }
 
   processor& on_;
+  const assembly_edits edits_;
   std::vector<string> lines_;
   std::set<string, std::less<>> functions_, used_, defined_, not_programs_;
   std::vector<std::size_t> places_;  // of the function's `.loc`s
@@ -413,14 +449,14 @@ class editor {
     bool is = false, other = false;
     unsigned additions = 0;
   } product_;  // the last call's result, and what uses it
-  bool in_shared_ = false, in_function_ = false, call_at_lines_;
+  bool in_shared_ = false, in_function_ = false;
   unsigned labels_ = 0;
 };
 
 }  // namespace
 
-std::string edit_assembly(const std::string& text, bool call_at_lines, processor& on) {
-  return editor(text, call_at_lines, on).run();
+std::string edit_assembly(const std::string& text, const assembly_edits& edits, processor& on) {
+  return editor(text, edits, on).run();
 }
 
 std::string register_table(const std::string& assembly, const std::string& ptxas) {

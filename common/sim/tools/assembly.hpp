@@ -7,6 +7,11 @@ namespace sim {
 
 class processor;
 
+struct assembly_edits {
+  bool call_at_lines = false;
+  bool fast_math = false;  ///< nvcc's -use_fast_math
+};
+
 /// - Storage for arrays declared `extern __shared__`: all of them start at the same place.
 /// - A gap after each shared array, so that an overrun does not reach the next one.
 /// - A section `sim_blocks`: what each basic block computes (block_info in src/basic_blocks.hpp).
@@ -14,7 +19,7 @@ class processor;
 /// - memcpy and its kind become sim_memcpy, which observes what it copies; so do sincos and others with two results.
 /// - With `call_at_lines`: a call of the debugger's function before each line (src/debugger.hpp).
 /// The text is that of g++ or clang++ for Linux.
-std::string edit_assembly(const std::string& text, bool call_at_lines, processor& on);
+std::string edit_assembly(const std::string& text, const assembly_edits& edits, processor& on);
 
 /// The section that tells the runtime how many registers the assembly's kernels take, according to ptxas.
 std::string register_table(const std::string& assembly, const std::string& ptxas);

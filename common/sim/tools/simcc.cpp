@@ -132,7 +132,7 @@ struct request {
   std::vector<input> inputs;
   fs::path output;
   bool object_only = false, device_link = false, registers = false, keep = false, dependencies = false, verbose = false;
-  bool device_debug = false;
+  bool device_debug = false, fast_math = false;
   std::string dependency_file;
   words flags;       ///< of the host compiler, for every source
   words host_flags;  ///< ... for sources without kernels: what is counted in a kernel does not depend on -O
@@ -146,8 +146,6 @@ bool contains(const words& all, const std::string& word) {
 // nvcc's options about the GPU's code: they change nothing here.
 const words ignored = {"-lineinfo",
                        "--generate-line-info",
-                       "-use_fast_math",
-                       "--use_fast_math",
                        "-rdc",
                        "--relocatable-device-code",
                        "-expt-relaxed-constexpr",
@@ -286,6 +284,8 @@ class command_line {
       read_options(v);
     else if (w == "-G" || w == "--device-debug")
       made_.device_debug = true;
+    else if (w == "-use_fast_math" || w == "--use_fast_math")
+      made_.fast_math = true;
     else if (w == "--registers")
       made_.registers = true;
     else if (w.starts_with("-save-temps") || w.starts_with("--save-temps"))
@@ -490,7 +490,7 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
   for (const char* own : {"sim_blocks", "sim_host_variables", "sim_registers"})
     if (compiled.find(own) != std::string::npos)
       stop(source.string() + ": the simulated device reserves the name " + own + "; choose another");
-  std::string edited = sim::edit_assembly(compiled, r.device_debug, *processor);
+  std::string edited = sim::edit_assembly(compiled, {r.device_debug, r.fast_math}, *processor);
   edited += sim::host_variable_table(edited, lowering.known);
   if (counting) edited += sim::register_table(edited, counting->answer());
   write_file(assembly, edited);
