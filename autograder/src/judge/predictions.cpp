@@ -14,7 +14,8 @@
 namespace grading {
 namespace {
 
-/// The number at "a.b.c"; none if it is missing, no number, or nan.
+/// The number at "a.b.c"; none if it is missing, no number, nan or infinite: results, which are JSON, have no such number,
+/// and a set that they lose is never locked.
 std::optional<double> number_at(const toml::table& answers, const std::string& key) {
   const toml::node* node = &answers;
   for (std::size_t from = 0; node;) {
@@ -25,7 +26,7 @@ std::optional<double> number_at(const toml::table& answers, const std::string& k
     from = dot + 1;
   }
   const auto value = node && node->is_number() ? node->value<double>() : std::nullopt;
-  return value && !std::isnan(*value) ? value : std::nullopt;
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 template <class Visit>
