@@ -241,6 +241,42 @@ TEST_F(Sandbox, AnErrorAfterPagesOfTemplatesIsTold) {
   fs::remove_all(folder);
 }
 
+// A regular expression that repeats over a long text overflows the judge's stack.
+TEST_F(Sandbox, WhatIsOnlyLongIsRefusedInFewWords) {
+  const fs::path folder = fs::temp_directory_path() / fmt::format("long-{}", getpid());
+  std::map<std::string, hand_in> good;
+  for (const char* name : {"layout.cu", "transpose.cu", "column_sums.cpp"})
+    good[name].text = text_of(fs::path(LAB_SOURCE_DIR) / "labs" / "03_coalescing" / "handin" / name);
+  const box_builder make(fs::path(LAB_BINARY_DIR) / "recipes" / "03_coalescing.sim.json", folder, wall::box, true, {});
+  const auto said = [&](const std::string& file, const std::string& addition) {
+    std::map<std::string, hand_in> sources = good;
+    sources[file].text += addition;
+    return make.build(sources, folder / "runner").message;
+  };
+  const std::string longest(100'000, 'a');
+  const auto call_of = [](const std::string& function) {
+    return fmt::format("extern \"C\" void {0}();\nvoid call() {{ {0}(); }}\n", function);
+  };
+  EXPECT_NE(said("column_sums.cpp", call_of("_Unwind_" + longest)).find("undefined reference"), std::string::npos);
+  EXPECT_NE(said("transpose.cu", call_of("__tsan_" + longest)).find("undefined reference"), std::string::npos);
+  const struct {
+    std::string addition;
+    const char* says;
+  } cases[] = {{call_of("_Z9cu" + longest), "column_sums.cpp: calls _Z9cuaaa"},
+               {call_of("_Z" + std::string(30, '9') + "cuda"), "column_sums.cpp: calls _Z999"},
+               {"#line 1 \"/absent/absent.h\"\nint there;\n#line 1 \"here\"\n#" + std::string(200'000, ' ') + "\n",
+                "column_sums.cpp: includes /absent/absent.h, which is not available in official grading"},
+               {"#line 1 \"/absent/absent.h\"\nint there;\n#line 1 \"here\"\n// #include <" + longest + ">\n",
+                "column_sums.cpp: includes /absent/absent.h, which is not available in official grading"},
+               {"#error fatal error: " + longest + "\n", "column_sums.cpp:"}};
+  for (const auto& [addition, says] : cases) {
+    const std::string message = said("column_sums.cpp", addition);
+    EXPECT_EQ(message.substr(0, std::strlen(says)), says) << message.substr(0, 200);
+    EXPECT_LE(message.size(), 2000u);
+  }
+  fs::remove_all(folder);
+}
+
 TEST(Freeze, StopsEveryThread) {
   const fs::path program = fs::temp_directory_path() / ("freeze_" + std::to_string(getpid()));
   box what;

@@ -137,15 +137,25 @@ constexpr const char* rules = "see \"What your files may use\" in labs/README.md
 
 std::string header_refused(const std::string& name, const std::string& header) {
   const bool of_cuda = header.starts_with("cuda/") || header.starts_with("cub/");
-  return fmt::format("{}: includes {}, which is not available in official grading{}: {}", name, header,
+  return fmt::format("{}: includes {}, which is not available in official grading{}: {}", name,
+                     header.substr(0, most_of_a_name),
                      of_cuda ? " (the simulated device has only a part of CUDA's C++ libraries)" : "", rules);
 }
 
-/// Headers that the compiler did not find.
+/// The header that the compiler did not find; "" if it found all.
 std::string missing_header(const std::string& diagnostics) {
-  static const std::regex not_found("fatal error: '?([^'\n]+?)'?(: No such file or directory| file not found)");
-  std::smatch found;
-  return std::regex_search(diagnostics, found, not_found) ? found[1].str() : "";
+  constexpr std::string_view begin = "fatal error: ", ends[] = {": No such file or directory", "' file not found"};
+  for (std::size_t at = 0; (at = diagnostics.find(begin, at)) != std::string::npos;) {
+    at += begin.size();
+    std::string_view line = std::string_view(diagnostics).substr(at, diagnostics.find('\n', at) - at);
+    for (const std::string_view end : ends) {
+      if (!line.ends_with(end)) continue;
+      line.remove_suffix(end.size());
+      line.remove_prefix(line.starts_with('\'') ? 1 : 0);
+      return std::string(line);
+    }
+  }
+  return {};
 }
 
 /// Files that the compiler read, according to the preprocessor's line markers: # 12 "/usr/include/math.h" 1 3 4
@@ -168,11 +178,13 @@ std::set<std::string> included(std::string_view preprocessed) {
   return files;
 }
 
-/// As the source spells it, where it does so itself.
-std::string as_written(const std::string& header, const std::string& source) {
-  static const std::regex include(R"(#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"])");
-  for (std::sregex_iterator match(source.begin(), source.end(), include), end; match != end; ++match)
-    if (header.ends_with("/" + (*match)[1].str()) || header == (*match)[1]) return (*match)[1];
+/// As the source spells it between quotes or angle brackets, where it does so itself.
+std::string as_written(const std::string& header, std::string_view source) {
+  for (std::size_t at = 0; (at = source.find_first_of("<\"", at)) != std::string_view::npos;) {
+    const std::string spelled(source.substr(at + 1, source.find_first_of("<>\"\n", at + 1) - at - 1));
+    if (spelled == header || (!spelled.empty() && header.ends_with("/" + spelled))) return spelled;
+    ++at;
+  }
   return header;
 }
 
@@ -345,21 +357,21 @@ box_builder::words box_builder::take_out_unclean(std::map<std::string, fs::path>
           if (const std::string rival = rival_of(symbol); !rival.empty()) {
             why.push_back(
                 fmt::format("uses {} ({}), the library that your code is measured against; write it yourself: {}",
-                            rival, demangled(symbol).substr(0, 60), rules));
+                            rival, shown_name(symbol), rules));
             break;
           }
       for (const auto* list : {&own.defined, &own.weak})
         for (const std::string& symbol : *list)
           if (device && may_call.is_the_devices(symbol))
             why.push_back(
-                fmt::format("defines {}, a name that the simulated device uses; choose another", demangled(symbol)));
+                fmt::format("defines {}, a name that the simulated device uses; choose another", shown_name(symbol)));
       for (const std::string& symbol : contract_)
         if (!device && (launches(symbol) || counted_.contains(symbol)) && defines(symbol))
           why.push_back(fmt::format("defines {}, which is for a .cu file, where its accesses are seen: {}",
-                                    demangled(symbol), rules));
+                                    shown_name(symbol), rules));
       for (const std::string& symbol : own.undefined) {
         if (given_.contains(symbol) || !rival_of(symbol).empty()) continue;
-        const std::string what = "calls " + demangled(symbol);
+        const std::string what = "calls " + shown_name(symbol);
         const bool is_there = is_defined(device, symbol);
         if (is_there || may_call(symbol, device)) {
           if (counted && (is_there || !may_call.in_sight(symbol)))
@@ -393,7 +405,7 @@ box_builder::words box_builder::take_out_unclean(std::map<std::string, fs::path>
   for (const std::string& function : contract_)
     if (!is_defined(false, function) && !is_defined(true, function)) missing.push_back(function);
   if (all_compile && all.empty())
-    for (const std::string& function : missing) all.push_back("undefined reference to " + demangled(function));
+    for (const std::string& function : missing) all.push_back("undefined reference to " + shown_name(function));
   if (!all.empty()) add_to_list(complaints, "\n", shortened_list(all, 5, "\n", "\n"));
   return missing;
 }

@@ -40,13 +40,19 @@ std::string name_at(std::string_view data, const Elf64_Shdr& strings, std::uint6
   return std::string(text.substr(0, text.find('\0')));
 }
 
+/// Whether a name begins as the pattern says. std::regex needs stack for each character that it repeats, and a
+/// submission chooses how long its names are: a pattern that ends before the name does repeats nothing.
+bool begins(const std::string& name, const std::regex& pattern) {
+  return std::regex_search(name, pattern, std::regex_constants::match_continuous);
+}
+
 /// Sections that a compiler makes of functions and data. Constructors and destructors of global objects are functions
 /// like others: the runner calls the first once its box is closed, and the second have nothing left to decide.
 bool is_ordinary(const std::string& name) {
   static const std::regex ordinary(
-      R"((\.(text|data|rodata|bss|tbss|tdata|init_array|fini_array|rela|debug_|gcc_except_table|eh_frame|comment|group|)"
-      R"(symtab|strtab|shstrtab|llvm_addrsig|note\.GNU-stack|note\.gnu\.property)|sim_constant|sim_blocks|sim_host_variables).*)");
-  return name.empty() || std::regex_match(name, ordinary);
+      R"(\.(text|data|rodata|bss|tbss|tdata|init_array|fini_array|rela|debug_|gcc_except_table|eh_frame|comment|group|)"
+      R"(symtab|strtab|shstrtab|llvm_addrsig|note\.GNU-stack|note\.gnu\.property)|sim_constant|sim_blocks|sim_host_variables)");
+  return name.empty() || begins(name, ordinary);
 }
 
 /// Where nvcc keeps the device's code.
@@ -59,9 +65,9 @@ void check_sections(std::string_view object, const std::vector<Elf64_Shdr>& sect
     if (name.starts_with(".rela.")) name.erase(0, 5);
     if (by_nvcc && is_gpu_code(name)) continue;
     if (!is_ordinary(name)) {
-      refused.push_back(fmt::format("defines its own section '{}'; remove the section attribute", name));
+      refused.push_back(fmt::format("defines its own section '{}'; remove the section attribute", shown_name(name)));
     } else if ((section.sh_flags & SHF_EXECINSTR) && ((section.sh_flags & SHF_WRITE) || !name.starts_with(".text"))) {
-      refused.push_back(fmt::format("has code in the section '{}'", name));
+      refused.push_back(fmt::format("has code in the section '{}'", shown_name(name)));
     }
   }
 }
@@ -88,10 +94,10 @@ object_symbols read_object(std::string_view object, std::vector<std::string>& re
       const auto type = ELF64_ST_TYPE(symbol.st_info), bind = ELF64_ST_BIND(symbol.st_info);
       if (type == STT_GNU_IFUNC)
         refused.push_back(fmt::format(
-            "'{}' is resolved when the program loads; remove the attribute ifunc or target_clones", demangled(name)));
+            "'{}' is resolved when the program loads; remove the attribute ifunc or target_clones", shown_name(name)));
       const bool in_code = symbol.st_shndx < sections.size() && sections[symbol.st_shndx].sh_flags & SHF_EXECINSTR;
       if (type == STT_OBJECT && in_code)
-        refused.push_back(fmt::format("'{}' is data in a code section", demangled(name)));
+        refused.push_back(fmt::format("'{}' is data in a code section", shown_name(name)));
       if (name.empty()) continue;
       if (bind == STB_LOCAL) {
         result.local.insert(name);
@@ -115,6 +121,8 @@ std::string demangled(const std::string& symbol) {
                                                     std::free);
   return status == 0 ? text.get() : symbol;
 }
+
+std::string shown_name(const std::string& symbol) { return demangled(symbol).substr(0, most_of_a_name); }
 
 namespace {
 
@@ -247,28 +255,28 @@ bool stays_inside(const std::string& cpp_function) {
 /// Whether compilers put the symbol into any object: arithmetic, exceptions, thread-local variables.
 bool is_the_compilers(const std::string& symbol) {
   static const std::regex support(
-      machine::compilers_own + std::string("|") +
-      R"(DW\.ref\..*|_GLOBAL_OFFSET_TABLE_|__tls_get_addr|__dso_handle|_Unwind_\w+|__gxx_personality_v0|)"
+      std::string(R"(DW\.ref\.|_Unwind_|()") + machine::compilers_own +
+      R"(|_GLOBAL_OFFSET_TABLE_|__tls_get_addr|__dso_handle|__gxx_personality_v0|)"
       R"(__gcc_personality_v0|__stack_chk_fail|)"
       R"(__(u?div|u?mod|u?divmod|mul|neg|ash[lr]|lshr|u?cmp|popcount|parity|c[lt]z|ffs|bswap|absv|addv|subv|mulv|negv)[sdt]i[234]?|)"
-      R"(__(add|sub|mul|div|neg|pow|powi|eq|ne|lt|le|gt|ge|cmp|unord|fix|fixuns|float|floatun|extend|trunc)[hbsdxtfi]{2,6}[23]?)");
-  return std::regex_match(symbol, support);
+      R"(__(add|sub|mul|div|neg|pow|powi|eq|ne|lt|le|gt|ge|cmp|unord|fix|fixuns|float|floatun|extend|trunc)[hbsdxtfi]{2,6}[23]?)$)");
+  return begins(symbol, support);
 }
 
 /// Whether simcc's compiler calls it at each access and basic block of a kernel.
 bool is_instrumentation(const std::string& symbol) {
   static const std::regex hooks(
-      "__tsan_.*|__sanitizer_cov_trace_pc|__ubsan_handle_out_of_bounds|sim_w?mem(p?cpy|move|set)|sim_bcopy|"
-      "sim_(sincos|modf|frexp|remquo)f?|sim_(malloc|free|_Zn[wa]m|_Zd[la]Pvm?)");
-  return std::regex_match(symbol, hooks);
+      "__tsan_|(__sanitizer_cov_trace_pc|__ubsan_handle_out_of_bounds|sim_w?mem(p?cpy|move|set)|sim_bcopy|"
+      "sim_(sincos|modf|frexp|remquo)f?|sim_(malloc|free|_Zn[wa]m|_Zd[la]Pvm?))$");
+  return begins(symbol, hooks);
 }
 
 /// Whether it moves data where no counter sees it: textures and surfaces, libraries whose work the simulated device
 /// does on the host, and what opens its memory to the host for them.
 bool is_uncounted(const std::string& device_function) {
   static const std::regex functions(
-      "cudaCreate(Texture|Surface)Object\\w*|cu(blas|sparse|solver|fft)\\w*|share_device_memory_with_host");
-  return std::regex_match(device_function, functions);
+      "cudaCreate(Texture|Surface)Object|cu(blas|sparse|solver|fft)|share_device_memory_with_host$");
+  return begins(device_function, functions);
 }
 
 /// Whether a function of the C and C++ libraries copies nothing from one array to another.
@@ -314,9 +322,9 @@ bool callable::operator()(const std::string& symbol, bool by_device_code) const 
   // The CUDA runtime: what the device's headers declare and its library defines, also by a C++ name; sim::name(...),
   // too, that those headers' own functions call. Kernels and launches are for .cu files, where they are counted.
   std::smatch name;
-  static const std::regex in_cpp(R"(_Z(?:N3sim(\d+)|(\d+)(?=cu))(\w+))"), cuda("(cuda[A-Z]|nvtx[A-Z])\\w*");
-  if (std::regex_match(symbol, name, in_cpp)) {
-    const std::string rest = name[3];
+  static const std::regex in_cpp(R"(_Z(?:N3sim(\d{1,4})|(\d{1,4})(?=cu)))"), cuda("(cuda|nvtx)[A-Z]");
+  if (std::regex_search(symbol, name, in_cpp, std::regex_constants::match_continuous)) {
+    const std::string rest = name.suffix();
     const std::size_t length = std::stoul(name[1].matched ? name[1] : name[2]);
     const std::string plain = rest.substr(0, std::min(length, rest.size()));
     return device_.contains(symbol) && declared_.contains(plain) && !is_uncounted(plain) &&
@@ -324,10 +332,9 @@ bool callable::operator()(const std::string& symbol, bool by_device_code) const 
   }
   if (is_uncounted(symbol)) return false;
   if (by_nvcc_) {
-    static const std::regex around_kernels(
-        "__cuda(Register|Unregister|Push|Pop|Launch|Get|Init)\\w*|cudaLaunchKernel\\w*");
-    if (std::regex_match(symbol, around_kernels)) return true;
-    if (std::regex_match(symbol, cuda) && declared_.contains(symbol)) return true;
+    static const std::regex around_kernels("__cuda(Register|Unregister|Push|Pop|Launch|Get|Init)|cudaLaunchKernel");
+    if (begins(symbol, around_kernels)) return true;
+    if (begins(symbol, cuda) && declared_.contains(symbol)) return true;
   }
   if (device_.contains(symbol) && declared_.contains(symbol)) return true;
   const std::string library = library_of(symbol);

@@ -51,6 +51,9 @@ class callable {
 
 /// "lab03::helper(int)" for a mangled name.
 std::string demangled(const std::string& symbol);
+/// The same for a message: a submission chooses how long its names are.
+constexpr std::size_t most_of_a_name = 200;
+std::string shown_name(const std::string& symbol);
 
 /// The library that a symbol belongs to and that submissions are measured against, such as "Eigen"; "" for others.
 std::string rival_of(const std::string& symbol);
