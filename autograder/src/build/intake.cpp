@@ -174,34 +174,58 @@ void from_folder(const fs::path& folder, const std::string& prefix, int depth, b
   }
 }
 
+using reader = std::unique_ptr<archive, decltype(&archive_read_free)>;
+
+refusal unreadable(const reader& in, const std::string& what) {
+  const char* why = archive_error_string(in.get());
+  return refusal(fmt::format("{} cannot be read: {}", what, as_text(why ? why : "it is damaged")));
+}
+
+/// Up to `most` bytes of the entry at which the reader is, and one more if there are more.
+std::string data_at(const reader& in, const std::string& name, std::size_t most) {
+  constexpr std::size_t piece = 1u << 20;
+  std::string data;
+  for (la_ssize_t got = 1; got > 0 && data.size() <= most;) {
+    const std::size_t have = data.size();
+    data.resize(have + std::min(piece, most + 1 - have));
+    got = archive_read_data(in.get(), data.data() + have, data.size() - have);
+    if (got < 0) throw unreadable(in, name);
+    data.resize(have + static_cast<std::size_t>(got));
+  }
+  return data;
+}
+
+/// What gzip packed, all of it before anything looks inside: a reader of tar does not say how much it reads on the way
+/// to the next file. One layer only: some files unpack to themselves.
+std::string gunzipped(const std::string& data, const std::string& name, std::size_t most) {
+  const reader in(archive_read_new(), &archive_read_free);
+  archive_read_append_filter(in.get(), ARCHIVE_FILTER_GZIP);
+  archive_read_support_format_raw(in.get());
+  archive_entry* entry = nullptr;
+  archive_read_open_memory(in.get(), data.data(), data.size());
+  if (archive_read_next_header(in.get(), &entry) != ARCHIVE_OK) throw unreadable(in, name);
+  std::string unpacked = data_at(in, name, most);
+  if (unpacked.size() > most) throw refusal(fmt::format("{} unpacks to more than {} bytes", name, most));
+  return unpacked;
+}
+
 /// Reads a zip or a tar, plain or gzipped, whatever its name ends with. Nothing is unpacked to a disk: only the text of
 /// each wanted file is read, so links and odd paths lead nowhere; they are still refused.
-void from_archive(const std::string& data, const std::string& archive_name, basket& into) {
+void from_archive(std::string data, const std::string& archive_name, basket& into) {
   const utf8_locale for_names;
-  const std::unique_ptr<archive, decltype(&archive_read_free)> in(archive_read_new(), &archive_read_free);
-  // Unpack one layer of gzip only: libarchive would look for another inside, and some files unpack to themselves.
-  if (data.starts_with("\x1F\x8B")) archive_read_append_filter(in.get(), ARCHIVE_FILTER_GZIP);
+  if (data.starts_with("\x1F\x8B")) data = gunzipped(data, shown(archive_name), into.limits().unpacked_bytes);
+  const reader in(archive_read_new(), &archive_read_free);
   archive_read_support_format_tar(in.get());
   archive_read_support_format_zip_seekable(in.get());
-  const auto unreadable = [&](const std::string& what) {
-    const char* why = archive_error_string(in.get());
-    return refusal(fmt::format("{} cannot be read: {}", what, as_text(why ? why : "it is damaged")));
-  };
   archive_read_open_memory(in.get(), data.data(), data.size());
   archive_entry* entry = nullptr;
-  std::uint64_t unpacked = 0;
   for (int got = 0; (got = archive_read_next_header(in.get(), &entry)) != ARCHIVE_EOF;) {
     if (archive_format(in.get()) == 0)
       throw refusal(shown(archive_name) + " is not a .zip, .tar, .tar.gz or .tgz, or is damaged; make a new one");
-    if (got != ARCHIVE_OK && got != ARCHIVE_WARN) throw unreadable(shown(archive_name));
+    if (got != ARCHIVE_OK && got != ARCHIVE_WARN) throw unreadable(in, shown(archive_name));
     into.count_entry();
     const char* name = archive_entry_pathname(entry);
     const std::string path = plain_path(name ? name : "");
-    const auto bytes = static_cast<std::uint64_t>(std::max<la_int64_t>(archive_entry_size(entry), 0));
-    // Skipping a file unpacks it as well, except in a zip.
-    unpacked += archive_format(in.get()) == ARCHIVE_FORMAT_ZIP ? 0 : bytes;
-    if (unpacked > into.limits().unpacked_bytes)
-      throw refusal(fmt::format("{} unpacks to more than {} bytes", shown(archive_name), into.limits().unpacked_bytes));
     if (!into.wants(path)) continue;
     if (archive_entry_hardlink(entry)) throw refusal(shown(path) + " is a hard link; hand in a copy");
     if (archive_entry_filetype(entry) == AE_IFLNK)
@@ -209,14 +233,8 @@ void from_archive(const std::string& data, const std::string& archive_name, bask
     if (archive_entry_filetype(entry) != AE_IFREG)
       throw refusal(shown(path) + " is not a regular file; hand in a text file");
     if (archive_entry_is_encrypted(entry)) throw refusal(shown(path) + " is encrypted; hand it in without a password");
-    into.expect_size(path, bytes);
-    std::string text(into.limits().file_bytes + 1, '\0');
-    std::size_t have = 0;
-    for (la_ssize_t more = 1; more != 0 && have < text.size(); have += static_cast<std::size_t>(more))
-      if ((more = archive_read_data(in.get(), text.data() + have, text.size() - have)) < 0)
-        throw unreadable(shown(path));
-    text.resize(have);
-    into.put(path, std::move(text));
+    into.expect_size(path, static_cast<std::uint64_t>(std::max<la_int64_t>(archive_entry_size(entry), 0)));
+    into.put(path, data_at(in, shown(path), into.limits().file_bytes));
   }
 }
 
