@@ -374,11 +374,10 @@ box_builder::words box_builder::take_out_unclean(std::map<std::string, fs::path>
         const std::string what = "calls " + shown_name(symbol);
         const bool is_there = is_defined(device, symbol);
         if (is_there || may_call(symbol, device)) {
-          if (counted && (is_there || !may_call.in_sight(symbol)))
-            why.push_back(what +
-                          fmt::format(", whose accesses to memory are not counted; {} is plain C++: write a loop, or "
-                                      "use a container or an algorithm of C++",
-                                      name));
+          if (counted ? is_there || !may_call.in_sight(symbol) : device && !is_there && copies_unseen(symbol))
+            why.push_back(what + fmt::format(", whose accesses to memory are not counted; {}write a loop, or use a "
+                                             "container or an algorithm of C++",
+                                             counted ? name + " is plain C++: " : ""));
           continue;
         }
         if (is_defined(!device, symbol))

@@ -181,6 +181,17 @@ std::string library_of(const std::string& symbol) {
   return {};
 }
 
+/// Without what headers add to the name for other standards and for checks of overflows.
+std::string plain_name(std::string c_function) {
+  for (const std::string_view begin : {"__isoc99_", "__isoc23_", "__"})
+    if (c_function.starts_with(begin) && (begin.size() > 2 || c_function.ends_with("_chk"))) {
+      c_function.erase(0, begin.size());
+      break;
+    }
+  if (c_function.ends_with("_chk")) c_function.erase(c_function.size() - 4);
+  return c_function;
+}
+
 /// Whether a function of the C library only computes, writes to existing streams, or asks for memory or the time.
 bool computes(const std::string& c_function) {
   static const std::set<std::string> names = [] {
@@ -234,14 +245,7 @@ bool computes(const std::string& c_function) {
     for (std::string name; list >> name;) all.insert(name);
     return all;
   }();
-  std::string name = c_function;
-  for (const std::string_view begin : {"__isoc99_", "__isoc23_", "__"})  // other standards', checked for overflows
-    if (name.starts_with(begin) && (begin.size() > 2 || name.ends_with("_chk"))) {
-      name.erase(0, begin.size());
-      break;
-    }
-  if (name.ends_with("_chk")) name.erase(name.size() - 4);
-  return names.contains(c_function) || names.contains(name);
+  return names.contains(c_function) || names.contains(plain_name(c_function));
 }
 
 /// Whether a function of the C++ library opens no file and starts no thread.
@@ -292,6 +296,13 @@ bool copies_nothing(const std::string& symbol) {
 }
 
 }  // namespace
+
+bool copies_unseen(const std::string& symbol) {
+  static const std::regex functions(
+      "swab|st[rp]n?(cpy|cat)|strn?dup|strtok(_r)?|strsep|strxfrm|qsort(_r)?|lsearch|v?sw?scanf|fread|fgets|fmemopen|"
+      "open_memstream|(wcs|mbs)\\w{1,8}");
+  return std::regex_match(plain_name(symbol), functions);
+}
 
 std::string rival_of(const std::string& symbol) {
   if (symbol.starts_with("cublas")) return "cuBLAS";

@@ -55,6 +55,10 @@ std::string demangled(const std::string& symbol);
 constexpr std::size_t most_of_a_name = 200;
 std::string shown_name(const std::string& symbol);
 
+/// Whether a function of the C library copies from one array to another where the compiler of .cu files puts no hook,
+/// as it does for memcpy, memmove and memset.
+bool copies_unseen(const std::string& symbol);
+
 /// The library that a symbol belongs to and that submissions are measured against, such as "Eigen"; "" for others.
 std::string rival_of(const std::string& symbol);
 
