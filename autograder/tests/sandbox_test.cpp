@@ -166,6 +166,9 @@ TEST_F(Sandbox, WhatDoesNotCompileIsLeftOut) {
                    "float helper() { return __builtin_ia32_sqrtss(four{1})[0]; }\n"},
                   {"layout.cu", "float helper();\nfloat with_help() { return helper(); }\n"}}),
       {"transpose.cu: uses CPU instructions", "layout.cu: calls helper(), which is in no file that is built"});
+  expect_left_out(built_with({{"layout.cu", "#un\\\ndef __builtin_mem\\\ncpy\n"},
+                              {"transpose.cu", "%:define __builtin_memset(to, value, bytes) (to)\n"}}),
+                  {"layout.cu: redefines __builtin_memcpy", "transpose.cu: redefines __builtin_memset"});
   const build_outcome nothing = built_with({{"layout.cu", "}\n"}, {"transpose.cu", "}\n"}, {"column_sums.cpp", "}\n"}});
   EXPECT_FALSE(nothing.ok);
   std::string& text = good["column_sums.cpp"].text;

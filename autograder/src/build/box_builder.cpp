@@ -13,6 +13,7 @@
 
 #include "build/object_check.hpp"
 #include "sandbox/sandbox.hpp"
+#include "sim/tools/tokens.hpp"
 #include "support/command.hpp"
 #include "support/files.hpp"
 #include "support/hash.hpp"
@@ -131,6 +132,25 @@ bool has_assembly_in_a_name(std::string_view preprocessed) {
       if (odd && preprocessed[at] == ')' && !(word == "asm" && is_statement(begin))) return true;
     }
   return false;
+}
+
+/// A function of the compiler's that the file defines or undefines: sim/all_observed.h makes those with hooks of some.
+/// "" if there is none.
+std::string redefined_builtin(const std::string& source) {
+  std::string joined;  // without the ends of spliced lines
+  for (std::size_t at = 0; at < source.size(); ++at) {
+    const std::size_t end = source[at] == '\\' ? source.find_first_not_of(" \t\r\v\f", at + 1) : source.npos;
+    if (end != source.npos && source[end] == '\n')
+      at = end;
+    else
+      joined += source[at];
+  }
+  const std::vector<sim::token> tokens = sim::tokens_of(joined);
+  const auto text = [&](std::size_t i) { return joined.substr(tokens[i].begin, tokens[i].end - tokens[i].begin); };
+  for (std::size_t i = 0; i + 1 < tokens.size(); ++i)
+    if (const std::string word = text(i); word == "define" || word == "undef")
+      if (std::string name = text(i + 1); name.starts_with("__builtin_")) return name;
+  return {};
 }
 
 constexpr const char* rules = "see \"What your files may use\" in labs/README.md";
@@ -319,6 +339,9 @@ std::string box_builder::refusal(const std::string& name, const hand_in& source,
     return fmt::format("{}: contains inline assembly, which cannot be checked; write it in C++: {}", name, rules);
   if (device && !by_nvcc() && has_host_instructions(preprocessed))
     return fmt::format("{}: uses CPU instructions ({}), which no GPU has", name, machine::instructions_header);
+  if (const std::string builtin = device ? redefined_builtin(source.text) : ""; !builtin.empty())
+    return fmt::format("{}: redefines {}, whose accesses to memory are counted; leave it as it is: {}", name,
+                       builtin.substr(0, most_of_a_name), rules);
   for (const std::string& file : included(preprocessed))
     if (!is_offered(file)) return header_refused(name, as_written(file, source.text));
   return {};
