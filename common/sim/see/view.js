@@ -322,10 +322,11 @@ function sentenceOf(step) {
   const are = n => n === 1 ? '' : 's', verb = n => step.lanes.length === 1 ? `${n}s` : n;
   if (step.site.space === 'global') {
     const part = percent(step.moved / (step.cost * SECTOR)), sectors = counted(step.cost, 'sector');
+    const enough = sentenceEnd(step.cost, Math.ceil(step.moved / SECTOR), 'sector');  // a byte that lanes share counts once
     const shared = step.moved < step.lanes.length * step.site.bytes ? (new Set(step.addresses).size === 1 ? 'the same ' : '') : '';
     if (op === 'atomic') return `${lanes} ${verb('update')} ${shared}${bytes} in ${sectors}.`;
-    if (op === 'store') return `${lanes} ${verb('store')} ${shared}${bytes} in ${sectors}: ${part} of these sectors is written.${sentenceEnd(step.cost, step.ideal, 'sector')}`;
-    return `${lanes} ${verb('ask')} for ${shared}${bytes} in ${sectors}: ${part} of what is fetched is used.${sentenceEnd(step.cost, step.ideal, 'sector')}`;
+    if (op === 'store') return `${lanes} ${verb('store')} ${shared}${bytes} in ${sectors}: ${part} of these sectors is written.${enough}`;
+    return `${lanes} ${verb('ask')} for ${shared}${bytes} in ${sectors}: ${part} of what is fetched is used.${enough}`;
   }
   const fronts = wavefrontsOf(step), words = new Set(fronts.flatMap(f => [...f.values()].map(v => v.word))).size;
   const does = {load: verb('ask') + ' for', store: verb('store'), copied: verb('copy'), atomic: verb('update')}[op];
