@@ -57,6 +57,9 @@ for (const a of data.allocations) {
   a.title = a.name || (names.length === here.length ? names[here.indexOf(a)] : `allocation ${a.number}`);
 }
 
+/** Names of shared arrays, without the kernel's own name and types, which are too long for a phone. */
+for (const l of data.launches) for (const b of l.blocks || []) for (const a of b.arrays) a.name = a.name.replace(/^.*::/s, '');
+
 function placeOf(address) {
   const home = data.allocations.find(a => a.begin <= address && address < a.end);
   return home ? {name: home.title, offset: address - home.begin} : {name: 'a __device__ variable', offset: address % LINE};
@@ -379,6 +382,12 @@ function wordsOf(step, i) {
   return [`${home ? home.name : 'shared memory'} + ${whole(offset)} bytes`, String(bankName(Math.floor(a / WORD) % BANKS))];
 }
 
+/** The number of a lane or a bank in its column; the last one ends with a column that is narrower than the number. */
+function columnNumber(number, left, each, y, more) {
+  const last = number === 31 && each < 16;
+  return text(left + (last ? LANES * each : (number + .5) * each), y, String(number), {'text-anchor': last ? 'end' : 'middle', ...more});
+}
+
 /** The row of lanes; returns the x of each lane's centre. */
 function laneRow(parts, step, width, y) {
   const each = Math.min(30, width / LANES), left = (width - each * LANES) / 2, x = [];
@@ -389,7 +398,7 @@ function laneRow(parts, step, width, y) {
     if (active) cell.style.fill = laneColour(lane);
     parts.push(cell);
     if (each >= 17 || lane % 8 === 0 || lane === 31)
-      parts.push(text(x[lane], each >= 17 ? y + 14 : y - 3, String(lane), {'text-anchor': 'middle', class: each >= 17 && active ? 'on' : '', 'pointer-events': 'none'}));
+      parts.push(columnNumber(lane, left, each, each >= 17 ? y + 14 : y - 3, {class: each >= 17 && active ? 'on' : '', 'pointer-events': 'none'}));
   }
   return x;
 }
@@ -477,7 +486,7 @@ function drawShared(step, place, words) {
   const first = top + 84, height = fronts.length > 12 ? 14 : 20;
   for (let bank = 0; bank < BANKS; ++bank)
     if (each >= 17 || bank % 8 === 0 || bank === 31)
-      parts.push(text(left + (bank + .5) * each, first - 4, String(bank), {'text-anchor': 'middle'}));
+      parts.push(columnNumber(bank, left, each, first - 4));
   parts.push(text(left, first - 18, each >= 17 ? 'banks' : 'banks, one row for each wavefront'));
   fronts.forEach((front, n) => {
     const y = first + n * height;
@@ -512,7 +521,7 @@ function showShared(row, warp) {
   const label = 40, each = Math.min(26, (width - label) / BANKS), height = Math.max(7, Math.min(14, each)), most = 72;
   let y = 14, untouched = 0, words = 0;
   for (let bank = 0; bank < BANKS; ++bank)
-    if (each >= 16 || bank % 8 === 0 || bank === 31) parts.push(text(label + (bank + .5) * each, 10, String(bank), {'text-anchor': 'middle'}));
+    if (each >= 16 || bank % 8 === 0 || bank === 31) parts.push(columnNumber(bank, label, each, 10));
   for (const array of arrays) {
     const begin = array.begin / WORD, total = Math.ceil(array.bytes / WORD), lead = bankName(begin % BANKS);
     const lanesOf = new Map();

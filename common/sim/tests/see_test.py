@@ -49,7 +49,7 @@ data.launches.forEach((launch, n) => {
                         hollow: d.querySelectorAll('.lane.hollow').length, sentence: at('sentence').textContent, label: d.getAttribute('aria-label')});
       });
     });
-    if (!at('shared').hidden) row.untouched = [...document.querySelectorAll('#shared-drawing .untouched')].length;
+    if (!at('shared').hidden) Object.assign(row, {untouched: document.querySelectorAll('#shared-drawing .untouched').length, array: document.querySelector('#shared-drawing .strong').textContent});
     about.rows.push(row);
   }
   about.strip = [...document.querySelectorAll('#strip [data-step]')].map(e => Math.round(e.getAttribute('height') / 4));
@@ -86,7 +86,7 @@ if (data.launches.length > 5) {
 document.body.replaceChildren(Object.assign(document.createElement('pre'), {id: 'found', textContent: JSON.stringify(found)}));
 </script>"""
 
-# In a frame of each width: does the page scroll sideways, and does a drawing leave its place?
+# In a frame of each width: does the page scroll sideways, does a drawing leave its place, and is a word in it cut off?
 FRAMES = """<!doctype html><body><script>
 addEventListener('load', () => {
   const found = {};
@@ -95,8 +95,17 @@ addEventListener('load', () => {
     for (let n = 0; n < w.eval('data').launches.length; ++n) {
       w.eval(`chooseLaunch(${n})`);
       if (d.documentElement.scrollWidth > d.documentElement.clientWidth) bad.push(`launch ${n}: page ${d.documentElement.scrollWidth}`);
-      for (const e of d.querySelectorAll('section:not([hidden]) .drawing:not(.scroll) svg'))
-        if (e.getBoundingClientRect().width > e.parentElement.clientWidth + 1) bad.push(`launch ${n}: ${e.parentElement.id}`);
+      for (const counts of d.querySelectorAll('.counts')) {
+        counts.querySelector('button').click();
+        for (const e of d.querySelectorAll('section:not([hidden]) .drawing svg')) {
+          const place = `launch ${n}: ${e.parentElement.id}`, box = e.getBoundingClientRect();
+          if (!e.parentElement.classList.contains('scroll') && box.width > e.parentElement.clientWidth + 1) bad.push(place);
+          for (const t of e.querySelectorAll('text')) {
+            const words = t.getBoundingClientRect();
+            if (words.left < box.left - 1 || words.right > box.right + 1 || words.top < box.top - 1 || words.bottom > box.bottom + 1) bad.push(`${place}: cut off: ${t.textContent}`);
+          }
+        }
+      }
     }
     found[f.width] = bad;
   }
@@ -191,6 +200,7 @@ try:
     assert "32 lanes ask for 32 words of shared memory in 2 wavefronts: no bank conflict." in sentences(8, "shared load")
     untouched = [[r["untouched"] for r in launches[n]["rows"] if r["space"] == "shared"] for n in (6, 7)]
     assert untouched == [[0, 0], [32, 32]], untouched  # the padding: one word of each row
+    assert {r["array"].replace("\u2009", " ") for r in launches[7]["rows"] if r["space"] == "shared"} == {"tile, 4 224 bytes"}, launches[7]["rows"]
     assert "1 barrier" in launches[6]["block"] and "No barrier" in launches[5]["block"], launches[6]["block"]
 
     # Both sides of the branch have 16 lanes, every second one: 16 bars of height 1 each.
