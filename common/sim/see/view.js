@@ -143,7 +143,7 @@ const threadsOf = launch => launch.block[0] * launch.block[1] * launch.block[2];
 /** As the launch names the kernel; launched through a variable, also what the kernel itself is called. */
 function titleOf({kernel, function: code}) {
   const own = code.replaceAll('(anonymous namespace)::', '').replace(/^void /, '').replace(/\(.*$/s, ''), bare = kernel.replace(/<.*$/s, '').split('::').pop();
-  return code && !own.split('<')[0].endsWith(bare) ? `${kernel} = ${own}` : kernel;
+  return code && own.split('<')[0].split('::').pop() !== bare ? `${kernel} = ${own}` : kernel;
 }
 const blocksOf = launch => launch.grid[0] * launch.grid[1] * launch.grid[2];
 function blockIndex(number, [x, y]) {
@@ -333,7 +333,7 @@ function sentenceOf(step) {
   }
   const fronts = wavefrontsOf(step), words = new Set(fronts.flatMap(f => [...f.values()].map(v => v.word))).size;
   const does = {load: verb('ask') + ' for', store: verb('store'), copied: verb('copy'), atomic: verb('update')}[op];
-  const said = `${lanes} ${does} ${counted(words, 'word')} ${op === 'copied' ? 'into' : 'of'} shared memory in ${counted(step.cost, 'wavefront')}`;
+  const said = `${lanes} ${does} ${counted(words, 'word')} ${op === 'copied' ? 'into' : 'of'} shared memory in ${counted(step.cost, 'wavefront')}${step.cost > 1 && step.lanesPerPhase < LANES ? `, ${step.lanesPerPhase} lanes at a time` : ''}`;
   if (step.cost <= step.ideal)
     return `${said}: ${words === 1 && step.lanes.length > 1 ? 'one word serves all lanes.' : 'no bank conflict.'}`;
   const byBank = new Map();
@@ -518,7 +518,7 @@ function showShared(row, warp) {
   if (at('shared').hidden) return;
   const place = at('shared-drawing'), width = widthOf(place), parts = [];
   const arrays = warp.block.arrays.filter(a => step.addresses.some(x => a.begin <= x && x < a.begin + a.bytes));
-  const label = 40, each = Math.min(26, (width - label) / BANKS), height = Math.max(7, Math.min(14, each)), most = 72;
+  const label = 40, each = Math.min(26, (width - label) / BANKS), height = Math.max(7, Math.min(14, each)), most = 40;
   let y = 14, untouched = 0, words = 0;
   for (let bank = 0; bank < BANKS; ++bank)
     if (each >= 16 || bank % 8 === 0 || bank === 31) parts.push(columnNumber(bank, label, each, 10));

@@ -197,7 +197,7 @@ try:
     assert sentences(5, "global store") == {"32 lanes store 128 bytes in 32 sectors: 12.5 % of these sectors is written. 4 sectors would do."}
     assert sentences(6, "shared load") == {f"32 lanes ask for 32 words of shared memory in 32 wavefronts: bank {b} alone has to serve 32 words, one after another (a 32-way bank conflict). 1 wavefront would do." for b in range(32)}
     assert sentences(7, "shared load") == {"32 lanes ask for 32 words of shared memory in 1 wavefront: no bank conflict."}
-    assert "32 lanes ask for 32 words of shared memory in 2 wavefronts: no bank conflict." in sentences(8, "shared load")
+    assert "32 lanes ask for 32 words of shared memory in 2 wavefronts, 16 lanes at a time: no bank conflict." in sentences(8, "shared load")
     untouched = [[r["untouched"] for r in launches[n]["rows"] if r["space"] == "shared"] for n in (6, 7)]
     assert untouched == [[0, 0], [32, 32]], untouched  # the padding: one word of each row
     assert {r["array"].replace("\u2009", " ") for r in launches[7]["rows"] if r["space"] == "shared"} == {"tile, 4 224 bytes"}, launches[7]["rows"]
@@ -214,6 +214,7 @@ try:
     assert sentences(14, "global load") == {"32 lanes ask for 128 bytes in 4 sectors: 100 % of what is fetched is used."}
     assert sentences(16, "global load") == {"32 lanes ask for 64 bytes in 16 sectors: 12.5 % of what is fetched is used. 2 sectors would do."}
     assert launches[13]["title"].startswith("14: kernel = copy_strided,") and "kernel = copy_backwards" in launches[14]["title"], launches[14]
+    assert launches[16]["title"].startswith("17: kernel = pairs_kernel, "), launches[16]["title"]
     assert launches[7]["title"].startswith("8: transpose_shared<33>, 1 block of 32 × 4, "), launches[7]
 
     # More blocks than the device takes at a time; a point of the roofline.
