@@ -278,9 +278,11 @@ drawn_warps draw_warps(const lab_folder& lab, const submission& who, builder& ma
       drawn.messages.push_back(message);
   };
   say(built.message);
-  // A crash takes the recording with it, so it is made again without that function. After an error the device may
+  // A crash takes the recording with it, so it is made again without that function; so does a new process for a case
+  // that needs more memory than those before it, so it is made again with that much. After an error the device may
   // refuse everything else, so what has one comes last.
   std::set<const lab::test_case*> faulty;
+  std::size_t memory = 0;
   for (bool again = !wanted.empty(); again;) {
     again = false;
     std::erase_if(wanted, [&](const lab::test_case* c) { return fallen.contains(c->entry); });
@@ -292,6 +294,7 @@ drawn_warps draw_warps(const lab_folder& lab, const submission& who, builder& ma
                                  fmt::format("Lab {}, {}", lab.number, only.empty() ? "your kernels" : only));
     auto own = std::make_unique<process_executor>(program, allowed);
     process_executor& runner = *own;
+    memory = runner.memory(memory).size();
     subject sim(backend::sim, std::move(own), options.seed);
     sim.use_names(rules.names);
     sim.left_out = built.message;
@@ -302,7 +305,9 @@ drawn_warps draw_warps(const lab_folder& lab, const submission& who, builder& ma
       const bool fell = t.verdict == verdict::crash || t.verdict == verdict::timeout, last = ++done == wanted.size();
       say(t.message);
       if (fell) fallen.insert(c->entry);
-      again = fell || (!t.response.error.empty() && faulty.insert(c).second && !last);
+      const bool grown = done > 1 && runner.memory(0).size() > memory;
+      memory = runner.memory(0).size();
+      again = fell || grown || (!t.response.error.empty() && faulty.insert(c).second && !last);
       if (again) break;
     }
     if (!again) runner.finish(options.sim_limit);

@@ -33,7 +33,7 @@ lab::test_case scaling(std::string entry, lab::part where, int64_t n) {
 std::vector<lab::test_case> cases() {
   std::vector<lab::test_case> all;
   // 1, primes, one below and one above each vector, warp and block, and one that fills a device.
-  for (int64_t n : {1, 3, 4, 5, 31, 32, 33, 255, 257, 1021, 65536}) {
+  for (int64_t n : {1, 3, 4, 5, 31, 32, 33, 255, 257, 1021, 262144}) {
     all.push_back(scaling("scale", lab::part::device, n));
     all.push_back(scaling("scale_host", lab::part::host, n));
   }
