@@ -140,10 +140,12 @@ function duration(seconds) {
 }
 const product = d => d.filter((n, i) => i === 0 || n > 1 || d.slice(i).some(m => m > 1)).join(' × ');
 const threadsOf = launch => launch.block[0] * launch.block[1] * launch.block[2];
-/** As the launch names the kernel; launched through a variable, also what the kernel itself is called. */
+/** The kernel's own name, without namespaces; launched through a variable, also the variable's. */
 function titleOf({kernel, function: code}) {
-  const own = code.replaceAll('(anonymous namespace)::', '').replace(/^void /, '').replace(/\(.*$/s, ''), bare = kernel.replace(/<.*$/s, '').split('::').pop();
-  return code && own.split('<')[0].split('::').pop() !== bare ? `${kernel} = ${own}` : kernel;
+  if (!code) return kernel;
+  const own = code.replaceAll('(anonymous namespace)::', '').replace(/^void /, '').replace(/^([^<(]*(<.*>)?)\(.*$/s, '$1').replace(/\w+::/g, '');
+  const variable = /^\w+$/.test(kernel) && kernel !== own.split('<')[0];
+  return variable ? `${kernel} = ${own}` : own;
 }
 const blocksOf = launch => launch.grid[0] * launch.grid[1] * launch.grid[2];
 function blockIndex(number, [x, y]) {

@@ -148,16 +148,22 @@ class page_data {
     return known->second;
   }
 
-  /// The kernel's own name, where it is known: from the launch, or else from the first thing that it did.
+  /// The kernel's own name, where it is known: from the launch, or else from what its first warp did. Of the functions
+  /// in which that was, the one that the launch names: the first may be a copy of an argument.
   static std::string function_of(const launched& what) {
     if (what.function != 0) return function_name(what.function);
+    const std::string named = what.kernel.substr(0, what.kernel.find('<'));
+    std::string first;
+    std::uintptr_t last = 0;
     if (what.recording)
       for (const recorded_step& s : what.recording->blocks[0].warps[0].steps)
-        if (const std::uintptr_t code = function_at(site_pc(s.site)); code != 0) {
+        if (const std::uintptr_t code = function_at(site_pc(s.site)); code != 0 && code != last) {
+          last = code;
           const std::string name = function_name(code);
-          return name.find("{lambda") == std::string::npos ? name : "";
+          if (name.find(named + "<") != std::string::npos || name.find(named + "(") != std::string::npos) return name;
+          if (first.empty()) first = name;
         }
-    return "";
+    return first.find("{lambda") == std::string::npos ? first : "";
   }
 
   std::string launch(const launched& what) {

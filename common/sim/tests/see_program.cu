@@ -11,8 +11,16 @@ __global__ void copy_strided(float* out, const float* in, int stride) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   out[i] = in[i * stride];
 }
-__global__ void copy_backwards(float* out, const float* in, int) { out[threadIdx.x] = in[31 - threadIdx.x]; }
-__global__ void pairs_kernel(float* out, const float* in) { out[threadIdx.x] = in[threadIdx.x / 2 * 8]; }
+__global__ void backwards_kernel(float* out, const float* in, int) { out[threadIdx.x] = in[31 - threadIdx.x]; }
+struct pairs {
+  int apart;
+  __device__ int operator()(int i) const { return i / 2 * apart; }
+};
+template <class Function>
+__global__ void gather_kernel(float* out, const float* in, Function from) {
+  const int i = threadIdx.x;
+  if (i < 32) out[i] = in[from(i)];
+}
 __global__ void copy_wide(float4* out, const float4* in, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] = in[i];
@@ -89,11 +97,10 @@ int main() {
   histogram<<<1, 64>>>(reinterpret_cast<int*>(out), reinterpret_cast<int*>(in));
   asynchronous<<<1, 64>>>(out, in);
   copy<<<2, 64>>>(out, in);
-  for (const auto kernel : {copy_strided, copy_backwards})
+  for (const auto kernel : {copy_strided, backwards_kernel})
     kernel<<<1, 32>>>(out, in, 3);  // sizes and name are the same
   large<<<600, 32, 49152>>>(out);
-  const auto kernel = pairs_kernel;
-  kernel<<<1, 32>>>(out, in);
+  gather_kernel<<<1, 32>>>(out, in, pairs{8});
   const bool good = cudaDeviceSynchronize() == cudaSuccess;
   cudaFree(in);
   cudaFree(out);

@@ -213,8 +213,8 @@ try:
     assert sentences(13, "global load") == {"32 lanes ask for 128 bytes in 12 sectors: 33.3 % of what is fetched is used. 4 sectors would do."}
     assert sentences(14, "global load") == {"32 lanes ask for 128 bytes in 4 sectors: 100 % of what is fetched is used."}
     assert sentences(16, "global load") == {"32 lanes ask for 64 bytes in 16 sectors: 12.5 % of what is fetched is used. 2 sectors would do."}
-    assert launches[13]["title"].startswith("14: kernel = copy_strided,") and "kernel = copy_backwards" in launches[14]["title"], launches[14]
-    assert launches[16]["title"].startswith("17: kernel = pairs_kernel, "), launches[16]["title"]
+    assert launches[13]["title"].startswith("14: kernel = copy_strided,") and "kernel = backwards_kernel," in launches[14]["title"], launches[14]
+    assert launches[16]["title"].startswith("17: gather_kernel<pairs>, "), launches[16]["title"]
     assert launches[7]["title"].startswith("8: transpose_shared<33>, 1 block of 32 × 4, "), launches[7]
 
     # More blocks than the device takes at a time; a point of the roofline.
