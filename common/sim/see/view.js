@@ -738,20 +738,25 @@ function showGrid(launch) {
   at('grid-sentence').textContent = said;
 }
 
-/** FLOP of a launch and bytes to and from DRAM. */
+/** FLOP of a launch, bytes to and from DRAM, and the roof that it has: of FP32, unless tensor cores do most of it. */
 function workOf(launch) {
   const m = name => launch.metrics[name] || 0;
-  let flop = 0;
+  let flop = 0, tensor = 0, roof = 'FP32';
   for (const t of ['f', 'd'])
     flop += ['add', 'mul', 'fma', 'fma'].reduce((sum, op) => sum + m(`smsp__sass_thread_inst_executed_op_${t}${op}_pred_on.sum`), 0);
-  for (const [name, value] of Object.entries(launch.metrics)) if (name.startsWith('sm__ops_path_tensor_')) flop += value;
-  return {flop, bytes: m('dram__bytes_read.sum') + m('dram__bytes_write.sum'), seconds: launch.seconds};
+  for (const [name, value] of Object.entries(launch.metrics)) if (name.startsWith('sm__ops_path_tensor_')) {
+    tensor += value;
+    if (tensor > flop) roof = name.includes('_src_tf32') ? 'TF32' : 'bf16';
+  }
+  return {roof, flop: flop + tensor, bytes: m('dram__bytes_read.sum') + m('dram__bytes_write.sum'), seconds: launch.seconds};
 }
 
 function showRoofline() {
   const place = at('roofline-drawing'), width = Math.min(720, widthOf(place)), height = Math.min(360, width * .6), left = 64, bottom = 40, right = 24, top = 26;
   const points = [...others].map(([name, launch]) => ({i: name[0] === 'b' ? name : Number(name), launch, ...workOf(launch)})).filter(p => p.flop > 0 && p.bytes > 0 && p.seconds > 0);
-  const {bytes_per_second: bandwidth, flop_per_second: peak} = data.device, ridge = peak / bandwidth;
+  const {bytes_per_second: bandwidth, flop_per_second: peaks} = data.device;
+  const roofs = ['FP32', ...new Set(points.map(p => p.roof).filter(r => r !== 'FP32'))].map(name => ({name, peak: peaks[name], ridge: peaks[name] / bandwidth}));
+  const peak = Math.max(...roofs.map(r => r.peak)), ridge = peak / bandwidth, lowest = roofs[0];
   const intensity = points.map(p => p.flop / p.bytes), rate = points.map(p => p.flop / p.seconds);
   const decade = (values, round) => round(Math.log10(round === Math.floor ? Math.min(...values) : Math.max(...values)));
   const x0 = decade([.1, ...intensity], Math.floor), x1 = decade([10 * ridge, ...intensity], Math.ceil);
@@ -771,10 +776,13 @@ function showRoofline() {
   ticks(y0, y1, false);
   parts.push(line(left, height - bottom, width - right, height - bottom, 'axis'), line(left, top, left, height - bottom, 'axis'));
   const low = Math.max(10 ** x0, 10 ** y0 / bandwidth);
-  parts.push(svg('path', {d: `M${x(low)} ${y(low * bandwidth)}L${x(ridge)} ${y(peak)}H${x(10 ** x1)}`, class: 'roof'}));
-  parts.push(text(width - right, y(peak) - 5, `FP32 ${inUnits(peak, 'FLOP/s')}`, {'text-anchor': 'end', class: 'strong'}));
+  parts.push(line(x(low), y(low * bandwidth), x(ridge), y(peak), 'roof'));
+  for (const r of roofs) {
+    parts.push(line(x(r.ridge), y(r.peak), x(10 ** x1), y(r.peak), 'roof'));
+    parts.push(text(width - right, y(r.peak) - 5, `${r.name} ${inUnits(r.peak, 'FLOP/s')}`, {'text-anchor': 'end', class: 'strong'}));
+  }
   const slope = Math.atan2(y(peak) - y(peak / 10), x(ridge) - x(ridge / 10)) * 180 / Math.PI;
-  const mx = x(ridge / 12), my = y(peak / 12);
+  const mx = x(lowest.ridge / 12), my = y(lowest.peak / 12);
   parts.push(text(mx, my - 6, `DRAM ${inUnits(bandwidth, 'B/s')}`, {'text-anchor': 'middle', class: 'strong', transform: `rotate(${slope.toFixed(1)} ${mx.toFixed(1)} ${my.toFixed(1)})`}));
   parts.push(text((left + width - right) / 2, height - 4, 'FLOP per byte of DRAM', {'text-anchor': 'middle'}), text(left - 9, 11, 'FLOP/s', {'text-anchor': 'end'}));
   for (const p of [...points].sort((a, b) => (a.i === chosen.launch) - (b.i === chosen.launch))) {
@@ -784,8 +792,8 @@ function showRoofline() {
   }
   const from = points.find(p => at('other').value === String(p.i)), to = points.find(p => p.i === chosen.launch);
   if (from && to) parts.push(line(x(from.flop / from.bytes), y(from.flop / from.seconds), x(to.flop / to.bytes), y(to.flop / to.seconds), 'change'));
-  const {flop, bytes, seconds} = workOf(launchNow());
-  const own = flop > 0 && bytes > 0 ? `${titleOf(launchNow())}: ${inUnits(flop, 'FLOP')} and ${inUnits(bytes, 'B')} of DRAM in ${duration(seconds)}: ${short(flop / bytes)} FLOP/byte, ${inUnits(flop / seconds, 'FLOP/s')}, ${percent(flop / seconds / Math.min(peak, flop / bytes * bandwidth))} of the roof above it.`
+  const {roof, flop, bytes, seconds} = workOf(launchNow());
+  const own = flop > 0 && bytes > 0 ? `${titleOf(launchNow())}: ${inUnits(flop, 'FLOP')} and ${inUnits(bytes, 'B')} of DRAM in ${duration(seconds)}: ${short(flop / bytes)} FLOP/byte, ${inUnits(flop / seconds, 'FLOP/s')}, ${percent(flop / seconds / Math.min(peaks[roof], flop / bytes * bandwidth))} of the roof above it${roof === 'FP32' ? '' : `, of ${roof} on tensor cores`}.`
               : bytes > 0 ? `${titleOf(launchNow())} has no floating-point operations, so no point here: it moves ${inUnits(bytes / seconds, 'B/s')}, ${percent(bytes / seconds / bandwidth)} of what a copy reaches.`
                           : `${titleOf(launchNow())} moves nothing to or from DRAM, so it has no point here.`;
   const said = `${own} Times and DRAM bytes are modelled.`;

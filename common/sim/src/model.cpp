@@ -41,6 +41,7 @@ device_description read_description() {
     d.fp64_lanes_per_sm = file.number("fp64_lanes_per_sm");
     d.fp32_flops_per_second = file.number("fp32_flops_per_second");
     d.bf16_tensor_flops_per_second = file.number("bf16_tensor_flops_per_second");
+    d.tf32_tensor_flops_per_second = file.number("tf32_tensor_flops_per_second");
     d.host_copy_bytes_per_second = file.number("host_copy_bytes_per_second");
     d.launch_seconds = file.number("launch_seconds");
     d.kernel_floor_seconds = file.number("kernel_floor_seconds");

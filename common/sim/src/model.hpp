@@ -20,7 +20,7 @@ struct device_description {
   double copy_bytes_per_second = 0;  ///< reached by a large device-to-device copy, read + write
   double l2_bytes_per_second = 0;
   double fp32_flops_per_second = 0;
-  double bf16_tensor_flops_per_second = 0;  ///< as the manufacturer says
+  double bf16_tensor_flops_per_second = 0, tf32_tensor_flops_per_second = 0;  ///< as the manufacturer says
   double host_copy_bytes_per_second = 0;
   double launch_seconds = 0;        ///< from one kernel's start to the next, empty kernels in one stream
   double kernel_floor_seconds = 0;  ///< of an empty kernel, from its own start to its end

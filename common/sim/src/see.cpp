@@ -110,9 +110,11 @@ class page_data {
     const std::string of_allocations = allocations(), of_files = files();  // the files last: the others name them
     std::string text = fmt::format(
         "{{\"program\":{},\n\"device\":{{\"name\":{},\"multiprocessors\":{},\"bytes_per_second\":{},"
-        "\"flop_per_second\":{}}},\n\"sampling\":{},\"launches_in_all\":{},\"labels\":{{{}}},\n",
+        "\"flop_per_second\":{{\"FP32\":{},\"bf16\":{},\"TF32\":{}}}}},\n\"sampling\":{},\"launches_in_all\":{},"
+        "\"labels\":{{{}}},\n",
         json_string(name ? name : program_invocation_short_name), json_string(d.name), d.multiprocessors,
-        d.copy_bytes_per_second, d.fp32_flops_per_second, sampling(), log.size(), labels);
+        d.copy_bytes_per_second, d.fp32_flops_per_second, d.bf16_tensor_flops_per_second,
+        d.tf32_tensor_flops_per_second, sampling(), log.size(), labels);
     text += fmt::format("\"limits\":{{\"launches\":{},\"steps\":{},\"further\":{},\"phases\":{}}},\n",
                         max_recorded_launches, max_steps, max_further_steps, max_phases);
     return text + fmt::format("\"launches\":[{}],\n\"sites\":[{}],\n\"allocations\":{},\n\"files\":{}}}", launches,

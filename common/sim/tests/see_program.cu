@@ -1,7 +1,9 @@
 // Kernels for see_test.py. Blocks have at most four warps and there are at most two blocks, so that every warp is
 // recorded. A comment must not end the page's script: </script><script>document.title = "owned"</script> <!-- &amp;
+#include <cuda_bf16.h>
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
+#include <mma.h>
 
 __global__ void copy(float* out, const float* in) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -78,6 +80,18 @@ __global__ void large(float* out) {
   space[threadIdx.x] = 1;
   if (blockIdx.x == 0) out[threadIdx.x] = 2.5f * out[32 + threadIdx.x] + space[threadIdx.x];
 }
+/// So many products that the tensor cores are the limit.
+__global__ void products(float* out, const __nv_bfloat16* in) {
+  using namespace nvcuda::wmma;
+  fragment<matrix_a, 16, 16, 16, __nv_bfloat16, row_major> a;
+  fragment<matrix_b, 16, 16, 16, __nv_bfloat16, row_major> b;
+  fragment<accumulator, 16, 16, 16, float> sum;
+  fill_fragment(sum, 0);
+  load_matrix_sync(a, in, 16);
+  load_matrix_sync(b, in, 16);
+  for (int k = 0; k < 1000; ++k) mma_sync(sum, a, b, sum);
+  store_matrix_sync(out, sum, 16, mem_row_major);
+}
 
 int main() {
   float *in = nullptr, *out = nullptr;
@@ -101,6 +115,7 @@ int main() {
     kernel<<<1, 32>>>(out, in, 3);  // sizes and name are the same
   large<<<600, 32, 49152>>>(out);
   gather_kernel<<<1, 32>>>(out, in, pairs{8});
+  products<<<1, 32>>>(out, reinterpret_cast<__nv_bfloat16*>(in));
   const bool good = cudaDeviceSynchronize() == cudaSuccess;
   cudaFree(in);
   cudaFree(out);

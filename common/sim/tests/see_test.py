@@ -53,6 +53,7 @@ data.launches.forEach((launch, n) => {
     about.rows.push(row);
   }
   about.strip = [...document.querySelectorAll('#strip [data-step]')].map(e => Math.round(e.getAttribute('height') / 4));
+  about.roofs = [...document.querySelectorAll('#roofline-drawing .strong')].map(t => t.textContent);
   // The point's place, read off the axes' ticks: logarithmic between any two.
   const circle = document.querySelector('#roofline-drawing .point.here');
   if (circle) {
@@ -185,7 +186,7 @@ try:
                 requests += 1
                 assert row["op"] == "atomic" or step["drawn"] == step["cost"], (launch["kernel"], row["title"], step)
                 assert step["hollow"] == 32 - step["lanes"] and step["label"] == step["sentence"], step
-    assert requests > 100 and set(incomplete) == {"copy", "large"}, (requests, incomplete)  # copy: its second launch
+    assert requests > 100 and set(incomplete) == {"copy", "large", "products"}, (requests, incomplete)  # copy: its second launch
     assert incomplete.count("copy") == 2, incomplete
 
     def sentences(number, title):
@@ -224,6 +225,10 @@ try:
     intensity = flop / (float(counters["dram__bytes_read.sum"]) + float(counters["dram__bytes_write.sum"]))
     rate = flop / float(counters["gpu__time_duration.sum"]) * 1e9
     assert flop == 64 and abs(point["intensity"] / intensity - 1) < .01 and abs(point["rate"] / rate - 1) < .01, (point, intensity, rate)
+    # The roof of a product on tensor cores is theirs.
+    share = float(table[17]["sm__ops_path_tensor_src_bf16_dst_fp32.sum"]) / float(table[17]["gpu__time_duration.sum"]) * 1e9 / 989.4e12
+    assert f" {100 * share:.3g} % of the roof above it, of bf16 on tensor cores." in launches[17]["roofline"], (share, launches[17]["roofline"])
+    assert launches[17]["roofs"] == ["FP32 51 TFLOP/s", "bf16 989 TFLOP/s", "DRAM 4.25 TB/s"], launches[17]["roofs"]
     assert found["compared"] == ["1024", "16", "64"], found["compared"]
 
     assert found["keys"][:6] == [[0, 1], [0, 2], [0, 1], [1, 1], [0, 1], [0, 1]] and found["focus"], found["keys"]
