@@ -338,10 +338,14 @@ function sentenceOf(step) {
   const said = `${lanes} ${does} ${counted(words, 'word')} ${op === 'copied' ? 'into' : 'of'} shared memory in ${counted(step.cost, 'wavefront')}${step.cost > 1 && step.lanesPerPhase < LANES ? `, ${step.lanesPerPhase} lanes at a time` : ''}`;
   if (step.cost <= step.ideal)
     return `${said}: ${words === 1 && step.lanes.length > 1 ? 'one word serves all lanes.' : 'no bank conflict.'}`;
-  const byBank = new Map();
-  for (const f of fronts) for (const [bank, {word}] of f) byBank.set(bank, (byBank.get(bank) || new Set()).add(word));
-  const [bank, most] = [...byBank].sort((a, b) => b[1].size - a[1].size)[0];
-  return `${said}: bank ${bankName(bank)} alone has to serve ${counted(most.size, 'word')}, one after another${step.ideal === 1 ? ` (a ${most.size}-way bank conflict)` : ''}.${sentenceEnd(step.cost, step.ideal, 'wavefront')}`;
+  const groups = new Map();  // of lanes that are served together
+  step.lanes.forEach((lane, i) => {
+    const first = lane - lane % step.lanesPerPhase, {lanes = [], addresses = []} = groups.get(first) || {};
+    groups.set(first, {lanes: [...lanes, lane], addresses: [...addresses, step.addresses[i]]});
+  });
+  const worst = [...groups.values()].map(g => wavefrontsOf({...step, ...g})).reduce((a, b) => b.length > a.length ? b : a);
+  const bank = worst[worst.length - 1].keys().next().value, most = worst.length;
+  return `${said}: bank ${bankName(bank)} alone has to serve ${counted(most, 'word')}${groups.size > 1 ? ` to ${step.lanesPerPhase} lanes` : ''}, one after another (${most === 8 || most === 11 || most === 18 ? 'an' : 'a'} ${most}-way bank conflict).${sentenceEnd(step.cost, step.ideal, 'wavefront')}`;
 }
 
 function showStep(row, step, warp) {

@@ -199,6 +199,7 @@ try:
     assert sentences(6, "shared load") == {f"32 lanes ask for 32 words of shared memory in 32 wavefronts: bank {b} alone has to serve 32 words, one after another (a 32-way bank conflict). 1 wavefront would do." for b in range(32)}
     assert sentences(7, "shared load") == {"32 lanes ask for 32 words of shared memory in 1 wavefront: no bank conflict."}
     assert "32 lanes ask for 32 words of shared memory in 2 wavefronts, 16 lanes at a time: no bank conflict." in sentences(8, "shared load")
+    assert "32 lanes ask for 128 words of shared memory in 8 wavefronts, 8 lanes at a time: bank 0 alone has to serve 2 words to 8 lanes, one after another (a 2-way bank conflict). 4 wavefronts would do." in sentences(8, "shared load"), sentences(8, "shared load")
     untouched = [[r["untouched"] for r in launches[n]["rows"] if r["space"] == "shared"] for n in (6, 7)]
     assert untouched == [[0, 0], [32, 32]], untouched  # the padding: one word of each row
     assert {r["array"].replace("\u2009", " ") for r in launches[7]["rows"] if r["space"] == "shared"} == {"tile, 4 224 bytes"}, launches[7]["rows"]
