@@ -133,6 +133,8 @@ for (int distance = 16; distance > 0; distance /= 2) value = combine(value, __sh
   while (calls < most && take(calls).seconds * calls < 200 * tick && spent() < 0.2 * budget_seconds) calls *= 2;
   units = drop == 0 ? significand : (significand + (std::uint32_t{1} << (drop - 1)) - 1 + odd) >> drop;  // rounded
 void merge(float* out, const float* other_out, const float* other_lse, std::size_t rows, std::size_t size) {
+void matvec(float* y, const std::int8_t* q, const float* scale, const float* x, std::size_t rows,
+            std::size_t columns) {
 //! [loop]
 CPP
 echo '{"few": 12.5, "some": 999, "many": -1234567.8}' >"$place/figures.json"
@@ -153,6 +155,8 @@ for (int distance = 16; distance > 0; distance /= 2)
       : (significand + (std::uint32_t{1} << (drop - 1)) - 1 + odd) >> drop;
 void merge(float* out, const float* other_out, const float* other_lse, std::size_t rows,
     std::size_t size) {
+void matvec(float* y, const std::int8_t* q, const float* scale, const float* x,
+    std::size_t rows, std::size_t columns) {
 ```
 ![w:9 in\[i\] &amp; more](steps/shown.svg)
 12.5 999 -1,234,567.8

@@ -214,6 +214,9 @@ std::string within_a_slide(const std::string& code) {
       }
       left.push_back(rest);
       out += line.substr(0, at) + "\n";
+    } else if (line.ends_with(",") && !left.empty() && left.back().starts_with(std::string(indent + 1, ' '))) {
+      const std::size_t words = left.back().find_first_not_of(' ');
+      left.back() = line + " " + left.back().substr(words);         // to be broken together
     } else if (comment != std::string::npos && comment > indent) {  // to a line of its own, before the code
       left.push_back(line.substr(0, line.find_last_not_of(' ', comment - 1) + 1));
       left.push_back(std::string(indent, ' ') + line.substr(comment));
