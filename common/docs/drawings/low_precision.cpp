@@ -307,7 +307,15 @@ drawing swizzle() {
 // ---- steps of the deck ---------------------------------------------------------------------------------------------
 
 double in_e4m3(double x) { return sim::decode8<sim::e4m3>(sim::encode8<sim::e4m3>(x, true)); }
+double in_e5m2(double x) { return sim::decode8<sim::e5m2>(sim::encode8<sim::e5m2>(x, true)); }
 double in_fp16(double x) { return sim::decode<sim::binary16>(sim::encode<sim::binary16>(x)); }
+
+std::string raised(int power) {
+  const char* digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+  std::string words;
+  for (const char c : std::to_string(power)) words += digits[c - '0'];
+  return words;
+}
 
 /// 1 added again and again in e4m3: the sum stops.
 drawing counting() {
@@ -354,6 +362,54 @@ drawing halfway() {
   return d;
 }
 
+/// Half the distance to the next number, as the sum grows, and where it reaches the term.
+drawing stops() {
+  drawing d("stops",
+            "Half the distance to the next number doubles with the sum, in e5m2 and e4m3; where it reaches the "
+            "term, the sum stops: 8 and 16 for terms of 1, 2 and 4 for terms of 1/4.");
+  const double left = margin + 46, right = slide_width - margin - 70, base = 172;
+  const int last = 6;  // sums up to 2 to the 6
+  const auto x = [&](double sum) { return left + (right - left) * std::log2(sum) / last; };
+  const auto y = [&](double half) { return base - 23 * std::log2(16 * half); };
+  const auto stop_of = [](auto in_format, double term) {
+    double sum = 0;
+    while (in_format(sum + term) != sum) sum = in_format(sum + term);
+    return sum;
+  };
+  d.line(left, y(4) - 8, left, base, "pen");
+  d.line(left, base, right, base, "pen");
+  for (int e = 0; e <= last; ++e) d.text(x(std::ldexp(1, e)), base + 17, fmt::format("{}", 1 << e), "mute", at::middle);
+  d.text(right + 14, base + 17, "sum", "mute");
+  for (const auto& [half, words] : {std::pair{0.0625, "1/16"}, {0.25, "1/4"}, {1.0, "1"}, {4.0, "4"}})
+    d.text(left - 8, y(half) + 4, words, "mute", at::end);
+  d.text(left + 8, y(4) - 4, "half the distance; at a dot the sum stops", "mute");
+  for (const double term : {1.0, 0.25}) {
+    d.line(left, y(term), right, y(term), "waste-line");
+    d.text(right + 6, y(term) + 4, term == 1 ? "term: 1" : "term: 1/4", "waste-text");
+  }
+  const auto stair = [&](const char* name, auto in_format, int fraction, const char* line, const char* role,
+                         const char* style) {
+    std::vector<std::pair<double, double>> points;
+    for (int e = 0; e < last; ++e) {
+      const double half = std::ldexp(1, e - fraction - 1);
+      if (in_format(std::ldexp(1, e) + 2 * half) != std::ldexp(1, e) + 2 * half)
+        throw std::runtime_error("stops: the distance is another");
+      points.emplace_back(x(std::ldexp(1, e)), y(half));
+      points.emplace_back(x(std::ldexp(1, e + 1)), y(half));
+    }
+    d.curve(points, line);
+    d.text(points.back().first + 6, points.back().second + 4, name, style);
+    for (const double term : {1.0, 0.25}) {
+      const double stop = stop_of(in_format, term);
+      d.dot(x(stop), y(term), 4.5, role);
+      d.text(x(stop) + 5, y(term) - 6, fmt::format("at {:.0f}", stop), style);
+    }
+  };
+  stair("e5m2", in_e5m2, sim::e5m2::mantissa_bits, "time-line", "time", "h time-text");
+  stair("e4m3", in_e4m3, sim::e4m3::mantissa_bits, "used-line", "used", "h used-text");
+  return d;
+}
+
 /// A step that is smaller than half of the distance to the next number of fp16.
 drawing stuck() {
   const double w = 100, step = 0.02, unit = std::ldexp(1, 6 - sim::binary16::mantissa_bits);
@@ -383,6 +439,7 @@ drawing powers() {
   const int count = 20;
   const double left = margin + 54, cell = (slide_inner - 54) / count;
   double y = 40;
+  d.text(margin, y - 10, "2 to the", "mute");
   for (int i = 0; i < count; i += 2)
     d.text(left + (i + 0.5) * cell, y - 10, i == 0 ? "0" : fmt::format("−{}", i), "mute", at::middle);
   const auto row = [&](const char* name, int lowest, auto of) {
@@ -397,7 +454,7 @@ drawing powers() {
     y += 68;
   };
   row("e4m3", sim::e4m3::lowest, in_e4m3);
-  row("e5m2", sim::e5m2::lowest, [](double x) { return sim::decode8<sim::e5m2>(sim::encode8<sim::e5m2>(x, true)); });
+  row("e5m2", sim::e5m2::lowest, in_e5m2);
   d.legend(y + 14, {{"used", "normal"}, {"time", "subnormal"}, {"waste", "rounded to 0"}});
   return d;
 }
@@ -417,13 +474,13 @@ drawing scaled_loss() {
   bar(76, "gradients", 0.02 / 2048, 0.02, "time");
   int power = 0;
   while (0.02 * std::ldexp(1, power + 1) <= last) ++power;
-  bar(118, fmt::format("times 2^{}", power).c_str(), 0.02 / 2048 * std::ldexp(1, power), 0.02 * std::ldexp(1, power),
-      "time");
+  bar(118, fmt::format("times 2{}", raised(power)).c_str(), 0.02 / 2048 * std::ldexp(1, power),
+      0.02 * std::ldexp(1, power), "time");
   d.line(x(first), 34, x(first), 142);
   d.line(x(last), 34, x(last), 142);
   d.text(margin, 178,
-         fmt::format("0.02 · 2^{} = {:.0f} fits, 0.02 · 2^{} = {:.0f} does not", power, 0.02 * std::ldexp(1, power),
-                     power + 1, 0.02 * std::ldexp(1, power + 1)),
+         fmt::format("0.02 · 2{} = {:.0f} fits, 0.02 · 2{} = {:.0f} does not", raised(power),
+                     0.02 * std::ldexp(1, power), raised(power + 1), 0.02 * std::ldexp(1, power + 1)),
          "h time-text");
   return d;
 }
@@ -445,6 +502,34 @@ drawing warp_matrices() {
   d.text(tx, y + 42, "four per instruction");
   d.text(tx, y + 74, "3 matrix loads", "h shared-text");
   d.text(margin, y + 4 * cell + 20, "one warp, 16 steps along k; a colour is one ldmatrix", "mute");
+  return d;
+}
+
+/// What the blocks of a tiled product fetch, in sectors of 16-bit elements.
+drawing strips() {
+  const int n = 128, tile = 32, side = n / tile, each = 2 * tile * n, all = side * side * each, per_sector = 32 / 2;
+  drawing d("strips",
+            fmt::format("One of {} blocks needs {} rows of A and {} columns of B; all together fetch {} sectors.",
+                        side * side, tile, tile, grouped(all / per_sector)));
+  const double cell = 22, a = margin, c = a + side * cell + 14, top = 22, below = top + side * cell + 14;
+  const auto matrix = [&](double x, double y, auto role) {
+    for (int r = 0; r < side; ++r)
+      for (int q = 0; q < side; ++q) d.box(x + q * cell, y + r * cell, cell - 2, cell - 2, role(r, q), 1);
+  };
+  matrix(a, below, [](int r, int) { return r == 1 ? "used" : "idle"; });
+  matrix(c, top, [](int, int q) { return q == 2 ? "shared" : "idle"; });
+  matrix(c, below, [](int r, int q) { return r == 1 && q == 2 ? "time" : "idle"; });
+  d.text(a, below - 6, fmt::format("A: {0} × {0}", n));
+  d.text(c, top - 6, "B");
+  d.text(c + side * cell + 4, below + side * cell - 6, "C");
+  const double x = c + side * cell + 34;
+  d.text(x, top + 14, fmt::format("{} · {} blocks of {} × {} elements", side, side, tile, tile));
+  d.text(x, top + 44, fmt::format("each fetches {} rows and {} columns:", tile, tile));
+  d.text(x, top + 64, fmt::format("({} + {}) · {} = {} elements", tile, tile, n, grouped(each)), "h");
+  d.text(x, top + 94, fmt::format("all blocks: {} elements", grouped(all)));
+  d.text(x, top + 124, fmt::format("a sector: 32 bytes / 2 = {} elements", per_sector));
+  d.text(x, top + 150, fmt::format("{} / {} = {} sectors", grouped(all), per_sector, grouped(all / per_sector)),
+         "h time-text");
   return d;
 }
 
@@ -475,7 +560,7 @@ void low_precision(drawing_list& to) {
   for (const auto make :
        {formats, number_line, groups, row_addresses, fragment_layout, stages, ring, stalled_sum, swizzle})
     to.push_back(make());
-  for (const auto make : {counting, halfway, stuck, powers, scaled_loss, warp_matrices, rows_in_banks})
+  for (const auto make : {counting, halfway, stops, stuck, powers, scaled_loss, warp_matrices, strips, rows_in_banks})
     to.push_back(make());
 }
 
