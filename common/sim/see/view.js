@@ -742,6 +742,30 @@ function showGrid(launch) {
   at('grid-sentence').textContent = said;
 }
 
+/** What each launch loads and stores, in sectors: a kernel that does the work of several keeps what is between them. */
+function showLaunches() {
+  const launches = data.launches, most = 24, row = 15;
+  at('launches').hidden = launches.length < 2;
+  if (at('launches').hidden) return;
+  const place = at('launches-drawing'), width = widthOf(place), label = Math.min(280, width * .45), parts = [];
+  const bytes = (l, op) => SECTOR * (l.metrics[`l1tex__t_sectors_pipe_lsu_mem_global_op_${op}.sum`] || 0);
+  const moved = launches.map(l => ({loaded: bytes(l, 'ld'), stored: bytes(l, 'st')}));
+  const longest = Math.max(1, ...moved.map(m => m.loaded + m.stored)), across = n => n / longest * (width - label - 4);
+  const first = Math.max(0, Math.min(chosen.launch - most / 2, launches.length - most)), shown = launches.slice(first, first + most);
+  shown.forEach((l, i) => {
+    const number = first + i, {loaded, stored} = moved[number], y = i * row + 1, words = `${number + 1}: ${titleOf(l)}`, fit = Math.floor(label / 6.5);
+    const bars = svg('g', {}, rect(label, y, across(loaded), row - 3, 'even', {'data-loaded': loaded}), rect(label + across(loaded), y, across(stored), row - 3, 'odd', {'data-stored': stored}));
+    bars.addEventListener('click', () => chooseLaunch(number));
+    parts.push(text(0, y + 10, words.length > fit ? `${words.slice(0, fit - 1)}…` : words, {class: number === chosen.launch ? 'strong' : undefined}),
+               hint(bars, `${words}: ${inUnits(loaded, 'B')} loaded, ${inUnits(stored, 'B')} stored`));
+  });
+  const sum = what => inUnits(moved.reduce((all, m) => all + m[what], 0), 'B');
+  const said = `${counted(launches.length, 'launch', 'launches')}: ${sum('loaded')} loaded (blue) and ${sum('stored')} stored (grey), in sectors of global memory. What one launch stores and the next one loads, a fused kernel keeps in registers.` +
+      (shown.length < launches.length ? ` Launches ${first + 1} to ${first + shown.length} are drawn.` : '');
+  draw(place, width, shown.length * row, said, ...parts);
+  at('launches-sentence').textContent = said;
+}
+
 /** FLOP of a launch, bytes to and from DRAM, and the roof that it has: of FP32, unless tensor cores do most of it. */
 function workOf(launch) {
   const m = name => launch.metrics[name] || 0;
@@ -819,6 +843,7 @@ function showLaunch() {
   at('faults').replaceChildren(...launch.faults.map(f => html('li', {}, f)));
   showCounters(launch, otherNow());
   showGrid(launch);
+  showLaunches();
   showRoofline();
 }
 

@@ -53,6 +53,7 @@ data.launches.forEach((launch, n) => {
     about.rows.push(row);
   }
   about.strip = [...document.querySelectorAll('#strip [data-step]')].map(e => Math.round(e.getAttribute('height') / 4));
+  about.moved = ['loaded', 'stored'].map(what => [...document.querySelectorAll(`#launches-drawing [data-${what}]`)].map(e => Number(e.dataset[what])));
   about.roofs = [...document.querySelectorAll('#roofline-drawing .strong')].map(t => t.textContent);
   // The point's place, read off the axes' ticks: logarithmic between any two.
   const circle = document.querySelector('#roofline-drawing .point.here');
@@ -218,6 +219,11 @@ try:
     assert launches[13]["title"].startswith("14: kernel = copy_strided,") and "kernel = backwards_kernel," in launches[14]["title"], launches[14]
     assert launches[16]["title"].startswith("17: gather_kernel<pairs>, "), launches[16]["title"]
     assert launches[7]["title"].startswith("8: transpose_shared<33>, 1 block of 32 × 4, "), launches[7]
+
+    # What each launch loads and stores, beside the others.
+    for what, short in enumerate(["ld", "st"]):
+        counted = [32 * int(float(t[f"l1tex__t_sectors_pipe_lsu_mem_global_op_{short}.sum"])) for t in table]
+        assert launches[0]["moved"][what] == counted, (launches[0]["moved"][what], counted)
 
     # More blocks than the device takes at a time; a point of the roofline.
     assert "132 hold 528: 1.14 waves. The last wave has 72 blocks and leaves 86.4 %" in launches[15]["grid"], launches[15]["grid"]
