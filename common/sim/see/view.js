@@ -909,6 +909,7 @@ function start() {
     width = document.documentElement.clientWidth;
     showLaunch();
     showRequest();
+    markRow();
   });
 }
 

@@ -90,10 +90,19 @@ document.body.replaceChildren(Object.assign(document.createElement('pre'), {id: 
 
 # In a frame of each width: does the page scroll sideways, does a drawing leave its place, and is a word in it cut off?
 FRAMES = """<!doctype html><body><script>
-addEventListener('load', () => {
+addEventListener('load', async () => {
   const found = {};
   for (const f of document.querySelectorAll('iframe')) {
     const d = f.contentDocument, bad = [], w = f.contentWindow;
+    if (f.hidden) {  // as in a tab that is opened later
+      f.hidden = false;
+      const outside = () => {
+        const row = d.querySelector('.counts.chosen').getBoundingClientRect(), pane = d.getElementById('source').getBoundingClientRect();
+        return row.height === 0 || row.top < pane.top || row.bottom > pane.bottom;
+      };
+      for (let tries = 50; outside() && tries > 0; --tries) await new Promise(later => setTimeout(later, 100));
+      if (outside()) bad.push('the chosen line is outside the source');
+    }
     for (let n = 0; n < w.eval('data').launches.length; ++n) {
       w.eval(`chooseLaunch(${n})`);
       if (d.documentElement.scrollWidth > d.documentElement.clientWidth) bad.push(`launch ${n}: page ${d.documentElement.scrollWidth}`);
@@ -243,8 +252,9 @@ try:
     frames = os.path.join(folder, "frames.html")
     widths = [390, 700, 1280, 1600]
     with open(frames, "w", encoding="utf-8") as file:
-        file.write(FRAMES + "".join(f'<iframe src="page.html" width="{w}" height="900"></iframe>' for w in widths))
-    assert ask(frames, folder) == {str(w): [] for w in widths}, ask(frames, folder)
+        file.write(FRAMES + "".join(f'<iframe src="page.html" width="{w}" height="900"{" hidden" if w == 390 else ""}></iframe>' for w in widths))
+    wrong = ask(frames, folder)
+    assert wrong == {str(w): [] for w in widths}, wrong
 
     # A file that attacks its reader, and is not UTF-8; a kernel whose name is a tag.
     evil = os.path.join(folder, "evil <script>.cu")
