@@ -329,7 +329,10 @@ function sentenceOf(step) {
     const part = percent(step.moved / (step.cost * SECTOR)), sectors = counted(step.cost, 'sector');
     const enough = sentenceEnd(step.cost, Math.ceil(step.moved / SECTOR), 'sector');  // a byte that lanes share counts once
     const shared = step.moved < step.lanes.length * step.site.bytes ? (new Set(step.addresses).size === 1 ? 'the same ' : '') : '';
-    if (op === 'atomic') return `${lanes} ${verb('update')} ${shared}${bytes} in ${sectors}.`;
+    if (op === 'atomic') {
+      const each = step.addresses.map(a => step.addresses.filter(b => a === b).length), rounds = Math.max(...each);
+      return `${lanes} ${verb('update')} ${shared}${bytes} in ${counted(sectorsOf(step).length, 'sector')}.` + (rounds > 1 ? ` Lanes that share an address take turns: ${rounds} rounds, ${sectors} counted.` : '');
+    }
     if (op === 'store') return `${lanes} ${verb('store')} ${shared}${bytes} in ${sectors}: ${part} of these sectors is written.${enough}`;
     return `${lanes} ${verb('ask')} for ${shared}${bytes} in ${sectors}: ${part} of what is fetched is used.${enough}`;
   }
@@ -366,7 +369,7 @@ function showStep(row, step, warp) {
   (global ? drawGlobal : drawShared)(step, place, words);
   const mark = (name, meaning) => html('span', {}, html('i', {class: name}), meaning);
   const last = `All ${whole(row.requests)} requests of this line: ${(row.cost / row.requests).toFixed(2)} ${unitOf(row)}s each.`;
-  at('legend').replaceChildren(...(global ? [mark('asked', 'asked for, by lane'), mark('unused', step.site.op === 'store' ? 'in a sector, not written' : 'fetched, not asked for'), mark('none', 'not touched')]
+  at('legend').replaceChildren(...(global ? [mark('asked', 'asked for, by lane'), mark('unused', {store: 'in a sector, not written', atomic: 'in a sector, not updated'}[step.site.op] || 'fetched, not asked for'), mark('none', 'not touched')]
                                           : [mark('asked', 'served, by lane'), mark('none', 'idle bank')]), html('span', {}, last));
   at('lane-table').replaceChildren(
       html('tr', {}, ...['lane', 'address', global ? 'sector' : 'bank'].map(h => html('th', {class: h === 'address' ? undefined : 'num'}, h))),

@@ -62,7 +62,7 @@ __global__ void histogram(int* bins, const int* in) {
   __syncthreads();
   atomicAdd(&own[in[threadIdx.x] & 7], 1);
   __syncthreads();
-  if (threadIdx.x < 32) atomicAdd(&bins[threadIdx.x], own[threadIdx.x]);
+  if (threadIdx.x < 32) atomicAdd(&bins[threadIdx.x % 16], own[threadIdx.x]);
 }
 __global__ void asynchronous(float* out, const float* in) {
   __shared__ float tile[64];

@@ -219,6 +219,7 @@ try:
     assert launches[9]["strip"].count(1) >= 32, launches[9]["strip"]
     assert {len(r["steps"]) for r in launches[9]["rows"]} == {2}, launches[9]
     assert sorted(s["lanes"] for s in launches[9]["rows"][2]["steps"]) == [8, 32]
+    assert sentences(10, "global atomic") == {"32 lanes update 64 bytes in 2 sectors. Lanes that share an address take turns: 2 rounds, 4 sectors counted."}
     assert launches[11]["copies"] == 2 and launches[11]["copied"] == 1 and "2 asynchronous copies" in launches[11]["block"], launches[11]["block"]
     assert "those of launch 1, with" in launches[12]["facts"], launches[12]["facts"]
 
