@@ -12,7 +12,7 @@ struct block_info {
   std::int32_t site;  ///< relative to this field's own address
   std::uint16_t instructions, fadd, fmul, ffma, dadd, dmul, dfma, special;
   std::uint16_t counted;  ///< a register advances by a constant: if this is a loop, nvcc knows its step
-  std::uint16_t stepped;  ///< a register advances by another one, which does not change here
+  std::uint16_t stepped;  ///< a pointer advances by a register that does not change here
 };
 /// The entry of the block that this program counter marks; null if it marks none.
 const block_info* block_at(std::uintptr_t pc);

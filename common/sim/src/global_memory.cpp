@@ -52,7 +52,6 @@ std::uint64_t warp_path::*observer::wait_for(cached_site& entry, std::span<const
   const bool again = is_again(entry, where);
   const bool same_visit = std::exchange(entry.visit, visits_) == visits_;
   const bool stored = std::exchange(entry.stores, stores_) != stores_;
-  const bool stored_shared = std::exchange(entry.shared_stores, shared_stores_) != shared_stores_;
   const std::uintptr_t stride = low - std::exchange(entry.last, low);
   const bool goes_on = again && entry.stride == stride;
   entry.stride = again ? stride : 0;
@@ -61,8 +60,7 @@ std::uint64_t warp_path::*observer::wait_for(cached_site& entry, std::span<const
     // nvcc unrolls if it knows the step and there is no store in between.
     if (basic_block_ && basic_block_->counted) return near ? &warp_path::loads_ahead_near : &warp_path::loads_ahead;
     // A loop over the grid: by four, and the first of them waits for all. The first three may be what is left over.
-    if (basic_block_ && basic_block_->stepped && !stored_shared && ++entry.turns > 3 && entry.turns % 4 != 0)
-      return nullptr;
+    if (basic_block_ && basic_block_->stepped && ++entry.turns > 3 && entry.turns % 4 != 0) return nullptr;
   } else {
     entry.turns = again ? 2 : 1;
   }

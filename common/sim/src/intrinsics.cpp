@@ -66,7 +66,8 @@ clock_t clock() noexcept {
 }
 
 extern "C" {
-float sim_rsqrtf(float x) { return static_cast<float>(1 / std::sqrt(static_cast<double>(x))); }
+double sim_rsqrt(double x) { return 1 / std::sqrt(x); }
+float sim_rsqrtf(float x) { return static_cast<float>(sim_rsqrt(x)); }
 float sim_fast_expf(float x) { return std::exp(x); }
 float sim_fast_exp10f(float x) { return exp10f(x); }
 float sim_fast_logf(float x) { return std::log(x); }

@@ -148,7 +148,6 @@ class observer {
     std::uintptr_t last = 0;             ///< where this site's last request began
     std::uintptr_t stride = 0;           ///< and how far from the one before
     std::uint64_t stores = 0;            ///< stores_ then
-    std::uint64_t shared_stores = 0;     ///< shared_stores_ then
     std::uint64_t visit = 0;             ///< visits_ then
     std::uint32_t turns = 0;             ///< since its requests have had one stride
     std::uint32_t epoch = 0, warp = 0;   ///< of that request
@@ -220,7 +219,6 @@ class observer {
   std::unordered_map<std::uint64_t, cached_site> sites_;
   std::vector<cached_site> recent_ = std::vector<cached_site>(1024);  ///< by a hash of the site
   std::uint64_t stores_ = 0;                                          ///< to global memory
-  std::uint64_t shared_stores_ = 0;                                   ///< and atomics
   std::uint64_t visits_ = 0;                                          ///< to basic blocks
   bool first_load_ = true;                                            ///< none yet in this basic block
   const block_info* basic_block_ = nullptr;

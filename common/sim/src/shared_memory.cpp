@@ -189,7 +189,6 @@ void observer::shared(std::uint64_t site, std::span<const std::uintptr_t> a, std
   const operation op = site_operation(site);
   cached_site& entry = cached(space::shared, site);
   enter_basic_block(entry, where);
-  shared_stores_ += op != operation::load;
   site_counts& counts = *entry.counts;
   counts.requests += !entry.at_mbarrier;
   counts.lanes += entry.at_mbarrier ? 0 : a.size();

@@ -120,14 +120,15 @@ TEST(Assembly, AStepDoesNotChangeInItsLoop) {
   const auto arm64 = [&](const std::string& body) {
     return steps(*sim::arm64(), "bl\t__sanitizer_cov_trace_pc", body);
   };
-  EXPECT_TRUE(x86_64("\taddl\t%r12d, %ebx\n"));
-  EXPECT_TRUE(x86_64("\taddl\t12(%rsp), %ebx\n"));
-  EXPECT_FALSE(x86_64("\tmovl\t(%rax), %r12d\n\taddl\t%r12d, %ebx\n"));  // a sum of what it loads
-  EXPECT_FALSE(x86_64("\tmovslq\t%ebp, %rbx\n\taddq\t%r12, %rbx\n"));    // an address
-  EXPECT_FALSE(x86_64("\taddl\t%eax, 4(%rcx)\n"));
-  EXPECT_TRUE(arm64("\tadd\tw20, w20, w21\n"));
-  EXPECT_FALSE(arm64("\tldr\tw21, [x0]\n\tadd\tw20, w20, w21\n"));
-  EXPECT_FALSE(arm64("\tsxtw\tx20, w19\n\tadd\tx20, x20, x21\n"));
+  EXPECT_TRUE(x86_64("\tmovq\t%rbx, %rdi\n\taddq\t%r12, %rbx\n"));
+  EXPECT_TRUE(x86_64("\tmovq\t%rbx, %rdi\n\taddq\t8(%rsp), %rbx\n"));
+  EXPECT_FALSE(x86_64("\tleaq\t(%rbp,%rbx,4), %rdi\n\taddq\t%r12, %rbx\n"));  // an index, which may overflow
+  EXPECT_FALSE(x86_64("\tmovslq\t%ebx, %rax\n\taddl\t%r12d, %ebx\n\tleaq\t(%rbp,%rax,4), %r15\n\tmovq\t%r15, %rdi\n"));
+  EXPECT_FALSE(x86_64("\tmovq\t%rbx, %rdi\n\tmovq\t(%rax), %r12\n\taddq\t%r12, %rbx\n"));
+  EXPECT_FALSE(x86_64("\tmovq\t%rbx, %rdi\n\taddq\t%rax, 4(%rcx)\n"));
+  EXPECT_TRUE(arm64("\tmov\tx0, x20\n\tadd\tx20, x20, x21\n"));
+  EXPECT_FALSE(arm64("\tmov\tx0, x20\n\tldr\tx21, [x1]\n\tadd\tx20, x20, x21\n"));
+  EXPECT_FALSE(arm64("\tadd\tx0, x19, w20, sxtw 2\n\tadd\tw20, w20, w21\n"));
 }
 
 // nvcc doubles by adding, inverts in fewer steps than it divides, and multiplies last in expf.

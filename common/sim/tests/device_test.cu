@@ -650,6 +650,12 @@ __global__ void sum_strided(float* out, const float* in, int n) {
   for (int i = threadIdx.x; i < n; i += blockDim.x) sum += in[i];
   out[threadIdx.x] = sum;
 }
+__global__ void sum_by_own_step(float* out, const float* in, int n) {
+  const int step = blockDim.x;
+  float sum = 0;
+  for (int i = threadIdx.x; i < n; i += step) sum += in[i];
+  out[threadIdx.x] = sum;
+}
 __global__ void sum_columns_in_memory(float* out, const float* in, int n) {
   for (int i = 0; i < n; ++i) out[threadIdx.x] += in[i * 96 + threadIdx.x];
 }
@@ -763,6 +769,9 @@ TEST_F(Runtime, LoadsThatWaitForEachOtherAreModelledSlower) {
   const on_device<float> scattered(random_chain(1 << 20));
   const double by_addresses = modelled([&] { follow<<<1, 96>>>(out.data, scattered.data, n); });
   EXPECT_GT(by_steps, 3 * together);
+  // An int cannot overflow, so nvcc unrolls by four; blockDim.x is unsigned.
+  const double by_own_step = modelled([&] { sum_by_own_step<<<1, 96>>>(out.data, in.data, n * 96); });
+  EXPECT_LT(by_own_step, by_steps / 2);
   EXPECT_GT(by_stores, 3 * together);
   EXPECT_GT(by_addresses, 3 * together);
   // If one warp of eight is slow, the block takes as long as if all were.

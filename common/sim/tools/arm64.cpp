@@ -161,8 +161,10 @@ class on_arm64 : public processor {
     });
     if (registers.empty()) return;
     i.writes = std::to_string(registers[0]);
+    if (operands[0] != 'x') return;
     if (is_one_of(mnemonic, {"add", "sub"}) && registers.size() == 3 && registers[0] == registers[1])
       i.goes_on_by = std::to_string(registers[2]);
+    if (mnemonic == "mov" && registers.size() == 2 && registers[0] == 0) i.argument = std::to_string(registers[1]);
   }
 
   static bool is_jump(string_view mnemonic) {

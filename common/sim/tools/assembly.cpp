@@ -66,7 +66,7 @@ constexpr routine routines[] = {
     {"sinh", {25, 1, 6, 7, 2}, {61, 2, 2, 18, 1}},
     {"tan", {25, 0, 3, 9, 1}, {71, 1, 3, 22, 1}},
     {"tanh", {17, 1, 2, 6, 2}, {67, 3, 1, 16, 2}},
-    {"sim_rsqrt", {4, 0, 0, 0, 1}, {}},
+    {"sim_rsqrt", {4, 0, 0, 0, 1}, {14, 0, 2, 3, 1}},
     // __expf and its kind
     {"sim_fast_exp", {5, 0, 1, 0, 1}, {}},
     {"sim_fast_exp10", {5, 0, 1, 0, 1}, {}},
@@ -144,12 +144,15 @@ struct block : computation {
   unsigned pending = 0;                          // hooks whose access is still to come
   unsigned accesses = 0;                         // that hooks report
   std::map<string, unsigned> writes;             // how often it changes each register
-  std::vector<std::pair<string, string>> steps;  // i += step
+  std::vector<std::pair<string, string>> steps;  // pointer += step
+  std::set<string> addresses;                    // registers that hold those of accesses
 
-  /// A register goes on by one that does not change here.
+  /// A pointer goes on by what does not change here. Compilers make a pointer of an index only if it cannot overflow:
+  /// g++ here, and nvcc then unrolls. `i += blockDim.x` is unsigned, and may.
   bool has_step() const {
-    return std::ranges::any_of(steps,
-                               [&](const auto& s) { return writes.at(s.first) == 1 && !writes.contains(s.second); });
+    return std::ranges::any_of(steps, [&](const auto& s) {
+      return addresses.contains(s.first) && writes.at(s.first) == 1 && !writes.contains(s.second);
+    });
   }
 };
 
@@ -279,6 +282,7 @@ class editor {
     since_.restores &= read.restores;
     since_.count[counted] += read.goes_on_by_constant;
     if (!read.writes.empty()) ++b.writes[read.writes];
+    if (!read.argument.empty()) b.addresses.insert(read.argument);
     if (!read.writes.empty() && !read.goes_on_by.empty()) b.steps.emplace_back(read.writes, read.goes_on_by);
     since_.arithmetic += read.floating_point;
     for (unsigned k = 0; k < read.accesses; ++k) b.pending > 0 ? --b.pending : ++since_.own_arrays;

@@ -42,7 +42,8 @@ struct instruction {
   unsigned accesses = 0;             ///< to memory that is neither the stack nor constants nor coordinates
   bool goes_on_by_constant = false;  ///< i += 4
   std::string writes;                ///< the register or stack slot whose value it changes, by one name for all widths
-  std::string goes_on_by;            ///< i += step: where the step is; empty for other instructions
+  std::string goes_on_by;            ///< pointer += step: where the step is; empty for other instructions
+  std::string argument;              ///< what it moves to where a hook expects the address
   bool restores = false;             ///< may be in a block that only restores registers and returns
 };
 

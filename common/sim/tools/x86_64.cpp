@@ -160,8 +160,8 @@ class on_x86_64 : public processor {
     if (starts(mnemonic, "cmp") || starts(mnemonic, "test") || i.is == instruction::jump) return;
     const std::vector<string_view> parts = split(operands);
     i.writes = place_of(parts.back());
-    if (parts.size() == 2 && (mnemonic == "addl" || mnemonic == "addq" || mnemonic == "subl" || mnemonic == "subq"))
-      i.goes_on_by = place_of(parts[0]);
+    if (mnemonic == "addq" || mnemonic == "subq") i.goes_on_by = place_of(parts[0]);
+    if (mnemonic == "movq" && parts.back() == "%rdi") i.argument = place_of(parts[0]);
   }
 
   /// Which registers hold constants, and what the last call returned, also on the stack.

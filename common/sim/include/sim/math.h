@@ -221,7 +221,6 @@ double norm_of(int dimension, const T* values) {
 #define SIM_FUNCTION(name, parameters, float_parameters, arguments, expression) \
   inline double name parameters { return expression; }                          \
   inline float name##f float_parameters { return static_cast<float>(name arguments); }
-inline double rsqrt(double x) { return 1 / ::sqrt(x); }
 SIM_FUNCTION1(rcbrt, 1 / ::cbrt(x))
 SIM_FUNCTION1(sinpi, sim::sin_of_pi(x))
 SIM_FUNCTION1(cospi, sim::cos_of_pi(x))
@@ -262,6 +261,7 @@ inline float fdivide(float x, float y) { return x / y; }
 // Functions of their own, not inline, because a GPU takes few instructions for them.
 extern "C" {
 float sim_rsqrtf(float x);
+double sim_rsqrt(double x);
 float sim_fast_expf(float x);
 float sim_fast_exp10f(float x);
 float sim_fast_logf(float x);
@@ -274,6 +274,7 @@ float sim_fast_powf(float x, float y);
 float sim_fast_dividef(float x, float y);
 }
 inline float rsqrtf(float x) { return sim_rsqrtf(x); }
+inline double rsqrt(double x) { return sim_rsqrt(x); }
 inline float __expf(float x) { return sim_fast_expf(x); }
 inline float __exp10f(float x) { return sim_fast_exp10f(x); }
 inline float __logf(float x) { return sim_fast_logf(x); }
