@@ -309,6 +309,10 @@ void note_fault_of_call(const std::string& what) {
   if (!watched_streams) return note_host_fault(what);
   note_once(watched_streams->faults, what);
 }
+void withdraw_fault(const std::string& what) {
+  std::erase(of_host, what);
+  if (watched_streams) std::erase(watched_streams->faults, what);
+}
 
 void note_copy_race(std::uintptr_t address, std::uint16_t epoch, bool stores, bool was_load) {
   const std::string what = fmt::format(

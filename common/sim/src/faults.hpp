@@ -29,6 +29,8 @@ void note_host_warning(const std::string& what);
 const std::vector<std::string>& host_warnings();
 /// The same, and of the watched call if there is one: its judge reads it.
 void note_fault_of_call(const std::string& what);
+/// What this says turned out to be no error.
+void withdraw_fault(const std::string& what);
 /// A copy or fill uses an address that the launch of this epoch, or another copy or fill, has loaded or stored.
 void note_copy_race(std::uintptr_t address, std::uint16_t epoch, bool stores, bool was_load);
 

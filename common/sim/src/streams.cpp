@@ -49,6 +49,7 @@ struct sim_event {
   sim_order before;
   bool timed = true;
   sim_graph* captured = nullptr;
+  std::string asked_early;  ///< the report of a question for its time before it was there
 };
 
 namespace sim {
@@ -67,6 +68,15 @@ struct {
 } clocks;
 
 constexpr double poll_seconds = 1e-6;  // the host's time for one query
+
+/// Most programs ignore the error, and print what is in their variable.
+std::string note_no_time(cudaError_t error, const std::string& why) {
+  const source_line at = line_of(reinterpret_cast<std::uintptr_t>(call_of_program()));
+  std::string what = fmt::format("{}:{}: cudaEventElapsedTime gives no time, but {}: {}", at.file, at.line,
+                                 cudaGetErrorName(error), why);
+  note_fault_of_call(what);
+  return what;
+}
 
 /// Null if there is no such stream.
 sim_stream* find(cudaStream_t stream) {
@@ -517,6 +527,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   const sim_stream* s = find(stream);
   if (!known(event) || !s) return fail(cudaErrorInvalidResourceHandle);
   event->captured = s->captured;
+  event->asked_early.clear();
   event->at = ready(*s);
   event->before = order(*s);
   return sticky_error();
@@ -539,9 +550,24 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t stop) {
   const std::scoped_lock lock(runtime_mutex());
   if (!milliseconds) return fail(cudaErrorInvalidValue);
-  for (const cudaEvent_t event : {start, stop})
-    if (!known(event) || !event->timed || event->at < 0) return fail(cudaErrorInvalidResourceHandle);
-  if (std::max(start->at, stop->at) > clocks.host_now) return cudaErrorNotReady;  // synchronise with it first
+  for (const cudaEvent_t event : {start, stop}) {
+    const char* const wrong = !known(event)   ? "does not exist: create it first, and destroy it last"
+                              : !event->timed ? "was created with cudaEventDisableTiming: create it without"
+                              : event->at < 0 ? "was never recorded: call cudaEventRecord first"
+                                              : nullptr;
+    if (!wrong) continue;
+    note_no_time(cudaErrorInvalidResourceHandle,
+                 fmt::format("its {} event {}", event == start ? "first" : "second", wrong));
+    return fail(cudaErrorInvalidResourceHandle);
+  }
+  if (std::max(start->at, stop->at) > clocks.host_now) {
+    clocks.host_now += poll_seconds;
+    if (stop->asked_early.empty())
+      stop->asked_early = note_no_time(
+          cudaErrorNotReady, "the stream has not come to both events: call cudaEventSynchronize on the second first");
+    return cudaErrorNotReady;
+  }
+  if (!stop->asked_early.empty()) withdraw_fault(std::exchange(stop->asked_early, {}));  // it asked until there was one
   *milliseconds = static_cast<float>((stop->at - start->at) * 1e3);
   return sticky_error();
 }

@@ -530,6 +530,56 @@ TEST_F(Streams, CopiesRaceWithKernels) {
   EXPECT_TRUE(gone.reports.empty());
 }
 
+// The codes are those that CUDA's documentation of cudaEventElapsedTime names.
+TEST_F(Streams, EventsWithoutATime) {
+  cudaEvent_t start, stop, never, untimed;
+  for (cudaEvent_t* e : {&start, &stop, &never}) cudaEventCreate(e);
+  cudaEventCreateWithFlags(&untimed, cudaEventDisableTiming);
+  int* data = nullptr;
+  ASSERT_EQ(cudaMalloc(&data, 1024), cudaSuccess);
+  cudaMemset(data, 0, 1024);
+  float ms = -1;
+  std::size_t before = sim::host_faults().size();
+  const auto new_fault = [&] {
+    EXPECT_EQ(sim::host_faults().size(), before + 1);
+    before = sim::host_faults().size();
+    return sim::host_faults().back();
+  };
+  const auto enqueue = [&] {
+    cudaEventRecord(start);
+    increment<<<1, 256>>>(data, 256);
+    cudaEventRecord(stop);
+    cudaEventRecord(untimed);
+  };
+  enqueue();
+  EXPECT_EQ(cudaEventElapsedTime(&ms, start, never), cudaErrorInvalidResourceHandle);
+  EXPECT_NE(new_fault().find("its second event was never recorded: call cudaEventRecord first"), std::string::npos);
+  EXPECT_EQ(cudaEventElapsedTime(&ms, untimed, stop), cudaErrorInvalidResourceHandle);
+  EXPECT_NE(new_fault().find("its first event was created with cudaEventDisableTiming"), std::string::npos);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidResourceHandle);
+  EXPECT_EQ(cudaEventElapsedTime(&ms, start, stop), cudaErrorNotReady);
+  const std::string early = new_fault();
+  EXPECT_NE(early.find("runtime_test.cu:" + std::to_string(__LINE__ - 2) +
+                       ": cudaEventElapsedTime gives no time, but cudaErrorNotReady"),
+            std::string::npos)
+      << early;
+  EXPECT_EQ(ms, -1);
+  cudaDeviceSynchronize();
+  // Those who ask again are right: later, or until there is a time.
+  enqueue();
+  EXPECT_EQ(cudaEventElapsedTime(&ms, start, stop), cudaErrorNotReady);
+  EXPECT_EQ(cudaEventSynchronize(stop), cudaSuccess);
+  EXPECT_EQ(cudaEventElapsedTime(&ms, start, stop), cudaSuccess);
+  enqueue();
+  while (cudaEventElapsedTime(&ms, start, stop) == cudaErrorNotReady) {
+  }
+  EXPECT_GT(ms, 0);
+  EXPECT_EQ(cudaEventQuery(never), cudaSuccess);
+  EXPECT_EQ(cudaEventSynchronize(never), cudaSuccess);
+  EXPECT_EQ(sim::host_faults().size(), before);
+  EXPECT_EQ(sim::host_faults().back(), early);
+}
+
 TEST_F(Streams, HostFunctionsRun) {
   int calls = 0;
   EXPECT_EQ(cudaLaunchHostFunc(
