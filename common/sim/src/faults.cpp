@@ -328,7 +328,7 @@ namespace {
 /// The host uses memory that it shares with the device: has it waited for what else does?
 void host_access_beside_work(std::uintptr_t address, std::uint64_t site) {
   if (host_shares_device_memory() || site_strength(site) != strength::plain) return;
-  const std::scoped_lock lock(runtime_mutex());
+  const std::scoped_lock lock(runtime_state_mutex());
   const bool stores = site_operation(site) != operation::load;
   const std::string work = work_in_flight_at(address, site_bytes(site), stores);
   if (work.empty()) return;

@@ -7,10 +7,12 @@
 #include <cstdio>
 #include <utility>
 
+#include "faults.hpp"
 #include "grid.hpp"
 #include "heap.hpp"
 #include "hooks.hpp"
 #include "launches.hpp"
+#include "lines.hpp"
 #include "model.hpp"
 #include "streams.hpp"
 
@@ -34,8 +36,17 @@ runtime_state& state() {
 std::mutex& runtime_mutex() {
   if (in_kernel())  // whose launch holds it
     stop_kernel(fault::trap, nullptr, "this CUDA call is not simulated in a kernel; make it on the host");
+  if (in_host_function()) {
+    const std::scoped_lock lock(state().mutex);
+    const source_line at = line_of(reinterpret_cast<std::uintptr_t>(call_of_program()));
+    note_host_fault(
+        fmt::format("{}:{}: a CUDA call in a host function of a stream: there it may fail, or never return; let the "
+                    "function set a flag, and make the call in a thread that waits for it",
+                    at.file, at.line));
+  }
   return state().mutex;
 }
+std::mutex& runtime_state_mutex() { return state().mutex; }
 cudaError_t sticky_error() { return state().sticky; }
 
 cudaError_t fail(cudaError_t error, bool sticky) {

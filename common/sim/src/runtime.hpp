@@ -7,7 +7,8 @@
 
 namespace sim {
 
-std::mutex& runtime_mutex();
+std::mutex& runtime_mutex();        ///< for a call of the program's
+std::mutex& runtime_state_mutex();  ///< the same, for what the program does not call
 /// Remembers the error for cudaGetLastError and returns it. A sticky error stays until cudaDeviceReset.
 cudaError_t fail(cudaError_t error, bool sticky = false);
 /// What every call returns once a kernel has gone wrong.

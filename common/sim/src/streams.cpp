@@ -155,6 +155,15 @@ void end_copies(const sim_order& before) {
   std::erase_if(pinned_copies, [&](const pinned_copy& c) { return before.has(c.number, c.work_item); });
 }
 
+/// What a stream's host function comes after; null in the host's other code.
+thread_local const sim_order* host_function = nullptr;
+
+void run_host_function(const sim_order& before, const std::function<void()>& function) {
+  const sim_order* const outer = std::exchange(host_function, &before);
+  function();
+  host_function = outer;
+}
+
 void host_waits_until(double time, const sim_order& before) {
   end_copies(before);
   clocks.host_now = std::max(clocks.host_now, time);
@@ -281,7 +290,8 @@ std::string work_in_flight_at(std::uintptr_t address, std::size_t bytes, bool st
   for (const pinned_copy& c : pinned_copies)
     if ((c.written || stores) && c.overlaps(reinterpret_cast<const char*>(address), bytes))
       return c.written ? "a copy to the host" : "a copy to the device";
-  const launched* const user = latest_in_flight(clocks.host, [&](const launch_counts& counts) {
+  const sim_order& before = host_function ? *host_function : clocks.host;
+  const launched* const user = latest_in_flight(before, [&](const launch_counts& counts) {
     // Threads that pass data to each other may pass it to the host, too.
     if (counts.fenced || counts.hands_over_global) return false;
     return std::any_of(counts.sites.begin(), counts.sites.end(), [&](const auto& site) {
@@ -292,6 +302,8 @@ std::string work_in_flight_at(std::uintptr_t address, std::size_t bytes, bool st
   });
   return user ? "kernel " + user->kernel : "";
 }
+
+bool in_host_function() { return host_function != nullptr; }
 
 bool several_streams() { return !clocks.streams.empty(); }
 
@@ -479,6 +491,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
+  sim_order before;
   {
     const std::scoped_lock lock(runtime_mutex());
     if (sticky_error() != cudaSuccess) return sticky_error();
@@ -488,20 +501,23 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void*
       record(stream, cudaGraphNodeTypeHost, [=](cudaStream_t s) { cudaLaunchHostFunc(s, function, data); });
       return cudaSuccess;
     }
-    end_copies(order(*find(stream)));
+    before = order(*find(stream));
+    end_copies(before);
   }
-  function(data);
+  run_host_function(before, [&] { function(data); });
   return cudaSuccess;
 }
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data, unsigned flags) {
+  sim_order before;
   {
     const std::scoped_lock lock(runtime_mutex());
     if (!is_stream(stream)) return fail(cudaErrorInvalidResourceHandle);
     if (!callback || flags != 0) return fail(cudaErrorInvalidValue);
     if (is_capturing(stream)) return fail(cudaErrorStreamCaptureUnsupported);
-    end_copies(order(*find(stream)));
+    before = order(*find(stream));
+    end_copies(before);
   }
-  callback(stream, sticky_error(), data);
+  run_host_function(before, [&] { callback(stream, sticky_error(), data); });
   return cudaSuccess;
 }
 

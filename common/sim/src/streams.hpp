@@ -87,6 +87,8 @@ void forget_pinned_copies(std::uintptr_t begin, std::uintptr_t end);
 /// Work that the host has not waited for, and that may still write these bytes of pinned or managed memory or, if the
 /// host `stores`, load them: "kernel k", "a copy to the host"; "" if there is none.
 std::string work_in_flight_at(std::uintptr_t address, std::size_t bytes, bool stores);
+/// Whether this OS thread runs a function of cudaLaunchHostFunc or cudaStreamAddCallback.
+bool in_host_function();
 /// `call` is about to make the host wait.
 void note_wait(const char* call);
 /// `call` makes the host wait for all work of the stream.

@@ -580,6 +580,32 @@ TEST_F(Streams, EventsWithoutATime) {
   EXPECT_EQ(sim::host_faults().back(), early);
 }
 
+TEST_F(Streams, HostFunctionsCallNoCuda) {
+  cudaStream_t stream;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  int* managed = nullptr;
+  ASSERT_EQ(cudaMallocManaged(&managed, 128), cudaSuccess);
+  cudaMemset(managed, 0, 128);
+  const std::size_t before = sim::host_faults().size();
+  // What its stream has done before is over; and a later kernel waits for it.
+  increment<<<1, 32, 0, stream>>>(managed, 32);
+  cudaLaunchHostFunc(
+      stream, [](void* p) { static_cast<int*>(p)[1] += 10; }, managed);
+  increment<<<1, 32, 0, stream>>>(managed, 32);
+  cudaStreamSynchronize(stream);
+  EXPECT_EQ(managed[1], 12);
+  EXPECT_EQ(sim::host_faults().size(), before);
+  cudaLaunchHostFunc(
+      stream, [](void* p) { cudaStreamQuery(static_cast<cudaStream_t>(p)); }, stream);
+  cudaStreamAddCallback(
+      stream, [](cudaStream_t, cudaError_t, void* p) { cudaFree(p); }, managed, 0);
+  ASSERT_EQ(sim::host_faults().size(), before + 2);
+  EXPECT_NE(sim::host_faults().back().find("runtime_test.cu:" + std::to_string(__LINE__ - 2) +
+                                           ": a CUDA call in a host function of a stream"),
+            std::string::npos)
+      << sim::host_faults().back();
+}
+
 TEST_F(Streams, HostFunctionsRun) {
   int calls = 0;
   EXPECT_EQ(cudaLaunchHostFunc(
