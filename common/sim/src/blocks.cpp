@@ -27,6 +27,7 @@ void worker::begin_block(running_block& block, std::uint64_t number) {
   const configuration& config = grid_->what->config;
   block.number = number;
   block.counted = 0;
+  block.barriers = 0;
   for (auto& barrier : block.named_barriers) barrier = {};
   block.waits = block.time_out = block.finished = false;
   block.copies = {};
@@ -44,7 +45,7 @@ void worker::begin_block(running_block& block, std::uint64_t number) {
     t.counter = nullptr;
     t.in_cluster_barrier = false;
     t.alone = t.clock = 0;
-    t.depth = 0;
+    t.depth = t.steps = 0;
     if (++x == config.block.x) {
       x = 0;
       if (++y == config.block.y) {
@@ -157,8 +158,10 @@ void worker::run_warp(unsigned first, unsigned count) {
   bool rest = false;  // accesses that wait for those of other lanes
   unsigned turn = 1;
   for (bool again = true; again && !kernel_aborted_; ++turn) {
-    if (workers_stopped.load(std::memory_order_relaxed)) [[unlikely]]
-      stay_stopped();
+    if (workers_stopped.load(std::memory_order_relaxed)) [[unlikely]] {
+      const stopped_thread where = where_stopped(first, count);
+      stay_stopped(&where);
+    }
     bool moved = false, new_state = false;
     look_ = look || turn % look_every == 0;
     unsigned waiting = 0;  // lanes that this round does not run
@@ -193,6 +196,31 @@ void worker::run_warp(unsigned first, unsigned count) {
   if (rest) put_together(first, count, true);
 }
 
+/// The program is stopped: one of the warp's threads takes some more steps, to see what it repeats.
+stopped_thread worker::where_stopped(unsigned first, unsigned count) {
+  stopped_thread stopped;
+  for (unsigned lane = 0; lane < count; ++lane) {
+    if (threads()[first + lane].now != state::ready || records_[lane].full()) continue;
+    look_ = true;  // records also in a block that is not observed
+    resume(threads()[first + lane]);
+    if (observing_ && current_->now == state::waiting && !records_[lane_number()].full())
+      resume(*current_);  // it polls
+    break;
+  }
+  const access* const begin = records_[lane_number()].begin;
+  stopped.block = block_->number;
+  stopped.thread = current_number_;
+  stopped.barriers = block_->barriers;
+  if (write == begin) return stopped;
+  const access* const last = write - 1;
+  const auto before = std::find_if(std::reverse_iterator(last), std::reverse_iterator(begin),
+                                   [last](const access& a) { return a.site == last->site; });
+  const bool repeats = before.base() != begin;
+  for (const access* a = repeats ? before.base() : last; a <= last; ++a) stopped.loop.push_back(site_pc(a->site));
+  if (repeats) stopped.rounds = current_->steps / stopped.loop.size();
+  return stopped;
+}
+
 /// Releases the barrier if all threads wait at it that have not returned. False if none waits, or not all of those do.
 bool worker::release_barrier() {
   std::size_t waiting = 0, done = 0;
@@ -214,6 +242,7 @@ bool worker::release_barrier() {
   observer_.barrier();
   for (thread_state& t : threads())
     if (t.now == state::at_barrier) t.now = state::ready;
+  ++block_->barriers;
   block_->released_count = std::exchange(block_->counted, 0);
   return true;
 }

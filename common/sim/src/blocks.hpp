@@ -39,6 +39,7 @@ struct thread_state {
   std::uint64_t clock = 0;          // the cycles that it last read: part of its state
   std::uint64_t alone = 0;          // steps since it last met others or was seen to make progress
   std::uint64_t depth = 0;          // of its last access
+  std::uint64_t steps = 0;          // since it began
   bool meets(const thread_state& other) const {
     return now == state::at_collective && mask == other.mask && combine == other.combine &&
            (mask != any_lanes || waits_at == other.waits_at);
@@ -84,6 +85,7 @@ struct running_block {
   bool time_out =
       false;  // threads that wait for a phase look again although it has not ended: they may do something else
   bool finished = false;
+  std::uint64_t barriers = 0;  // that all its threads have passed
 };
 
 enum class outcome { finished, aborted, yielded, waits_for_others, waits_for_grid };

@@ -286,6 +286,24 @@ std::string describe(const launched& where, const fault_report& r) {
                      ended ? "; such accesses ended the kernel" : "");
 }
 
+std::string describe(const launched& where, const stopped_thread& stopped) {
+  const source_line at = line_of(stopped.loop.front());
+  int low = at.line, high = at.line;
+  for (const std::uintptr_t pc : stopped.loop)
+    if (const source_line other = line_of(pc); other.file == at.file) {
+      low = std::min(low, other.line);
+      high = std::max(high, other.line);
+    }
+  return fmt::format(
+      "{}:{}: {}: block {} thread {}: was here when the program was stopped{}{}", at.file, at.line, where.kernel,
+      coordinates(stopped.block, where.config.grid), coordinates(stopped.thread, where.config.block),
+      stopped.rounds == 0 ? ""
+      : low == high
+          ? fmt::format(", in a loop on this line; it has run at most {} times", stopped.rounds)
+          : fmt::format(", in a loop on lines {} to {}; it has run at most {} times", low, high, stopped.rounds),
+      stopped.barriers == 0 ? "" : fmt::format("; its block has passed {} barriers", stopped.barriers));
+}
+
 namespace {
 std::vector<std::string> of_host, warnings_of_host;
 

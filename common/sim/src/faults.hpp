@@ -17,6 +17,8 @@ void settle_reports(launched& what);
 std::vector<const fault_report*> in_order(const launch_counts& counts);
 /// One sentence: what happened, where, in which thread, and what to do about it.
 std::string describe(const launched& where, const fault_report& report);
+/// Likewise, where a thread was when its program was stopped.
+std::string describe(const launched& where, const stopped_thread& thread);
 /// The host has touched device memory: ends the program, as on a machine with a GPU.
 void host_access(std::uintptr_t address, std::uint64_t site);
 /// ", byte 8 of allocation 1 of 64 bytes", or how far an address is from the nearest one; "" if there is none.

@@ -144,6 +144,7 @@ std::uint64_t worker::resume(thread_state& thread) {
   lane_records& records = records_[lane_number()];
   const std::uint64_t steps = static_cast<std::uint64_t>(write - records.write) + turns_;
   records.write = write;
+  current_->steps += steps;
   current_->depth = last_depth();
   if (current_->now == state::done) {  // the fiber has run all new lanes
     current_->stack = nullptr;

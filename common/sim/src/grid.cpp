@@ -287,7 +287,7 @@ class pool {
     const std::scoped_lock none_merges(merging);
     return std::make_unique<launched>(*grid_->what);
   }
-  void leave() {
+  [[noreturn]] void leave() {
     {
       const std::scoped_lock lock(mutex_);
       if (--working_ == 0) end_.notify_all();
@@ -330,8 +330,14 @@ pool& workers() {
 void start_workers() { workers(); }
 std::unique_ptr<launched> stop_workers() { return workers().stop(); }
 
-void worker::stay_stopped() {
+void worker::stay_stopped(const stopped_thread* where) {
   settle(false);
+  if (where && !where->loop.empty()) {
+    const std::scoped_lock lock(merging);
+    auto& all = grid_->what->stopped;
+    all.insert(std::find_if(all.begin(), all.end(), [&](const auto& other) { return where->block < other.block; }),
+               *where);
+  }
   workers().leave();
 }
 bool is_worker() { return sim_runs_blocks; }

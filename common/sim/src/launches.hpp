@@ -18,6 +18,15 @@ constexpr std::size_t default_shared_bytes = std::size_t{48} * 1024;  ///< witho
 
 struct launch_recording;
 
+/// Where a thread was when its program was stopped.
+struct stopped_thread {
+  std::uint64_t block = 0;
+  std::uint32_t thread = 0;
+  std::vector<std::uintptr_t> loop;  ///< program counters of what it repeats, or just of the last thing it did
+  std::uint64_t rounds = 0;          ///< of the loop, if it has done nothing else; 0: it repeats nothing
+  std::uint64_t barriers = 0;        ///< that its block has passed
+};
+
 struct launched {
   std::string kernel;           ///< as the launch names it
   std::uintptr_t function = 0;  ///< the kernel's code; 0 if unknown, and for a library's work
@@ -33,6 +42,7 @@ struct launched {
   std::map<std::string, bool> same_in_blocks;
   /// What some of its warps did: with SIM_SEE, of some launches.
   std::shared_ptr<launch_recording> recording;
+  std::vector<stopped_thread> stopped;  ///< one for each worker
 };
 
 /// Every launch since the program began, oldest first.

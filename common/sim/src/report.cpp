@@ -78,7 +78,12 @@ int print_faults(bool ended) {
     ++times;
     bytes += a.end - a.begin;
   }
-  if (!errors.empty() || !host_warnings().empty() || !leaks.empty()) fmt::print(stderr, "\n");
+  if (unfinished || !errors.empty() || !host_warnings().empty() || !leaks.empty()) fmt::print(stderr, "\n");
+  if (unfinished) {
+    std::set<std::vector<std::uintptr_t>> loops;  // one thread of each is enough
+    for (const stopped_thread& t : unfinished->stopped)
+      if (loops.insert(t.loop).second) fmt::print(stderr, "stopped: {}\n", describe(*unfinished, t));
+  }
   for (const std::string& e : errors) fmt::print(stderr, "error: {}\n", e);
   for (const std::string& w : host_warnings()) fmt::print(stderr, "warning: {}\n", w);
   for (const auto& [line, leak] : leaks)

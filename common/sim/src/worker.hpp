@@ -158,7 +158,7 @@ class worker {
   std::uint64_t resident_blocks() const;
   bool run_blocks();
   void settle(bool alone);
-  void stay_stopped();
+  [[noreturn]] void stay_stopped(const stopped_thread* where = nullptr);
   bool stuck(std::uint64_t progress, const std::deque<running_block*>& waiting);
   bool pass_grid_barrier(std::deque<running_block*>& waiting);
   bool run_cluster(std::uint64_t first, std::deque<running_block*>& waiting);
@@ -170,6 +170,7 @@ class worker {
   void bring_back(running_block& block);
   outcome go_on_with(running_block& block);
   void run_warp(unsigned first, unsigned count);
+  stopped_thread where_stopped(unsigned first, unsigned count);
   bool release_barrier();
   bool wake_waiting();
   // ---- bulk.cpp, clusters.cpp

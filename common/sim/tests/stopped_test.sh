@@ -50,6 +50,9 @@ for signal in INT TERM; do
   done
   stop $signal kernel
   grep -q "stopped by SIG$signal while endless ran" err || fail "SIG$signal: the kernel is not named: $(cat err)"
+  at='program\.cu:7: endless: block \([0-9]+,0,0\) thread \(0,0,0\): was here when the program was stopped'
+  grep -qE "^stopped: .*$at, in a loop on this line; it has run at most [0-9]{3,} times" err ||
+    fail "SIG$signal: nothing says where it was: $(cat err)"
   grep -q "program.cu:6: endless: .*out of bounds, 0 bytes past the end" err || fail "SIG$signal: no report: $(cat err)"
 done
 # A program that aborts itself, as assert does, after a kernel with a bug.
