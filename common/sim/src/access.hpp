@@ -50,6 +50,11 @@ constexpr operation site_operation(std::uint64_t site) { return static_cast<oper
 /// An integer atomic: if its lanes share an address, nvcc combines them in the warp.
 constexpr auto atomic_in_warp = static_cast<operation>(static_cast<unsigned>(operation::atomic) | 0x80);
 constexpr bool site_in_warp(std::uint64_t site) { return (site >> 47) & 1; }
+/// An atomic whose scope is the block: between blocks it is as a plain load and store.
+constexpr unsigned in_block_flag = 0x40;
+constexpr bool site_in_block(std::uint64_t site) {
+  return site_operation(site) == operation::atomic && ((site >> 46) & 1);
+}
 /// Of a load or a store, whether it may meet others: volatile ones may if the kernel uses fences, atomics may meet each
 /// other and volatile accesses.
 enum class strength : std::uint8_t { plain, volatile_access, atomic };

@@ -99,6 +99,7 @@ void launch_counts::add(const launch_counts& o) {
   longest.take_longer(o.longest);
   accesses += o.accesses;
   fenced |= o.fenced;
+  fenced_for_all |= o.fenced_for_all;
   hands_over_global |= o.hands_over_global;
   ran_away |= o.ran_away;
 }

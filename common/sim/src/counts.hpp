@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "access.hpp"
+#include "sim/call.h"
 #include "sim/tensor.h"
 
 namespace sim {
@@ -142,12 +143,17 @@ struct launch_counts {
   std::uint64_t loads_beside_copies = 0;   ///< of words of shared memory, while a copy is in flight
   std::uint64_t accesses = 0;              ///< observed, one for each lane
   bool fenced = false;                     ///< a thread used a fence
+  bool fenced_for_all = false;             ///< of more than its block
   std::uint64_t reported = 0;              ///< by one worker
   bool hands_over_global = false;          ///< or volatile accesses, or locks, in global memory
   std::uint64_t beyond = 0;                ///< accesses out of bounds
   bool ran_away = false;                   ///< so many of them, or so far, that they end the kernel
   void add(const launch_counts& other);
   void add(fault_report report);
+  void note_fence(scope whom) {
+    fenced = true;
+    fenced_for_all |= whom == scope::device;
+  }
   void scale(double factor);  ///< from the observed blocks to all
 };
 

@@ -73,7 +73,10 @@ std::string missing_fence(const launched& where, const fault_report& r, const ch
            c.high - c.low <= sizeof(std::uint64_t) && !data;
   });
   if (flags.empty()) return "";
-  return fmt::format("; or, if {} hands the data over, {} before it and after it", flags, fence);
+  return fmt::format("; or, if {} hands the data over, {} before it and after it{}", flags, fence,
+                     r.what == fault::global_race && where.counts.fenced
+                         ? ", since the kernel has only fences and orders of a block's scope"
+                         : "");
 }
 
 /// What a launch, copy or fill had of this address.
@@ -104,10 +107,11 @@ std::string place_in_allocation(std::uintptr_t address) {
 }
 
 bool is_excused(const launch_counts& c, const fault_report& r) {
-  if (r.what == fault::stream_race) return c.fenced || c.hands_over_global;
+  if (r.what == fault::stream_race) return c.fenced_for_all || (c.hands_over_global && !site_in_block(r.site));
   // A flag without a fence passes nothing but itself.
   if (r.what == fault::global_race)
-    return c.fenced || (c.hands_over_global && site_strength(r.site) != strength::plain);
+    return c.fenced_for_all ||
+           (c.hands_over_global && site_strength(r.site) != strength::plain && !site_in_block(r.site));
   // Data that a block passes to another is marked as written slightly late.
   if (r.what == fault::uninitialised && r.where == space::global)
     return (c.fenced || c.hands_over_global) && is_valid(r.address, site_bytes(r.site));
@@ -246,10 +250,16 @@ std::string describe(const launched& where, const fault_report& r) {
       break;
     case fault::global_race:
       what = fmt::format(
-          "race between blocks: {}{}, and {} by block {} at {}; blocks run in any order: use two launches, an atomic, "
-          "or a grid-wide barrier{}",
-          access, place, op == operation::load ? "store" : "load", coordinates(r.other_block, where.config.grid),
-          lines_that_touch(where, r.address, op != operation::load), missing_fence(where, r, "__threadfence()"));
+          "race between blocks: {}{}, and {} by block {} at {}; {}", access, place,
+          op == operation::load    ? "store"
+          : op == operation::store ? "load"
+                                   : "an access",
+          coordinates(r.other_block, where.config.grid), lines_that_touch(where, r.address, op == operation::store),
+          op == operation::atomic
+              ? "its scope is the block: use an atomic of the device's, atomicAdd instead of atomicAdd_block, or "
+                "cuda::thread_scope_device"
+              : "blocks run in any order: use two launches, an atomic, or a grid-wide barrier" +
+                    missing_fence(where, r, "__threadfence()"));
       break;
     case fault::stream_race:
       what = fmt::format(

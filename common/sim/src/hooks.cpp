@@ -78,11 +78,11 @@ void count_matrix_access(const void* pc) {
 void grid_barrier(const void* pc) {
   sim_running_worker->grid_barrier(reinterpret_cast<std::uintptr_t>(pc), frame_here());
 }
-void fence() {
+void fence(scope whom) {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   worker* self = sim_running_worker;
   if (!self) return;
-  self->counts().fenced = true;
+  self->counts().note_fence(whom);
   if (block_order* order = sim_active_worker ? self->order() : nullptr)
     self->note_order(order->fence(self->number_in_block()), frame_here());
 }
@@ -217,15 +217,15 @@ void note_hand_over(std::uintptr_t address, std::uintptr_t frame) {
 std::uintptr_t flag_at(std::uintptr_t address) { return address / 4 * 4; }
 std::uintptr_t flag_at(const volatile void* address) { return flag_at(reinterpret_cast<std::uintptr_t>(address)); }
 
-void release_at(const volatile void* flag, std::uintptr_t frame) {
-  if (worker* self = sim_running_worker) self->counts().fenced = true;
+void release_at(const volatile void* flag, std::uintptr_t frame, scope whom) {
+  if (worker* self = sim_running_worker) self->counts().note_fence(whom);
   note_hand_over(reinterpret_cast<std::uintptr_t>(flag), frame);
   if (worker* self = sim_active_worker)
     if (block_order* order = self->order())
       self->note_order(order->release(self->number_in_block(), flag_at(flag)), frame);
 }
-void acquire_at(const volatile void* flag, std::uintptr_t frame) {
-  if (worker* self = sim_running_worker) self->counts().fenced = true;
+void acquire_at(const volatile void* flag, std::uintptr_t frame, scope whom) {
+  if (worker* self = sim_running_worker) self->counts().note_fence(whom);
   note_hand_over(reinterpret_cast<std::uintptr_t>(flag), frame);
   if (worker* self = sim_active_worker)
     if (block_order* order = self->order())
@@ -261,10 +261,10 @@ class builtin_atomic {
     if (access != flag_access::update) note_hand_over(at, frame_);
     observe(at, bytes, op, from);
     note_flag(at, access, frame_);
-    if (how != __ATOMIC_RELAXED && access != flag_access::load) release_at(address, frame_);
+    if (how != __ATOMIC_RELAXED && access != flag_access::load) release_at(address, frame_, scope::device);
   }
   ~builtin_atomic() {
-    if (acquires_) acquire_at(address_, frame_);
+    if (acquires_) acquire_at(address_, frame_, scope::device);
   }
   builtin_atomic(const builtin_atomic&) = delete;
   builtin_atomic& operator=(const builtin_atomic&) = delete;
@@ -293,9 +293,10 @@ void observe_copy(const void* to, const void* source, std::size_t bytes, const c
 
 }  // namespace
 
-void observe_atomic(const volatile void* address, std::size_t bytes, const void* pc, bool in_warp) {
+void observe_atomic(const volatile void* address, std::size_t bytes, const void* pc, bool in_warp, scope whom) {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
-  observe(at, bytes, in_warp ? atomic_in_warp : operation::atomic, caller_at(pc));
+  const unsigned how = static_cast<unsigned>(in_warp ? atomic_in_warp : operation::atomic);
+  observe(at, bytes, static_cast<operation>(whom == scope::block ? how | in_block_flag : how), caller_at(pc));
   note_flag(at, flag_access::update, frame_here());
 }
 void note_compare(const volatile void* address) {
@@ -328,8 +329,8 @@ void observe_copy_end(const volatile void* address, std::size_t bytes, const voi
   const bool shared = self && at - self->shared_begin < self->shared_bytes;
   observe(at, bytes, shared ? operation::copied : operation::store, caller_at(pc));
 }
-void release(const volatile void* flag) { release_at(flag, frame_here()); }
-void acquire(const volatile void* flag) { acquire_at(flag, frame_here()); }
+void release(const volatile void* flag, scope whom) { release_at(flag, frame_here(), whom); }
+void acquire(const volatile void* flag, scope whom) { acquire_at(flag, frame_here(), whom); }
 void pass_on(const volatile void* from, const volatile void* to) {
   if (worker* self = sim_active_worker)
     if (block_order* order = self->order()) order->pass_on(flag_at(from), flag_at(to));
@@ -428,7 +429,7 @@ void __tsan_read_range(void* address, std::size_t bytes) {
 void __tsan_write_range(void* address, std::size_t bytes) {
   sim::observe_range(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::store, sim::caller_here());
 }
-void __tsan_atomic_thread_fence(int) { sim::fence(); }
+void __tsan_atomic_thread_fence(int) { sim::fence(sim::scope::device); }
 void __tsan_atomic_signal_fence(int) {}
 }
 

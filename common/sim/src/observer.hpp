@@ -206,7 +206,7 @@ class observer {
     bool streams = false;
     std::uint64_t with = 0;  ///< block, or epoch of the other launch
   };
-  conflict use_sector(std::uintptr_t sector, std::uint8_t words, operation op, std::uint32_t block);
+  conflict use_sector(std::uintptr_t sector, std::uint8_t words, std::uint64_t site, std::uint32_t block);
   void check_block(std::uint64_t site, std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
                    const recent_accesses::entry& before, const warp_position& where);
   conflict conflict_with(const sector_use& use, std::uint8_t words, std::uint32_t block) const;

@@ -44,11 +44,14 @@ observer::conflict observer::conflict_with(const sector_use& use, std::uint8_t w
 }
 
 /// A load and a store of the same word by different blocks of a launch, or by launches that nothing orders. Atomics are
-/// ordered by themselves.
-observer::conflict observer::use_sector(std::uintptr_t sector, std::uint8_t words, operation op, std::uint32_t block) {
+/// ordered by themselves, those of a block's scope only within it.
+observer::conflict observer::use_sector(std::uintptr_t sector, std::uint8_t words, std::uint64_t site,
+                                        std::uint32_t block) {
   sector_shadow& shadow = sim::shadow().sectors[sector];
   conflict found;
-  const std::uint8_t plain = op == operation::atomic ? 0 : words;
+  const operation op = site_operation(site);
+  const bool ordered = op == operation::atomic && !site_in_block(site);
+  const std::uint8_t plain = ordered ? 0 : words;
   if (op != operation::store) {
     const sector_use before = note(shadow.loaded, plain, block);
     if (before.epoch != epoch_) {
@@ -56,13 +59,13 @@ observer::conflict observer::use_sector(std::uintptr_t sector, std::uint8_t word
       const sector_use beside = sim::shadow().sectors[sector ^ 1].loaded.load(std::memory_order_relaxed);
       counts_.unique_loaded_pairs += beside.epoch != epoch_;
     }
-    if (op == operation::load) found = conflict_with(shadow.stored.load(std::memory_order_relaxed), plain, block);
+    if (!ordered) found = conflict_with(shadow.stored.load(std::memory_order_relaxed), plain, block);
   }
   if (op != operation::load) {
     const sector_use before = note(shadow.stored, plain, block);
     counts_.unique_stored_sectors += before.epoch != epoch_;
-    if (op == operation::store) {
-      counts_.shared_stores += before.epoch == epoch_ && before.block != block;
+    counts_.shared_stores += op == operation::store && before.epoch == epoch_ && before.block != block;
+    if (!ordered && found.words == 0) {
       found = conflict_with(shadow.loaded.load(std::memory_order_relaxed), plain, block);
       if (found.words == 0 && before.epoch != epoch_) found = conflict_with(before, plain, block);
     }

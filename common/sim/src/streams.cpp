@@ -293,7 +293,7 @@ std::string work_in_flight_at(std::uintptr_t address, std::size_t bytes, bool st
   const sim_order& before = host_function ? *host_function : clocks.host;
   const launched* const user = latest_in_flight(before, [&](const launch_counts& counts) {
     // Threads that pass data to each other may pass it to the host, too.
-    if (counts.fenced || counts.hands_over_global) return false;
+    if (counts.fenced_for_all || counts.hands_over_global) return false;
     return std::any_of(counts.sites.begin(), counts.sites.end(), [&](const auto& site) {
       const auto& [key, c] = site;
       return key.first == space::global && (stores || site_operation(key.second) != operation::load) &&

@@ -5,6 +5,7 @@
 
 #include "device_test.hpp"
 
+#include <cuda/atomic>
 #include <lab/device_metrics.hpp>
 #include <lab/host_accesses.hpp>
 
@@ -701,6 +702,103 @@ TEST_F(Checkers, FencesOrderBlocks) {
   const std::string without = only_report(observe([&] { last_block_sums<false><<<64, 64>>>(out.data, partial.data); }));
   EXPECT_NE(without.find("race between blocks"), std::string::npos) << without;
   EXPECT_NE(without.find(" hands the data over, __threadfence() before it and after it"), std::string::npos) << without;
+}
+
+// PTX: two operations that are not in each other's scope race, and a fence orders only threads of its scope.
+template <class Add>
+__global__ void adds(int* sum, Add add) {
+  add(sum);
+}
+__global__ void adds_per_block(int* sums, int* total) {
+  atomicAdd_block(&sums[blockIdx.x], 1);
+  cuda::atomic_ref<int, cuda::thread_scope_block>(sums[blockIdx.x]).fetch_add(1);
+  __syncthreads();
+  if (threadIdx.x == 0) atomicAdd(total, sums[blockIdx.x]);
+}
+__global__ void adds_in_turn(int* lock, int* sum) {
+  if (threadIdx.x != 0) return;
+  while (atomicCAS(lock, 0, 1) != 0) {
+  }
+  __threadfence();
+  atomicAdd_block(sum, 1);
+  __threadfence();
+  atomicExch(lock, 0);
+}
+__global__ void adds_by_phases(int* sum) {
+  for (unsigned b = 0; b < gridDim.x; ++b) {
+    if (blockIdx.x == b) atomicAdd_block(sum, 1);
+    sim::grid_barrier(SIM_CALLER);
+  }
+}
+
+TEST_F(Checkers, AtomicsOfABlockBetweenBlocks) {
+  const on_device<int> sums(std::vector<int>(64, 0)), total(std::vector<int>{0});
+  const auto run = [&](auto add, unsigned blocks) {
+    return observe([&] { adds<<<blocks, 32>>>(sums.data, add); }).reports;
+  };
+  const auto in_block = [](int* p) { atomicAdd_block(p, 1); };
+  const auto of_library = [](int* p) { cuda::atomic_ref<int, cuda::thread_scope_block>(*p).fetch_add(1); };
+  const auto by_exchange = [](int* p) {
+    int old = 0, seen = 0;
+    while ((seen = atomicCAS_block(p, old, old + 1)) != old) old = seen;
+  };
+  const auto of_nvcc = [](int* p) { __nv_atomic_add(p, 1, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_BLOCK); };
+  for (const auto& reports : {run(in_block, 4), run(of_library, 4), run(by_exchange, 4), run(of_nvcc, 4)}) {
+    ASSERT_EQ(reports.size(), 1u) << testing::PrintToString(reports);
+    EXPECT_NE(reports[0].find("race between blocks: atomic of 4 bytes, byte 0 of allocation"), std::string::npos);
+    EXPECT_NE(reports[0].find("its scope is the block: use an atomic of the device's"), std::string::npos);
+  }
+  const std::vector<std::string> none;
+  EXPECT_EQ(run(in_block, 1), none);
+  EXPECT_EQ(run(by_exchange, 1), none);
+  EXPECT_EQ(run([](int* p) { atomicAdd_system(p, 1); }, 4), none);
+  EXPECT_EQ(run([](int* p) { cuda::atomic_ref<int, cuda::thread_scope_device>(*p).fetch_add(1); }, 4), none);
+  EXPECT_EQ(run([](int* p) { __nv_atomic_add(p, 1, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE); }, 4), none);
+  EXPECT_EQ(observe([&] { adds_per_block<<<8, 64>>>(sums.data, total.data); }).reports, none);
+  const on_device<int> lock(std::vector<int>{0});
+  EXPECT_EQ(observe([&] { adds_in_turn<<<8, 64>>>(lock.data, total.data); }).reports, none);
+  int* sum = total.data;
+  void* arguments[] = {&sum};
+  EXPECT_EQ(observe([&] { cudaLaunchCooperativeKernel((void*)adds_by_phases, 4, 32, arguments, 0, nullptr); }).reports,
+            none);
+}
+
+template <sim::scope Fence, cuda::thread_scope Scope>
+__global__ void last_of(float* out, float* partial, unsigned* arrived, bool by_atomics) {
+  __shared__ bool last;
+  if (threadIdx.x == 0) {
+    partial[blockIdx.x] = 1;
+    if (by_atomics) {
+      last = cuda::atomic_ref<unsigned, Scope>(*arrived).fetch_add(1) == gridDim.x - 1;
+    } else {
+      Fence == sim::scope::block ? __threadfence_block() : __threadfence();
+      last = atomicAdd(arrived, 1) == gridDim.x - 1;
+    }
+  }
+  __syncthreads();
+  if (last && threadIdx.x < gridDim.x) atomicAdd(out, partial[threadIdx.x]);
+}
+
+TEST_F(Checkers, FencesOfABlockOrderNoOthers) {
+  const on_device<float> out(std::vector<float>{0}), partial(64);
+  for (const bool by_atomics : {false, true}) {
+    const on_device<unsigned> arrived(std::vector<unsigned>{0}), again(std::vector<unsigned>{0});
+    EXPECT_EQ(observe([&] {
+                last_of<sim::scope::device, cuda::thread_scope_device>
+                    <<<64, 64>>>(out.data, partial.data, arrived.data, by_atomics);
+              }).reports,
+              std::vector<std::string>{});
+    const counts c = observe([&] {
+      last_of<sim::scope::block, cuda::thread_scope_block><<<64, 64>>>(out.data, partial.data, again.data, by_atomics);
+    });
+    ASSERT_EQ(c.reports.size(), by_atomics ? 2u : 1u) << testing::PrintToString(c.reports);
+    const std::string all = testing::PrintToString(c.reports);
+    EXPECT_NE(all.find("race between blocks: load of 4 bytes"), std::string::npos) << all;
+    EXPECT_NE(
+        all.find("__threadfence() before it and after it, since the kernel has only fences and orders of a block's"),
+        std::string::npos)
+        << all;
+  }
 }
 
 __global__ void grid_sums(float* out, float* partial) {

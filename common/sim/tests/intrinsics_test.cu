@@ -559,7 +559,7 @@ __global__ void every_atomic(int* out, unsigned* u, uint64* wide_out, double* d,
   const int t = static_cast<int>(threadIdx.x);
   atomicAdd(out, 1);
   atomicMin(out + 1, -t);
-  atomicMax_block(out + 2, t);
+  atomicMax_block(out + 2 + blockIdx.x, t);
   atomicOr(u, 1u << t);
   atomicXor(u + 1, 1u << t);
   atomicInc(u + 2, 6);
@@ -582,7 +582,7 @@ __global__ void every_atomic(int* out, unsigned* u, uint64* wide_out, double* d,
 }
 
 TEST_F(Atomics, MatchASerialSequence) {
-  const managed<int> out(4);
+  const managed<int> out(6);
   const managed<unsigned> u(4);
   const managed<uint64> wide_out(2);
   const managed<double> d(1);
@@ -599,7 +599,7 @@ TEST_F(Atomics, MatchASerialSequence) {
   EXPECT_TRUE(c.reports.empty()) << c.reports[0];
   EXPECT_EQ(out[0], 128);
   EXPECT_EQ(out[1], -31);
-  EXPECT_EQ(out[2], 31);
+  for (int block = 0; block < 4; ++block) EXPECT_EQ(out[2 + block], 31);
   EXPECT_EQ(u[0], 0xffffffffu);
   EXPECT_EQ(u[1], 0u);
   EXPECT_EQ(u[2], 128u % 7);

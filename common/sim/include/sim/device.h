@@ -65,7 +65,7 @@ SIM_CALLED_HERE void __barrier_sync_count(unsigned id, unsigned threads) {
   sim::named_barrier(id, threads, true, SIM_CALLER);
 }
 inline void __threadfence() { sim::fence(); }
-inline void __threadfence_block() { sim::fence(); }
+inline void __threadfence_block() { sim::fence(sim::scope::block); }
 inline void __threadfence_system() { sim::fence(); }
 inline long long clock64() { return static_cast<long long>(sim::modelled_cycles()); }
 
