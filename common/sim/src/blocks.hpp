@@ -18,6 +18,8 @@ constexpr std::size_t record_capacity = 512;  ///< of a lane before its warp is 
 enum class state : std::uint8_t { fresh, ready, at_barrier, at_collective, at_grid_barrier, waiting, done };
 using combine_function = void (*)(const warp_call&);
 
+constexpr unsigned any_lanes = 0;  ///< as a mask: those that reach the line together
+
 struct thread_state {
   uint3 index{};
   state now = state::fresh;

@@ -51,8 +51,22 @@ struct caller {
 
 }  // namespace
 
+namespace {
+[[gnu::noinline, gnu::cold]] void report_empty_mask(const void* pc) {
+  worker* self = sim_running_worker;
+  const unobserved guard;
+  self->report_here(fault::missing_lane, make_site(reinterpret_cast<std::uintptr_t>(pc), 0, operation::load),
+                    space::shared, 0, "the mask is 0");
+}
+}  // namespace
+
 void meet(unsigned mask, void* argument, combine_function combine, const void* pc) {
+  if (mask == any_lanes) [[unlikely]]
+    report_empty_mask(pc);
   sim_running_worker->meet(mask, argument, combine, reinterpret_cast<std::uintptr_t>(pc), frame_here());
+}
+void meet_any(void* argument, combine_function combine, const void* pc) {
+  sim_running_worker->meet(any_lanes, argument, combine, reinterpret_cast<std::uintptr_t>(pc), frame_here());
 }
 bool in_kernel() { return sim_running_worker != nullptr; }
 void stop_kernel(fault what, const void* pc, std::string_view detail) {

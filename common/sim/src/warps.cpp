@@ -9,9 +9,11 @@ namespace sim {
 void worker::meet(unsigned mask, void* argument, combine_function combine, std::uintptr_t pc, std::uintptr_t frame) {
   sim_active_worker = sim_running_worker = nullptr;
   thread_state& self = *current_;
-  if (mask != any_lanes && !((mask >> lane_number()) & 1))
+  if (mask != any_lanes && !((mask >> lane_number()) & 1)) {
     observer_.report(fault::missing_lane, make_site(pc, 0, operation::load), space::shared,
                      {block_->number, current_number_}, 0, 0, "the calling lane itself is not in the mask");
+    mask = 1u << lane_number();  // it meets nobody
+  }
   if (recording_) {
     const access meeting{make_site(pc, 0, operation::sync, last_depth()), mask};
     *write++ = meeting;

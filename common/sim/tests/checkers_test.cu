@@ -267,6 +267,28 @@ __global__ void waits_for_nobody(float* out) {
   out[threadIdx.x] = 1;
 }
 
+// PTX: "The behavior of shfl.sync is undefined if the executing thread is not in the membermask."
+__global__ void outside_of_its_mask(int* out, unsigned mask) {
+  out[threadIdx.x] = __any_sync(mask, threadIdx.x == 0);
+  __syncwarp();
+}
+__global__ void where_they_are(int* out) {
+  if (threadIdx.x % 3 == 0) out[threadIdx.x] = __popc(__activemask());
+}
+
+TEST_F(Checkers, LanesOutsideOfTheirMask) {
+  const on_device<int> out(32);
+  const std::string r = only_report(observe([&] { outside_of_its_mask<<<1, 32>>>(out.data, 0xffff); }));
+  EXPECT_NE(r.find("thread (16,0,0): warp function with lanes missing: the calling lane itself is not in the mask"),
+            std::string::npos)
+      << r;
+  const std::string empty = only_report(observe([&] { outside_of_its_mask<<<1, 32>>>(out.data, 0); }));
+  EXPECT_NE(empty.find("thread (0,0,0): warp function with lanes missing: the mask is 0"), std::string::npos) << empty;
+  EXPECT_TRUE(observe([&] { outside_of_its_mask<<<1, 32>>>(out.data, ~0u); }).reports.empty());
+  EXPECT_TRUE(observe([&] { where_they_are<<<1, 32>>>(out.data); }).reports.empty());
+  EXPECT_EQ(out.host()[0], 11);
+}
+
 TEST_F(Checkers, MissingLanes) {
   const on_device<float> out(32);
   const std::string r = only_report(observe([&] { waits_for_nobody<<<1, 32>>>(out.data); }));

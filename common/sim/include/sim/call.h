@@ -50,13 +50,13 @@ struct warp_call {
 };
 
 constexpr unsigned full_mask = 0xffffffffu;
-/// For `meet`: joins the lanes that reach this line together. CUDA does not define which those are; here they are all
-/// lanes that can reach it without waiting for anything else.
-constexpr unsigned any_lanes = 0;
 
 /// Waits for the lanes of `mask`. The last one to arrive runs `combine` once, which stores each lane's result in its
 /// argument. Lanes meet only in the same call: equal mask and equal `combine`. Lanes that have returned are omitted.
 void meet(unsigned mask, void* argument, void (*combine)(const warp_call&), const void* pc);
+/// Waits for the lanes that reach this line together. CUDA does not define which those are; here they are all lanes
+/// that can reach it without waiting for anything else.
+void meet_any(void* argument, void (*combine)(const warp_call&), const void* pc);
 unsigned lane_number();
 /// Reports the lanes that have not taken part in a function of the whole warp.
 void check_whole_warp(unsigned participants, const void* pc);

@@ -152,7 +152,7 @@ SIM_REDUCTION(xor_of, a ^ b)
 /// The lanes that arrive here together.
 inline unsigned active_mask(const void* pc) {
   unsigned mask = 0;
-  meet(any_lanes, &mask, &combine_participants, pc);
+  meet_any(&mask, &combine_participants, pc);
   return mask;
 }
 
