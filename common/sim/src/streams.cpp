@@ -59,7 +59,8 @@ struct {
   double host_now = 0;
   sim_order host;
   sim_stream legacy, per_thread{1};
-  std::size_t made = 2;  // streams so far
+  sim_stream destroyed, destroyed_apart;  // what was in such streams; apart: that do not wait for the default stream
+  std::size_t made = 2;                   // streams so far
   std::vector<sim_stream*> streams;
   std::vector<sim_event*> events;
   double copies_to_device_end = 0, copies_to_host_end = 0;
@@ -92,7 +93,7 @@ bool known(cudaEvent_t event) {
 double ready(const sim_stream& s) {
   double at = std::max(s.busy_until, clocks.host_now);
   if (&s == &clocks.legacy) {
-    at = std::max(at, clocks.per_thread.busy_until);
+    at = std::max({at, clocks.per_thread.busy_until, clocks.destroyed.busy_until});
     for (const sim_stream* other : clocks.streams)
       if (other->blocking) at = std::max(at, other->busy_until);
   } else if (s.blocking) {
@@ -107,6 +108,7 @@ sim_order order(const sim_stream& s) {
   before.join(s.before);
   if (&s == &clocks.legacy) {
     before.join(clocks.per_thread.before);
+    before.join(clocks.destroyed.before);
     for (const sim_stream* other : clocks.streams)
       if (other->blocking) before.join(other->before);
   } else if (s.blocking) {
@@ -374,7 +376,8 @@ void note_launch(cudaStream_t stream, std::uint16_t first_epoch, std::uint16_t l
 }
 void wait_for_all() {
   host_waits_until(clocks.legacy.busy_until, clocks.legacy.before);
-  host_waits_until(clocks.per_thread.busy_until, clocks.per_thread.before);
+  for (const sim_stream* s : {&clocks.per_thread, &clocks.destroyed, &clocks.destroyed_apart})
+    host_waits_until(s->busy_until, s->before);
   for (const sim_stream* s : clocks.streams) host_waits_until(s->busy_until, s->before);
 }
 void forget_streams() {
@@ -466,6 +469,9 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   const auto found = std::find(all.begin(), all.end(), stream);
   if (found == all.end()) return fail(cudaErrorInvalidResourceHandle);
   all.erase(found);
+  sim_stream& heir = stream->blocking ? clocks.destroyed : clocks.destroyed_apart;
+  heir.busy_until = std::max(heir.busy_until, stream->busy_until);
+  heir.before.join(stream->before);
   delete stream;
   return sticky_error();
 }

@@ -530,6 +530,28 @@ TEST_F(Streams, CopiesRaceWithKernels) {
   EXPECT_TRUE(gone.reports.empty());
 }
 
+// "the resources associated with stream will be released automatically once the device has completed all work in
+// stream"
+TEST_F(Streams, WorkOfDestroyedOnesIsWaitedFor) {
+  int *managed = nullptr, copied = 0;
+  ASSERT_EQ(cudaMallocManaged(&managed, 4), cudaSuccess);
+  *managed = 0;
+  const std::size_t before = sim::host_faults().size();
+  for (const unsigned flags : {cudaStreamDefault, cudaStreamNonBlocking}) {
+    cudaStream_t stream;
+    ASSERT_EQ(cudaStreamCreateWithFlags(&stream, flags), cudaSuccess);
+    increment<<<1, 1, 0, stream>>>(managed, 1);
+    ASSERT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+    if (flags == cudaStreamDefault)
+      cudaMemcpy(&copied, managed, 4, cudaMemcpyDefault);  // in the default stream, which waits for it
+    else
+      cudaDeviceSynchronize();
+    *managed += 10;
+  }
+  EXPECT_EQ(*managed, 22);
+  EXPECT_EQ(sim::host_faults().size(), before);
+}
+
 // The codes are those that CUDA's documentation of cudaEventElapsedTime names.
 TEST_F(Streams, EventsWithoutATime) {
   cudaEvent_t start, stop, never, untimed;
