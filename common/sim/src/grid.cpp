@@ -11,6 +11,7 @@
 
 #include "debugger.hpp"
 #include "hooks.hpp"
+#include "host_functions.hpp"
 #include "model.hpp"
 #include "recording.hpp"
 #include "settings.hpp"
@@ -50,7 +51,7 @@ void worker::run(grid_run& grid) {
   };
   // Our own variables lie beside the coordinates.
   cover(threadIdx, blockIdx, blockDim, gridDim, sim_active_worker, sim_running_worker, sim_asking, sim_answer,
-        sim_host_watch);
+        sim_host_watch, sim_host_site);
   coordinates_bytes = coordinates_end - coordinates_begin;
   frame_begin = reinterpret_cast<std::uintptr_t>(grid.frame);
   frame_bytes = grid.frame_bytes;

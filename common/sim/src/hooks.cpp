@@ -2,7 +2,12 @@
 // the hooks of -fsanitize=thread and -fsanitize-coverage=trace-pc.
 #include "hooks.hpp"
 
+#include <pthread.h>
+#include <semaphore.h>
+#include <unistd.h>
+
 #include <cmath>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -10,6 +15,7 @@
 #include <new>
 
 #include "faults.hpp"
+#include "host_functions.hpp"
 #include "lab/host_accesses.hpp"
 #include "lines.hpp"
 #include "worker.hpp"
@@ -25,6 +31,7 @@ __thread sim::worker* sim_running_worker = nullptr;
 __thread std::jmp_buf* sim_asking = nullptr;
 __thread std::uintptr_t sim_answer = 0;
 __thread sim_host_watcher* sim_host_watch = nullptr;
+__thread std::uint64_t sim_host_site = 0;
 void sim_watch_host(sim_host_watcher* who) { sim_host_watch = who; }
 
 namespace sim {
@@ -187,15 +194,17 @@ void check_variable(worker& self, std::uint64_t site, std::uintptr_t address) {
 [[gnu::noinline, gnu::cold]] void observe_host(std::uintptr_t address, std::size_t bytes, operation op,
                                                std::uintptr_t pc) {
   if (sim_asking) tell_kernel(pc);
-  host_access(address, make_site(pc, bytes, op));
+  host_access(address, make_site(pc, bytes < 256 ? bytes : 1, op));  // else a copy: its first byte
 }
 
 [[gnu::always_inline]] inline void observe(std::uintptr_t address, std::size_t bytes, operation op,
                                            const caller& from) {
   worker* self = sim_active_worker;
   if (!self) {
-    if (sim_host_watch && !sim_running_worker) [[unlikely]]
-      sim_host_watch->see(address, bytes, site_operation(make_site(0, 0, op)) != operation::load);
+    if (sim_host_watch && !sim_running_worker) [[unlikely]] {
+      sim_host_site = make_site(from.pc, 0, op);
+      sim_host_watch->see(address, bytes, site_operation(sim_host_site) != operation::load);
+    }
     if (!sim_running_worker && address - heap_base < heap_bytes) [[unlikely]]
       observe_host(address, bytes, op, from.pc);
     return;
@@ -542,6 +551,31 @@ SIM_DELETE(_ZdlPv)
 SIM_DELETE(_ZdaPv)
 SIM_DELETE(_ZdlPvm, std::size_t)
 SIM_DELETE(_ZdaPvm, std::size_t)
+
+// And for what wakes other threads, which a stream's host function may have done.
+#define SIM_SIGNAL(name, type)          \
+  extern "C" int sim_##name(type* of) { \
+    sim::note_host_signal();            \
+    return name(of);                    \
+  }
+SIM_SIGNAL(pthread_mutex_unlock, pthread_mutex_t)
+SIM_SIGNAL(pthread_rwlock_unlock, pthread_rwlock_t)
+SIM_SIGNAL(pthread_spin_unlock, pthread_spinlock_t)
+SIM_SIGNAL(pthread_cond_signal, pthread_cond_t)
+SIM_SIGNAL(pthread_cond_broadcast, pthread_cond_t)
+SIM_SIGNAL(sem_post, sem_t)
+extern "C" void sim__ZNSt18condition_variable10notify_oneEv(std::condition_variable* of) {
+  sim::note_host_signal();
+  of->notify_one();
+}
+extern "C" void sim__ZNSt18condition_variable10notify_allEv(std::condition_variable* of) {
+  sim::note_host_signal();
+  of->notify_all();
+}
+extern "C" ssize_t sim_write(int to, const void* from, std::size_t bytes) {
+  sim::note_host_signal();
+  return write(to, from, bytes);
+}
 
 #define SIM_ATOMIC_RMW(bits, type, name)                                                      \
   extern "C" type __tsan_atomic##bits##_##name(volatile type* address, type value, int how) { \

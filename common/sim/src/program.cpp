@@ -155,7 +155,9 @@ bool in_one_variable(std::uintptr_t address, std::uintptr_t other) {
          other < std::prev(after)->second;
 }
 
-std::string host_variable_at(std::uintptr_t address) {
+namespace {
+/// Where the host's variable at this address begins; 0: there is none.
+std::uintptr_t host_variable_around(std::uintptr_t address) {
   static const auto table = [] {
     std::map<std::uintptr_t, std::uintptr_t> ends;  // by begin
     for (const host_variable* v = __start_sim_host_variables; v != __stop_sim_host_variables; ++v) {
@@ -166,11 +168,18 @@ std::string host_variable_at(std::uintptr_t address) {
     return ends;
   }();
   const auto after = table.upper_bound(address);
-  if (after == table.begin() || address >= std::prev(after)->second) return {};
-  if (is_registered(address)) return {};
+  return after != table.begin() && address < std::prev(after)->second ? std::prev(after)->first : 0;
+}
+}  // namespace
+
+bool is_host_variable(std::uintptr_t address) { return host_variable_around(address) != 0; }
+
+std::string host_variable_at(std::uintptr_t address) {
+  const std::uintptr_t begin = host_variable_around(address);
+  if (begin == 0 || is_registered(address)) return {};
   std::string name;
   for_each_symbol([&](const char* symbol, const Elf64_Sym& entry) {
-    if (ELF64_ST_TYPE(entry.st_info) == STT_OBJECT && self().load_bias + entry.st_value == std::prev(after)->first)
+    if (ELF64_ST_TYPE(entry.st_info) == STT_OBJECT && self().load_bias + entry.st_value == begin)
       name = demangled(symbol);
   });
   constexpr std::string_view unnamed = "(anonymous namespace)::";

@@ -26,6 +26,8 @@ bool is_program_variable(std::uintptr_t address);
 bool is_program_constant(std::uintptr_t address);
 /// Whether both addresses lie in one and the same variable or constant of the program.
 bool in_one_variable(std::uintptr_t address, std::uintptr_t other);
+/// Whether a variable of the host's lies here, which no kernel of a GPU can reach, unless it is registered.
+bool is_host_variable(std::uintptr_t address);
 /// The name of the host's variable that lies here, which no kernel of a GPU can reach; empty if it is no such variable,
 /// or is registered.
 std::string host_variable_at(std::uintptr_t address);

@@ -15,6 +15,7 @@
 #include "graphs.hpp"
 #include "heap.hpp"
 #include "hooks.hpp"
+#include "host_functions.hpp"
 #include "lab/host_accesses.hpp"
 #include "launches.hpp"
 #include "lines.hpp"
@@ -117,6 +118,13 @@ sim_order order(const sim_stream& s) {
   return before;
 }
 
+/// Adds a work item to the stream and returns its number.
+std::uint32_t next_item(sim_stream& s) {
+  s.before = order(s);
+  if (s.before.launches.size() <= s.number) s.before.launches.resize(s.number + 1);
+  return s.before.launches[s.number] = ++s.launches;
+}
+
 /// Launches that the host has not waited for, by the epochs that they had.
 struct launch_in_flight {
   std::size_t stream;
@@ -160,9 +168,21 @@ void end_copies(const sim_order& before) {
 /// What a stream's host function comes after; null in the host's other code.
 thread_local const sim_order* host_function = nullptr;
 
-void run_host_function(const sim_order& before, const std::function<void()>& function) {
+/// Of the stream, after what is in it. Without the runtime's lock.
+void run_host_function(cudaStream_t stream, const std::function<void()>& function) {
+  sim_order before;
+  std::size_t number = 0;
+  std::uint32_t item = 0;
+  {
+    const std::scoped_lock lock(runtime_state_mutex());
+    sim_stream& s = *find(stream);
+    before = order(s);
+    end_copies(before);
+    number = s.number;
+    item = next_item(s);
+  }
   const sim_order* const outer = std::exchange(host_function, &before);
-  function();
+  watch_host_function(number, item, function);
   host_function = outer;
 }
 
@@ -170,6 +190,7 @@ void host_waits_until(double time, const sim_order& before) {
   end_copies(before);
   clocks.host_now = std::max(clocks.host_now, time);
   clocks.host.join(before);
+  end_host_functions([](std::size_t stream, std::uint32_t item) { return clocks.host.has(stream, item); });
   std::erase_if(in_flight, [](const launch_in_flight& l) { return clocks.host.has(l.stream, l.number); });
 }
 
@@ -206,15 +227,6 @@ sim_graph_node& record(cudaStream_t stream, cudaGraphNodeType type, std::functio
 void (*stream_listener)(const stream_work&) = nullptr;
 std::vector<overlap> overlaps;
 stream_watch* watched_streams = nullptr;
-
-namespace {
-/// Adds a work item to the stream and returns its number.
-std::uint32_t next_item(sim_stream& s) {
-  s.before = order(s);
-  if (s.before.launches.size() <= s.number) s.before.launches.resize(s.number + 1);
-  return s.before.launches[s.number] = ++s.launches;
-}
-}  // namespace
 
 void note_wait(const char* call) {
   if (!watched_streams) return;
@@ -497,7 +509,6 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
-  sim_order before;
   {
     const std::scoped_lock lock(runtime_mutex());
     if (sticky_error() != cudaSuccess) return sticky_error();
@@ -507,23 +518,18 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void*
       record(stream, cudaGraphNodeTypeHost, [=](cudaStream_t s) { cudaLaunchHostFunc(s, function, data); });
       return cudaSuccess;
     }
-    before = order(*find(stream));
-    end_copies(before);
   }
-  run_host_function(before, [&] { function(data); });
+  run_host_function(stream, [&] { function(data); });
   return cudaSuccess;
 }
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data, unsigned flags) {
-  sim_order before;
   {
     const std::scoped_lock lock(runtime_mutex());
     if (!is_stream(stream)) return fail(cudaErrorInvalidResourceHandle);
     if (!callback || flags != 0) return fail(cudaErrorInvalidValue);
     if (is_capturing(stream)) return fail(cudaErrorStreamCaptureUnsupported);
-    before = order(*find(stream));
-    end_copies(before);
   }
-  run_host_function(before, [&] { callback(stream, sticky_error(), data); });
+  run_host_function(stream, [&] { callback(stream, sticky_error(), data); });
   return cudaSuccess;
 }
 

@@ -2,10 +2,14 @@
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <lab/profiler.hpp>
@@ -628,6 +632,109 @@ TEST_F(Streams, HostFunctionsCallNoCuda) {
       << sim::host_faults().back();
 }
 
+struct addition {
+  int a, b;
+  int* sum;
+};
+void add(void* data) {
+  const addition& what = *static_cast<addition*>(data);
+  *what.sum = what.a + what.b;
+}
+addition addition_for_the_host;  // not on the stack, where clang leaves out hooks
+int sum_for_the_host, behind_a_mutex, behind_an_atomic;
+std::mutex mutex_of_both;
+std::atomic<bool> host_function_ran = false;
+
+// A host function may run at any time until the host waits for its stream.
+TEST_F(Streams, MemoryOfHostFunctions) {
+  cudaStream_t stream, other;
+  cudaEvent_t event;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  ASSERT_EQ(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), cudaSuccess);
+  ASSERT_EQ(cudaEventCreate(&event), cudaSuccess);
+  std::size_t before = sim::host_faults().size();
+  const auto report = [&](const char* wanted) {
+    ASSERT_EQ(sim::host_faults().size(), before + 1) << wanted;
+    EXPECT_NE(sim::host_faults()[before++].find(wanted), std::string::npos) << sim::host_faults()[before - 1];
+  };
+  int sum = 0;
+  addition& what = addition_for_the_host;
+  what = {1, 2, &sum_for_the_host};
+  cudaLaunchHostFunc(stream, add, &what);
+  int seen = sum_for_the_host;
+  report("host code loads what a host function of a stream may still store to, at ");
+  cudaStreamSynchronize(stream);
+  what.sum = &sum;
+  cudaLaunchHostFunc(stream, add, &what);
+  seen += sum;
+  report("host code loads what a host function");
+  cudaStreamSynchronize(stream);
+  cudaLaunchHostFunc(stream, add, &what);
+  what.a = 5;
+  report("host code stores to what a host function of a stream may still load, at ");
+  cudaStreamSynchronize(stream);
+  int* pinned = nullptr;
+  ASSERT_EQ(cudaMallocHost(&pinned, 4), cudaSuccess);
+  what.sum = pinned;
+  cudaStreamAddCallback(
+      stream, [](cudaStream_t, cudaError_t, void* data) { add(data); }, &what, 0);
+  seen += *pinned;
+  report("host code loads what a host function");
+  cudaStreamSynchronize(stream);
+  EXPECT_EQ(seen, 13);
+
+  // Each of these waits.
+  what.sum = &sum;
+  for (const auto& wait : std::vector<std::function<void()>>{
+           [&] { cudaStreamSynchronize(stream); }, [&] { cudaDeviceSynchronize(); },
+           [&] {
+             while (cudaStreamQuery(stream) == cudaErrorNotReady) {
+             }
+           },
+           [&] {
+             cudaEventRecord(event, stream);
+             cudaEventSynchronize(event);
+           },
+           [&] {
+             cudaEventRecord(event, stream);
+             cudaStreamWaitEvent(other, event);
+             cudaStreamSynchronize(other);
+           },
+           [&] { cudaStreamSynchronize(nullptr); }, [&] { std::thread([&] { cudaDeviceSynchronize(); }).join(); }}) {
+    cudaLaunchHostFunc(stream, add, &what);
+    wait();
+    what.a += sum;
+  }
+  // Nor are these races: both load; the function tells the host, or shares a lock with it.
+  cudaLaunchHostFunc(stream, add, &what);
+  seen = what.a;
+  cudaDeviceSynchronize();
+  cudaLaunchHostFunc(
+      stream,
+      [](void*) {
+        behind_an_atomic = 3;
+        host_function_ran.store(true, std::memory_order_release);
+      },
+      nullptr);
+  while (!host_function_ran.load(std::memory_order_acquire)) {
+  }
+  EXPECT_EQ(behind_an_atomic, 3);
+  cudaLaunchHostFunc(
+      stream,
+      [](void*) {
+        const std::scoped_lock lock(mutex_of_both);
+        ++behind_a_mutex;
+      },
+      nullptr);
+  {
+    const std::scoped_lock lock(mutex_of_both);
+    ++behind_a_mutex;
+  }
+  cudaDeviceSynchronize();
+  EXPECT_EQ(behind_a_mutex, 2);
+  EXPECT_EQ(sim::host_faults().size(), before) << sim::host_faults().back();
+}
+
 TEST_F(Streams, HostFunctionsRun) {
   int calls = 0;
   EXPECT_EQ(cudaLaunchHostFunc(
@@ -636,6 +743,7 @@ TEST_F(Streams, HostFunctionsRun) {
   EXPECT_EQ(cudaStreamAddCallback(
                 nullptr, [](cudaStream_t, cudaError_t, void* p) { *static_cast<int*>(p) += 10; }, &calls, 0),
             cudaSuccess);
+  cudaDeviceSynchronize();
   EXPECT_EQ(calls, 11);
 }
 

@@ -215,14 +215,16 @@ class editor {
   }
 
   /// What library functions read and write through pointers are a kernel's accesses, too, and kernels have a heap of
-  /// their own. clang has names of its own for copies, from 15 on.
+  /// their own; and a stream's host function may wake other threads. clang has names of its own for copies, from 15 on.
   void redirect(std::size_t i, string_view callee) {
-    for (const string_view name :
-         {"memcpy", "memmove", "memset", "mempcpy", "bcopy",  "wmemcpy", "wmemmove", "wmempcpy", "wmemset",
-          "sincos", "sincosf", "modf",   "modff",   "frexp",  "frexpf",  "remquo",   "remquof",  "malloc",
-          "free",   "_Znwm",   "_Znam",  "_ZdlPv",  "_ZdaPv", "_ZdlPvm", "_ZdaPvm"})
-      if (callee == name || callee == "__tsan_" + string(name))
-        return void(lines_[i].replace(lines_[i].find(callee), callee.size(), "sim_" + string(name)));
+    static constexpr string_view names =
+        " memcpy memmove memset mempcpy bcopy wmemcpy wmemmove wmempcpy wmemset sincos sincosf modf modff frexp frexpf "
+        "remquo remquof malloc free _Znwm _Znam _ZdlPv _ZdaPv _ZdlPvm _ZdaPvm sem_post write "
+        "pthread_mutex_unlock pthread_rwlock_unlock pthread_spin_unlock pthread_cond_signal pthread_cond_broadcast "
+        "_ZNSt18condition_variable10notify_oneEv _ZNSt18condition_variable10notify_allEv ";
+    const string name(callee.starts_with("__tsan_") ? callee.substr(7) : callee);
+    if (names.find(" " + name + " ") != string_view::npos)
+      lines_[i].replace(lines_[i].find(callee), callee.size(), "sim_" + name);
   }
 
   void directive(std::size_t i, string_view s) {

@@ -1,0 +1,169 @@
+#include "host_functions.hpp"
+
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "access.hpp"
+#include "faults.hpp"
+#include "heap.hpp"
+#include "hooks.hpp"
+#include "lab/host_accesses.hpp"
+#include "lines.hpp"
+#include "program.hpp"
+
+namespace sim {
+namespace {
+
+/// While it lives, nobody is told of accesses: those of this file may be by the program's copies of library functions.
+struct untold {
+  untold() = default;
+  ~untold() { sim_host_watch = then; }
+  untold(const untold&) = delete;
+  untold& operator=(const untold&) = delete;
+  sim_host_watcher* then = std::exchange(sim_host_watch, nullptr);
+};
+
+constexpr std::size_t most_ranges = 4096;  // of a function, and of all together
+
+struct range {
+  std::uintptr_t begin = 0, end = 0;
+  std::uint64_t site = 0;  // of the function's first access
+  bool stores = false;
+  std::size_t stream = 0;
+  std::uint32_t work_item = 0;
+  bool overlaps(std::uintptr_t address, std::size_t bytes) const { return begin < address + bytes && address < end; }
+};
+
+/// What functions use that may not be over.
+struct {
+  std::mutex mutex;
+  std::vector<range> ranges;
+  std::uintptr_t low = ~std::uintptr_t{0}, high = 0;  // of them
+  void settle() {
+    low = ~std::uintptr_t{0};
+    high = 0;
+    for (const range& r : ranges) {
+      low = std::min(low, r.begin);
+      high = std::max(high, r.end);
+    }
+  }
+} pending;
+
+/// Notes what a host function uses, while it runs.
+struct recorder : sim_host_watcher {
+  explicit recorder(sim_host_watcher* other) : before(other) {}
+  void see(std::uintptr_t address, std::size_t bytes, bool store) override {
+    const untold quiet;
+    if (before) before->see(address, bytes, store);
+    if (site_strength(sim_host_site) != strength::plain) {
+      signals |= store;
+      return;
+    }
+    if (!ranges.empty() && ranges.back().stores == store && address == ranges.back().end) {
+      ranges.back().end += bytes;
+      return;
+    }
+    for (std::size_t i = ranges.size(); i-- > 0 && i + 8 > ranges.size();)  // most often a loop's
+      if (ranges[i].stores == store && ranges[i].begin <= address && address + bytes <= ranges[i].end) return;
+    if (ranges.size() < most_ranges) ranges.push_back({address, address + bytes, sim_host_site, store});
+  }
+  sim_host_watcher* before;
+  std::vector<range> ranges;
+  bool signals = false;  // it has stored to an atomic or volatile variable, or called what wakes others
+};
+thread_local recorder* recording = nullptr;
+
+/// The host's code beside host functions that may not be over.
+struct checker : sim_host_watcher {
+  void see(std::uintptr_t address, std::size_t bytes, bool store) override {
+    untold quiet;
+    if (before) before->see(address, bytes, store);
+    const std::scoped_lock lock(pending.mutex);
+    if (pending.ranges.empty()) {
+      quiet.then = before;
+      return;
+    }
+    if (address + bytes <= pending.low || pending.high <= address) return;
+    if (site_strength(sim_host_site) != strength::plain) return;
+    const auto found = std::find_if(pending.ranges.begin(), pending.ranges.end(),
+                                    [&](const range& r) { return (store || r.stores) && r.overlaps(address, bytes); });
+    if (found == pending.ranges.end()) return;
+    const auto text = [](std::uint64_t site) {
+      const source_line at = line_of(site_pc(site));
+      return fmt::format("{}:{}", at.file, at.line);
+    };
+    note_fault_of_call(
+        fmt::format("{}: host code {} what a host function of a stream may still {}, at {}: that runs once its stream "
+                    "has come to it; "
+                    "wait for the stream first, as cudaStreamSynchronize() does{}",
+                    text(sim_host_site), store ? "stores to" : "loads", found->stores ? "store to" : "load",
+                    text(found->site), store ? ", or give each call data of its own" : ""));
+    const auto [stream, item] = std::pair{found->stream, found->work_item};  // one report for each
+    std::erase_if(pending.ranges, [&](const range& r) { return r.stream == stream && r.work_item == item; });
+    pending.settle();
+  }
+  sim_host_watcher* before = nullptr;
+};
+thread_local checker beside;
+
+/// The end of the calling thread's stack.
+std::uintptr_t end_of_stack() {
+  thread_local const std::uintptr_t end = [] {
+    pthread_attr_t attributes;
+    void* begin = nullptr;
+    std::size_t bytes = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return std::uintptr_t{0};
+    pthread_attr_getstack(&attributes, &begin, &bytes);
+    pthread_attr_destroy(&attributes);
+    return reinterpret_cast<std::uintptr_t>(begin) + bytes;
+  }();
+  return end;
+}
+
+}  // namespace
+
+void watch_host_function(std::size_t stream, std::uint32_t work_item, const std::function<void()>& function) {
+  const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  recorder mine(sim_host_watch == &beside ? beside.before : sim_host_watch);
+  recorder* const outer = std::exchange(recording, &mine);
+  untold quiet;
+  sim_host_watch = &mine;
+  function();
+  sim_host_watch = nullptr;
+  recording = outer;
+  if (outer || mine.signals) return;
+  // Not the function's own variables. Nor the heap, which may be free and in use again.
+  std::erase_if(mine.ranges, [&](const range& r) {
+    return (r.begin < frame || r.begin >= end_of_stack()) && r.begin - heap_base >= heap_bytes &&
+           !is_host_variable(r.begin);
+  });
+  if (mine.ranges.empty()) return;
+  const std::scoped_lock lock(pending.mutex);
+  if (pending.ranges.size() > most_ranges) pending.ranges.clear();
+  for (range r : mine.ranges) {
+    r.stream = stream;
+    r.work_item = work_item;
+    pending.ranges.push_back(r);
+  }
+  pending.settle();
+  if (quiet.then != &beside) beside.before = std::exchange(quiet.then, &beside);
+}
+
+void end_host_functions(const std::function<bool(std::size_t, std::uint32_t)>& is_over) {
+  const untold quiet;
+  const std::scoped_lock lock(pending.mutex);
+  if (pending.ranges.empty()) return;
+  std::erase_if(pending.ranges, [&](const range& r) { return is_over(r.stream, r.work_item); });
+  pending.settle();
+}
+
+void note_host_signal() {
+  if (recording) recording->signals = true;
+}
+
+}  // namespace sim

@@ -1,0 +1,21 @@
+// Host functions of streams: which memory of the program's they use. They run at the call here, and on a GPU's machine
+// at any time until the host waits for their stream; whatever the host does with that memory meanwhile is a race.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace sim {
+
+/// Runs the function, and notes what it uses: it is over once `end_host_functions` says so.
+void watch_host_function(std::size_t stream, std::uint32_t work_item, const std::function<void()>& function);
+/// Those for which `is_over` holds are over: the host has waited for them.
+void end_host_functions(const std::function<bool(std::size_t stream, std::uint32_t work_item)>& is_over);
+/// The running function, if one does, has told other threads: from now on nobody knows what waits for it.
+void note_host_signal();
+
+}  // namespace sim
+
+/// Of the access that sim_host_watch is being told: where, and how.
+extern __thread std::uint64_t sim_host_site;
