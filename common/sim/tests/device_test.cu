@@ -511,6 +511,22 @@ __global__ void hand_over(int* out) {
   if (threadIdx.x == 0) *out = turn;
 }
 
+// As public programs have it: all lanes pass on a variable that one of them has set.
+__global__ void warp_aggregated(int* out, int* counter) {
+  const unsigned active = __activemask();
+  const int leader = __ffs(static_cast<int>(active)) - 1, lane = static_cast<int>(threadIdx.x % 32);
+  int before;
+  if (lane == leader) before = atomicAdd(counter, __popc(active));
+  before = __shfl_sync(active, before, leader);
+  out[threadIdx.x] = before + __popc(active & ((1u << lane) - 1));
+}
+
+TEST_F(Warps, OneLaneSetsWhatAllPassOn) {
+  const on_device<int> out(40), counter(std::vector<int>{0});
+  warp_aggregated<<<1, 40>>>(out.data, counter.data);
+  for (int i = 0; i < 40; ++i) EXPECT_EQ(out.host()[static_cast<std::size_t>(i)], i);
+}
+
 TEST_F(Warps, ThreadsWaitForLaterWarps) {
   const on_device<int> out(1);
   hand_over<<<1, 128>>>(out.data);

@@ -11,6 +11,7 @@
 //
 // In a .cu file, launches are lowered (lower.hpp), the compiler's sanitizer passes report each access and each basic
 // block to our hooks, and the assembly is completed (assembly.hpp). Other sources go to the host compiler unchanged.
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -78,6 +79,16 @@ void run(const words& command) {
   if (child < 0) stop("cannot start " + command[0] + "; install it (apt install g++)");
   waitpid(child, &status, 0);
   if (status != 0) std::exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+}
+
+/// Whether clang's compiler proper knows the option.
+bool knows(const std::string& clang, const char* option) {
+  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  const pid_t child = start({clang, "-Xclang", option, "-fsyntax-only", "-x", "c++", "/dev/null"}, nowhere);
+  int status = 1;
+  if (child >= 0) waitpid(child, &status, 0);
+  close(nowhere);
+  return status == 0;
 }
 
 /// An nvcc process that computes the registers of a file's kernels.
@@ -470,6 +481,12 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
                           "-fno-slp-vectorize", "-fsanitize=array-bounds", "-fsanitize=return",
                           "-fsanitize-coverage=trace-pc,no-prune"})
       compile.emplace_back(f);
+    // All lanes may pass on a variable that one of them has set: clang would conclude that each of them is that one.
+    for (const char* option : {"-no-enable-noundef-analysis", "-disable-noundef-analysis"})  // by clang's version
+      if (knows(compiler, option)) {
+        compile.insert(compile.end(), {"-Xclang", option});
+        break;
+      }
   }
   compile.insert(compile.end(), {"-isystem", SIM_INCLUDE, "-iquote", source.parent_path().string()});
   add_dependencies(compile, r, object);
