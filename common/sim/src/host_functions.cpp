@@ -76,16 +76,20 @@ struct recorder : sim_host_watcher {
   std::vector<range> ranges;
   bool signals = false;  // it has stored to an atomic or volatile variable, or called what wakes others
 };
-thread_local recorder* recording = nullptr;
+// The symbols of our thread-locals begin with sim_: others are the program's shared arrays.
+thread_local recorder* recording __asm__("sim_recording") = nullptr;
+
+// Whom this thread told of accesses before the checker.
+thread_local sim_host_watcher* before_checker __asm__("sim_before_checker") = nullptr;
 
 /// The host's code beside host functions that may not be over.
 struct checker : sim_host_watcher {
   void see(std::uintptr_t address, std::size_t bytes, bool store) override {
     untold quiet;
-    if (before) before->see(address, bytes, store);
+    if (before_checker) before_checker->see(address, bytes, store);
     const std::scoped_lock lock(pending.mutex);
     if (pending.ranges.empty()) {
-      quiet.then = before;
+      quiet.then = before_checker;
       return;
     }
     if (address + bytes <= pending.low || pending.high <= address) return;
@@ -107,29 +111,24 @@ struct checker : sim_host_watcher {
     std::erase_if(pending.ranges, [&](const range& r) { return r.stream == stream && r.work_item == item; });
     pending.settle();
   }
-  sim_host_watcher* before = nullptr;
-};
-thread_local checker beside;
+} beside;
 
 /// The end of the calling thread's stack.
 std::uintptr_t end_of_stack() {
-  thread_local const std::uintptr_t end = [] {
-    pthread_attr_t attributes;
-    void* begin = nullptr;
-    std::size_t bytes = 0;
-    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return std::uintptr_t{0};
-    pthread_attr_getstack(&attributes, &begin, &bytes);
-    pthread_attr_destroy(&attributes);
-    return reinterpret_cast<std::uintptr_t>(begin) + bytes;
-  }();
-  return end;
+  pthread_attr_t attributes;
+  void* begin = nullptr;
+  std::size_t bytes = 0;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return 0;
+  pthread_attr_getstack(&attributes, &begin, &bytes);
+  pthread_attr_destroy(&attributes);
+  return reinterpret_cast<std::uintptr_t>(begin) + bytes;
 }
 
 }  // namespace
 
 void watch_host_function(std::size_t stream, std::uint32_t work_item, const std::function<void()>& function) {
   const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  recorder mine(sim_host_watch == &beside ? beside.before : sim_host_watch);
+  recorder mine(sim_host_watch == &beside ? before_checker : sim_host_watch);
   recorder* const outer = std::exchange(recording, &mine);
   untold quiet;
   sim_host_watch = &mine;
@@ -138,9 +137,9 @@ void watch_host_function(std::size_t stream, std::uint32_t work_item, const std:
   recording = outer;
   if (outer || mine.signals) return;
   // Not the function's own variables. Nor the heap, which may be free and in use again.
+  const std::uintptr_t end = mine.ranges.empty() ? 0 : end_of_stack();
   std::erase_if(mine.ranges, [&](const range& r) {
-    return (r.begin < frame || r.begin >= end_of_stack()) && r.begin - heap_base >= heap_bytes &&
-           !is_host_variable(r.begin);
+    return (r.begin < frame || r.begin >= end) && r.begin - heap_base >= heap_bytes && !is_host_variable(r.begin);
   });
   if (mine.ranges.empty()) return;
   const std::scoped_lock lock(pending.mutex);
@@ -151,7 +150,7 @@ void watch_host_function(std::size_t stream, std::uint32_t work_item, const std:
     pending.ranges.push_back(r);
   }
   pending.settle();
-  if (quiet.then != &beside) beside.before = std::exchange(quiet.then, &beside);
+  if (quiet.then != &beside) before_checker = std::exchange(quiet.then, &beside);
 }
 
 void end_host_functions(const std::function<bool(std::size_t, std::uint32_t)>& is_over) {

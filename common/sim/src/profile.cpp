@@ -14,7 +14,7 @@
 namespace sim {
 namespace {
 
-thread_local int segment_of_thread = -1;
+thread_local int segment_of_thread __asm__("sim_segment_of_thread") = -1;
 
 class simulated final : public lab::profiled_device {
  public:

@@ -166,7 +166,7 @@ void end_copies(const sim_order& before) {
 }
 
 /// What a stream's host function comes after; null in the host's other code.
-thread_local const sim_order* host_function = nullptr;
+thread_local const sim_order* host_function __asm__("sim_host_function") = nullptr;
 
 /// Of the stream, after what is in it. Without the runtime's lock.
 void run_host_function(cudaStream_t stream, const std::function<void()>& function) {
