@@ -313,7 +313,8 @@ TEST_F(Assess, ALaterCorrectionEarnsHalf) {
 
 TEST_F(Assess, AnUnlockedSetThatIsNotCompleteIsNotCompared) {
   sim->metrics = {{"a", 8}, {"b", 2}, {"c", 3}};
-  for (const char* text : {"", "s = 3\n", "[s]\none = nan\ntwo = \"3\"\n", "[s]\none = inf\ntwo = 3\n", "[s]\none = 4\n"}) {
+  for (const char* text :
+       {"", "s = 3\n", "[s]\none = nan\ntwo = \"3\"\n", "[s]\none = inf\ntwo = 3\n", "[s]\none = 4\n"}) {
     predict(text);
     const item_result r = assessed(predictions());
     EXPECT_EQ(r.verdict, verdict::not_answered) << text;

@@ -14,8 +14,8 @@
 namespace grading {
 namespace {
 
-/// The number at "a.b.c"; none if it is missing, no number, nan or infinite: results, which are JSON, have no such number,
-/// and a set that they lose is never locked.
+/// The number at "a.b.c"; none if it is missing, no number, nan or infinite: results, which are JSON, have no such
+/// number, and a set that they lose is never locked.
 std::optional<double> number_at(const toml::table& answers, const std::string& key) {
   const toml::node* node = &answers;
   for (std::size_t from = 0; node;) {
