@@ -19,5 +19,7 @@ array least = [2e3 * 8192**3 / 66.9e12, 0.004, 2e3 * 2**32 / bandwidth, 2e3 * 81
 set for [i = 1:5] label name[i] at graph -0.01, first i - 1 right
 set for [i = 1:5] label sprintf('%.2f', measured[i]) at measured[i] + 0.3, i - 1 left textcolor rgb blue
 set ytics format '' scale 0
+# The copy takes a hair less than the formula says with its rate rounded to 4.25 TB/s.
+rest(i) = measured[i] > least[i] ? measured[i] - least[i] : 0
 plot least using (least[$1] / 2):($1 - 1):(least[$1] / 2):(0.28) with boxxyerror linecolor rgb blue title 'at least, by the formula', \
-     measured using ((measured[$1] + least[$1]) / 2):($1 - 1):((measured[$1] - least[$1]) / 2):(0.28) with boxxyerror linecolor rgb '#b9cdea' title 'measured'
+     measured using (least[$1] + rest($1) / 2):($1 - 1):(rest($1) / 2):(0.28) with boxxyerror linecolor rgb '#b9cdea' title 'measured'

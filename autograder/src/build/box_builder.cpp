@@ -149,7 +149,7 @@ std::string redefined_builtin(const std::string& source) {
   const auto text = [&](std::size_t i) { return joined.substr(tokens[i].begin, tokens[i].end - tokens[i].begin); };
   for (std::size_t i = 0; i + 1 < tokens.size(); ++i)
     if (const std::string word = text(i); word == "define" || word == "undef")
-      if (std::string name = text(i + 1); name.starts_with("__builtin_")) return name;
+      if (std::string name = text(i + 1); name == "__builtin_memcpy" || name == "__builtin_memset") return name;
   return {};
 }
 
@@ -394,7 +394,9 @@ box_builder::words box_builder::take_out_unclean(std::map<std::string, fs::path>
                                     shown_name(symbol), rules));
       for (const std::string& symbol : own.undefined) {
         if (given_.contains(symbol) || !rival_of(symbol).empty()) continue;
-        const std::string what = "calls " + shown_name(symbol);
+        // What simcc calls instead of write() and sem_post().
+        const bool renamed = symbol == "sim_write" || symbol == "sim_sem_post";
+        const std::string what = "calls " + shown_name(renamed ? symbol.substr(4) : symbol);
         const bool is_there = is_defined(device, symbol);
         if (is_there || may_call(symbol, device)) {
           if (counted ? is_there || !may_call.in_sight(symbol) : device && !is_there && copies_unseen(symbol))

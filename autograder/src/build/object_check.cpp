@@ -267,12 +267,12 @@ bool is_the_compilers(const std::string& symbol) {
   return begins(symbol, support);
 }
 
-/// Whether simcc's compiler calls it at each access and basic block of a kernel.
+/// Whether it is a hook of simcc's, or what simcc calls instead of a library's function.
 bool is_instrumentation(const std::string& symbol) {
   static const std::regex hooks(
       "__tsan_|(__sanitizer_cov_trace_pc|__ubsan_handle_out_of_bounds|sim_w?mem(p?cpy|move|set)|sim_bcopy|"
       "sim_(sincos|modf|frexp|remquo)f?|sim_(malloc|free|_Zn[wa]m|_Zd[la]Pvm?)|"
-      "sim_pthread_((mutex|rwlock|spin)_unlock|cond_(signal|broadcast))|"
+      "sim_pthread_((mutex|rwlock|spin)_unlock|cond_(signal|broadcast)|once)|sim___cxa_guard_release|"
       "sim__ZNSt18condition_variable10notify_(one|all)Ev)$");
   return begins(symbol, hooks);
 }
@@ -302,8 +302,10 @@ bool copies_nothing(const std::string& symbol) {
 bool copies_unseen(const std::string& symbol) {
   static const std::regex functions(
       "swab|st[rp]n?(cpy|cat)|strn?dup|strtok(_r)?|strsep|strxfrm|qsort(_r)?|lsearch|v?sw?scanf|fread|fgets|fmemopen|"
-      "open_memstream|(wcs|mbs)\\w{1,8}");
-  return std::regex_match(plain_name(symbol), functions);
+      "open_memstream|wcsn?(cpy|cat)|wcpn?cpy|wcsdup|wcstok|wcsxfrm|mbsn?r?towcs|wcsn?r?tombs");
+  // Copies without _chk in their names have hooks.
+  static const std::regex checked("__w?mem(p?cpy|move)_chk");
+  return std::regex_match(plain_name(symbol), functions) || std::regex_match(symbol, checked);
 }
 
 std::string rival_of(const std::string& symbol) {

@@ -23,5 +23,6 @@ extern "C" [[gnu::weak]] void sim_begin_with_last_block(bool yes);
 /// after.
 struct sim_objects {
   std::size_t allocations, streams, events, graphs;
+  std::size_t device_bytes;  ///< in allocations
 };
 extern "C" [[gnu::weak]] void sim_count_objects(sim_objects* now);

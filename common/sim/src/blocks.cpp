@@ -199,14 +199,17 @@ void worker::run_warp(unsigned first, unsigned count) {
 /// The program is stopped: one of the warp's threads takes some more steps, to see what it repeats.
 stopped_thread worker::where_stopped(unsigned first, unsigned count) {
   stopped_thread stopped;
+  bool ran = false;
   for (unsigned lane = 0; lane < count; ++lane) {
     if (threads()[first + lane].now != state::ready || records_[lane].full()) continue;
     look_ = true;  // records also in a block that is not observed
     resume(threads()[first + lane]);
     if (observing_ && current_->now == state::waiting && !records_[lane_number()].full())
       resume(*current_);  // it polls
+    ran = true;
     break;
   }
+  if (!ran) return stopped;  // the block has just begun
   const access* const begin = records_[lane_number()].begin;
   stopped.block = block_->number;
   stopped.thread = current_number_;

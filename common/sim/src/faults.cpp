@@ -54,11 +54,11 @@ std::string lines_where(const launched& where, Predicate wanted) {
   return fmt::format("{}", fmt::join(lines, " or "));
 }
 
-/// The lines of a launch that loaded from, or stored to, addresses near this one.
-std::string lines_that_touch(const launched& where, std::uintptr_t address, bool loads) {
+/// The lines of a launch whose accesses near this address are `wanted` operations.
+template <class Predicate>
+std::string lines_that_touch(const launched& where, std::uintptr_t address, Predicate wanted) {
   const std::string lines = lines_where(where, [&](space memory, std::uint64_t site, const site_counts& c) {
-    return memory == space::global && (site_operation(site) == operation::load) == loads && c.low <= address &&
-           address < c.high;
+    return memory == space::global && wanted(site_operation(site)) && c.low <= address && address < c.high;
   });
   return lines.empty() ? "an unknown line" : lines;
 }
@@ -84,7 +84,10 @@ std::string work_of_epoch(std::uint64_t epoch, std::uintptr_t address, bool load
   const launched* of = nullptr;
   for (const launched& l : launch_log())
     if (l.first_epoch <= epoch && epoch <= l.last_epoch) of = &l;
-  return of ? fmt::format("kernel {} at {}", of->kernel, lines_that_touch(*of, address, loads)) : "a copy or fill";
+  return of ? fmt::format(
+                  "kernel {} at {}", of->kernel,
+                  lines_that_touch(*of, address, [&](operation op) { return (op == operation::load) == loads; }))
+            : "a copy or fill";
 }
 
 std::string place_of(const fault_report& r) {
@@ -251,10 +254,8 @@ std::string describe(const launched& where, const fault_report& r) {
     case fault::global_race:
       what = fmt::format(
           "race between blocks: {}{}, and {} by block {} at {}; {}", access, place,
-          op == operation::load    ? "store"
-          : op == operation::store ? "load"
-                                   : "an access",
-          coordinates(r.other_block, where.config.grid), lines_that_touch(where, r.address, op == operation::store),
+          op == operation::load ? "store" : "an access", coordinates(r.other_block, where.config.grid),
+          lines_that_touch(where, r.address, [&](operation other) { return op == operation::atomic || other != op; }),
           op == operation::atomic
               ? "its scope is the block: use an atomic of the device's, atomicAdd instead of atomicAdd_block, or "
                 "cuda::thread_scope_device"
@@ -304,20 +305,26 @@ std::string describe(const launched& where, const stopped_thread& stopped) {
       low = std::min(low, other.line);
       high = std::max(high, other.line);
     }
+  const auto times = [](std::uint64_t n) { return n == 1 ? "once" : fmt::format("{} times", n); };
   return fmt::format(
       "{}:{}: {}: block {} thread {}: was here when the program was stopped{}{}", at.file, at.line, where.kernel,
       coordinates(stopped.block, where.config.grid), coordinates(stopped.thread, where.config.block),
       stopped.rounds == 0 ? ""
       : low == high
-          ? fmt::format(", in a loop on this line; it has run at most {} times", stopped.rounds)
-          : fmt::format(", in a loop on lines {} to {}; it has run at most {} times", low, high, stopped.rounds),
-      stopped.barriers == 0 ? "" : fmt::format("; its block has passed {} barriers", stopped.barriers));
+          ? fmt::format(", in a loop on this line; it has run at most {}", times(stopped.rounds))
+          : fmt::format(", in a loop on lines {} to {}; it has run at most {}", low, high, times(stopped.rounds)),
+      stopped.barriers == 0
+          ? ""
+          : fmt::format("; its block has passed {} barrier{}", stopped.barriers, stopped.barriers == 1 ? "" : "s"));
 }
 
 namespace {
 std::vector<std::string> of_host, warnings_of_host;
 
+std::mutex noting;  // a thread beside a host function notes, too, without the runtime's lock
+
 void note_once(std::vector<std::string>& known, const std::string& what) {
+  const std::scoped_lock lock(noting);
   if (std::find(known.begin(), known.end(), what) == known.end()) known.push_back(what);
 }
 }  // namespace
@@ -338,6 +345,7 @@ void note_fault_of_call(const std::string& what) {
   note_once(watched_streams->faults, what);
 }
 void withdraw_fault(const std::string& what) {
+  const std::scoped_lock lock(noting);
   std::erase(of_host, what);
   if (watched_streams) std::erase(watched_streams->faults, what);
 }

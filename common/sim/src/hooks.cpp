@@ -2,6 +2,7 @@
 // the hooks of -fsanitize=thread and -fsanitize-coverage=trace-pc.
 #include "hooks.hpp"
 
+#include <cxxabi.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <unistd.h>
@@ -564,6 +565,15 @@ SIM_SIGNAL(pthread_spin_unlock, pthread_spinlock_t)
 SIM_SIGNAL(pthread_cond_signal, pthread_cond_t)
 SIM_SIGNAL(pthread_cond_broadcast, pthread_cond_t)
 SIM_SIGNAL(sem_post, sem_t)
+extern "C" int sim_pthread_once(pthread_once_t* of, void (*function)()) {
+  const int result = pthread_once(of, function);
+  sim::note_host_signal();
+  return result;
+}
+extern "C" void sim___cxa_guard_release(abi::__guard* of) {
+  sim::note_host_signal();
+  abi::__cxa_guard_release(of);
+}
 extern "C" void sim__ZNSt18condition_variable10notify_oneEv(std::condition_variable* of) {
   sim::note_host_signal();
   of->notify_one();

@@ -129,12 +129,19 @@ std::uintptr_t end_of_stack() {
 void watch_host_function(std::size_t stream, std::uint32_t work_item, const std::function<void()>& function) {
   const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   recorder mine(sim_host_watch == &beside ? before_checker : sim_host_watch);
-  recorder* const outer = std::exchange(recording, &mine);
   untold quiet;
-  sim_host_watch = &mine;
-  function();
-  sim_host_watch = nullptr;
-  recording = outer;
+  recorder* const outer = recording;
+  {
+    const struct within {  // until it returns or throws
+      explicit within(recorder* mine) : outer(std::exchange(recording, mine)) { sim_host_watch = mine; }
+      ~within() {
+        sim_host_watch = nullptr;
+        recording = outer;
+      }
+      recorder* outer;
+    } now(&mine);
+    function();
+  }
   if (outer || mine.signals) return;
   // Not the function's own variables. Nor the heap, which may be free and in use again.
   const std::uintptr_t end = mine.ranges.empty() ? 0 : end_of_stack();

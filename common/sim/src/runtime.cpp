@@ -39,7 +39,7 @@ std::mutex& runtime_mutex() {
   if (in_host_function()) {
     const std::scoped_lock lock(state().mutex);
     const source_line at = line_of(reinterpret_cast<std::uintptr_t>(call_of_program()));
-    note_host_fault(
+    note_fault_of_call(
         fmt::format("{}:{}: a CUDA call in a host function of a stream: there it may fail, or never return; let the "
                     "function set a flag, and make the call in a thread that waits for it",
                     at.file, at.line));

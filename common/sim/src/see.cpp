@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -162,7 +163,11 @@ class page_data {
         if (const std::uintptr_t code = function_at(site_pc(s.site)); code != 0 && code != last) {
           last = code;
           const std::string name = function_name(code);
-          if (name.find(named + "<") != std::string::npos || name.find(named + "(") != std::string::npos) return name;
+          for (std::size_t at = name.find(named); at != std::string::npos; at = name.find(named, at + 1)) {
+            const char before = at > 0 ? name[at - 1] : ' ', after = (name + ' ')[at + named.size()];
+            if (!std::isalnum(static_cast<unsigned char>(before)) && before != '_' && (after == '<' || after == '('))
+              return name;
+          }
           if (first.empty()) first = name;
         }
     return first.find("{lambda") == std::string::npos ? first : "";

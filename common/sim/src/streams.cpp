@@ -181,9 +181,12 @@ void run_host_function(cudaStream_t stream, const std::function<void()>& functio
     number = s.number;
     item = next_item(s);
   }
-  const sim_order* const outer = std::exchange(host_function, &before);
+  const struct within {  // until it returns or throws
+    explicit within(const sim_order& before) : outer(std::exchange(host_function, &before)) {}
+    ~within() { host_function = outer; }
+    const sim_order* outer;
+  } now(before);
   watch_host_function(number, item, function);
-  host_function = outer;
 }
 
 void host_waits_until(double time, const sim_order& before) {
@@ -416,9 +419,11 @@ using namespace sim;
 extern "C" {
 
 void sim_count_objects(sim_objects* now) {
-  const std::scoped_lock lock(runtime_mutex());
+  const std::scoped_lock lock(runtime_state_mutex());  // a stream's host function may ask, too
   *now = {live_allocations().size() + registered_host_memory().size(), clocks.streams.size(), clocks.events.size(),
-          sim_counted::alive};
+          sim_counted::alive, 0};
+  for (const allocation& a : live_allocations())
+    if (a.kind == memory_kind::device) now->device_bytes += a.end - a.begin;
 }
 
 // ---- streams

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -642,6 +643,12 @@ void add(void* data) {
 }
 addition addition_for_the_host;  // not on the stack, where clang leaves out hooks
 int sum_for_the_host, behind_a_mutex, behind_an_atomic;
+int computed() { return static_cast<int>(std::strlen("once")); }
+int computed_once() {
+  static volatile int length = 4;
+  static int first = length + computed();  // who comes first stores it, behind a guard
+  return first;
+}
 std::mutex mutex_of_both;
 std::atomic<bool> host_function_ran = false;
 
@@ -732,6 +739,20 @@ TEST_F(Streams, MemoryOfHostFunctions) {
   }
   cudaDeviceSynchronize();
   EXPECT_EQ(behind_a_mutex, 2);
+  cudaLaunchHostFunc(
+      stream, [](void*) { computed_once(); }, nullptr);
+  EXPECT_EQ(computed_once(), 8);
+  cudaDeviceSynchronize();
+  EXPECT_EQ(sim::host_faults().size(), before) << sim::host_faults().back();
+}
+
+// Here it may even throw; what comes after it is not in it.
+TEST_F(Streams, AHostFunctionThrows) {
+  const std::size_t before = sim::host_faults().size();
+  EXPECT_THROW(cudaLaunchHostFunc(
+                   nullptr, [](void*) { throw std::runtime_error("no layer"); }, nullptr),
+               std::runtime_error);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   EXPECT_EQ(sim::host_faults().size(), before) << sim::host_faults().back();
 }
 

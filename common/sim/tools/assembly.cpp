@@ -221,6 +221,7 @@ class editor {
         " memcpy memmove memset mempcpy bcopy wmemcpy wmemmove wmempcpy wmemset sincos sincosf modf modff frexp frexpf "
         "remquo remquof malloc free _Znwm _Znam _ZdlPv _ZdaPv _ZdlPvm _ZdaPvm sem_post write "
         "pthread_mutex_unlock pthread_rwlock_unlock pthread_spin_unlock pthread_cond_signal pthread_cond_broadcast "
+        "pthread_once __cxa_guard_release "
         "_ZNSt18condition_variable10notify_oneEv _ZNSt18condition_variable10notify_allEv ";
     const string name(callee.starts_with("__tsan_") ? callee.substr(7) : callee);
     if (names.find(" " + name + " ") != string_view::npos)

@@ -16,7 +16,8 @@ struct assembly_edits {
 /// - A gap after each shared array, so that an overrun does not reach the next one.
 /// - A section `sim_blocks`: what each basic block computes (block_info in src/basic_blocks.hpp).
 /// - Basic blocks that access memory need no trace call: their first access serves as one.
-/// - memcpy and its kind become sim_memcpy, which observes what it copies; so do sincos and others with two results.
+/// - memcpy and its kind become sim_memcpy, which observes what it copies; so do sincos and others with two
+///   results; and calls that wake other threads tell host_functions.cpp.
 /// - With `call_at_lines`: a call of the debugger's function before each line (src/debugger.hpp).
 /// The text is that of g++ or clang++ for Linux.
 std::string edit_assembly(const std::string& text, const assembly_edits& edits, processor& on);

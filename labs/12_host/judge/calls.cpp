@@ -284,10 +284,10 @@ void expect_nothing_left(const sim_objects& before, const sim_objects& after) {
 }
 
 /// Of the device, in bytes. A GPU's may be others' use, too: without the simulated device it is not looked at.
-std::size_t free_memory() {
-  constexpr std::size_t unknown = std::numeric_limits<std::size_t>::max();
-  std::size_t free = unknown, total = 0;
-  return sim_count_objects && cudaMemGetInfo(&free, &total) == cudaSuccess ? free : unknown;
+std::size_t used_memory() {
+  sim_objects now{};
+  if (sim_count_objects) sim_count_objects(&now);
+  return now.device_bytes;
 }
 
 /// Inputs: the token, and the seed of the weights. Parameters: layers, n.
@@ -296,19 +296,19 @@ void run_forward(const lab::call& c) {
     std::uint64_t seed = 0;
     int layers = 0, n = 0;
     std::set<const float*> places;
-    std::size_t least_free = free_memory();
+    std::size_t most_used = used_memory();
     static void read(void* state, int layer, float* to) {
       auto& self = *static_cast<source*>(state);
       if (layer < 0 || layer >= self.layers) throw std::runtime_error("read was asked for a layer that does not exist");
       self.places.insert(to);
-      self.least_free = std::min(self.least_free, free_memory());
+      self.most_used = std::max(self.most_used, used_memory());
       fill_layer(self.seed, layer, self.n, to);
     }
   } from;
   from.layers = c.parameter(0);
   from.n = c.parameter(1);
   LAB_CUDA_CHECK(cudaMemcpy(&from.seed, c.input<std::uint64_t>(1), sizeof from.seed, cudaMemcpyDeviceToHost));
-  const std::size_t free_at_first = from.least_free;
+  const std::size_t used_at_first = from.most_used;
   sim_objects before{}, after{};
   if (sim_count_objects) sim_count_objects(&before);
   if (sim_count_from_here) sim_count_from_here();
@@ -317,7 +317,7 @@ void run_forward(const lab::call& c) {
     throw std::runtime_error("weights were read to " + std::to_string(from.places.size()) +
                              " addresses; host memory has room for 3 layers");
   const std::size_t room = 3 * sizeof(float) * static_cast<std::size_t>(from.n) * static_cast<std::size_t>(from.n);
-  if (const std::size_t used = free_at_first - from.least_free; used > room + (1 << 20))
+  if (const std::size_t used = from.most_used - used_at_first; used > room + (1 << 20))
     throw std::runtime_error("took " + std::to_string(used) + " bytes of device memory; it has room for 3 layers, " +
                              std::to_string(room) + " bytes, and a MiB");
   if (sim_count_objects) sim_count_objects(&after);

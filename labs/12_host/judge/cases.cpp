@@ -278,8 +278,8 @@ test_case pool_case(int64_t parts, int64_t operations, int64_t rounds, int64_t t
     if (state == 2) return "run returned before all of its parts had";
     if (state != 1)
       return fmt::format(
-          "{} parts for {} threads: {} of them should be under way at the same time until half of all have begun, and "
-          "they were not",
+          "{} parts for {} threads: each group of {} parts that begin should be under way at the same time, and was "
+          "not",
           parts, threads, std::min(parts, threads));
     return "";
   };
