@@ -126,8 +126,9 @@ TEST(Assembly, AStepDoesNotChangeInItsLoop) {
   EXPECT_FALSE(x86_64("\tmovslq\t%ebx, %rax\n\taddl\t%r12d, %ebx\n\tleaq\t(%rbp,%rax,4), %r15\n\tmovq\t%r15, %rdi\n"));
   EXPECT_FALSE(x86_64("\tmovq\t%rbx, %rdi\n\tmovq\t(%rax), %r12\n\taddq\t%r12, %rbx\n"));
   EXPECT_FALSE(x86_64("\tmovq\t%rbx, %rdi\n\taddq\t%rax, 4(%rcx)\n"));
-  EXPECT_TRUE(arm64("\tmov\tx0, x20\n\tadd\tx20, x20, x21\n"));
+  EXPECT_TRUE(arm64("\tmov\tx0, x20\n\tbl\t__tsan_read4\n\tldr\ts0, [x20]\n\tadd\tx20, x20, x21\n"));
   EXPECT_FALSE(arm64("\tmov\tx0, x20\n\tldr\tx21, [x1]\n\tadd\tx20, x20, x21\n"));
+  EXPECT_FALSE(arm64("\tmov\tx0, x20\n\tadd\tx20, x20, 4\n"));  // a constant is counted elsewhere
   EXPECT_FALSE(arm64("\tadd\tx0, x19, w20, sxtw 2\n\tadd\tw20, w20, w21\n"));
 }
 

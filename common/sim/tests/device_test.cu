@@ -785,9 +785,11 @@ TEST_F(Runtime, LoadsThatWaitForEachOtherAreModelledSlower) {
   const on_device<float> scattered(random_chain(1 << 20));
   const double by_addresses = modelled([&] { follow<<<1, 96>>>(out.data, scattered.data, n); });
   EXPECT_GT(by_steps, 3 * together);
+#ifndef __clang__  // it keeps the index
   // An int cannot overflow, so nvcc unrolls by four; blockDim.x is unsigned.
   const double by_own_step = modelled([&] { sum_by_own_step<<<1, 96>>>(out.data, in.data, n * 96); });
   EXPECT_LT(by_own_step, by_steps / 2);
+#endif
   EXPECT_GT(by_stores, 3 * together);
   EXPECT_GT(by_addresses, 3 * together);
   // If one warp of eight is slow, the block takes as long as if all were.

@@ -155,14 +155,13 @@ class on_arm64 : public processor {
   /// add x0, x0, x1
   static void follow_steps(string_view mnemonic, string_view operands, instruction& i) {
     if (starts(mnemonic, "st") || starts(mnemonic, "cmp") || starts(mnemonic, "cmn") || starts(mnemonic, "tst")) return;
-    std::vector<int> registers;
-    for_each_register(operands, [&](int r) {
-      if (r >= 0) registers.push_back(r);
-    });
-    if (registers.empty()) return;
+    std::vector<int> registers;  // -1 for other words
+    for_each_register(operands, [&](int r) { registers.push_back(r); });
+    if (registers.empty() || registers[0] < 0) return;
     i.writes = std::to_string(registers[0]);
     if (operands[0] != 'x') return;
-    if (is_one_of(mnemonic, {"add", "sub"}) && registers.size() == 3 && registers[0] == registers[1])
+    if (is_one_of(mnemonic, {"add", "sub"}) && registers.size() == 3 && registers[0] == registers[1] &&
+        registers[2] >= 0)
       i.goes_on_by = std::to_string(registers[2]);
     if (mnemonic == "mov" && registers.size() == 2 && registers[0] == 0) i.argument = std::to_string(registers[1]);
   }
