@@ -41,8 +41,8 @@ struct instruction {
   bool floating_point = false;
   unsigned accesses = 0;             ///< to memory that is neither the stack nor constants nor coordinates
   bool goes_on_by_constant = false;  ///< i += 4
-  std::string
-      writes;  ///< the register whose value it changes, by one name for 16 to 64 bits; on x86-64 also a stack slot
+  /// The register whose value it changes, by one name for 16 to 64 bits; on x86-64 also a stack slot.
+  std::string writes;
   std::string goes_on_by;  ///< pointer += step: where the step is; empty for other instructions
   std::string argument;    ///< what it moves to where a hook expects the address
   bool restores = false;   ///< may be in a block that only restores registers and returns
