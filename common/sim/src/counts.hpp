@@ -150,9 +150,9 @@ struct launch_counts {
   bool ran_away = false;                   ///< so many of them, or so far, that they end the kernel
   void add(const launch_counts& other);
   void add(fault_report report);
-  void note_fence(scope whom) {
+  void note_fence(scope within) {
     fenced = true;
-    fenced_for_all |= whom == scope::device;
+    fenced_for_all |= within == scope::device;
   }
   void scale(double factor);  ///< from the observed blocks to all
 };

@@ -100,11 +100,11 @@ void count_matrix_access(const void* pc) {
 void grid_barrier(const void* pc) {
   sim_running_worker->grid_barrier(reinterpret_cast<std::uintptr_t>(pc), frame_here());
 }
-void fence(scope whom) {
+void fence(scope within) {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   worker* self = sim_running_worker;
   if (!self) return;
-  self->counts().note_fence(whom);
+  self->counts().note_fence(within);
   if (block_order* order = sim_active_worker ? self->order() : nullptr)
     self->note_order(order->fence(self->number_in_block()), frame_here());
 }
@@ -241,15 +241,15 @@ void note_hand_over(std::uintptr_t address, std::uintptr_t frame) {
 std::uintptr_t flag_at(std::uintptr_t address) { return address / 4 * 4; }
 std::uintptr_t flag_at(const volatile void* address) { return flag_at(reinterpret_cast<std::uintptr_t>(address)); }
 
-void release_at(const volatile void* flag, std::uintptr_t frame, scope whom) {
-  if (worker* self = sim_running_worker) self->counts().note_fence(whom);
+void release_at(const volatile void* flag, std::uintptr_t frame, scope within) {
+  if (worker* self = sim_running_worker) self->counts().note_fence(within);
   note_hand_over(reinterpret_cast<std::uintptr_t>(flag), frame);
   if (worker* self = sim_active_worker)
     if (block_order* order = self->order())
       self->note_order(order->release(self->number_in_block(), flag_at(flag)), frame);
 }
-void acquire_at(const volatile void* flag, std::uintptr_t frame, scope whom) {
-  if (worker* self = sim_running_worker) self->counts().note_fence(whom);
+void acquire_at(const volatile void* flag, std::uintptr_t frame, scope within) {
+  if (worker* self = sim_running_worker) self->counts().note_fence(within);
   note_hand_over(reinterpret_cast<std::uintptr_t>(flag), frame);
   if (worker* self = sim_active_worker)
     if (block_order* order = self->order())
@@ -317,10 +317,10 @@ void observe_copy(const void* to, const void* source, std::size_t bytes, const c
 
 }  // namespace
 
-void observe_atomic(const volatile void* address, std::size_t bytes, const void* pc, bool in_warp, scope whom) {
+void observe_atomic(const volatile void* address, std::size_t bytes, const void* pc, bool in_warp, scope within) {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   const unsigned how = static_cast<unsigned>(in_warp ? atomic_in_warp : operation::atomic);
-  observe(at, bytes, static_cast<operation>(whom == scope::block ? how | in_block_flag : how), caller_at(pc));
+  observe(at, bytes, static_cast<operation>(within == scope::block ? how | in_block_flag : how), caller_at(pc));
   note_flag(at, flag_access::update, frame_here());
 }
 void note_compare(const volatile void* address) {
@@ -353,8 +353,8 @@ void observe_copy_end(const volatile void* address, std::size_t bytes, const voi
   const bool shared = self && at - self->shared_begin < self->shared_bytes;
   observe(at, bytes, shared ? operation::copied : operation::store, caller_at(pc));
 }
-void release(const volatile void* flag, scope whom) { release_at(flag, frame_here(), whom); }
-void acquire(const volatile void* flag, scope whom) { acquire_at(flag, frame_here(), whom); }
+void release(const volatile void* flag, scope within) { release_at(flag, frame_here(), within); }
+void acquire(const volatile void* flag, scope within) { acquire_at(flag, frame_here(), within); }
 void pass_on(const volatile void* from, const volatile void* to) {
   if (worker* self = sim_active_worker)
     if (block_order* order = self->order()) order->pass_on(flag_at(from), flag_at(to));

@@ -85,8 +85,6 @@ constexpr double lines_as_good_as_one = 5;
 constexpr double wgmma_efficiency = 0.78;  // of the manufacturer's rate, at n = 4096: results/nvidia-h200/hopper09.json
 constexpr double overlap = 3.21;           // 1: one limit after the other; infinite: they overlap completely
 
-constexpr std::size_t line_bytes = 128;
-
 double sum_of(std::uint64_t n) { return static_cast<double>(n); }
 
 /// All warps' work on memory.
@@ -146,12 +144,9 @@ work work_of(const launched& what) {
   return w;
 }
 
-double grid_blocks(const launched& what) {
-  return static_cast<double>(what.config.grid.x) * what.config.grid.y * what.config.grid.z;
-}
-int threads_of(const launched& what) {
-  return static_cast<int>(what.config.block.x * what.config.block.y * what.config.block.z);
-}
+double blocks_of(const configuration& c) { return static_cast<double>(c.grid.x) * c.grid.y * c.grid.z; }
+int threads_of(const configuration& c) { return static_cast<int>(c.block.x * c.block.y * c.block.z); }
+int warps_of(const configuration& c) { return (threads_of(c) + 31) / 32; }
 
 /// Operations of wgmma, in those of BF16 that take as long.
 double wgmma_operations(const launched& what) {
@@ -198,7 +193,8 @@ occupancy_limits occupancy_of(int threads, int registers, std::size_t shared_byt
 }
 
 occupancy_limits occupancy_of(const launched& what) {
-  return occupancy_of(threads_of(what), what.registers, what.static_shared_bytes + what.config.dynamic_shared_bytes);
+  return occupancy_of(threads_of(what.config), what.registers,
+                      what.static_shared_bytes + what.config.dynamic_shared_bytes);
 }
 
 /// DRAM moves pairs of sectors. The latest writes stay in L2, in the share that reads leave to them.
@@ -214,10 +210,17 @@ dram_traffic dram_traffic_of(const launched& what) {
   return {read + std::min(sum_of(c.shared_stores) * sector_bytes, written), written};
 }
 
+std::uint64_t l1_lines_of_a_warp(const configuration& config) {
+  const device_description& d = described_device();
+  const double warps =
+      std::min(std::ceil(blocks_of(config) / d.multiprocessors) * warps_of(config), d.max_threads_per_sm / 32.0);
+  return static_cast<std::uint64_t>(d.l1_bytes_per_sm / line_bytes / warps);
+}
+
 double model_seconds(const launched& what) {
   const device_description& d = described_device();
   const work w = work_of(what);
-  const double blocks = grid_blocks(what), warps_per_block = (threads_of(what) + 31) / 32;
+  const double blocks = blocks_of(what.config), warps_per_block = warps_of(what.config);
   // If the blocks do not divide evenly, the busiest multiprocessor has one block more than the others.
   const double here = std::ceil(blocks / d.multiprocessors), share = here / blocks;
   const double fit = std::max(1, occupancy_of(what).blocks());
@@ -266,7 +269,7 @@ double model_seconds(const launched& what) {
 
 double site_seconds(const launched& what, space where, std::uint64_t site, const site_counts& c) {
   const device_description& d = described_device();
-  const double blocks = grid_blocks(what), share = std::ceil(blocks / d.multiprocessors) / blocks;
+  const double blocks = blocks_of(what.config), share = std::ceil(blocks / d.multiprocessors) / blocks;
   const bool atomic = site_operation(site) == operation::atomic;
   if (where == space::shared) return sum_of(c.wavefronts + (atomic ? c.lanes : 0)) * share / d.sm_clock_hertz;
   const double l1 = sum_of(c.lines) * cycles_per_line * share / d.sm_clock_hertz;
@@ -276,7 +279,7 @@ double site_seconds(const launched& what, space where, std::uint64_t site, const
 
 std::map<std::pair<std::string, int>, double> seconds_by_line(const launched& what) {
   const device_description& d = described_device();
-  const double blocks = grid_blocks(what), share = std::ceil(blocks / d.multiprocessors) / blocks;
+  const double blocks = blocks_of(what.config), share = std::ceil(blocks / d.multiprocessors) / blocks;
   std::map<std::pair<std::string, int>, double> lines;
   double all = 0;
   for (const auto& [key, c] : what.counts.sites) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 
 namespace sim {
 
+struct configuration;
 struct launched;
 
 struct device_description {
@@ -45,6 +47,8 @@ struct dram_traffic {
   double read_bytes = 0, written_bytes = 0;
 };
 dram_traffic dram_traffic_of(const launched& what);
+/// What a warp may load before it displaces its own lines, if the multiprocessor's warps share L1 equally.
+std::uint64_t l1_lines_of_a_warp(const configuration& config);
 /// How long the launch takes on the device. A model, never a measurement.
 double model_seconds(const launched& what);
 

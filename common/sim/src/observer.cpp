@@ -11,28 +11,11 @@
 
 namespace sim {
 
-namespace {
-
-/// What a warp may load before it displaces its own lines.
-std::uint64_t lines_of_l1(const configuration& config) {
-  const device_description& d = described_device();
-  const std::uint64_t threads = std::uint64_t{config.block.x} * config.block.y * config.block.z;
-  const std::uint64_t blocks = std::uint64_t{config.grid.x} * config.grid.y * config.grid.z;
-  const auto multiprocessors = static_cast<std::uint64_t>(d.multiprocessors);
-  const std::uint64_t warps =
-      std::min((blocks + multiprocessors - 1) / multiprocessors * ((threads + lanes_per_warp - 1) / lanes_per_warp),
-               static_cast<std::uint64_t>(d.max_threads_per_sm) / lanes_per_warp);
-  constexpr double line_bytes = 128;
-  return static_cast<std::uint64_t>(d.l1_bytes_per_sm / line_bytes) / std::max<std::uint64_t>(1, warps);
-}
-
-}  // namespace
-
 void observer::begin_launch(std::uint16_t epoch, std::uintptr_t thread_pointer, const configuration& config,
                             const std::bitset<65536>* concurrent) {
   epoch_ = epoch;
   concurrent_ = concurrent;
-  near_distance_ = std::max(7U, static_cast<unsigned>(std::bit_width(lines_of_l1(config))));
+  near_distance_ = std::max(7U, static_cast<unsigned>(std::bit_width(l1_lines_of_a_warp(config))));
   thread_pointer_ = thread_pointer;
   shared_begin_ = thread_pointer + static_cast<std::uintptr_t>(thread_storage_offset());
   shared_bytes_ = thread_storage_bytes();

@@ -82,7 +82,7 @@ void run(const words& command) {
 }
 
 /// Whether clang's compiler proper knows the option.
-bool knows(const std::string& clang, const char* option) {
+bool clang_knows(const std::string& clang, const char* option) {
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   const pid_t child = start({clang, "-Xclang", option, "-fsyntax-only", "-x", "c++", "/dev/null"}, nowhere);
   int status = 1;
@@ -483,7 +483,7 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
       compile.emplace_back(f);
     // All lanes may pass on a variable that one of them has set: clang would conclude that each of them is that one.
     for (const char* option : {"-no-enable-noundef-analysis", "-disable-noundef-analysis"})  // by clang's version
-      if (knows(compiler, option)) {
+      if (clang_knows(compiler, option)) {
         compile.insert(compile.end(), {"-Xclang", option});
         break;
       }

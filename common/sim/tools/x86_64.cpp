@@ -125,10 +125,11 @@ class on_x86_64 : public processor {
                        !starts(mnemonic, "mov") && !starts(mnemonic, "vmov");
     i.accesses = accesses(mnemonic, operands);
     i.goes_on_by_constant = goes_on_by_constant(mnemonic, operands);
-    follow_steps(mnemonic, operands, i);
+    const std::vector<string_view> parts = split(operands);
+    follow_steps(mnemonic, parts, i);
     i.restores = starts(mnemonic, "mov") || starts(mnemonic, "pop") || starts(mnemonic, "ret") || mnemonic == "leave" ||
                  (mnemonic == "addq" && operands.find("%rsp") != string_view::npos);
-    if (operands.find("%xmm") != string_view::npos) follow_values(mnemonic, operands, i);
+    if (operands.find("%xmm") != string_view::npos) follow_values(mnemonic, parts, i);
     return i;
   }
 
@@ -156,17 +157,15 @@ class on_x86_64 : public processor {
   std::string call_of(const std::string& function) const override { return "call\t" + function; }
 
  private:
-  static void follow_steps(string_view mnemonic, string_view operands, instruction& i) {
+  static void follow_steps(string_view mnemonic, const std::vector<string_view>& parts, instruction& i) {
     if (starts(mnemonic, "cmp") || starts(mnemonic, "test") || i.is == instruction::jump) return;
-    const std::vector<string_view> parts = split(operands);
     i.writes = place_of(parts.back());
     if (mnemonic == "addq" || mnemonic == "subq") i.goes_on_by = place_of(parts[0]);
     if (mnemonic == "movq" && parts.back() == "%rdi") i.argument = place_of(parts[0]);
   }
 
   /// Which registers hold constants, and what the last call returned, also on the stack.
-  void follow_values(string_view mnemonic, string_view operands, instruction& i) {
-    const std::vector<string_view> parts = split(operands);
+  void follow_values(string_view mnemonic, const std::vector<string_view>& parts, instruction& i) {
     const auto holds = [&](string_view operand, double value) {
       const auto held = held_.find(operand);
       if (held != held_.end()) operand = held->second;

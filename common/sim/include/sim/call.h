@@ -32,7 +32,7 @@ void named_barrier(unsigned id, unsigned threads, bool wait, const void* pc);
 /// The threads that an atomic or a fence orders: all, or those of a block.
 enum class scope : unsigned char { device, block };
 /// Other threads see what this thread has written so far before what it writes later.
-void fence(scope whom = scope::device);
+void fence(scope within = scope::device);
 /// Call in each iteration of a loop that waits for another thread to change memory: lets the others run.
 void spin();
 std::uint64_t modelled_cycles();
@@ -64,7 +64,7 @@ void check_whole_warp(unsigned participants, const void* pc);
 /// Tells the observer about an atomic access.
 /// `in_warp`: if all lanes share an address, nvcc first combines their values in the warp.
 void observe_atomic(const volatile void* address, std::size_t bytes, const void* pc, bool in_warp = false,
-                    scope whom = scope::device);
+                    scope within = scope::device);
 /// Likewise about a load or a store that one of our functions performs for the line at `pc`.
 void observe_load(const volatile void* address, std::size_t bytes, const void* pc);
 void observe_store(const volatile void* address, std::size_t bytes, const void* pc);
@@ -77,8 +77,8 @@ void observe_copy_begin(const volatile void* address, std::size_t bytes, const v
 void observe_copy_end(const volatile void* address, std::size_t bytes, const void* pc);
 /// For the race check: all that the calling thread and those it has acquired from did so far comes before what threads
 /// do after they have acquired from this flag. Call release before the flag changes, and acquire after it was read.
-void release(const volatile void* flag, scope whom = scope::device);
-void acquire(const volatile void* flag, scope whom = scope::device);
+void release(const volatile void* flag, scope within = scope::device);
+void acquire(const volatile void* flag, scope within = scope::device);
 /// Offset into the block's shared memory, as PTX sees it.
 std::size_t shared_offset(const void* address);
 void* shared_address(std::size_t offset);
