@@ -69,8 +69,11 @@ std::uint64_t warp_path::*observer::wait_for(cached_site& entry, std::span<const
   const std::uintptr_t step = a.size() < 8 ? 0 : a[4] - a[0];
   const bool even = a.size() < 8 || (a[5] - a[1] == step && a[6] - a[2] == step && a[7] - a[3] == step);
   const bool part = again && same_visit;  // the parts of a fragment: one instruction of ours is several of the GPU's
-  // nvcc moves no load before a store, whose address may be the same.
-  if (first || (!even && !part) || (again && !part && stored)) return near ? &warp_path::loads_near : &warp_path::loads;
+  // nvcc moves no load before a store, whose address may be the same, and the store has waited for what it stores.
+  if (first || (!part && (!even || (again && stored) || stores_ != stores_waited_))) {
+    stores_waited_ = stores_;
+    return near ? &warp_path::loads_near : &warp_path::loads;
+  }
   return near ? nullptr : &warp_path::loads_beside;
 }
 

@@ -219,8 +219,9 @@ class observer {
   std::unordered_map<std::uint64_t, cached_site> sites_;
   std::vector<cached_site> recent_ = std::vector<cached_site>(1024);  ///< by a hash of the site
   std::uint64_t stores_ = 0;                                          ///< to global memory
-  std::uint64_t visits_ = 0;                                          ///< to basic blocks
-  bool first_load_ = true;                                            ///< none yet in this basic block
+  std::uint64_t stores_waited_ = 0;  ///< those before the last load that was waited for
+  std::uint64_t visits_ = 0;         ///< to basic blocks
+  bool first_load_ = true;           ///< none yet in this basic block
   const block_info* basic_block_ = nullptr;
   std::uint16_t epoch_ = 0;
   const std::bitset<65536>* concurrent_ = nullptr;

@@ -149,6 +149,7 @@ TEST(Assembly, CountsWhatNvccMakesOfSpecialOperands) {
   EXPECT_EQ(counted("\tvfmadd132ss\t%xmm2, %xmm1, %xmm0\n"), "2, 0, 0, 1");
   EXPECT_EQ(counted("\tvmovss\t.LC1(%rip), %xmm1\n\tvdivss\t%xmm0, %xmm1, %xmm0\n"), "10, 1, 0, 2");
   EXPECT_EQ(counted("\tvdivss\t.LC1(%rip), %xmm1, %xmm0\n"), "10, 0, 0, 5");
+  EXPECT_EQ(counted("\tvdivsd\t%xmm2, %xmm1, %xmm0\n"), "18, 0, 0, 1");  // its range is checked in the upper half
   const std::string exponential = "\tcall\texpf@PLT\n\tvmovss\t%xmm0, 4(%rsp)\n";
   EXPECT_EQ(counted("\tcall\texpf@PLT\n\tvaddss\t8(%rsp), %xmm0, %xmm1\n"), "10, 1, 0, 5");
   EXPECT_EQ(counted(exponential + "\tcall\t__tsan_write4@PLT\n\tvsubss\t4(%rsp), %xmm1, %xmm2\n"), "9, 1, 0, 5");
