@@ -1,5 +1,7 @@
 #include "basic_blocks.hpp"
 
+#include <iterator>
+#include <map>
 #include <unordered_map>
 
 #include "launches.hpp"
@@ -12,12 +14,21 @@ extern "C" const block_info __stop_sim_blocks[] __attribute__((weak));
 const block_info* block_at(std::uintptr_t pc) {
   static const auto& blocks = *[] {
     auto* table = new std::unordered_map<std::uintptr_t, const block_info*>;
-    for (const block_info* b = __start_sim_blocks; b != __stop_sim_blocks; ++b)
-      (*table)[reinterpret_cast<std::uintptr_t>(&b->site) + static_cast<std::intptr_t>(b->site)] = b;
+    for (const block_info* b = __start_sim_blocks; b != __stop_sim_blocks; ++b) (*table)[b->pc()] = b;
     return table;
   }();
   const auto found = blocks.find(pc);
   return found == blocks.end() ? nullptr : found->second;
+}
+
+const block_info* block_around(std::uintptr_t pc) {
+  static const auto& blocks = *[] {
+    auto* table = new std::map<std::uintptr_t, const block_info*>;
+    for (const block_info* b = __start_sim_blocks; b != __stop_sim_blocks; ++b) (*table)[b->pc()] = b;
+    return table;
+  }();
+  const auto next = blocks.upper_bound(pc);
+  return next == blocks.begin() ? nullptr : std::prev(next)->second;
 }
 
 executed executed_by(const launched& what) {

@@ -13,9 +13,15 @@ struct block_info {
   std::uint16_t instructions, fadd, fmul, ffma, dadd, dmul, dfma, special;
   std::uint16_t counted;  ///< a register advances by a constant: if this is a loop, nvcc knows its step
   std::uint16_t stepped;  ///< a pointer advances by a register that does not change here
+  /// `if (x) a = b;`: how many entries before this one the block is whose warps a GPU takes through this one, with a
+  /// predicate instead of a branch; 0 if it branches.
+  std::uint16_t predicated;
+  std::uintptr_t pc() const { return reinterpret_cast<std::uintptr_t>(&site) + static_cast<std::intptr_t>(site); }
 };
 /// The entry of the block that this program counter marks; null if it marks none.
 const block_info* block_at(std::uintptr_t pc);
+/// The entry of the block that contains this program counter; null if none does.
+const block_info* block_around(std::uintptr_t pc);
 
 /// What a launch executed, summed over threads; `instructions` is summed over warps. By the host compiler's code.
 struct executed {

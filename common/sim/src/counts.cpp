@@ -1,6 +1,9 @@
 #include "counts.hpp"
 
+#include <bit>
+#include <cmath>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "debugger.hpp"
@@ -34,6 +37,23 @@ void site_counts::add(const site_counts& o) {
   ideal_wavefronts += o.ideal_wavefronts;
   low = std::min(low, o.low);
   high = std::max(high, o.high);
+  joined_requests += o.joined_requests;
+  joined_lanes += o.joined_lanes;
+  joined_wavefronts += o.joined_wavefronts;
+  joined_ideal += o.joined_ideal;
+  runs |= o.runs;
+}
+
+site_counts site_counts::as_joined() const {
+  site_counts c = *this;
+  const bool sometimes = (runs & begins_run) && (runs & goes_on_with_run);
+  if (sometimes || !std::has_single_bit(runs & 15u)) return c;
+  const auto less = [](std::uint64_t& n, std::int64_t by) { n -= static_cast<std::uint64_t>(by); };
+  less(c.requests, joined_requests);
+  less(c.lanes, joined_lanes);
+  less(c.wavefronts, joined_wavefronts);
+  less(c.ideal_wavefronts, joined_ideal);
+  return c;
 }
 
 void allocation_counts::add(operation op, std::uint64_t moved) {
@@ -105,13 +125,15 @@ void launch_counts::add(const launch_counts& o) {
 }
 
 void launch_counts::scale(double factor) {
-  const auto apply = [factor](std::uint64_t& n) {
-    n = static_cast<std::uint64_t>(static_cast<double>(n) * factor + 0.5);
+  const auto apply = [factor](auto& n) {
+    n = static_cast<std::remove_reference_t<decltype(n)>>(std::round(static_cast<double>(n) * factor));
   };
-  for (auto& [key, c] : sites)
+  for (auto& [key, c] : sites) {
     for (std::uint64_t* n :
          {&c.requests, &c.lanes, &c.bytes, &c.sectors, &c.ideal_sectors, &c.lines, &c.wavefronts, &c.ideal_wavefronts})
       apply(*n);
+    for (std::int64_t* n : {&c.joined_requests, &c.joined_lanes, &c.joined_wavefronts, &c.joined_ideal}) apply(*n);
+  }
   for (auto& [begin, c] : allocations) {
     apply(c.loaded);
     apply(c.stored);

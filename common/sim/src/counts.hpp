@@ -27,7 +27,14 @@ struct site_counts {
   std::uint64_t lines = 0;                             ///< of 128 bytes, looked up one by one; for atomics, L2's steps
   std::uint64_t wavefronts = 0, ideal_wavefronts = 0;  ///< shared memory
   std::uintptr_t low = ~std::uintptr_t{0}, high = 0;   ///< addresses: [low, high)
+  /// How much less a GPU counts, whose assembler joins loads of neighbouring words of shared memory to vectors.
+  std::int64_t joined_requests = 0, joined_lanes = 0, joined_wavefronts = 0, joined_ideal = 0;
+  /// It does so only if it knows their places: where in 16 bytes such runs of loads began, a bit for each word; and
+  /// whether this load began one, or went on with that of another site.
+  static constexpr std::uint8_t begins_run = 16, goes_on_with_run = 32;
+  std::uint8_t runs = 0;
   void add(const site_counts& other);
+  site_counts as_joined() const;
 };
 
 enum class fault : std::uint8_t {

@@ -104,7 +104,7 @@ work work_of(const launched& what) {
     if (key.first == space::none) continue;
     const operation op = site_operation(key.second);
     if (key.first == space::shared) {
-      w.wavefronts += sum_of(c.wavefronts);
+      w.wavefronts += sum_of(c.as_joined().wavefronts);
       if (op == operation::atomic) w.shared_atomic_lanes += sum_of(c.lanes);
       continue;
     }

@@ -72,6 +72,7 @@ void observer::end_phase() {
 
 void observer::barrier() {
   end_phase();
+  ++shared_changes_;
   ++block_->path.barriers;
   new_epoch(*block_);
 }
@@ -90,6 +91,7 @@ std::size_t observer::static_shared_bytes() const {
 }
 
 launch_counts observer::take() {
+  for (shared_run& run : runs_) join(std::exchange(run, {}));
   sites_.clear();
   for (cached_site& entry : recent_) entry = {};
   return std::exchange(counts_, {});
@@ -158,6 +160,7 @@ void observer::observe(std::uint64_t site, std::span<const std::uintptr_t> addre
     if (op >= operation::remote_load && op <= operation::remote_atomic) count_remote(counts, site, addresses);
     if (op == operation::sync) {
       ++block_->syncs[where.first_thread / lanes_per_warp];
+      ++shared_changes_;
       for (const std::uint8_t lane : lanes) block_->order.merge_meeting(where.first_thread + lane);
       ++counts_.collectives;
     }

@@ -169,6 +169,31 @@ class observer {
               const warp_position& where);
   void shared(std::uint64_t site, std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
               const warp_position& where);
+  struct shared_cost {
+    std::size_t wavefronts = 0, ideal = 0, bytes = 0;
+  };
+  static shared_cost cost_of_shared(std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
+                                    std::size_t bytes);
+  /// Loads by one warp of words that lie side by side in shared memory. An array begins at a multiple of 16 bytes, so
+  /// the assembler knows the place of a constant index, or of a loop's that begins with one; it joins the loads of a
+  /// basic block, and those of a loop that nvcc unrolls by four, to vectors of 8 or 16 bytes.
+  struct shared_run {
+    std::uintptr_t next = 0;  ///< where the first lane would go on
+    std::uint64_t site = 0, visit = 0, changes = 0, used = 0, turns = 0;
+    std::uint32_t warp = 0, mask = 0;
+    std::uint8_t bytes = 0, start = 0;  ///< start: a bit for the word of 16 bytes where it began; all if lanes differ
+    // Within the current 16 bytes:
+    bool one_visit = true, joined = false;
+    std::size_t length = 0, lanes_used = 0;
+    std::array<std::uintptr_t, lanes_per_warp> begin{};
+    std::array<std::uint8_t, lanes_per_warp> lanes{};
+    std::array<site_counts*, 4> counts{};
+    std::array<shared_cost, 4> costs{};
+  };
+  void note_run(std::uint64_t site, site_counts& counts, const shared_cost& cost,
+                std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
+                const warp_position& where);
+  static void join(const shared_run& run);
   void count_by_allocation(operation op, std::span<const std::uintptr_t> addresses, std::size_t bytes);
   void global_lane(std::uint64_t site, std::uintptr_t address, std::uint8_t lane, const warp_position& where);
   warp_path& path_of(const warp_position& where) { return block_->paths[where.first_thread / lanes_per_warp]; }
@@ -219,9 +244,12 @@ class observer {
   std::unordered_map<std::uint64_t, cached_site> sites_;
   std::vector<cached_site> recent_ = std::vector<cached_site>(1024);  ///< by a hash of the site
   std::uint64_t stores_ = 0;                                          ///< to global memory
-  std::uint64_t stores_waited_ = 0;  ///< those before the last load that was waited for
-  std::uint64_t visits_ = 0;         ///< to basic blocks
-  bool first_load_ = true;           ///< none yet in this basic block
+  std::uint64_t stores_waited_ = 0;   ///< those before the last load that was waited for
+  std::uint64_t visits_ = 0;          ///< to basic blocks
+  bool first_load_ = true;            ///< none yet in this basic block
+  std::uint64_t shared_changes_ = 0;  ///< stores to shared memory, and what orders them
+  std::uint64_t runs_noted_ = 0;
+  std::array<shared_run, 32> runs_{};  ///< the latest
   const block_info* basic_block_ = nullptr;
   std::uint16_t epoch_ = 0;
   const std::bitset<65536>* concurrent_ = nullptr;

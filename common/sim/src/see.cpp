@@ -175,7 +175,8 @@ class page_data {
 
   std::string launch(const launched& what) {
     std::string counts, metrics, faults;
-    for (const auto& [key, c] : what.counts.sites) {
+    for (const auto& [key, of_site] : what.counts.sites) {
+      const site_counts c = of_site.as_joined();
       if (!shown(site_operation(key.second)) || c.requests == 0) continue;
       counts += fmt::format("{}[{},{},{},{},{},{},{},{},{:.4g}]", counts.empty() ? "" : ",", site(key, what),
                             c.requests, c.lanes, c.bytes, c.sectors, c.ideal_sectors, c.wavefronts, c.ideal_wavefronts,

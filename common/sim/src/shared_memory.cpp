@@ -12,6 +12,8 @@ namespace sim {
 namespace {
 
 constexpr std::size_t bank_count = 32;
+constexpr std::size_t most_turns_unrolled = 32;  // of a loop, completely; of a longer one, four
+constexpr std::uint8_t uneven = 15;              // shared_run::start: the lanes differ
 
 /// Passes over the banks for the words of one phase: the bank with the most different words decides.
 std::size_t bank_passes(std::span<std::uintptr_t> words) {
@@ -22,12 +24,15 @@ std::size_t bank_passes(std::span<std::uintptr_t> words) {
   return most;
 }
 
-struct shared_cost {
-  std::size_t wavefronts = 0, ideal = 0, bytes = 0;
-};
+/// Flags that several threads access at the same time.
+bool harmless(strength a, strength b) {
+  return a != strength::plain && b != strength::plain && (a == strength::atomic || b == strength::atomic);
+}
 
-shared_cost shared_wavefronts(std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
-                              std::size_t bytes) {
+}  // namespace
+
+observer::shared_cost observer::cost_of_shared(std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
+                                               std::size_t bytes) {
   const bool same = std::all_of(a.begin(), a.end(), [&](std::uintptr_t x) { return x == a[0]; });
   if (bytes <= word_bytes && (same || consecutive(a, word_bytes))) return {1, 1, same ? bytes : a.size() * bytes};
   const std::size_t together = lanes_per_phase(a, lanes, bytes);
@@ -46,12 +51,84 @@ shared_cost shared_wavefronts(std::span<const std::uintptr_t> a, std::span<const
   return cost;
 }
 
-/// Flags that several threads access at the same time.
-bool harmless(strength a, strength b) {
-  return a != strength::plain && b != strength::plain && (a == strength::atomic || b == strength::atomic);
+/// Where the loads of these 16 bytes become one, or two.
+void observer::join(const shared_run& run) {
+  const std::size_t words = run.bytes / word_bytes, first = run.begin[0] % 16 / word_bytes, length = run.length * words;
+  if (run.joined || run.length < 2 || run.start == uneven) return;
+  if (length < 4 && !run.one_visit && run.turns > most_turns_unrolled)
+    return;                                                       // what an unrolled loop leaves over stays apart
+  const bool whole = length == 4 || (length == 3 && first == 1);  // then the word before is loaded, too
+  if (!whole && first % 2 != 0) return;
+  const std::size_t joined = whole ? run.length : 2;
+  std::array<std::uintptr_t, lanes_per_warp> begin = run.begin;
+  if (whole)
+    for (std::uintptr_t& a : begin) a = a / 16 * 16;
+  const shared_cost cost =
+      cost_of_shared({begin.data(), run.lanes_used}, {run.lanes.data(), run.lanes_used}, whole ? 16 : 2 * word_bytes);
+  for (std::size_t k = 0; k < joined; ++k) {
+    site_counts& c = *run.counts[k];
+    c.joined_requests += k > 0;
+    c.joined_lanes += k > 0 ? static_cast<std::int64_t>(run.lanes_used) : 0;
+    c.joined_wavefronts += static_cast<std::int64_t>(run.costs[k].wavefronts - (k == 0 ? cost.wavefronts : 0));
+    c.joined_ideal += static_cast<std::int64_t>(run.costs[k].ideal - (k == 0 ? cost.ideal : 0));
+  }
 }
 
-}  // namespace
+void observer::note_run(std::uint64_t site, site_counts& counts, const shared_cost& cost,
+                        std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
+                        const warp_position& where) {
+  const bool same = std::ranges::all_of(a, [&](std::uintptr_t x) { return x == a[0]; });
+  if (!same && a[0] - dynamic_.begin < dynamic_.bytes) return;  // its rows may be as long as an argument says
+  const std::size_t bytes = site_bytes(site);
+  shared_run* run = &runs_[0];
+  for (shared_run& r : runs_) {
+    if (r.next == a[0]) {
+      run = &r;
+      break;
+    }
+    if (r.used < run->used) run = &r;
+  }
+  std::uint32_t mask = 0;
+  for (const std::uint8_t lane : lanes) mask |= 1u << lane;
+  bool goes_on = run->next == a[0] && run->bytes == bytes && run->changes == shared_changes_ &&
+                 run->warp == where.first_thread && run->mask == mask &&
+                 (run->visit == visits_ ||
+                  (basic_block_ && basic_block_->counted && (run->site == site || run->visit + 1 == visits_)));
+  for (std::size_t i = 0; goes_on && i < a.size(); ++i) goes_on = a[i] == run->begin[i] + run->length * bytes;
+  if (!goes_on) {
+    join(*run);
+    counts.runs |= site_counts::begins_run;
+    run->length = run->turns = 0;
+    run->changes = shared_changes_;
+    run->warp = where.first_thread;
+    run->mask = mask;
+    run->bytes = static_cast<std::uint8_t>(bytes);
+    const bool even = std::ranges::all_of(a, [&](std::uintptr_t x) { return x % 16 == a[0] % 16; });
+    run->start = even ? static_cast<std::uint8_t>(1u << (a[0] % 16 / word_bytes)) : uneven;
+    run->lanes_used = a.size();
+    std::ranges::copy(lanes, run->lanes.begin());
+  } else {
+    counts.runs |= run->start | (run->visit == visits_ ? site_counts::goes_on_with_run : 0);
+    run->counts[0]->runs |= run->start;
+    if (run->joined) run->length = 0;
+  }
+  if (run->length == 0) {
+    std::ranges::copy(a, run->begin.begin());
+    run->joined = false;
+    run->one_visit = true;
+  }
+  run->one_visit &= run->length == 0 || run->visit == visits_;
+  run->visit = visits_;
+  run->site = site;
+  ++run->turns;
+  run->used = ++runs_noted_;
+  run->next = a[0] + bytes;
+  run->counts[run->length] = &counts;
+  run->costs[run->length++] = cost;
+  if (run->next % 16 != 0) return;
+  join(*run);
+  run->joined = true;
+}
 
 /// Sets `entry` to the array that contains the access; false if none does.
 bool observer::enter_array(cached_site& entry, std::uintptr_t address, std::size_t bytes) {
@@ -193,11 +270,14 @@ void observer::shared(std::uint64_t site, std::span<const std::uintptr_t> a, std
   counts.requests += !entry.at_mbarrier;
   counts.lanes += entry.at_mbarrier ? 0 : a.size();
   if (op != operation::copy && !entry.at_mbarrier) {
-    const shared_cost cost = shared_wavefronts(a, lanes, bytes);
+    const shared_cost cost = cost_of_shared(a, lanes, bytes);
     counts.bytes += cost.bytes;
     counts.wavefronts += cost.wavefronts;
     counts.ideal_wavefronts += cost.ideal;
+    if (op == operation::load && site_strength(site) == strength::plain && (bytes == word_bytes || bytes == 8))
+      note_run(site, counts, cost, a, lanes, where);
   }
+  if (op != operation::load) ++shared_changes_;
 
   std::optional<party> writer;
   for (std::size_t i = 0; i < a.size(); ++i) {

@@ -82,11 +82,11 @@ TEST(Assembly, BlocksCountTheSameOnEachProcessor) {
   // The loop: a load, a load with its multiply-add, a comparison and a jump; Arm loads and multiplies in two. The
   // division takes nine instructions, five of them multiply-adds.
   EXPECT_EQ(blocks_of(loop_on_x86_64, *sim::x86_64()),
-            (std::vector<std::string>{"1, 0, 0, 0, 0, 0, 0, 0, 0, 0", "4, 0, 0, 1, 0, 0, 0, 0, 1, 0",
-                                      "12, 0, 0, 5, 0, 0, 0, 1, 0, 0"}));
+            (std::vector<std::string>{"1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0", "4, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0",
+                                      "12, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0"}));
   EXPECT_EQ(blocks_of(loop_on_arm64, *sim::arm64()),
-            (std::vector<std::string>{"0, 0, 0, 0, 0, 0, 0, 0, 0, 0", "5, 0, 0, 1, 0, 0, 0, 0, 1, 0",
-                                      "13, 0, 0, 5, 0, 0, 0, 1, 0, 0"}));
+            (std::vector<std::string>{"0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0", "5, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0",
+                                      "13, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0"}));
 }
 
 // The compiler moves instructions of a loop before the call that traces it; they are not those of the block before it.
@@ -105,14 +105,14 @@ TEST(Assembly, ABlockBeginsAtItsLabel) {
 	jne	.L3
 )";
   EXPECT_EQ(blocks_of(loop, *sim::x86_64()),
-            (std::vector<std::string>{"1, 0, 0, 0, 0, 0, 0, 0, 0, 0",
-                                      "4, 1, 0, 0, 0, 0, 0, 0, 1, 1"}));  // %rbp goes on by %r14
+            (std::vector<std::string>{"1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0",
+                                      "4, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0"}));  // %rbp goes on by %r14
 }
 
 // A step is a register that the loop does not change: nvcc knows it when the loop begins.
 TEST(Assembly, AStepDoesNotChangeInItsLoop) {
   const auto steps = [](sim::processor& on, const std::string& trace, const std::string& body) {
-    return blocks_of("\t" + trace + "\n" + body, on).at(0).ends_with(" 1");
+    return blocks_of("\t" + trace + "\n" + body, on).at(0).ends_with(" 1, 0");
   };
   const auto x86_64 = [&](const std::string& body) {
     return steps(*sim::x86_64(), "call\t__sanitizer_cov_trace_pc@PLT", body);
@@ -130,6 +130,30 @@ TEST(Assembly, AStepDoesNotChangeInItsLoop) {
   EXPECT_FALSE(arm64("\tmov\tx0, x20\n\tldr\tx21, [x1]\n\tadd\tx20, x20, x21\n"));
   EXPECT_FALSE(arm64("\tmov\tx0, x20\n\tadd\tx20, x20, 4\n"));  // a constant is counted elsewhere
   EXPECT_FALSE(arm64("\tadd\tx0, x19, w20, sxtw 2\n\tadd\tw20, w20, w21\n"));
+}
+
+// `#pragma unroll 1`, as lower.cpp marks it.
+TEST(Assembly, ALoopThatIsNotToBeUnrolledHasNoKnownStep) {
+  const std::string loop = "\tcall\t__sanitizer_cov_trace_pc@PLT\n\taddq\t$4, %rbx\n";
+  EXPECT_TRUE(blocks_of(loop, *sim::x86_64()).at(0).ends_with(" 1, 0, 0"));
+  EXPECT_TRUE(blocks_of(loop + "\t.set sim_rolled, 0\n", *sim::x86_64()).at(0).ends_with(" 0, 0, 0"));
+}
+
+// `if (x && y) a = b;`: nvcc predicates the store instead of branching past it.
+TEST(Assembly, AnIfWithoutElseIsPredicated) {
+  const std::string trace = "\tcall\t__sanitizer_cov_trace_pc@PLT\n";
+  const std::string store = "\tmovq\t%rbx, %rdi\n\tcall\t__tsan_write4@PLT\n\tmovl\t%eax, (%rbx)\n";
+  const auto last = [](const std::string& text) {
+    std::string numbers;
+    for (const std::string& block : blocks_of(text, *sim::x86_64())) numbers += block.substr(block.rfind(' ') + 1);
+    return numbers;
+  };
+  const std::string first = trace + "\tcmpl\t$31, %ecx\n\tjg\t.L7\n",
+                    second = trace + "\tcmpl\t%edx, %ecx\n\tjge\t.L7\n";
+  EXPECT_EQ(last(first + second + trace + store + ".L7:\n" + trace), "002");
+  EXPECT_EQ(last(first + trace + store + "\tcall\tprintf@PLT\n.L7:\n" + trace), "00");
+  EXPECT_EQ(last(first + trace + store + "\tjmp\t.L8\n.L7:\n" + trace), "00");             // else
+  EXPECT_EQ(last(first + ".L6:\n" + trace + store + "\tjne\t.L6\n.L7:\n" + trace), "00");  // a loop
 }
 
 // nvcc doubles by adding, inverts in fewer steps than it divides, and multiplies last in expf.
@@ -167,13 +191,13 @@ TEST(Assembly, FastMathTakesFewInstructions) {
   const auto counted = [](const std::string& body) {
     return blocks_of("\tcall\t__sanitizer_cov_trace_pc@PLT\n" + body, *sim::x86_64(), {.fast_math = true}).at(0);
   };
-  EXPECT_EQ(counted("\tcall\texpf@PLT\n"), "2, 0, 1, 0, 0, 0, 0, 1, 0, 0");
-  EXPECT_EQ(counted("\tcall\tsim_fast_expf@PLT\n"), "2, 0, 1, 0, 0, 0, 0, 1, 0, 0");
-  EXPECT_EQ(counted("\tcall\tlogf@PLT\n\tvaddss\t8(%rsp), %xmm0, %xmm1\n"), "2, 0, 0, 1, 0, 0, 0, 1, 0, 0");
-  EXPECT_EQ(counted("\tvdivss\t%xmm1, %xmm0, %xmm0\n"), "2, 0, 1, 0, 0, 0, 0, 1, 0, 0");
-  EXPECT_EQ(counted("\tvsqrtss\t%xmm0, %xmm0, %xmm0\n"), "1, 0, 0, 0, 0, 0, 0, 1, 0, 0");
-  EXPECT_EQ(counted("\tvsqrtsd\t%xmm0, %xmm0, %xmm0\n"), "18, 0, 0, 0, 0, 3, 5, 1, 0, 0");
-  EXPECT_EQ(counted("\tcall\tasinf@PLT\n"), "25, 0, 5, 9, 0, 0, 0, 1, 0, 0");
+  EXPECT_EQ(counted("\tcall\texpf@PLT\n"), "2, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0");
+  EXPECT_EQ(counted("\tcall\tsim_fast_expf@PLT\n"), "2, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0");
+  EXPECT_EQ(counted("\tcall\tlogf@PLT\n\tvaddss\t8(%rsp), %xmm0, %xmm1\n"), "2, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0");
+  EXPECT_EQ(counted("\tvdivss\t%xmm1, %xmm0, %xmm0\n"), "2, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0");
+  EXPECT_EQ(counted("\tvsqrtss\t%xmm0, %xmm0, %xmm0\n"), "1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0");
+  EXPECT_EQ(counted("\tvsqrtsd\t%xmm0, %xmm0, %xmm0\n"), "18, 0, 0, 0, 0, 3, 5, 1, 0, 0, 0");
+  EXPECT_EQ(counted("\tcall\tasinf@PLT\n"), "25, 0, 5, 9, 0, 0, 0, 1, 0, 0, 0");
 }
 
 TEST(Assembly, SharedArraysAreNamedAndTheirStorageIsMade) {

@@ -70,8 +70,6 @@ const std::vector<exception> exceptions = {
     {"add_wide", {"sectors_pipe_lsu_mem_global_op_atom"}},
     // Where a thread writes depends on who comes first.
     {"append_per_group", {"sectors_pipe_lsu_mem_global_op_st"}},
-    // Four shared loads of neighbours become one of 16 bytes.
-    {"matmul_tiled_unrolled", {"mem_shared_op_ld"}},
     // nvcc keeps the sum in a register and stores it each turn; the host compiler loads it, too.
     {"matmul_in_memory", {"mem_global_op_ld"}},
 };

@@ -227,6 +227,19 @@ TEST(LowerLaunches, TurnsTheKeywordIntoAnAttribute) {
     EXPECT_EQ(lower_launches(attribute), attribute);
 }
 
+TEST(Lower, MarksLoopsThatAreNotToBeUnrolled) {
+  const std::string mark = "({ asm volatile(\".set sim_rolled, 0\"); })";
+  EXPECT_EQ(lower_launches("#pragma unroll 1\nfor (int k = 0; k < n; ++k) f(k);"),
+            "#pragma unroll 1\nfor (int k = 0; k < n; ++k, " + mark + ") f(k);");
+  EXPECT_EQ(lower_launches("#pragma unroll(1)\nfor (;;) f();"), "#pragma unroll(1)\nfor (;;" + mark + ") f();");
+  for (const std::string same :
+       {"#pragma unroll\nfor (int k = 0; k < n; ++k) f(k);", "#pragma unroll 16\nfor (int k = 0; k < n; ++k) f(k);",
+        "#pragma unroll 1\nfor (int x : all) f(x);", "#pragma unroll 1\nwhile (f());"})
+    EXPECT_EQ(lower_launches(same), same);
+  const std::string once = lower_launches("#pragma unroll 1\nfor (int k = 0; k < n; ++k) f(k);");
+  EXPECT_EQ(lower_launches(once), once);
+}
+
 TEST(LowerLaunches, AlignsSharedMemory) {
   EXPECT_EQ(lower_launches("__shared__ alignas(16 * sizeof(int)) float x[4];"),
             "__shared__ __attribute__((aligned(16 * sizeof(int)))) float x[4];");

@@ -140,7 +140,11 @@ struct block : computation {
   std::size_t first_access = 0;  // line of its first access, 0 where a jump or label comes before it
   bool straight = true;          // neither jump nor label so far
   bool first_of_function = false;
-  string skip;  // target of a jump that may skip the report of an out-of-range index
+  bool rolled = false;                 // of a loop that the program does not want unrolled
+  std::set<string> labels;             // where it begins
+  string branch;                       // target of the conditional jump that ends it
+  bool calls = false, leaves = false;  // a function that is no hook; by a jump that is not conditional
+  string skip;                         // target of a jump that may skip the report of an out-of-range index
   bool skips_report = false;
   unsigned before_skip = 0;                      // instructions
   unsigned pending = 0;                          // hooks whose access is still to come
@@ -210,7 +214,9 @@ class editor {
       settle();
       if (!blocks_.empty()) end_product();
       if (functions_.contains(string(name))) begin_function();
+      const bool skips_report = !blocks_.empty() && blocks_.back().skips_report && blocks_.back().skip == name;
       if (!blocks_.empty()) end_skip(blocks_.back(), name);
+      if (!skips_report) labels_before_.emplace(name);
       return;
     }
     if (in_function_) instruct(i, string(s));  // a copy: the line may change
@@ -244,6 +250,8 @@ class editor {
     } else if (word == ".type" && s.find("function") != string_view::npos) {
       const string_view rest = trim(s.substr(word.size()));
       functions_.emplace(rest.substr(0, rest.find(',')));
+    } else if (word == ".set" && s.find("sim_rolled") != string_view::npos) {  // from lower.cpp
+      if (!blocks_.empty()) blocks_.back().rolled = true;
     } else if (word == ".size" && in_function_) {
       end_function(i);
     }
@@ -270,6 +278,7 @@ class editor {
     in_function_ = true;
     blocks_.clear();
     places_.clear();
+    labels_before_.clear();
   }
 
   void instruct(std::size_t i, const string& text) {
@@ -281,6 +290,7 @@ class editor {
       redirect(i, read.target);
       settle();
       if (!b.skip.empty() || !read.conditional) b.straight = false;
+      b.leaves |= !read.conditional;
       b.skip = read.target;
       b.before_skip = b.count[instructions];
     }
@@ -331,6 +341,8 @@ class editor {
       block b;
       b.trace = i;
       b.first_of_function = blocks_.empty();
+      b.labels = std::exchange(labels_before_, {});
+      if (!blocks_.empty() && !blocks_.back().skips_report) blocks_.back().branch = blocks_.back().skip;
       blocks_.push_back(b);
       return;
     }
@@ -356,6 +368,7 @@ class editor {
       product_.is = r->product && !wide;
     } else {
       ++b.count[instructions];
+      b.calls = true;
     }
   }
 
@@ -400,14 +413,29 @@ class editor {
     }
   }
 
+  /// `if (x) a = b;`, also with && in the condition: how many blocks before this one the decision begins; 0 if this is
+  /// no such block.
+  unsigned decider(std::size_t k) const {
+    const block& b = blocks_[k];
+    if (k == 0 || k + 1 == blocks_.size() || b.calls || b.leaves || !b.branch.empty() || !b.labels.empty()) return 0;
+    const string& past = blocks_[k - 1].branch;
+    if (past.empty() || !blocks_[k + 1].labels.contains(past)) return 0;
+    std::size_t from = k - 1;
+    while (from > 0 && blocks_[from].accesses == 0 && blocks_[from].labels.empty() && blocks_[from - 1].branch == past)
+      --from;
+    return static_cast<unsigned>(k - from);
+  }
+
   /// Labels each block for the runtime, and writes the table after the function.
   void end_function(std::size_t i) {
     settle();
     if (!blocks_.empty()) end_product();
     blocks_.empty() ? hide_lines() : call_at_lines();
     string table;
+    for (std::size_t k = 0; k < blocks_.size(); ++k) blocks_[k].count[predicated] = decider(k);
     for (block& b : blocks_) {
-      b.count[stepped] = b.has_step();
+      b.count[stepped] = b.has_step() && !b.rolled;
+      if (b.rolled) b.count[counted] = 0;
       // nvcc keeps a thread's small arrays in registers and unrolls the loops over them: no indices, no branches.
       if (b.own_arrays > 0)
         b.count[instructions] =
@@ -422,7 +450,7 @@ class editor {
       lines_[seen] += "\n" + label + ":";
       table += "\t.long\t" + label + " - .\n\t.short\t";
       for (std::size_t k = 0; k < counts; ++k) table += (k > 0 ? ", " : "") + std::to_string(b.count[k]);
-      table += "\n";
+      table += "\n\t.balign 4\n";
     }
     if (!table.empty()) lines_[i] += "\n\t.pushsection sim_blocks,\"a?\",@progbits\n" + table + "\t.popsection";
     blocks_.clear();
@@ -453,7 +481,8 @@ class editor {
   std::set<string, std::less<>> functions_, used_, defined_, not_programs_;
   std::vector<std::size_t> places_;  // of the function's `.loc`s
   std::vector<block> blocks_;
-  computation since_;  // see settle()
+  std::set<string> labels_before_;  // since the last block began
+  computation since_;               // see settle()
   struct {
     bool is = false, other = false;
     unsigned additions = 0;

@@ -396,6 +396,30 @@ void empty_pragma_macros(const std::string& source, const std::vector<token>& to
   }
 }
 
+/// `#pragma unroll 1` before `for (...; ...; ++k)`: the loop says so to assembly.cpp, where it advances.
+void mark_rolled_loops(const std::string& source, const std::vector<token>& tokens, std::vector<edit>& edits) {
+  const auto text = [&](std::size_t i) {
+    return i < tokens.size() ? std::string_view(source).substr(tokens[i].begin, tokens[i].end - tokens[i].begin) : "";
+  };
+  for (std::size_t i = 0; i + 4 < tokens.size(); ++i) {
+    if (text(i) != "#" || text(i + 1) != "pragma" || text(i + 2) != "unroll" || tokens[i].directive == 0) continue;
+    const std::size_t factor = i + 3 + (text(i + 3) == "(");
+    std::size_t at = factor;
+    while (at < tokens.size() && tokens[at].directive == tokens[i].directive) ++at;
+    if (text(factor) != "1" || text(at) != "for" || text(at + 1) != "(" || tokens[at].directive != 0) continue;
+    int depth = 0, semicolons = 0;
+    bool lowered_before = false;
+    for (++at; at < tokens.size(); ++at) {
+      if ((depth += (text(at) == "(") - (text(at) == ")")) == 0) break;
+      semicolons += depth == 1 && text(at) == ";";
+      lowered_before |= text(at).find("sim_rolled") != std::string_view::npos;
+    }
+    if (at >= tokens.size() || semicolons != 2 || lowered_before) continue;
+    const std::string mark = "({ asm volatile(\".set sim_rolled, 0\"); })";
+    edits.push_back({tokens[at].begin, 0, text(at - 1) == ";" ? mark : ", " + mark});
+  }
+}
+
 /// `__constant__ const int x[4]`: read-only already, and a compiler puts no constant and variable into one section.
 void leave_constants(const std::string& source, const std::vector<token>& tokens, std::vector<edit>& edits) {
   const auto text = [&](std::size_t i) {
@@ -451,6 +475,7 @@ std::vector<edit> launch_edits(const std::string& source, const std::vector<toke
   align_shared(source, tokens, edits);
   keep_out_of_line(source, tokens, edits);
   empty_pragma_macros(source, tokens, edits);
+  mark_rolled_loops(source, tokens, edits);
   leave_constants(source, tokens, edits);
   declare_clusters(source, tokens, edits);
   // Insertions at a place come before replacements there: `(void*)k<<<...` closes a bracket at the `<<<`.

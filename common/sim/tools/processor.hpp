@@ -24,6 +24,7 @@ enum count : std::size_t {
   special,
   counted,
   stepped,
+  predicated,
   counts,
   unused = counts
 };
