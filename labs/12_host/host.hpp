@@ -66,7 +66,8 @@ void stop_pool(pool* p);
 // ---- layout.cu ----------------------------------------------------------------------------------------------------
 
 /// Attention of one head, as in lab 11 without a mask: out = softmax(q k^T / sqrt(size)) v. At most 4096 tokens; size
-/// is a multiple of 16 up to 64. Scores are between -1000 and 1000. Your own arrays go through the cache, too.
+/// is a multiple of 16 up to 64. Scores are between -1000 and 1000. Your own arrays go through the cache, too. Those on
+/// the stack, of which the compiler shows some accesses only, have at most 64 KiB together; use std::vector for more.
 void attention(float* out,      // (tokens, size)
                const float* q,  // (tokens, size)
                const float* k,  // (tokens, size)

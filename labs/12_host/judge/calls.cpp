@@ -5,8 +5,10 @@
 #include <lab/host_accesses.hpp>
 #include <lab/small_work.hpp>
 
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +18,8 @@
 #include <condition_variable>
 #include <cstring>
 #include <ctime>
+#include <exception>
+#include <functional>
 #include <limits>
 #include <mutex>
 #include <set>
@@ -129,10 +133,56 @@ struct within : watcher {
   std::vector<shared_access> seen;
 };
 
+/// A stack that shows how much of it a call took. No hook reports an array there whose address goes nowhere, so a large
+/// one would be a cache that the cache here knows nothing of.
+class measured_stack {
+ public:
+  static constexpr std::size_t most = 96 << 10;  ///< 64 KiB of arrays, as host.hpp says, and what calls need
+
+  /// Calls f there, and returns how many bytes of it are no longer as they were.
+  static std::size_t used_by(const std::function<void()>& f) {
+    mprotect(memory, guard, PROT_NONE);
+    std::byte* const begin = memory + guard;
+    std::fill_n(begin, bytes, untouched);
+    now = &f;
+    thrown = nullptr;
+    ucontext_t here, there;
+    getcontext(&there);
+    there.uc_stack.ss_sp = begin;
+    there.uc_stack.ss_size = bytes;
+    there.uc_link = &here;
+    makecontext(&there, call, 0);
+    swapcontext(&here, &there);
+    if (thrown) std::rethrow_exception(thrown);
+    return bytes - static_cast<std::size_t>(
+                       std::find_if(begin, begin + bytes, [](std::byte b) { return b != untouched; }) - begin);
+  }
+
+ private:
+  static void call() {
+    try {
+      (*now)();
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+  }
+  static constexpr std::size_t guard = 60 << 20, bytes = 4 << 20;
+  static constexpr std::byte untouched{0xA5};
+  alignas(4096) static inline std::byte memory[guard + bytes];
+  static inline const std::function<void()>* now = nullptr;
+  static inline std::exception_ptr thrown;
+};
+
 void run_attention(const lab::call& c) {
   through_a_cache watching;
-  attention(c.output<float>(1), c.input<float>(0), c.input<float>(1), c.input<float>(2), c.parameter(0),
-            c.parameter(1));
+  const std::size_t stack = measured_stack::used_by([&] {
+    attention(c.output<float>(1), c.input<float>(0), c.input<float>(1), c.input<float>(2), c.parameter(0),
+              c.parameter(1));
+  });
+  if (stack > measured_stack::most)
+    throw std::runtime_error("took " + std::to_string(stack >> 10) +
+                             " KiB of the stack, where the cache does not see every access; arrays there may take " +
+                             "64 KiB: allocate larger ones, as std::vector does");
   const cache& seen = watching.seen;
   std::copy_n(std::array{static_cast<double>(seen.last_misses), static_cast<double>(seen.first_misses),
                          static_cast<double>(seen.accesses)}
