@@ -2,9 +2,11 @@
 // here calls the kernel while system calls are counted.
 #include <lab/call.hpp>
 #include <lab/device.hpp>
+#include <lab/execute.hpp>
 #include <lab/host_accesses.hpp>
 #include <lab/small_work.hpp>
 
+#include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -16,6 +18,9 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <exception>
@@ -53,23 +58,45 @@ ssize_t read_some(const iovec* buffers, int count, function call) {
   return call(some.data(), taken);
 }
 
+/// The C library's own.
+template <class... arguments>
+long call_kernel(long number, arguments... all) {
+  static const auto own = reinterpret_cast<long (*)(long, ...)>(dlsym(RTLD_NEXT, "syscall"));
+  return own(number, all...);
+}
+
 }  // namespace
 
-// In place of the C library's: loader.cpp calls these, by one system call each.
+// In place of the C library's: loader.cpp calls these, by one system call each. What <atomic> and others of C++ need of
+// syscall() is waiting; with any number, it would be a way past the functions here, and to the judge's connection.
 extern "C" {
+long syscall(long number, ...) {
+  std::array<long, 6> all{};
+  va_list rest;
+  va_start(rest, number);
+  for (long& one : all) one = va_arg(rest, long);
+  va_end(rest);
+  if (number != SYS_futex && number != SYS_seccomp && lab::backend_name() == "sim") {  // a GPU's driver makes others
+    std::printf("your files may not make system calls by their number; call the functions that host.hpp lists\n");
+    std::fflush(stdout);
+    std::abort();
+  }
+  return call_kernel(number, all[0], all[1], all[2], all[3], all[4], all[5]);
+}
 ssize_t read(int file, void* to, std::size_t bytes) {
-  return syscall(SYS_read, file, to, std::min(bytes, most_at_once));
+  return call_kernel(SYS_read, file, to, std::min(bytes, most_at_once));
 }
 ssize_t pread(int file, void* to, std::size_t bytes, off_t offset) {
-  return syscall(SYS_pread64, file, to, std::min(bytes, most_at_once), offset);
+  return call_kernel(SYS_pread64, file, to, std::min(bytes, most_at_once), offset);
 }
 ssize_t pread64(int file, void* to, std::size_t bytes, off64_t offset) { return pread(file, to, bytes, offset); }
 ssize_t readv(int file, const iovec* buffers, int count) {
-  return read_some(buffers, count, [=](const iovec* some, int taken) { return syscall(SYS_readv, file, some, taken); });
+  return read_some(buffers, count,
+                   [=](const iovec* some, int taken) { return call_kernel(SYS_readv, file, some, taken); });
 }
 ssize_t preadv(int file, const iovec* buffers, int count, off_t offset) {
   return read_some(buffers, count,
-                   [=](const iovec* some, int taken) { return syscall(SYS_preadv, file, some, taken, offset, 0); });
+                   [=](const iovec* some, int taken) { return call_kernel(SYS_preadv, file, some, taken, offset, 0); });
 }
 ssize_t preadv64(int file, const iovec* buffers, int count, off64_t offset) {
   return preadv(file, buffers, count, offset);
