@@ -217,7 +217,9 @@ endfunction()
 # same staff objects. What may be mounted where that happens is `readable` and `headers`; `device` is the folder that
 # declares what the simulated device offers and the library that defines it; `runtime` is what a runner reads; `toolchain`
 # is where compilers are installed that are not in /usr/bin; `calls` are functions that only this lab's files may call;
-# `counted` are host functions in a .cu file, all of whose accesses to memory must be seen.
+# `counted` are host functions in a .cu file, all of whose accesses to memory must be seen. With `apart`, each file of a
+# submission is a program of its own, and calls nothing in another: that of a lab with crashed programs, which grades how
+# little of each file has changed.
 function(_lab_recipe lab dir contract backend staff library calls counted)
   set(common ${PROJECT_SOURCE_DIR}/common)
   file(GLOB own_headers CONFIGURE_DEPENDS ${contract}/*.hpp ${contract}/given/*.hpp)
@@ -253,6 +255,10 @@ function(_lab_recipe lab dir contract backend staff library calls counted)
     list(APPEND libraries $<TARGET_FILE:lab_cuda> $<TARGET_FILE:lab_cuda_memory> $<TARGET_FILE:lab_common> -L${CUDAToolkit_LIBRARY_DIR} -lcublas -lcublasLt ${CUPTI_LIBRARY}
                   -lcudart_static -lfmt -ldl -lrt -lpthread)
   endif()
+  set(apart "")
+  if(EXISTS ${contract}/crashed)
+    set(apart yes)
+  endif()
   set(toolchain "")
   foreach(compiler IN ITEMS ${CMAKE_CXX_COMPILER} ${CMAKE_CUDA_COMPILER})
     if(NOT compiler)  # no nvcc: as a path, its NOTFOUND lies in the course, whose folder the sandbox would open
@@ -269,7 +275,7 @@ function(_lab_recipe lab dir contract backend staff library calls counted)
   endforeach()
   list(REMOVE_DUPLICATES toolchain)
   set(text "{")
-  foreach(key IN ITEMS cpp cu link objects libraries readable headers device runtime toolchain calls counted)
+  foreach(key IN ITEMS cpp cu link objects libraries readable headers device runtime toolchain calls counted apart)
     if(${key} STREQUAL "")
       string(APPEND text "\n\"${key}\": [],")
     else()

@@ -240,6 +240,7 @@ box_builder::box_builder(const fs::path& recipe, fs::path cache, wall behind, bo
   // Functions of the lab that the staff's code calls but does not define are the contract.
   for (const std::string& name : wanted)
     if (is_of_a_lab(name) && !there.contains(name)) contract_.push_back(name);
+  apart_ = !recipe_.at("apart").empty();
   const words& counted = recipe_.at("counted");
   for (const std::string& name : contract_)
     if (std::find(counted.begin(), counted.end(), function_name(name)) != counted.end()) counted_.insert(name);
@@ -398,6 +399,10 @@ box_builder::words box_builder::take_out_unclean(std::map<std::string, fs::path>
         const bool renamed = symbol == "sim_write" || symbol == "sim_sem_post";
         const std::string what = "calls " + shown_name(renamed ? symbol.substr(4) : symbol);
         const bool is_there = is_defined(device, symbol);
+        if (is_there && apart_) {
+          why.push_back(what + ", which is in another file; each of these files is a program of its own");
+          continue;
+        }
         if (is_there || may_call(symbol, device)) {
           if (counted ? is_there || !may_call.in_sight(symbol) : device && !is_there && copies_unseen(symbol))
             why.push_back(what + fmt::format(", whose accesses to memory are not counted; {}write a loop, or use a "

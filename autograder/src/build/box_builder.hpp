@@ -62,6 +62,7 @@ class box_builder {
   build_limits allowed_;
   std::string tools_;              ///< fingerprint of compilers, flags and headers
   words contract_;                 ///< mangled names of the functions that the staff's code calls
+  bool apart_ = false;             ///< no file may call another's functions
   std::set<std::string> counted_;  ///< of these, the host functions whose accesses to memory are counted
   std::set<std::string> given_;    ///< and of those that the lab gives to be called
 };
