@@ -364,6 +364,7 @@ box_builder::words box_builder::take_out_unclean(std::map<std::string, fs::path>
     });
   };
   const bool all_compile = complaints.empty();
+  constexpr const char* of_its_own = "each of these files is a program of its own";
   std::vector<std::string> all;
   // A file that is taken out may have defined functions that the others call.
   for (bool more = check_; more;) {
@@ -393,6 +394,11 @@ box_builder::words box_builder::take_out_unclean(std::map<std::string, fs::path>
         if (!device && (launches(symbol) || counted_.contains(symbol)) && defines(symbol))
           why.push_back(fmt::format("defines {}, which is for a .cu file, where its accesses are seen: {}",
                                     shown_name(symbol), rules));
+      for (const std::string& symbol : own.defined)
+        if (apart_ && symbol != "main" && std::any_of(symbols.begin(), symbols.end(), [&](const auto& other) {
+              return other.second.weak.contains(symbol);
+            }))
+          why.push_back(fmt::format("defines {} in the place of another file's; {}", shown_name(symbol), of_its_own));
       for (const std::string& symbol : own.undefined) {
         if (given_.contains(symbol) || !rival_of(symbol).empty()) continue;
         // What simcc calls instead of write() and sem_post().
@@ -400,7 +406,7 @@ box_builder::words box_builder::take_out_unclean(std::map<std::string, fs::path>
         const std::string what = "calls " + shown_name(renamed ? symbol.substr(4) : symbol);
         const bool is_there = is_defined(device, symbol);
         if (is_there && apart_) {
-          why.push_back(what + ", which is in another file; each of these files is a program of its own");
+          why.push_back(fmt::format("{}, which is in another file; {}", what, of_its_own));
           continue;
         }
         if (is_there || may_call(symbol, device)) {
