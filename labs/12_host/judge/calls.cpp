@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <ucontext.h>
@@ -26,6 +27,7 @@
 #include <exception>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -243,6 +245,11 @@ void run_count_positive(const lab::call& c) {
 
 constexpr int most_parts = 1000, functions = 2, states = 2;
 
+/// What a pool gets as `state` leads to nothing: not to what it must not change, such as how long a part takes.
+std::array<char, states> names_of_states;
+struct operation;
+operation& operation_of(const void* state);
+
 struct operation {
   std::array<std::array<std::atomic<std::int32_t>, most_parts>, functions> calls{};
   std::int64_t rounds = 0;
@@ -255,7 +262,7 @@ struct operation {
 
   template <std::size_t function>
   static void work(void* state, int part) {
-    auto& self = *static_cast<operation*>(state);
+    operation& self = operation_of(state);
     if (part < 0 || part >= most_parts) return;
     ++self.calls[function][static_cast<std::size_t>(part)];
     if (self.rounds > 0) self.sink.fetch_add(lab::small_work(self.rounds, part), std::memory_order_relaxed);
@@ -278,22 +285,40 @@ struct operation {
   std::condition_variable all_here_;
 };
 
+std::unique_ptr<std::array<operation, states>> all_operations;
+operation& operation_of(const void* state) {
+  return (*all_operations)[static_cast<std::size_t>(static_cast<const char*>(state) - names_of_states.data()) % states];
+}
+
+struct spent {
+  double processor_ms = 0, turns = 0;
+  friend spent operator-(const spent& a, const spent& b) {
+    return {a.processor_ms - b.processor_ms, a.turns - b.turns};
+  }
+};
+
+/// Of all threads: time of a processor, and how often one gave it up because it had to wait.
+spent spent_now() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  rusage use{};
+  getrusage(RUSAGE_SELF, &use);
+  return {static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6,
+          static_cast<double>(use.ru_nvcsw)};
+}
+
 /// Gives the pool nothing to do for this long, and on while its threads take processor time: threads that ask instead
-/// of sleeping ask often, however little of a busy machine they get. Two or three system calls, for threads that sleep.
+/// of sleeping ask often, however little of a busy machine they get. A few system calls, for threads that sleep.
 /// Returns how many milliseconds of a processor they took: of threads that sleep, hardly any; of others at least 5 in
-/// each of 8 turns.
-double idle(std::chrono::milliseconds time) {
-  if (time.count() == 0) return 0;
-  const auto processor_ms = [] {
-    timespec now{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
-  };
-  const double start = processor_ms();
-  double last = start;
+/// each of 8 turns. And how often a thread woke: those that sleep do not; this one does a few times.
+spent idle(std::chrono::milliseconds time) {
+  if (time.count() == 0) return {};
+  std::this_thread::sleep_for(time / 10);  // until the last one sleeps
+  const spent start = spent_now();
+  spent last = start;
   for (int k = 0; k < 8; ++k) {
     std::this_thread::sleep_for(time);
-    if (const double before = std::exchange(last, processor_ms()); last - before < 5) break;
+    if (const spent before = std::exchange(last, spent_now()); last.processor_ms - before.processor_ms < 5) break;
   }
   return last - start;
 }
@@ -303,42 +328,45 @@ double idle(std::chrono::milliseconds time) {
 /// started yet, and in the last, when they sleep; for how many milliseconds, at least, the pool has nothing to do at
 /// the end; and whether every third operation has half of the parts. Parts that wait do so in groups of as many as
 /// there are threads, up to half of all parts. Functions and states alternate: a pool must not keep those of an earlier
-/// operation. Outputs: milliseconds of a processor while there was nothing to do; how often each part was called with
-/// each function and state; 1 if all is well, 0 if parts did not meet, 2 if run returned too early.
+/// operation. Outputs: milliseconds of a processor while there was nothing to do, plus how often a thread woke then;
+/// how often each part was called with each function and state; 1 if all is well, 0 if parts did not meet, 2 if run
+/// returned too early.
 void run_pool(const lab::call& c) {
-  static std::array<operation, states> all;
   constexpr std::array<void (*)(void*, int), functions> work{operation::work<0>, operation::work<1>};
   const int threads = c.parameter(3);
-  for (operation& now : all) {
+  if (!all_operations) all_operations = std::make_unique<std::array<operation, states>>();
+  for (operation& now : *all_operations) {
     for (auto& one : now.calls)
       for (auto& calls : one) calls = 0;
     now.rounds = c.parameters[2];
     now.met = true;
   }
   bool early = false;
-  double idle_ms = 0;
+  spent while_idle;
   pool* p = start_pool(threads);
   for (int pools = c.parameter(4); pools > 0; --pools) {
     pool* const next = pools > 1 ? start_pool(threads) : nullptr;
     for (int k = 0; k < c.parameter(1); ++k) {
-      operation& now = all[static_cast<std::size_t>(k / functions % states)];
+      const std::size_t which = static_cast<std::size_t>(k / functions % states);
+      operation& now = (*all_operations)[which];
       const int parts = c.parameter(7) != 0 && k % 3 == 1 ? c.parameter(0) / 2 : c.parameter(0);
       now.meeting = now.ended = 0;
       const bool at_an_end = k == 0 || k + 1 == c.parameter(1);
       const bool meets = c.parameter(5) == 1 || (c.parameter(5) == 2 && at_an_end);
       now.together = meets ? std::min(parts, threads) : 0;
       now.waiting = meets && parts > 0 ? std::max(1, parts / 2 / now.together) * now.together : 0;
-      run(*p, work[static_cast<std::size_t>(k % functions)], &now, parts);
+      run(*p, work[static_cast<std::size_t>(k % functions)], &names_of_states[which], parts);
       early = early || now.ended != parts;
     }
-    idle_ms += idle(std::chrono::milliseconds(c.parameters[6]));
+    while_idle = idle(std::chrono::milliseconds(c.parameters[6]));
     stop_pool(std::exchange(p, next));
   }
-  *c.output<double>(0) = idle_ms;
+  *c.output<double>(0) = while_idle.processor_ms + while_idle.turns;
   auto* to = c.output<std::int32_t>(1);
-  for (const operation& now : all)
+  for (const operation& now : *all_operations)
     for (const auto& one : now.calls) to = std::copy(one.begin(), one.end(), to);
-  const bool met = std::all_of(all.begin(), all.end(), [](const operation& now) { return now.met; });
+  const bool met =
+      std::all_of(all_operations->begin(), all_operations->end(), [](const operation& now) { return now.met; });
   *c.output<std::int32_t>(2) = !met ? 0 : early ? 2 : 1;
 }
 
@@ -367,21 +395,28 @@ std::size_t used_memory() {
   return now.device_bytes;
 }
 
+/// Where forward reads its weights. What it gets as `state` leads to nothing.
+struct source {
+  static inline source* now = nullptr;
+  std::uint64_t seed = 0;
+  int layers = 0, n = 0;
+  std::set<const float*> places;
+  std::size_t most_used = used_memory();
+  static void read(void*, int layer, float* to) {
+    source& self = *now;
+    if (layer < 0 || layer >= self.layers) throw std::runtime_error("read was asked for a layer that does not exist");
+    self.places.insert(to);
+    self.most_used = std::max(self.most_used, used_memory());
+    fill_layer(self.seed, layer, self.n, to);
+  }
+};
+
 /// Inputs: the token, and the seed of the weights. Parameters: layers, n.
 void run_forward(const lab::call& c) {
-  struct source {
-    std::uint64_t seed = 0;
-    int layers = 0, n = 0;
-    std::set<const float*> places;
-    std::size_t most_used = used_memory();
-    static void read(void* state, int layer, float* to) {
-      auto& self = *static_cast<source*>(state);
-      if (layer < 0 || layer >= self.layers) throw std::runtime_error("read was asked for a layer that does not exist");
-      self.places.insert(to);
-      self.most_used = std::max(self.most_used, used_memory());
-      fill_layer(self.seed, layer, self.n, to);
-    }
-  } from;
+  static char name;
+  const auto made = std::make_unique<source>();
+  source& from = *made;
+  source::now = &from;
   from.layers = c.parameter(0);
   from.n = c.parameter(1);
   LAB_CUDA_CHECK(cudaMemcpy(&from.seed, c.input<std::uint64_t>(1), sizeof from.seed, cudaMemcpyDeviceToHost));
@@ -389,7 +424,7 @@ void run_forward(const lab::call& c) {
   sim_objects before{}, after{};
   if (sim_count_objects) sim_count_objects(&before);
   if (sim_count_from_here) sim_count_from_here();
-  forward(c.output<float>(0), c.input<float>(0), {source::read, &from}, from.layers, from.n);
+  forward(c.output<float>(0), c.input<float>(0), {source::read, &name}, from.layers, from.n);
   if (from.places.size() > 3)
     throw std::runtime_error("weights were read to " + std::to_string(from.places.size()) +
                              " addresses; host memory has room for 3 layers");
