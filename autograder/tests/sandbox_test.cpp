@@ -189,9 +189,14 @@ TEST_F(Sandbox, LocallyAndOfficiallyTheSameIsRefusedInTheSameWords) {
                            folder / (behind == wall::box ? "official" : "local"), behind, true, {});
     return make.build(sources, folder / "runner").message;
   };
+  replace_file(folder / "own.hpp", "inline int own() { return 1; }\n");
+  const std::string own = fmt::format("#include \"{}\"\n", (folder / "own.hpp").string()),
+                    own_refused = fmt::format("column_sums.cpp: includes {}, which is not available in official",
+                                              (folder / "own.hpp").string());
   const struct {
     const char *addition, *says;
   } cases[] = {
+      {own.c_str(), own_refused.c_str()},  // among temporary files
       {"#include <eigen3/Eigen/Core>\n",
        "column_sums.cpp: includes eigen3/Eigen/Core, which is not available in official"},
       {"#include <cuda/std/mdspan>\n",
@@ -425,10 +430,10 @@ TEST_F(Object, KnowsWhatMayBeCalled) {
        {"sim_memcpy", "expf", "_Znwm", "_ZSt20__throw_length_errorPKc", "_ZNSt13runtime_errorC1EPKc", "printf",
         "__cxa_throw", "_ZTISt9bad_alloc", "_ZSt18_Rb_tree_incrementPSt18_Rb_tree_node_base"})
     EXPECT_TRUE(may.in_sight(seen)) << seen;
-  for (const char* unseen : {"cudaMemcpy", "cudaMalloc", "swab", "strncpy", "fread", "qsort", "snprintf",
-                             "canonicalizef", "setpayload", "frexpl",
-                             "_ZNSs6assignEPKcm", "_ZTVNSt7__cxx1115basic_stringbufIcSt11char_traitsIcESaIcEEE",
-                             "_ZN3sim6launchEPKcRKNS_13configurationEPFvPvES5_m"})
+  for (const char* unseen :
+       {"cudaMemcpy", "cudaMalloc", "swab", "strncpy", "fread", "qsort", "snprintf", "canonicalizef", "setpayload",
+        "frexpl", "_ZNSs6assignEPKcm", "_ZTVNSt7__cxx1115basic_stringbufIcSt11char_traitsIcESaIcEEE",
+        "_ZN3sim6launchEPKcRKNS_13configurationEPFvPvES5_m"})
     EXPECT_FALSE(may.in_sight(unseen)) << unseen;
   EXPECT_TRUE(may.is_the_devices("cudaEventElapsedTime"));
   EXPECT_FALSE(may.is_the_devices("count"));

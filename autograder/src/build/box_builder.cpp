@@ -331,9 +331,10 @@ std::string box_builder::refusal(const std::string& name, const hand_in& source,
     for (const char* list : {"readable", "headers", "toolchain"})
       for (const std::string& path : recipe_.at(list))
         if (file == path || file.starts_with(path + "/")) return true;
-    const std::string temporary = fs::temp_directory_path() / "";
+    // Compilers' temporary files. Others there are the student's: a box has none of them.
+    const fs::path temporary = fs::temp_directory_path();
     return file.starts_with("/usr/lib/") || own.contains(fs::path(file).parent_path()) ||
-           file.starts_with(temporary);  // the compiler's temporary files, and the program's own
+           file.starts_with((temporary / "simcc-").string()) || file.starts_with((temporary / "tmpxft_").string());
   };
   if (assembly.empty() || preprocessed.empty() || has_assembly_in_a_name(preprocessed) ||
       has_inline_assembly(assembly, by_nvcc() && device))
