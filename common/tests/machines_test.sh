@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What `course` does on machines that CI does not have: which packages it asks other systems for, on Ubuntu 22.04, in a checkout by
-# Git for Windows, in a folder with spaces, with an old CUDA toolkit, with the build tree of an image, with
-# clang. usage: machines_test.sh SOURCE
+# Git for Windows, in a folder with spaces, where packages are missing, on macOS, with an old compiler, CMake or
+# CUDA toolkit, with a T4, with the build tree of an image, with clang. usage: machines_test.sh SOURCE
 set -Eeuo pipefail
 source=$1
 place=$(mktemp -d)
@@ -42,6 +42,22 @@ grep -q '^install .*libcli11-dev' "$place/log"
 ! grep -q toml "$place/log" || fail "apt-get was asked for what Ubuntu 22.04 lacks"
 rm "$place"/bin/{apt-get,apt-cache,dpkg-query}
 
+# A system that lacks packages, such as Debian 11: what to do instead.
+fake dpkg-query 'exit 1'
+fake apt-cache 'exit 0'
+fake apt-get '[[ $1 != install ]]'
+status=0
+PATH=$place/bin "$folder/course" setup --packages >"$place/said" 2>&1 || status=$?
+((status == 2)) && grep -q 'common/docs/PLATFORMS.md' "$place/said" || fail "where packages are missing: $(cat "$place/said")"
+rm "$place"/bin/{apt-get,apt-cache,dpkg-query}
+
+# Neither macOS nor Git Bash on Windows: where to go.
+for system in darwin23 msys; do
+  status=0
+  OSTYPE=$system "$folder/course" lab 03 >"$place/said" 2>&1 || status=$?
+  ((status == 2)) && grep -q "not on $system.* common/docs/PLATFORMS.md" "$place/said" || fail "on $system: $(cat "$place/said")"
+done
+
 # None of these: which libraries, in words.
 status=0
 PATH=$place/bin "$folder/course" setup --packages >"$place/said" 2>&1 || status=$?
@@ -56,6 +72,28 @@ mv "$place/bin/bwrap" "$place/cuda"
 PATH=$place/cuda:$PATH "$source/course" doctor >"$place/said" || true
 grep -q 'CUDA toolkit  *12.4 is too old' "$place/said" || fail "doctor does not say that the toolkit is too old: $(cat "$place/said")"
 grep -q 'sandbox .*bubblewrap is installed, but' "$place/said" || fail "doctor does not say that a sandbox is forbidden: $(cat "$place/said")"
+grep -q 'labs here .* 13: ' "$place/said" && grep -q 'official grading' "$place/said" || fail "doctor stopped halfway: $(cat "$place/said")"
+
+# --- doctor, with a compiler and a CMake that are too old
+fake g++ '[[ $1 == -dumpversion ]] && echo 11 || echo "g++ (Ubuntu 11.4.0-1ubuntu1) 11.4.0"'
+fake cmake 'echo "cmake version 3.18.4"'
+mv "$place"/bin/{g++,cmake} "$place/cuda"
+! CXX=g++ PATH=$place/cuda:$PATH "$source/course" doctor >"$place/said" || fail "doctor calls an old compiler right"
+grep -q 'g++ 11 is too old: the course needs 12' "$place/said" || fail "doctor does not say that g++ is too old: $(cat "$place/said")"
+grep -q 'CMake 3.18.4 is too old: the course needs 3.22' "$place/said" || fail "doctor does not say that CMake is too old: $(cat "$place/said")"
+rm "$place"/cuda/{g++,cmake}
+
+# --- and on a notebook machine with a T4: root, but in a container that has no CAP_SYS_ADMIN
+fake nvcc 'echo "Cuda compilation tools, release 12.8, V12.8.93"'
+fake nvidia-smi '[[ $1 == -L ]] && echo "GPU 0: Tesla T4" || echo 7.5'
+mv "$place"/bin/{nvcc,nvidia-smi} "$place/cuda"
+echo 'RmProfilingAdminOnly: 1' >"$place/params"
+without=()
+((EUID != 0)) || without=(setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin)
+NVIDIA_PARAMS=$place/params PATH=$place/cuda:$PATH "${without[@]}" "$source/course" doctor >"$place/said" || true
+grep -q 'GPU counters  *not readable' "$place/said" || fail "doctor calls counters readable without CAP_SYS_ADMIN: $(cat "$place/said")"
+grep -q '03: 100.* 09: 85, 10: 100, 11: 80,' "$place/said" && grep -q 'labs 09 and 11 need compute capability 8.0.* has 7.5' "$place/said" ||
+  fail "doctor says of a T4: $(cat "$place/said")"
 
 # --- a bundle, moved to a folder whose path has spaces
 mkdir -p "$folder/prebuilt/root" "$folder/common/prebuilt"
