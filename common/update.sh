@@ -260,7 +260,7 @@ plan() {
       ((${#was[@]} == 0)) || advice+=("$path: you changed it, and so does the update. Yours is kept as $backup/files/$path")
     fi
     # The contract, and the code that a student's files call.
-    if [[ -n $lab && $path =~ ^labs/[^/]*/([^/]*\.hpp|given/.*)$ && -n $first ]]; then contract[$lab]+=" $path"; fi
+    if [[ -n $lab && $path =~ ^labs/[^/]*/([^/]*\.hpp|given/.*)$ && -n $first && (-z $edited || $next != "$first") ]]; then contract[$lab]+=" $path"; fi
   done <"$work/paths"
   for lab in "${!contract[@]}"; do
     [[ -n ${begun[$lab]:-} ]] || continue

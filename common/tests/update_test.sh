@@ -70,6 +70,7 @@ half_done() {  # in the copy
   mv labs/04_fusion/handin/predictions.toml labs/04_fusion/handin/my_predictions.toml
   echo 'My notes.' >>README.md
   echo mine >labs/03_coalescing/notes.txt
+  echo '// tried' >>labs/03_coalescing/given/patterns.cu  # which the update does not change
   mkdir -p backups/03_coalescing-2026-11-01 'my experiments'
   echo older >backups/03_coalescing-2026-11-01/transpose.cu
   echo 'int main() {}' >'my experiments/a b.cu'
@@ -98,7 +99,7 @@ updated() {
   cmp -s "${kept[0]}/files/$handin/transpose.cu" $handin/transpose.cu || fail "no copy of transpose.cu, whose contract changed"
   says "$handin/predictions.toml: its skeleton changed, and yours stays"
   says "$handin/more.cpp is a new hand-in file: fill it in"
-  says "labs/03_coalescing: what your files include changed: coalescing.hpp"
+  says "labs/03_coalescing: what your files include changed: coalescing.hpp. Your files stay"
   says "labs/04_fusion/handin/predictions.toml is missing here"
   says "README.md: you changed it, and so does the update"
   says "labs/12_paged: a new lab"
