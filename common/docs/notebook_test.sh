@@ -20,7 +20,7 @@ else
   cp -r "$source"/{course,VERSION,CMakePresets.json,labs,.gitignore} "$LAB_ORIGIN"
   cp "$source/common/update.sh" "$LAB_ORIGIN/common"
   cat >"$LAB_ORIGIN/CMakeLists.txt" <<END
-cmake_minimum_required(VERSION 3.25)
+cmake_minimum_required(VERSION 3.22)
 project(notebook NONE)
 foreach(target IN ITEMS grader simcc lab03.staff)
   add_custom_target(\${target})

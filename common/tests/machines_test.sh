@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What `course` does on machines that CI does not have: which packages it asks other systems for, on Ubuntu 22.04, in a checkout by
-# Git for Windows, in a folder with spaces, where packages are missing, on macOS, with an old compiler, CMake or
+# Git for Windows, in a folder with spaces, where packages are missing, in another user's copy, on macOS, with an old compiler, CMake or
 # CUDA toolkit, with a T4, with the build tree of an image, with clang. usage: machines_test.sh SOURCE
 set -Eeuo pipefail
 source=$1
@@ -62,6 +62,16 @@ done
 status=0
 PATH=$place/bin "$folder/course" setup --packages >"$place/said" 2>&1 || status=$?
 ((status == 2)) && grep -q 'no apt-get, dnf, pacman or zypper' "$place/said" || fail "without a package manager: $(cat "$place/said")"
+
+# --- a copy of another user's, as sudo ./course leaves it
+chmod 755 "$place"
+chmod 555 "$folder"
+user=()
+((EUID != 0)) || user=(setpriv --reuid=65534 --clear-groups)
+status=0
+PATH=$place/bin:$PATH "${user[@]}" "$folder/course" setup >"$place/said" 2>&1 || status=$?
+((status == 2)) && grep -q "sudo chown -R .USER '$folder'" "$place/said" || fail "in another user's copy: $(cat "$place/said")"
+chmod 755 "$folder"
 
 # --- a toolkit too old for CUPTI's range profiler, such as Debian 13's
 mkdir "$place/cuda"
