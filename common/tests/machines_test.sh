@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What `course` does on machines that CI does not have: which packages it asks other systems for, on Ubuntu 22.04, in a checkout by
 # Git for Windows, in a folder with spaces, where packages are missing, in another user's copy, on macOS, with an old compiler, CMake or
-# CUDA toolkit, with a T4, with the build tree of an image, with clang. usage: machines_test.sh SOURCE
+# CUDA toolkit, with a T4, on 64-bit Arm, with the build tree of an image, with clang. usage: machines_test.sh SOURCE
 set -Eeuo pipefail
 source=$1
 place=$(mktemp -d)
@@ -104,6 +104,11 @@ NVIDIA_PARAMS=$place/params PATH=$place/cuda:$PATH "${without[@]}" "$source/cour
 grep -q 'GPU counters  *not readable' "$place/said" || fail "doctor calls counters readable without CAP_SYS_ADMIN: $(cat "$place/said")"
 grep -q '03: 100.* 09: 85, 10: 100, 11: 80,' "$place/said" && grep -q 'labs 09 and 11 need compute capability 8.0.* has 7.5' "$place/said" ||
   fail "doctor says of a T4: $(cat "$place/said")"
+
+# --- 64-bit Arm has no immintrin.h
+while IFS= read -r file; do
+  grep -qE '^#(if|ifdef|elif|ifndef).*__(x86_64|aarch64|AVX)' "$file" || fail "$file includes immintrin.h on 64-bit Arm, too"
+done < <(grep -rlF '#include <immintrin.h>' "$source"/{autograder/honest,autograder/attacks,labs} $([[ ! -d $source/solutions ]] || echo "$source"/solutions/*/handin))
 
 # --- a bundle, moved to a folder whose path has spaces
 mkdir -p "$folder/prebuilt/root" "$folder/common/prebuilt"

@@ -1,10 +1,13 @@
 // A kernel for each width by index_sequence; AVX2 with masks if the CPU has it, vectors of the compiler's otherwise.
+#ifdef __x86_64__
 #include <immintrin.h>
+#endif
 #include <array>
 #include <cstring>
 #include <utility>
 #include <vector>
 #include "quantization.hpp"
+#ifdef __x86_64__
 namespace {
 template <std::size_t V>
 __attribute__((target("avx2,fma"))) void rows_of(float* c, const float* a, const float* b, std::size_t m, std::size_t n, std::size_t k) {
@@ -41,8 +44,11 @@ template <std::size_t... I>
 constexpr std::array<function, sizeof...(I)> table(std::index_sequence<I...>) { return {rows_of<I + 1>...}; }
 constexpr auto by_width = table(std::make_index_sequence<8>{});
 }  // namespace
+#endif
 void lab07::narrow_gemm(float* c, const float* a, const float* b, std::size_t m, std::size_t n, std::size_t k) {
+#ifdef __x86_64__
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return by_width[(n - 1) / 8](c, a, b, m, n, k);
+#endif
   std::memset(c, 0, m * n * sizeof *c);
   for (std::size_t r = 0; r < m; ++r)
     for (std::size_t i = 0; i < k; ++i)

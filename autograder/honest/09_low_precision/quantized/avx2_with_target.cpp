@@ -1,10 +1,13 @@
+#ifdef __x86_64__
 #include <immintrin.h>
+#endif
 #include "low_precision.hpp"
 
 namespace {
 
 constexpr std::size_t G = lab09::int_group;
 
+#ifdef __x86_64__
 [[gnu::target("avx2,fma")]] inline float hsum(__m256 v) {
   __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
   s = _mm_add_ps(s, _mm_movehl_ps(s, s));
@@ -40,6 +43,30 @@ constexpr std::size_t G = lab09::int_group;
   }
   return hsum(total);
 }
+#else
+float int8_row(const std::int8_t* q, const float* scale, const float* x, std::size_t columns) {
+  float total = 0;
+  for (std::size_t g = 0; g < columns / G; ++g) {
+    float sum = 0;
+    for (std::size_t i = g * G; i < (g + 1) * G; ++i) sum += q[i] * x[i];
+    total += sum * scale[g];
+  }
+  return total;
+}
+
+float int4_row(const std::uint8_t* q, const float* scale, const float* x, std::size_t columns) {
+  float total = 0;
+  for (std::size_t g = 0; g < columns / G; ++g) {
+    float sum = 0;
+    for (std::size_t i = 0; i < G / 2; ++i) {
+      const int both = q[g * G / 2 + i];
+      sum += ((both & 15) - 8) * x[g * G + i] + ((both >> 4) - 8) * x[g * G + G / 2 + i];
+    }
+    total += sum * scale[g];
+  }
+  return total;
+}
+#endif
 
 }  // namespace
 

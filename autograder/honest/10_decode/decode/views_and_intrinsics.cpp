@@ -1,5 +1,8 @@
+#ifdef __x86_64__
 #include <immintrin.h>
+#endif
 #include <array>
+#include <bit>
 #include <concepts>
 #include <memory>
 #include <numeric>
@@ -52,7 +55,7 @@ struct lanes {
     return std::accumulate(std::begin(parts), std::end(parts), 0.0f);
   }
 };
-#else
+#elif defined(__x86_64__)
 struct lanes {
   static constexpr std::size_t count = 4;
   __m128 sum = _mm_setzero_ps();
@@ -65,6 +68,15 @@ struct lanes {
     _mm_storeu_ps(parts, sum);
     return parts[0] + parts[1] + parts[2] + parts[3];
   }
+};
+#else
+struct lanes {
+  static constexpr std::size_t count = 4;
+  std::array<float, count> sum{};
+  void add(const std::uint16_t* w, const float* x) {
+    for (std::size_t i = 0; i < count; ++i) sum[i] += std::bit_cast<float>(std::uint32_t{w[i]} << 16) * x[i];
+  }
+  float total() const { return std::accumulate(sum.begin(), sum.end(), 0.0f); }
 };
 #endif
 
@@ -91,7 +103,7 @@ void matvec_host(float* y, const std::uint16_t* w, const float* x, std::size_t r
     std::size_t c = 0;
     for (; c + lanes::count <= columns; c += lanes::count) sum.add(w + r * columns + c, in.get() + c);
     float rest = 0;
-    for (; c < columns; ++c) rest += _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128(w[r * columns + c] << 16))) * in[c];
+    for (; c < columns; ++c) rest += std::bit_cast<float>(std::uint32_t{w[r * columns + c]} << 16) * in[c];
     y[r] = sum.total() + rest;
   }
 }

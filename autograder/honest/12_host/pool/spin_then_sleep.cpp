@@ -1,5 +1,7 @@
 // Asks for a moment before it sleeps, as OpenMP's libraries do.
+#ifdef __x86_64__
 #include <immintrin.h>
+#endif
 
 #include <atomic>
 #include <list>
@@ -17,7 +19,9 @@ template <class T>
 static T changed(const std::atomic<T>& what, T from) {
   for (int i = 0; i < patience; ++i) {
     if (T now = what.load(std::memory_order_acquire); now != from) return now;
+#ifdef __x86_64__
     _mm_pause();
+#endif
   }
   what.wait(from, std::memory_order_acquire);
   return what.load(std::memory_order_acquire);
