@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What `course` does on machines that CI does not have: which packages it asks other systems for, on Ubuntu 22.04, in a checkout by
 # Git for Windows, in a folder with spaces, where packages are missing, in another user's copy, on macOS, with an old compiler, CMake or
-# CUDA toolkit, with a T4, on 64-bit Arm, with the build tree of an image, with clang. usage: machines_test.sh SOURCE
+# CUDA toolkit, with a T4, in WSL, on 64-bit Arm, with the build tree of an image, with clang. usage: machines_test.sh SOURCE
 set -Eeuo pipefail
 source=$1
 place=$(mktemp -d)
@@ -83,6 +83,13 @@ PATH=$place/cuda:$PATH "$source/course" doctor >"$place/said" || true
 grep -q 'CUDA toolkit  *12.4 is too old' "$place/said" || fail "doctor does not say that the toolkit is too old: $(cat "$place/said")"
 grep -q 'sandbox .*bubblewrap is installed, but' "$place/said" || fail "doctor does not say that a sandbox is forbidden: $(cat "$place/said")"
 grep -q 'labs here .* 13: ' "$place/said" && grep -q 'official grading' "$place/said" || fail "doctor stopped halfway: $(cat "$place/said")"
+
+# --- in WSL, below /mnt/c
+fake stat "[[ \$1 == -f ]] && echo v9fs || exec $(command -v stat) \"\$@\""
+mv "$place/bin/stat" "$place/cuda"
+PATH=$place/cuda:$PATH "$source/course" doctor >"$place/said" || true
+grep -q 'folder .*your home in WSL' "$place/said" || fail "doctor does not say that a disk of Windows is slow: $(cat "$place/said")"
+rm "$place/cuda/stat"
 
 # --- doctor, with a compiler and a CMake that are too old
 fake g++ '[[ $1 == -dumpversion ]] && echo 11 || echo "g++ (Ubuntu 11.4.0-1ubuntu1) 11.4.0"'
