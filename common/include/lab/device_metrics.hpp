@@ -78,6 +78,8 @@ inline constexpr std::string_view device_metrics[] = {
     "smsp__sass_data_bytes_mem_shared_op_ldsm.sum",
     "smsp__sass_data_bytes_mem_shared_op_st.sum",
     "smsp__sass_data_bytes_mem_shared_op_stsm.sum",
+    "smsp__sass_inst_executed_op_shared_ld.sum",
+    "smsp__sass_inst_executed_op_shared_st.sum",
     "smsp__sass_inst_executed_op_tma_ld.sum",
     "smsp__sass_inst_executed_op_tma_red.sum",
     "smsp__sass_inst_executed_op_tma_st.sum",

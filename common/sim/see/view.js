@@ -162,7 +162,7 @@ function metricsOf({space, op, matrix}) {
     return {requests: `l1tex__t_requests_pipe_lsu_mem_global_op_${short}.sum`,
             cost: `l1tex__t_sectors_pipe_lsu_mem_global_op_${short}.sum`};
   if (op === 'atomic') return {requests: 'smsp__inst_executed_op_shared_atom.sum'};
-  return {requests: !matrix ? `smsp__inst_executed_op_shared_${short}.sum` : op === 'load' ? 'smsp__inst_executed_op_ldsm.sum'
+  return {requests: !matrix ? `smsp__sass_inst_executed_op_shared_${short}.sum` : op === 'load' ? 'smsp__inst_executed_op_ldsm.sum'
                                                                                           : 'smsp__inst_executed_op_shared_stsm.sum',
           cost: `smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_${short}${matrix ? 'sm' : ''}.sum`};
 }

@@ -92,6 +92,7 @@ std::map<std::string, double> metrics_of(const launched& what) {
     }
     const sums& s = by[{space::shared, op}];
     m[fmt::format("smsp__inst_executed_op_shared_{}.sum", name)] = s.requests + s.switched_off;
+    m[fmt::format("smsp__sass_inst_executed_op_shared_{}.sum", name)] = s.requests;
     m[fmt::format("smsp__sass_data_bytes_mem_shared_op_{}.sum", name)] = s.bytes;
     m[fmt::format("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum", name)] = s.wavefronts;
     const sums& x = by_matrix[{space::shared, op}];  // ldsm, stsm: ldmatrix, stmatrix

@@ -185,7 +185,7 @@ try:
                     assert counted < moved, (counted, moved)  # asynchronous copies count no bytes, and are drawn
                 else:
                     assert counted == moved, (launch["kernel"], op)
-                assert total(launch, "shared", op, "shownRequests") == counter(f"smsp__inst_executed_op_shared_{short}.sum")
+                assert total(launch, "shared", op, "shownRequests") == counter(f"smsp__sass_inst_executed_op_shared_{short}.sum")
                 wavefronts = counter(f"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{short}.sum")
                 assert total(launch, "shared", op, "cost") == wavefronts, (launch["kernel"], op)
                 assert drawn(launch, "shared", op) == wavefronts, (launch["kernel"], op)
