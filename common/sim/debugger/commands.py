@@ -336,6 +336,9 @@ def on_stop(event):
         frame = view(kernel, number)
         if frame is not None and place_of(frame) != line:
             print_source(frame)
+    elif int(report) and frame is not None:  # found as the thread ran, below functions of the simulated device
+        frame.select()
+        print_source(frame)
     if frame is not None and not int(report):
         tell_of_loop(frame)
 

@@ -179,11 +179,13 @@ def test_faults():
                                  (1, r"were never written|race in shared memory", r"Kernel 0, block \(0,0,0\)"),
                                  (2, r"barrier not reached by all threads", r"at a barrier +faults.cu:18"),
                                  (3, r"store of 4 bytes at 0x0, which is not device memory", r"faults.cu:28")):
-        said = session(["run", "info cuda threads", "backtrace"],
+        said = session(["run", "print data", "info cuda threads", "backtrace"],
                        [build(os.path.join(tests, "debugger/faults.cu")), str(kind)])
-        expect("faults %d" % kind, said[0], "The checkers found: .*" + message, r"Switching focus to CUDA kernel 0")
-        expect("faults %d" % kind, said[1], state)
-        expect("faults %d" % kind, said[2], r"^#\d+ .*(past_the_end|neighbours|some_return|null_pointer)")
+        expect("faults %d" % kind, said[0], "The checkers found: .*" + message, r"Switching focus to CUDA kernel 0",
+               r"\(\) at faults.cu:\d+\n\d+\t")
+        expect("faults %d" % kind, said[1], r"= \(float \*\) 0x")
+        expect("faults %d" % kind, said[2], state)
+        expect("faults %d" % kind, said[3], r"^#\d+ .*(past_the_end|neighbours|some_return|null_pointer)")
 
 
 def test_another_checkout():
