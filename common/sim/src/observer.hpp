@@ -49,6 +49,13 @@ struct started_copy {
   std::uint32_t epoch = 0, site = 0;
 };
 
+/// A plain store to a word of shared memory that an atomic has followed: what shared_word no longer has.
+struct stored_before {
+  std::uint32_t epoch = 0, sync = 0, site = 0, clock = 0;
+  std::uint16_t thread = 0;
+  std::uint8_t bytes = 0;
+};
+
 /// What uses shared memory on a block's behalf: the products of each warpgroup, and then the bulk copies. In
 /// block_order they come after the threads.
 struct asynchronous_agent {
@@ -64,6 +71,7 @@ struct block_shadow {
   std::vector<shared_word> words;
   std::vector<shared_reads> byte_reads;  ///< by byte: reads of less than a word, if there are any
   std::vector<started_copy> copies;      ///< by word, if there are any
+  std::vector<stored_before> stores;     ///< by word, if there are any
   std::size_t words_awaited = 0;         ///< that copies in flight will write
   std::vector<std::uint32_t> syncs;      ///< by warp: warp functions so far
   block_order order;

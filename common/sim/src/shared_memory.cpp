@@ -212,6 +212,17 @@ void observer::check_shared(std::uint64_t site, std::size_t word, std::uint8_t b
   }
   // The same instruction in several threads: any one of them wins.
   if (written && w.write_site != pc) race(w.write_site, w.writer, written_by, w.write_strength);
+  if (how == strength::atomic) {  // beside the other atomics, but not beside a plain store before them
+    if (w.write_epoch == epoch && w.write_strength == strength::plain) {
+      block_->stores.resize(block_->words.size());
+      block_->stores[word] = {epoch, w.write_sync, w.write_site, w.write_clock, w.writer, w.write_bytes};
+    } else if (word < block_->stores.size()) {
+      const stored_before& s = block_->stores[word];
+      if (s.epoch == epoch && s.thread != thread && (s.bytes & bytes) != 0 &&
+          (!same_warp(s.thread) || s.sync == sync) && !order.ordered(s.thread, s.clock, thread))
+        race(s.site, s.thread, operation::store, strength::plain);
+    }
+  }
   const auto check = [&](const shared_reads& r) {
     if (r.epoch != epoch) return;
     if (const auto found = order.active() ? block_->readers.find(&r) : block_->readers.end();

@@ -586,6 +586,49 @@ TEST_F(Checkers, AtomicsDoNotRace) {
   EXPECT_FALSE(observe([&] { shared_histogram<<<1, 256>>>(out.data, false); }).reports.empty());
 }
 
+// The thread that stores adds, too, so the last write of the counter is always an atomic.
+enum class before_the_first { nothing, warp, block, flag };
+template <before_the_first Waits>
+__global__ void counts_from_zero(int* out) {
+  __shared__ int count;
+  __shared__ volatile int ready;
+  if (threadIdx.x == 0) ready = 0;
+  __syncthreads();
+  if (threadIdx.x == 0) count = 0;
+  if (Waits == before_the_first::warp) __syncwarp();
+  if (Waits == before_the_first::block) __syncthreads();
+  if (Waits == before_the_first::flag) {
+    if (threadIdx.x == 0) {
+      __threadfence_block();
+      ready = 1;
+    }
+    while (ready == 0) {
+    }
+    __threadfence_block();
+  }
+  atomicAdd(&count, 1);
+  __syncthreads();
+  if (threadIdx.x == 0) *out = count;
+}
+
+TEST_F(Checkers, AStoreAndTheAtomicsAfterItDo) {
+  const on_device<int> out(1);
+  const std::string r = only_report(observe([&] { counts_from_zero<before_the_first::nothing><<<1, 128>>>(out.data); }));
+  EXPECT_NE(r.find("race in shared memory: atomic of 4 bytes at byte 0 of its array, and store by thread (0,0,0)"),
+            std::string::npos)
+      << r;
+  EXPECT_NE(r.find("__syncthreads()"), std::string::npos) << r;
+  EXPECT_NE(only_report(observe([&] { counts_from_zero<before_the_first::nothing><<<1, 32>>>(out.data); }))
+                .find("__syncwarp()"),
+            std::string::npos);
+  EXPECT_NE(only_report(observe([&] { counts_from_zero<before_the_first::warp><<<1, 64>>>(out.data); }))
+                .find("__syncthreads()"),
+            std::string::npos);
+  EXPECT_TRUE(observe([&] { counts_from_zero<before_the_first::warp><<<1, 32>>>(out.data); }).reports.empty());
+  EXPECT_TRUE(observe([&] { counts_from_zero<before_the_first::block><<<2, 128>>>(out.data); }).reports.empty());
+  EXPECT_TRUE(observe([&] { counts_from_zero<before_the_first::flag><<<2, 128>>>(out.data); }).reports.empty());
+}
+
 // In the manner of the CUDA Programming Guide's atomicAdd of doubles.
 __noinline__ __device__ void add_by_compare(double* to, double value) {
   auto* bits = reinterpret_cast<unsigned long long*>(to);
