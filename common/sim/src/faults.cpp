@@ -12,6 +12,7 @@
 #include <set>
 #include <tuple>
 
+#include "grid.hpp"
 #include "heap.hpp"
 #include "library.hpp"
 #include "lines.hpp"
@@ -109,15 +110,15 @@ std::string place_in_allocation(std::uintptr_t address) {
   return a ? fmt::format(", {} bytes past the end of {}", address - a->end, named(*a)) : "";
 }
 
-bool is_excused(const launch_counts& c, const fault_report& r) {
+bool is_excused(const launch_counts& c, const fault_report& r, bool fences_order_blocks) {
   if (r.what == fault::stream_race) return c.fenced_for_all || (c.hands_over_global && !site_in_block(r.site));
   // A flag without a fence passes nothing but itself.
   if (r.what == fault::global_race)
-    return c.fenced_for_all ||
+    return (c.fenced_for_all && fences_order_blocks) ||
            (c.hands_over_global && site_strength(r.site) != strength::plain && !site_in_block(r.site));
   // Data that a block passes to another is marked as written slightly late.
   if (r.what == fault::uninitialised && r.where == space::global)
-    return (c.fenced || c.hands_over_global) && is_valid(r.address, site_bytes(r.site));
+    return ((c.fenced && fences_order_blocks) || c.hands_over_global) && is_valid(r.address, site_bytes(r.site));
   if (r.what != fault::block_race) return false;
   // As in the guide's atomicAdd of doubles: a load, then a compare-and-swap, which fails if the number has changed
   // since.
@@ -125,10 +126,27 @@ bool is_excused(const launch_counts& c, const fault_report& r) {
          (r.is_load_beside_atomic() && c.compared_loads.contains(static_cast<std::uint32_t>(r.site)));
 }
 
+namespace {
+/// Fences order blocks only together with a flag: an atomic or volatile access that all of them could have made. False
+/// if the launch has fences and no such access.
+bool may_hand_over(const launched& what) {
+  const launch_counts& c = what.counts;
+  const auto may_be_flag = [](const auto& site) {
+    const operation op = site_operation(site.first.second);
+    return site.first.first == space::global ? site_strength(site.first.second) != strength::plain
+                                             : op >= operation::remote_load && op <= operation::remote_atomic;
+  };
+  const dim3& cluster = what.config.cluster;  // its barriers order its blocks
+  return c.hands_over_global || what.blocks_run || sampling() != 1 || cluster.x * cluster.y * cluster.z != 1 ||
+         std::any_of(c.sites.begin(), c.sites.end(), may_be_flag);
+}
+}  // namespace
+
 void settle_reports(launched& what) {
   auto& faults = what.counts.faults;
   const launch_counts& c = what.counts;
-  std::erase_if(faults, [&](const auto& entry) { return is_excused(c, entry.second); });
+  const bool fences_order_blocks = faults.empty() || !c.fenced || may_hand_over(what);
+  std::erase_if(faults, [&](const auto& entry) { return is_excused(c, entry.second, fences_order_blocks); });
   for (auto& [key, r] : faults) r.place = place_of(r);
   for (auto& [begin, counts] : what.counts.allocations)
     if (const allocation* a = find_allocation(begin)) {

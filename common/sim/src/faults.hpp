@@ -10,7 +10,7 @@
 namespace sim {
 
 /// A race, or a read that came early, between threads that order themselves in ways that the checkers do not track.
-bool is_excused(const launch_counts& counts, const fault_report& report);
+bool is_excused(const launch_counts& counts, const fault_report& report, bool fences_order_blocks = true);
 /// Drops repeated reports, and those that are excused.
 void settle_reports(launched& what);
 /// By block, and in each block in the order in which they happened.

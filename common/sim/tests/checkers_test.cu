@@ -613,16 +613,19 @@ __global__ void counts_from_zero(int* out) {
 
 TEST_F(Checkers, AStoreAndTheAtomicsAfterItDo) {
   const on_device<int> out(1);
-  const std::string r = only_report(observe([&] { counts_from_zero<before_the_first::nothing><<<1, 128>>>(out.data); }));
+  const std::string r =
+      only_report(observe([&] { counts_from_zero<before_the_first::nothing><<<1, 128>>>(out.data); }));
   EXPECT_NE(r.find("race in shared memory: atomic of 4 bytes at byte 0 of its array, and store by thread (0,0,0)"),
             std::string::npos)
       << r;
   EXPECT_NE(r.find("__syncthreads()"), std::string::npos) << r;
-  EXPECT_NE(only_report(observe([&] { counts_from_zero<before_the_first::nothing><<<1, 32>>>(out.data); }))
-                .find("__syncwarp()"),
+  EXPECT_NE(only_report(observe([&] {
+              counts_from_zero<before_the_first::nothing><<<1, 32>>>(out.data);
+            })).find("__syncwarp()"),
             std::string::npos);
-  EXPECT_NE(only_report(observe([&] { counts_from_zero<before_the_first::warp><<<1, 64>>>(out.data); }))
-                .find("__syncthreads()"),
+  EXPECT_NE(only_report(observe([&] {
+              counts_from_zero<before_the_first::warp><<<1, 64>>>(out.data);
+            })).find("__syncthreads()"),
             std::string::npos);
   EXPECT_TRUE(observe([&] { counts_from_zero<before_the_first::warp><<<1, 32>>>(out.data); }).reports.empty());
   EXPECT_TRUE(observe([&] { counts_from_zero<before_the_first::block><<<2, 128>>>(out.data); }).reports.empty());
@@ -757,6 +760,33 @@ TEST_F(Checkers, FlagsWithoutFencesOrderNoBlocks) {
   const std::string r = only_report(run(hands_over_by_a_flag<false>));
   EXPECT_NE(r.find("race between blocks"), std::string::npos) << r;
   EXPECT_NE(r.find(" hands the data over, __threadfence() before it and after it"), std::string::npos) << r;
+}
+
+// A fence alone tells no other block anything: the first block reads before the others have written.
+template <bool Flag>
+__global__ void sums_behind_a_fence(float* out, float* partial, int* arrived) {
+  partial[blockIdx.x] = 1;
+  __threadfence();
+  if (Flag) atomicAdd(arrived, 1);
+  if (blockIdx.x != 0) return;
+  while (Flag && atomicAdd(arrived, 0) < static_cast<int>(gridDim.x)) {
+  }
+  __threadfence();
+  float sum = 0;
+  for (unsigned i = 0; i < gridDim.x; ++i) sum += partial[i];
+  *out = sum;
+}
+
+TEST_F(Checkers, FencesWithoutAFlagOrderNoBlocks) {
+  const on_device<float> out(1), partial(4), again(4);
+  const on_device<int> arrived(std::vector<int>{0});
+  const counts c = observe([&] { sums_behind_a_fence<false><<<4, 1>>>(out.data, partial.data, arrived.data); });
+  const std::string all = testing::PrintToString(c.reports);
+  EXPECT_NE(all.find("race between blocks: store of 4 bytes, byte 4 of allocation"), std::string::npos) << all;
+  EXPECT_NE(all.find("were never written"), std::string::npos) << all;
+  EXPECT_EQ(observe([&] { sums_behind_a_fence<true><<<4, 1>>>(out.data, again.data, arrived.data); }).reports,
+            std::vector<std::string>{});
+  EXPECT_EQ(out.host()[0], 4);
 }
 
 TEST_F(Checkers, FencesOrderBlocks) {
