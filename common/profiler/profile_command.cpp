@@ -31,6 +31,7 @@ struct usage_error : std::runtime_error {
 struct request {
   std::string name, backend;
   fs::path output;
+  words folders;    ///< -I..., where ./course has found that the file looks for headers
   words arguments;  ///< of the program
   bool only_target = false, flame = false;
 
@@ -62,6 +63,8 @@ request parsed(const words& given) {
       r.backend = value();
     else if (word == "--output")
       r.output = fs::absolute(value());
+    else if (word.starts_with("-I") && r.name.empty())
+      r.folders.push_back(word);
     else if (word == "--")
       rest(i + 1);
     else if (word.starts_with("-") && r.name.empty())
@@ -157,6 +160,7 @@ fs::path compiled(const request& r) {
   for (const std::string& word : {"-I" + (source / "common" / "include").string(), std::string("-c"),
                                   fs::canonical(r.name).string(), std::string("-o"), object})
     compile.push_back(word);
+  compile.insert(compile.end(), r.folders.begin(), r.folders.end());
   words rename = {"objcopy", "--redefine-sym", "main=lab_program_main"};
   if (r.backend == "cuda") rename.insert(rename.end(), {"--redefine-sym", "cudaDeviceReset=lab_keep_device"});
   rename.push_back(object);
