@@ -322,9 +322,13 @@ void run_on_device(const entry& function, const request& what, call_gate& gate, 
     // The simulated device counts and checks whatever it runs. If a fault in a kernel makes the function throw, the
     // report says more than the exception.
     std::exception_ptr thrown;
+    bool by_contract = false;
     const auto run = [&] {
       try {
         function.run(device.arguments);
+      } catch (const broken_contract&) {
+        thrown = std::current_exception();
+        by_contract = true;
       } catch (...) {
         thrown = std::current_exception();
       }
@@ -336,7 +340,7 @@ void run_on_device(const entry& function, const request& what, call_gate& gate, 
     result.launches = counted.launches;
     result.reports = counted.reports;
     result.notes = counted.notes;
-    if (thrown || cudaPeekAtLastError() != cudaSuccess)
+    if (!by_contract && (thrown || cudaPeekAtLastError() != cudaSuccess))
       if (const std::string why = why_launch_failed(); result.reports.empty() && !why.empty())
         result.reports.push_back(why);
     if (thrown) std::rethrow_exception(thrown);

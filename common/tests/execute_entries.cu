@@ -30,6 +30,10 @@ void copy(const lab::call& c) { copy_up_to(c, c.parameter(0)); }
 void copy_one_less(const lab::call& c) { copy_up_to(c, c.parameter(0) - 1); }
 void copy_one_more(const lab::call& c) { copy_up_to(c, c.parameter(0) + 1); }
 void do_nothing(const lab::call&) {}
+void launch_nothing(const lab::call&) {
+  write_to_kernel<<<0, 1>>>(nullptr);
+  if (cudaGetLastError() != cudaSuccess) throw lab::broken_contract("the contract wants this error");
+}
 void throw_text(const lab::call&) { throw std::runtime_error("thrown on purpose"); }
 void throw_number(const lab::call&) { throw 3; }
 
@@ -181,6 +185,7 @@ constexpr lab::entry table[] = {
     {"write_to_null_and_exit", lab::part::device, write_to_null_and_exit},
     {"launch_too_many_threads", lab::part::device, launch_too_many_threads},
     {"throw_text", lab::part::device, throw_text},
+    {"launch_nothing", lab::part::device, launch_nothing},
     {"throw_number", lab::part::host, throw_number},
 };
 

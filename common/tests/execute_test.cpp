@@ -139,6 +139,12 @@ TEST_F(Execute, ReportsWhatIsThrown) {
   EXPECT_NE(call("throw_number").error, "");
 }
 
+TEST_F(Execute, ABrokenContractSaysMoreThanTheLaunchThatFailed) {
+  const lab::response answer = call("launch_nothing");
+  EXPECT_EQ(answer.error, "the contract wants this error");
+  EXPECT_EQ(answer.reports, std::vector<std::string>{});
+}
+
 TEST_F(Execute, ReportsAnUnknownName) { EXPECT_NE(call("copi").error.find("copi"), std::string::npos); }
 
 TEST_F(Execute, CountsSectors) {

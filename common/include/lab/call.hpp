@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <stdexcept>
 #include <string_view>
 #include <vector>
 
@@ -38,6 +39,12 @@ struct entry {
   part where;
   void (*run)(const call&);
   bool own_streams = false;  ///< a whole program, not just launches on the call's stream: it may also wait
+};
+
+/// What the function returned, or left behind, is not what its contract says. A launch that failed, as it may have
+/// had to, says less: then only this is shown.
+struct broken_contract : std::runtime_error {
+  using std::runtime_error::runtime_error;
 };
 
 std::span<const entry> entries();
