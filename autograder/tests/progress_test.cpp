@@ -200,14 +200,47 @@ TEST(Hints, OfAFixWaitForTheCause) {
                                    {"x_fixed", "", {}, {"one", "two", "three"}}};
   lab_progress p;
   add_hints(items, hints);
-  hold_hints(items, rules, {});
+  hold_causes(items, rules, {});
   EXPECT_EQ(items[0].hint.front(), "where?");
   const std::string first =
       "First name a cause for x in findings.toml. The hints for its fix unlock once you have named one.";
   for (int i = 0; i < 2; ++i) EXPECT_EQ(next_hint(p, items[1]), first);
   add_hints(items, hints);
-  hold_hints(items, rules, {"x"});
+  hold_causes(items, rules, {"x"});
   EXPECT_EQ(next_hint(p, items[1]), "hint 1 of 3 for x_fixed: one") << "the first was none";
+}
+
+TEST(Hints, WhatAFailingCaseSaysWaitsForTheCauseToo) {
+  rubric rules;
+  rules.items.resize(4);
+  rules.items[0].id = "x_found";
+  rules.items[0].kind = item_kind::findings;
+  rules.items[0].program = "x";
+  const std::vector<std::string> ids = {"x_fixed", "x_kept", "x_other"};
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    rules.items[i + 1].id = ids[i];
+    rules.items[i + 1].follows = "x_found";
+  }
+  std::vector<item_result> items{item("x_fixed", verdict::crash, 0), item("x_kept", verdict::wasteful, 0),
+                                 item("x_other", verdict::wasteful, 0)};
+  for (item_result& i : items) {
+    i.message = "too many threads";
+    i.advice = {"fewer threads"};
+    i.figure = 2;
+    i.threshold = 5;
+  }
+  items[1].kind = item_kind::counters;
+  items[1].conditions.resize(1);
+  hold_causes(items, rules, {"x"});
+  for (const item_result& i : items) EXPECT_EQ(i.message, "too many threads");
+  hold_causes(items, rules, {});
+  const std::string later = "; which and why is shown once you have named a cause for x in findings.toml";
+  EXPECT_EQ(items[0].message, "3 of 5 cases fail" + later);
+  EXPECT_TRUE(items[0].advice.empty());
+  EXPECT_EQ(items[1].message, "its case misses the bar" + later);
+  EXPECT_TRUE(items[1].conditions.empty());
+  EXPECT_FALSE(items[1].threshold);
+  EXPECT_EQ(items[2].message, "too many threads") << "right, by too many changes";
 }
 
 TEST(Hints, AreNotPickedByTheStudentsWords) {

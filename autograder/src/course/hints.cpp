@@ -84,17 +84,32 @@ void add_hints(std::vector<item_result>& items, const std::vector<hint>& hints) 
   }
 }
 
-void hold_hints(std::vector<item_result>& items, const rubric& rules,
-                const std::set<std::string>& programs_with_cause) {
+void hold_causes(std::vector<item_result>& items, const rubric& rules,
+                 const std::set<std::string>& programs_with_cause) {
   for (item_result& got : items) {
     const item* what = rules.find(got.id);
     const item* finding = what ? rules.find(what->follows) : nullptr;
-    if (!finding || got.hint.empty() || got.verdict == verdict::build_error ||
-        programs_with_cause.contains(finding->program))
-      continue;
-    got.hint = {
-        fmt::format("First name a cause for {} in findings.toml. The hints for its fix unlock once you have named one.",
-                    finding->program)};
+    if (!finding || got.verdict == verdict::build_error || programs_with_cause.contains(finding->program)) continue;
+    if (!got.hint.empty())
+      got.hint = {fmt::format(
+          "First name a cause for {} in findings.toml. The hints for its fix unlock once you have named one.",
+          finding->program)};
+    const bool fails = got.verdict == verdict::wrong || got.verdict == verdict::crash ||
+                       got.verdict == verdict::timeout ||
+                       (got.verdict == verdict::wasteful && got.kind == item_kind::counters);
+    if (!fails || got.message.empty()) continue;
+    const std::string how_many = got.kind == item_kind::counters
+                                     ? got.verdict == verdict::wasteful ? "its case misses the bar" : "its case fails"
+                                 : got.figure && got.threshold
+                                     ? fmt::format("{} of {} cases fail", *got.threshold - *got.figure, *got.threshold)
+                                     : "it fails";
+    got.message = fmt::format("{}; which and why is shown once you have named a cause for {} in findings.toml",
+                              how_many, finding->program);
+    got.advice.clear();
+    if (got.kind != item_kind::counters) continue;
+    got.conditions.clear();
+    got.what.clear();
+    got.figure = got.threshold = {};
   }
 }
 

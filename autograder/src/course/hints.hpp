@@ -28,8 +28,10 @@ std::vector<hint> read_hints(const std::filesystem::path& lab);
 /// words pick no hint.
 void add_hints(std::vector<item_result>& items, const std::vector<hint>& hints);
 
-/// Hints for a fix tell the cause of the bug. An item that follows a finding gets its hints once the student has named
-/// a cause for that finding's program; until then its only hint asks for that cause.
-void hold_hints(std::vector<item_result>& items, const rubric& rules, const std::set<std::string>& programs_with_cause);
+/// Hints for a fix tell the cause of the bug, and so may what a failing case says. An item that follows a finding gets
+/// both once the student has named a cause for that finding's program; until then it says how many cases fail, and its
+/// only hint asks for that cause.
+void hold_causes(std::vector<item_result>& items, const rubric& rules,
+                 const std::set<std::string>& programs_with_cause);
 
 }  // namespace grading

@@ -61,7 +61,7 @@ result conductor::finish() {
   if (!can_limit_system_calls())
     out.notes.emplace_back("this system cannot limit system calls, as emulators cannot: threads are not refused");
   add_hints(out.items, read_hints(lab_.path));
-  hold_hints(out.items, rules_, programs_with_cause(rules_, session));
+  hold_causes(out.items, rules_, programs_with_cause(rules_, session));
   for (const auto& s : session.subjects) out.printed += s->output();
   if (session.on_gpu) out.printed += session.on_gpu->output();
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();

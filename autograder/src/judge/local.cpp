@@ -82,7 +82,7 @@ std::map<std::string, item_result> taken_over(const rubric& rules, const submiss
       return c && names(same, c->entry) && !names(different, c->entry);
     });
     if (untouched && !(other_predictions && i.kind == item_kind::predictions) &&
-        !(other_findings && i.kind == item_kind::findings) && like.items[k].id == i.id &&
+        !(other_findings && (i.kind == item_kind::findings || !i.follows.empty())) && like.items[k].id == i.id &&
         like.items[k].verdict != verdict::inconclusive)
       result.emplace(i.id, like.items[k]);
   }
