@@ -234,10 +234,10 @@ TEST(Hints, WhatAFailingCaseSaysWaitsForTheCauseToo) {
   hold_causes(items, rules, {"x"});
   for (const item_result& i : items) EXPECT_EQ(i.message, "too many threads");
   hold_causes(items, rules, {});
-  const std::string later = "; which and why is shown once you have named a cause for x in findings.toml";
-  EXPECT_EQ(items[0].message, "3 of 5 cases fail" + later);
+  const std::string later = "why is shown once you have named a cause for x in findings.toml";
+  EXPECT_EQ(items[0].message, "3 of 5 cases fail; which and " + later);
   EXPECT_TRUE(items[0].advice.empty());
-  EXPECT_EQ(items[1].message, "its case misses the bar" + later);
+  EXPECT_EQ(items[1].message, "its case misses the bar; " + later);
   EXPECT_TRUE(items[1].conditions.empty());
   EXPECT_FALSE(items[1].threshold);
   EXPECT_EQ(items[2].message, "too many threads") << "right, by too many changes";

@@ -103,8 +103,8 @@ void hold_causes(std::vector<item_result>& items, const rubric& rules,
                                  : got.figure && got.threshold
                                      ? fmt::format("{} of {} cases fail", *got.threshold - *got.figure, *got.threshold)
                                      : "it fails";
-    got.message = fmt::format("{}; which and why is shown once you have named a cause for {} in findings.toml",
-                              how_many, finding->program);
+    got.message = fmt::format("{}; {} is shown once you have named a cause for {} in findings.toml", how_many,
+                              got.kind == item_kind::counters ? "why" : "which and why", finding->program);
     got.advice.clear();
     if (got.kind != item_kind::counters) continue;
     got.conditions.clear();
