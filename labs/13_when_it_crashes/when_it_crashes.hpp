@@ -43,7 +43,7 @@ void row_sums(float* sums,            // (rows)
 // ---- head_sums.cu ---------------------------------------------------------------------------------------------------
 
 /// sums[h] is the sum of the first lengths[h] elements of row h, any number from 1 to `room`. `room` is a multiple of
-/// 64.
+/// 64. There may be more heads than the device can run blocks at a time.
 void head_sums(float* sums,         // (heads)
                const float* in,     // (heads, room)
                const int* lengths,  // (heads)

@@ -18,6 +18,8 @@ extern "C" [[gnu::weak]] void sim_count_from_here();
 
 /// Whether grids begin with their last block: CUDA promises no order. Absent on a GPU.
 extern "C" [[gnu::weak]] void sim_begin_with_last_block(bool yes);
+/// Grids begin with every `step`-th block, from block 0 on; 1: as numbered.
+extern "C" [[gnu::weak]] void sim_begin_with_every_block(std::size_t step);
 
 /// What the program has made on the simulated device and not yet freed or destroyed: calls.cpp compares before and
 /// after.

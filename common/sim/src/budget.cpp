@@ -36,6 +36,17 @@ std::map<launch_key, launched>& runs() {
 }
 std::atomic<bool> partial = false;
 bool last_block_first = false;
+std::uint64_t between_blocks = 1;
+
+/// The n-th block, if every `step`-th comes first, from block 0 on, then every `step`-th from block 1 on, and so on.
+std::uint64_t in_steps(std::uint64_t n, std::uint64_t blocks, std::uint64_t step) {
+  for (std::uint64_t first = 0; first < std::min(step, blocks); ++first) {
+    const std::uint64_t these = (blocks - first + step - 1) / step;
+    if (n < these) return first + n * step;
+    n -= these;
+  }
+  return n;
+}
 
 }  // namespace
 
@@ -98,9 +109,11 @@ block_schedule::turn block_schedule::next(std::uint64_t together) {
     ++turns_;
     if (!apart) ++turns_before_;
     if (leaves_last) last_to_come_ = true;
-    const bool from_the_end = last_block_first && seconds_ == std::numeric_limits<double>::infinity();
-    return {from_the_end ? blocks_ - together - number : number, std::min(stride, rest) - leaves_last, apart,
-            rest == 1};
+    const bool all_run = seconds_ == std::numeric_limits<double>::infinity();
+    const std::uint64_t which = all_run && last_block_first ? blocks_ - together - number
+                                : all_run && together == 1  ? in_steps(number, blocks_, between_blocks)
+                                                            : number;
+    return {which, std::min(stride, rest) - leaves_last, apart, rest == 1};
   }
   if (!last_to_come_.exchange(false)) return {};
   run_ += together;
@@ -155,3 +168,4 @@ std::map<std::string, bool> block_schedule::same() const {
 }  // namespace sim
 
 void sim_begin_with_last_block(bool yes) { sim::last_block_first = yes; }
+void sim_begin_with_every_block(std::size_t step) { sim::between_blocks = step; }

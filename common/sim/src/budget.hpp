@@ -23,7 +23,8 @@ class block_schedule {
     bool last = false;                         ///< may differ from the others
   };
   block_schedule(std::uint64_t blocks, double seconds) : blocks_(blocks), seconds_(seconds) {}
-  /// Blocks that start `together` are one turn: a cluster. Unless they are thinned out, the last one may come first.
+  /// Blocks that start `together` are one turn: a cluster. Unless they are thinned out, they may come in
+  /// another order.
   turn next(std::uint64_t together);
   bool thinned() const { return thinned_; }
   double share_begun() const { return std::min(1.0, static_cast<double>(next_) / static_cast<double>(blocks_)); }

@@ -963,6 +963,13 @@ TEST_F(Checkers, GridsThatBeginWithTheirLastBlock) {
     EXPECT_EQ(tickets.host().back() < blocks / 2, backwards);
     EXPECT_EQ(tickets.host().front() < blocks / 2, !backwards);
   }
+  const on_device<int> tickets(blocks), taken(std::vector<int>{0});
+  sim_begin_with_every_block(3);
+  take_tickets<<<blocks, 1>>>(tickets.data, taken.data);
+  sim_begin_with_every_block(1);
+  EXPECT_EQ(taken.host()[0], blocks);
+  EXPECT_LT(tickets.host()[999], blocks / 2);
+  EXPECT_GT(tickets.host()[2], blocks / 2);
 }
 
 // As lab 12 counts them: copies and fills by their size.

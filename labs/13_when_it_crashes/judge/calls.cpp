@@ -3,6 +3,7 @@
 #include <lab/execute.hpp>
 #include <lab/host_accesses.hpp>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -65,6 +66,13 @@ constexpr lab::entry table[] = {
        call_head_sums(c);
        if (sim_begin_with_last_block) sim_begin_with_last_block(false);
      }},
+    {"head_sums_first_blocks_first", lab::part::device,
+     [](const lab::call& c) {
+       constexpr int keys_of_a_block = 64;
+       if (sim_begin_with_every_block) sim_begin_with_every_block(std::max(c.parameter(1) / keys_of_a_block, 1));
+       call_head_sums(c);
+       if (sim_begin_with_every_block) sim_begin_with_every_block(1);
+     }},
     {"pad_rows", lab::part::device,
      [](const lab::call& c) {
        lab13::pad_rows(c.output<float>(0), c.input<float>(0), c.input<int>(1), c.parameter(0), c.parameter(1),
@@ -124,6 +132,14 @@ constexpr lab::entry table[] = {
     {"group_scales", lab::part::device,
      [](const lab::call& c) {
        without_leaks([&] { lab13::group_scales(c.output<float>(0), c.input<float>(0), c.parameter(0), c.stream); });
+     }},
+    {"group_scales_in_turn", lab::part::device,
+     [](const lab::call& c) {
+       without_leaks([&] {
+         const int n = c.parameter(0);
+         lab13::group_scales(c.output<float>(0), c.input<float>(0), n, c.stream);
+         lab13::group_scales(c.output<float>(0) + n, c.input<float>(0) + n, c.parameter(1), c.stream);
+       });
      }},
     {"long_rows", lab::part::device,
      [](const lab::call& c) {

@@ -100,11 +100,12 @@ std::vector<int> drawn_ints(int64_t count, int64_t least, int64_t most, std::uin
   return all;
 }
 
-test_case head_sums(const std::string& entry, int64_t heads, int64_t room) {
+/// `least`: how many keys each head but the first has.
+test_case head_sums(const std::string& entry, int64_t heads, int64_t room, int64_t least = 1) {
   return floats_case(
       entry, {heads, room}, heads, sum_of(room),
       [=](std::uint64_t seed) {
-        std::vector<int> lengths = drawn_ints(heads, 1, room, seed);
+        std::vector<int> lengths = drawn_ints(heads, least, room, seed);
         lengths[0] = 1;
         return std::vector{buffer::of(some(heads * room, seed)), buffer::of(lengths)};
       },
@@ -264,20 +265,34 @@ test_case tree_sums(int64_t trees, int64_t nodes) {
       });
 }
 
-test_case group_scales(int64_t n) {
+floats rounded_to_scales(std::span<const float> in) {
   constexpr std::size_t group = 32;
+  floats out;
+  for (std::size_t first = 0; first < in.size(); first += group) {
+    const std::span<const float> of = in.subspan(first, std::min(group, in.size() - first));
+    float largest = 0;
+    for (const float x : of) largest = std::max(largest, std::abs(x));
+    const float scale = largest / 127;
+    for (const float x : of) out.push_back(std::rint(x / scale) * scale);
+  }
+  return out;
+}
+
+test_case group_scales(int64_t n) {
   return floats_case(
       "group_scales", {n}, n, {0, 1e-6}, [=](std::uint64_t seed) { return std::vector{buffer::of(some(n, seed))}; },
-      [=](std::span<const buffer> before) {
-        const std::span<const float> in = before[0].as<float>();
-        floats out;
-        for (std::size_t first = 0; first < in.size(); first += group) {
-          const std::span<const float> of = in.subspan(first, std::min(group, in.size() - first));
-          float largest = 0;
-          for (const float x : of) largest = std::max(largest, std::abs(x));
-          const float scale = largest / 127;
-          for (const float x : of) out.push_back(std::rint(x / scale) * scale);
-        }
+      [=](std::span<const buffer> in) { return rounded_to_scales(in[0].as<float>()); });
+}
+
+/// One call for each size, the first a multiple of 64: what both count is compared.
+test_case group_scales_in_turn(int64_t n, int64_t other) {
+  return floats_case(
+      "group_scales_in_turn", {n, other}, n + other, {0, 1e-6},
+      [=](std::uint64_t seed) { return std::vector{buffer::of(some(n + other, seed))}; },
+      [=](std::span<const buffer> in) {
+        const auto first = static_cast<std::size_t>(n);
+        floats out = rounded_to_scales(in[0].as<float>().first(first));
+        for (const float x : rounded_to_scales(in[0].as<float>().subspan(first))) out.push_back(x);
         return out;
       });
 }
@@ -314,6 +329,8 @@ std::vector<test_case> make() {
   for (const auto& [heads, room] : {std::pair{1, 64}, {3, 128}, {8, 320}})
     all.push_back(head_sums("head_sums", heads, room));
   all.push_back(head_sums("head_sums_last_block_first", 8, 320));
+  // A block for each head, waiting, fills an H200: 32 of 64 threads on each of 132 multiprocessors.
+  all.push_back(head_sums("head_sums_first_blocks_first", 4400, 128, 65));
   all.push_back(pad_rows(1, 4, 1));
   all.push_back(pad_rows(23, 64, 1));
   all.push_back(pad_rows(40, 256, 4));
@@ -324,6 +341,7 @@ std::vector<test_case> make() {
   all.push_back(row_norms_without_stream(2, 64));
   add(tree_sums, {{1, 1}, {65, 20}, {100, 64}});
   for (const int64_t n : {1, 32, 33, 128, 4127}) all.push_back(group_scales(n));
+  all.push_back(group_scales_in_turn(4096, 4127));
   add(long_rows, {{1, 1}, {9, 256}, {33, 1000}, {64, 700}});
   return all;
 }
