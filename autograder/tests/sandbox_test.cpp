@@ -363,6 +363,14 @@ TEST_F(Object, ReadsNothingBeyondADamagedFile) {
   EXPECT_EQ(why, std::vector<std::string>{"the object file is malformed"});
 }
 
+TEST_F(Object, KnowsClassesThatOpenFiles) {
+  EXPECT_EQ(file_class_of("_ZNSt14basic_ifstreamIcSt11char_traitsIcEEC1EPKcSt13_Ios_Openmode"), "std::ifstream");
+  EXPECT_EQ(file_class_of("_ZTVSt13basic_filebufIcSt11char_traitsIcEE"), "std::filebuf");
+  EXPECT_EQ(file_class_of("_ZNSt10filesystem6removeERKNS_7__cxx114pathE"), "std::filesystem");
+  EXPECT_EQ(file_class_of("_ZNSi4readEPcl"), "");
+  EXPECT_EQ(file_class_of("open"), "");
+}
+
 TEST_F(Object, KnowsWhatMayBeCalled) {
   const fs::path sim = fs::path(LAB_SOURCE_DIR) / "common" / "sim" / "include";
   const callable may(sim, fs::path(LAB_BINARY_DIR) / "common" / "sim" / "libsim.a");

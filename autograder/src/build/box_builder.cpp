@@ -2,6 +2,7 @@
 #include "build/box_builder.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -400,8 +401,14 @@ box_builder::words box_builder::take_out_unclean(std::map<std::string, fs::path>
               return other.second.weak.contains(symbol);
             }))
           why.push_back(fmt::format("defines {} in the place of another file's; {}", shown_name(symbol), of_its_own));
+      std::set<std::string> file_classes;  // one line for all their functions
       for (const std::string& symbol : own.undefined) {
         if (given_.contains(symbol) || !rival_of(symbol).empty()) continue;
+        if (const std::string c = file_class_of(symbol);
+            !c.empty() && !is_defined(false, symbol) && !is_defined(true, symbol)) {
+          file_classes.insert(c);
+          continue;
+        }
         // What simcc calls instead of write() and sem_post().
         const bool renamed = symbol == "sim_write" || symbol == "sim_sem_post";
         const std::string what = "calls " + shown_name(renamed ? symbol.substr(4) : symbol);
@@ -427,6 +434,14 @@ box_builder::words box_builder::take_out_unclean(std::map<std::string, fs::path>
                                     complete ? "which a submission may not call" : "which is in no file that is built",
                                     rules));
       }
+      if (file_classes.size() > 1) file_classes.erase("std::filebuf");  // a part of the streams
+      const bool may_open = !device && std::find(also.begin(), also.end(), "open") != also.end();
+      if (!file_classes.empty())
+        why.push_back(fmt::format("uses {}, which a submission may not use{}: {}", fmt::join(file_classes, " and "),
+                                  may_open ? "; open, read and close files by the functions of these names, of "
+                                             "<fcntl.h> and <unistd.h>"
+                                           : "",
+                                  rules));
     }
     for (const auto& [name, why] : refused) {
       for (const std::string& one : why) all.push_back(fmt::format("{}: {}", name, one));

@@ -250,10 +250,7 @@ bool computes(const std::string& c_function) {
 
 /// Whether a function of the C++ library opens no file and starts no thread.
 bool stays_inside(const std::string& cpp_function) {
-  static const std::regex leaves(
-      ".*(12__basic_file|13basic_filebuf|13stdio_filebuf|14basic_[io]fstream|13basic_fstream|10filesystem|"
-      "6thread15_M_start_thread).*");
-  return !std::regex_match(cpp_function, leaves);
+  return file_class_of(cpp_function).empty() && cpp_function.find("6thread15_M_start_thread") == std::string::npos;
 }
 
 /// Whether compilers put the symbol into any object: arithmetic, exceptions, thread-local variables.
@@ -311,6 +308,21 @@ bool copies_unseen(const std::string& symbol) {
       R"((canonicalize|totalorder(mag)?|[gs]etpayload|setpayloadsig)(f|l|f\d+x?)?|(frexp|modf|remquo|sincos)(l|f\d+x?))");
   return std::regex_match(plain_name(symbol), functions) || std::regex_match(symbol, checked) ||
          std::regex_match(symbol, numbers);
+}
+
+std::string file_class_of(const std::string& symbol) {
+  struct file_class {
+    const char *inside, *name;
+  };
+  for (const file_class& c : {file_class{"14basic_ifstream", "std::ifstream"},
+                              {"14basic_ofstream", "std::ofstream"},
+                              {"13basic_fstream", "std::fstream"},
+                              {"10filesystem", "std::filesystem"},
+                              {"13basic_filebuf", "std::filebuf"},
+                              {"12__basic_file", "std::filebuf"},
+                              {"13stdio_filebuf", "stdio_filebuf"}})
+    if (symbol.starts_with("_Z") && symbol.find(c.inside) != std::string::npos) return c.name;
+  return {};
 }
 
 std::string rival_of(const std::string& symbol) {

@@ -59,6 +59,9 @@ std::string shown_name(const std::string& symbol);
 /// as it does for memcpy, memmove and memset.
 bool copies_unseen(const std::string& symbol);
 
+/// The class of the C++ library that opens files and that a symbol is of, such as "std::ifstream"; "" for others.
+std::string file_class_of(const std::string& symbol);
+
 /// The library that a symbol belongs to and that submissions are measured against, such as "Eigen"; "" for others.
 std::string rival_of(const std::string& symbol);
 
