@@ -29,6 +29,7 @@ namespace {
 struct launch_state {
   std::unordered_map<std::uintptr_t, std::size_t> dynamic_shared_limits;  // by kernel, where it was set
   std::string refused;  // the last refused launch, until the program asks for the error
+  std::string last;     ///< why the program's last launch was refused; empty if it was not
   std::string failed;   ///< why the last launch that failed did so
   std::mutex from_kernels_mutex;
   std::vector<std::function<void(cudaStream_t)>> from_kernels;  // launches that the running kernel has made
@@ -77,6 +78,7 @@ void refuse_launch(const char* kernel, cudaError_t error, const std::string& why
   if (!launches().refused.empty()) note_host_fault(launches().refused);
   launches().failed =
       fmt::format("{}:{}: launch of {} failed with {}: {}", at.file, at.line, kernel, cudaGetErrorName(error), why);
+  launches().last = launches().failed;
   launches().refused = launches().failed + "; its error was never checked: call cudaGetLastError() after the launch";
   fail(error);
 }
@@ -110,6 +112,7 @@ std::string what_is_wrong_with_clusters(const configuration& c) {
 }  // namespace
 
 std::string unchecked_launch() { return launches().refused; }
+std::string refused_last_launch() { return launches().last; }
 void forget_unchecked_launch() { launches().refused.clear(); }
 std::string why_launch_failed() { return launches().failed; }
 void forget_failed_launch() { launches().failed.clear(); }
@@ -162,6 +165,7 @@ void launch_from_host(const char* kernel, const configuration& config, void (*th
   record.config = config;
   record.registers = registers_of(address);
   launches().running = kernel;
+  launches().last.clear();
   if (const launched* before = instead_of(record)) {
     record = *before;
     record.config = config;

@@ -54,6 +54,8 @@ void end_launch_log();
 const char* running_kernel();
 /// A failed launch whose error the program has not checked yet; empty if there is none.
 std::string unchecked_launch();
+/// Why the program's last launch was refused; empty if it was not.
+std::string refused_last_launch();
 /// The program has checked the error.
 void forget_unchecked_launch();
 /// The limit set by cudaFuncSetAttribute; for an unknown kernel (0), the largest set for any.

@@ -46,9 +46,12 @@ std::string quotient(std::uint64_t a, std::uint64_t b) {
 /// Of a kernel that was stopped.
 std::unique_ptr<launched> unfinished;
 
-/// Prints what the checkers found in kernels and host code, and what the program has omitted if it has `ended`. Returns
-/// the number of errors.
-int print_faults(bool ended) {
+/// How the program ends; `failed`: by itself, with an exit code that is not 0.
+enum class ending { stopped, failed, done };
+
+/// Prints what the checkers found in kernels and host code, and what the program has omitted unless it was stopped.
+/// Returns the number of errors.
+int print_faults(ending how) {
   std::vector<std::string> errors;
   struct lines {
     std::size_t first, later_launches;
@@ -70,9 +73,12 @@ int print_faults(bool ended) {
       errors[l.first] += fmt::format("; so {} of its later launches",
                                      l.later_launches > 1 ? fmt::format("did {}", l.later_launches) : "did one");
   errors.insert(errors.end(), host_faults().begin(), host_faults().end());
-  if (const std::string unchecked = unchecked_launch(); ended && !unchecked.empty()) errors.push_back(unchecked);
+  if (const std::string unchecked = unchecked_launch(); how != ending::stopped && !unchecked.empty())
+    errors.push_back(unchecked);
+  else if (const std::string why = refused_last_launch(); how == ending::failed && !why.empty())
+    errors.push_back(why);                                   // the program has checked the error, and ends with it
   std::map<std::string, std::pair<int, std::size_t>> leaks;  // by line: how often, how many bytes
-  for (const allocation& a : ended ? live_allocations() : std::vector<allocation>()) {
+  for (const allocation& a : how == ending::done ? live_allocations() : std::vector<allocation>()) {
     const source_line at = line_of(a.pc);
     auto& [times, bytes] = leaks[fmt::format("{}:{}", at.file, at.line)];
     ++times;
@@ -176,11 +182,11 @@ void print_allocations() {
 }
 
 /// Returns the number of errors.
-int print_account(bool ended) {
+int print_account(ending how) {
   const auto& log = launch_log();
   if (log.empty()) {
-    fmt::print(stderr, "simulated device: no kernel {}\n", ended ? "ran" : "has ended");
-    return print_faults(ended);
+    fmt::print(stderr, "simulated device: no kernel {}\n", how != ending::stopped ? "ran" : "has ended");
+    return print_faults(how);
   }
   fmt::print(stderr, "\nsimulated {}, {} launches. Counts are {}, times are modelled.\n\n", described_device().name,
              log.size(),
@@ -223,14 +229,14 @@ int print_account(bool ended) {
   }
   print_allocations();
   print_partial_launches();
-  return print_faults(ended);
+  return print_faults(how);
 }
 
 bool any_wanted() { return setting("SIM_REPORT") || setting("SIM_CSV") || setting("SIM_SEE"); }
 /// Writes what was requested: the account, the table, the warp view. Returns the number of errors in the account.
-int report(bool ended) {
+int report(ending how) {
   if (const char* file = setting("SIM_CSV")) write_csv(file);
-  const int errors = setting("SIM_REPORT") ? print_account(ended) : 0;
+  const int errors = setting("SIM_REPORT") ? print_account(how) : 0;
   if (const char* file = setting("SIM_SEE")) write_page(file);
   std::fflush(stderr);
   return errors;
@@ -267,7 +273,7 @@ void report_when_stopped() {
              : stopped_by == SIGTERM ? "SIGTERM"
                                      : "SIGABRT",
              kernel ? fmt::format(" while {} ran", kernel) : "");
-  report(false);
+  report(ending::stopped);
   std::signal(stopped_by, SIG_DFL);
   kill(getpid(), stopped_by);
 }
@@ -292,12 +298,12 @@ void report_when_stopped() {
 }  // namespace
 
 void report_at_exit() {
-  static const bool registered = any_wanted() && std::atexit([] {
-                                                   std::fflush(stdout);
-                                                   while (reported.exchange(true))
-                                                     pause();  // a signal came first, and ends the program
-                                                   if (report(true) > 0) _exit(1);
-                                                 }) == 0;
+  const auto at_exit = [](int status, void*) {
+    std::fflush(stdout);
+    while (reported.exchange(true)) pause();  // a signal came first, and ends the program
+    if (report(status == 0 ? ending::done : ending::failed) > 0) _exit(1);
+  };
+  static const bool registered = any_wanted() && on_exit(at_exit, nullptr) == 0;
   static_cast<void>(registered);
 }
 

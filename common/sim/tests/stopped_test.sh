@@ -85,6 +85,34 @@ END_OF_PROGRAM
 "$1" frees.cu -o frees
 SIM_REPORT=1 ./frees 2>err || true
 grep -q "out of bounds, 0 bytes past the end of allocation 1 of 4 bytes" err || fail "freed before the end: $(cat err)"
+# A program that checks its launch, and exits: the line and the limit are told, and nobody wants to know of its memory.
+cat >exits.cu <<'END_OF_PROGRAM'
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+__global__ void wants_much() {}
+__global__ void wants_little() {}
+int main(int, char** arguments) {
+  int* x;
+  cudaMalloc(&x, sizeof *x);
+  wants_much<<<1, 32, 300000>>>();
+  const cudaError_t error = cudaGetLastError();
+  if (std::strcmp(arguments[1], "tries") == 0) wants_little<<<1, 32>>>();
+  std::printf("CUDA: %s\n", cudaGetErrorString(error));
+  return std::strcmp(arguments[1], "returns") == 0 ? 0 : 1;
+}
+END_OF_PROGRAM
+"$1" exits.cu -o exits
+refused="error: .*exits.cu:9: launch of wants_much failed with cudaErrorInvalidValue: 300000 bytes of dynamic shared memory"
+leak="exits.cu:8: 4 bytes never freed"
+status=0
+SIM_REPORT=1 ./exits exits 2>err || status=$?
+[[ $status == 1 ]] || fail "an exit after a refused launch: the exit code is $status"
+grep -q "$refused" err && ! grep -q "never checked\|$leak" err || fail "an exit after a refused launch: $(cat err)"
+SIM_REPORT=1 ./exits tries 2>err || true
+! grep -q "$refused" err || fail "a launch that was tried, and another one: $(cat err)"
+SIM_REPORT=1 ./exits returns 2>err
+! grep -q "$refused" err && grep -q "$leak" err || fail "a launch that was tried, and no other: $(cat err)"
 # The reports of a block are in the order in which they happened.
 cat >order.cu <<'END_OF_PROGRAM'
 __global__ void late(float* out, int n) {
