@@ -147,13 +147,19 @@ TEST_F(Assess, ShowsTheSmallestFailureAndWhatAllHaveInCommon) {
   for (const lab::test_case& c : all) i.cases.push_back(&c);
   EXPECT_EQ(assessed(i).message,
             "3 of 5 cases fail; the smallest: f/5 (n = 5): wrong\n"
-            "Only ragged sizes fail: every `n` that is not a multiple of 4.");
+            "Only ragged sizes fail: every `n` that is not a multiple of 8.");
   for (lab::test_case& c : all)
     c.check = [n = c.parameters[0]](auto, auto) { return n > 7 ? std::string("wrong") : std::string(); };
   EXPECT_EQ(assessed(i).message,
             "3 of 5 cases fail; the smallest: f/8 (n = 8): wrong\nOnly large sizes fail: every `n` above 7.");
   all[0].check = [](auto, auto) { return std::string(); };
   EXPECT_EQ(assessed(i).message, "2 of 5 cases fail; the smallest: f/8 (n = 8): wrong") << "nothing in common";
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const std::int64_t n = std::vector<std::int64_t>{1, 32, 33, 128, 4127}[k];
+    all[k].parameters = {n};
+    all[k].check = [n](auto, auto) { return n % 32 ? std::string("wrong") : std::string(); };
+  }
+  EXPECT_NE(assessed(i).message.find("every `n` that is not a multiple of 32."), std::string::npos);
 }
 
 TEST_F(Assess, CorrectnessCountsOnEveryDevice) {

@@ -35,6 +35,7 @@ constexpr bool simulated = true;
 // they would take it for a legal one.
 constexpr std::size_t red_zone_bytes = 0;
 constexpr double warm_up_seconds = 0.0;
+using sim::begin_call;
 using sim::unnamed_allocations;
 using sim::why_launch_failed;
 
@@ -47,6 +48,7 @@ struct called_now {
     });
     static_cast<void>(registered);
     sim::forget_failed_launch();
+    begin_call();
     calling = true;
   }
   ~called_now() { calling = false; }
@@ -59,6 +61,7 @@ struct called_now {
 #else
 struct called_now {};
 std::string why_launch_failed() { return {}; }
+void begin_call() {}
 constexpr bool simulated = false;
 std::size_t unnamed_allocations() { return 0; }
 constexpr std::size_t red_zone_bytes = bytes_on_device::default_red_zone_bytes;
@@ -295,6 +298,7 @@ void rehearse(const entry& function, const request& what, std::optional<device_a
   } catch (...) {
     fine = false;
   }
+  begin_call();
   if (!fine) {
     device.reset();
     (void)cudaDeviceReset();

@@ -50,7 +50,7 @@ std::string pattern_of(const some_cases& failed, const some_cases& passed, const
     if (less(*most_bad, *least_good))
       return fmt::format("Only small sizes fail: every `{}` below {}.", sizes[p], (*least_good)->parameters[p]);
   }
-  constexpr std::int64_t units[] = {4, 8, 16, 32, 64, 128, 256, 2};  // a pair is the least likely reason
+  constexpr std::int64_t units[] = {256, 128, 64, 32, 16, 8, 4, 2};  // the largest that explains all cases
   for (const std::int64_t unit : units) {
     for (std::size_t p = 0; p < sizes.size(); ++p)
       if (separates(failed, passed, [=](const lab::test_case& c) { return c.parameters[p] % unit != 0; }))

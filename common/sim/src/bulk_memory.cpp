@@ -86,6 +86,7 @@ void observer::bulk_global(std::uint64_t site, const bulk_access& access, std::u
       bool freed = false;
       const std::uintptr_t from = home ? home->end : begin;
       nearest_allocation(from, &freed);
+      freed = freed && !freed_in_earlier_call(from);
       report(freed ? fault::use_after_free : fault::out_of_bounds, plain, space::global, where, lane, from);
       return;
     }

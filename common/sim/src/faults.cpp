@@ -104,10 +104,14 @@ std::string place_in_allocation(std::uintptr_t address) {
     return fmt::format("{} of {} bytes", one.name.empty() ? fmt::format("allocation {}", one.number) : one.name,
                        one.end - one.begin);
   };
+  const bool of_others = freed && freed_in_earlier_call(address);
+  if (of_others) a = previous_allocation(address);
   if (a && address < a->end) return fmt::format(", byte {} of {}", address - a->begin, named(*a));
+  if (of_others && !a) return ", below all arrays, in memory that an earlier call has freed";
+  const char* whose = of_others ? ", in memory that an earlier call has freed" : "";
   if (next && (!a || next->begin - address < address - a->end))  // an index below 0
-    return fmt::format(", {} bytes before {}", next->begin - address, named(*next));
-  return a ? fmt::format(", {} bytes past the end of {}", address - a->end, named(*a)) : "";
+    return fmt::format(", {} bytes before {}{}", next->begin - address, named(*next), whose);
+  return a ? fmt::format(", {} bytes past the end of {}{}", address - a->end, named(*a), whose) : "";
 }
 
 bool is_excused(const launch_counts& c, const fault_report& r, bool fences_order_blocks) {

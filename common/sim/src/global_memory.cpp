@@ -112,6 +112,7 @@ void observer::global_lane(std::uint64_t site, std::uintptr_t address, std::uint
   if (!entry || address + bytes > entry->end) {
     bool freed = false;
     nearest_allocation(address, &freed);
+    freed = freed && !freed_in_earlier_call(address);
     report(freed ? fault::use_after_free : fault::out_of_bounds, site, space::global, where, lane, address);
     return;
   }

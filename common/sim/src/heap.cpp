@@ -59,6 +59,7 @@ struct memory {
   std::uintptr_t next = heap_base + gap;
   kernel_heap of_kernels;
   std::uint64_t count = 0, by_host = 0;
+  std::uint32_t call = 0;  // of the grader's
 
   memory() {
     reserve(reinterpret_cast<void*>(heap_base), heap_bytes);
@@ -197,6 +198,7 @@ bool release(std::uintptr_t begin) {
   const auto entry = std::find_if(m.live.begin(), m.live.end(), [&](const allocation& a) { return a.begin == begin; });
   if (entry == m.live.end()) return false;
   discard(*entry);
+  entry->freed_in = m.call;
   insert_sorted(m.freed, *entry);
   m.live.erase(entry);
   return true;
@@ -255,8 +257,9 @@ void free_everything() {
   memory& m = heap();
   for (const auto& [begin, entry] : m.of_kernels.all) free_in_kernel(begin);
   end_kernel_frees();
-  for (const allocation& a : m.live) {
+  for (allocation& a : m.live) {
     discard(a);
+    a.freed_in = m.call;
     insert_sorted(m.freed, a);
   }
   m.live.clear();
@@ -285,6 +288,19 @@ const allocation* nearest_allocation(std::uintptr_t address, bool* freed) {
   const allocation* gone = last_before(heap().freed, address);
   *freed = gone && (!live || gone->begin > live->begin) && address < gone->end;
   return *freed ? gone : live;
+}
+
+const allocation* previous_allocation(std::uintptr_t address) { return last_before(heap().live, address); }
+
+void begin_call() {
+  const std::scoped_lock lock(runtime_mutex());
+  ++heap().call;
+}
+bool freed_in_earlier_call(std::uintptr_t address) {
+  if (in_kernel_heap(address)) return false;
+  bool freed = false;
+  const allocation* gone = nearest_allocation(address, &freed);
+  return freed && gone->freed_in != heap().call;
 }
 
 const allocation* next_allocation(std::uintptr_t address) {

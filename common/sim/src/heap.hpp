@@ -56,11 +56,16 @@ struct allocation {
   std::string name;        ///< for messages; empty if messages use its number
   std::size_t stream = 0;  ///< of cudaMallocAsync, with its number there; 0: cudaMalloc, and cudaFree waits for users
   std::uint32_t work_item = 0;
+  std::uint32_t freed_in = 0;  ///< the call of the grader's in which it was freed
 };
 /// The live allocation that holds the address, or null. During a launch only the kernel's own heap changes.
 const allocation* find_allocation(std::uintptr_t address);
 /// The last allocation that begins at or before the address, live or freed; null where there is none.
 const allocation* nearest_allocation(std::uintptr_t address, bool* freed);
+/// The last live allocation of the host's that begins at or before the address, or null.
+const allocation* previous_allocation(std::uintptr_t address);
+/// Whether the memory there was freed in an earlier call of the grader's: an index may hit it by chance.
+bool freed_in_earlier_call(std::uintptr_t address);
 /// The first live allocation of the host's that begins after the address, or null.
 const allocation* next_allocation(std::uintptr_t address);
 /// What `allocate` of sim/api.h does; `stream`: for cudaMallocAsync, else null.

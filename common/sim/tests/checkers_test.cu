@@ -5,6 +5,7 @@
 
 #include "device_test.hpp"
 
+#include <sim/names.h>
 #include <cuda/atomic>
 #include <lab/device_metrics.hpp>
 #include <lab/host_accesses.hpp>
@@ -948,6 +949,22 @@ TEST_F(Checkers, RacesBetweenStreams) {
   cudaStreamDestroy(first);
   cudaStreamDestroy(second);
   cudaEventDestroy(done);
+}
+
+TEST_F(Checkers, MemoryOfAnEarlierCallIsNobodys) {
+  auto* before = new on_device<float>(1024);
+  const on_device<float> x(ramp(64)), out(64);
+  const auto below = [&] { copy<<<1, 64>>>(out.data, x.data, 64, 1, static_cast<int>(before->data - x.data)); };
+  cudaFree(before->data);
+  EXPECT_NE(only_report(observe(below)).find("global load of 4 bytes after cudaFree, byte 0 of allocation"),
+            std::string::npos);
+  sim::begin_call();
+  const std::string r = only_report(observe(below));
+  EXPECT_NE(r.find("global load of 4 bytes out of bounds, below all arrays, in memory that an earlier call has freed"),
+            std::string::npos)
+      << r;
+  before->data = nullptr;
+  delete before;
 }
 
 __global__ void take_tickets(int* tickets, int* taken) { tickets[blockIdx.x] = atomicAdd(taken, 1); }

@@ -9,6 +9,9 @@ namespace sim {
 /// Replaces "allocation 46", which holds the byte at `pointer`.
 void name_allocation(const void* pointer, const std::string& name);
 
+/// A call of the grader's begins: what was freed before is memory of others.
+void begin_call();
+
 /// How many live allocations have no name.
 std::size_t unnamed_allocations();
 
