@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -36,18 +38,33 @@ std::string tensor_path(element a, element sum) {
   return names_sum && sum == element::f32 ? from + "_dst_fp32" : from;
 }
 
-constexpr unsigned most_predicated = 16;  // instructions; with 6 to 30, 38 public programs agree with an H200 as well
+/// How often warps pass a block of shared-memory accesses without an active lane because nvcc predicates it: a short
+/// one that stores nothing to global memory, as 38 public programs and the goldens show.
+class predication {
+ public:
+  explicit predication(const launch_counts& counts) {
+    for (const auto& [key, c] : counts.sites) {
+      const std::uintptr_t pc = site_pc(key.second);
+      requests_[pc] += c.requests;
+      if (key.first == space::global && site_operation(key.second) != operation::load)
+        branches_.insert(block_around(pc));
+    }
+  }
+  double passed(std::uintptr_t pc) const {
+    constexpr unsigned most_instructions = 16;  // with 6 to 30 as many counters agree
+    const block_info* b = block_around(pc);
+    if (!b || b->predicated == 0 || b->instructions > most_instructions || branches_.contains(b)) return 0;
+    return std::max(0.0, requests_at(b - b->predicated) - requests_at(b));
+  }
 
-/// How often warps pass the block around this program counter without an active lane, where nvcc predicates it.
-double predicated_off(std::uintptr_t pc, const std::map<std::uintptr_t, std::uint64_t>& requests) {
-  const block_info* b = block_around(pc);
-  if (!b || b->predicated == 0 || b->instructions > most_predicated) return 0;
-  const auto at = [&](const block_info* block) {
-    const auto found = requests.find(block->pc());
-    return found == requests.end() ? 0.0 : static_cast<double>(found->second);
-  };
-  return std::max(0.0, at(b - b->predicated) - at(b));
-}
+ private:
+  double requests_at(const block_info* b) const {
+    const auto found = requests_.find(b->pc());
+    return found == requests_.end() ? 0.0 : static_cast<double>(found->second);
+  }
+  std::map<std::uintptr_t, std::uint64_t> requests_;  // by program counter
+  std::set<const block_info*> branches_;
+};
 
 }  // namespace
 
@@ -61,15 +78,14 @@ std::map<std::string, double> metrics_of(const launched& what) {
       copies;  // where asynchronous copies are: a GPU counts their sectors as loaded, not their bytes
   for (const auto& [key, c] : what.counts.sites)
     if (site_operation(key.second) == operation::copy) copies.insert(site_pc(key.second));
-  std::map<std::uintptr_t, std::uint64_t> requests;  // by program counter
-  for (const auto& [key, c] : what.counts.sites) requests[site_pc(key.second)] += c.requests;
+  const predication predicated(what.counts);
   for (const auto& [key, counts] : what.counts.sites) {
     const site_counts c = counts.as_joined();
     const bool matrix = what.counts.matrix_accesses.count(site_pc(key.second)) > 0;
     sums& s = (matrix ? by_matrix : by)[{key.first, site_operation(key.second)}];
     s.requests += static_cast<double>(c.requests);
     if (key.first == space::shared && counts.requests > 0)
-      s.switched_off += predicated_off(site_pc(key.second), requests) * static_cast<double>(c.requests) /
+      s.switched_off += predicated.passed(site_pc(key.second)) * static_cast<double>(c.requests) /
                         static_cast<double>(counts.requests);
     s.sectors += static_cast<double>(c.sectors);
     if (key.first != space::global || !copies.contains(site_pc(key.second))) s.bytes += static_cast<double>(c.bytes);
