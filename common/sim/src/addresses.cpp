@@ -39,4 +39,11 @@ std::size_t distinct(std::span<std::uintptr_t> values) {
   return static_cast<std::size_t>(std::unique(values.begin(), values.end()) - values.begin());
 }
 
+std::uint32_t mask_of(std::span<const std::uint8_t> lanes) {
+  if (lanes.size() == lanes_per_warp) return ~std::uint32_t{0};
+  std::uint32_t mask = 0;
+  for (const std::uint8_t lane : lanes) mask |= 1u << lane;
+  return mask;
+}
+
 }  // namespace sim

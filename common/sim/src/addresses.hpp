@@ -20,5 +20,7 @@ std::size_t lanes_per_phase(std::span<const std::uintptr_t> a, std::span<const s
 
 /// Sorts the values and returns how many different ones there are.
 std::size_t distinct(std::span<std::uintptr_t> values);
+/// A bit for each lane.
+std::uint32_t mask_of(std::span<const std::uint8_t> lanes);
 
 }  // namespace sim

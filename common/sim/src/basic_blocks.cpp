@@ -2,7 +2,6 @@
 
 #include <iterator>
 #include <map>
-#include <unordered_map>
 
 #include "launches.hpp"
 
@@ -11,24 +10,26 @@ namespace sim {
 extern "C" const block_info __start_sim_blocks[] __attribute__((weak));
 extern "C" const block_info __stop_sim_blocks[] __attribute__((weak));
 
-const block_info* block_at(std::uintptr_t pc) {
-  static const auto& blocks = *[] {
-    auto* table = new std::unordered_map<std::uintptr_t, const block_info*>;
-    for (const block_info* b = __start_sim_blocks; b != __stop_sim_blocks; ++b) (*table)[b->pc()] = b;
-    return table;
-  }();
-  const auto found = blocks.find(pc);
-  return found == blocks.end() ? nullptr : found->second;
-}
-
-const block_info* block_around(std::uintptr_t pc) {
+namespace {
+/// All blocks, by where they begin.
+const std::map<std::uintptr_t, const block_info*>& all_blocks() {
   static const auto& blocks = *[] {
     auto* table = new std::map<std::uintptr_t, const block_info*>;
     for (const block_info* b = __start_sim_blocks; b != __stop_sim_blocks; ++b) (*table)[b->pc()] = b;
     return table;
   }();
-  const auto next = blocks.upper_bound(pc);
-  return next == blocks.begin() ? nullptr : std::prev(next)->second;
+  return blocks;
+}
+}  // namespace
+
+const block_info* block_at(std::uintptr_t pc) {
+  const auto found = all_blocks().find(pc);
+  return found == all_blocks().end() ? nullptr : found->second;
+}
+
+const block_info* block_around(std::uintptr_t pc) {
+  const auto next = all_blocks().upper_bound(pc);
+  return next == all_blocks().begin() ? nullptr : std::prev(next)->second;
 }
 
 executed executed_by(const launched& what) {

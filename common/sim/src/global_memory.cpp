@@ -29,13 +29,6 @@ std::size_t atomic_sectors(std::span<const std::uintptr_t> a) {
   return total;
 }
 
-std::uint32_t mask_of(std::span<const std::uint8_t> lanes) {
-  if (lanes.size() == lanes_per_warp) return ~std::uint32_t{0};
-  std::uint32_t mask = 0;
-  for (const std::uint8_t lane : lanes) mask |= 1u << lane;
-  return mask;
-}
-
 }  // namespace
 
 /// Has the warp made this request before, since the last barrier?

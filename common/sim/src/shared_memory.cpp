@@ -88,8 +88,7 @@ void observer::note_run(std::uint64_t site, site_counts& counts, const shared_co
     }
     if (r.used < run->used) run = &r;
   }
-  std::uint32_t mask = 0;
-  for (const std::uint8_t lane : lanes) mask |= 1u << lane;
+  const std::uint32_t mask = mask_of(lanes);
   bool goes_on = run->next == a[0] && run->bytes == bytes && run->changes == shared_changes_ &&
                  run->warp == where.first_thread && run->mask == mask &&
                  (run->visit == visits_ ||
