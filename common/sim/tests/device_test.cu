@@ -914,4 +914,22 @@ TEST_F(Runtime, CountersHaveTheRubricsNames) {
   EXPECT_EQ(counted, known) << "common/include/lab/device_metrics.hpp must list what metrics_of() in metrics.cpp gives";
 }
 
+// ---- what constant expressions may hold
+
+__host__ __device__ constexpr int sum_below(int n) {
+  int sum = 0;
+#pragma unroll 1
+  for (int i = 0; i < n; ++i) sum += i;
+  return sum;
+}
+static_assert(sum_below(4) == 6, "a loop that simcc marks is constant still");
+
+__global__ void sums_below(int* n) { n[threadIdx.x] = sum_below(n[threadIdx.x]); }
+
+TEST_F(Runtime, RolledLoopsMayBeConstant) {
+  const on_device<int> n(std::vector<int>{4, 5});
+  sums_below<<<1, 2>>>(n.data);
+  EXPECT_EQ(n.host(), (std::vector<int>{6, 10}));
+}
+
 }  // namespace

@@ -228,7 +228,7 @@ TEST(LowerLaunches, TurnsTheKeywordIntoAnAttribute) {
 }
 
 TEST(Lower, MarksLoopsThatAreNotToBeUnrolled) {
-  const std::string mark = "({ asm volatile(\".set sim_rolled, 0\"); })";
+  const std::string mark = "::sim::rolled_loop()";
   EXPECT_EQ(lower_launches("#pragma unroll 1\nfor (int k = 0; k < n; ++k) f(k);"),
             "#pragma unroll 1\nfor (int k = 0; k < n; ++k, " + mark + ") f(k);");
   EXPECT_EQ(lower_launches("#pragma unroll(1)\nfor (;;) f();"), "#pragma unroll(1)\nfor (;;" + mark + ") f();");

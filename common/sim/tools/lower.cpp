@@ -412,11 +412,10 @@ void mark_rolled_loops(const std::string& source, const std::vector<token>& toke
     for (++at; at < tokens.size(); ++at) {
       if ((depth += (text(at) == "(") - (text(at) == ")")) == 0) break;
       semicolons += depth == 1 && text(at) == ";";
-      lowered_before |= text(at).find("sim_rolled") != std::string_view::npos;
+      lowered_before |= text(at) == "rolled_loop";
     }
     if (at >= tokens.size() || semicolons != 2 || lowered_before) continue;
-    const std::string mark = "({ asm volatile(\".set sim_rolled, 0\"); })";
-    edits.push_back({tokens[at].begin, 0, text(at - 1) == ";" ? mark : ", " + mark});
+    edits.push_back({tokens[at].begin, 0, std::string(text(at - 1) == ";" ? "" : ", ") + "::sim::rolled_loop()"});
   }
 }
 

@@ -42,6 +42,12 @@ struct dimensions {
 /// The types that one load or store of a thread can move.
 template <class T>
 inline constexpr bool moves_at_once = std::is_arithmetic_v<T> || is_vector<T>;
+
+/// Tells assembly.cpp which loop this is in; `constexpr` functions have such loops, too.
+__attribute__((always_inline)) inline void mark_rolled_loop() { asm volatile(".set sim_rolled, 0"); }
+__attribute__((always_inline)) constexpr void rolled_loop() {
+  return __builtin_is_constant_evaluated() ? void() : mark_rolled_loop();
+}
 }  // namespace sim
 
 // Const here, so that the compiler adds no hooks to their reads; the workers set them.
