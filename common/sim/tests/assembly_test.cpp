@@ -186,6 +186,26 @@ TEST(Assembly, CountsWhatNvccMakesOfSpecialOperands) {
   EXPECT_EQ(counted("\tcall\ttanhf@PLT\n\tvaddss\t8(%rsp), %xmm0, %xmm0\n"), "19, 2, 2, 6");
 }
 
+// As on x86-64, but without a return.
+TEST(Assembly, CountsWhatNvccMakesOfSpecialOperandsOnArm) {
+  const auto counted = [](const std::string& body) {
+    const std::string all = blocks_of("\tbl\t__sanitizer_cov_trace_pc\n" + body, *sim::arm64()).at(0);
+    return all.substr(0, all.find(", 0, 0, 0, 1"));
+  };
+  EXPECT_EQ(counted("\tfmov\ts2, 1.0e+0\n\tfdiv\ts0, s2, s0\n"), "8, 1, 0, 2");
+  EXPECT_EQ(counted("\tfmov\ts2, #1.00000000\n\tfdiv\ts0, s2, s0\n"), "8, 1, 0, 2");
+  EXPECT_EQ(counted("\tfmov\ts8, 1.0e+0\n\tbl\t__tsan_read4\n\tfdiv\ts0, s8, s0\n"), "8, 1, 0, 2");
+  EXPECT_EQ(counted("\tfmov\ts2, 1.0e+0\n\tbl\t__tsan_read4\n\tfdiv\ts0, s2, s0\n"), "9, 0, 0, 5");
+  EXPECT_EQ(counted("\tfmov\ts2, 1.0e+0\n\tfdiv\ts0, s0, s2\n"), "9, 0, 0, 5");
+  EXPECT_EQ(counted("\tbl\texpf\n\tfadd\ts1, s0, s8\n"), "9, 1, 0, 5");
+  EXPECT_EQ(counted("\tbl\texpf\n\tstr\ts0, [sp, 4]\n\tbl\t__tsan_write4\n\tldr\ts1, [sp, 4]\n\tfsub\ts2, s3, s1\n"),
+            "8, 1, 0, 5");
+  EXPECT_EQ(counted("\tbl\texpf\n\tfmov\tw19, s0\n\tbl\t__tsan_write4\n\tfmov\ts4, w19\n\tfadd\ts1, s4, s8\n"),
+            "8, 1, 0, 5");
+  EXPECT_EQ(counted("\tbl\texpf\n\tfmov\ts8, s0\n\tfadd\ts2, s1, s8\n\tbl\t__tsan_write4\n\tstr\ts8, [x19]\n"),
+            "10, 2, 1, 4");  // which is also stored
+}
+
 // -use_fast_math: a special unit's instruction, and at most a multiplication. Doubles stay as they are.
 TEST(Assembly, FastMathTakesFewInstructions) {
   const auto counted = [](const std::string& body) {

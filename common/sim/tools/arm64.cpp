@@ -1,7 +1,10 @@
 // The assembly that g++ and clang++ write for 64-bit Arm Linux. Counts what x86_64.cpp counts: what a GPU executes,
 // too.
+#include <algorithm>
 #include <bitset>
+#include <cstdlib>
 #include <initializer_list>
+#include <set>
 
 #include "processor.hpp"
 
@@ -96,7 +99,11 @@ class on_arm64 : public processor {
     return comment < line.find('"') ? line.substr(0, comment) : line;
   }
 
-  void begin_function() override { coordinates_.reset(); }
+  void begin_function() override {
+    coordinates_.reset();
+    held_.clear();
+    result_.clear();
+  }
 
   instruction read(string_view text) override {
     const string_view mnemonic = first_word(text), operands = trim(text.substr(mnemonic.size()));
@@ -104,6 +111,11 @@ class on_arm64 : public processor {
     if (mnemonic == "bl" || mnemonic == "blr") {
       i.is = instruction::call;
       i.target = operands;
+      std::erase_if(held_, [](const auto& held) { return !is_preserved(held.first); });
+      if (is_hook(i.target))
+        std::erase_if(result_, [](const std::string& place) { return !is_preserved(place); });
+      else
+        result_ = {"s0"};
       return i;
     }
     const bool compares = is_one_of(mnemonic, {"cbz", "cbnz", "tbz", "tbnz"});
@@ -128,6 +140,7 @@ class on_arm64 : public processor {
     i.restores = is_one_of(mnemonic, {"mov", "fmov", "ret", "paciasp", "autiasp"}) || starts(mnemonic, "ld") ||
                  (mnemonic == "add" && starts(operands, "sp,"));
     follow_coordinates(mnemonic, operands);
+    follow_values(mnemonic, split(operands), i);
     return i;
   }
 
@@ -199,7 +212,55 @@ class on_arm64 : public processor {
     }
   }
 
-  std::bitset<31> coordinates_;  // the registers that hold their places
+  /// `s3` and `d3` are register s3, `w3` and `x3` are w3; [sp, 12] is a place of its own; empty for others.
+  static std::string value_place(string_view operand) {
+    if (operand.starts_with("[sp") && operand.ends_with(']')) return std::string(operand);
+    if (const int number = general_register(operand); number >= 0) return "w" + std::to_string(number);
+    if (operand.size() < 2 || operand.size() > 3 || (operand[0] != 's' && operand[0] != 'd')) return "";
+    operand.remove_prefix(1);
+    return operand.find_first_not_of("0123456789") == string_view::npos ? "s" + std::string(operand) : "";
+  }
+  /// Calls change none of these.
+  static bool is_preserved(const std::string& place) {
+    if (place[0] == '[') return true;
+    const int number = std::atoi(place.c_str() + 1);
+    return place[0] == 's' ? number >= 8 && number <= 15 : number >= 19 && number <= 28;
+  }
+
+  /// Which registers hold constants, and what the last call returned, also on the stack.
+  void follow_values(string_view mnemonic, const std::vector<string_view>& parts, instruction& i) {
+    const bool stores = starts(mnemonic, "st");
+    std::vector<std::string> places;
+    for (const string_view part : parts) places.push_back(value_place(part));
+    if (places.size() < 2 || i.is != instruction::plain) return;
+    const auto holds = [&](std::size_t operand, double value) {
+      const auto held = held_.find(places[operand]);
+      return held != held_.end() && held->second == value;
+    };
+    if (is_multiply_add(i.operation) && places.size() == 4) i.doubles = holds(1, 2) || holds(2, 2);
+    if (i.routine == "div" && places.size() == 3 && holds(1, 1)) i.routine = "reciprocal";
+    const bool compares = starts(mnemonic, "fcmp");
+    const bool uses = std::any_of(places.begin() + !(stores || compares), places.end() - stores,
+                                  [&](const std::string& place) { return result_.contains(place); });
+    const std::string& written = stores ? places.back() : places.front();
+    const bool copies = uses && places.size() == 2 && !written.empty() &&
+                        (mnemonic == "fmov" || mnemonic == "mov" || starts(mnemonic, "ldr") || starts(mnemonic, "str"));
+    if (uses && !copies) i.of_result = is_addition(i.operation) ? instruction::addition : instruction::other;
+    if (compares || written.empty()) return;
+    copies ? static_cast<void>(result_.insert(written)) : static_cast<void>(result_.erase(written));
+    held_.erase(written);
+    if (const double value = constant(mnemonic, parts); value != 0) held_[written] = value;
+  }
+
+  /// fmov s1, 1.0e+0, and with `#` from clang; 0 for another instruction.
+  static double constant(string_view mnemonic, const std::vector<string_view>& parts) {
+    if (mnemonic != "fmov") return 0;
+    return std::strtod(std::string(parts[1].substr(parts[1].starts_with('#'))).c_str(), nullptr);
+  }
+
+  std::bitset<31> coordinates_;                      // the registers that hold their places
+  std::map<std::string, double, std::less<>> held_;  // register, and the constant in it
+  std::set<std::string, std::less<>> result_;        // where what the last call returned is
 };
 
 }  // namespace

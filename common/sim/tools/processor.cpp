@@ -25,6 +25,18 @@ string_view name_at(string_view s, std::size_t at, bool backwards) {
   while (!backwards && end < s.size() && in_name(s[end])) ++end;
   return s.substr(begin, end - begin);
 }
+std::vector<string_view> split(string_view operands) {
+  std::vector<string_view> parts;
+  for (std::size_t begin = 0, at = 0, depth = 0; at <= operands.size(); ++at) {
+    if (at == operands.size() || (operands[at] == ',' && depth == 0)) {
+      parts.push_back(trim(operands.substr(begin, at - begin)));
+      begin = at + 1;
+    } else {
+      depth += (operands[at] == '(' || operands[at] == '[') - (operands[at] == ')' || operands[at] == ']');
+    }
+  }
+  return parts;
+}
 
 std::unique_ptr<processor> this_processor() {
 #if defined(__x86_64__)

@@ -49,6 +49,9 @@ struct instruction {
   bool restores = false;   ///< may be in a block that only restores registers and returns
 };
 
+inline bool is_multiply_add(count c) { return c == ffma || c == dfma; }
+inline bool is_addition(count c) { return c == fadd || c == dadd; }
+
 class processor {
  public:
   virtual ~processor() = default;
@@ -79,6 +82,8 @@ inline bool starts(std::string_view s, std::string_view with) { return s.substr(
 inline bool is_hook(std::string_view callee) { return starts(callee, "__tsan_") || starts(callee, "__sanitizer_cov_"); }
 std::string_view trim(std::string_view s);
 std::string_view first_word(std::string_view s);
+/// `.LC1(%rip), %xmm1`, `s0, [x1, 4]`: the operands, one by one.
+std::vector<std::string_view> split(std::string_view operands);
 /// The name that begins or, with `backwards`, ends there.
 std::string_view name_at(std::string_view s, std::size_t at, bool backwards);
 

@@ -74,28 +74,16 @@ count operation(string_view mnemonic) {
   return unused;
 }
 
-bool is_multiply_add(count c) { return c == ffma || c == dfma; }
-bool is_addition(count c) { return c == fadd || c == dadd; }
-
-/// `.LC1(%rip), %xmm1, %xmm0`, the last one is written.
-std::vector<string_view> split(string_view operands) {
-  std::vector<string_view> parts;
-  for (std::size_t begin = 0, at = 0, depth = 0; at <= operands.size(); ++at) {
-    if (at == operands.size() || (operands[at] == ',' && depth == 0)) {
-      parts.push_back(trim(operands.substr(begin, at - begin)));
-      begin = at + 1;
-    } else {
-      depth += (operands[at] == '(') - (operands[at] == ')');
-    }
-  }
-  return parts;
-}
-
 class on_x86_64 : public processor {
  public:
   string_view without_comment(string_view line) const override {
     const std::size_t comment = std::min(line.find(" #"), line.find("\t#"));
     return comment < line.find('"') ? line.substr(0, comment) : line;
+  }
+
+  void begin_function() override {
+    held_.clear();
+    result_.clear();
   }
 
   instruction read(string_view text) override {
@@ -125,7 +113,7 @@ class on_x86_64 : public processor {
                        !starts(mnemonic, "mov") && !starts(mnemonic, "vmov");
     i.accesses = accesses(mnemonic, operands);
     i.goes_on_by_constant = goes_on_by_constant(mnemonic, operands);
-    const std::vector<string_view> parts = split(operands);
+    const std::vector<string_view> parts = split(operands);  // the last one is written
     follow_steps(mnemonic, parts, i);
     i.restores = starts(mnemonic, "mov") || starts(mnemonic, "pop") || starts(mnemonic, "ret") || mnemonic == "leave" ||
                  (mnemonic == "addq" && operands.find("%rsp") != string_view::npos);
