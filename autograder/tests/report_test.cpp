@@ -239,6 +239,23 @@ TEST(Terminal, SaysOnceWhatManyItemsHaveInCommon) {
   EXPECT_EQ(text.find("BUILD ERROR  second"), text.npos) << text;
 }
 
+TEST(Terminal, SaysOneRaceOnceWhateverTheCase) {
+  result r;
+  item_result i;
+  i.verdict = verdict::wrong;
+  const std::string race = "a/tile.cu:19: k<32>: block (0,0,0): race in shared memory: load, and store at a/tile.cu:16";
+  i.id = "first", i.message = "14 of 15 cases fail; the smallest: k/1x37: " + race + " (35 times)", i.hint = {"order"};
+  r.items.push_back(i);
+  i.id = "second", i.message = "k/1024x1024: " + race + " (557056 times)", i.hint = {};
+  r.items.push_back(i);
+  i.id = "third", i.message = "k/1x37: " + race.substr(0, race.size() - 2) + "7";
+  r.items.push_back(i);
+  const std::string text = laid_out(r, {140, false});
+  EXPECT_NE(text.find("    the same: second\n"), text.npos) << text;
+  EXPECT_EQ(text.find("WRONG  second"), text.npos) << text;
+  EXPECT_NE(text.find("WRONG  third"), text.npos) << text;
+}
+
 TEST(Terminal, KeepsItemsApartThatHaveOtherHints) {
   result r;
   item_result i;

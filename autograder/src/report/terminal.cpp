@@ -6,12 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <map>
 #include <set>
 #include <sstream>
-#include <tuple>
+#include <string_view>
 
 #include "support/text.hpp"
 
@@ -124,25 +125,52 @@ std::string advice_of(const item_result& item, const terminal_style& style) {
   return out.empty() ? out : fmt::format("\n{}  {}, costs no points\n", coloured("ADVICE", "36", style), item.id) + out;
 }
 
+/// What an item's message says went wrong: of a report of the simulated device (`sums.cu:19: kernel: ... (35 times)`),
+/// without the case and the number of times.
+std::string_view fault_in(const item_result& item) {
+  std::string_view text = item.message;
+  const auto digits_before = [&](std::size_t at) {
+    std::size_t n = 0;
+    while (n < at && std::isdigit(static_cast<unsigned char>(text[at - 1 - n]))) ++n;
+    return n;
+  };
+  for (std::size_t colon = text.find(": "); colon != text.npos; colon = text.find(": ", colon + 1)) {
+    const std::size_t digits = digits_before(colon);
+    if (digits == 0 || colon <= digits || text[colon - digits - 1] != ':') continue;
+    if (const std::size_t end = text.rfind(" ("); text.ends_with(" times)") && digits_before(text.size() - 7) > 0)
+      text = text.substr(0, end);
+    return text.substr(text.rfind(' ', colon) + 1);
+  }
+  return text;
+}
+
 /// What went wrong with each item, once if several items say the same.
 std::string complaints(const result& r, const terminal_style& style) {
-  std::string out;
-  using said = std::tuple<verdict, std::string, std::vector<std::string>>;  // the same hints, too
-  std::map<said, std::vector<std::string>> alike;                           // their ids
-  std::set<std::string> hinted;  // one hint for what went wrong several times
+  struct complaint {
+    const item_result* item;
+    std::vector<std::string> others;
+  };
+  std::vector<complaint> all;
   const auto is_own = [&](const item_result& item) { return !wrong_predictions(item, style).empty(); };
-  for (const item_result& item : r.items)
-    if (!is_own(item)) alike[{item.verdict, item.message, item.hint}].push_back(item.id);
   for (const item_result& item : r.items) {
     if (item.verdict == verdict::pass || item.message.empty()) continue;
-    std::vector<std::string> others =
-        is_own(item) ? std::vector{item.id} : alike[{item.verdict, item.message, item.hint}];
-    if (others.front() != item.id) continue;
-    others.erase(others.begin());
-    out += fmt::format("\n{}  {}\n", coloured(name_of(item.verdict), ansi_colour_of(item.verdict), style), item.id);
-    out += wrapped(item.message, 4, style.width) + wrong_predictions(item, style);
-    if (!item.hint.empty() && is_assessed(item.verdict) && hinted.insert(item.hint.front()).second)
-      out += wrapped("hint: " + item.hint.front(), 4, style.width);
+    // Another hint is worth the repetition.
+    const auto same = std::find_if(all.begin(), all.end(), [&](const complaint& c) {
+      return !is_own(item) && !is_own(*c.item) && item.verdict == c.item->verdict &&
+             fault_in(item) == fault_in(*c.item) && (item.hint.empty() || item.hint == c.item->hint);
+    });
+    if (same == all.end())
+      all.push_back({&item, {}});
+    else
+      same->others.push_back(item.id);
+  }
+  std::string out;
+  std::set<std::string> hinted;  // one hint for what went wrong several times
+  for (const auto& [item, others] : all) {
+    out += fmt::format("\n{}  {}\n", coloured(name_of(item->verdict), ansi_colour_of(item->verdict), style), item->id);
+    out += wrapped(item->message, 4, style.width) + wrong_predictions(*item, style);
+    if (!item->hint.empty() && is_assessed(item->verdict) && hinted.insert(item->hint.front()).second)
+      out += wrapped("hint: " + item->hint.front(), 4, style.width);
     if (!others.empty()) out += wrapped(fmt::format("the same: {}", fmt::join(others, ", ")), 4, style.width);
   }
   for (const item_result& item : r.items) out += advice_of(item, style);
