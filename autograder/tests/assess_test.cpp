@@ -1,5 +1,6 @@
 // Items of each kind against a submission whose answers are written here.
 #include "judge/assess.hpp"
+#include "judge/local.hpp"
 #include "lab/ceilings.hpp"
 
 #include <gtest/gtest.h>
@@ -451,6 +452,29 @@ TEST_F(Assess, DeviceThroughputNeedsAGpu) {
   EXPECT_GE(r.points, 6);
   cuda->call_seconds.clear();
   EXPECT_EQ(assessed(i).verdict, verdict::wrong);
+}
+
+TEST(ChangedFiles, AreAlsoThoseThatCallWhatChanged) {
+  using files = std::map<std::string, std::string>;
+  using names = std::set<std::string>;
+  const files then = {{"a.cu", "float f() { return helper(2); }"},
+                      {"b.cu", "namespace lab { float helper(float x) noexcept { return x; } }"},
+                      {"c.cpp", "static float helper(float x) { if (x > 0) { return x; } return 0; }"},
+                      {"d.cpp", "float g() { return lab::f(); }"},
+                      {"e.cpp", "void alone() { if (true) { } }"},
+                      {"predictions.toml", ""}};
+  const auto after = [&](const std::string& name, const std::string& text) {
+    files now = then;
+    now[name] = text;
+    return changed_files(then, now);
+  };
+  EXPECT_EQ(changed_files(then, then), names{});
+  EXPECT_EQ(after("predictions.toml", "a = 1"), (names{"predictions.toml"}));
+  EXPECT_EQ(after("b.cu", "float helper(float x) { return 3 * x; }"), (names{"a.cu", "b.cu", "d.cpp"}));
+  EXPECT_EQ(after("b.cu", ""), (names{"a.cu", "b.cu", "d.cpp"}));
+  EXPECT_EQ(after("c.cpp", "float k() { return 1; }"), (names{"a.cu", "c.cpp", "d.cpp"}));  // as far as its text says
+  EXPECT_EQ(after("e.cpp", "float alone() { return 1; }"), (names{"e.cpp"}));
+  EXPECT_EQ(after("d.cpp", "float g( { ((("), (names{"d.cpp"}));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <random>
 #include <set>
@@ -59,20 +60,40 @@ std::vector<counted_case> counted_cases(const grading_session& session, const st
   return result;
 }
 
+/// The names of `name(...) {`, also with const or noexcept: what a file defines, and at worst what it does not.
+std::set<std::string> functions_in(const std::string& text) {
+  static const std::set<std::string> statements = {"if", "for", "while", "switch", "catch", "constexpr"};
+  const auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  const auto after_blanks = [&](std::size_t at) {
+    return std::min(text.find_first_not_of(" \t\r\n", at), text.size());
+  };
+  std::set<std::string> names;
+  for (std::size_t begin = 0, end = 0; begin < text.size(); begin = std::max(end, begin + 1)) {
+    for (end = begin; end < text.size() && in_word(text[end]);) ++end;
+    std::size_t at = after_blanks(end);
+    if (end == begin || at == text.size() || text[at] != '(') continue;
+    for (int depth = 0; at < text.size(); ++at)
+      if ((depth += (text[at] == '(') - (text[at] == ')')) == 0) break;
+    for (at = after_blanks(at + 1); text.compare(at, 5, "const") == 0 || text.compare(at, 8, "noexcept") == 0;)
+      at = after_blanks(at + (text[at] == 'c' ? 5 : 8));
+    const std::string name = text.substr(begin, end - begin);
+    if (at < text.size() && text[at] == '{' && !statements.contains(name)) names.insert(name);
+  }
+  return names;
+}
+
 /// The items of `like` that would have the same result for `who`, by id.
 std::map<std::string, item_result> taken_over(const rubric& rules, const submission& who, const result& like,
                                               const submission& like_whose) {
+  std::map<std::string, std::string> now, then;
+  for (const std::string& name : rules.handin)
+    now[name] = text_of(who.file(name)), then[name] = text_of(like_whose.file(name));
+  const std::set<std::string> changed = changed_files(then, now);
   std::string same, different;
-  bool other_predictions = false, other_findings = false;
-  for (const std::string& name : rules.handin) {
-    const std::string mine = text_of(who.file(name)), theirs = text_of(like_whose.file(name));
-    if (name == "predictions.toml")
-      other_predictions = mine != theirs;
-    else if (name == "findings.toml")
-      other_findings = mine != theirs;
-    else
-      (mine == theirs ? same : different).append(mine).append("\n").append(theirs).append("\n");
-  }
+  for (const auto& [name, text] : now)
+    if (!name.ends_with(".toml")) (changed.contains(name) ? different : same).append(text + "\n" + then[name] + "\n");
+  const bool other_predictions = changed.contains("predictions.toml"),
+             other_findings = changed.contains("findings.toml");
   std::map<std::string, item_result> result;
   for (std::size_t k = 0; k < rules.items.size() && k < like.items.size(); ++k) {
     const item& i = rules.items[k];
@@ -90,6 +111,30 @@ std::map<std::string, item_result> taken_over(const rubric& rules, const submiss
 }
 
 }  // namespace
+
+std::set<std::string> changed_files(const std::map<std::string, std::string>& then,
+                                    const std::map<std::string, std::string>& now) {
+  std::set<std::string> changed, defined;
+  const auto change = [&](const std::string& name, const std::string& text) {
+    changed.insert(name);
+    if (!name.ends_with(".toml")) defined.merge(functions_in(text + "\n" + then.at(name)));
+  };
+  for (const auto& [name, text] : now)
+    if (text != then.at(name)) change(name, text);
+  if (defined.empty()) return changed;
+  const auto may_use = [&](const std::string& text) {
+    if (names(text, "extern")) return true;  // a variable of another file, or a function that is declared only
+    const std::set<std::string> own = functions_in(text);
+    return std::any_of(defined.begin(), defined.end(),
+                       [&](const std::string& function) { return names(text, function) && !own.contains(function); });
+  };
+  for (bool more = true; more;) {
+    more = false;
+    for (const auto& [name, text] : now)
+      if (!changed.contains(name) && !name.ends_with(".toml") && may_use(text)) change(name, text), more = true;
+  }
+  return changed;
+}
 
 std::string fingerprint_of(const lab_folder& lab, const submission& who, const builder& make) try {
   std::string parts = hash_of(text_of("/proc/self/exe"));

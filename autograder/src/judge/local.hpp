@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,10 +22,15 @@ struct local_options : common_options {
   std::chrono::seconds sim_limit{10};   ///< wall-clock time for one request, host part and simulated device
   std::chrono::seconds cuda_limit{60};  ///< the same on a GPU
   /// An earlier result and its submission. Its items are reused if they would have the same result: those of functions
-  /// that no file names in which the two submissions differ. Null: every item is graded.
+  /// that none of the `changed_files` names. Null: every item is graded.
   const result* like = nullptr;
   const submission* like_whose = nullptr;
 };
+
+/// The files of a submission, by name and with their texts, that differ from those of `then`, and those that may call
+/// functions of a file that does. Both have the same names.
+std::set<std::string> changed_files(const std::map<std::string, std::string>& then,
+                                    const std::map<std::string, std::string>& now);
 
 /// Builds what a lab's submissions are linked with. Throws if that fails.
 void build_staff(const lab_folder& lab, builder& make);
