@@ -267,7 +267,7 @@ bool is_the_compilers(const std::string& symbol) {
 /// Whether it is a hook of simcc's, or what simcc calls instead of a library's function.
 bool is_instrumentation(const std::string& symbol) {
   static const std::regex hooks(
-      "__tsan_|(__sanitizer_cov_trace_pc|__ubsan_handle_out_of_bounds|sim_w?mem(p?cpy|move|set)|sim_bcopy|"
+      "__tsan_|(__sanitizer_cov_trace_pc|__ubsan_handle_(shift_)?out_of_bounds|sim_w?mem(p?cpy|move|set)|sim_bcopy|"
       "sim_(sincos|modf|frexp|remquo)f?|sim_(malloc|free|_Zn[wa]m|_Zd[la]Pvm?)|"
       "sim_pthread_((mutex|rwlock|spin)_unlock|cond_(signal|broadcast)|once)|sim___cxa_guard_release|"
       "sim__ZNSt18condition_variable10notify_(one|all)Ev)$");

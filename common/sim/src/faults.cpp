@@ -362,6 +362,18 @@ void note_host_warning(const std::string& what) {
 }
 const std::vector<std::string>& host_warnings() { return warnings_of_host; }
 
+void note_shift(const char* file, unsigned line, std::int64_t count, int width) {
+  static std::set<std::pair<const char*, unsigned>> noted;  // all lanes of a warp may do it, in each turn of a loop
+  {
+    const std::scoped_lock lock(noting);
+    if (!noted.emplace(file, line).second) return;
+  }
+  note_host_warning(fmt::format(
+      "{}:{}: a kernel shifts a {}-bit number by {}, which C++ leaves open: a GPU shifts out all bits, this "
+      "processor may shift by {}; shift by 0 to {}",
+      file, line, width, count, count & (width - 1), width - 1));
+}
+
 void note_fault_of_call(const std::string& what) {
   if (!watched_streams) return note_host_fault(what);
   note_once(watched_streams->faults, what);

@@ -29,6 +29,8 @@ const std::vector<std::string>& host_faults();
 /// What host code most likely does wrong.
 void note_host_warning(const std::string& what);
 const std::vector<std::string>& host_warnings();
+/// A kernel shifts a number of `width` bits by `count` of them, once for each line.
+void note_shift(const char* file, unsigned line, std::int64_t count, int width);
 /// The same, and of the watched call if there is one: its judge reads it.
 void note_fault_of_call(const std::string& what);
 /// What this says turned out to be no error.

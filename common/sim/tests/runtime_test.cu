@@ -155,6 +155,30 @@ TEST_F(Memory, UnwrittenBytesCopiedToTheHost) {
   cudaFreeHost(pinned);
 }
 
+__global__ void shifts(unsigned* out, const int* by) {
+  const unsigned i = threadIdx.x;
+  out[i] = ~0u >> by[i];
+  out[i + 4] = i < 3 ? ~0u >> (by[i] - 1) : 0;
+}
+
+TEST_F(Memory, ShiftsByMoreBitsThanThereAre) {
+  unsigned* out = nullptr;
+  int* by = nullptr;
+  ASSERT_EQ(cudaMallocManaged(&out, 32), cudaSuccess);
+  ASSERT_EQ(cudaMallocManaged(&by, 16), cudaSuccess);
+  for (int i = 0; i < 4; ++i) by[i] = i + 29;  // up to 32
+  const std::size_t before = sim::host_warnings().size();
+  shifts<<<1, 4>>>(out, by);
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  ASSERT_EQ(sim::host_warnings().size(), before + 1);
+  EXPECT_NE(sim::host_warnings().back().find(": a kernel shifts a 32-bit number by 32, "), std::string::npos)
+      << sim::host_warnings().back();
+  EXPECT_EQ(out[2], 1u);
+  EXPECT_EQ(out[6], 3u);
+  cudaFree(out);
+  cudaFree(by);
+}
+
 /// The last reports of host code, as many as there are since `before`, in one text.
 std::string reports_since(std::size_t before) {
   std::string all;

@@ -257,7 +257,7 @@ class editor {
     }
   }
 
-  /// `cmp; jbe 1f; call __ubsan_handle_out_of_bounds; 1:` is not one of the program's branches.
+  /// `cmp; jbe 1f; call __ubsan_handle_…_out_of_bounds; 1:` is not one of the program's branches.
   static void end_skip(block& b, string_view label) {
     if (b.skips_report && b.skip == label)
       b.count[instructions] = b.before_skip - std::min(b.before_skip, 1u);  // nor does its comparison count
@@ -350,7 +350,7 @@ class editor {
     settle();
     block& b = blocks_.back();
     b.restores = false;
-    if (starts(callee, "__ubsan_handle_out_of_bounds")) {
+    if (starts(callee, "__ubsan_handle_out_of_bounds") || starts(callee, "__ubsan_handle_shift_out_of_bounds")) {
       b.skips_report = !b.skip.empty();
       return;
     }

@@ -461,9 +461,9 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
   for (const std::string& option : processor->compiler_options(clang)) compile.push_back(option);
   if (!clang) {
     for (const char* f : {"-fno-tree-sra", "-fno-tree-vectorize", "-fsanitize=bounds", "-fsanitize=return",
-                          "-fsanitize-coverage=trace-pc", "--param", "tsan-instrument-func-entry-exit=0", "--param",
-                          "tsan-distinguish-volatile=1", "-fno-extern-tls-init", "-fno-builtin-memcpy",
-                          "-fno-builtin-memmove", "-fno-builtin-memset",
+                          "-fsanitize=shift-exponent", "-fsanitize-coverage=trace-pc", "--param",
+                          "tsan-instrument-func-entry-exit=0", "--param", "tsan-distinguish-volatile=1",
+                          "-fno-extern-tls-init", "-fno-builtin-memcpy", "-fno-builtin-memmove", "-fno-builtin-memset",
                           // Lanes that have taken different ways meet again: no copies of what follows a branch, and it
                           // comes later in memory.
                           "-fno-thread-jumps", "-fno-reorder-blocks", "-fno-reorder-blocks-and-partition",
@@ -479,7 +479,7 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
                           "-tsan-instrument-func-entry-exit=0", "-mllvm", "-tsan-distinguish-volatile=1", "-mllvm",
                           "-tsan-instrument-read-before-write=1", "-fno-builtin", "-fno-unroll-loops", "-fno-vectorize",
                           "-fno-slp-vectorize", "-fsanitize=array-bounds", "-fsanitize=return",
-                          "-fsanitize-coverage=trace-pc,no-prune"})
+                          "-fsanitize=shift-exponent", "-fsanitize-coverage=trace-pc,no-prune"})
       compile.emplace_back(f);
     // All lanes may pass on a variable that one of them has set: clang would conclude that each of them is that one.
     for (const char* option : {"-no-enable-noundef-analysis", "-disable-noundef-analysis"})  // by clang's version
