@@ -198,6 +198,26 @@ TEST_F(Assess, CountersShareThePoints) {
   EXPECT_EQ(r.threshold, 4);
 }
 
+TEST_F(Assess, AConditionElsewhereCountsWithThatOfTheItemsCase) {
+  item i = counters();
+  i.require.push_back({"sectors", {"a", "b"}, {}, 3.0});
+  i.require.back().elsewhere = &other_case;
+  sim->metrics = {{"a", 8}, {"b", 2}, {"c", 0}};
+  item_result r = assessed(i);
+  EXPECT_EQ(r.verdict, verdict::wasteful);
+  EXPECT_EQ(r.points, 6) << "half: sectors of one case alone do not count";
+  EXPECT_EQ(r.message, "f/2: 4 sectors, at most 3");
+  EXPECT_EQ(r.conditions.back().what, "sectors in f/2");
+  i.require.back().max = 4;
+  EXPECT_EQ(assessed(i).points, 12);
+  other_case.check = [](std::span<const lab::buffer>, std::span<const lab::buffer>) { return "wrong"; };
+  i.require.back().max = 3;
+  session.subjects.clear();
+  sim = add(backend::sim);
+  sim->metrics = {{"a", 8}, {"b", 2}, {"c", 0}};
+  EXPECT_EQ(assessed(i).points, 12) << "correctness has that case";
+}
+
 TEST_F(Assess, BoundsAreSentences) {
   item i = base(item_kind::counters);
   sim->metrics = {{"a", 4194304}, {"b", 3}, {"c", 12.5}};

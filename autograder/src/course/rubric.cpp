@@ -125,12 +125,16 @@ metric counter_of(const toml_reader& in) {
 }
 
 /// A host case may also have conditions on what it outputs.
-condition condition_of(const toml_reader& in, const lab::test_case& about) {
+condition condition_of(const toml_reader& in, const context& known, const lab::test_case& of_item) {
+  const lab::test_case& about = in.has("case") ? *case_of(in, known) : of_item;
+  if (about.entry != of_item.entry)
+    in.fail_at(in.line_of("case"),
+               fmt::format("'{}' is a case of another function than '{}'; an item is about one", about.id, of_item.id));
   const bool host = about.where == lab::part::host, on_output = host && in.has("metric");
   if (on_output)
-    in.allow({"label", "metric", "note", "min", "max", "needed"});
+    in.allow({"label", "metric", "case", "note", "min", "max", "needed"});
   else
-    in.allow({"counter", "note", "min", "max", "needed"});
+    in.allow({"counter", "case", "note", "min", "max", "needed"});
   condition result{in.text(on_output ? "label" : "counter"),
                    on_output ? outputs_of(in)
                    : host    ? calls_of(in, about)
@@ -138,6 +142,7 @@ condition condition_of(const toml_reader& in, const lab::test_case& about) {
                    in.maybe_number("min"), in.maybe_number("max")};
   if (in.has("note")) result.note = in.text("note");
   result.needed = in.raw()["needed"].value_or(false);
+  if (&about != &of_item) result.elsewhere = &about;
   if (!result.min && !result.max) in.fail("a condition needs 'min', 'max' or both");
   if (result.min && result.max && *result.min > *result.max) in.fail("'min' is larger than 'max'; swap them");
   return result;
@@ -252,7 +257,7 @@ item item_of(const toml_reader& in, context& known) {
         for (const std::string& name : in.texts("by_design"))
           out.by_design.insert(word_at<waste>(in, "by_design", name));
       out.cases = {case_of(in, known)};
-      for (const toml_reader& c : in.tables("require")) out.require.push_back(condition_of(c, *out.cases[0]));
+      for (const toml_reader& c : in.tables("require")) out.require.push_back(condition_of(c, known, *out.cases[0]));
       break;
     case item_kind::predictions:
       in.allow({"id", "title", "kind", "points", "predict"});
@@ -289,6 +294,13 @@ bool prediction::allows(double predicted, double truth) const {
   return predicted <= factor * truth && truth <= factor * predicted;
 }
 
+std::string condition::text() const {
+  std::string all = label;
+  if (elsewhere) all += " in " + elsewhere->id;
+  if (!note.empty()) all += "; " + note;
+  return all;
+}
+
 bool condition::holds(double value) const {
   constexpr double slack = 1e-9;
   if (!std::isfinite(value)) return false;
@@ -308,7 +320,7 @@ std::set<std::string> rubric::metrics_of(const lab::test_case& about) const {
   };
   for (const item& i : items) {
     for (const condition& c : i.require)
-      if (i.cases[0] == &about) add(c.metric);
+      if ((c.elsewhere ? c.elsewhere : i.cases[0]) == &about) add(c.metric);
     for (const prediction& p : i.predict)
       if (p.about == &about) add(p.metric);
   }

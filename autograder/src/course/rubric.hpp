@@ -33,13 +33,16 @@ struct metric {
 /// have not.
 inline bool is_of_gpu(const std::string& counter) { return counter.find("__") != std::string::npos; }
 
+/// On the item's case, unless it names another one, such as sizes that no tile divides. There, it
+/// counts as one with the item's own condition on the same counter.
 struct condition {
   std::string label;  ///< of the counter
   grading::metric metric;
   std::optional<double> min, max;
-  std::string note{};   ///< what to compare it with; "" for nothing
-  bool needed = false;  ///< the item earns nothing without it
-  std::string text() const { return note.empty() ? label : label + "; " + note; }
+  std::string note{};                         ///< what to compare it with; "" for nothing
+  bool needed = false;                        ///< the item earns nothing without it
+  const lab::test_case* elsewhere = nullptr;  ///< the case, if it is not the item's
+  std::string text() const;
   bool holds(double value) const;  ///< equality up to 1e-9 of the bound
 };
 

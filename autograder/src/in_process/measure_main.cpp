@@ -86,7 +86,7 @@ json counters(const lab::test_case& c, const rubric& rules, subject& s) {
   };
   for (const item& i : rules.items) {
     for (const condition& r : i.require)
-      if (i.cases.front() == &c) add(r.text(), r.metric);
+      if ((r.elsewhere ? r.elsewhere : i.cases.front()) == &c) add(r.text(), r.metric);
     for (const prediction& p : i.predict)
       if (p.about == &c) add(p.key, p.metric);
   }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "judge/failures.hpp"
 #include "judge/findings.hpp"
@@ -206,10 +208,21 @@ bool can_count(const metric& what, const trial& t, const subject& s) {
   return s.backend() == backend::sim || (has(what.numerator) && has(what.denominator));
 }
 
+/// Of a condition in another case: the one on the same counter in the item's.
+const condition& counts_as(const condition& r, const item& what) {
+  if (!r.elsewhere) return r;
+  const auto own = std::find_if(what.require.begin(), what.require.end(),
+                                [&](const condition& one) { return !one.elsewhere && one.label == r.label; });
+  return own == what.require.end() ? r : *own;
+}
+
 void assess_counters(const item& what, grading_session& session, item_result& out) {
   const lab::test_case& c = *what.cases.front();
-  std::vector<bool> holds(what.require.size(), true);
-  std::string by_name;  // where there are too many system calls
+  std::map<const condition*, bool> holds;  // but for those elsewhere that count as one of the item's case
+  for (const condition& r : what.require) holds[&counts_as(r, what)] = true;
+  bool has_needed = true;
+  const lab::test_case* blamed = nullptr;  // by the message so far
+  std::string by_name;                     // where there are too many system calls
   const bool predicted = has_predicted(session);
   for (const auto& s : session.subjects) {
     if (!runs_on(c, session, *s)) continue;
@@ -230,25 +243,28 @@ void assess_counters(const item& what, grading_session& session, item_result& ou
       continue;
     }
     out.backends.push_back(c.where == lab::part::host ? backend::host : s->backend());
-    for (std::size_t i = 0; i < what.require.size(); ++i) {
-      if (!can_count(what.require[i].metric, t, *s)) continue;
-      out.conditions.push_back(measured(what.require[i], t, *s));
+    for (const condition& r : what.require) {
+      const lab::test_case& about = r.elsewhere ? *r.elsewhere : c;
+      const trial& counted = r.elsewhere ? s->count(about, session.rules->metrics_of(about)) : t;
+      // Sizes that come out wrong cost the points of correctness, and say nothing about those that are right.
+      if (!counted.ok() || !can_count(r.metric, counted, *s)) continue;
+      out.conditions.push_back(measured(r, counted, *s));
       if (out.conditions.back().ok) continue;
-      if (holds[i])
+      if (std::exchange(holds[&counts_as(r, what)], false)) {
+        const std::string whose = std::exchange(blamed, &about) == &about ? "" : about.id + ": ";
         add_to_list(out.message, "; ",
-                    prefix(session, *s) + complaint(what.require[i], out.conditions.back(),
-                                                    worst_line(t.response.launches, what.require[i]), predicted));
-      holds[i] = false;
-      if (what.require[i].metric.numerator == lab::all_calls) by_name = calls_by_name(t);
+                    whose + prefix(session, *s) +
+                        complaint(r, out.conditions.back(), worst_line(counted.response.launches, r), predicted));
+      }
+      has_needed = has_needed && !r.needed;
+      if (r.metric.numerator == lab::all_calls) by_name = calls_by_name(counted);
     }
   }
   if (out.conditions.empty()) return;  // not assessed; the note says why
-  bool has_needed = true;
-  for (std::size_t i = 0; i < holds.size(); ++i) has_needed = has_needed && (holds[i] || !what.require[i].needed);
-  const auto kept = has_needed ? std::count(holds.begin(), holds.end(), true) : 0;
+  const auto kept =
+      has_needed ? std::count_if(holds.begin(), holds.end(), [](const auto& one) { return one.second; }) : 0;
   out.verdict = kept == std::ssize(holds) ? verdict::pass : verdict::wasteful;
   out.points = what.points * static_cast<double>(kept) / static_cast<double>(holds.size());
-  if (out.verdict == verdict::wasteful) out.message = c.id + ": " + out.message;
   if (!by_name.empty()) out.message += "; by name: " + by_name;
   if (subject* sim = session.subject_on(backend::sim)) advise(what, c, sim->count(c, {}), session, out);
   if (!predicted) {

@@ -205,9 +205,10 @@ std::string conditions_met(const json& result, const rubric& rules) {
   std::size_t met = 0, all = 0;
   for (const item& i : rules.items)
     for (const condition& c : i.require) {
-      const json* e = entry_of(result, "counters", i.cases.front()->id);
+      const json* e = entry_of(result, "counters", (c.elsewhere ? c.elsewhere : i.cases.front())->id);
       const auto counted = e ? e->at("metrics").get<std::map<std::string, double>>() : std::map<std::string, double>();
       const auto lacks = [&](const std::string& name) { return !name.empty() && !counted.contains(name); };
+      if (!e && c.elsewhere) continue;  // measured before the rubric asked for it
       // The GPU has no such counter; a case without any was not counted there.
       if ((e || !is_of_gpu(c.metric.numerator)) && (lacks(c.metric.numerator) || lacks(c.metric.denominator))) continue;
       ++all;
