@@ -54,12 +54,12 @@ std::vector<test_case> cases() {
   std::vector<test_case> all;
   // 1, primes, one below and one above the tiles' widths, vectors, depths that no tile divides; all sides
   // but one divided, and no more than one step along k; 4 above 8 of the widest tiles, where a grid counted with a tile
-  // one wider lacks a block; and one deeper than the counted one, of which no tile divides a side.
+  // one wider lacks a block; and one deeper than twice the counted one, of which no tile divides a side.
   const shape shapes[] = {{1, 1, 1},      {1, 37, 5},     {37, 1, 3},     {5, 7, 1},       {31, 33, 32},
                           {33, 31, 9},    {64, 64, 64},   {65, 63, 17},   {129, 127, 31},  {128, 128, 8},
                           {128, 4, 12},   {20, 260, 36},  {257, 131, 20}, {256, 256, 256}, {128, 256, 4},
                           {128, 256, 16}, {100, 256, 16}, {128, 132, 16}, {20, 64, 7},     {4, 1028, 8},
-                          {1028, 4, 8},   {130, 134, 390}};
+                          {1028, 4, 8},   {66, 70, 606}};
   for (const char* entry : entries)
     for (const shape& s : shapes) all.push_back(multiply(entry, s));
   for (const shape& s : {shape{66'000, 3, 2}, {3, 66'000, 2}})  // more rows, and columns, than a grid has in y
