@@ -349,6 +349,21 @@ TEST_F(Object, SaysWhatIsNot) {
             std::string::npos);
 }
 
+TEST_F(Object, ShowsNoNameThatUnpacksFar) {
+  EXPECT_EQ(
+      shown_name("_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE"),
+      "std::thread::_M_start_thread(std::unique_ptr<std::thread::_State, std::default_delete<std::thread::_State> "
+      ">, void (*)())");
+  std::string twice = "_Z1f1pIiiE";  // each type is a pair of the type before it
+  for (const char digit : std::string("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
+    twice += std::string("S_IS") + digit + "_S" + digit + "_E";
+  EXPECT_EQ(shown_name(twice), twice.substr(0, most_of_a_name));
+  std::string packs = "_Z1fIJ" + std::string(50, 'i') + "EEvDp";  // a pack in a pack in a pack
+  for (int i = 0; i < 8; ++i) packs += "1pIT_Dp";
+  packs += "T_" + std::string(8, 'E');
+  EXPECT_EQ(shown_name(packs), packs.substr(0, most_of_a_name));
+}
+
 TEST_F(Object, ReadsNothingBeyondADamagedFile) {
   const std::string good = compiled("int f(int x) { return x; }");
   std::vector<std::string> why;

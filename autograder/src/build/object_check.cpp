@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -115,7 +116,34 @@ object_symbols read_object(std::string_view object, std::vector<std::string>& re
   return {};
 }
 
+namespace {
+
+/// Whether a mangled name may stand for one of more than a megabyte. Each reference to a part before it can repeat that
+/// part, so `references` of them repeat it up to 3^(references / 3) times; each expansion of a pack, as often as the
+/// name has letters. The demangler has no limit of its own.
+bool unpacks_far(const std::string& symbol) {
+  constexpr double most = 1 << 20;
+  int references = 0, packs = 0;
+  const bool has_expressions = symbol.find('X') != symbol.npos || symbol.find('D') != symbol.npos;
+  for (std::size_t at = 0; at + 1 < symbol.size(); ++at) {
+    if (symbol[at] == 'S' || symbol[at] == 'T') {
+      std::size_t end = at + 1;
+      while (end < symbol.size() && (std::isdigit(static_cast<unsigned char>(symbol[end])) ||
+                                     std::isupper(static_cast<unsigned char>(symbol[end]))))
+        ++end;
+      references += end < symbol.size() && symbol[end] == '_' ? 1 : 0;
+    }
+    const std::string_view two = std::string_view(symbol).substr(at, 2);
+    packs += two == "Dp" || (two == "sp" && has_expressions) ? 1 : 0;
+  }
+  const auto letters = static_cast<double>(symbol.size());
+  return std::log(letters) * (1 + packs) + std::log(3.0) / 3 * references > std::log(most);
+}
+
+}  // namespace
+
 std::string demangled(const std::string& symbol) {
+  if (unpacks_far(symbol)) return symbol;
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),
                                                     std::free);
