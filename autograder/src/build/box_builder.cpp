@@ -94,20 +94,33 @@ bool has_host_instructions(std::string_view preprocessed) {
 }
 
 /// Names of symbols and sections reach the assembler unchanged: a name with a line break can smuggle in instructions,
-/// which the compiler does not mark. It does mark asm with operands, and asm statements.
+/// which the compiler does not mark. It does mark asm with operands, and asm statements. What is read around one word
+/// may hold the next, so a text made for it would take quadratic time: one that is read so often counts as such a name.
 bool has_assembly_in_a_name(std::string_view preprocessed) {
+  constexpr std::size_t often = 16;
+  std::size_t read = 0;
+  const auto goes_on = [&](std::size_t characters) {
+    read += characters;
+    return read < often * preprocessed.size();
+  };
   const auto skip_space = [&](std::size_t at) {
     while (at < preprocessed.size() && (std::isspace(static_cast<unsigned char>(preprocessed[at])) ||
-                                        (preprocessed[at] == '#' && preprocessed[at - 1] == '\n')))
-      at = preprocessed[at] == '#' ? std::min(preprocessed.find('\n', at), preprocessed.size()) : at + 1;
+                                        (preprocessed[at] == '#' && preprocessed[at - 1] == '\n'))) {
+      const std::size_t next =
+          preprocessed[at] == '#' ? std::min(preprocessed.find('\n', at), preprocessed.size()) : at + 1;
+      if (!goes_on(next - at)) break;
+      at = next;
+    }
     return std::min(at, preprocessed.size() - 1);
   };
   const auto is_statement = [&](std::size_t at) {  // what is before it, but for lines of the preprocessor's?
     while (at > 0) {
-      at = preprocessed.find_last_not_of(" \t\n", at - 1);
-      if (at == std::string_view::npos) return true;
-      const std::size_t line = preprocessed.find_last_of('\n', at) + 1;
-      if (preprocessed[line] != '#') return std::string_view(";{}").find(preprocessed[at]) != std::string_view::npos;
+      const std::size_t last = preprocessed.find_last_not_of(" \t\n", at - 1);
+      if (last == std::string_view::npos) return true;
+      const std::size_t line = preprocessed.find_last_of('\n', last) + 1;
+      const bool more = goes_on(at - line);
+      if (preprocessed[line] != '#') return std::string_view(";{}").find(preprocessed[last]) != std::string_view::npos;
+      if (!more) break;
       at = line;
     }
     return true;
@@ -124,15 +137,16 @@ bool has_assembly_in_a_name(std::string_view preprocessed) {
       if (literal.ends_with("R\"")) return true;
       bool odd = false;
       while (preprocessed[at] == '"') {
-        for (++at; at < preprocessed.size() && preprocessed[at] != '"'; ++at) {
+        for (++at; goes_on(1) && at < preprocessed.size() && preprocessed[at] != '"'; ++at) {
           odd = odd || !in_a_name(preprocessed[at]);
           at += preprocessed[at] == '\\';
         }
         at = skip_space(at + 1);
       }
       if (odd && preprocessed[at] == ')' && !(word == "asm" && is_statement(begin))) return true;
+      if (!goes_on(1)) return true;
     }
-  return false;
+  return !goes_on(0);
 }
 
 /// A function of the compiler's that the file defines or undefines: sim/all_observed.h makes those with hooks of some.
