@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "judge/assess.hpp"
 #include "sandbox/process_executor.hpp"
 
@@ -116,6 +118,19 @@ TEST_F(Advice, WastefulNamesTheWorstLine) {
   EXPECT_EQ(r.verdict, verdict::wasteful);
   EXPECT_SAYS(r.message, "32 sectors per store request, at most 4 (terrible.cu:15: 32 sectors per global store");
   for (const std::string& one : r.advice) EXPECT_EQ(one.find("global store"), std::string::npos) << one;
+}
+
+TEST(AdviceOn, TakesNoTimeForManyLines) {  // a submission that answers for its runner can send half a million
+  lab::launch_record l;
+  for (int number = 0; number < 400'000; ++number) {
+    lab::line_counters& c = l.lines.emplace_back();
+    c.file = "x.cu";
+    c.line = number;
+    c.operation = "global load";
+  }
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_TRUE(advice_on({l}, {}, {"x.cu"}, {}).empty());
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));  // squared, it took minutes
 }
 
 TEST(WorstLine, IsTheOneFurthestBeyondTheBound) {

@@ -78,10 +78,11 @@ void add_grid(std::vector<advice>& out, const std::vector<lab::launch_record>& l
 /// The most wasteful first.
 void add_lines(std::vector<advice>& out, const std::vector<lab::launch_record>& launches) {
   const std::vector<lab::line_counters> lines = worst_lines(launches);
+  std::uint64_t of_shared = 0, of_global = 0;
+  for (const lab::line_counters& c : lines) (is_shared(c) ? of_shared : of_global) += cost_of(c);
   for (const lab::line_counters& c : lines) {
     const bool shared = is_shared(c), load = c.operation.ends_with("load");
-    std::uint64_t all = 0;
-    for (const lab::line_counters& other : lines) all += is_shared(other) == shared ? cost_of(other) : 0;
+    const std::uint64_t all = shared ? of_shared : of_global;
     // At least twice what is needed, and a tenth of the case's traffic of its kind.
     if (c.requests < least_requests || excess_of(c) < c.ideal || 10 * excess_of(c) < all) continue;
     const std::string nsight =
