@@ -277,6 +277,13 @@ TEST_F(Assess, CountersThatMayNotBeReadOnTheGpuAreLeftToTheSimulatedDevice) {
   EXPECT_EQ(r.message, "no permission to read counters");
 }
 
+TEST_F(Assess, TheSimulatedDeviceHasNoExcuseForMissingCounters) {  // which would take the item out of the total
+  sim->notes = {"no permission to read counters"};
+  const item_result r = assessed(counters());
+  EXPECT_EQ(r.verdict, verdict::wasteful);
+  EXPECT_EQ(r.points, 0);
+}
+
 TEST_F(Assess, ACounterThatTheGpuLacksIsLeftToTheSimulatedDevice) {
   sim->metrics = {{"a", 8}, {"b", 2}, {"c", 0}};
   cuda = add(backend::cuda);
