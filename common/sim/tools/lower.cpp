@@ -63,7 +63,7 @@ class lowering {
       edits_.push_back(
           {kernel, 0,
            (value ? " ::sim::kernel_value(" + name
-                  : " ::sim::named_kernel(" + name + "[=](auto... sim_arguments) SIM_QUIET" + tried + " {") +
+                  : " ::sim::named_kernel(" + name + "[=](auto... sim_arguments) SIM_OF_LAUNCH" + tried + " {") +
                realign(kernel)});
       edits_.push_back({open, opened - open,
                         (value ? "" : "(sim_arguments...); }, SIM_SIGNATURE(" + kernel_text(*first) + ")") +

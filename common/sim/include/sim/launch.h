@@ -352,19 +352,21 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
   }(std::forward<Arguments>(arguments)...);
 }
 
+// What stands before <<< is the program's own text, which a macro can make long: its accesses are seen, its blocks not.
+#define SIM_OF_LAUNCH __attribute__((SIM_UNCOUNTED))
 // The name is an argument of a type-dependent call: if it does not name exactly one function, nothing is returned.
 #define SIM_SIGNATURE(...) \
   [=](auto sim_any) -> decltype(::sim::parameters_of(sim_any, __VA_ARGS__)) { return {__VA_ARGS__}; }
-#define SIM_KERNEL(...)                                                                      \
-  ::sim::named_kernel(                                                                       \
-      #__VA_ARGS__, [=](auto... sim_arguments) SIM_QUIET { __VA_ARGS__(sim_arguments...); }, \
+#define SIM_KERNEL(...)                                                                          \
+  ::sim::named_kernel(                                                                           \
+      #__VA_ARGS__, [=](auto... sim_arguments) SIM_OF_LAUNCH { __VA_ARGS__(sim_arguments...); }, \
       SIM_SIGNATURE(__VA_ARGS__))
 // The same for arguments that may fit no kernel.
-#define SIM_TRIED_KERNEL(...)                                                                            \
-  ::sim::named_kernel(                                                                                   \
-      #__VA_ARGS__,                                                                                      \
-      [=](auto... sim_arguments)                                                                         \
-          SIM_QUIET -> decltype(void(__VA_ARGS__(sim_arguments...))) { __VA_ARGS__(sim_arguments...); }, \
+#define SIM_TRIED_KERNEL(...)                                                                                \
+  ::sim::named_kernel(                                                                                       \
+      #__VA_ARGS__,                                                                                          \
+      [=](auto... sim_arguments)                                                                             \
+          SIM_OF_LAUNCH -> decltype(void(__VA_ARGS__(sim_arguments...))) { __VA_ARGS__(sim_arguments...); }, \
       SIM_SIGNATURE(__VA_ARGS__))
 // For an expression that gives a kernel: `table[i]`, `object->kernel`.
 #define SIM_KERNEL_VALUE(...) ::sim::kernel_value(#__VA_ARGS__, __VA_ARGS__)
