@@ -21,8 +21,8 @@ std::string in_line(const std::string& kernel, const std::string& configuration)
 std::string aligned(const std::string& before, const std::string& kernel, const std::string& configuration, int line) {
   const std::string back = "\n#line " + std::to_string(line) + "\n";
   std::size_t column = before.size();
-  std::string text = before + " ::sim::named_kernel(\"" + kernel + "\", [=](auto... sim_arguments) SIM_OF_LAUNCH {" + back +
-                     std::string(column, ' ') + kernel;
+  std::string text = before + " ::sim::named_kernel(\"" + kernel + "\", [=](auto... sim_arguments) SIM_OF_LAUNCH {" +
+                     back + std::string(column, ' ') + kernel;
   column += kernel.size() + 3;
   text += "(sim_arguments...); }, SIM_SIGNATURE(" + kernel + "))(::sim::configure(" + back + std::string(column, ' ') +
           configuration;
