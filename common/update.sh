@@ -123,22 +123,24 @@ root_of() {
   return 0
 }
 
-# fetch_commit SOURCE [VERSION]: prints the commit; SOURCE is a remote, a URL or a folder.
+# fetch_commit SOURCE [VERSION]: prints the commit; SOURCE is a remote, a URL or a folder. A version may name its commit: 1.0.0+30a26d93.
 fetch_commit() {
   local said what=HEAD
-  if [[ -n ${2:-} ]]; then what=refs/tags/v$2; fi
+  if [[ -n ${2:-} && $2 != *+* ]]; then what=refs/tags/v$2; fi
   [[ -t 0 ]] || export GIT_TERMINAL_PROMPT=0
   # Git's maintenance may go on in the background: it must not hold the lock.
   [[ ! -t 2 ]] || printf '\0337fetching from %.60s\0338' "$1" >&2
   if ! said=$(git fetch -q --no-tags "$1" "$what" 2>&1 9>&-); then
-    if [[ -n ${2:-} && $said == *"couldn't find remote ref"* ]]; then
+    if [[ $what != HEAD && $said == *"couldn't find remote ref"* ]]; then
       die "there is no version $2 at $1; it has: $(git ls-remote --tags --refs "$1" 'v*' | sed 's|.*/v||' | sort -V | paste -sd ' ')"
     fi
     die "cannot get the new version from $1: $(grep -m 1 -iE 'fatal|error' <<<"$said" || echo "$said")
 Without a network, ask for an archive of the course: ./course update --from FILE"
   fi
   [[ ! -t 2 ]] || printf '\033[K' >&2
-  git rev-parse 'FETCH_HEAD^{commit}'
+  what=FETCH_HEAD
+  if [[ ${2:-} == *+* ]]; then what=${2#*+}; fi
+  git rev-parse -q --verify "$what^{commit}" || die "there is no commit ${what} at $1"
 }
 
 # Sets `new`, a folder, and `commit` where the new version is a git commit.
@@ -156,7 +158,9 @@ get_new() {
     [[ -e $from ]] || die "there is no $from"
   fi
   source_name=$from
-  if [[ $from =~ ^https?://.*\.(zip|tgz|tar\.[a-z0-9]+)$ ]]; then
+  if [[ $to == *+* && $from != *:* && -e $from && ! -e $from/.git && ! -f $from/HEAD ]]; then
+    die "$from is no git repository, so it has no commits: write --to ${to%%+*}, or omit it"
+  elif [[ $from =~ ^https?://.*\.(zip|tgz|tar\.[a-z0-9]+)$ ]]; then
     die "download $from first, then: ./course update --from FILE"
   elif [[ -f $from ]]; then
     local unpack=(tar -xf)
@@ -181,7 +185,7 @@ get_new() {
   tar -xzf "$work/new.tar.gz" -C "$new"
   [[ -f $new/VERSION ]] || die "$source_name has no file VERSION, so it is older than updates are; use a version from 1.0.0 on"
   [[ $(version_in "$new") =~ ^[0-9]+\.[0-9]+\.[0-9]+ ]] || die "$source_name/VERSION has no version such as 1.2.0"
-  [[ -z $to || $(version_in "$new") == "$to" ]] || die "$source_name is version $(version_in "$new"), not $to"
+  [[ -z $to || $(version_in "$new") == "${to%%+*}" ]] || die "$source_name is version $(version_in "$new"), not $to"
 }
 
 # Sets `base`, the folder with the files as this copy began or was last updated, and `base_commit` in a clone; `bases` are

@@ -150,10 +150,60 @@ TEST_F(Formats, AClassNamesTheVersionThatGradesIt) {
   EXPECT_NE(page.find("lab 03 graded by version 1.0.0, not by"), std::string::npos);
   EXPECT_NE(page.find("graded by a version before 1.0.0"), std::string::npos);
   EXPECT_EQ(class_page(results).find("pinned"), std::string::npos);
-  for (const char* wrong : {"versoin = \"1.0.1\"", "version = 1", "version", "version = \"newest\""}) {
+  for (const char* wrong : {"versoin = \"1.0.1\"", "version = 1", "version", "version = \"newest\"",
+                            "version = \"30a26d93\"", "version = \"1.0.1+30a2\"", "version = \"1.0.1+$(id)abcdef\""}) {
     replace_file(folder / "class.toml", wrong);
     EXPECT_THROW(pinned_version(book), input_error) << wrong;
   }
+}
+
+// Between two versions, the number stays the same while the course changes.
+TEST_F(Formats, AClassMayBePinnedToACommit) {
+  if (run_command("git --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no git here";
+  const fs::path course = folder / "my course", rubric = course / "labs/03_coalescing/judge/rubric.toml";
+  const fs::path handed_in = course / "labs/03_coalescing/handin/transpose.cu";
+  const auto git = [&](const std::string& words) {
+    return output_of("git -C " + shell_word(course.string()) +
+                     " -c user.name=test -c user.email=test@localhost -c gc.auto=0 " + words + " 2>&1");
+  };
+  const auto commit = [&] {
+    git("add -A");
+    git("commit -qm change");
+    return git("rev-parse HEAD").substr(0, 40);
+  };
+  for (const fs::path& file : {rubric, handed_in, course / "notes.txt"}) {
+    fs::create_directories(file.parent_path());
+    replace_file(file, "old\n");
+  }
+  git("init -q");
+  const std::string first = course_version() + "+" + commit();
+  ASSERT_EQ(first.size(), course_version().size() + 41) << first;
+  replace_file(folder / "class.toml", "version = \"" + first + "\"\n");
+  EXPECT_EQ(pinned_version(folder / "grades.sqlite"), first);
+  EXPECT_EQ(unlike_the_pin("", course), "");
+  EXPECT_EQ(unlike_the_pin(course_version(), course), "");
+  EXPECT_EQ(unlike_the_pin("0.0.1", course), "this is " + course_version());
+  EXPECT_EQ(unlike_the_pin("0.0.1" + first.substr(first.find('+')), course), "this is " + course_version());
+  EXPECT_EQ(unlike_the_pin(course_version() + "+0123456789", course), "git knows no such commit here");
+  EXPECT_EQ(unlike_the_pin(first, folder / "nowhere"), "git knows no such commit here");
+
+  // A hand-in, and a commit of what does not grade, are no other course.
+  replace_file(handed_in, "mine\n");
+  EXPECT_EQ(unlike_the_pin(first, course), "");
+  replace_file(course / "notes.txt", "new\n");
+  commit();
+  EXPECT_EQ(unlike_the_pin(first.substr(0, course_version().size() + 8), course), "");
+  // Another rubric is, committed or not.
+  replace_file(rubric, "new\n");
+  EXPECT_EQ(unlike_the_pin(first, course), "labs/03_coalescing/judge/rubric.toml differs from it");
+  const std::string second = course_version() + "+" + commit();
+  EXPECT_EQ(unlike_the_pin(first, course), "labs/03_coalescing/judge/rubric.toml differs from it");
+  EXPECT_EQ(unlike_the_pin(second, course), "");
+
+  result graded;
+  graded.lab = "03_coalescing", graded.submission = "ann", graded.course_version = first;
+  EXPECT_TRUE(graded_by_others({graded}, first).empty());
+  EXPECT_EQ(graded_by_others({graded}, second).size(), 1U);
 }
 
 }  // namespace

@@ -211,6 +211,22 @@ says "Nothing to update: this is Roofline Labs 1.1.0"
 course --to 1.0.0 || fail "--to an older version ended with $?"
 [[ $(./course --version) == *1.0.0 ]] && tail -n 1 $handin/transpose.cu | grep -q mine || fail "--to 1.0.0 did not go there"
 course --undo || fail "--undo of that ended with $?"
+# Between two versions, a class may be pinned to a commit, and the number stays as it is.
+cd "$place/origin"
+echo 'Between versions.' >>labs/hints.toml
+git commit -qam 'Between versions'
+between=1.1.0+$(git rev-parse --short=8 HEAD)
+echo 'Later.' >>labs/hints.toml
+git commit -qam 'Later'
+cd "$place/copies/pulled"
+course --to "$between" || fail "--to a commit ended with $?"
+[[ $(tail -n 1 labs/hints.toml) == 'Between versions.' ]] || fail "--to a commit went elsewhere"
+tail -n 1 $handin/transpose.cu | grep -q mine || fail "--to a commit lost the student's work"
+course || fail "an update after that ended with $?"
+[[ $(tail -n 1 labs/hints.toml) == 'Later.' ]] || fail "no update after one to a commit"
+course --to "$between" || fail "--to an older commit ended with $?"
+[[ $(tail -n 1 labs/hints.toml) == 'Between versions.' ]] || fail "--to an older commit went elsewhere"
+git -C "$place/origin" reset -q --hard v1.1.0
 
 # Fetching starts git's maintenance, which goes on in the background.
 kind='clone, due for maintenance'
@@ -268,6 +284,9 @@ refuses "cannot unpack $place/cut.tar.gz" --from "$place/cut.tar.gz"
 refuses "download https://example.org/course.tar.gz first" --from https://example.org/course.tar.gz
 refuses "there is no version 9.9.9 at origin; it has: 1.0.0 1.1.0" --to 9.9.9
 refuses "is version 1.1.0, not 1.2.0" --from "$new" --to 1.2.0
+refuses "there is no commit 0123abcd at origin" --to 1.1.0+0123abcd
+refuses "is version 1.1.0, not 1.0.9" --to "1.0.9+$(git rev-parse v1.1.0^{commit})"
+refuses "is no git repository, so it has no commits" --from "$new" --to 1.1.0+0123abcd
 refuses "does not know '--force'" --force
 refuses "--to needs a value" --to
 refuses "there is no update to undo" --undo

@@ -47,7 +47,7 @@ struct official_flags {
 };
 
 struct one_options : official_flags {
-  std::string lab, id = "student";
+  std::string lab, id = "student", pinned;
   std::vector<fs::path> path;
   fs::path result_file, first;
   std::vector<std::string> items;
@@ -70,7 +70,8 @@ int grade_one(const settings& s, const one_options& o) {
     const toml::table all = toml_from(text_of(o.first), o.first.filename().string());
     if (const toml::table* own = all[o.id].as_table()) options.locked = locked_in(*own);
   }
-  const result r = grade_officially(lab, o.id, o.path.front(), options);
+  result r = grade_officially(lab, o.id, o.path.front(), options);
+  if (!o.pinned.empty()) r.course_version = o.pinned;
   if (o.result_file.empty())
     fmt::print("{}", laid_out(r, style_of_stdout()));
   else
@@ -115,10 +116,10 @@ int grade_class(const settings& s, const class_options& o) {
     throw input_error("official grading needs a sandbox: " + sandbox_obstacle() +
                       "; or pass --unsafe for code that you trust");
   const std::string pinned = pinned_version(o.book);
-  if (!pinned.empty() && pinned != course_version())
-    throw input_error(fmt::format(
-        "class.toml pins version {} of the course, and this is {}: run ./course update --to {}, or change the pin",
-        pinned, course_version(), pinned));
+  if (const std::string unlike = unlike_the_pin(pinned, s.source); !unlike.empty())
+    throw input_error(
+        fmt::format("class.toml pins version {} of the course, and {}: run ./course update --to {}, or change the pin",
+                    pinned, unlike, pinned));
   builder make(s.build);
   build_staff(lab, make);
   batch_options options;
@@ -141,6 +142,7 @@ int grade_class(const settings& s, const class_options& o) {
                                    "--budget",  std::to_string(o.budget),
                                    "--timeout", std::to_string(s.timeout)};
     if (o.unsafe) words.emplace_back("--unsafe");
+    if (!pinned.empty()) words.insert(words.end(), {"--version-pinned", pinned});
     return words;
   };
   status_line line;
@@ -252,6 +254,7 @@ void add_class_commands(command_line& line) {
         one.add_option("--result", o->result_file, "file for the result as JSON, instead of the table");
     one.add_option("--first", o->first, "file that `grade` writes: each student's first predictions")
         ->check(CLI::ExistingFile);
+    one.add_option("--version-pinned", o->pinned, "the version of the course that `grade` found to be the pinned one");
     one.add_option("--item", o->items, "grade only this item, for inspection; may be repeated")->excludes(to_file);
     one.add_flag("--no-sandbox", o->no_sandbox,
                  "run as on a platform without a sandbox, such as Gradescope's containers");

@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <memory>
 #include <regex>
 #include <stdexcept>
 
+#include "support/command.hpp"
 #include "support/toml.hpp"
 
 namespace grading {
@@ -75,10 +77,26 @@ std::string pinned_version(const std::filesystem::path& book) {
   const toml_reader settings(document, file.string());
   settings.allow({"version"});
   const std::string version = settings.text("version");
-  if (!std::regex_match(version, std::regex(R"(\d+\.\d+\.\d+)")))
+  if (!std::regex_match(version, std::regex(R"(\d+\.\d+\.\d+(\+[0-9a-f]{7,40})?)")))
     settings.fail_at(settings.line_of("version"),
-                     fmt::format("'{}' is not a version; write \"{}\", for example", version, course_version()));
+                     fmt::format("'{0}' is not a version; write \"{1}\", for example, or \"{1}+30a26d93\" for a commit",
+                                 version, course_version()));
   return version;
+}
+
+std::string unlike_the_pin(const std::string& pinned, const std::filesystem::path& source) {
+  const std::size_t plus = pinned.find('+');
+  if (pinned.substr(0, plus) != (pinned.empty() ? "" : course_version())) return "this is " + course_version();
+  if (plus == std::string::npos) return "";
+  const std::string commit = pinned.substr(plus + 1), git = "git -C " + shell_word(source.string()) + " ";
+  if (run_command(git + "rev-parse -q --verify '" + commit + "^{commit}' >/dev/null 2>&1") != 0)
+    return "git knows no such commit here";
+  const std::string differ = output_of(git + "diff --name-only " + commit +
+                                       " -- autograder common labs CMakeLists.txt VERSION ':!labs/*/handin/*'");
+  const auto files = std::count(differ.begin(), differ.end(), '\n');
+  const std::string first = differ.substr(0, differ.find('\n'));
+  if (files < 2) return files == 0 ? "" : first + " differs from it";
+  return fmt::format("{} and {} more differ from it", first, files - 1);
 }
 
 std::vector<std::string> graded_by_others(const std::vector<result>& results, const std::string& pinned) {

@@ -12,9 +12,13 @@ struct sqlite3;
 
 namespace grading {
 
-/// The version of the course that a class is graded with: `version` in class.toml next to the grade book; "" if none is
-/// pinned. Throws input_error.
+/// The version of the course that a class is graded with: `version` in class.toml next to the grade book, "1.0.0" or,
+/// of one commit, "1.0.0+30a26d93"; "" if none is pinned. Throws input_error.
 std::string pinned_version(const std::filesystem::path& book);
+
+/// What of the course in a folder is not as pinned: its version; for a commit also what grades, file by file, but for
+/// hand-ins. "" if nothing is.
+std::string unlike_the_pin(const std::string& pinned, const std::filesystem::path& source);
 
 /// "ann: lab 03 graded by version 1.0.0, not by the pinned version 1.0.1", for each such result; none without a pin.
 std::vector<std::string> graded_by_others(const std::vector<result>& results, const std::string& pinned);
