@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What `course` does on machines that CI does not have: which packages it asks other systems for, on Ubuntu 22.04, in a checkout by
 # Git for Windows, in a folder with spaces, where packages are missing, in another user's copy, on macOS, with an old compiler, CMake or
-# CUDA toolkit, with a T4, in WSL, on 64-bit Arm, with the build tree of an image, with clang. usage: machines_test.sh SOURCE
+# CUDA toolkit, after a compiler that was refused, with a T4, in WSL, on 64-bit Arm, with the build tree of an image, with clang. usage: machines_test.sh SOURCE
 set -Eeuo pipefail
 source=$1
 place=$(mktemp -d)
@@ -99,6 +99,33 @@ mv "$place"/bin/{g++,cmake} "$place/cuda"
 grep -q 'g++ 11 is too old: the course needs 12' "$place/said" || fail "doctor does not say that g++ is too old: $(cat "$place/said")"
 grep -q 'CMake 3.18.4 is too old: the course needs 3.22' "$place/said" || fail "doctor does not say that CMake is too old: $(cat "$place/said")"
 rm "$place"/cuda/{g++,cmake}
+
+# --- a compiler that CMake refuses, then the one that it asks for
+mkdir "$place/two compilers"
+cp "$source"/{course,VERSION,CMakePresets.json} "$place/two compilers"
+cat >"$place/two compilers/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.22)
+project(compilers CXX)
+if(CMAKE_CXX_COMPILER MATCHES "old$")
+  message(FATAL_ERROR "too old: name another")
+endif()
+END
+for name in old new; do
+  fake $name "exec $(command -v c++) \"\$@\""
+  mv "$place/bin/$name" "$place/cuda"
+done
+! CXX=$place/cuda/old "$place/two compilers/course" setup >"$place/said" 2>&1 || fail "took a compiler that CMake refuses"
+CXX=$place/cuda/new "$place/two compilers/course" setup >"$place/said" 2>&1 || fail "after a refused compiler, another is refused: $(cat "$place/said")"
+
+# --- the least CMake is the same wherever it is said, and nothing newer is used
+least=$(sed -n 's/^least_cmake=\([0-9.]*\).*/\1/p' "$source/course")
+grep -q "^cmake_minimum_required(VERSION $least)" "$source/CMakeLists.txt" && grep -q '"cmakeMinimumRequired": { "major": 3, "minor": '"${least#3.}"',' "$source/CMakePresets.json" ||
+  fail "CMake $least is the least for course, not for CMakeLists.txt or CMakePresets.json"
+mapfile -t cmake_files < <(cd "$source" && find CMakeLists.txt common autograder labs $(ls -d solutions slides 2>/dev/null) -name CMakeLists.txt -o -name '*.cmake')
+# 3.23: FILE_SET; 3.24: --fresh, LINK_LIBRARY, LINK_GROUP, PATH_EQUAL, COMPILE_WARNING_AS_ERROR, find_package(GLOBAL), EXTRACT_TIMESTAMP;
+# 3.25: block(), PROPAGATE, SYSTEM as a property; 3.27: COMPILE_ONLY, LIST:; 3.30: TLS_VERIFY
+! (cd "$source" && grep -nE '\b(FILE_SET|LINK_LIBRARY:|LINK_GROUP:|PATH_EQUAL|COMPILE_WARNING_AS_ERROR|DOWNLOAD_EXTRACT_TIMESTAMP|PROPAGATE|COMPILE_ONLY:)|\$<LIST:|^ *block\(|cmake --fresh' \
+  "${cmake_files[@]}" course common/prebuilt/*.sh) || fail "these need a newer CMake than $least"
 
 # --- and on a notebook machine with a T4: root, but in a container that has no CAP_SYS_ADMIN
 fake nvcc 'echo "Cuda compilation tools, release 12.8, V12.8.93"'
