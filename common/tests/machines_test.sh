@@ -84,6 +84,13 @@ grep -q 'CUDA toolkit  *12.4 is too old' "$place/said" || fail "doctor does not 
 grep -q 'sandbox .*bubblewrap is installed, but' "$place/said" || fail "doctor does not say that a sandbox is forbidden: $(cat "$place/said")"
 grep -q 'labs here .* 13: ' "$place/said" && grep -q 'official grading' "$place/said" || fail "doctor stopped halfway: $(cat "$place/said")"
 
+# --- on an Arm machine, whose kernel does not know the processor's name
+fake lscpu 'echo "Model name:   -"'
+mv "$place/bin/lscpu" "$place/cuda"
+PATH=$place/cuda:$PATH "$source/course" doctor >"$place/said" || true
+grep -q 'processor  *unknown model, ' "$place/said" || fail "doctor says of a processor without a name: $(cat "$place/said")"
+rm "$place/cuda/lscpu"
+
 # --- in WSL, below /mnt/c
 fake stat "[[ \$1 == -f ]] && echo v9fs || exec $(command -v stat) \"\$@\""
 mv "$place/bin/stat" "$place/cuda"
