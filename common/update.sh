@@ -284,7 +284,7 @@ show_plan() {
     if [[ $path == labs/[0-9]*/* ]]; then part=${path#labs/} part=labs/${part%%/*}; fi
     count[$part]=$((${count[$part]:-0} + 1))
   done
-  echo "Roofline Labs $(version_name .) -> $(version_in "$new"), from $source_name"
+  echo "Roofline Labs $(version_name .) -> $target, from $source_name"
   echo "changes ${#put_in[@]} files, removes ${#take_out[@]}:"
   for part in "${!count[@]}"; do
     if [[ $part == labs/* && ! -d $part ]]; then echo "  $part: a new lab"; else echo "  $part: ${count[$part]}"; fi
@@ -442,12 +442,15 @@ main() {
     return
   fi
   ! compgen -G 'backups/update-*/unfinished' >/dev/null || die "an update was interrupted; first run ./course update --undo"
-  local source_name new commit base base_commit bases
+  local source_name new commit base base_commit bases target
   get_new "$from" "$to"
   if [[ -z $to && -f VERSION && $(version_in .) != "$(version_in "$new")" &&
         $(printf '%s\n' "$(version_in .)" "$(version_in "$new")" | sort -V | tail -n 1) == "$(version_in .)" ]]; then
     die "$source_name is version $(version_in "$new"), older than this one, $(version_in .); to take it anyway, add --to $(version_in "$new")"
   fi
+  # Between two versions the number stays the same: then the commit tells them apart.
+  target=$(version_in "$new")
+  [[ -z $commit || $(version_in .) != "$target" ]] || target+=+${commit:0:8}
   ! is_clone || remember_start
   get_base
   plan
@@ -462,7 +465,7 @@ main() {
     [[ ! $answer =~ ^[nN] ]] || { echo "nothing changed"; return; }
   fi
   apply
-  echo "Updated to Roofline Labs $(version_in .). What is new: CHANGELOG.md. Kept copies and this list: $backup. To go back: ./course update --undo"
+  echo "Updated to Roofline Labs $target. What is new: CHANGELOG.md. Kept copies and this list: $backup. To go back: ./course update --undo"
 }
 
 if [[ ${1:-} == start ]]; then remember_start; else main "$@"; fi

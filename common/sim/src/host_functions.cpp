@@ -107,7 +107,8 @@ struct checker : sim_host_watcher {
                     "wait for the stream first, as cudaStreamSynchronize() does{}",
                     text(sim_host_site), store ? "stores to" : "loads", found->stores ? "store to" : "load",
                     text(found->site), store ? ", or give each call data of its own" : ""));
-    const auto [stream, item] = std::pair{found->stream, found->work_item};  // one report for each
+    const auto stream = found->stream;  // one report for each; clang 14 captures no structured binding
+    const auto item = found->work_item;
     std::erase_if(pending.ranges, [&](const range& r) { return r.stream == stream && r.work_item == item; });
     pending.settle();
   }
