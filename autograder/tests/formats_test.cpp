@@ -191,6 +191,7 @@ TEST_F(Formats, AClassMayBePinnedToACommit) {
   replace_file(handed_in, "mine\n");
   EXPECT_EQ(unlike_the_pin(first, course), "");
   replace_file(course / "notes.txt", "new\n");
+  replace_file(course / "labs/03_coalescing/README.md", "new\n");
   commit();
   EXPECT_EQ(unlike_the_pin(first.substr(0, course_version().size() + 8), course), "");
   // Another rubric is, committed or not.

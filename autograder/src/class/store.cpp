@@ -91,8 +91,9 @@ std::string unlike_the_pin(const std::string& pinned, const std::filesystem::pat
   const std::string commit = pinned.substr(plus + 1), git = "git -C " + shell_word(source.string()) + " ";
   if (run_command(git + "rev-parse -q --verify '" + commit + "^{commit}' >/dev/null 2>&1") != 0)
     return "git knows no such commit here";
-  const std::string differ = output_of(git + "diff --name-only " + commit +
-                                       " -- autograder common labs CMakeLists.txt VERSION ':!labs/*/handin/*'");
+  const std::string differ =
+      output_of(git + "diff --name-only " + commit +
+                " -- autograder common labs CMakeLists.txt VERSION ':!labs/*/handin/*' ':!*.md'");
   const auto files = std::count(differ.begin(), differ.end(), '\n');
   const std::string first = differ.substr(0, differ.find('\n'));
   if (files < 2) return files == 0 ? "" : first + " differs from it";
