@@ -23,7 +23,7 @@ constexpr std::size_t line_bytes = 128, sector_bytes = 32, word_bytes = 4;
 /// Which blocks loaded, or stored, the words of a sector since the start of a kernel or a grid barrier: the epoch, the
 /// first block, the words that only this block touched, and those that several blocks touched. Words that only later
 /// blocks touched are not recorded.
-struct sector_use {
+struct alignas(8) sector_use {  // or clang 14 calls libatomic
   std::uint16_t epoch;
   std::uint8_t one, many;  ///< bit w: word w of the sector
   std::uint32_t block;
