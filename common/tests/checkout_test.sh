@@ -27,4 +27,7 @@ cmake --preset default -DLABS_CUDA=OFF >"$place/log"
 ./course lab 03 >>"$place/log" 2>&1 || (($? == 1)) || { tail -n 60 "$place/log"; exit 1; }
 sed -n '/^Lab 03/,$p' "$place/log"
 (($(grep -cE ' PASS .* ([0-9]+) +/ +\1$' "$place/log") >= 14))
-! sed -n '/^Lab 03/,$p' "$place/log" | grep -E '(WRONG|WASTEFUL|CRASH|TIMEOUT) ' || exit 1
+# clang's code loads some float4 in parts, so counts may differ from those of g++'s.
+lost='WRONG|CRASH|TIMEOUT|BUILD ERROR'
+[[ $compiler == clang* ]] || lost+='|WASTEFUL'
+! sed -n '/^Lab 03/,$p' "$place/log" | grep -E "($lost) " || exit 1

@@ -56,7 +56,7 @@ container() {
 }
 simple=yes
 container true >"$place/log" 2>&1 || { simple=""; container true >"$place/log" 2>&1; } || skip "podman starts no container here: $(tail -n 1 "$place/log")"
-git clone -q "$source" "$place/clone"
+git -c advice.detachedHead=false clone -q "$source" "$place/clone"
 rm -rf "$place/clone/solutions" "$place/clone/slides"
 cp -r "$place/context/." "$place/clone"  # with what is not committed
 # The table of verdicts comes at once, when all are known. Nothing may be compiled but what the student hands in.

@@ -65,6 +65,7 @@ void check_sections(std::string_view object, const std::vector<Elf64_Shdr>& sect
     std::string name = name_at(object, names, section.sh_name);
     if (name.starts_with(".rela.")) name.erase(0, 5);
     if (by_nvcc && is_gpu_code(name)) continue;
+    if (name == ".linker-options" && section.sh_size == 0) continue;  // clang 14, with -fsanitize=thread
     if (!is_ordinary(name)) {
       refused.push_back(fmt::format("defines its own section '{}'; remove the section attribute", shown_name(name)));
     } else if ((section.sh_flags & SHF_EXECINSTR) && ((section.sh_flags & SHF_WRITE) || !name.starts_with(".text"))) {
@@ -105,6 +106,8 @@ object_symbols read_object(std::string_view object, std::vector<std::string>& re
         continue;
       }
       const bool missing = symbol.st_shndx == SHN_UNDEF;
+      // clang asks so whether an extern thread_local, such as extern __shared__, has an initializer: it may be missing.
+      if (missing && bind == STB_WEAK && name.starts_with("_ZTH")) continue;
       (missing ? result.undefined : bind == STB_GLOBAL ? result.defined : result.weak).insert(name);
     }
   }
