@@ -4,7 +4,6 @@
 #include <bitset>
 #include <cstdlib>
 #include <initializer_list>
-#include <set>
 
 #include "processor.hpp"
 
@@ -245,9 +244,8 @@ class on_arm64 : public processor {
     const std::string& written = stores ? places.back() : places.front();
     const bool copies = uses && places.size() == 2 && !written.empty() &&
                         (mnemonic == "fmov" || mnemonic == "mov" || starts(mnemonic, "ldr") || starts(mnemonic, "str"));
-    if (uses && !copies) i.of_result = is_addition(i.operation) ? instruction::addition : instruction::other;
+    follow_result(uses, copies, compares ? "" : written, i);
     if (compares || written.empty()) return;
-    copies ? static_cast<void>(result_.insert(written)) : static_cast<void>(result_.erase(written));
     held_.erase(written);
     if (const double value = constant(mnemonic, parts); value != 0) held_[written] = value;
   }
@@ -260,7 +258,6 @@ class on_arm64 : public processor {
 
   std::bitset<31> coordinates_;                      // the registers that hold their places
   std::map<std::string, double, std::less<>> held_;  // register, and the constant in it
-  std::set<std::string, std::less<>> result_;        // where what the last call returned is
 };
 
 }  // namespace

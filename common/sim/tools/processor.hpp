@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,6 +70,15 @@ class processor {
 
   /// The bits of the floating-point constants that the text places in memory, by label.
   std::map<std::string, std::uint64_t, std::less<>> constants;
+
+ protected:
+  /// For an instruction that uses what the last call returned, or not, and writes the place: "" for none that is
+  /// followed.
+  void follow_result(bool uses, bool copies, const std::string& written, instruction& i) {
+    if (uses && !copies) i.of_result = is_addition(i.operation) ? instruction::addition : instruction::other;
+    copies ? static_cast<void>(result_.insert(written)) : static_cast<void>(result_.erase(written));
+  }
+  std::set<std::string, std::less<>> result_;  ///< where what the last call returned is, also on the stack
 };
 
 std::unique_ptr<processor> x86_64();

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <bit>
 #include <cctype>
-#include <set>
 
 #include "processor.hpp"
 
@@ -173,11 +172,7 @@ class on_x86_64 : public processor {
     const bool uses = std::any_of(parts.begin(), moves || parts.size() > 2 ? parts.end() - 1 : parts.end(),
                                   [&](string_view part) { return result_.contains(part); });
     const bool copies = uses && moves && (to_register || to_stack);
-    if (uses && !copies) i.of_result = is_addition(i.operation) ? instruction::addition : instruction::other;
-    if (copies)
-      result_.emplace(parts.back());
-    else if (to_register || to_stack)
-      result_.erase(std::string(parts.back()));
+    follow_result(uses, copies, to_register || to_stack ? std::string(parts.back()) : "", i);
     if (!parts.back().starts_with("%xmm")) return;
     held_.erase(std::string(parts.back()));
     const bool loads = mnemonic == "vmovss" || mnemonic == "vmovsd" || mnemonic == "movss" || mnemonic == "movsd";
@@ -186,7 +181,6 @@ class on_x86_64 : public processor {
   }
 
   std::map<std::string, std::string, std::less<>> held_;  // register, and the place of the constant in it
-  std::set<std::string, std::less<>> result_;             // where what the last call returned is
 };
 
 }  // namespace
