@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <random>
 #include <set>
@@ -13,6 +12,7 @@
 #include "judge/conductor.hpp"
 #include "sandbox/crash_place.hpp"
 #include "sandbox/process_executor.hpp"
+#include "sim/tools/tokens.hpp"
 #include "support/command.hpp"
 #include "support/files.hpp"
 #include "support/hash.hpp"
@@ -62,22 +62,20 @@ std::vector<counted_case> counted_cases(const grading_session& session, const st
 
 /// The names of `name(...) {`, also with const or noexcept: what a file defines, and at worst what it does not.
 std::set<std::string> functions_in(const std::string& text) {
-  static const std::set<std::string> statements = {"if", "for", "while", "switch", "catch", "constexpr"};
-  const auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-  const auto after_blanks = [&](std::size_t at) {
-    return std::min(text.find_first_not_of(" \t\r\n", at), text.size());
+  static const std::set<std::string_view> statements = {"if", "for", "while", "switch", "catch", "constexpr"};
+  const std::vector<sim::token> tokens = sim::tokens_of(text);
+  const auto word = [&](std::size_t i) {
+    return i < tokens.size() ? std::string_view(text).substr(tokens[i].begin, tokens[i].end - tokens[i].begin) : "";
   };
   std::set<std::string> names;
-  for (std::size_t begin = 0, end = 0; begin < text.size(); begin = std::max(end, begin + 1)) {
-    for (end = begin; end < text.size() && in_word(text[end]);) ++end;
-    std::size_t at = after_blanks(end);
-    if (end == begin || at == text.size() || text[at] != '(') continue;
-    for (int depth = 0; at < text.size(); ++at)
-      if ((depth += (text[at] == '(') - (text[at] == ')')) == 0) break;
-    for (at = after_blanks(at + 1); text.compare(at, 5, "const") == 0 || text.compare(at, 8, "noexcept") == 0;)
-      at = after_blanks(at + (text[at] == 'c' ? 5 : 8));
-    const std::string name = text.substr(begin, end - begin);
-    if (at < text.size() && text[at] == '{' && !statements.contains(name)) names.insert(name);
+  for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
+    if (tokens[i].kind != 'i' || word(i + 1) != "(") continue;
+    std::size_t at = i + 1;
+    for (int depth = 0; at < tokens.size(); ++at)
+      if ((depth += (word(at) == "(") - (word(at) == ")")) == 0) break;
+    do ++at;
+    while (word(at) == "const" || word(at) == "noexcept");
+    if (word(at) == "{" && !statements.contains(word(i))) names.emplace(word(i));
   }
   return names;
 }
