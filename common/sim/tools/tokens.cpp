@@ -103,10 +103,12 @@ class scanner {
         break;
       }
     if (r == at_) return false;
-    const std::size_t open = text_.find('(', r);
-    if (open == std::string::npos || open - r > 16) return false;
-    const std::string close = ")" + text_.substr(r, open - r) + "\"";
-    const std::size_t end = text_.find(close, open);
+    constexpr std::size_t longest_delimiter = 16;
+    const std::string begins = text_.substr(r, longest_delimiter + 1);  // not to search the whole file each time
+    const std::size_t open = begins.find('(');
+    if (open == std::string::npos) return false;
+    const std::string close = ")" + begins.substr(0, open) + "\"";
+    const std::size_t end = text_.find(close, r + open);
     at_ = end == std::string::npos ? text_.size() : end + close.size();
     return true;
   }
