@@ -90,7 +90,7 @@ struct program {
     return 1;
   }
 
-  void read_symbols() {
+  void read_symbols() {  // those without a size are names for the storage of `extern __shared__`
     for_each_symbol([this](const char* name, const Elf64_Sym& symbol) {
       if (ELF64_ST_TYPE(symbol.st_info) == STT_TLS && symbol.st_shndx != SHN_UNDEF && symbol.st_size > 0)
         add(name, symbol);
@@ -105,11 +105,9 @@ struct program {
     if (!dynamic && std::strncmp(name, "sim_", 4) == 0) return;
     for (const char* own : {"threadIdx", "blockIdx", "blockDim", "gridDim"})
       if (std::strcmp(name, own) == 0) return;
-    if (!dynamic && symbol.st_size == dynamic_block_bytes) return;  // a name for that block
     arrays.push_back({demangled(name), tls_offset + static_cast<std::intptr_t>(symbol.st_value), symbol.st_size,
                       dynamic, std::strncmp(name, "_ZGV", 4) == 0});
   }
-  static constexpr std::size_t dynamic_block_bytes = 232448 + 16;
 };
 
 const program& self() {

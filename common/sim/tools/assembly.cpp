@@ -463,9 +463,8 @@ class editor {
       const bool ours = name == "threadIdx" || name == "blockIdx" || name == "blockDim" || name == "gridDim";
       const bool of_library = starts(name, "_ZSt");  // std::call_once's
       if (ours || of_library || defined_.contains(name) || starts(name, "sim_")) continue;
-      text << "\t.weak " << name << "\n\t.type " << name << ", @object\n\t.size " << name << ", "
-           << most_dynamic_shared_bytes + 16 << "\n"
-           << name << ":\n";
+      // Without a size it is only a name for what follows.
+      text << "\t.weak " << name << "\n\t.type " << name << ", @object\n\t.size " << name << ", 0\n" << name << ":\n";
     }
     if (text.str().empty()) return "";
     std::ostringstream section;
