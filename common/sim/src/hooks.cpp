@@ -395,6 +395,11 @@ extern "C" void __ubsan_handle_out_of_bounds(void*, void* index) {
                      reinterpret_cast<std::uintptr_t>(index), from.frame);
 }
 
+struct checked_place {  // with this, what the compiler says of a failed check begins
+  const char* file;
+  std::uint32_t line, column;
+};
+
 // A shift by more bits than a number has (-fsanitize=shift-exponent): C++ leaves the result open, and processors
 // differ.
 extern "C" void __ubsan_handle_shift_out_of_bounds(void* data, void*, void* by) {
@@ -402,24 +407,20 @@ extern "C" void __ubsan_handle_shift_out_of_bounds(void* data, void*, void* by) 
   struct type {
     std::uint16_t kind, bits;  // the second one: whether it is signed, and the logarithm of its width
   };
-  const struct place {
-    const char* file;
-    std::uint32_t line, column;
+  const struct shift {
+    checked_place at;
     const type *number, *count;
-  }& at = *static_cast<place*>(data);
-  const int width = 1 << (at.number->bits >> 1 & 7), count_width = 1 << (at.count->bits >> 1 & 7);
+  }& failed = *static_cast<shift*>(data);
+  const int width = 1 << (failed.number->bits >> 1 & 7), count_width = 1 << (failed.count->bits >> 1 & 7);
   if (count_width > 64) return;
   const auto count =
       static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(by) << (64 - count_width)) >> (64 - count_width);
-  sim::note_shift(at.file, at.line, count, width);
+  sim::note_shift(failed.at.file, failed.at.line, count, width);
 }
 
 // A function with a result that ends without a return (-fsanitize=return): whatever follows it would run.
 extern "C" void __ubsan_handle_missing_return(void* data) {
-  const struct place {
-    const char* file;
-    std::uint32_t line, column;
-  }& at = *static_cast<place*>(data);
+  const auto& at = *static_cast<checked_place*>(data);
   sim_active_worker = sim_running_worker = nullptr;
   std::fflush(nullptr);
   std::fprintf(stderr, "%s:%u: this function ends without a return, but has a result; write one\n", at.file, at.line);
