@@ -2,6 +2,7 @@
 usage: debugger_test.py SOURCE SIMCC [--write]: --write puts the output of now into the guide."""
 
 import difflib
+import json
 import os
 import re
 import shutil
@@ -267,6 +268,64 @@ def test_wrong_commands():
         expect(command, text, pattern)
 
 
+def mi_session(program, *commands):
+    """What gdb answers an editor, command by command: launch.json's options, and the commands that cppdbg sends (MIEngine)."""
+    with open(os.path.join(source, ".vscode/launch.json")) as f:
+        config = json.loads(re.sub(r"^\s*//.*", "", f.read(), flags=re.M))["configurations"][0]
+    options = config["miDebuggerArgs"].replace("${workspaceFolder}", source).split()
+    gdb = subprocess.Popen(["gdb", "-nx", "-q", "--interpreter=mi", *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT, text=True, cwd=place)
+    said = []
+    for n, c in enumerate([s["text"] for s in config["setupCommands"]] + ["-file-exec-and-symbols " + program] + list(commands)):
+        gdb.stdin.write("%d%s\n" % (n, c))
+        gdb.stdin.flush()
+        answer, stops = "", c.startswith("-exec-")
+        while True:
+            line = gdb.stdout.readline()
+            if not line:
+                break
+            answer += line
+            stops = stops and not line.startswith(("%d^error" % n, "*stopped"))
+            if line.startswith("(gdb)") and re.search(r"^%d\^" % n, answer, re.M) and not stops:
+                break
+        said.append(answer)
+    gdb.kill()
+    gdb.wait()
+    return said[-len(commands):]
+
+
+def console(command):
+    return '-interpreter-exec console "%s"' % command
+
+
+def test_editor():
+    """As an editor drives gdb: breakpoints before the program runs, stops with a reason, frames without the device's."""
+    file = os.path.join(tests, "debugger/stencil.cu")
+    said = mi_session(build(file), "-break-insert -f main",
+                      '-break-insert -f -c "blockIdx.x == 1 && threadIdx.x == 5" %s:25' % file, "-exec-run", "-break-delete 1",
+                      "-exec-continue", "-thread-info", "-stack-list-frames --thread 2 0 1000",
+                      "-stack-list-variables --thread 2 --frame 0 1", console("lanes i"), console("cuda thread (40,0,0)"),
+                      console("print threadIdx"), "-exec-next --thread 2 --frame 0", console("print threadIdx"),
+                      "-break-delete 2", "-exec-continue")
+    expect("editor", said[1], r'\^done,bkpt=\{.*line="25"')
+    expect("editor", said[4], r'\*stopped,reason="breakpoint-hit",.*bkptno="2",.*func="stencil",.*thread-id="2"',
+           r'^~"\[Switching focus to CUDA kernel 0 stencil, block \(1,0,0\), thread \(5,0,0\), warp 0, lane 5\]')
+    expect("editor", said[5], r'\{id="1",.*\{id="2",(?!.*\{id="3")')
+    expect("editor", said[6], r'stack=\[frame=\{level="0",[^}]*func="stencil\([^}]*file="/[^}]*stencil.cu",line="25"[^}]*\}\]$')
+    expect("editor", said[7], r'name="i",value="69"')
+    expect("editor", said[8], r'^~"lanes  0-7   64  65 ')
+    expect("editor", said[10], r'\{x = 40, y = 0, z = 0\}')
+    expect("editor", said[11], r'\*stopped,reason="end-stepping-range",.*func="stencil",.*line="26"')
+    expect("editor", said[12], r'\{x = 5, y = 0, z = 0\}')
+    expect("editor", said[14], r'^1 191\n', r'\*stopped,reason="exited-normally"')
+    if "memory-changed" in "".join(said):
+        expect("editor", "".join(said), "no word of the device's own memory, which an editor prints")
+
+    said = mi_session(build(file, "-DWITHOUT_BARRIER"), "-exec-run", "-stack-list-frames --thread 2 0 1000")
+    expect("editor: race", said[0], r'\*stopped,reason="breakpoint-hit"', r'^~"\\nThe checkers found: .*race in shared memory')
+    expect("editor: race", said[1], r'stack=\[frame=\{level="1",[^}]*func="weighted\([^}]*line="7"')
+
+
 def test_course():
     """What ./course debug says before it starts gdb."""
     def course(*words, path=None):
@@ -282,6 +341,13 @@ def test_course():
     expect("course", course("03"), r"^2\n", r"^course: which item of lab 03\?")
     expect("course", course("x.cu", "--commands", "nothing"), r"^2\n", r"^course: there is no file nothing with gdb's commands$")
     expect("course", course("x.cu", "--backend", "cuda"), r"^2\n", r"there is no file x.cu")
+    # Where launch.json looks for it; a program of a lab finds its headers.
+    made = os.path.join(source, "build/debug/kv_scores")
+    if os.path.exists(made):
+        os.remove(made)
+    expect("course", course(os.path.join(source, "labs/13_when_it_crashes/crashed/kv_scores.cu"), "--build"), r"^0\n")
+    if not os.path.exists(made):
+        expect("course", "", "build/debug/kv_scores")
     # Without gdb, where its package is installed or cannot be.
     tools = os.path.join(place, "tools")
     os.makedirs(tools, exist_ok=True)
