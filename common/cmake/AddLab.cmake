@@ -327,24 +327,42 @@ function(_lab_others lab dir answers)
   add_dependencies(${lab}.staff ${lab}.others)
 endfunction()
 
-# What `ctest -L lab03` runs: a build, then the student's programs, one test for each backend and kind.
+# What `ctest -L lab03` runs: a build, then the student's programs, one test for each backend and item of the rubric, which
+# an editor lists and runs singly. Predictions and findings are locked first, by the grader.
 function(_lab_tests lab dir backends root)
   add_test(NAME ${lab}.build COMMAND flock ${PROJECT_BINARY_DIR}/building.lock ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target ${lab})
   set_tests_properties(${lab}.build PROPERTIES LABELS "${lab}" FIXTURES_SETUP ${lab}.built)
-  foreach(kind IN ITEMS Correctness Counters Throughput)  # predictions are locked first, by the grader
-    string(TOLOWER ${kind} lower)
-    foreach(backend IN ITEMS sim cuda)
-      set(test ${lab}.${backend}.${lower})
-      if(backend STREQUAL "sim" OR (backend IN_LIST backends AND CUDA_GPU_HERE))
-        add_test(NAME ${test} COMMAND ${lab}.student.${backend}.test --gtest_filter=${kind}.*)
-      else()
-        add_test(NAME ${test} COMMAND ${CMAKE_COMMAND} -E echo "SKIPPED: no GPU with a CUDA toolkit when this was configured")
+  set(rubric ${root}/labs/${dir}/judge/rubric.toml)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${rubric})
+  file(READ ${rubric} lines)
+  string(REGEX REPLACE "[][;\\]" " " lines "${lines}")  # a list takes them for its own
+  string(REPLACE "\n" ";" lines "${lines}")
+  set(line_number 0)
+  foreach(line IN LISTS lines)
+    math(EXPR line_number "${line_number} + 1")
+    if(line MATCHES "^id = \"(.*)\"")
+      set(id ${CMAKE_MATCH_1})
+      set(id_at ${rubric}:${line_number})
+    endif()
+    if(NOT line MATCHES "^kind = \"(correctness|counters|throughput)\"")
+      continue()
+    endif()
+    set(kind ${CMAKE_MATCH_1})
+    foreach(backend IN LISTS backends)
+      if(backend STREQUAL "sim" OR CUDA_GPU_HERE)
+        set(test ${lab}.${backend}.${id})
+        # By env: ctest lists no command of a program that is not built yet, and CMake Tools cannot run a test without one.
+        add_test(NAME ${test} COMMAND env $<TARGET_FILE:${lab}.student.${backend}.test> --gtest_filter=*.${id})
+        set_tests_properties(
+          ${test} PROPERTIES LABELS "${lab};$<IF:$<STREQUAL:${backend},cuda>,gpu,sim>;${kind}" FIXTURES_REQUIRED ${lab}.built TIMEOUT 300
+                             SKIP_REGULAR_EXPRESSION "SKIPPED;Running 0 tests" RUN_SERIAL TRUE DEF_SOURCE_LINE ${id_at})
       endif()
-      set_tests_properties(
-        ${test} PROPERTIES LABELS "${lab};$<IF:$<STREQUAL:${backend},cuda>,gpu,sim>;${lower}" FIXTURES_REQUIRED ${lab}.built TIMEOUT 300
-                           SKIP_REGULAR_EXPRESSION "SKIPPED: " RUN_SERIAL TRUE)
     endforeach()
   endforeach()
+  if(NOT "cuda" IN_LIST backends OR NOT CUDA_GPU_HERE)
+    add_test(NAME ${lab}.cuda COMMAND ${CMAKE_COMMAND} -E echo "SKIPPED: no GPU with a CUDA toolkit when this was configured")
+    set_tests_properties(${lab}.cuda PROPERTIES LABELS "${lab};gpu" SKIP_REGULAR_EXPRESSION "SKIPPED: ")
+  endif()
   if(EXISTS ${root}/solutions/${dir}/handin)
     # Last, and in another order each day: where time is short, other labs are left out tomorrow.
     string(TIMESTAMP day 1%j)

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "course/handout.hpp"
 #include "in_process/in_process_executor.hpp"
 #include "judge/assess.hpp"
@@ -14,27 +16,39 @@ namespace {
 
 using namespace grading;
 
+/// Where an editor shows a failure: what the item asks for.
+struct rubric_text {
+  std::string file, text;
+  int line_of(const item& i) const {
+    const std::size_t at = text.find(fmt::format("\nid = \"{}\"", i.id));
+    return at == std::string::npos ? 1 : 2 + static_cast<int>(std::count(text.begin(), text.begin() + at, '\n'));
+  }
+};
+
 /// Lives as long as the program: each test asks for its own item.
 struct front {
+  rubric_text text;
   rubric rules;
   grading_session session;
 };
 
 class item_test : public testing::Test {
  public:
-  item_test(const item& what, grading_session& session) : what_(what), session_(session) {}
+  item_test(const item& what, front& of) : what_(what), rubric_(of.text), session_(of.session) {}
 
   void TestBody() override {
     const item_result result = assess(what_, session_);
     const std::string verdict =
-        fmt::format("{}: {} of {} points{}{}", name_of(result.verdict), points_text(result.points),
-                    points_text(result.max_points), result.message.empty() ? "" : "\n", result.message);
+        fmt::format("{}, {} of {} points: {}{}{}", name_of(result.verdict), points_text(result.points),
+                    points_text(result.max_points), what_.title, result.message.empty() ? "" : "\n", result.message);
     if (!is_assessed(result.verdict)) GTEST_SKIP() << verdict;
-    EXPECT_GE(result.points, result.max_points - 1e-6) << verdict;
+    if (result.points < result.max_points - 1e-6)
+      ADD_FAILURE_AT(rubric_.file.c_str(), rubric_.line_of(what_)) << verdict;
   }
 
  private:
   const item& what_;
+  const rubric_text& rubric_;
   grading_session& session_;
 };
 
@@ -48,7 +62,9 @@ const char* suite_of(item_kind kind) {
 
 void register_items(front& f) {
   const std::filesystem::path folder = lab_dir;
-  f.rules = parse_rubric(text_of(folder / "judge" / "rubric.toml"), "rubric.toml", lab::cases_of(lab_name), folder);
+  f.text.file = folder / "judge" / "rubric.toml";
+  f.text.text = text_of(f.text.file);
+  f.rules = parse_rubric(f.text.text, "rubric.toml", lab::cases_of(lab_name), folder);
   expect_handin_as_listed(folder, f.rules.handin);
   f.session.rules = &f.rules;
   f.session.predictions = folder / "handin" / "predictions.toml";
@@ -62,7 +78,7 @@ void register_items(front& f) {
     const bool host = !i.cases.empty() && i.cases.front()->where == lab::part::host;
     if (host && this_backend() == backend::cuda) continue;  // the same code as in the simulated device's program
     testing::RegisterTest(suite_of(i.kind), i.id.c_str(), nullptr, nullptr, __FILE__, __LINE__,
-                          [&i, &f]() -> testing::Test* { return new item_test(i, f.session); });
+                          [&i, &f]() -> testing::Test* { return new item_test(i, f); });
   }
 }
 
