@@ -32,6 +32,7 @@ debug labs/13_when_it_crashes/crashed/kv_scores.cu -- NAME   here
 debug NN ITEM                                           here
 debug common/sim/tests/debugger/faults.cu -- 0          sim.debugger
 debug --dump FILE                                       sim.debugger
+debug FILE --build                                      sim.debugger
 simcc                                                   here
 grade submissions/ --lab NN --jobs 2                    here
 grade submissions/ --lab NN --jobs 4                    here
@@ -71,6 +72,7 @@ slides                                                  docs.slides
 test                                                    .ci/run
 test --all                                              .ci/run
 ctest --test-dir build -L labNN                         there
+ctest --preset labs                                     editor
 ctest --test-dir build -L lab42                         lab00.expected
 cmake --build build && ctest --test-dir build -R lab42  lab00.expected
 ctest --test-dir build -L docs                          docs.links
