@@ -160,7 +160,7 @@ while read -r line; do
       ((status == 0)) || { cat log; complain "./course $typed: ended with $status"; }
       if [[ $command == doctor ]]; then
         grep -q '^ok *sandbox' log || sandbox=no
-        [[ $(wc -l <log) -le 24 && $(head -n 1 log) == "$(./course --version), on "* ]] || complain "./course doctor: more than a screen, or no version"
+        [[ $(fold -w 80 log | wc -l) -le 24 && $(head -n 1 log) == "$(./course --version), on "* ]] || complain "./course doctor: more than a screen, or no version"
         for part in processor compiler GPU 'labs here .*03: ' 'official grading .*possible'; do
           grep -qE "$part" log || complain "./course doctor does not show: $part"
         done
