@@ -180,6 +180,15 @@ void launch_from_host(const char* kernel, const configuration& config, void (*th
   launches().running = nullptr;
   if (const std::string why = what_is_wrong_with_clusters(record.config); !why.empty())  // of the kernel itself
     return refuse_launch(kernel, cudaErrorInvalidClusterSize, why, pc);
+  if (record.static_shared_bytes > default_shared_bytes) {  // known only now
+    const source_line at = line_of(reinterpret_cast<std::uintptr_t>(pc));
+    launches().failed = fmt::format(
+        "{}:{}: {} uses {} bytes of __shared__ arrays; nvcc compiles no kernel with more than {}: declare one array "
+        "extern __shared__, and allow its size by cudaFuncSetAttribute",
+        at.file, at.line, kernel, record.static_shared_bytes, default_shared_bytes);
+    note_host_fault(launches().failed);
+    fail(cudaErrorInvalidKernelImage);
+  }
   end_kernel_frees();
   note_launch(config.stream, record.first_epoch, record.last_epoch);
   for (const auto& [begin, counts] : record.counts.allocations)

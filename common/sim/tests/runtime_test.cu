@@ -290,6 +290,30 @@ TEST_F(Memory, OfAStreamFreedWhileItIsUsed) {
   cudaStreamDestroy(other);
 }
 
+template <int count>
+__global__ void sum_in_shared(float* out) {
+  __shared__ float values[count];
+  for (int i = threadIdx.x; i < count; i += blockDim.x) values[i] = 1.0f;
+  __syncthreads();
+  out[threadIdx.x] = values[threadIdx.x];
+}
+
+TEST_F(Memory, OfSharedArraysHasTheLimitOfTheCompiler) {
+  float* out = nullptr;
+  cudaMalloc(&out, 32 * sizeof *out);
+  const std::size_t before = sim::host_faults().size();
+  sum_in_shared<12288><<<1, 32>>>(out);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  EXPECT_EQ(reports_since(before), "");
+  sum_in_shared<12289><<<1, 32>>>(out);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidKernelImage);
+  EXPECT_NE(reports_since(before).find("uses 49156 bytes of __shared__ arrays; nvcc compiles no kernel with more than "
+                                       "49152"),
+            std::string::npos)
+      << reports_since(before);
+  cudaFree(out);
+}
+
 TEST_F(Memory, OfAStreamUsedInAnother) {
   constexpr int n = 64;
   cudaStream_t s, other;
