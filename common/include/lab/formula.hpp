@@ -54,9 +54,9 @@ inline test_case rows_case(const formula& f, const std::string& label,
         factor.precision(4);
         if (const double ratio = *got / want[i]; want[i] != 0 && std::isfinite(ratio)) {
           if (std::abs(ratio - 1) < 0.01)
-            factor << " (" << *got - want[i] << " more)";
+            factor << " (" << std::abs(*got - want[i]) << (*got < want[i] ? " less)" : " more)");
           else
-            factor << " (" << ratio << " times it)";
+            factor << " (" << ratio << " times that)";
         }
         return (f.results.size() > 1 ? f.results[i] + " " : "") + "of " + (f.about ? f.about(in) + ", " : "") +
                list(f.arguments, in) + ": " + list({"got", "expected"}, pair) + factor.str();
