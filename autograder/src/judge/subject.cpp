@@ -74,6 +74,21 @@ std::string shortened(std::string text) {
   return text + fmt::format(" [{} more bytes were discarded]", all - most);
 }
 
+/// The first of those that differ only in how often: several instructions of a line, or launches of a kernel, may do
+/// it.
+std::vector<std::string> without_repetitions(const std::vector<std::string>& reports) {
+  const auto what = [](std::string_view report) {
+    const std::size_t count = report.rfind(" (");
+    const bool counted = count != std::string_view::npos && report.ends_with(" times)");
+    return report.substr(0, counted ? count : report.size());
+  };
+  std::vector<std::string> different;
+  for (const std::string& report : reports)
+    if (std::none_of(different.begin(), different.end(), [&](const std::string& d) { return what(d) == what(report); }))
+      different.push_back(report);
+  return different;
+}
+
 }  // namespace
 
 subject::subject(grading::backend where, std::unique_ptr<executor> runs, std::uint64_t seed)
@@ -169,10 +184,10 @@ trial subject::call(prepared_case& ready, const std::function<void()>& settle) {
   }
   if (!response.error.empty() || !response.reports.empty()) {
     result.verdict = verdict::wrong;
-    result.message = fmt::format(
-        "{}: {}", what.id,
-        named(shortened(response.reports.empty() ? response.error : shortened_list(response.reports, 3, "; ", "; ")),
-              ready));
+    const std::vector<std::string> reports = without_repetitions(response.reports);
+    result.message =
+        fmt::format("{}: {}", what.id,
+                    named(shortened(reports.empty() ? response.error : shortened_list(reports, 3, "; ", "; ")), ready));
   }
   return result;
 }
