@@ -132,7 +132,7 @@ TEST_F(Assess, CorrectnessIsAllOrNothing) {
   r = assessed(i);
   EXPECT_EQ(r.verdict, verdict::wrong);
   EXPECT_EQ(r.points, 0);
-  EXPECT_EQ(r.message, "2 of 2 cases fail; the smallest: f/1: wrote nothing to its output 0");
+  EXPECT_EQ(r.message, "2 of 2 cases fail; the smallest: f/1: left its output 0 unchanged");
 }
 
 TEST_F(Assess, ShowsTheSmallestFailureAndWhatAllHaveInCommon) {
@@ -168,7 +168,7 @@ TEST_F(Assess, CorrectnessCountsOnEveryDevice) {
   cuda->right = false;
   const item_result r = assessed(base(item_kind::correctness));
   EXPECT_EQ(r.verdict, verdict::wrong);
-  EXPECT_EQ(r.message, "1 of 2 cases fails: on cuda, f/1: wrote nothing to its output 0");
+  EXPECT_EQ(r.message, "1 of 2 cases fails: on cuda, f/1: left its output 0 unchanged");
 }
 
 TEST_F(Assess, HostCasesRunOnceOnly) {

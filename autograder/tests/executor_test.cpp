@@ -108,7 +108,7 @@ TEST(Executor, ASubmissionAsksAndTheJudgeAnswers) {
 
 TEST(Executor, TheMailboxIsNoResult) {
   subject s(backend::sim, runner(), 1);
-  EXPECT_EQ(s.run(asking("nothing", 0)).message, "nothing/0: wrote nothing to its output 0");
+  EXPECT_EQ(s.run(asking("nothing", 0)).message, "nothing/0: left its output 0 unchanged");
 }
 
 TEST(Executor, WithoutAnOracleAQuestionWaitsForEver) {
@@ -488,8 +488,9 @@ TEST(Subject, PassesWhatIsRight) {
 
 TEST(Subject, SeesWhatIsWrong) {
   EXPECT_EQ(tried("off_by_one").message, "off_by_one/1000: not twice the input");
-  EXPECT_EQ(tried("nothing").message, "nothing/1000: wrote nothing to its output 0");
+  EXPECT_EQ(tried("nothing").message, "nothing/1000: left its output 0 unchanged");
   EXPECT_EQ(tried("overrun").message, "overrun/1000: wrote out of bounds, 0 bytes into the memory after output 0");
+  EXPECT_EQ(tried("adds_zero").message, "adds_zero/1000: wrote out of bounds, 2 bytes into the memory after output 0");
   EXPECT_EQ(tried("underrun").verdict, verdict::wrong);
   EXPECT_EQ(tried("scribble").message, "scribble/1000: changed its input 0, which is read-only");
   EXPECT_EQ(tried("fails").message, "fails/1000: cudaErrorMisalignedAddress");
@@ -574,7 +575,7 @@ TEST(Subject, CallsBuffersByTheirNames) {
     s.use_names(names);
     return s.run(doubling(entry, 8)).message;
   };
-  EXPECT_EQ(said("nothing"), "nothing/8: wrote nothing to its output `twice`");
+  EXPECT_EQ(said("nothing"), "nothing/8: left its output `twice` unchanged");
   EXPECT_EQ(said("scribble"), "scribble/8: changed its input `once`, which is read-only");
   EXPECT_EQ(said("overrun"), "overrun/8: wrote out of bounds, 0 bytes into the memory after output 0")
       << "the contract has another number of outputs";

@@ -193,7 +193,6 @@ std::string missing_header(const std::string& diagnostics) {
   return {};
 }
 
-/// Files that the compiler read, according to the preprocessor's line markers: # 12 "/usr/include/math.h" 1 3 4
 /// Without namespaces and parameters.
 std::string function_name(const std::string& symbol) {
   const std::string name = demangled(symbol);
@@ -201,14 +200,32 @@ std::string function_name(const std::string& symbol) {
   return name.substr(colons == name.npos ? 0 : colons + 2, end - (colons == name.npos ? 0 : colons + 2));
 }
 
+/// The path of a line marker, # 12 "/usr/include/math.h" 1 3 4; "" if it has none. clang writes \303\234 for the bytes
+/// of an umlaut.
+std::string path_of(std::string_view marker) {
+  std::string path;
+  for (std::size_t at = marker.find('"'); at != marker.npos && ++at < marker.size() && marker[at] != '"';) {
+    const std::string_view digits = marker.substr(std::min(at + 1, marker.size()), 3);
+    if (marker[at] != '\\') {
+      path += marker[at];
+    } else if (digits.size() == 3 && digits.find_first_not_of("01234567") == digits.npos) {
+      path += static_cast<char>((digits[0] - '0') * 64 + (digits[1] - '0') * 8 + digits[2] - '0');
+      at += 3;
+    } else if (!digits.empty()) {
+      path += marker[++at];
+    }
+  }
+  return path;
+}
+
+/// Files that the compiler read, according to the preprocessor's line markers.
 std::set<std::string> included(std::string_view preprocessed) {
   std::set<std::string> files;
   for (std::size_t at = 0; at < preprocessed.size(); at = preprocessed.find('\n', at), at += at != preprocessed.npos) {
     if (!preprocessed.substr(at).starts_with("# ")) continue;
-    const std::string_view line = preprocessed.substr(at, preprocessed.find('\n', at) - at);
-    const std::size_t open = line.find('"'), close = line.find('"', open + 1);
-    if (close != line.npos && line[open + 1] == '/' && line[close - 1] != '/')  // and not where the compiler ran
-      files.insert(fs::path(line.substr(open + 1, close - open - 1)).lexically_normal().string());
+    const std::string path = path_of(preprocessed.substr(at, preprocessed.find('\n', at) - at));
+    if (path.starts_with('/') && !path.ends_with('/'))  // and not where the compiler ran
+      files.insert(fs::path(path).lexically_normal().string());
   }
   return files;
 }

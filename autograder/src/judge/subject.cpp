@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <functional>
 
@@ -15,7 +17,13 @@ namespace grading {
 namespace {
 
 constexpr std::byte poison_byte{0xFF};  // reads as NaN
-constexpr std::byte canary{0xC5};
+
+/// What fills the memory around a buffer, repeated from its address on: signalling NaNs of its type, which even adding
+/// 0 changes.
+std::array<std::byte, 8> canary_of(lab::dtype type) {
+  return std::bit_cast<std::array<std::byte, 8>>(type == lab::dtype::f64 ? std::uint64_t{0xFFF4'C5C5'C5C5'C5C5}
+                                                                         : std::uint64_t{0xFFA5'FFA5'FFA5'FFA5});
+}
 
 bool is_poison(std::byte b) { return b == poison_byte; }
 
@@ -40,21 +48,30 @@ bool equal(std::span<const std::byte> one, std::span<const std::byte> other) {
   return same;
 }
 
-/// Calls visit(guard zone, name of the buffer before it) for each gap between the buffers.
-void for_each_guard(const prepared_case& ready, std::span<std::byte> memory,
-                    const std::function<void(std::span<std::byte>, const std::string&)>& visit) {
-  std::size_t from = 0;
+/// Calls visit(guard zone, what it should hold, name of the buffer before it) for each gap between the buffers.
+void for_each_guard(
+    const prepared_case& ready, std::span<std::byte> memory,
+    const std::function<void(std::span<std::byte>, std::span<const std::byte>, const std::string&)>& visit) {
+  std::size_t from = 0, start_before = 0;
   std::string before = "the first buffer";
-  const auto pass = [&](std::size_t start, std::size_t bytes, const std::string& name) {
-    visit(memory.subspan(from, start - from), from == 0 ? "before " + name : "after " + before);
-    from = start + bytes;
-    before = name;
+  lab::dtype type = lab::dtype::f32;
+  std::vector<std::byte> intact;
+  const auto visit_up_to = [&](std::size_t end, const std::string& place) {
+    const std::array<std::byte, 8> canary = canary_of(type);
+    intact.resize(end - from);
+    for (std::size_t i = 0; i < intact.size(); ++i) intact[i] = canary[(from - start_before + i) % canary.size()];
+    visit(memory.subspan(from, end - from), intact, place);
+  };
+  const auto pass = [&](std::size_t start, const lab::buffer_spec& spec, const std::string& name) {
+    visit_up_to(start, from == 0 ? "before " + name : "after " + before);
+    start_before = start, from = start + spec.bytes();
+    before = name, type = spec.type;
   };
   for (std::size_t i = 0; i < ready.where.inputs.size(); ++i)
-    pass(ready.where.inputs[i], ready.request.input_specs[i].bytes(), fmt::format("input {}", i));
+    pass(ready.where.inputs[i], ready.request.input_specs[i], fmt::format("input {}", i));
   for (std::size_t i = 0; i < ready.where.outputs.size(); ++i)
-    pass(ready.where.outputs[i], ready.request.output_specs[i].bytes(), fmt::format("output {}", i));
-  visit(memory.subspan(from, ready.where.bytes - from), "after " + before);
+    pass(ready.where.outputs[i], ready.request.output_specs[i], fmt::format("output {}", i));
+  visit_up_to(ready.where.bytes, "after " + before);
 }
 
 /// A few numbers that a host case computes can be asked for like counters: "output[0]", "output[1]", ...
@@ -126,8 +143,9 @@ void subject::load(prepared_case& ready, executor& into) {
   place(ready.request, ready.where, memory);
   for (std::size_t i = 0; i < ready.before.size(); ++i) copy(ready.before[i].bytes(), ready.request.inputs[i]);
   for (const std::span<std::byte> output : ready.request.outputs) poison(output);
-  for_each_guard(ready, memory,
-                 [](std::span<std::byte> zone, const std::string&) { std::fill(zone.begin(), zone.end(), canary); });
+  for_each_guard(ready, memory, [](std::span<std::byte> zone, std::span<const std::byte> intact, const std::string&) {
+    std::copy(intact.begin(), intact.end(), zone.begin());
+  });
 }
 
 const trial* subject::given_up(const lab::test_case& what) const {
@@ -198,11 +216,13 @@ void subject::check(prepared_case& ready, trial& t) {
     t.verdict = verdict::wrong;
     t.message = fmt::format("{}: {}", ready.what->id, named(replaced(why, "-nan", "nan"), ready));  // NaN has no sign
   };
-  for_each_guard(ready, runs_->memory(ready.where.bytes), [&](std::span<std::byte> zone, const std::string& place) {
-    const auto touched = std::find_if(zone.begin(), zone.end(), [](std::byte b) { return b != canary; });
-    if (t.ok() && touched != zone.end())
-      wrong(fmt::format("wrote out of bounds, {} bytes into the memory {}", touched - zone.begin(), place));
-  });
+  for_each_guard(
+      ready, runs_->memory(ready.where.bytes),
+      [&](std::span<std::byte> zone, std::span<const std::byte> intact, const std::string& place) {
+        const auto touched = std::mismatch(zone.begin(), zone.end(), intact.begin()).first;
+        if (t.ok() && touched != zone.end())
+          wrong(fmt::format("wrote out of bounds, {} bytes into the memory {}", touched - zone.begin(), place));
+      });
   for (std::size_t i = 0; t.ok() && i < ready.before.size(); ++i)
     if (!equal(ready.before[i].bytes(), ready.request.inputs[i]))
       wrong(fmt::format("changed its input {}, which is read-only", i));
@@ -226,7 +246,7 @@ void subject::check(prepared_case& ready, trial& t) {
   bool first_untouched = false;
   for (std::size_t i = 0; i < results; ++i)
     if (std::all_of(outputs[i].bytes().begin(), outputs[i].bytes().end(), is_poison)) {
-      add_to_list(untouched, ", ", fmt::format("wrote nothing to its output {}", i));
+      add_to_list(untouched, ", ", fmt::format("left its output {} unchanged", i));
       first_untouched = first_untouched || i == 0;
     }
   wrong(untouched.empty() ? why

@@ -186,7 +186,7 @@ void launch_from_host(const char* kernel, const configuration& config, void (*th
         "{}:{}: {} uses {} bytes of __shared__ arrays; nvcc compiles no kernel with more than {}: declare one array "
         "extern __shared__, and allow its size by cudaFuncSetAttribute",
         at.file, at.line, kernel, record.static_shared_bytes, default_shared_bytes);
-    note_host_fault(launches().failed);
+    note_fault_of_call(launches().failed);
     fail(cudaErrorInvalidKernelImage);
   }
   end_kernel_frees();
