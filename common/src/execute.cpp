@@ -285,8 +285,8 @@ void run_resident(const entry& function, const request& what, call_gate& gate) {
 }
 
 /// Runs the function with other numbers at the same addresses, so that one which remembers the addresses of what it has
-/// computed has the wrong results. Faults are left to the call that counts.
-void rehearse(const entry& function, const request& what, std::optional<device_arguments>& device) {
+/// computed has the wrong results. Faults are left to the call that counts; false if there was one.
+bool rehearse(const entry& function, const request& what, std::optional<device_arguments>& device) {
   for (std::size_t i = 0; i < device->inputs.size(); ++i)
     if (const dtype type = what.input_specs[i].type; type == dtype::f32 || type == dtype::f64 || type == dtype::bf16)
       LAB_CUDA_CHECK(cudaMemset(device->inputs[i].data(), 0, device->inputs[i].bytes()));
@@ -303,12 +303,13 @@ void rehearse(const entry& function, const request& what, std::optional<device_a
     device.reset();
     (void)cudaDeviceReset();
     device.emplace(what);
-    return;
+    return false;
   }
   for (std::size_t i = 0; i < device->inputs.size(); ++i)
     LAB_CUDA_CHECK(
         cudaMemcpy(device->inputs[i].data(), what.inputs[i].data(), what.inputs[i].size(), cudaMemcpyHostToDevice));
   for (bytes_on_device& output : device->outputs) output.poison();
+  return true;
 }
 
 void run_on_device(const entry& function, const request& what, call_gate& gate, response& result) {
@@ -317,7 +318,8 @@ void run_on_device(const entry& function, const request& what, call_gate& gate, 
   gate.begin();
   std::optional<device_arguments> made(std::in_place, what);
   constexpr std::size_t most_to_rehearse = std::size_t{64} << 10;  // bytes: a call is rarely wrong for large ones alone
-  if (simulated && !function.own_streams && made->total_bytes() <= most_to_rehearse) rehearse(function, what, made);
+  const bool rehearsed =
+      simulated && !function.own_streams && made->total_bytes() <= most_to_rehearse && rehearse(function, what, made);
   device_arguments& device = *made;
   LAB_CUDA_CHECK(cudaDeviceSynchronize());  // the call's stream may not wait for what was done in the default stream
   if (what.what == action::time) {
@@ -347,6 +349,10 @@ void run_on_device(const entry& function, const request& what, call_gate& gate, 
     if (!by_contract && (thrown || cudaPeekAtLastError() != cudaSuccess))
       if (const std::string why = why_launch_failed(); result.reports.empty() && !why.empty())
         result.reports.push_back(why);
+    // What the first such call keeps for later ones is no leak.
+    if (const std::size_t now = unnamed_allocations(); rehearsed && now > kept)
+      result.reports.push_back("each such call leaves " + std::to_string(now - kept) + " more allocation" +
+                               (now - kept > 1 ? "s" : "") + " behind: free them, or use them again in the next call");
     if (thrown) std::rethrow_exception(thrown);
   } else {
     function.run(device.arguments);

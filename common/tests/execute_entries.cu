@@ -153,6 +153,11 @@ void copy_and_keep_memory(const lab::call& c) {
   if (!kept) cudaMalloc(&kept, 256);
   copy(c);
 }
+void copy_and_leak(const lab::call& c) {
+  void* lost = nullptr;
+  cudaMalloc(&lost, 256);
+  copy(c);
+}
 
 void copy_and_give_memory_back(const lab::call& c) {
   copy(c);
@@ -161,6 +166,7 @@ void copy_and_give_memory_back(const lab::call& c) {
 
 constexpr lab::entry table[] = {
     {"copy_and_keep_memory", lab::part::device, copy_and_keep_memory},
+    {"copy_and_leak", lab::part::device, copy_and_leak},
     {"copy_and_give_memory_back", lab::part::device, copy_and_give_memory_back},
     {"copy", lab::part::device, copy},
     {"copy_one_less", lab::part::device, copy_one_less},
