@@ -32,7 +32,8 @@ struct tensor {
 /// Fills in all tensors from the file. They are in the order of the file and share no byte there. There are 1 to 500;
 /// gaps between them are shorter than 256 bytes, and all together have less than 1 GiB. In memory they are in any
 /// order. A call that reads may bring fewer bytes than asked for, and not only at the end of the file. Returns false if
-/// the file cannot be opened, or ends before the last tensor does. Leaves nothing open or mapped.
+/// the file cannot be opened, or ends before the last tensor does. Leaves nothing open or mapped, and no memory that
+/// grows with each call.
 bool load(const char* path, const tensor* tensors, std::size_t count);
 
 /// A model as small as they get. A state of `width` numbers begins as zeros. For each new token:
@@ -53,11 +54,13 @@ void generate(int* tokens,                    // (count)
 /// Threads that sleep until there is work; what is in it is yours.
 struct pool;
 
-/// Starts a pool of 1 to 8 threads. There may be several pools at a time.
+/// Starts a pool of 1 to 8 threads; the caller of run may be one of them. There may be several pools at a time, and
+/// different threads may run them at the same time.
 pool* start_pool(int threads);
 
 /// Calls work(state, part) once for each part below `parts`, and returns when all of these calls have. The pool's
-/// threads run as many of them at the same time as there are; the caller may take parts, too. 0 to 1000 parts.
+/// threads run as many of them at the same time as there are; the caller may take parts, too. While parts run, who has
+/// none sleeps. 0 to 1000 parts.
 void run(pool& p, void (*work)(void* state, int part), void* state, int parts);
 
 /// Ends the threads, waits for their end, and frees the pool.

@@ -422,10 +422,12 @@ cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned) {
   for (const allocation& a : registered_host_memory())
     if (begin < a.end && a.begin < begin + bytes) return fail(cudaErrorHostMemoryAlreadyRegistered);
   registered_host_memory().push_back({begin, begin + bytes, 0, memory_kind::pinned, 0, {}});
+  count_allocation();  // it pins pages, as cudaMallocHost does
   return sticky_error();
 }
 cudaError_t cudaHostUnregister(void* pointer) {
   const std::scoped_lock lock(runtime_mutex());
+  ++api_calls;
   return std::erase_if(registered_host_memory(),
                        [&](const allocation& a) {
                          if (a.begin != address_of(pointer)) return false;

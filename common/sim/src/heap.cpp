@@ -132,6 +132,10 @@ std::size_t page_bytes() {
   return bytes;
 }
 std::uint64_t allocations_so_far() { return heap().by_host; }
+void count_allocation() {
+  ++heap().by_host;
+  ++api_calls;
+}
 
 cudaError_t allocate(void** pointer, std::size_t bytes, memory_kind kind, const void* pc) {
   return allocate_for(pointer, bytes, kind, pc, nullptr);
@@ -158,8 +162,7 @@ cudaError_t allocate_for(void** pointer, std::size_t bytes, memory_kind kind, co
   allocation made{begin, begin + bytes, ++m.count, kind, reinterpret_cast<std::uintptr_t>(pc), {}};
   if (stream) note_stream_allocation(made, *stream);
   insert_sorted(m.live, made);
-  ++m.by_host;
-  ++api_calls;
+  count_allocation();
   keep_in_dumps(begin, bytes);
   // The host may write here at any time, unseen.
   if (kind != memory_kind::device) mark_valid(begin, bytes);

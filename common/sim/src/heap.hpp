@@ -82,6 +82,7 @@ bool release(std::uintptr_t begin);
 void free_everything();
 /// How often the host has allocated memory, or launched a graph that does, since the program began.
 std::uint64_t allocations_so_far();
+void count_allocation();  ///< of the host; it is an API call, too
 /// `malloc` in a kernel: null if less is left of cudaLimitMallocHeapSize.
 void* allocate_in_kernel(std::size_t bytes, std::uintptr_t pc);
 /// False if no kernel has allocated what begins here, or it is free already.

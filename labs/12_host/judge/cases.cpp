@@ -158,6 +158,7 @@ test_case load_case(const std::string& name, const weights& w) {
       return said == 0 ? "" : "the file ends one byte before the last tensor does, and load returned true";
     if (w.what == weights::missing) return said == 0 ? "" : "there is no such file, and load returned true";
     if (w.what == weights::folder) return said == 0 ? "" : "the path is that of a folder, and load returned true";
+    if (said == 2) return "each call of load leaves memory allocated";
     std::string wrong = said == 1 ? wrong_memory(before, outputs[0]) : "load returned false";
     if (!wrong.empty() && w.most_at_once > 0)
       wrong += fmt::format("; each read brought at most {} bytes: continue after what it brought", w.most_at_once);
@@ -260,7 +261,7 @@ test_case pool_case(int64_t parts, int64_t operations, int64_t rounds, int64_t t
   c.where = lab::part::host;
   c.parameters = {parts, operations, rounds, threads, pools, meet, idle_ms, varies};
   c.outputs = {{dtype::f64, 1}, {dtype::i32, variants * most_parts}, {dtype::i32, 1}};
-  c.threads = static_cast<int>((pools > 1 ? 2 : 1) * threads) + 1;
+  c.threads = static_cast<int>(pools > 1 ? 2 * threads + 2 : threads + 1);
   c.inputs = [](std::uint64_t) { return std::vector<buffer>(); };
   c.check = [=](std::span<const buffer>, std::span<const buffer> outputs) -> std::string {
     // Operation k of a pool calls function k % 2 with state k / 2 % 2; every third one has half of the parts.
@@ -275,6 +276,10 @@ test_case pool_case(int64_t parts, int64_t operations, int64_t rounds, int64_t t
             "function {} and state {}, should run {} times",
             operations, i % most_parts, got, i / most_parts % 2 + 1, i / most_parts / 2 + 1, want[i]);
     const std::int32_t state = outputs[2].as<std::int32_t>()[0];
+    if (state == 3) return "stop_pool left memory behind, and more after each pool: free all that start_pool allocated";
+    if (state == 4)
+      return "two pools that two threads run at the same time: parts were not run once each; what a pool works on "
+             "belongs in the pool";
     if (state == 2) return "run returned before all of its parts had";
     if (state != 1)
       return fmt::format(
@@ -503,7 +508,11 @@ std::vector<test_case> cases() {
   for (const auto& [vocabulary, width, first, count] : loops)
     all.push_back(generate_case(vocabulary, width, first, count));
   all.push_back(generate_case(30, 8, 29, 20, numbers::below_zero));
-  all.push_back(generate_case(70'000, 3, 69'999, 12, numbers::large));  // a token does not fit 16 bits, either
+  // A token does not fit 16 bits, either, and may have 7 digits; a state is wider than any array on a stack was made
+  // for.
+  all.push_back(generate_case(70'000, 3, 69'999, 12, numbers::large));
+  all.push_back(generate_case(1'200'000, 3, 1'199'999, 9, numbers::large));
+  all.push_back(generate_case(7, 5000, 6, 40));
 
   all.push_back(pool_case(1, 1, 0, 1));
   all.push_back(pool_case(0, 3, 0, 2));
