@@ -149,6 +149,7 @@ void decode_token(float* logits,  // (vocabulary)
 /// Writes `count` tokens: each time, the logits of *s.token at *s.position; the token with the largest logit (the first
 /// of them, if several are equal) goes to chosen[*s.position] and to *s.token; *s.position becomes one more. Other
 /// elements of `chosen` do not change. *s.position + count is at most `capacity`. `logits` are those of the last token.
+/// Leaves no more graphs, streams or events with each call.
 void generate(int* chosen,    // (capacity)
               float* logits,  // (vocabulary)
               const model& m, const state& s, int count, cudaStream_t stream);

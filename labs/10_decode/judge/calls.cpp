@@ -2,6 +2,11 @@
 // one array of weights; what changes from token to token is copied, since inputs must stay as they are.
 #include <lab/call.hpp>
 #include <lab/device.hpp>
+#include <lab/host_accesses.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
 
 #include "decode.hpp"
 
@@ -56,6 +61,34 @@ struct parts {
   std::vector<layer> layers;
   model of_model;
   state of_token{};
+};
+
+/// Throws if a call has left graphs, streams or events behind. The first call of a process may make what all use.
+class expect_nothing_more {
+ public:
+  expect_nothing_more() : before_(count()) {}
+  void check() const {
+    const sim_objects after = count();
+    static bool first = true;
+    if (std::exchange(first, false)) return;
+    std::string left;
+    const auto add = [&](std::size_t had, std::size_t has, const char* what) {
+      if (has > had) left += (left.empty() ? "" : ", ") + std::string(what);
+    };
+    add(before_.graphs, after.graphs, "graphs");
+    add(before_.streams, after.streams, "streams");
+    add(before_.events, after.events, "events");
+    if (!left.empty())
+      throw std::runtime_error("each call leaves more " + left + ": destroy what it creates, instantiated graphs, too");
+  }
+
+ private:
+  static sim_objects count() {
+    sim_objects now{};
+    if (sim_count_objects) sim_count_objects(&now);
+    return now;
+  }
+  sim_objects before_;
 };
 
 constexpr lab::entry table[] = {
@@ -117,7 +150,9 @@ constexpr lab::entry table[] = {
     {"generate", lab::part::device,
      [](const lab::call& c) {
        const parts p(c);
+       const expect_nothing_more left;
        generate(c.output<int>(5), c.output<float>(0), p.of_model, p.of_token, c.parameter(8), c.stream);
+       left.check();
      }},
 };
 

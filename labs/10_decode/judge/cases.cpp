@@ -641,16 +641,18 @@ std::vector<test_case> cases() {
   add_formulas(all, "tiny", tiny, 0);
   all.push_back(formula("cache_bytes", "llama_1b", llama_1b, {0}, 0.0));
 
-  // One row, rows that are not a multiple of any number that go together, columns of 8 and far more than a block has.
-  constexpr std::pair<int64_t, int64_t> products[] = {{1, 8},    {2, 16},  {3, 24},   {7, 64},    {8, 128},  {9, 256},
-                                                      {31, 264}, {33, 8},  {64, 512}, {65, 1032}, {5, 2048}, {6, 2056},
-                                                      {3, 8200}, {17, 40}, {131, 72}, {1, 4096}};
+  // One row, rows that are not a multiple of any number that go together, columns of 8, far more than a block has, and
+  // more than the 48 KiB of an array in shared memory hold.
+  constexpr std::pair<int64_t, int64_t> products[] = {{1, 8},    {2, 16},  {3, 24},   {7, 64},    {8, 128},   {9, 256},
+                                                      {31, 264}, {33, 8},  {64, 512}, {65, 1032}, {5, 2048},  {6, 2056},
+                                                      {3, 8200}, {17, 40}, {131, 72}, {1, 4096},  {2, 16'392}};
   for (const auto& [rows, columns] : products) {
     for (const product kind : {product::host, product::plain, product::normalized, product::gated})
       all.push_back(matvec(kind, rows, columns));
     all.push_back(matvec(rows % 2 == 0 ? product::added : product::in_place, rows, columns));
   }
   all.push_back(matvec(product::added, 19, 136));
+  all.push_back(matvec(product::host, 1, 1'000'000));  // wider than any array of a fixed size
   for (const float x : {1e-3f, 100.0f}) {
     all.push_back(matvec(product::normalized, 21, 72, x));
     all.push_back(matvec(product::gated, 21, 72, x));
@@ -678,6 +680,7 @@ std::vector<test_case> cases() {
                                                                   {6, 3, 64, 200, 64},
                                                                   {4, 4, 128, 129, 127},
                                                                   {16, 2, 64, 1024, 5},
+                                                                  {32, 8, 64, 60, 40},
                                                                   {16, 2, 128, 700, 300},
                                                                   {4, 2, 64, 4100, 4098},
                                                                   {8, 2, 128, 1024, 1023},
@@ -703,6 +706,8 @@ std::vector<test_case> cases() {
   all.push_back(tokens("one_layer", one_layer, 0, 8));
   all.push_back(tokens("one_layer", one_layer, 3, 29));  // up to a full cache
   all.push_back(tokens("many_tokens", {1, 8, 1, 1, 64, 8, 1100, 4}, 2, 1, logit_kind::equal));
+  all.push_back(
+      tokens("very_many_tokens", {1, 8, 1, 1, 64, 8, 66'000, 4}, 2, 1));  // not one for each of 64 x 1024 threads
   all.push_back(tokens("small", small, 7, 3, logit_kind::below_zero));
 
   all.push_back(lab::figures_case("figures/launches", [] { return launches(counted.layers); }));

@@ -358,6 +358,7 @@ std::vector<test_case> cases() {
   all.push_back(attention("attention_bf16", in_bf16, {1, 700, 64, true}));
   // Many heads, so that a kernel may choose other tiles.
   all.push_back(attention("attention_bf16", in_bf16, {65, 130, 64, true}));
+  all.push_back(attention("attention_fp32", in_fp32, {33, 20, 64, false}));
   // What counters and predictions are about.
   for (const bool causal : {false, true}) {
     all.push_back(attention("attention_fp32", in_fp32, {1, 256, 128, causal}));
