@@ -95,6 +95,21 @@ cudaError_t configure(const cudaLaunchConfig_t* extended, configuration* config)
   return cudaSuccess;
 }
 
+/// Of the arrays that the kernel itself declares, whose names begin with its own. Before its first launch, too: a
+/// program may ask once how many blocks fit, and launch as many.
+std::size_t shared_bytes_declared_in(const void* kernel) {
+  static auto* known = new std::unordered_map<const void*, std::size_t>;  // under runtime_mutex
+  const auto [at, added] = known->try_emplace(kernel);
+  if (!added) return at->second;
+  std::string name = function_name(reinterpret_cast<std::uintptr_t>(kernel));
+  if (name.empty()) return 0;
+  if (name.starts_with("void ")) name.erase(0, 5);  // a template's, which the names of its arrays leave out
+  name += "::";
+  for (const shared_array& a : shared_arrays())
+    if (!a.dynamic && !a.guard && a.name.starts_with(name)) at->second += a.bytes;
+  return at->second;
+}
+
 cudaError_t kernel_attributes(cudaFuncAttributes* attributes, const void* kernel) {
   const std::scoped_lock lock(runtime_mutex());
   if (!attributes || !kernel) return fail(attributes ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue);
@@ -106,9 +121,11 @@ cudaError_t kernel_attributes(cudaFuncAttributes* attributes, const void* kernel
   attributes->maxDynamicSharedSizeBytes =
       static_cast<int>(dynamic_shared_limit(reinterpret_cast<std::uintptr_t>(kernel)));
   attributes->preferredShmemCarveout = -1;
+  attributes->sharedSizeBytes = shared_bytes_declared_in(kernel);
   const std::string name = kernel_name(kernel);
-  for (const launched& l : launch_log())  // known only once it has run
-    if (l.kernel == name) attributes->sharedSizeBytes = l.static_shared_bytes;
+  for (const launched& l : launch_log())  // arrays of functions that it calls are known only once it has run
+    if (l.kernel == name)
+      attributes->sharedSizeBytes = std::max<std::size_t>(attributes->sharedSizeBytes, l.static_shared_bytes);
   return sticky_error();
 }
 

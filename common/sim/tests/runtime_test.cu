@@ -1076,6 +1076,26 @@ TEST_F(Queries, AProgramDoesNotChangeTheDevice) {
   EXPECT_GT(count, 0);
 }
 
+template <int bytes>
+__global__ void with_an_array(char* out) {
+  __shared__ char array[bytes];
+  array[threadIdx.x] = 1;
+  __syncthreads();
+  out[threadIdx.x] = array[63 - threadIdx.x];
+}
+
+TEST_F(Queries, OccupancyBeforeTheFirstLaunch) {
+  int before = 0, after = 0;
+  EXPECT_EQ(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&before, with_an_array<40000>, 64, 0), cudaSuccess);
+  char* out = nullptr;
+  ASSERT_EQ(cudaMalloc(&out, 64), cudaSuccess);
+  with_an_array<40000><<<1, 64>>>(out);
+  EXPECT_EQ(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&after, with_an_array<40000>, 64, 0), cudaSuccess);
+  EXPECT_EQ(before, 5);
+  EXPECT_EQ(after, before);
+  cudaFree(out);
+}
+
 TEST_F(Queries, Occupancy) {
   int blocks = 0, grid = 0, block = 0;
   EXPECT_EQ(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, increment, 256, 0), cudaSuccess);

@@ -699,7 +699,8 @@ std::vector<test_case> cases() {
   all.push_back(tokens("small", small, 40));
   all.push_back(tokens("counted", counted, 255));
   all.push_back(tokens("wide", {1, 1032, 1, 1, 64, 8, 9, 4}, 1));
-  all.push_back(tokens("deep", {17, 16, 2, 1, 64, 8, 20, 4}, 2));  // one layer more than Llama 3.2 1B
+  all.push_back(tokens("wide_mlp", {1, 8, 1, 1, 64, 24'000, 9, 4}, 1));  // more rows than blocks that run at a time
+  all.push_back(tokens("deep", {17, 16, 2, 1, 64, 8, 20, 4}, 2));        // one layer more than Llama 3.2 1B
   all.push_back(tokens("tiny", tiny, 0, 4));
   all.push_back(tokens("tiny", tiny, 2, 1));
   all.push_back(tokens("small", small, 5, 2));
