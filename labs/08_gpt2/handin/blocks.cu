@@ -1,4 +1,4 @@
-// Two blocks that take many kernels, for you to replace: correct but slow. Each is several kernels that read and
+// Two blocks for you to replace: correct but slow. Each is several kernels that read and
 // write the whole matrix repeatedly (given/unfused.cu). Lab 04 had both, except for the weights and the triangle.
 #include "forward.hpp"
 
