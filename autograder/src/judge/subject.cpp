@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::byte poison_byte{0xFF};  // reads as NaN
 
-/// What fills the memory around a buffer, repeated from its address on: signalling NaNs of its type, which even adding
-/// 0 changes.
+/// What fills the memory behind a buffer, which begins at a page: signalling NaNs of its type, which even adding 0
+/// changes.
 std::array<std::byte, 8> canary_of(lab::dtype type) {
   return std::bit_cast<std::array<std::byte, 8>>(type == lab::dtype::f64 ? std::uint64_t{0xFFF4'C5C5'C5C5'C5C5}
                                                                          : std::uint64_t{0xFFA5'FFA5'FFA5'FFA5});
@@ -52,19 +52,19 @@ bool equal(std::span<const std::byte> one, std::span<const std::byte> other) {
 void for_each_guard(
     const prepared_case& ready, std::span<std::byte> memory,
     const std::function<void(std::span<std::byte>, std::span<const std::byte>, const std::string&)>& visit) {
-  std::size_t from = 0, start_before = 0;
+  std::size_t from = 0;
   std::string before = "the first buffer";
   lab::dtype type = lab::dtype::f32;
   std::vector<std::byte> intact;
   const auto visit_up_to = [&](std::size_t end, const std::string& place) {
     const std::array<std::byte, 8> canary = canary_of(type);
     intact.resize(end - from);
-    for (std::size_t i = 0; i < intact.size(); ++i) intact[i] = canary[(from - start_before + i) % canary.size()];
+    for (std::size_t i = 0; i < intact.size(); ++i) intact[i] = canary[(from + i) % canary.size()];
     visit(memory.subspan(from, end - from), intact, place);
   };
   const auto pass = [&](std::size_t start, const lab::buffer_spec& spec, const std::string& name) {
     visit_up_to(start, from == 0 ? "before " + name : "after " + before);
-    start_before = start, from = start + spec.bytes();
+    from = start + spec.bytes();
     before = name, type = spec.type;
   };
   for (std::size_t i = 0; i < ready.where.inputs.size(); ++i)
