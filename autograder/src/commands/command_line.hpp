@@ -24,7 +24,7 @@ struct settings {
   std::filesystem::path source, build;
   std::filesystem::path report;  ///< "" for the usual folder
   std::optional<std::uint64_t> seed;
-  int timeout = 10;  ///< seconds for one call
+  int timeout = 20;  ///< seconds for one call
 
   std::filesystem::path progress_file() const { return source / "progress.toml"; }
   std::filesystem::path attempts_file() const { return source / "attempts.jsonl"; }

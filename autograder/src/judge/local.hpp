@@ -19,7 +19,7 @@ struct local_options : common_options {
   std::uint64_t seed = 1;
   bool drawn = false;                   ///< also cases whose sizes the seed draws
   bool second_seed = false;             ///< correctness once more, with another seed, if all of it passed
-  std::chrono::seconds sim_limit{10};   ///< wall-clock time for one request, host part and simulated device
+  std::chrono::seconds sim_limit{20};   ///< wall-clock time for one request, host part and simulated device
   std::chrono::seconds cuda_limit{60};  ///< the same on a GPU
   /// An earlier result and its submission. Its items are reused if they would have the same result: those of functions
   /// that none of the `changed_files` names. Null: every item is graded.

@@ -18,7 +18,7 @@ struct official_options : common_options {
   bool unsafe = false;                        ///< if there is no sandbox, grades without; the result says so
   bool no_sandbox = false;                    ///< as if there were none: to test grading on platforms without one
   bool check_objects = true;                  ///< off in tests of the other defences
-  std::chrono::seconds call_limit{10};        ///< wall-clock time of one call
+  std::chrono::seconds call_limit{20};        ///< wall-clock time of one call
   std::chrono::seconds budget{600};           ///< of all calls of a submission together
   std::chrono::seconds build_limit{120};      ///< of one file
   std::size_t memory = std::size_t{4} << 30;  ///< bytes in use, of a runner and of a compiler

@@ -206,7 +206,11 @@ int honest(const settings& s, const std::string& only, std::size_t jobs) {
     std::string names;
     for (const fs::path& file : chosen[i].files)
       names += " " + fs::relative(file, s.source / "autograder" / "honest").string();
-    const std::string wrong = surprises_of(chosen[i], s.source, make, s.official());
+    std::string wrong = surprises_of(chosen[i], s.source, make, s.official());
+    if (!wrong.empty()) {  // once more: a busy machine decides nothing
+      fmt::print("again{}\n{}", names, wrong);
+      wrong = surprises_of(chosen[i], s.source, make, s.official());
+    }
     fmt::print("{:5}{}\n{}", wrong.empty() ? "fine" : "NOT", names, wrong);
     return wrong.empty();
   });
