@@ -64,7 +64,8 @@ void allocation_counts::add(operation op, std::uint64_t moved) {
 void fault_report::merge(const fault_report& that, std::uint64_t others_number) {
   const std::uint64_t both = occurrences + that.occurrences;
   const auto rank = [](const fault_report& r) {
-    return std::tuple{r.between_flags, r.is_load_beside_atomic(), r.block, r.thread};
+    // One between warps before one within a warp: what mends it mends the other, too.
+    return std::tuple{r.between_flags, r.is_load_beside_atomic(), r.other == party::thread_of_warp, r.block, r.thread};
   };
   const bool earlier = rank(that) < rank(*this);
   const std::uint64_t first = block == that.block ? std::min(number, others_number) : earlier ? others_number : number;

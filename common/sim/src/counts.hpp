@@ -48,6 +48,7 @@ enum class fault : std::uint8_t {
   block_race,  ///< between threads of a block
   global_race,
   stream_race,
+  early_access,  ///< of what the kernel before uses, which may still run
   local_bounds,
   infinite_wait,
   not_cooperative,
@@ -88,7 +89,7 @@ struct fault_report {
     return what == fault::block_race && site_operation(site) == operation::load &&
            site_strength(site) == strength::plain && site_operation(other_site) == operation::atomic;
   }
-  /// Keeps the earlier of the two, with the occurrences of both.
+  /// Keeps the one that tells more, or the earlier, with the occurrences of both.
   void merge(const fault_report& other, std::uint64_t others_number);
 };
 

@@ -116,6 +116,7 @@ std::string place_in_allocation(std::uintptr_t address) {
 
 bool is_excused(const launch_counts& c, const fault_report& r, bool fences_order_blocks) {
   if (r.what == fault::stream_race) return c.fenced_for_all || (c.hands_over_global && !site_in_block(r.site));
+  if (r.what == fault::early_access) return c.hands_over_global;
   // A flag without a fence passes nothing but itself.
   if (r.what == fault::global_race)
     return (c.fenced_for_all && fences_order_blocks) ||
@@ -146,6 +147,15 @@ bool may_hand_over(const launched& what) {
 }
 }  // namespace
 
+namespace {
+/// A race is seen from both sides, and the load's is kept.
+bool is_other_side(const fault_report& store, const fault_report& load) {
+  return store.what == fault::block_race && load.what == store.what && site_operation(store.site) != operation::load &&
+         site_operation(load.site) == operation::load && line_text(load.site) == line_text(store.other_site) &&
+         line_text(load.other_site) == line_text(store.site);
+}
+}  // namespace
+
 void settle_reports(launched& what) {
   auto& faults = what.counts.faults;
   const launch_counts& c = what.counts;
@@ -170,15 +180,16 @@ void settle_reports(launched& what) {
       next = faults.erase(next);
     }
   }
+  // What mends a race between warps mends one within a warp, too.
+  for (const auto& [key, r] : faults)
+    for (auto& [of, o] : faults)
+      if (is_other_side(r, o) && r.other == party::thread) o.other = party::thread;
   std::erase_if(faults, [&](const auto& entry) {
     const fault_report& r = entry.second;
     return std::any_of(faults.begin(), faults.end(), [&](const auto& other) {
       const fault_report& o = other.second;
-      // A race is seen from both sides.
       const auto pc = [](std::uint64_t site) { return site & 0xffff'ffff; };
-      if (r.what == fault::block_race && site_operation(r.site) != operation::load)
-        return o.what == r.what && pc(o.site) == pc(r.other_site) && pc(o.other_site) == pc(r.site) &&
-               site_operation(o.site) == operation::load;
+      if (is_other_side(r, o)) return true;
       // A read that comes too early is first of all a race.
       if (r.what == fault::uninitialised && r.where == space::shared)
         return o.what == fault::block_race && (o.site == r.site || pc(o.other_site) == pc(r.site));
@@ -288,6 +299,12 @@ std::string describe(const launched& where, const fault_report& r) {
       what = fmt::format(
           "race between streams: {}{}, and {}, which nothing orders before it; put a "
           "cudaStreamWaitEvent between them",
+          access, place, work_of_epoch(r.other_block, r.address, op != operation::load));
+      break;
+    case fault::early_access:
+      what = fmt::format(
+          "too early: {}{}, and {}, which may still run, because this launch need not wait for it "
+          "(cudaLaunchAttributeProgrammaticStreamSerialization); call cudaGridDependencySynchronize() first",
           access, place, work_of_epoch(r.other_block, r.address, op != operation::load));
       break;
     case fault::local_bounds:

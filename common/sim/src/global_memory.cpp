@@ -240,7 +240,7 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
   }
   for (std::size_t i = 0; i < count; ++i) {
     const std::uintptr_t s = sectors[i].sector - heap_base / sector_bytes;
-    const conflict found = use_sector(s, sectors[i].words, site, static_cast<std::uint32_t>(where.block));
+    const conflict found = use_sector(s, sectors[i].words, site, where);
     if (found.words != 0) report_conflict(found, s, site, a, lanes, where);
   }
   const std::uint32_t warp = where.first_thread / lanes_per_warp, mask = mask_of(lanes);

@@ -32,7 +32,7 @@ void worker::run(grid_run& grid) {
   gridDim = config.grid;
   blockDim = config.block;
   const auto thread_pointer = reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
-  observer_.begin_launch(grid.epoch, thread_pointer, config, grid.concurrent);
+  observer_.begin_launch(grid.epoch, thread_pointer, config, grid.others);
   image_begin_ = image_bytes_ = 0;
   for (const shared_array& array : observer_.arrays()) {
     const std::uintptr_t begin = thread_pointer + static_cast<std::uintptr_t>(array.offset);
@@ -362,13 +362,13 @@ std::uint16_t begin_epoch() {
 }
 
 void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t frame_bytes,
-                const std::bitset<65536>* concurrent) {
+                const overlapping& others) {
   grid_run grid(std::uint64_t{what.config.grid.x} * what.config.grid.y * what.config.grid.z, seconds_for(what));
   grid.what = &what;
   grid.body = body;
   grid.frame = frame;
   grid.frame_bytes = frame_bytes;
-  grid.concurrent = concurrent;
+  grid.others = others;
   what.first_epoch = begin_epoch();
   grid.epoch = what.first_epoch;
   // At least eight blocks are observed.
@@ -387,7 +387,7 @@ void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t fr
     const dim3 &all = what.config.grid, &shape = grid.cluster;
     const std::uint64_t blocks = std::uint64_t{shape.x} * shape.y * shape.z;
     if (blocks == 0 || blocks > 16 || all.x % shape.x != 0 || all.y % shape.y != 0 || all.z % shape.z != 0) return;
-    return run_blocks(what, body, frame, frame_bytes, concurrent);
+    return run_blocks(what, body, frame, frame_bytes, others);
   }
   if (grid.schedule.thinned()) {
     what.blocks_run = grid.schedule.blocks_run();

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <atomic>
-#include <bitset>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 
 #include "budget.hpp"
+#include "heap.hpp"
 #include "launches.hpp"
 
 namespace sim {
@@ -58,7 +58,7 @@ struct grid_run {
   void* frame = nullptr;
   std::size_t frame_bytes = 0;
   std::atomic<std::uint16_t> epoch{0};
-  const std::bitset<65536>* concurrent = nullptr;
+  overlapping others;
   std::uint64_t blocks;
   block_schedule schedule;
   std::uint64_t sample = 1;  // one block in so many is observed
@@ -87,6 +87,6 @@ void start_workers();
 std::unique_ptr<launched> stop_workers();
 /// Runs all blocks and fills `counts`, `aborted` and `static_shared_bytes`.
 void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t frame_bytes,
-                const std::bitset<65536>* concurrent);
+                const overlapping& others);
 
 }  // namespace sim

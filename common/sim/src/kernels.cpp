@@ -89,6 +89,8 @@ cudaError_t configure(const cudaLaunchConfig_t* extended, configuration* config)
   for (unsigned i = 0; i < extended->numAttrs; ++i) {
     const cudaLaunchAttribute& a = extended->attrs[i];
     if (a.id == cudaLaunchAttributeCooperative) config->cooperative = a.val.cooperative != 0;
+    if (a.id == cudaLaunchAttributeProgrammaticStreamSerialization)
+      config->early = a.val.programmaticStreamSerializationAllowed != 0;
     if (a.id == cudaLaunchAttributeClusterDimension)
       config->cluster = {a.val.clusterDim.x, a.val.clusterDim.y, a.val.clusterDim.z};
   }

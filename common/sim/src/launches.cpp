@@ -175,7 +175,8 @@ void launch_from_host(const char* kernel, const configuration& config, void (*th
     record.first_epoch = record.last_epoch = begin_epoch();
     note_partial_memory();
   } else {
-    run_blocks(record, thread_body, frame, frame_bytes, concurrent_launches(config.stream));
+    run_blocks(record, thread_body, frame, frame_bytes,
+               {concurrent_launches(config.stream), config.early ? kernel_before(config.stream) : epoch_range{}});
   }
   launches().running = nullptr;
   if (const std::string why = what_is_wrong_with_clusters(record.config); !why.empty())  // of the kernel itself

@@ -46,7 +46,10 @@ bool worker::merge_order(unsigned first, const access** head, unsigned here, uns
   if (passed == 0 && ordering == here) passed = ordering & -ordering;
   for (unsigned rest = passed; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
-    order.merge(first + lane, head[lane]->address);
+    if (head[lane]->address == waited_for_kernel_before)
+      block_->shadow.note_wait_for_kernel_before(first / lanes_per_warp);
+    else
+      order.merge(first + lane, head[lane]->address);
     ++head[lane];
   }
   return passed != 0;

@@ -12,9 +12,9 @@
 namespace sim {
 
 void observer::begin_launch(std::uint16_t epoch, std::uintptr_t thread_pointer, const configuration& config,
-                            const std::bitset<65536>* concurrent) {
+                            const overlapping& others) {
   epoch_ = epoch;
-  concurrent_ = concurrent;
+  others_ = others;
   near_distance_ = std::max(7U, static_cast<unsigned>(std::bit_width(l1_lines_of_a_warp(config))));
   thread_pointer_ = thread_pointer;
   shared_begin_ = thread_pointer + static_cast<std::uintptr_t>(thread_storage_offset());
@@ -48,6 +48,7 @@ void observer::begin_block(block_shadow& shadow, std::size_t threads) {
     for (auto& word : shadow.words) word.copy_bytes = 0;
   if (!shadow.byte_reads.empty()) shadow.byte_reads.resize(words_ * word_bytes);
   shadow.syncs.resize(warps);
+  shadow.waited = 0;
   shadow.paths.assign(warps, {});
   shadow.path = {};
   shadow.lines.assign(warps, 0);

@@ -1,7 +1,6 @@
 // Observes warp instructions: counts sectors and wavefronts, and finds faults.
 #pragma once
 
-#include <bitset>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
@@ -74,6 +73,7 @@ struct block_shadow {
   std::vector<stored_before> stores;     ///< by word, if there are any
   std::size_t words_awaited = 0;         ///< that copies in flight will write
   std::vector<std::uint32_t> syncs;      ///< by warp: warp functions so far
+  std::uint32_t waited = 0;              ///< a bit for each warp: for the kernel before
   block_order order;
   /// For a word or a byte, while `order` is active: by thread, the clock of its last read plus one, and that read's
   /// strength.
@@ -90,14 +90,15 @@ struct block_shadow {
   std::uint32_t first_access = 0;    ///< of global memory, in recent_accesses, since the last barrier
   /// Where the block's steps are recorded; most often null.
   recorded_block* recording = nullptr;
+  /// Of a warp that has waited. Where threads pass data on by anything finer than __syncthreads(), of all.
+  void note_wait_for_kernel_before(std::size_t warp) { waited |= order.active() ? ~0U : 1U << warp; }
 };
 
 /// Counts for one worker.
 class observer {
  public:
-  /// `concurrent`: epochs of launches in other streams that nothing orders before this one; may be null.
   void begin_launch(std::uint16_t epoch, std::uintptr_t thread_pointer, const configuration& config,
-                    const std::bitset<65536>* concurrent);
+                    const overlapping& others);
   void begin_epoch(std::uint16_t epoch) { epoch_ = epoch; }  ///< after a grid-wide barrier
   /// Shared memory becomes unwritten, and reads as NaN.
   void begin_block(block_shadow& shadow, std::size_t threads);
@@ -106,6 +107,7 @@ class observer {
   /// Orders what comes after what came.
   void new_epoch(block_shadow& shadow) {
     shadow.epoch = ++block_epochs_;
+    if (shadow.waited != 0) shadow.waited = ~0U;
     shadow.first_access = accesses_.next();
     for (std::size_t i = 0; i < shadow.agents.size(); ++i)
       shadow.agents[i].first_clock = shadow.order.latest(shadow.first_agent + i);
@@ -233,16 +235,16 @@ class observer {
   void check_shared(std::uint64_t site, std::size_t word, std::uint8_t bytes, std::uint16_t thread,
                     std::uintptr_t address, const warp_position& where);
 
-  /// A conflict in the words of a sector: which words, and with which block.
+  /// A conflict in the words of a sector: which words, and with what.
   struct conflict {
     std::uint8_t words = 0;
-    bool streams = false;
+    fault what = fault::global_race;
     std::uint64_t with = 0;  ///< block, or epoch of the other launch
   };
-  conflict use_sector(std::uintptr_t sector, std::uint8_t words, std::uint64_t site, std::uint32_t block);
+  conflict use_sector(std::uintptr_t sector, std::uint8_t words, std::uint64_t site, const warp_position& where);
   void check_block(std::uint64_t site, std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
                    const recent_accesses::entry& before, const warp_position& where);
-  conflict conflict_with(const sector_use& use, std::uint8_t words, std::uint32_t block) const;
+  conflict conflict_with(const sector_use& use, std::uint8_t words, const warp_position& where) const;
   sector_use note(std::atomic<sector_use>& cell, std::uint8_t words, std::uint32_t block) const;
   void report_conflict(const conflict& c, std::uintptr_t sector, std::uint64_t site,
                        std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
@@ -260,7 +262,7 @@ class observer {
   std::array<shared_run, 32> runs_{};  ///< the latest
   const block_info* basic_block_ = nullptr;
   std::uint16_t epoch_ = 0;
-  const std::bitset<65536>* concurrent_ = nullptr;
+  overlapping others_;
   unsigned near_distance_ = 7;  ///< as for launch_counts::reuse: most likely still in L1
   /// A line that a block has loaded from, where its warp was then, and which sectors.
   struct recent_line {

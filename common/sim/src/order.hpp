@@ -17,6 +17,9 @@
 
 namespace sim {
 
+/// Recorded where a thread has waited for the kernel before its own (cudaGridDependencySynchronize).
+constexpr std::uint64_t waited_for_kernel_before = ~std::uint64_t{0};
+
 class block_order {
  public:
   using clocks = std::vector<std::uint32_t>;  ///< by thread of the block

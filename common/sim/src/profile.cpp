@@ -112,7 +112,7 @@ class simulated final : public lab::profiled_device {
     if (a.what == kind::kernel) {
       const launched& l = launch_log().back();
       for (const auto& [key, fault] : l.counts.faults)
-        if (fault.what == fault::stream_race)
+        if (fault.what == fault::stream_race || fault.what == fault::early_access)
           note_overlap(a, describe(l, fault), static_cast<std::uint16_t>(fault.other_block));
       epochs_.emplace_back(l.first_epoch, l.last_epoch);
     } else {

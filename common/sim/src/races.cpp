@@ -33,20 +33,26 @@ sector_use observer::note(std::atomic<sector_use>& cell, std::uint8_t words, std
   }
 }
 
-observer::conflict observer::conflict_with(const sector_use& use, std::uint8_t words, std::uint32_t block) const {
+observer::conflict observer::conflict_with(const sector_use& use, std::uint8_t words,
+                                           const warp_position& where) const {
+  const auto block = static_cast<std::uint32_t>(where.block);
   if (use.epoch == epoch_) {
     const int theirs = use.many | (use.block != block ? use.one : 0);
-    return {static_cast<std::uint8_t>(words & theirs), false, use.block};
+    return {static_cast<std::uint8_t>(words & theirs), fault::global_race, use.block};
   }
-  if (concurrent_ && use.epoch != 0 && concurrent_->test(use.epoch))
-    return {static_cast<std::uint8_t>(words & (use.one | use.many)), true, use.epoch};
+  const auto used = static_cast<std::uint8_t>(words & (use.one | use.many));
+  if (others_.concurrent && use.epoch != 0 && others_.concurrent->test(use.epoch))
+    return {used, fault::stream_race, use.epoch};
+  if (others_.before.has(use.epoch) && ((block_->waited >> (where.first_thread / lanes_per_warp)) & 1) == 0)
+    return {used, fault::early_access, use.epoch};
   return {};
 }
 
 /// A load and a store of the same word by different blocks of a launch, or by launches that nothing orders. Atomics are
 /// ordered by themselves, those of a block's scope only within it.
 observer::conflict observer::use_sector(std::uintptr_t sector, std::uint8_t words, std::uint64_t site,
-                                        std::uint32_t block) {
+                                        const warp_position& where) {
+  const auto block = static_cast<std::uint32_t>(where.block);
   sector_shadow& shadow = sim::shadow().sectors[sector];
   conflict found;
   const operation op = site_operation(site);
@@ -59,15 +65,15 @@ observer::conflict observer::use_sector(std::uintptr_t sector, std::uint8_t word
       const sector_use beside = sim::shadow().sectors[sector ^ 1].loaded.load(std::memory_order_relaxed);
       counts_.unique_loaded_pairs += beside.epoch != epoch_;
     }
-    if (!ordered) found = conflict_with(shadow.stored.load(std::memory_order_relaxed), plain, block);
+    if (!ordered) found = conflict_with(shadow.stored.load(std::memory_order_relaxed), plain, where);
   }
   if (op != operation::load) {
     const sector_use before = note(shadow.stored, plain, block);
     counts_.unique_stored_sectors += before.epoch != epoch_;
     counts_.shared_stores += op == operation::store && before.epoch == epoch_ && before.block != block;
     if (!ordered && found.words == 0) {
-      found = conflict_with(shadow.loaded.load(std::memory_order_relaxed), plain, block);
-      if (found.words == 0 && before.epoch != epoch_) found = conflict_with(before, plain, block);
+      found = conflict_with(shadow.loaded.load(std::memory_order_relaxed), plain, where);
+      if (found.words == 0 && before.epoch != epoch_) found = conflict_with(before, plain, where);
     }
   }
   return found;
@@ -132,7 +138,7 @@ void observer::report_conflict(const conflict& c, std::uintptr_t sector, std::ui
   std::size_t i = 0;
   while (i + 1 < addresses.size() && !(addresses[i] <= address && address < addresses[i] + site_bytes(site))) ++i;
   fault_report r;
-  r.what = c.streams ? fault::stream_race : fault::global_race;
+  r.what = c.what;
   r.site = site & site_mask;
   r.where = space::global;
   r.block = where.block;

@@ -39,6 +39,7 @@ struct sim_stream {
   sim_order before;
   std::size_t number;
   std::uint32_t launches = 0;
+  std::uint32_t last_kernel = 0;
   bool blocking = true;  // waits for the default stream, and that for it
   int priority = 0;
   sim_graph* captured = nullptr;
@@ -241,6 +242,7 @@ void tell(const stream_work& what) {
   ++api_calls;
   sim_stream& s = *find(what.stream);
   const std::uint32_t item = next_item(s);
+  if (what.what == stream_work::kind::kernel) s.last_kernel = item;
   if (watched_streams) {
     watched_streams->work.push_back({what.name, what.stream, s.number, item, what.begin, what.begin + what.seconds});
     watched_streams->host_launches += what.what == stream_work::kind::kernel && clocks.graphs_at_work == 0;
@@ -360,6 +362,12 @@ const std::bitset<65536>* concurrent_launches(cudaStream_t stream) {
     if (!before.has(l.stream, l.number))
       for (unsigned e = l.first_epoch; e <= l.last_epoch; ++e) epochs.set(e);
   return epochs.any() ? &epochs : nullptr;
+}
+epoch_range kernel_before(cudaStream_t stream) {
+  const sim_stream& s = *find(stream);
+  if (s.last_kernel != s.launches || clocks.host.has(s.number, s.launches)) return {};
+  const auto l = std::find_if(in_flight.rbegin(), in_flight.rend(), [&](const auto& o) { return o.stream == s.number; });
+  return l != in_flight.rend() ? epoch_range{l->first_epoch, l->last_epoch} : epoch_range{};
 }
 std::string user_in_flight(std::uintptr_t allocation, const cudaStream_t* stream) {
   if (stream && !find(*stream)) return {};

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "heap.hpp"
 #include "sim/graph.h"
 
 namespace sim {
@@ -97,6 +98,8 @@ cudaError_t wait_for(cudaStream_t stream, const char* call);
 std::vector<std::string> broken_contract(const stream_watch& watched, cudaStream_t stream);
 /// The epochs of launches that nothing orders before one in this stream now; null where there are none.
 const std::bitset<65536>* concurrent_launches(cudaStream_t stream);
+/// Those of the kernel that is the last work of the stream, if the host has not waited for it.
+epoch_range kernel_before(cudaStream_t stream);
 /// A kernel that uses this allocation and may still run when the stream's next work begins, or now if `stream` is null;
 /// "" if there is none.
 std::string user_in_flight(std::uintptr_t allocation, const cudaStream_t* stream);

@@ -429,6 +429,22 @@ TEST_F(Checkers, MissingSyncwarp) {
   EXPECT_NE(r.find("put __syncwarp() between"), std::string::npos) << r;
 }
 
+__global__ void tree_without_barriers(float* out) {
+  __shared__ float parts[256];
+  parts[threadIdx.x] = 1;
+  __syncthreads();
+  for (unsigned apart = 1; apart < 256; apart *= 2)  // first within a warp, then between warps
+    if (threadIdx.x % (2 * apart) == 0) parts[threadIdx.x] += parts[threadIdx.x + apart];
+  if (threadIdx.x == 0) *out = parts[0];
+}
+
+TEST_F(Checkers, NamesTheBarrierThatAllNeed) {
+  const on_device<float> out(1);
+  const auto all = observe([&] { tree_without_barriers<<<1, 256>>>(out.data); }).reports;
+  ASSERT_FALSE(all.empty());
+  for (const std::string& r : all) EXPECT_NE(r.find("put __syncthreads() between"), std::string::npos) << r;
+}
+
 template <class T>
 __global__ void change_own(T* out, unsigned reads_of) {
   __shared__ T own[128];
@@ -912,6 +928,57 @@ TEST_F(Checkers, GridBarrierNeedsACooperativeLaunch) {
 }
 
 __global__ void fill_with(float* out, float value) { out[blockIdx.x * blockDim.x + threadIdx.x] = value; }
+
+enum class wait { none, all, one, one_and_barrier, in_ptx };
+template <wait how>
+__global__ void add_early(float* out, const float* in, const float* weights) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  const float weight = weights[i];  // nobody changes them
+  if (how == wait::all || ((how == wait::one || how == wait::one_and_barrier) && threadIdx.x == 0))
+    cudaGridDependencySynchronize();
+  if (how == wait::in_ptx) asm volatile("griddepcontrol.wait;" ::: "memory");
+  if (how == wait::one_and_barrier) __syncthreads();
+  out[i] = weight + in[i];
+}
+
+TEST_F(Checkers, MayBeginBeforeTheOneBefore) {
+  const on_device<float> x(1024), weights(ramp(1024)), y(1024);
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  cudaLaunchAttribute early = {};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(4);
+  config.blockDim = dim3(256);
+  config.stream = stream;
+  config.attrs = &early;
+  config.numAttrs = 1;
+  const auto report = [&](auto kernel, auto between) {
+    return observe([&] {
+      fill_with<<<4, 256, 0, stream>>>(x.data, 1);
+      between();
+      EXPECT_EQ(cudaLaunchKernelEx(&config, kernel, y.data, static_cast<const float*>(x.data),
+                                   static_cast<const float*>(weights.data)),
+                cudaSuccess);
+      cudaStreamSynchronize(stream);
+    });
+  };
+  const auto nothing = [] {};
+  for (const auto kernel : {add_early<wait::none>, add_early<wait::one>}) {
+    const std::string r = only_report(report(kernel, nothing));
+    EXPECT_NE(r.find("too early: load of"), std::string::npos) << r;
+    EXPECT_NE(r.find("kernel fill_with at"), std::string::npos) << r;
+    EXPECT_NE(r.find("call cudaGridDependencySynchronize() first"), std::string::npos) << r;
+  }
+  for (const auto kernel : {add_early<wait::all>, add_early<wait::one_and_barrier>, add_early<wait::in_ptx>})
+    EXPECT_TRUE(report(kernel, nothing).reports.empty());
+  EXPECT_TRUE(report(add_early<wait::none>, [&] { cudaStreamSynchronize(stream); }).reports.empty());
+  EXPECT_TRUE(report(add_early<wait::none>, [&] { cudaMemsetAsync(y.data, 0, 4, stream); }).reports.empty());
+  config.numAttrs = 0;
+  EXPECT_TRUE(report(add_early<wait::none>, nothing).reports.empty());
+  cudaStreamDestroy(stream);
+}
 
 TEST_F(Checkers, RacesBetweenStreams) {
   const on_device<float> x(ramp(1024)), y(1024);

@@ -631,6 +631,13 @@ string fence(instruction& i) {
   }
   return instruction::call("fence", {}, {});
 }
+string dependency(instruction& i) {
+  const string what = i.take_one_of({"wait", "launch_dependents"});
+  i.done();
+  i.needs(0);
+  if (what.empty()) i.refuse("use .wait or .launch_dependents");
+  return what == "wait" ? instruction::call("wait_for_kernel_before", {}, {}) : "";
+}
 string shuffle(instruction& i) {
   if (!i.take("sync")) i.refuse("without .sync");
   i.take_type({"b32"});
@@ -740,7 +747,7 @@ family family_of(string_view name) {
       {"mapa", in_cluster},
       {"getctarank", in_cluster},
       {"setmaxnreg", [](instruction&) -> string { return ""; }},
-      {"griddepcontrol", [](instruction&) -> string { return ""; }},  // launches never overlap
+      {"griddepcontrol", dependency},
       {"bar", barrier},
       {"barrier", barrier},
       {"mbarrier", memory_barrier},

@@ -668,7 +668,8 @@ std::vector<test_case> cases() {
                                                                   {8, 2, 64, 33, 32},
                                                                   {16, 2, 128, 9, 3},
                                                                   {12, 3, 64, 100, 50},
-                                                                  {8, 2, 64, 1000, 700}})
+                                                                  {8, 2, 64, 1000, 700},
+                                                                  {2, 1, 64, 5000, 4500}})
     all.push_back(rotate_append(heads, kv_heads, size, capacity, position));
 
   // Groups of 1, 2, 4 and 8; one token, few, one more or less than a tile has; a cache that is far from full; more

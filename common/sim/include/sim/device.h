@@ -137,7 +137,7 @@ SIM_CALLED_HERE void __trap() { sim::trap(SIM_CALLER); }
 inline void __brkpt() {}
 inline void __prof_trigger(int) {}
 
-// Programmatic dependent launch: a launch begins when the one before it has ended, so there is nothing to wait for, and
-// a wait that is missing is not found.
-inline void cudaGridDependencySynchronize() {}
+// Programmatic dependent launch. Here a launch begins when the one before it has ended, so nothing waits; accesses of
+// what that one used are checked to come after this call.
+inline void cudaGridDependencySynchronize() { sim::wait_for_kernel_before(); }
 inline void cudaTriggerProgrammaticLaunchCompletion() {}

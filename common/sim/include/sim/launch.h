@@ -18,6 +18,7 @@ struct configuration {
   cudaStream_t stream = nullptr;
   bool cooperative = false;  ///< all blocks run at once, so that the grid can have barriers
   dim3 cluster = {1, 1, 1};  ///< blocks that run together and share their shared memory
+  bool early = false;        ///< may begin before the kernel before it in its stream has ended
 };
 inline configuration configure(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes = 0,
                                cudaStream_t stream = nullptr) {
