@@ -20,13 +20,7 @@ namespace sim {
 namespace {
 
 /// While it lives, nobody is told of accesses: those of this file may be by the program's copies of library functions.
-struct untold {
-  untold() = default;
-  ~untold() { sim_host_watch = then; }
-  untold(const untold&) = delete;
-  untold& operator=(const untold&) = delete;
-  sim_host_watcher* then = std::exchange(sim_host_watch, nullptr);
-};
+for_now<sim_host_watcher*> untold() { return {sim_host_watch, nullptr}; }
 
 constexpr std::size_t most_ranges = 4096;  // of a function, and of all together
 
@@ -58,7 +52,7 @@ struct {
 struct recorder : sim_host_watcher {
   explicit recorder(sim_host_watcher* other) : before(other) {}
   void see(std::uintptr_t address, std::size_t bytes, bool store) override {
-    const untold quiet;
+    const auto quiet = untold();
     if (before) before->see(address, bytes, store);
     if (site_strength(sim_host_site) != strength::plain) {
       signals |= store;
@@ -85,7 +79,7 @@ thread_local sim_host_watcher* before_checker __asm__("sim_before_checker") = nu
 /// The host's code beside host functions that may not be over.
 struct checker : sim_host_watcher {
   void see(std::uintptr_t address, std::size_t bytes, bool store) override {
-    untold quiet;
+    auto quiet = untold();
     if (before_checker) before_checker->see(address, bytes, store);
     const std::scoped_lock lock(pending.mutex);
     if (pending.ranges.empty()) {
@@ -130,17 +124,11 @@ std::uintptr_t end_of_stack() {
 void watch_host_function(std::size_t stream, std::uint32_t work_item, const std::function<void()>& function) {
   const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   recorder mine(sim_host_watch == &beside ? before_checker : sim_host_watch);
-  untold quiet;
+  auto quiet = untold();
   recorder* const outer = recording;
   {
-    const struct within {  // until it returns or throws
-      explicit within(recorder* mine) : outer(std::exchange(recording, mine)) { sim_host_watch = mine; }
-      ~within() {
-        sim_host_watch = nullptr;
-        recording = outer;
-      }
-      recorder* outer;
-    } now(&mine);
+    const for_now<recorder*> records(recording, &mine);
+    const for_now<sim_host_watcher*> watches(sim_host_watch, &mine);
     function();
   }
   if (outer || mine.signals) return;
@@ -162,7 +150,7 @@ void watch_host_function(std::size_t stream, std::uint32_t work_item, const std:
 }
 
 void end_host_functions(const std::function<bool(std::size_t, std::uint32_t)>& is_over) {
-  const untold quiet;
+  const auto quiet = untold();
   const std::scoped_lock lock(pending.mutex);
   if (pending.ranges.empty()) return;
   std::erase_if(pending.ranges, [&](const range& r) { return is_over(r.stream, r.work_item); });

@@ -5,8 +5,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <utility>
 
 namespace sim {
+
+/// A variable has another value until this ends, whether by a return or by an exception.
+template <class T>
+struct for_now {
+  for_now(T& place, T value) : variable(place), then(std::exchange(place, value)) {}
+  ~for_now() { variable = then; }
+  for_now(const for_now&) = delete;
+  for_now& operator=(const for_now&) = delete;
+  T& variable;
+  T then;  ///< what it has afterwards
+};
 
 /// Runs the function, and notes what it uses: it is over once `end_host_functions` says so.
 void watch_host_function(std::size_t stream, std::uint32_t work_item, const std::function<void()>& function);

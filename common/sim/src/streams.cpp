@@ -182,11 +182,7 @@ void run_host_function(cudaStream_t stream, const std::function<void()>& functio
     number = s.number;
     item = next_item(s);
   }
-  const struct within {  // until it returns or throws
-    explicit within(const sim_order& before) : outer(std::exchange(host_function, &before)) {}
-    ~within() { host_function = outer; }
-    const sim_order* outer;
-  } now(before);
+  const for_now<const sim_order*> within(host_function, &before);
   watch_host_function(number, item, function);
 }
 
