@@ -361,8 +361,7 @@ std::uint16_t begin_epoch() {
   return epoch;
 }
 
-void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t frame_bytes,
-                const overlapping& others) {
+void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t frame_bytes, const overlapping& others) {
   grid_run grid(std::uint64_t{what.config.grid.x} * what.config.grid.y * what.config.grid.z, seconds_for(what));
   grid.what = &what;
   grid.body = body;

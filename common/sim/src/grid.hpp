@@ -86,7 +86,6 @@ void start_workers();
 /// Lets no block of the running grid go on. Its launch with what has been counted so far; null if no grid runs.
 std::unique_ptr<launched> stop_workers();
 /// Runs all blocks and fills `counts`, `aborted` and `static_shared_bytes`.
-void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t frame_bytes,
-                const overlapping& others);
+void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t frame_bytes, const overlapping& others);
 
 }  // namespace sim

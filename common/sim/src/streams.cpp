@@ -362,7 +362,8 @@ const std::bitset<65536>* concurrent_launches(cudaStream_t stream) {
 epoch_range kernel_before(cudaStream_t stream) {
   const sim_stream& s = *find(stream);
   if (s.last_kernel != s.launches || clocks.host.has(s.number, s.launches)) return {};
-  const auto l = std::find_if(in_flight.rbegin(), in_flight.rend(), [&](const auto& o) { return o.stream == s.number; });
+  const auto l =
+      std::find_if(in_flight.rbegin(), in_flight.rend(), [&](const auto& o) { return o.stream == s.number; });
   return l != in_flight.rend() ? epoch_range{l->first_epoch, l->last_epoch} : epoch_range{};
 }
 std::string user_in_flight(std::uintptr_t allocation, const cudaStream_t* stream) {
