@@ -117,7 +117,7 @@ TEST_F(Assessed, ThePlaceCountsBeforeTheCauseIsKnown) {
   item_result r = assessed(answers("ann", "3", "\"\""));
   EXPECT_EQ(r.verdict, verdict::pending);
   EXPECT_EQ(r.points, 2);
-  EXPECT_EQ(r.message, "the place is right; now the cause");
+  EXPECT_EQ(r.message, "the place is right; now name the cause");
   r = assessed(answers("ann", "4", "\"\""));
   EXPECT_EQ(r.verdict, verdict::wrong);
   EXPECT_EQ(r.points, 0);

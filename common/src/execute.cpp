@@ -352,7 +352,7 @@ void run_on_device(const entry& function, const request& what, call_gate& gate, 
     // What the first such call keeps for later ones is no leak.
     if (const std::size_t now = unnamed_allocations(); rehearsed && now > kept)
       result.reports.push_back("each such call leaves " + std::to_string(now - kept) + " more allocation" +
-                               (now - kept > 1 ? "s" : "") + " behind: free them, or use them again in the next call");
+                               (now - kept > 1 ? "s" : "") + " behind: free them, or reuse them in the next call");
     if (thrown) std::rethrow_exception(thrown);
   } else {
     function.run(device.arguments);

@@ -175,7 +175,7 @@ TEST_F(Execute, SeesMemoryThatEachCallLeaves) {
   EXPECT_EQ(reports("copy_and_keep_memory"), std::vector<std::string>{});
   EXPECT_EQ(reports("copy_and_leak"),
             std::vector<std::string>{
-                "each such call leaves 1 more allocation behind: free them, or use them again in the next call"});
+                "each such call leaves 1 more allocation behind: free them, or reuse them in the next call"});
   EXPECT_EQ(reports("copy"), std::vector<std::string>{});
 }
 

@@ -397,7 +397,7 @@ box_builder::words box_builder::take_out_unclean(std::map<std::string, fs::path>
     });
   };
   const bool all_compile = complaints.empty();
-  constexpr const char* of_its_own = "each of these files is a program of its own";
+  constexpr const char* of_its_own = "each of these files is a separate program";
   std::vector<std::string> all;
   // A file that is taken out may have defined functions that the others call.
   for (bool more = check_; more;) {
@@ -431,7 +431,7 @@ box_builder::words box_builder::take_out_unclean(std::map<std::string, fs::path>
         if (apart_ && symbol != "main" && std::any_of(symbols.begin(), symbols.end(), [&](const auto& other) {
               return other.second.weak.contains(symbol);
             }))
-          why.push_back(fmt::format("defines {} in the place of another file's; {}", shown_name(symbol), of_its_own));
+          why.push_back(fmt::format("defines {}, which another file defines too; {}", shown_name(symbol), of_its_own));
       std::set<std::string> file_classes;  // one line for all their functions
       for (const std::string& symbol : own.undefined) {
         if (given_.contains(symbol) || !rival_of(symbol).empty()) continue;
@@ -469,10 +469,7 @@ box_builder::words box_builder::take_out_unclean(std::map<std::string, fs::path>
       const bool may_open = !device && std::find(also.begin(), also.end(), "open") != also.end();
       if (!file_classes.empty())
         why.push_back(fmt::format("uses {}, which a submission may not use{}: {}", fmt::join(file_classes, " and "),
-                                  may_open ? "; open, read and close files by the functions of these names, of "
-                                             "<fcntl.h> and <unistd.h>"
-                                           : "",
-                                  rules));
+                                  may_open ? "; use open, read and close of <fcntl.h> and <unistd.h>" : "", rules));
     }
     for (const auto& [name, why] : refused) {
       for (const std::string& one : why) all.push_back(fmt::format("{}: {}", name, one));

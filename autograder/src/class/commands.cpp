@@ -276,7 +276,7 @@ void add_class_commands(command_line& line) {
   }
   {
     const auto o = std::make_shared<export_choice>();
-    CLI::App& exports = line.add("export", "write the grades that count in the format of another system",
+    CLI::App& exports = line.add("export", "write the grades that count, in the format of another system",
                                  [o, &s] { return export_grades(s, *o); });
     exports.add_option("--format", o->format, "format to write")->required()->check(CLI::IsMember(export_formats()));
     exports.add_option("--store", o->book, "grade book")->capture_default_str();

@@ -59,7 +59,8 @@ result conductor::finish() {
   options_.progress("");
   if (!session.without_cuda.empty()) out.notes.push_back(session.without_cuda);
   if (!can_limit_system_calls())
-    out.notes.emplace_back("this system cannot limit system calls, as emulators cannot: threads are not refused");
+    out.notes.emplace_back(
+        "this system cannot limit system calls, so it is probably an emulator: threads are not refused");
   add_hints(out.items, read_hints(lab_.path));
   hold_causes(out.items, rules_, programs_with_cause(rules_, session));
   for (const auto& s : session.subjects) out.printed += s->output();

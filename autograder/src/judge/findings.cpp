@@ -269,7 +269,8 @@ void assess_findings(const item& what, grading_session& session, item_result& ou
     const std::string account = output_of(fmt::format("SIM_REPORT=1 SIM_DEVICE=h200 timeout 60 {} {} 2>&1",
                                                       shell_word(program.string()), shell_word(student)));
     const std::optional<place_of_fault> right = first_report(account);
-    if (!right) throw std::runtime_error(fmt::format("{} {} made no report:\n{}", program.string(), student, account));
+    if (!right)
+      throw std::runtime_error(fmt::format("{} {} printed no report:\n{}", program.string(), student, account));
     for (std::size_t f = 0; f < place.size(); ++f)
       if (*place[f] != (*right)[f]) wrong.emplace_back(finding_fields[f]);
     const bool found_place = wrong.empty();
@@ -290,11 +291,12 @@ void assess_findings(const item& what, grading_session& session, item_result& ou
       out.what = "fields, cause corrected";
     }
     if (out.verdict == verdict::pending) {
-      out.message = "the place is right; now the cause";
+      out.message = "the place is right; now name the cause";
     } else if (!wrong.empty()) {
       out.message = fmt::format("wrong for '{}': {}", student, fmt::join(wrong, ", "));
       if (cause && position < 0) out.message += fmt::format(". '{}' is not one of the causes in the handout", *cause);
-      if (!found_place) out.message += ". The place earns points only as a whole, and the cause only with the place";
+      if (!found_place)
+        out.message += ". The place earns points only if all of it is right, and the cause only if the place is right";
     }
   } catch (const input_error& error) {
     out.verdict = verdict::wrong;

@@ -190,9 +190,8 @@ std::vector<std::string> words_of(const box& what, wall behind, int filter_fd) {
 /// Runs the smallest box there is.
 std::string try_box() {
   if (!can_limit_system_calls())
-    return "this system cannot limit a program's system calls (seccomp), as emulators cannot: grade on a machine that "
-           "is "
-           "not emulated";
+    return "this system cannot limit a program's system calls (seccomp), so it is probably an emulator: grade on a "
+           "real or virtual machine";
   for (const char* program : {"/usr/bin/bwrap", "/usr/bin/prlimit", "/usr/bin/setpriv"})
     if (access(program, X_OK) != 0) return fmt::format("{} is missing: apt-get install bubblewrap util-linux", program);
   box what;

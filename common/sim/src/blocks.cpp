@@ -341,7 +341,7 @@ void worker::report_infinite_wait(const running_block& block) {
              std::to_string(barrier_of(*which)->bytes()) + " bytes";
   else if (grid_->schedule.share_begun() < 1)
     detail = "only " + std::to_string(resident_blocks()) + " of its " + std::to_string(grid_->blocks) +
-             " blocks fit on the device, and the others do not begin before one of these has ended";
+             " blocks fit on the device, and the others cannot begin until one of these has ended";
   observer_.report(fault::infinite_wait, waiting_site(*which), space::global,
                    {block.number, static_cast<std::uint32_t>(which - block.threads.data())}, 0, 0, detail);
 }

@@ -28,7 +28,7 @@ const char* change(mbarrier* b, unsigned count, unsigned dropped, int bytes, mba
   for (;;) {
     const mbarrier was = now(b);
     *before = was;
-    if (!was.initialised()) return "this mbarrier is not initialised; use mbarrier.init, and a barrier, first";
+    if (!was.initialised()) return "this mbarrier is not initialised; call mbarrier.init, then a barrier, first";
     if (count > was.to_come())
       return "more threads arrive at this mbarrier than its phase expects; check the count of mbarrier.init";
     const unsigned expected = was.expected() - dropped, to_come = was.to_come() - count;
@@ -108,7 +108,7 @@ bool worker::wait_for_phase(mbarrier* b, unsigned parity, std::uintptr_t pc, std
   sim_active_worker = sim_running_worker = nullptr;
   if (!now(b).initialised())
     abort_kernel(fault::trap, make_site(pc, 0, operation::load), 0,
-                 "this mbarrier is not initialised; use mbarrier.init, and a barrier, first");
+                 "this mbarrier is not initialised; call mbarrier.init, then a barrier, first");
   if (now(b).phase() == parity) {
     current_->barrier = b;
     current_->phase = parity;
@@ -317,7 +317,7 @@ void begin_product(warpgroup_product& p, const void* pc) {
   p.warp = self.number_in_block() / lanes_per_warp;
   if ((p.warp / warps_per_warpgroup + 1) * threads_per_warpgroup > self.block().threads.size())
     stop_kernel(fault::trap, pc,
-                "wgmma needs a warpgroup: four whole warps, and the first has a number that is a multiple of four");
+                "wgmma needs a warpgroup: four whole warps, the first with a number that is a multiple of four");
   if (self.lane_number() == 0) self.issue_product(p, at(pc), frame_here());
 }
 void commit_products() { sim_running_worker->commit_products(); }
@@ -331,7 +331,7 @@ void worker::issue_product(const warpgroup_product& p, std::uintptr_t pc, std::u
   for (const auto& [begin, bytes] : shared)
     if (begin - shared_begin >= shared_bytes || begin + bytes - shared_begin > shared_bytes)
       abort_kernel(fault::trap, make_site(pc, 0, operation::load), 0,
-                   "a descriptor of wgmma leads out of shared memory; check its offsets");
+                   "a descriptor of wgmma points outside shared memory; check its offsets");
   if (observing_) {
     tensor_counts& t = counts().warpgroup_tensor[{p.a, p.sum}];
     t.operations += operations_of_warp(p);

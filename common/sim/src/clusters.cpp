@@ -78,10 +78,9 @@ bool worker::access_in_cluster(std::uint64_t site, std::uintptr_t address) {
   worker* const active = sim_active_worker;
   sim_active_worker = sim_running_worker = nullptr;
   if (place.block->finished)
-    report_here(
-        fault::trap, site, space::shared, 0,
-        "shared memory of a block of the cluster that has returned, on a GPU an error (cluster target block not "
-        "present); put a barrier of the cluster at the kernel's end");
+    report_here(fault::trap, site, space::shared, 0,
+                "shared memory of a block of the cluster that has already returned (on a GPU: cluster target block not "
+                "present); put a cluster barrier at the kernel's end");
   else if (!observer_.remote_access(place.block->shadow, place.address, site_bytes(site), op != operation::store,
                                     op != operation::load, &initialised))
     report_here(fault::out_of_bounds, site, space::shared, place.address - shared_begin);

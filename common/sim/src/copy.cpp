@@ -158,7 +158,7 @@ cudaError_t copy(const pitched& to, const pitched& from, const shape& what, cuda
                                                    std::tuple{from.begin, f.where, cudaMemcpyDeviceToHost, "source"}}) {
     if (p && contradicts(where, with_device))
       return refuse("copy", cudaErrorInvalidValue,
-                    fmt::format("its {} is in {} memory, and its kind says otherwise", end,
+                    fmt::format("its {} is in {} memory, but its kind says otherwise", end,
                                 where == side::device ? "device" : "host"));
     if (!p) return refuse("copy", cudaErrorInvalidValue, not_allocated(p, what.width, end));
   }

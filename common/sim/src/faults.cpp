@@ -249,7 +249,7 @@ std::string describe(const launched& where, const fault_report& r) {
               ? fmt::format("{} at {:#x}, which is not device memory; is it a host pointer, null, or below all arrays?",
                             access, r.address)
               : fmt::format(
-                    "{} of the host's variable '{}', which no kernel can reach; declare it __shared__ or "
+                    "{} of the host variable '{}', which no kernel can reach; declare it __shared__ or "
                     "__device__, or pass its value to the kernel",
                     access, r.detail);
       break;
@@ -290,7 +290,7 @@ std::string describe(const launched& where, const fault_report& r) {
           op == operation::load ? "store" : "an access", coordinates(r.other_block, where.config.grid),
           lines_that_touch(where, r.address, [&](operation other) { return op == operation::atomic || other != op; }),
           op == operation::atomic
-              ? "its scope is the block: use an atomic of the device's, atomicAdd instead of atomicAdd_block, or "
+              ? "its scope is the block: use device scope, such as atomicAdd instead of atomicAdd_block, or "
                 "cuda::thread_scope_device"
               : "blocks run in any order: use two launches, an atomic, or a grid-wide barrier" +
                     missing_fence(where, r, "__threadfence()"));
@@ -386,7 +386,7 @@ void note_shift(const char* file, unsigned line, std::int64_t count, int width) 
     if (!noted.emplace(file, line).second) return;
   }
   note_host_warning(fmt::format(
-      "{}:{}: a kernel shifts a {}-bit number by {}, which C++ leaves open: a GPU shifts out all bits, this "
+      "{}:{}: a kernel shifts a {}-bit number by {}, which C++ leaves undefined: a GPU shifts out all bits, this "
       "processor may shift by {}; shift by 0 to {}",
       file, line, width, count, count & (width - 1), width - 1));
 }
@@ -422,11 +422,11 @@ void host_access_beside_work(std::uintptr_t address, std::uint64_t site) {
   static stream_watch whole_program;
   stream_watch& watch = watched_streams ? *watched_streams : whole_program;
   if (!watch.early_accesses.insert({site_pc(site), work}).second) return;  // one report for each line
-  note_fault_of_call(fmt::format(
-      "{}: host code: {} of {} bytes{}, which {} may still {}; wait for it first, as cudaDeviceSynchronize() "
-      "or cudaStreamSynchronize() does",
-      line_text(site), verb(site_operation(site)), site_bytes(site), place_in_allocation(address), work,
-      stores ? "use" : "write"));
+  note_fault_of_call(
+      fmt::format("{}: host code: {} of {} bytes{}, which {} may still {}; wait for it first, for example with "
+                  "cudaDeviceSynchronize() or cudaStreamSynchronize()",
+                  line_text(site), verb(site_operation(site)), site_bytes(site), place_in_allocation(address), work,
+                  stores ? "use" : "write"));
 }
 }  // namespace
 

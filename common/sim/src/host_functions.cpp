@@ -96,9 +96,8 @@ struct checker : sim_host_watcher {
       return fmt::format("{}:{}", at.file, at.line);
     };
     note_fault_of_call(
-        fmt::format("{}: host code {} what a host function of a stream may still {}, at {}: that runs once its stream "
-                    "has come to it; "
-                    "wait for the stream first, as cudaStreamSynchronize() does{}",
+        fmt::format("{}: host code {} what a host function of a stream may still {}, at {}: it runs once its stream "
+                    "reaches it; wait for the stream first, for example with cudaStreamSynchronize(){}",
                     text(sim_host_site), store ? "stores to" : "loads", found->stores ? "store to" : "load",
                     text(found->site), store ? ", or give each call data of its own" : ""));
     const auto stream = found->stream;  // one report for each; clang 14 captures no structured binding

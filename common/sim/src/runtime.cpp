@@ -40,8 +40,8 @@ std::mutex& runtime_mutex() {
     const std::scoped_lock lock(state().mutex);
     const source_line at = line_of(reinterpret_cast<std::uintptr_t>(call_of_program()));
     note_fault_of_call(
-        fmt::format("{}:{}: a CUDA call in a host function of a stream: there it may fail, or never return; let the "
-                    "function set a flag, and make the call in a thread that waits for it",
+        fmt::format("{}:{}: a CUDA call in a host function of a stream may fail, or never return; let the "
+                    "function set a flag, and make the call in a thread that waits for the flag",
                     at.file, at.line));
   }
   return state().mutex;

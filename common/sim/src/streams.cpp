@@ -75,8 +75,8 @@ constexpr double poll_seconds = 1e-6;  // the host's time for one query
 /// Most programs ignore the error, and print what is in their variable.
 std::string note_no_time(cudaError_t error, const std::string& why) {
   const source_line at = line_of(reinterpret_cast<std::uintptr_t>(call_of_program()));
-  std::string what = fmt::format("{}:{}: cudaEventElapsedTime gives no time, but {}: {}", at.file, at.line,
-                                 cudaGetErrorName(error), why);
+  std::string what =
+      fmt::format("{}:{}: cudaEventElapsedTime failed with {}: {}", at.file, at.line, cudaGetErrorName(error), why);
   note_fault_of_call(what);
   return what;
 }
@@ -602,7 +602,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
     clocks.host_now += poll_seconds;
     if (stop->asked_early.empty())
       stop->asked_early = note_no_time(
-          cudaErrorNotReady, "the stream has not come to both events: call cudaEventSynchronize on the second first");
+          cudaErrorNotReady, "the stream has not reached both events: call cudaEventSynchronize on the second first");
     return cudaErrorNotReady;
   }
   if (!stop->asked_early.empty()) withdraw_fault(std::exchange(stop->asked_early, {}));  // it asked until there was one

@@ -147,7 +147,7 @@ __global__ void has_a_tile_of_its_own(float* out) {
 TEST_F(Checkers, VariablesOfTheHostAreOutOfReach) {
   const on_device<float> out(64);
   const std::string r = only_report(observe([&] { keeps_its_tile_with_the_host<<<1, 64>>>(out.data); }));
-  EXPECT_NE(r.find("store of 4 bytes of the host's variable 'of_the_host::tile', which no kernel can reach; declare it "
+  EXPECT_NE(r.find("store of 4 bytes of the host variable 'of_the_host::tile', which no kernel can reach; declare it "
                    "__shared__ or __device__"),
             std::string::npos)
       << r;
@@ -156,8 +156,7 @@ TEST_F(Checkers, VariablesOfTheHostAreOutOfReach) {
     EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
     const on_device<float> more(64);
     const std::string by_address = only_report(observe([&] { reads_the_hosts<<<1, 64>>>(more.data, from); }));
-    EXPECT_NE(by_address.find("load of 4 bytes of the host's variable 'of_the_host::"), std::string::npos)
-        << by_address;
+    EXPECT_NE(by_address.find("load of 4 bytes of the host variable 'of_the_host::"), std::string::npos) << by_address;
   }
 }
 
@@ -165,7 +164,7 @@ static int static_of_a_function() {
   static int kept[4];
   const on_device<float> out(64);
   const std::string r = only_report(observe([&] { reads_the_hosts<<<1, 64>>>(out.data, kept); }));
-  EXPECT_NE(r.find("of the host's variable 'static_of_a_function()::kept'"), std::string::npos) << r;
+  EXPECT_NE(r.find("of the host variable 'static_of_a_function()::kept'"), std::string::npos) << r;
   return kept[0];
 }
 
@@ -858,7 +857,7 @@ TEST_F(Checkers, AtomicsOfABlockBetweenBlocks) {
   for (const auto& reports : {run(in_block, 4), run(of_library, 4), run(by_exchange, 4), run(of_nvcc, 4)}) {
     ASSERT_EQ(reports.size(), 1u) << testing::PrintToString(reports);
     EXPECT_NE(reports[0].find("race between blocks: atomic of 4 bytes, byte 0 of allocation"), std::string::npos);
-    EXPECT_NE(reports[0].find("its scope is the block: use an atomic of the device's"), std::string::npos);
+    EXPECT_NE(reports[0].find("its scope is the block: use device scope"), std::string::npos);
   }
   const std::vector<std::string> none;
   EXPECT_EQ(run(in_block, 1), none);

@@ -118,7 +118,7 @@ TEST_F(Memory, CopiesThatFailAreReported) {
   for (int turn = 0; turn < 2; ++turn)
     is_reported(
         cudaMemcpy(data, on_host, 64, cudaMemcpyDeviceToHost),
-        "copy failed with cudaErrorInvalidValue: its destination is in device memory, and its kind says otherwise");
+        "copy failed with cudaErrorInvalidValue: its destination is in device memory, but its kind says otherwise");
   EXPECT_EQ(sim::host_faults().size(), before + 1);  // one report for each line
   is_reported(cudaMemcpy(on_host, data, 128, cudaMemcpyDeviceToHost),
               ": 128 bytes at its source are not all allocated, byte 0 of allocation");
@@ -635,7 +635,7 @@ TEST_F(Streams, EventsWithoutATime) {
   EXPECT_EQ(cudaEventElapsedTime(&ms, start, stop), cudaErrorNotReady);
   const std::string early = new_fault();
   EXPECT_NE(early.find("runtime_test.cu:" + std::to_string(__LINE__ - 2) +
-                       ": cudaEventElapsedTime gives no time, but cudaErrorNotReady"),
+                       ": cudaEventElapsedTime failed with cudaErrorNotReady"),
             std::string::npos)
       << early;
   EXPECT_EQ(ms, -1);

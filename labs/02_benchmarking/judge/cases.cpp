@@ -186,7 +186,7 @@ std::string tenths_missed(const outcome& o, double low, double high, double with
   const bool right = std::abs(o.low / o.truth - low) <= within && std::abs(o.high / o.truth - high) <= within;
   return right ? std::string()
                : text("low is ", o.low / o.truth, " and high ", o.high / o.truth, " times the true median; a tenth of ",
-                      "the calls is below ", low, " and a tenth above ", high);
+                      "the calls are below ", low, " and a tenth above ", high);
 }
 
 /// The same for calls that spread evenly, and whether so many were seen that the median's standard error, 1.25 sigma /
@@ -194,8 +194,8 @@ std::string tenths_missed(const outcome& o, double low, double high, double with
 std::string spread_missed(const outcome& o, double error, double above = 0.8) {
   const double enough = std::pow(1.25 / 1.35 * o.spread / error, 2);
   if (!(o.samples >= enough / 3))
-    return text("stopped after ", o.samples, " samples; at this noise the median's standard error is then far above ",
-                error, " of it");
+    return text("stopped after ", o.samples, " samples; with this much noise, the standard error is then far above ",
+                error, " of the median");
   return tenths_missed(o, 1 - 0.8 * o.spread, 1 + above * o.spread, o.spread / 6 + 2 * error);
 }
 

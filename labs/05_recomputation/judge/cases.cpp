@@ -272,7 +272,7 @@ test_case checkpoints(const std::string& kind, int64_t layers, double part) {
                           : mixed ? least_again(bytes, flops, budget)
                                   : flops[0] * (layers - most_kept_of_equal(layers, budget / bytes[0]));
     if (c.extra_flops <= least) return {};
-    return text("the plan computes ", c.extra_flops, " FLOPs again; ", least, " are enough: ", plan);
+    return text("the plan recomputes ", c.extra_flops, " FLOPs; ", least, " are enough: ", plan);
   };
   return result;
 }
@@ -394,7 +394,7 @@ test_case training(const std::string& entry, const std::string& name, const laye
     int64_t again = seen.forward_flops();
     for (const int64_t f : s.flops()) again -= f;
     if (again <= most.extra_flops) return {};
-    return text("computed ", again, " FLOPs again; ", most.extra_flops, " are enough: ", calls);
+    return text("recomputed ", again, " FLOPs; ", most.extra_flops, " are enough: ", calls);
   };
   return result;
 }

@@ -114,7 +114,7 @@ std::string check_events(std::span<const double> out, int layers, int fail_at) {
     return std::string(operation_names[want[done].first]) + " of layer " + std::to_string(want[done].second) +
            " never runs";
   if (!open.empty()) return nested(open) + " never ends" + (fail_at < 0 ? "" : " if an operation throws");
-  if (out[1] != (fail_at < 0 ? 0 : 1)) return "an operation's exception does not leave forward()";
+  if (out[1] != (fail_at < 0 ? 0 : 1)) return "forward() must let an operation's exception through to its caller";
   // One range a block: as many as there are first operations.
   std::map<int, int> right;
   for (std::size_t i = 0; i < expected; ++i) {

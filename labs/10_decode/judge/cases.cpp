@@ -273,7 +273,7 @@ test_case rotate_append(int64_t heads, int64_t kv_heads, int64_t size, int64_t c
             const bfloat16 got = cache[at((h * capacity + p) * size + i)];
             if (p != position) {
               if (is_poison(got)) continue;
-              return fmt::format("{}, head {}: the place of position {} was written, and only that of {} may be", name,
+              return fmt::format("{}, head {}: position {} of the cache was written, but only position {} may be", name,
                                  h, p, position);
             }
             const double v = in(heads + kv_heads + h, i);
@@ -469,7 +469,7 @@ class reference {
           const std::string number = fmt::format("{}, number {}", where, static_cast<int64_t>(i) % s_.size);
           return std::isnan(wide(got[i]))
                      ? fmt::format("{} is nan, should be {:.6g}", number, want)
-                     : fmt::format("{} is {:.6g}, the bf16 nearest to {:.6g} is wanted", number, wide(got[i]), want);
+                     : fmt::format("{} is {:.6g}, should be the bf16 nearest to {:.6g}", number, wide(got[i]), want);
         }
       }
     }
@@ -588,14 +588,14 @@ test_case tokens(const char* name, const shape& s, int64_t position, int64_t cou
         return fmt::format("chosen[{}] is {}, whose logit is {:.6g}; that of {} is {:.6g}", position + i, chosen,
                            logits.value[got], best, logits.value[best]);
       if (got != best && logits.value[got] == logits.value[best])
-        return fmt::format("chosen[{}] is {}, and the logit of {} is equal: the first of them is wanted", position + i,
-                           chosen, best);
+        return fmt::format("chosen[{}] is {}, but {} has the same logit: of equal logits, choose the first",
+                           position + i, chosen, best);
       token = chosen;
     }
     if (many)
       for (int64_t p = 0; p < s.capacity; ++p)
         if ((p < position || p >= position + count) && outputs[5].as<std::int32_t>()[at(p)] != -1)
-          return fmt::format("chosen[{}] was written, and only {} to {} may be", p, position, position + count - 1);
+          return fmt::format("chosen[{}] was written, but only {} to {} may be", p, position, position + count - 1);
     const std::string in_cache =
         right.wrong_cache(before, outputs, position, position + std::max<int64_t>(count, 1) - 1);
     if (!in_cache.empty()) return in_cache;

@@ -155,13 +155,13 @@ test_case load_case(const std::string& name, const weights& w) {
   c.check = [w](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const std::int32_t said = outputs[1].as<std::int32_t>()[0];
     if (w.what == weights::cut)
-      return said == 0 ? "" : "the file ends one byte before the last tensor does, and load returned true";
-    if (w.what == weights::missing) return said == 0 ? "" : "there is no such file, and load returned true";
-    if (w.what == weights::folder) return said == 0 ? "" : "the path is that of a folder, and load returned true";
-    if (said == 2) return "each call of load leaves memory allocated";
+      return said == 0 ? "" : "the file ends one byte before the last tensor does, but load returned true";
+    if (w.what == weights::missing) return said == 0 ? "" : "there is no such file, but load returned true";
+    if (w.what == weights::folder) return said == 0 ? "" : "the path is a folder, but load returned true";
+    if (said == 2) return "each call of load leaks memory";
     std::string wrong = said == 1 ? wrong_memory(before, outputs[0]) : "load returned false";
     if (!wrong.empty() && w.most_at_once > 0)
-      wrong += fmt::format("; each read brought at most {} bytes: continue after what it brought", w.most_at_once);
+      wrong += fmt::format("; each read returned at most {} bytes: continue after them", w.most_at_once);
     return wrong;
   };
   return c;
@@ -239,7 +239,8 @@ test_case generate_case(int64_t vocabulary, int64_t width, int64_t first, int64_
       text += fmt::format("{}\n", last);
     }
     const auto written = outputs[1].bytes();
-    if (std::memcmp(written.data(), text.c_str(), text.size() + 1) != 0) return "the tokens are right, the text is not";
+    if (std::memcmp(written.data(), text.c_str(), text.size() + 1) != 0)
+      return "the tokens are right, but the text is not";
     return "";
   };
   return c;
@@ -276,16 +277,14 @@ test_case pool_case(int64_t parts, int64_t operations, int64_t rounds, int64_t t
             "function {} and state {}, should run {} times",
             operations, i % most_parts, got, i / most_parts % 2 + 1, i / most_parts / 2 + 1, want[i]);
     const std::int32_t state = outputs[2].as<std::int32_t>()[0];
-    if (state == 3) return "stop_pool left memory behind, and more after each pool: free all that start_pool allocated";
+    if (state == 3) return "each pool leaks memory: in stop_pool, free everything that start_pool allocated";
     if (state == 4)
-      return "two pools that two threads run at the same time: parts were not run once each; what a pool works on "
-             "belongs in the pool";
+      return "two threads run two pools at the same time: some parts did not run exactly once; keep a pool's work in "
+             "the pool, not in globals";
     if (state == 2) return "run returned before all of its parts had";
     if (state != 1)
-      return fmt::format(
-          "{} parts for {} threads: each group of {} parts that begin should be under way at the same time, and was "
-          "not",
-          parts, threads, std::min(parts, threads));
+      return fmt::format("{} parts for {} threads: {} parts should run at the same time, but did not", parts, threads,
+                         std::min(parts, threads));
     return "";
   };
   return c;
@@ -388,8 +387,8 @@ test_case count_case(int64_t n, int64_t workers) {
     }
     if (const double grown = outputs[0].as<double>()[1]; grown < all)
       return fmt::format(
-          "running totals were stored with a larger value {} times, for {} elements above zero: others cannot watch "
-          "them grow",
+          "running totals were stored with a larger value {} times, for {} elements above zero: other threads cannot "
+          "watch them grow",
           grown, all);
     return "";
   };
