@@ -157,7 +157,7 @@ inline constexpr counter_label counter_labels[] = {
     {"tensor operations", "sm__ops_path_tensor_src_bf16_dst_fp32.sum"},
     {"asynchronous copies", "smsp__inst_executed_op_ldgsts.sum"},
     {"shared stores per asynchronous copy", "smsp__inst_executed_op_shared_st.sum / smsp__inst_executed_op_ldgsts.sum"},
-    {"words loaded from shared memory beside copies in flight", "loads_beside_copies"},
+    {"words loaded from shared memory while copies are in flight", "loads_beside_copies"},
     {"barriers per warp", "sm__inst_executed_op_barrier.sum / smsp__warps_launched.sum"},
     {"fused multiply-adds", "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"},
     {"separate multiplications", "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum"},
