@@ -80,10 +80,10 @@ void quantize_int4(std::uint8_t* q,  // (groups, 32)
                    const float* in, std::size_t groups);
 void dequantize_int4(float* out, const std::uint8_t* q, const float* scale, std::size_t groups);
 
-/// mxfp4 (OCP Microscaling Formats 1.0): a scale is a power of two with the exponent floor(log2(max |x|)) - 2. Stored
-/// is the exponent + 127, or 0 if that is negative or all x are 0. A number is e2m1 (1 sign bit, 2 exponent bits with
-/// bias 1, 1 fraction bit: 0, 0.5, 1, 1.5, 2, 3, 4, 6), x / scale rounded to nearest even; values above 6 become 6. The
-/// sign of 0 is kept.
+/// mxfp4 (OCP Microscaling Formats 1.0): a scale is a power of two with the exponent floor(log2(max |x|)) - 2. The
+/// exponent + 127 is stored, or 0 if that is negative or all x are 0. A number is e2m1 (1 sign bit, 2 exponent bits
+/// with bias 1, 1 fraction bit: 0, 0.5, 1, 1.5, 2, 3, 4, 6), x / scale rounded to nearest even; values above 6 become
+/// 6. The sign of 0 is kept.
 void quantize_mxfp4(std::uint8_t* q,      // (groups, 16)
                     std::uint8_t* scale,  // (groups)
                     const float* in, std::size_t groups);

@@ -96,9 +96,9 @@ void rotate_append(float* q,             // (heads, size)
 /// How many parts attend may split the keys of a head into.
 constexpr int most_parts = 64;
 
-/// out = softmax(q K^T / sqrt(size)) V for each query head, over the tokens 0 to *position of its K/V head. What the
-/// cache holds after *position is not a number. The keys are split over blocks; at most two launches. Scores may be
-/// large: between -1000 and 1000.
+/// out = softmax(q K^T / sqrt(size)) V for each query head, over the tokens 0 to *position of its K/V head. After
+/// *position the cache holds NaN. The keys are split over blocks; at most two launches. Scores may be large: between
+/// -1000 and 1000.
 void attend(float* out,           // (heads, size)
             float* workspace,     // (heads, most_parts, size + 2), in any layout of yours
             const float* q,       // (heads, size)
@@ -149,7 +149,7 @@ void decode_token(float* logits,  // (vocabulary)
 /// Writes `count` tokens: each time, the logits of *s.token at *s.position; the token with the largest logit (the first
 /// of them, if several are equal) goes to chosen[*s.position] and to *s.token; *s.position becomes one more. Other
 /// elements of `chosen` do not change. *s.position + count is at most `capacity`. `logits` are those of the last token.
-/// Leaves no more graphs, streams or events with each call.
+/// Leaves no additional graphs, streams or events with each call.
 void generate(int* chosen,    // (capacity)
               float* logits,  // (vocabulary)
               const model& m, const state& s, int count, cudaStream_t stream);

@@ -48,8 +48,8 @@ void attention_host(float* out,      // (tokens, size)
 
 // ---- attention.cu -------------------------------------------------------------------------------------------------
 
-/// In one launch. A block has 64 queries of one head, and loads K and V in tiles of at most 64 keys, for none that only
-/// later queries see.
+/// In one launch. A block has 64 queries of one head, and loads K and V in tiles of at most 64 keys, without the tiles
+/// that only later queries see.
 void attention_fp32(float* out,      // (heads, tokens, size)
                     float* lse,      // (heads, tokens)
                     const float* q,  // (heads, tokens, size)

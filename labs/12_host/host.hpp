@@ -1,6 +1,6 @@
 // Lab 12, the host side: what your files must define.
 //
-// loader.cpp may call the kernel by open, openat, close, read, readv, pread, preadv, lseek, fstat, mmap and munmap. The
+// loader.cpp may call open, openat, close, read, readv, pread, preadv, lseek, fstat, mmap and munmap. The
 // judge counts every system call that a function makes, by its name.
 //
 // pool.cpp may start threads: std::thread, std::mutex, std::condition_variable, std::atomic with wait and notify,
@@ -31,13 +31,13 @@ struct tensor {
 
 /// Fills in all tensors from the file. They are in the order of the file and share no byte there. There are 1 to 500;
 /// gaps between them are shorter than 256 bytes, and all together have less than 1 GiB. In memory they are in any
-/// order. A call that reads may bring fewer bytes than asked for, and not only at the end of the file. Returns false if
-/// the file cannot be opened, or ends before the last tensor does. Leaves nothing open or mapped, and no memory that
-/// grows with each call.
+/// order. A read may return fewer bytes than requested, not only at the end of the file. Returns false if the file
+/// cannot be opened, or ends before the last tensor does. Leaves nothing open or mapped, and takes no additional memory
+/// with each call.
 bool load(const char* path, const tensor* tensors, std::size_t count);
 
 /// A model as small as they get. A state of `width` numbers begins as zeros. For each new token:
-///   state[i] = state[i] / 2 + embedding[last token][i], where / rounds to zero
+///   state[i] = state[i] / 2 + embedding[last token][i], where / rounds toward zero
 ///   the new token is the one with the largest sum over i of state[i] * head[token][i], the first if several are equal
 /// `first` is the last token before the first new one. Sums fit 64 bits.
 /// Writes the new tokens to `tokens`, and to `text` as decimal numbers, each with a '\n' after it, and a '\0' at the
@@ -58,9 +58,9 @@ struct pool;
 /// different threads may run them at the same time.
 pool* start_pool(int threads);
 
-/// Calls work(state, part) once for each part below `parts`, and returns when all of these calls have. The pool's
-/// threads run as many of them at the same time as there are; the caller may take parts, too. While parts run, who has
-/// none sleeps. 0 to 1000 parts.
+/// Calls work(state, part) once for each part below `parts`, and returns when all of these calls have. As many parts
+/// run at the same time as the pool has threads; the caller may take parts, too. While parts run, a thread that has
+/// none sleeps, and so does the caller. 0 to 1000 parts.
 void run(pool& p, void (*work)(void* state, int part), void* state, int parts);
 
 /// Ends the threads, waits for their end, and frees the pool.
@@ -94,16 +94,16 @@ std::int64_t total_of(const volatile std::int64_t* totals, int worker, int worke
 // ---- streaming.cu -------------------------------------------------------------------------------------------------
 
 /// The weights of a model, somewhere. read(state, layer, to) writes those of a layer, n * n numbers, to host memory, as
-/// reading a file does. At most 3 different addresses `to` in a call of forward: host memory is no larger.
+/// reading a file does. A call of forward may use at most 3 different addresses `to`: host memory is no larger.
 struct weights {
   void (*read)(void* state, int layer, float* to);
   void* state;
 };
 
 /// A token passes through all layers of a model that does not fit the GPU's memory: x begins as `token`, and for each
-/// layer, in order, apply_layer (given/layer.hpp) changes x; its weights go to the device by copies, where there is
-/// room for 3 layers and a MiB. The result is in `out` when forward returns, and all that it allocated or created is
-/// freed. There are 1 to 100 layers; n is a multiple of 32 up to 1024.
+/// layer, in order, apply_layer (given/layer.hpp) changes x; its weights are copied to the device, which has room for 3
+/// layers and a MiB. The result is in `out` when forward returns, and all that it allocated or created is freed. There
+/// are 1 to 100 layers; n is a multiple of 32 up to 1024.
 void forward(float* out,          // (n), in device memory
              const float* token,  // (n), in device memory
              const weights& from, int layers, int n);

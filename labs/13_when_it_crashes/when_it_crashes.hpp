@@ -1,8 +1,8 @@
 // Lab 13, when it crashes: what the fixed files must define.
 //
 // Each function is one of the crashed programs without its main. All pointers are device pointers from cudaMalloc
-// (256-byte aligned); inputs and outputs never overlap. Arrays are row-major. Sizes are at least 1 where nothing else
-// is said, and the elements of each array but one (the cache of slot_rows) fit an int. Launch on `stream`, return
+// (256-byte aligned); inputs and outputs never overlap. Arrays are row-major. Sizes are at least 1 unless stated
+// otherwise, and the elements of each array but one (the cache of slot_rows) fit an int. Launch on `stream`, return
 // without waiting, and free in `stream` what you allocate.
 //
 // A fix removes one bug and changes as little as possible: the rest of the file stays as it is.
@@ -84,7 +84,7 @@ void two_streams(float* out, const float* in, int first, int n, cudaStream_t str
 
 // ---- row_norms.cu ---------------------------------------------------------------------------------------------------
 
-/// Each row divided by its largest element in size. Rows may have any number of elements. Returns the error of the
+/// Each row divided by its largest absolute value. Rows may have any number of elements. Returns the error of the
 /// launch, if there is one, and leaves none behind. With 0 rows there is one: no grid has 0 blocks. With a stream that
 /// was destroyed there is one, too.
 cudaError_t row_norms(float* out,       // (rows, size)
@@ -103,8 +103,8 @@ void tree_sums(float* sums,          // (trees)
 
 // ---- group_scales.cu ------------------------------------------------------------------------------------------------
 
-/// Groups of 32 elements have a scale, the largest in size divided by 127; the last group may have fewer. out[i] is the
-/// multiple of the scale that is nearest to in[i]. One block for each group finds its scale.
+/// Groups of 32 elements have a scale, the largest absolute value divided by 127; the last group may have fewer. out[i]
+/// is the multiple of the scale that is nearest to in[i]. One block for each group finds its scale.
 void group_scales(float* out, const float* in, int n, cudaStream_t stream);
 
 // ---- long_rows.cu ---------------------------------------------------------------------------------------------------
