@@ -33,7 +33,7 @@ complaints() {
     /^lang: en$/ { english = 1 }
     /^```/ { if (code && wanted && lines > 15) say(lines " lines of code, and 15 fit"); code = !code; lines = 0; next }
     code { ++lines }
-    /^## What is on for today$/ { today = 1 }
+    /^## Agenda$/ { today = 1 }
     today && /^\| [0-9]+ to [0-9]+ \|/ { split($0, cell, / *\| */); split(cell[2], span, " to "); from[++rows] = span[1]; to[rows] = span[2]; you[rows] = cell[4] }
     { text = !code && !in_note && /^[^-|!<#`*0-9 \t$]|^\*\*/ }
     text && before && wanted && rules > 1 { say("a line break in a paragraph: " substr($0, 1, 30)) }
@@ -118,7 +118,7 @@ reports 'no slide of class lock' "$notes"
 reports 'slide 1: no notes' "\n---\n$notes"
 reports 'take 2 minutes, and it says 1' "$notes---$notes"
 reports '1 slides, and should be 25' "$notes"
-agenda='## What is on for today\n| minutes | | you |\n|---|---|---|\n'
+agenda='## Agenda\n| minutes | | you |\n|---|---|---|\n'
 reports 'agenda: 0 to 2: the notes do not begin or end there' "$agenda| 0 to 2 | all | |$notes"
 reports 'agenda: 0 to 1: 0 votes and 0 locks there, and it says vote twice' "$agenda| 0 to 1 | all | vote twice |$notes"
 reports 'a line break in a paragraph: that ends' "A paragraph\nthat ends.\n$notes"
