@@ -458,7 +458,7 @@ line."""
         try:
             places = gdb.decode_line(where)[1]
             if re.search(r"\b(threadIdx|blockIdx)\b", condition) and not any(in_device_code(p.pc) for p in places):
-                raise gdb.GdbError("%s is in no kernel, so no thread of a block comes there; the kernels: %s" %
+                raise gdb.GdbError("%s is in no kernel, so no thread of a block reaches it; the kernels: %s" %
                                    (where, all_kernels()))
             made = gdb.Breakpoint(where, temporary=self.temporary)
         except gdb.error as e:
