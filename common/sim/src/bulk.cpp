@@ -204,7 +204,7 @@ void worker::issue_in(char* to, mbarrier* arrived, std::shared_ptr<const bulk_ro
   sim_active_worker = sim_running_worker = nullptr;
   const shared_place place = place_of(at(to)), barrier = place_of(at(arrived));
   const auto stop = [&](const char* what) { abort_kernel(fault::trap, make_site(pc, 0, operation::load), 0, what); };
-  if (!place.block || !barrier.block) stop("a bulk copy into shared memory has a target or an mbarrier elsewhere");
+  if (!place.block || !barrier.block) stop("the target and the mbarrier of a bulk copy must both be in shared memory");
   if (place.address % 16 != 0) stop("the target of a bulk copy is not at a multiple of 16 bytes");
   std::vector<running_block*> targets;
   if (ranks == own_rank) {
@@ -246,7 +246,7 @@ void worker::issue_out(const char* from, std::shared_ptr<const bulk_rows> rows, 
   sim_active_worker = sim_running_worker = nullptr;
   if (at(from) - shared_begin >= shared_bytes || at(from) % 16 != 0)
     abort_kernel(fault::trap, make_site(pc, 0, operation::load), 0,
-                 "the source of a bulk copy is not in the block's shared memory, at a multiple of 16 bytes");
+                 "the source of a bulk copy must be in the block's shared memory, at a multiple of 16 bytes");
   bool known = true;
   if (!observer_.remote_access(block_->shadow, at(from), rows->bytes(), false, false, &known))
     abort_kernel(fault::out_of_bounds, make_site(pc, 16, operation::load), at(from) - shared_begin);

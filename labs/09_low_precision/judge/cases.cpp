@@ -353,7 +353,7 @@ test_case loss_scale(const std::string& name, const floats& most, int64_t n) {
       while (2 * want * static_cast<double>(most[r]) < overflow_of(fp16)) want *= 2;
       return got[r] == want
                  ? ""
-                 : fmt::format("for the largest gradient {:.9g} it is {}, should be {}", most[r], got[r], want);
+                 : fmt::format("for the largest gradient {:.9g} the scale is {}, should be {}", most[r], got[r], want);
     });
   };
   return result;
