@@ -279,8 +279,8 @@ test_case pool_case(int64_t parts, int64_t operations, int64_t rounds, int64_t t
     const std::int32_t state = outputs[2].as<std::int32_t>()[0];
     if (state == 3) return "each pool leaks memory: in stop_pool, free everything that start_pool allocated";
     if (state == 4)
-      return "two threads run two pools at the same time: some parts did not run exactly once; keep a pool's work in "
-             "the pool, not in globals";
+      return "two threads run two pools at the same time: some parts did not run exactly once; keep what a "
+             "pool works on in the pool";
     if (state == 2) return "run returned before all of its parts had";
     if (state != 1)
       return fmt::format("{} parts for {} threads: {} parts should run at the same time, but did not", parts, threads,
