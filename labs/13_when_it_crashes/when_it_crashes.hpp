@@ -60,7 +60,8 @@ void pad_rows(float* out,        // (rows, room)
 
 // ---- slot_rows.cu ---------------------------------------------------------------------------------------------------
 
-/// Row i of `out` is scale times row slots[i] of the cache, which may have more than 2^32 elements.
+/// Row i of `out` is scale times row slots[i] of the cache, which may have more than 2^32 elements. `size` is at most
+/// 1024.
 void slot_rows(float* out,                // (count, size)
                const std::int8_t* cache,  // (any number, size)
                const int* slots,          // (count)
@@ -68,9 +69,9 @@ void slot_rows(float* out,                // (count, size)
 
 // ---- pick_expert.cu -------------------------------------------------------------------------------------------------
 
-/// Token t may use expert e if bit e of allowed[t] is set; there are at most 32. choice[t] is the one with the largest
-/// score, and weight[t] its share in a softmax over all that the token may use. If it may use none, choice[t] is
-/// `experts` and weight[t] is 0.
+/// Token t may use expert e if bit e of allowed[t] is set; there are at most 32 experts, and no other bit is set.
+/// choice[t] is the one with the largest score, and weight[t] its share in a softmax over all that the token may use.
+/// Scores are finite. If it may use none, choice[t] is `experts` and weight[t] is 0.
 void pick_expert(int* choice,              // (tokens)
                  float* weight,            // (tokens)
                  const float* scores,      // (tokens, experts)

@@ -167,7 +167,11 @@ test_case pick_expert(int64_t tokens, int64_t experts) {
       [=](std::uint64_t seed) {
         std::vector<int> allowed = drawn_ints(tokens, 1, (int64_t{1} << experts) - 1, seed);
         for (std::size_t t = seed % 3; t < allowed.size(); t += 7) allowed[t] = 0;
-        return std::vector{buffer::of(some(tokens * experts, seed)), buffer::of(allowed)};
+        // Exponentials overflow, or are all 0, if they are not relative to the token's largest score.
+        floats scores = some(tokens * experts, seed);
+        for (std::size_t i = 0; i < scores.size(); ++i)
+          scores[i] += 300 * (static_cast<float>(i / static_cast<std::size_t>(experts) % 3) - 1);
+        return std::vector{buffer::of(scores), buffer::of(allowed)};
       },
       nullptr);
   c.outputs = {{dtype::i32, tokens}, {dtype::f32, tokens}};
