@@ -3,7 +3,7 @@
 // Each function is one of the crashed programs without its main. All pointers are device pointers from cudaMalloc
 // (256-byte aligned); inputs and outputs never overlap. Arrays are row-major. Sizes are at least 1 unless stated
 // otherwise, and the elements of each array but one (the cache of slot_rows) fit an int. Launch on `stream`, return
-// without waiting, and free in `stream` what you allocate.
+// without waiting, free in `stream` what you allocate, and destroy what you create.
 //
 // A fix removes one bug and changes as little as possible: the rest of the file stays as it is.
 #pragma once

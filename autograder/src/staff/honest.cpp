@@ -67,7 +67,7 @@ std::string surprises_of(const honest_submission& who, const fs::path& source, b
     if (!fs::exists(folder / name)) fs::copy_file(solution.file(name), folder / name);
   for (const item& i : rules.items)
     if (i.kind == item_kind::correctness &&
-        std::all_of(i.cases.begin(), i.cases.end(), [&](const lab::test_case* c) { return names(text, c->entry); }))
+        std::any_of(i.cases.begin(), i.cases.end(), [&](const lab::test_case* c) { return names(text, c->entry); }))
       about.insert(i.id);
   std::string wrong = about.empty() ? "no item covers these files\n" : "";
   // In this order: what the box has compiled, with nothing but the headers that are there, serves both.

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 struct sim_host_watcher {
   virtual ~sim_host_watcher() = default;
@@ -28,3 +29,28 @@ struct sim_objects {
   std::size_t device_bytes;  ///< in allocations
 };
 extern "C" [[gnu::weak]] void sim_count_objects(sim_objects* now);
+
+namespace lab {
+
+inline sim_objects objects_now() {
+  sim_objects now{};
+  if (sim_count_objects) sim_count_objects(&now);
+  return now;
+}
+
+/// "2 allocations, 1 stream": those that are there now, and were not before; "" if there are none.
+inline std::string new_objects(const sim_objects& before) {
+  const sim_objects now = objects_now();
+  std::string text;
+  const auto add = [&](std::size_t had, std::size_t has, const char* one) {
+    if (has <= had) return;
+    text += (text.empty() ? "" : ", ") + std::to_string(has - had) + " " + one + (has - had > 1 ? "s" : "");
+  };
+  add(before.allocations, now.allocations, "allocation");
+  add(before.streams, now.streams, "stream");
+  add(before.events, now.events, "event");
+  add(before.graphs, now.graphs, "graph");
+  return text;
+}
+
+}  // namespace lab

@@ -63,32 +63,21 @@ struct parts {
   state of_token{};
 };
 
-/// Throws if a call has left graphs, streams or events behind. The first call of a process may make what all use.
+/// Throws if a call has left graphs, streams or events behind. The first call of a process may make what all use, and
+/// each may keep memory.
 class expect_nothing_more {
  public:
-  expect_nothing_more() : before_(count()) {}
-  void check() const {
-    const sim_objects after = count();
+  void check() {
+    before_.allocations = lab::objects_now().allocations;
+    const std::string left = lab::new_objects(before_);
     static bool first = true;
-    if (std::exchange(first, false)) return;
-    std::string left;
-    const auto add = [&](std::size_t had, std::size_t has, const char* what) {
-      if (has > had) left += (left.empty() ? "" : ", ") + std::string(what);
-    };
-    add(before_.graphs, after.graphs, "graphs");
-    add(before_.streams, after.streams, "streams");
-    add(before_.events, after.events, "events");
-    if (!left.empty())
-      throw std::runtime_error("each call leaves more " + left + ": destroy what it creates, instantiated graphs, too");
+    if (!std::exchange(first, false) && !left.empty())
+      throw std::runtime_error("each call leaves " + left +
+                               " behind: destroy what it creates, instantiated graphs, too");
   }
 
  private:
-  static sim_objects count() {
-    sim_objects now{};
-    if (sim_count_objects) sim_count_objects(&now);
-    return now;
-  }
-  sim_objects before_;
+  sim_objects before_ = lab::objects_now();
 };
 
 constexpr lab::entry table[] = {
@@ -150,7 +139,7 @@ constexpr lab::entry table[] = {
     {"generate", lab::part::device,
      [](const lab::call& c) {
        const parts p(c);
-       const expect_nothing_more left;
+       expect_nothing_more left;
        generate(c.output<int>(5), c.output<float>(0), p.of_model, p.of_token, c.parameter(8), c.stream);
        left.check();
      }},

@@ -494,28 +494,8 @@ void run_pool(const lab::call& c) {
 
 // ---- streaming ------------------------------------------------------------------------------------------------------
 
-/// Throws, and says what, if more of anything exists than before.
-void expect_nothing_left(const sim_objects& before, const sim_objects& after) {
-  std::string left;
-  const auto add = [&](std::size_t had, std::size_t has, const std::string& one) {
-    if (has > had)
-      left += (left.empty() ? "" : ", ") + std::to_string(has - had) + " " + one + (has - had > 1 ? "s" : "");
-  };
-  add(before.allocations, after.allocations, "allocation");
-  add(before.streams, after.streams, "stream");
-  add(before.events, after.events, "event");
-  add(before.graphs, after.graphs, "graph");
-  if (!left.empty())
-    throw std::runtime_error("left " + left + " after it returned: free or destroy all that it allocated or created, " +
-                             "pinned memory and instantiated graphs, too");
-}
-
 /// Of the device, in bytes. A GPU's may be others' use, too: without the simulated device it is not looked at.
-std::size_t used_memory() {
-  sim_objects now{};
-  if (sim_count_objects) sim_count_objects(&now);
-  return now.device_bytes;
-}
+std::size_t used_memory() { return lab::objects_now().device_bytes; }
 
 /// Where forward reads its weights. What it gets as `state` leads to nothing.
 struct source {
@@ -543,8 +523,7 @@ void run_forward(const lab::call& c) {
   from.n = c.parameter(1);
   LAB_CUDA_CHECK(cudaMemcpy(&from.seed, c.input<std::uint64_t>(1), sizeof from.seed, cudaMemcpyDeviceToHost));
   const std::size_t used_at_first = from.most_used;
-  sim_objects before{}, after{};
-  if (sim_count_objects) sim_count_objects(&before);
+  const sim_objects before = lab::objects_now();
   if (sim_count_from_here) sim_count_from_here();
   forward(c.output<float>(0), c.input<float>(0), {source::read, &name}, from.layers, from.n);
   if (from.places.size() > 3)
@@ -554,8 +533,9 @@ void run_forward(const lab::call& c) {
   if (const std::size_t used = from.most_used - used_at_first; used > room + (1 << 20))
     throw std::runtime_error("took " + std::to_string(used) + " bytes of device memory; it has room for 3 layers, " +
                              std::to_string(room) + " bytes, and a MiB");
-  if (sim_count_objects) sim_count_objects(&after);
-  expect_nothing_left(before, after);
+  if (const std::string left = lab::new_objects(before); !left.empty())
+    throw std::runtime_error("left " + left + " after it returned: free or destroy all that it allocated or created, " +
+                             "pinned memory and instantiated graphs, too");
 }
 
 constexpr lab::entry table[] = {

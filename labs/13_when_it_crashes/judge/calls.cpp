@@ -12,16 +12,14 @@
 
 namespace {
 
-/// Calls f, which must free what it allocates. A GPU's memory pool keeps what is freed.
+/// Calls f, which must free what it allocates, and destroy what it creates.
 template <class F>
 void without_leaks(const F& f) {
-  std::size_t before = 0, after = 0, all = 0;
-  cudaMemGetInfo(&before, &all);
+  const sim_objects before = lab::objects_now();
   f();
-  cudaMemGetInfo(&after, &all);
-  if (lab::backend_name() == "sim" && after < before)
-    throw std::runtime_error("the function never frees " + std::to_string(before - after) +
-                             " bytes that it allocates; free them in `stream`");
+  if (const std::string left = lab::new_objects(before); !left.empty())
+    throw std::runtime_error("the function never frees or destroys " + left +
+                             "; free what it allocates in `stream`, and destroy what it creates");
 }
 
 /// row_norms, whose launch must fail, for this reason: returns the error and leaves none behind.
