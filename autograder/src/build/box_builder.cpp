@@ -325,9 +325,9 @@ build_outcome box_builder::compile(const std::string& name, const hand_in& sourc
        {(in / name).string(), std::string("-c"), std::string("-o"), (out / "hand-in.o").string()})
     what.command.push_back(word);
   const std::string shown = source.folder.empty() ? "" : source.folder.string() + "/";
-  if (!shown.empty())  // so that reports name the file where it is edited
-    what.command.push_back(
-        fmt::format("{}-ffile-prefix-map={}/={}", by_nvcc() && device ? "-Xcompiler=" : "", in.string(), shown));
+  // So that reports name the file where it is edited, or the same place wherever it is compiled.
+  what.command.push_back(fmt::format("{}-ffile-prefix-map={}/={}", by_nvcc() && device ? "-Xcompiler=" : "",
+                                     in.string(), shown.empty() ? handed_in_at : shown));
   what.cpu_seconds = static_cast<int>(allowed_.wall.count());
   const ran got = run_in(what, behind_, allowed_.wall, allowed_.memory);
   if (got.timed_out) return {false, fmt::format("{}: the compiler took more than {} s", name, allowed_.wall.count())};

@@ -25,6 +25,9 @@ struct hand_in {
   std::filesystem::path folder;  ///< that messages name as the file's; none if it came from outside
 };
 
+/// The folder that reports name for such files from outside; verdicts leave it out.
+constexpr const char* handed_in_at = "/in/";
+
 class box_builder {
  public:
   /// `recipe`: what add_lab wrote for this lab. `cache`: compiled objects by content. Throws input_error if the

@@ -4,11 +4,13 @@
 
 #include <utility>
 
+#include "build/box_builder.hpp"
 #include "course/hints.hpp"
 #include "judge/findings.hpp"
 #include "sandbox/sandbox.hpp"
 #include "support/files.hpp"
 #include "support/lock.hpp"
+#include "support/text.hpp"
 
 namespace grading {
 
@@ -61,6 +63,7 @@ result conductor::finish() {
   if (!can_limit_system_calls())
     out.notes.emplace_back(
         "this system cannot limit system calls, so it is probably an emulator: threads are not refused");
+  for (item_result& i : out.items) i.message = replaced(i.message, handed_in_at, "");
   add_hints(out.items, read_hints(lab_.path));
   hold_causes(out.items, rules_, programs_with_cause(rules_, session));
   for (const auto& s : session.subjects) out.printed += s->output();
