@@ -145,9 +145,6 @@ bool may_hand_over(const launched& what) {
   return c.hands_over_global || what.blocks_run || sampling() != 1 || cluster.x * cluster.y * cluster.z != 1 ||
          std::any_of(c.sites.begin(), c.sites.end(), may_be_flag);
 }
-}  // namespace
-
-namespace {
 /// A race is seen from both sides, and the load's is kept.
 bool is_other_side(const fault_report& store, const fault_report& load) {
   return store.what == fault::block_race && load.what == store.what && site_operation(store.site) != operation::load &&

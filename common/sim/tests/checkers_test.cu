@@ -932,7 +932,7 @@ enum class wait { none, all, one, one_and_barrier, in_ptx };
 template <wait how>
 __global__ void add_early(float* out, const float* in, const float* weights) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-  const float weight = weights[i];  // nobody changes them
+  const float weight = weights[i];  // no kernel writes them
   if (how == wait::all || ((how == wait::one || how == wait::one_and_barrier) && threadIdx.x == 0))
     cudaGridDependencySynchronize();
   if (how == wait::in_ptx) asm volatile("griddepcontrol.wait;" ::: "memory");
