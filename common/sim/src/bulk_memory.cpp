@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "devices.hpp"
 #include "grid.hpp"
 #include "observer.hpp"
 
@@ -90,8 +91,14 @@ void observer::bulk_global(std::uint64_t site, const bulk_access& access, std::u
       report(freed ? fault::use_after_free : fault::out_of_bounds, plain, space::global, where, lane, from);
       return;
     }
-    if (home != counted_in.first) counted_in = {home, &counts_.allocations[home->begin]};
+    if (const int device = current_device(); !may_access(device, *home)) {
+      report(fault::other_device, plain, space::global, where, lane, begin, why_not(device, *home));
+      return;
+    }
+    if (home != counted_in.first) counted_in = {home, &allocation_counts_of(*home)};
     counted_in.second->add(op, row.bytes);
+    if (counted_in.second->remote)
+      (stores ? counted_in.second->link_stored : counted_in.second->link_loaded) += row.bytes;
     counts.low = std::min(counts.low, begin);
     counts.high = std::max(counts.high, end);
     std::uint8_t* valid = shadow().valid + (begin - heap_base) / word_bytes;

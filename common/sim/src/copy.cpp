@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <tuple>
 
 #include "budget.hpp"
 #include "copy_order.hpp"
+#include "devices.hpp"
 #include "faults.hpp"
 #include "grid.hpp"
 #include "heap.hpp"
@@ -20,12 +22,21 @@
 
 struct sim_memory_pool {
   std::uint64_t release_threshold = 0;
+  int device = 0;
 };
 
 namespace sim {
 namespace {
 
-sim_memory_pool default_pool;
+/// Of each device.
+sim_memory_pool& default_pool(int device) {
+  static auto& all = *[] {
+    auto* const pools = new std::array<sim_memory_pool, most_devices>;
+    for (int d = 0; d < most_devices; ++d) (*pools)[static_cast<std::size_t>(d)].device = d;
+    return pools;
+  }();
+  return all[static_cast<std::size_t>(device)];
+}
 std::vector<std::pair<std::uintptr_t, std::uintptr_t>> symbols;  // variables whose addresses the host has taken
 
 std::uintptr_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
@@ -50,6 +61,11 @@ bool in_heap(const void* pointer) { return address_of(pointer) - heap_base < hea
 bool is_pinned(const void* pointer) {
   const allocation* entry = find_allocation(address_of(pointer));
   return entry && entry->kind == memory_kind::pinned;
+}
+/// The device whose memory it is in.
+int home_of(const void* pointer) {
+  const allocation* entry = find_allocation(address_of(pointer));
+  return entry && entry->kind == memory_kind::device ? entry->device : current_device();
 }
 bool is_registered(const void* pointer) {
   const auto& table = registered_host_memory();
@@ -176,6 +192,7 @@ cudaError_t copy(const pitched& to, const pitched& from, const shape& what, cuda
         unwritten += unwritten_bytes(address_of(from.row(y, z)), what.width, first);
     if (unwritten > 0) warn_of_unwritten(first, unwritten, what.bytes());
   }
+  if (t.where != side::host || f.where != side::host) bring_variables_of(current_device());
   const copy_order order(stream);
   for (const char* p : {to.begin, from.begin}) check_stream_allocation(stream, address_of(p), "a copy");
   for (std::size_t z = 0; z < what.depth; ++z)
@@ -191,7 +208,12 @@ cudaError_t copy(const pitched& to, const pitched& from, const shape& what, cuda
   const pitched& host = reads ? to : from;
   const bool pageable = reads != writes && !is_pinned(host.begin) && !is_registered(host.begin);
   double seconds = 0, begin = 0;
-  if (reads && writes) {
+  const int source = home_of(from.begin), target = home_of(to.begin);
+  if (reads && writes && source != target) {
+    seconds = link_seconds(source, target, amount);
+    begin = advance_clock_by_link(stream, seconds, source, target);
+    count_link(source, target, link_use::copy, amount);
+  } else if (reads && writes) {
     seconds = 2 * amount / d.copy_bytes_per_second;
     begin = advance_clock(stream, d.launch_seconds + seconds);
   } else {
@@ -199,10 +221,11 @@ cudaError_t copy(const pitched& to, const pitched& from, const shape& what, cuda
     begin = advance_clock_by_copy(stream, seconds, writes, pageable);
   }
   tell({stream_work::kind::copy,
-        reads && writes ? "copy on the device"
-        : writes        ? "copy to the device"
-        : reads         ? "copy to the host"
-                        : "copy on the host",
+        source != target && reads && writes ? "copy to another device"
+        : reads && writes                   ? "copy on the device"
+        : writes                            ? "copy to the device"
+        : reads                             ? "copy to the host"
+                                            : "copy on the host",
         stream, begin, seconds, amount, order.epoch()});
   if (watched_streams && writes && !reads) {
     watched_streams->bytes_to_device += amount;
@@ -297,7 +320,7 @@ cudaError_t free_as(const char* call, void* pointer, bool pinned, const void* pc
     if (!stream && entry->work_item == 0) {  // as CUDA does
       if (watched_streams && watched_streams->waited.empty() && !watched_streams->work.empty())
         watched_streams->waited = call;
-      wait_for_all();
+      wait_for_device(entry->device);
     }
     release(address);
     return sticky_error();
@@ -360,7 +383,7 @@ cudaError_t check_managed(const void* pointer, std::size_t bytes, cudaMemLocatio
   const allocation* entry = find_allocation(address_of(pointer));
   if (!entry || entry->kind != memory_kind::managed || address_of(pointer) + bytes > entry->end)
     return fail(cudaErrorInvalidValue);
-  if (where.type == cudaMemLocationTypeDevice && where.id != 0) return fail(cudaErrorInvalidDevice);
+  if (where.type == cudaMemLocationTypeDevice && !is_device(where.id)) return fail(cudaErrorInvalidDevice);
   return sticky_error();
 }
 }  // namespace
@@ -403,7 +426,7 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   *total = static_cast<std::size_t>(described_device().memory_bytes);
   *free = *total;
   for (const allocation& a : live_allocations())
-    if (a.kind == memory_kind::device) *free -= a.end - a.begin;
+    if (a.kind == memory_kind::device && a.device == current_device()) *free -= a.end - a.begin;
   return sticky_error();
 }
 
@@ -421,7 +444,7 @@ cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned) {
   if (!pointer || bytes == 0 || in_heap(pointer)) return fail(cudaErrorInvalidValue);
   for (const allocation& a : registered_host_memory())
     if (begin < a.end && a.begin < begin + bytes) return fail(cudaErrorHostMemoryAlreadyRegistered);
-  registered_host_memory().push_back({begin, begin + bytes, 0, memory_kind::pinned, 0, {}});
+  registered_host_memory().push_back({begin, begin + bytes, 0, memory_kind::pinned, 0, {}, 0, 0, 0, current_device()});
   count_allocation();  // it pins pages, as cudaMallocHost does
   return sticky_error();
 }
@@ -451,14 +474,14 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   const allocation* entry = find_allocation(address_of(pointer));
   const place where = locate(pointer, 1);
   if (entry && entry->kind == memory_kind::device)
-    *attributes = {cudaMemoryTypeDevice, 0, p, nullptr};
+    *attributes = {cudaMemoryTypeDevice, entry->device, p, nullptr};
   else if (entry && entry->kind == memory_kind::managed)
-    *attributes = {cudaMemoryTypeManaged, 0, p, p};
+    *attributes = {cudaMemoryTypeManaged, entry->device, p, p};
   else if (entry ||
            (where.where == side::host && is_program_variable(address_of(pointer)) && !registered_host_memory().empty()))
-    *attributes = {cudaMemoryTypeHost, 0, p, p};
+    *attributes = {cudaMemoryTypeHost, entry ? entry->device : 0, p, p};
   else if (where.where == side::either)
-    *attributes = {cudaMemoryTypeDevice, 0, p, nullptr};
+    *attributes = {cudaMemoryTypeDevice, current_device(), p, nullptr};
   else
     *attributes = {cudaMemoryTypeUnregistered, cudaInvalidDeviceId, nullptr, nullptr};
   return sticky_error();
@@ -476,11 +499,36 @@ cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpy
 }
 cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, std::size_t bytes,
                                 cudaStream_t stream) {
-  if (to_device != 0 || from_device != 0) return fail(cudaErrorInvalidDevice);
+  if (!is_device(to_device) || !is_device(from_device)) return fail(cudaErrorInvalidDevice);
   return copy(flat(to), flat(from), {bytes}, cudaMemcpyDeviceToDevice, stream);
 }
 cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, std::size_t bytes) {
-  return cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, nullptr);
+  if (!is_device(to_device) || !is_device(from_device)) return fail(cudaErrorInvalidDevice);
+  {
+    const std::scoped_lock lock(runtime_mutex());
+    join_default_streams(nullptr, {to_device, from_device});
+  }
+  const cudaError_t error = cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, nullptr);
+  const std::scoped_lock lock(runtime_mutex());
+  let_default_streams_wait({to_device, from_device}, nullptr);
+  return error;
+}
+cudaError_t cudaMemcpy3DPeerAsync(const cudaMemcpy3DPeerParms* p, cudaStream_t stream) {
+  if (!p) return fail(cudaErrorInvalidValue);
+  if (!is_device(p->dstDevice) || !is_device(p->srcDevice)) return fail(cudaErrorInvalidDevice);
+  cudaMemcpy3DParms same{};
+  same.srcArray = p->srcArray;
+  same.srcPos = p->srcPos;
+  same.srcPtr = p->srcPtr;
+  same.dstArray = p->dstArray;
+  same.dstPos = p->dstPos;
+  same.dstPtr = p->dstPtr;
+  same.extent = p->extent;
+  same.kind = cudaMemcpyDeviceToDevice;
+  return cudaMemcpy3DAsync(&same, stream);
+}
+cudaError_t cudaMemcpy3DPeer(const cudaMemcpy3DPeerParms* parameters) {
+  return cudaMemcpy3DPeerAsync(parameters, nullptr);
 }
 cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                               std::size_t width, std::size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
@@ -526,18 +574,20 @@ cudaError_t cudaMemset3D(cudaPitchedPtr pointer, int value, cudaExtent extent) {
 // ---- memory pools: one, which gives memory back at once
 
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
-  if (!pool || device != 0) return fail(pool ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
-  *pool = &default_pool;
+  if (!pool || !is_device(device)) return fail(pool ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+  *pool = &default_pool(device);
   return sticky_error();
 }
 cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) { return cudaDeviceGetDefaultMemPool(pool, device); }
 cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
-  return device == 0 && pool ? sticky_error() : fail(cudaErrorInvalidValue);
+  return is_device(device) && pool ? sticky_error() : fail(cudaErrorInvalidValue);
 }
 cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
   if (!pool || !properties) return fail(cudaErrorInvalidValue);
   if (properties->handleTypes != cudaMemHandleTypeNone) return fail(cudaErrorNotSupported);
+  if (!is_device(properties->location.id)) return fail(cudaErrorInvalidDevice);
   *pool = new sim_memory_pool;
+  (*pool)->device = properties->location.id;
   return sticky_error();
 }
 cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t*, void*) { return fail(cudaErrorNotSupported); }
@@ -556,22 +606,26 @@ cudaError_t cudaMemPoolImportPointer(void**, cudaMemPool_t, cudaMemPoolPtrExport
   return fail(cudaErrorNotSupported);
 }
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
-  if (!pool || pool == &default_pool) return fail(cudaErrorInvalidValue);
+  if (!pool || pool == &default_pool(pool->device)) return fail(cudaErrorInvalidValue);
   delete pool;
   return sticky_error();
 }
 cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* access, std::size_t count) {
   if (!pool || (!access && count > 0)) return fail(cudaErrorInvalidValue);
-  for (std::size_t i = 0; i < count; ++i)
-    if (access[i].location.type != cudaMemLocationTypeDevice || access[i].location.id != 0 ||
-        access[i].flags != cudaMemAccessFlagsProtReadWrite)
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& [where, flags] = access[i];
+    if (where.type != cudaMemLocationTypeDevice || !is_device(where.id) ||
+        (where.id == pool->device ? flags != cudaMemAccessFlagsProtReadWrite : !are_linked(where.id, pool->device)))
       return fail(cudaErrorInvalidDevice);
+    set_pool_access(where.id, pool->device, flags == cudaMemAccessFlagsProtReadWrite);
+  }
   return sticky_error();
 }
 cudaError_t cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPool_t pool, cudaMemLocation* location) {
   if (!flags || !pool || !location) return fail(cudaErrorInvalidValue);
-  if (location->type != cudaMemLocationTypeDevice || location->id != 0) return fail(cudaErrorInvalidDevice);
-  *flags = cudaMemAccessFlagsProtReadWrite;
+  if (location->type != cudaMemLocationTypeDevice || !is_device(location->id)) return fail(cudaErrorInvalidDevice);
+  *flags = location->id == pool->device || has_pool_access(location->id, pool->device) ? cudaMemAccessFlagsProtReadWrite
+                                                                                       : cudaMemAccessFlagsProtNone;
   return sticky_error();
 }
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t) {
@@ -590,7 +644,7 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribut
   }
   std::uint64_t used = 0;
   for (const allocation& a : live_allocations())
-    if (a.kind == memory_kind::device) used += a.end - a.begin;
+    if (a.kind == memory_kind::device && a.device == pool->device) used += a.end - a.begin;
   *static_cast<std::uint64_t*>(value) = attribute == cudaMemPoolAttrReleaseThreshold ? pool->release_threshold : used;
   return sticky_error();
 }

@@ -94,8 +94,12 @@ void launch_counts::add(const launch_counts& o) {
   for (const auto& [key, counts] : o.sites) sites[key].add(counts);
   for (const auto& [key, report] : o.faults) add(report);
   for (const auto& [begin, counts] : o.allocations) {
-    allocations[begin].loaded += counts.loaded;
-    allocations[begin].stored += counts.stored;
+    allocation_counts& sum = allocations[begin];
+    sum.loaded += counts.loaded;
+    sum.stored += counts.stored;
+    sum.remote |= counts.remote;
+    sum.link_loaded += counts.link_loaded;
+    sum.link_stored += counts.link_stored;
   }
   unique_loaded_sectors += o.unique_loaded_sectors;
   unique_stored_sectors += o.unique_stored_sectors;
@@ -138,6 +142,8 @@ void launch_counts::scale(double factor) {
   for (auto& [begin, c] : allocations) {
     apply(c.loaded);
     apply(c.stored);
+    apply(c.link_loaded);
+    apply(c.link_stored);
   }
   for (std::uint64_t* n : {&unique_loaded_sectors, &unique_loaded_pairs, &unique_stored_sectors, &shared_stores,
                            &barriers, &collectives, &loads_beside_copies})

@@ -43,6 +43,7 @@ enum class fault : std::uint8_t {
   misaligned,
   uninitialised,
   illegal_address,
+  other_device,  ///< memory of one that this one may not access
   divergent_barrier,
   missing_lane,
   block_race,  ///< between threads of a block
@@ -116,8 +117,10 @@ struct warp_path {
 
 /// What warps moved of one allocation; of each request, the different bytes.
 struct allocation_counts {
-  std::uint64_t loaded = 0, stored = 0;  ///< bytes; an atomic does both
-  std::size_t bytes = 0;                 ///< its size, line and name: once the launch has ended
+  std::uint64_t loaded = 0, stored = 0;            ///< bytes; an atomic does both
+  bool remote = false;                             ///< in another device's memory
+  std::uint64_t link_loaded = 0, link_stored = 0;  ///< then, bytes that the link carries; atomics only store
+  std::size_t bytes = 0;                           ///< its size, line and name: once the launch has ended
   std::uintptr_t pc = 0;
   std::string name;
   void add(operation op, std::uint64_t moved);

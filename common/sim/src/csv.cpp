@@ -88,7 +88,7 @@ std::string csv_of(const std::vector<launched>& launches) {
                                        std::to_string(stream),
                                        size(l.config.block),
                                        size(l.config.grid),
-                                       "0",
+                                       std::to_string(l.device),
                                        fmt::format("{}.{}", device.compute_major, device.compute_minor)};
     for (const std::string& name : names) {
       const auto found = metrics[i].find(name);

@@ -12,6 +12,7 @@
 #include <set>
 #include <tuple>
 
+#include "devices.hpp"
 #include "grid.hpp"
 #include "heap.hpp"
 #include "library.hpp"
@@ -250,6 +251,7 @@ std::string describe(const launched& where, const fault_report& r) {
                     "__device__, or pass its value to the kernel",
                     access, r.detail);
       break;
+    case fault::other_device: what = fmt::format("{} of {}", access, r.detail); break;
     case fault::divergent_barrier:
       what = fmt::format("barrier not reached by all threads: {}; move it out of the branch", r.detail);
       break;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "addresses.hpp"
+#include "devices.hpp"
 #include "grid.hpp"
 #include "observer.hpp"
 
@@ -27,6 +28,15 @@ std::size_t atomic_sectors(std::span<const std::uintptr_t> a) {
     total += static_cast<std::size_t>(std::unique(of_round, of_round + found) - of_round);
   }
   return total;
+}
+
+/// What a link carries for the sectors of one line: those from the first to the last, and for a store to half of one
+/// sector, half. Observed between two H200.
+unsigned link_bytes(unsigned sectors_in_line, operation op, unsigned words) {
+  const bool half = op != operation::load && std::has_single_bit(sectors_in_line) && words != 0 &&
+                    ((words & 0x0f) == 0 || (words & 0xf0) == 0);
+  const int span = std::bit_width(sectors_in_line) - std::countr_zero(sectors_in_line);
+  return half ? sector_bytes / 2 : static_cast<unsigned>(span) * sector_bytes;
 }
 
 }  // namespace
@@ -72,11 +82,11 @@ std::uint64_t warp_path::*observer::wait_for(cached_site& entry, std::span<const
 
 /// Here the warps of a block run one after another; on a GPU they run concurrently. So the distance is how far this
 /// warp has come since it, or another warp at the same point of its own path, loaded the sector.
-bool observer::note_reuse(std::uintptr_t line, std::uint8_t sectors, std::uint32_t now, const warp_position& where) {
+observer::reuse observer::note_reuse(std::uintptr_t line, std::uint8_t sectors, std::uint32_t now, const warp_position& where) {
   recent_line& entry = line_entry(line);
   if (entry.line != line || entry.block != block_->number) {
     entry = {line, block_->number, now, sectors};
-    return false;
+    return {};
   }
   const bool earlier = now < entry.first && where.first_thread != entry.warp && entry.epoch == block_->epoch &&
                        (entry.sectors & ~sectors) == 0;
@@ -93,7 +103,8 @@ bool observer::note_reuse(std::uintptr_t line, std::uint8_t sectors, std::uint32
         static_cast<unsigned>(std::popcount(known));
   entry.sectors |= sectors;
   entry.at = now;
-  return known == sectors && distance <= near_distance_ && !earlier;
+  const bool in_l1 = known == sectors && distance <= near_distance_;
+  return {in_l1 && !earlier, in_l1};
 }
 
 /// The slow, thorough check: bounds and initialisation of one lane's access.
@@ -109,6 +120,10 @@ void observer::global_lane(std::uint64_t site, std::uintptr_t address, std::uint
     report(freed ? fault::use_after_free : fault::out_of_bounds, site, space::global, where, lane, address);
     return;
   }
+  if (const int device = current_device(); !may_access(device, *entry)) {
+    report(fault::other_device, site, space::global, where, lane, address, why_not(device, *entry));
+    return;
+  }
   std::uint8_t* valid = shadow().valid;
   for (std::uintptr_t b = address - heap_base; b < address - heap_base + bytes; ++b) {
     const auto bit = static_cast<std::uint8_t>(1u << (b % word_bytes));
@@ -122,6 +137,12 @@ void observer::global_lane(std::uint64_t site, std::uintptr_t address, std::uint
   }
 }
 
+allocation_counts& observer::allocation_counts_of(const allocation& home) {
+  allocation_counts& counts = counts_.allocations[home.begin];
+  counts.remote = home.kind == memory_kind::device && home.device != current_device();
+  return counts;
+}
+
 /// A request to several allocations.
 void observer::count_by_allocation(operation op, std::span<const std::uintptr_t> a, std::size_t bytes) {
   if (a[0] - heap_base >= heap_bytes) return;  // __device__ variables
@@ -129,7 +150,7 @@ void observer::count_by_allocation(operation op, std::span<const std::uintptr_t>
   std::copy(a.begin(), a.end(), sorted);
   const std::size_t different = distinct({sorted, a.size()});
   for (std::size_t i = 0; i < different; ++i)
-    if (const allocation* home = find_allocation(sorted[i])) counts_.allocations[home->begin].add(op, bytes);
+    if (const allocation* home = find_allocation(sorted[i])) allocation_counts_of(*home).add(op, bytes);
 }
 
 void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
@@ -195,23 +216,23 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
   counts.bytes += moved;
   counts.ideal_sectors += std::min(count, (a.size() * bytes + sector_bytes - 1) / sector_bytes);
 
+  allocation_counts* counted = entry.of_allocation;
   if (low < entry.begin || high > entry.end) {
     const allocation* home = find_allocation(low);
-    if (!home || high > home->end) {
+    if (!home || high > home->end || !may_access(current_device(), *home)) {
       count_by_allocation(op, a, bytes);
       for (std::size_t i = 0; i < a.size(); ++i) global_lane(site, a[i], lanes[i], where);
       return;
     }
-    allocation_counts& of_allocation = counts_.allocations[home->begin];
-    of_allocation.add(op, moved);
+    allocation_counts& of_allocation = allocation_counts_of(*home);
+    counted = &of_allocation;
     if (!in_kernel_heap(home->begin)) {  // that changes during a launch
       entry.begin = home->begin;
       entry.end = home->end;
       entry.of_allocation = &of_allocation;
     }
-  } else {
-    entry.of_allocation->add(op, moved);
   }
+  counted->add(op, moved);
 
   if (op == operation::load) {
     std::uint32_t& now = block_->lines[where.first_thread / lanes_per_warp];
@@ -221,7 +242,9 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
       const std::uintptr_t line = sectors[i].sector / 4;
       unsigned in_line = 0;
       for (; i < count && sectors[i].sector / 4 == line; ++i) in_line |= 1u << (sectors[i].sector % 4);
-      near &= note_reuse(line, static_cast<std::uint8_t>(in_line), now, where);
+      const reuse found = note_reuse(line, static_cast<std::uint8_t>(in_line), now, where);
+      near &= found.near;
+      if (counted->remote && !found.in_l1) counted->link_loaded += link_bytes(in_line, op, 0);
     }
     if (const auto waits = wait_for(entry, a, low, near, where)) {
       ++(path_of(where).*waits);
@@ -238,6 +261,14 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
     path_of(where).atomics += !again || (stride != 0 && stride != entry.stride);
     entry.stride = again ? stride : 0;
   }
+  if (counted->remote && op != operation::load)
+    for (std::size_t i = 0; i < count;) {
+      const std::uintptr_t line = sectors[i].sector / 4;
+      unsigned in_line = 0;
+      const unsigned words = sectors[i].words;
+      for (; i < count && sectors[i].sector / 4 == line; ++i) in_line |= 1u << (sectors[i].sector % 4);
+      counted->link_stored += link_bytes(in_line, op, words);
+    }
   for (std::size_t i = 0; i < count; ++i) {
     const std::uintptr_t s = sectors[i].sector - heap_base / sector_bytes;
     const conflict found = use_sector(s, sectors[i].words, site, where);

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "debugger.hpp"
+#include "devices.hpp"
 #include "hooks.hpp"
 #include "model.hpp"
 #include "runtime.hpp"
@@ -154,12 +155,14 @@ cudaError_t allocate_for(void** pointer, std::size_t bytes, memory_kind kind, co
   memory& m = heap();
   double in_use = static_cast<double>(bytes);
   for (const allocation& a : m.live)
-    if (a.kind == memory_kind::device || kind != memory_kind::device) in_use += static_cast<double>(a.end - a.begin);
+    if ((a.kind == memory_kind::device && a.device == current_device()) || kind != memory_kind::device)
+      in_use += static_cast<double>(a.end - a.begin);
   const double limit = kind == memory_kind::device ? described_device().memory_bytes : static_cast<double>(heap_bytes);
   const bool fits = in_use <= std::min(limit, static_cast<double>(heap_bytes));
   const std::uintptr_t begin = fits ? find_hole(m, (bytes + alignment - 1) / alignment * alignment + gap) : 0;
   if (begin == 0) return fail(cudaErrorMemoryAllocation);
   allocation made{begin, begin + bytes, ++m.count, kind, reinterpret_cast<std::uintptr_t>(pc), {}};
+  made.device = stream && is_stream(*stream) ? device_of(*stream) : current_device();
   if (stream) note_stream_allocation(made, *stream);
   insert_sorted(m.live, made);
   count_allocation();
@@ -191,7 +194,7 @@ bool allocate_at(std::uintptr_t begin, std::size_t bytes, std::uintptr_t pc) {
   memory& m = heap();
   if (find_allocation(begin)) return false;
   std::erase_if(m.freed, [&](const allocation& a) { return a.begin == begin; });
-  insert_sorted(m.live, {begin, begin + bytes, ++m.count, memory_kind::device, pc, {}, true});
+  insert_sorted(m.live, {begin, begin + bytes, ++m.count, memory_kind::device, pc, {}, true, 0, 0, current_device()});
   ++m.by_host;
   return true;
 }
@@ -228,7 +231,7 @@ void* allocate_in_kernel(std::size_t bytes, std::uintptr_t pc) {
   } else {
     h.next += room;
   }
-  h.all[begin].memory = {begin, begin + bytes, ++heap().count, memory_kind::device, pc, {}};
+  h.all[begin].memory = {begin, begin + bytes, ++heap().count, memory_kind::device, pc, {}, 0, 0, 0, current_device()};
   h.all[begin].now = kernel_heap::state::live;
   h.in_use += bytes;
   return reinterpret_cast<void*>(begin);
@@ -256,17 +259,19 @@ void end_kernel_frees() {
   }
 }
 
-void free_everything() {
+void free_everything(int device) {
   memory& m = heap();
-  for (const auto& [begin, entry] : m.of_kernels.all) free_in_kernel(begin);
+  for (const auto& [begin, entry] : m.of_kernels.all)
+    if (entry.memory.device == device) free_in_kernel(begin);
   end_kernel_frees();
-  for (allocation& a : m.live) {
+  std::erase_if(m.live, [&](allocation& a) {
+    if (a.device != device) return false;
     discard(a);
     a.freed_in = m.call;
     insert_sorted(m.freed, a);
-  }
-  m.live.clear();
-  m.registered.clear();
+    return true;
+  });
+  std::erase_if(m.registered, [&](const allocation& a) { return a.device == device; });
 }
 
 std::vector<allocation> live_allocations() { return heap().live; }

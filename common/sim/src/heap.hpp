@@ -69,6 +69,7 @@ struct allocation {
   std::size_t stream = 0;  ///< of cudaMallocAsync, with its number there; 0: cudaMalloc, and cudaFree waits for users
   std::uint32_t work_item = 0;
   std::uint32_t freed_in = 0;  ///< the call of the grader's in which it was freed
+  int device = 0;              ///< whose memory it is; of kinds other than `device`, which one was current
 };
 /// The live allocation that holds the address, or null. During a launch only the kernel's own heap changes.
 const allocation* find_allocation(std::uintptr_t address);
@@ -91,7 +92,7 @@ std::uintptr_t reserve_place(std::size_t bytes);
 bool allocate_at(std::uintptr_t begin, std::size_t bytes, std::uintptr_t pc);
 /// Frees the live allocation that begins here; false where there is none.
 bool release(std::uintptr_t begin);
-void free_everything();
+void free_everything(int device);
 /// How often the host has allocated memory, or launched a graph that does, since the program began.
 std::uint64_t allocations_so_far();
 void count_allocation();  ///< of the host; it is an API call, too

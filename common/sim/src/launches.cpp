@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "budget.hpp"
+#include "devices.hpp"
 #include "faults.hpp"
 #include "grid.hpp"
 #include "heap.hpp"
@@ -155,6 +156,12 @@ void launch_from_host(const char* kernel, const configuration& config, void (*th
     fail(cudaErrorInvalidResourceHandle);
     return;
   }
+  if (device_of(config.stream) != current_device())
+    return refuse_launch(kernel, cudaErrorInvalidResourceHandle,
+                         fmt::format("its stream is device {0}'s, and device {1} is current: call cudaSetDevice({0}) "
+                                     "before the launch",
+                                     device_of(config.stream), current_device()),
+                         pc);
   if (is_capturing(config.stream)) {
     sim::record(config.stream, cudaGraphNodeTypeKernel, repeatable(kernel, config, thread_body, frame, frame_bytes));
     return;
@@ -163,18 +170,21 @@ void launch_from_host(const char* kernel, const configuration& config, void (*th
   record.kernel = kernel;
   record.function = address;
   record.config = config;
+  record.device = current_device();
   record.registers = registers_of(address);
   launches().running = kernel;
   launches().last.clear();
   if (const launched* before = instead_of(record)) {
     record = *before;
     record.config = config;
+    record.device = current_device();
     record.counts.faults.clear();
     record.recording = nullptr;
     record.blocks_run = 0;
     record.first_epoch = record.last_epoch = begin_epoch();
     note_partial_memory();
   } else {
+    set_device_at_work(record.device);
     run_blocks(record, thread_body, frame, frame_bytes,
                {concurrent_launches(config.stream), config.early ? kernel_before(config.stream) : epoch_range{}});
   }
@@ -195,7 +205,7 @@ void launch_from_host(const char* kernel, const configuration& config, void (*th
   for (const auto& [begin, counts] : record.counts.allocations)
     check_stream_allocation(config.stream, begin, std::string("kernel ") + kernel);
   settle_reports(record);
-  if (record.blocks_run != 0) record.modelled_seconds = model_seconds(record);
+  if (record.blocks_run != 0) record.modelled_seconds = std::max(model_seconds(record), count_links(record));
   // The next kernel does not start immediately after the previous one.
   const double begin = advance_clock(config.stream, record.modelled_seconds + launch_gap());
   if (record.blocks_run != 0) note_run(record);

@@ -32,8 +32,10 @@ struct launched {
   std::uintptr_t function = 0;  ///< the kernel's code; 0 if unknown, and for a library's work
   int registers = 0;            ///< for each thread; 0 for a library's work
   configuration config;
+  int device = 0;
   launch_counts counts;
   std::size_t static_shared_bytes = 0;
+  std::uint64_t link_loaded = 0, link_stored = 0;  ///< bytes from and to other devices
   double modelled_seconds = 0;
   bool aborted = false;
   std::uint16_t first_epoch = 0, last_epoch = 0;

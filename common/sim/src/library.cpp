@@ -7,6 +7,7 @@
 #include <atomic>
 #include <exception>
 
+#include "devices.hpp"
 #include "faults.hpp"
 #include "heap.hpp"
 #include "launches.hpp"
@@ -45,6 +46,7 @@ cudaError_t library_call(const char* name, cudaStream_t stream, double flops, do
   launched entry;
   entry.kernel = name;
   entry.config.stream = stream;
+  entry.device = device_of(stream);
   entry.modelled_seconds =
       d.launch_seconds + std::max(flops / d.fp32_flops_per_second, bytes / d.copy_bytes_per_second);
   const double seconds = entry.modelled_seconds, begin = advance_clock(stream, seconds);
@@ -79,6 +81,7 @@ std::string outside_device_memory(const void* begin, std::size_t bytes) {
   if (bytes == 0 || is_program_variable(address)) return "";
   const allocation* home = find_allocation(address);
   if (!home) return "is not in device memory";
+  if (!may_access(current_device(), *home)) return "is " + why_not(current_device(), *home);
   return address + bytes <= home->end ? ""
                                       : fmt::format("ends {} bytes past its allocation", address + bytes - home->end);
 }

@@ -195,6 +195,10 @@ std::map<std::string, double> metrics_of(const launched& what) {
     m["launch__waves_per_multiprocessor"] = blocks / std::max(1, fit.blocks()) / d.multiprocessors;
     m["sm__maximum_warps_per_active_cycle_pct"] = 100.0 * fit.blocks() * warps / (d.max_threads_per_sm / 32);
   }
+  if (what.link_loaded + what.link_stored > 0) {
+    m["nvlrx__bytes_data_user.sum"] = static_cast<double>(what.link_loaded);
+    m["nvltx__bytes_data_user.sum"] = static_cast<double>(what.link_stored);
+  }
   // Modelled.
   const dram_traffic traffic = dram_traffic_of(what);
   m["dram__bytes_read.sum"] = traffic.read_bytes;

@@ -43,6 +43,7 @@ device_description read_description() {
     d.bf16_tensor_flops_per_second = file.number("bf16_tensor_flops_per_second");
     d.tf32_tensor_flops_per_second = file.number("tf32_tensor_flops_per_second");
     d.host_copy_bytes_per_second = file.number("host_copy_bytes_per_second");
+    d.link_bytes_per_second = file.number("link_bytes_per_second");
     d.launch_seconds = file.number("launch_seconds");
     d.kernel_floor_seconds = file.number("kernel_floor_seconds");
     d.max_threads_per_sm = file.whole("max_threads_per_sm");

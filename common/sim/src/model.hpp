@@ -24,6 +24,7 @@ struct device_description {
   double fp32_flops_per_second = 0;
   double bf16_tensor_flops_per_second = 0, tf32_tensor_flops_per_second = 0;  ///< as the manufacturer says
   double host_copy_bytes_per_second = 0;
+  double link_bytes_per_second = 0;  ///< from one device to another; 0: they are not linked
   double launch_seconds = 0;        ///< from one kernel's start to the next, empty kernels in one stream
   double kernel_floor_seconds = 0;  ///< of an empty kernel, from its own start to its end
   double dram_latency_seconds = 0, l2_latency_cycles = 0, l1_latency_cycles = 0, shared_latency_cycles = 0;

@@ -204,6 +204,7 @@ class observer {
                 std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
                 const warp_position& where);
   static void join(const shared_run& run);
+  allocation_counts& allocation_counts_of(const allocation& home);
   void count_by_allocation(operation op, std::span<const std::uintptr_t> addresses, std::size_t bytes);
   void global_lane(std::uint64_t site, std::uintptr_t address, std::uint8_t lane, const warp_position& where);
   warp_path& path_of(const warp_position& where) { return block_->paths[where.first_thread / lanes_per_warp]; }
@@ -219,7 +220,11 @@ class observer {
   std::uint64_t warp_path::*wait_for(cached_site& entry, std::span<const std::uintptr_t> addresses, std::uintptr_t low,
                                      bool near, const warp_position& where);
   void end_phase();
-  bool note_reuse(std::uintptr_t line, std::uint8_t sectors, std::uint32_t now, const warp_position& where);
+  struct reuse {
+    bool near = false;   ///< the warp need not wait for L2
+    bool in_l1 = false;  ///< the block has loaded these sectors before
+  };
+  reuse note_reuse(std::uintptr_t line, std::uint8_t sectors, std::uint32_t now, const warp_position& where);
   void bulk(std::uint64_t site, const bulk_access& access, std::uint8_t lane, const warp_position& where);
   void bulk_global(std::uint64_t site, const bulk_access& access, std::uint8_t lane, const warp_position& where);
   void bulk_read(std::uint64_t site, const bulk_access& access, std::uint8_t lane, const warp_position& where);

@@ -20,13 +20,8 @@
 extern "C" char __start_sim_constant[] __attribute__((weak));
 extern "C" char __stop_sim_constant[] __attribute__((weak));
 
-namespace sim {
-struct host_variable {  // as simcc's table has it
-  std::int32_t distance, bytes;
-};
-}  // namespace sim
-extern "C" const sim::host_variable __start_sim_host_variables[] __attribute__((weak));
-extern "C" const sim::host_variable __stop_sim_host_variables[] __attribute__((weak));
+extern "C" const sim::program_variable __start_sim_host_variables[] __attribute__((weak));
+extern "C" const sim::program_variable __stop_sim_host_variables[] __attribute__((weak));
 
 namespace sim {
 namespace {
@@ -158,11 +153,8 @@ namespace {
 std::uintptr_t host_variable_around(std::uintptr_t address) {
   static const auto table = [] {
     std::map<std::uintptr_t, std::uintptr_t> ends;  // by begin
-    for (const host_variable* v = __start_sim_host_variables; v != __stop_sim_host_variables; ++v) {
-      const std::uintptr_t begin =
-          reinterpret_cast<std::uintptr_t>(v) + static_cast<std::uintptr_t>(static_cast<std::intptr_t>(v->distance));
-      ends[begin] = begin + static_cast<std::uintptr_t>(v->bytes);
-    }
+    for (const program_variable* v = __start_sim_host_variables; v != __stop_sim_host_variables; ++v)
+      ends[v->begin()] = v->begin() + static_cast<std::uintptr_t>(v->bytes);
     return ends;
   }();
   const auto after = table.upper_bound(address);

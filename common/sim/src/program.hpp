@@ -8,6 +8,13 @@
 
 namespace sim {
 
+/// A variable of the host's or of a device's, as simcc's tables have it.
+struct program_variable {
+  std::int32_t distance, bytes;  ///< from this entry to the variable
+  std::uintptr_t begin() const {
+    return reinterpret_cast<std::uintptr_t>(this) + static_cast<std::uintptr_t>(static_cast<std::intptr_t>(distance));
+  }
+};
 /// One array in shared memory: its place relative to the thread pointer.
 struct shared_array {
   std::string name;

@@ -20,6 +20,7 @@
 
 #include "budget.hpp"
 #include "csv.hpp"
+#include "devices.hpp"
 #include "faults.hpp"
 #include "grid.hpp"
 #include "heap.hpp"
@@ -228,6 +229,7 @@ int print_account(ending how) {
                quotient(c.ideal, c.requests));
   }
   print_allocations();
+  fmt::print(stderr, "{}", link_table());
   print_partial_launches();
   return print_faults(how);
 }

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "devices.hpp"
 #include "faults.hpp"
 #include "grid.hpp"
 #include "heap.hpp"
@@ -97,22 +98,23 @@ const char* cudaGetErrorString(cudaError_t error) {
 
 cudaError_t cudaGetDeviceCount(int* count) {
   if (!count) return fail(cudaErrorInvalidValue);
-  *count = 1;
-  return cudaSuccess;
+  *count = device_count();
+  return *count > 0 ? cudaSuccess : fail(cudaErrorNoDevice);
 }
 cudaError_t cudaGetDevice(int* device) {
   if (!device) return fail(cudaErrorInvalidValue);
-  *device = 0;
+  *device = current_device();
   return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int device) {
-  if (device != 0) return fail(cudaErrorInvalidDevice);
+  if (!is_device(device)) return fail(cudaErrorInvalidDevice);
+  set_current_device(device);
   start_workers();
   return sticky_error();
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
-  if (!p || device != 0) return fail(p ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+  if (!p || !is_device(device)) return fail(p ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
   const device_description& d = described_device();
   *p = {};
   std::snprintf(p->name, sizeof p->name, "%s (simulated)", d.name.c_str());
@@ -148,6 +150,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   p->memoryBusWidth = 4096;
   p->memoryClockRate = static_cast<int>(d.copy_bytes_per_second / 2 / (p->memoryBusWidth / 8) / 1e3);
   p->singleToDoublePrecisionPerfRatio = 2;
+  p->pciBusID = number_in_machine(device);
+  p->uuid.bytes[0] = static_cast<char>(number_in_machine(device));
   return cudaSuccess;
 }
 
@@ -176,20 +180,41 @@ cudaError_t cudaGetDeviceFlags(unsigned* flags) {
   return sticky_error();
 }
 cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device) {
-  if (!id || length < 13 || device != 0) return fail(cudaErrorInvalidValue);
-  std::snprintf(id, static_cast<std::size_t>(length), "0000:00:00.0");
+  if (!id || length < 13 || !is_device(device)) return fail(cudaErrorInvalidValue);
+  std::snprintf(id, static_cast<std::size_t>(length), "0000:%02x:00.0", number_in_machine(device));
   return sticky_error();
 }
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
-  if (!can || device != 0 || peer != 0) return fail(can ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
-  *can = 0;
+  if (!can || !is_device(device) || !is_device(peer)) return fail(can ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+  *can = are_linked(device, peer);
   return sticky_error();
 }
-cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr, int, int) {
-  return fail(value ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int device, int peer) {
+  if (!value) return fail(cudaErrorInvalidValue);
+  if (!is_device(device) || !is_device(peer) || device == peer) return fail(cudaErrorInvalidDevice);
+  if (attribute < cudaDevP2PAttrPerformanceRank || attribute > cudaDevP2PAttrCudaArrayAccessSupported)
+    return fail(cudaErrorInvalidValue);
+  *value = attribute != cudaDevP2PAttrPerformanceRank && are_linked(device, peer);  // rank 0: the best
+  return sticky_error();
 }
-cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return fail(cudaErrorInvalidDevice); }
-cudaError_t cudaDeviceDisablePeerAccess(int) { return fail(cudaErrorInvalidDevice); }
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
+  const std::scoped_lock lock(runtime_mutex());
+  const int device = current_device();
+  if (flags != 0) return fail(cudaErrorInvalidValue);
+  if (!is_device(peer) || peer == device) return fail(cudaErrorInvalidDevice);
+  if (!are_linked(device, peer)) return fail(cudaErrorPeerAccessUnsupported);
+  if (has_peer_access(device, peer)) return fail(cudaErrorPeerAccessAlreadyEnabled);
+  set_peer_access(device, peer, true);
+  return sticky_error();
+}
+cudaError_t cudaDeviceDisablePeerAccess(int peer) {
+  const std::scoped_lock lock(runtime_mutex());
+  const int device = current_device();
+  if (!is_device(peer) || peer == device) return fail(cudaErrorInvalidDevice);
+  if (!has_peer_access(device, peer)) return fail(cudaErrorPeerAccessNotEnabled);
+  set_peer_access(device, peer, false);
+  return sticky_error();
+}
 
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value) {
   if (limit < cudaLimitStackSize || limit > cudaLimitPersistingL2CacheSize) return fail(cudaErrorUnsupportedLimit);
@@ -224,8 +249,9 @@ cudaError_t cudaRuntimeGetVersion(int* version) { return cudaDriverGetVersion(ve
 
 cudaError_t cudaDeviceReset() {
   const std::scoped_lock lock(runtime_mutex());
-  free_everything();
-  forget_streams();
+  free_everything(current_device());
+  forget_streams(current_device());
+  for (int other = 0; other < device_count(); ++other) set_peer_access(current_device(), other, false);
   state().last = state().sticky = cudaSuccess;
   return cudaSuccess;
 }

@@ -4,13 +4,17 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <bitset>
 #include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include "devices.hpp"
 #include "faults.hpp"
 #include "graphs.hpp"
 #include "heap.hpp"
@@ -44,10 +48,12 @@ struct sim_stream {
   int priority = 0;
   sim_graph* captured = nullptr;
   bool began_capture = false;
-  explicit sim_stream(std::size_t n = 0) : number(n) {}
+  int device;
+  explicit sim_stream(std::size_t n, int of_device) : number(n), device(of_device) {}
 };
 struct sim_event {
   double at = -1;
+  int device = 0;
   sim_order before;
   bool timed = true;
   sim_graph* captured = nullptr;
@@ -57,18 +63,42 @@ struct sim_event {
 namespace sim {
 namespace {
 
-struct {
-  double host_now = 0;
-  sim_order host;
-  sim_stream legacy, per_thread{1};
+/// The streams that each device has, and its engines for copies.
+struct device_clock {
+  sim_stream legacy, per_thread;
   sim_stream destroyed, destroyed_apart;  // what was in such streams; apart: that do not wait for the default stream
-  std::size_t made = 2;                   // streams so far
+  double copies_to_device_end = 0, copies_to_host_end = 0;
+  std::array<double, most_devices> copies_from_end{};  // by the device that they come from
+  explicit device_clock(int device)
+      : legacy(static_cast<std::size_t>(2 * device), device),
+        per_thread(static_cast<std::size_t>(2 * device + 1), device),
+        destroyed(legacy.number, device),
+        destroyed_apart(legacy.number, device) {}
+};
+
+struct clock_state {
+  sim_order host;
+  std::vector<device_clock> devices;
+  std::size_t made;  // streams so far
   std::vector<sim_stream*> streams;
   std::vector<sim_event*> events;
-  double copies_to_device_end = 0, copies_to_host_end = 0;
   int graphs_at_work = 0;
   bool gap_left_out = false;  // after the latest launch
+  clock_state() : made(static_cast<std::size_t>(2 * most_devices)) {
+    for (int d = 0; d < most_devices; ++d) devices.emplace_back(d);
+  }
 } clocks;
+
+device_clock& clock_of(int device) { return clocks.devices[static_cast<std::size_t>(device)]; }
+
+/// The time in this host thread: threads do not wait for each other. A new one begins with the first thread's.
+double first_now = 0;
+thread_local double own_now __asm__("sim_own_now") = -1;
+double& host_now() {
+  if (own_now >= 0) return own_now;
+  if (getpid() == gettid()) return first_now;
+  return own_now = first_now;
+}
 
 constexpr double poll_seconds = 1e-6;  // the host's time for one query
 
@@ -83,8 +113,8 @@ std::string note_no_time(cudaError_t error, const std::string& why) {
 
 /// Null if there is no such stream.
 sim_stream* find(cudaStream_t stream) {
-  if (stream == nullptr || stream == cudaStreamLegacy) return &clocks.legacy;
-  if (stream == cudaStreamPerThread) return &clocks.per_thread;
+  if (stream == nullptr || stream == cudaStreamLegacy) return &clock_of(current_device()).legacy;
+  if (stream == cudaStreamPerThread) return &clock_of(current_device()).per_thread;
   return std::find(clocks.streams.begin(), clocks.streams.end(), stream) == clocks.streams.end() ? nullptr : stream;
 }
 bool known(cudaEvent_t event) {
@@ -93,28 +123,30 @@ bool known(cudaEvent_t event) {
 
 /// When work that is enqueued in the stream now can start.
 double ready(const sim_stream& s) {
-  double at = std::max(s.busy_until, clocks.host_now);
-  if (&s == &clocks.legacy) {
-    at = std::max({at, clocks.per_thread.busy_until, clocks.destroyed.busy_until});
+  const device_clock& own = clock_of(s.device);
+  double at = std::max(s.busy_until, host_now());
+  if (&s == &own.legacy) {
+    at = std::max({at, own.per_thread.busy_until, own.destroyed.busy_until});
     for (const sim_stream* other : clocks.streams)
-      if (other->blocking) at = std::max(at, other->busy_until);
+      if (other->blocking && other->device == s.device) at = std::max(at, other->busy_until);
   } else if (s.blocking) {
-    at = std::max(at, clocks.legacy.busy_until);
+    at = std::max(at, own.legacy.busy_until);
   }
   return at;
 }
 
 /// What must happen before work that is enqueued in the stream now.
 sim_order order(const sim_stream& s) {
+  const device_clock& own = clock_of(s.device);
   sim_order before = clocks.host;
   before.join(s.before);
-  if (&s == &clocks.legacy) {
-    before.join(clocks.per_thread.before);
-    before.join(clocks.destroyed.before);
+  if (&s == &own.legacy) {
+    before.join(own.per_thread.before);
+    before.join(own.destroyed.before);
     for (const sim_stream* other : clocks.streams)
-      if (other->blocking) before.join(other->before);
+      if (other->blocking && other->device == s.device) before.join(other->before);
   } else if (s.blocking) {
-    before.join(clocks.legacy.before);
+    before.join(own.legacy.before);
   }
   return before;
 }
@@ -188,7 +220,7 @@ void run_host_function(cudaStream_t stream, const std::function<void()>& functio
 
 void host_waits_until(double time, const sim_order& before) {
   end_copies(before);
-  clocks.host_now = std::max(clocks.host_now, time);
+  host_now() = std::max(host_now(), time);
   clocks.host.join(before);
   end_host_functions([](std::size_t stream, std::uint32_t item) { return clocks.host.has(stream, item); });
   std::erase_if(in_flight, [](const launch_in_flight& l) { return clocks.host.has(l.stream, l.number); });
@@ -196,7 +228,7 @@ void host_waits_until(double time, const sim_order& before) {
 
 cudaError_t query(const char* call, double until, const sim_order& before) {
   if (sticky_error() != cudaSuccess) return sticky_error();
-  if (until <= clocks.host_now) {
+  if (until <= host_now()) {
     // The host's clock stands still but for such questions: it has asked until this call's own work was done.
     const auto is_over = [&](const stream_watch::piece& p) { return before.has(p.number, p.work_item); };
     if (watched_streams && std::any_of(watched_streams->work.begin(), watched_streams->work.end(), is_over))
@@ -204,7 +236,7 @@ cudaError_t query(const char* call, double until, const sim_order& before) {
     host_waits_until(until, before);
     return cudaSuccess;
   }
-  clocks.host_now += poll_seconds;
+  host_now() += poll_seconds;
   if (watched_streams) ++watched_streams->waits["not ready"];
   return cudaErrorNotReady;  // no error, so not remembered
 }
@@ -262,7 +294,7 @@ std::vector<std::string> broken_contract(const stream_watch& watched, cudaStream
     if (at_the_end.has(p.number, p.work_item)) continue;
     const sim_stream* s = find(p.stream);
     result.push_back(fmt::format("'{}' is not in `stream`: it ran in {}, and `stream` does not wait for it", p.name,
-                                 s == &clocks.legacy ? "the default stream" : "another stream"));
+                                 s == &clock_of(s->device).legacy ? "the default stream" : "another stream"));
     break;
   }
   return result;
@@ -320,7 +352,7 @@ std::string work_in_flight_at(std::uintptr_t address, std::size_t bytes, bool st
 
 bool in_host_function() { return host_function != nullptr; }
 
-bool several_streams() { return !clocks.streams.empty(); }
+bool several_streams() { return !clocks.streams.empty() || device_count() > 1; }
 
 graph_at_work::graph_at_work() { ++clocks.graphs_at_work; }
 graph_at_work::~graph_at_work() { --clocks.graphs_at_work; }
@@ -335,11 +367,21 @@ double gap_after_graph() { return clocks.gap_left_out ? launch_gap() : 0; }
 double advance_clock_by_copy(cudaStream_t stream, double seconds, bool to_device, bool host_is_busy) {
   sim_stream* s = find(stream);
   if (!s) return 0;
-  double& engine = to_device ? clocks.copies_to_device_end : clocks.copies_to_host_end;
+  device_clock& own = clock_of(s->device);
+  double& engine = to_device ? own.copies_to_device_end : own.copies_to_host_end;
   const double begin = std::max(ready(*s), engine);
   s->busy_until = begin + seconds + described_device().launch_seconds;
   engine = begin + seconds;
-  if (host_is_busy) clocks.host_now = std::max(clocks.host_now, begin + seconds);
+  if (host_is_busy) host_now() = std::max(host_now(), begin + seconds);
+  return begin;
+}
+
+double advance_clock_by_link(cudaStream_t stream, double seconds, int from, int to) {
+  sim_stream& s = *find(stream);
+  double& link = clock_of(to).copies_from_end[static_cast<std::size_t>(from)];
+  const double begin = std::max(ready(s), link);
+  s.busy_until = begin + seconds + described_device().launch_seconds;
+  link = begin + seconds;
   return begin;
 }
 
@@ -394,18 +436,46 @@ void note_launch(cudaStream_t stream, std::uint16_t first_epoch, std::uint16_t l
   if (in_flight.size() == 4096) in_flight.erase(in_flight.begin(), in_flight.begin() + 2048);
   in_flight.push_back({s.number, s.launches, first_epoch, last_epoch});
 }
-void wait_for_all() {
-  host_waits_until(clocks.legacy.busy_until, clocks.legacy.before);
-  for (const sim_stream* s : {&clocks.per_thread, &clocks.destroyed, &clocks.destroyed_apart})
+void wait_for_device(int device) {
+  const device_clock& own = clock_of(device);
+  for (const sim_stream* s : {&own.legacy, &own.per_thread, &own.destroyed, &own.destroyed_apart})
     host_waits_until(s->busy_until, s->before);
-  for (const sim_stream* s : clocks.streams) host_waits_until(s->busy_until, s->before);
+  for (const sim_stream* s : clocks.streams)
+    if (s->device == device) host_waits_until(s->busy_until, s->before);
 }
-void forget_streams() {
-  wait_for_all();
-  for (sim_stream* s : clocks.streams) delete s;
-  for (sim_event* e : clocks.events) delete e;
-  clocks.streams.clear();
-  clocks.events.clear();
+void forget_streams(int device) {
+  wait_for_device(device);
+  const auto forget = [device](auto& all) {
+    std::erase_if(all, [device](auto* one) {
+      if (one->device != device) return false;
+      delete one;
+      return true;
+    });
+  };
+  forget(clocks.streams);
+  forget(clocks.events);
+}
+int device_of(cudaStream_t stream) { return find(stream)->device; }
+double ready_at(cudaStream_t stream) { return ready(*find(stream)); }
+std::vector<std::uint32_t> items_before(cudaStream_t stream) { return order(*find(stream)).launches; }
+void wait_in_stream(cudaStream_t stream, double until, const std::vector<std::uint32_t>& items) {
+  sim_stream& s = *find(stream);
+  s.busy_until = std::max(s.busy_until, until);
+  s.before.join({items});
+}
+void join_default_streams(cudaStream_t stream, std::initializer_list<int> devices) {
+  for (const int d : devices) {
+    const sim_stream& legacy = clock_of(d).legacy;
+    wait_in_stream(stream, ready(legacy), order(legacy).launches);
+  }
+}
+void let_default_streams_wait(std::initializer_list<int> devices, cudaStream_t stream) {
+  const sim_stream& s = *find(stream);
+  for (const int d : devices) {
+    sim_stream& legacy = clock_of(d).legacy;
+    legacy.busy_until = std::max(legacy.busy_until, s.busy_until);
+    legacy.before.join(s.before);
+  }
 }
 
 cudaError_t wait_for(cudaStream_t stream, const char* call) {
@@ -438,7 +508,7 @@ cudaError_t cudaDeviceSynchronize() {
   const std::scoped_lock lock(runtime_mutex());
   ++api_calls;
   note_wait("cudaDeviceSynchronize");
-  wait_for_all();
+  wait_for_device(current_device());
   return fail(sticky_error());
 }
 
@@ -449,7 +519,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, i
   }
   const std::scoped_lock lock(runtime_mutex());
   if (!stream || flags > cudaStreamNonBlocking) return fail(cudaErrorInvalidValue);
-  *stream = new sim_stream(clocks.made++);
+  *stream = new sim_stream(clocks.made++, current_device());
   (*stream)->blocking = flags != cudaStreamNonBlocking;
   (*stream)->priority = std::clamp(priority, -5, 0);
   clocks.streams.push_back(*stream);
@@ -469,6 +539,13 @@ cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
   const sim_stream* s = find(stream);
   if (!s || !priority) return fail(s ? cudaErrorInvalidValue : cudaErrorInvalidResourceHandle);
   *priority = s->priority;
+  return sticky_error();
+}
+cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device) {
+  const std::scoped_lock lock(runtime_mutex());
+  const sim_stream* s = find(stream);
+  if (!s || !device) return fail(s ? cudaErrorInvalidValue : cudaErrorInvalidResourceHandle);
+  *device = s->device;
   return sticky_error();
 }
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
@@ -491,7 +568,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   const auto found = std::find(all.begin(), all.end(), stream);
   if (found == all.end()) return fail(cudaErrorInvalidResourceHandle);
   all.erase(found);
-  sim_stream& heir = stream->blocking ? clocks.destroyed : clocks.destroyed_apart;
+  device_clock& own = clock_of(stream->device);
+  sim_stream& heir = stream->blocking ? own.destroyed : own.destroyed_apart;
   heir.busy_until = std::max(heir.busy_until, stream->busy_until);
   heir.before.join(stream->before);
   delete stream;
@@ -549,6 +627,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   const std::scoped_lock lock(runtime_mutex());
   if (!event || flags > 7) return fail(cudaErrorInvalidValue);
   *event = new sim_event;
+  (*event)->device = current_device();
   (*event)->timed = !(flags & cudaEventDisableTiming);
   clocks.events.push_back(*event);
   return sticky_error();
@@ -564,6 +643,14 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   const std::scoped_lock lock(runtime_mutex());
   const sim_stream* s = find(stream);
   if (!known(event) || !s) return fail(cudaErrorInvalidResourceHandle);
+  if (event->device != s->device) {
+    const source_line at = line_of(reinterpret_cast<std::uintptr_t>(call_of_program()));
+    note_fault_of_call(fmt::format(
+        "{}:{}: cudaEventRecord failed with cudaErrorInvalidResourceHandle: the event is device {}'s, and the stream "
+        "device {}'s; create the event while device {} is current",
+        at.file, at.line, event->device, s->device, s->device));
+    return fail(cudaErrorInvalidResourceHandle);
+  }
   event->captured = s->captured;
   event->asked_early.clear();
   event->at = ready(*s);
@@ -592,14 +679,16 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
     const char* const wrong = !known(event)   ? "does not exist: create it first, and destroy it last"
                               : !event->timed ? "was created with cudaEventDisableTiming: create it without"
                               : event->at < 0 ? "was never recorded: call cudaEventRecord first"
-                                              : nullptr;
+                              : stop->device != start->device
+                                  ? "is another device's than the other: record both in streams of one device"
+                                  : nullptr;
     if (!wrong) continue;
     note_no_time(cudaErrorInvalidResourceHandle,
                  fmt::format("its {} event {}", event == start ? "first" : "second", wrong));
     return fail(cudaErrorInvalidResourceHandle);
   }
-  if (std::max(start->at, stop->at) > clocks.host_now) {
-    clocks.host_now += poll_seconds;
+  if (std::max(start->at, stop->at) > host_now()) {
+    host_now() += poll_seconds;
     if (stop->asked_early.empty())
       stop->asked_early = note_no_time(
           cudaErrorNotReady, "the stream has not reached both events: call cudaEventSynchronize on the second first");
@@ -618,7 +707,7 @@ cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph
   sim_stream* s = find(stream);
   if (!s) return fail(cudaErrorInvalidResourceHandle);
   if (!graph || (count > 0 && !dependencies)) return fail(cudaErrorInvalidValue);
-  if (s == &clocks.legacy) return fail(cudaErrorStreamCaptureUnsupported);
+  if (s == &clock_of(s->device).legacy) return fail(cudaErrorStreamCaptureUnsupported);
   if (s->captured) return fail(cudaErrorIllegalState);
   s->captured = graph;
   s->began_capture = true;
@@ -640,7 +729,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   if (graph) *graph = captured;  // may be null where the graph was given
   for (sim_stream* other : clocks.streams)
     if (other->captured == captured) other->captured = nullptr;
-  clocks.per_thread.captured = nullptr;
+  for (device_clock& d : clocks.devices) d.per_thread.captured = nullptr;
   for (sim_event* event : clocks.events)
     if (event->captured == captured) event->captured = nullptr;
   s->began_capture = false;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <set>
 #include <string>
@@ -23,6 +24,8 @@ double advance_clock(cudaStream_t stream, double seconds);
 /// The same for a copy between host and device, which takes this long without what a launch costs: those of one
 /// direction follow each other, whatever their streams. Where the host copies pageable memory itself, it is busy.
 double advance_clock_by_copy(cudaStream_t stream, double seconds, bool to_device, bool host_is_busy);
+/// The same for a copy from one device's memory to another's: those from the same device follow each other.
+double advance_clock_by_link(cudaStream_t stream, double seconds, int from, int to);
 /// What a stream waits between the beginnings of two launches, beyond the first one's time; nothing within a graph.
 double launch_gap();
 double gap_after_graph();  ///< the one that its last kernel did not have
@@ -112,7 +115,17 @@ bool is_stream(cudaStream_t stream);
 bool is_capturing(cudaStream_t stream);
 /// Adds to the graph that captures the stream. `replay` receives the stream that the graph is launched in.
 sim_graph_node& record(cudaStream_t stream, cudaGraphNodeType type, std::function<void(cudaStream_t)> replay);
-void wait_for_all();
-void forget_streams();
+/// Which device's stream it is.
+int device_of(cudaStream_t stream);
+/// When work that comes next in the stream can begin, and what comes before it: the number of items of each stream.
+double ready_at(cudaStream_t stream);
+std::vector<std::uint32_t> items_before(cudaStream_t stream);
+/// What comes next in the stream begins at this time or later, after these items, too.
+void wait_in_stream(cudaStream_t stream, double until, const std::vector<std::uint32_t>& items);
+/// Work that comes next in the stream waits for the default streams of these devices, and they for it.
+void join_default_streams(cudaStream_t stream, std::initializer_list<int> devices);
+void let_default_streams_wait(std::initializer_list<int> devices, cudaStream_t stream);
+void wait_for_device(int device);
+void forget_streams(int device);
 
 }  // namespace sim

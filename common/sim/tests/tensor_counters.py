@@ -1,4 +1,4 @@
-"""What tensor_counters.cu, or hopper_counters.cu, counts on a GPU, and here.
+"""What tensor_counters.cu, hopper_counters.cu or link_counters.cu counts on a GPU, and here.
 
     tensor_counters.py measure FILE.csv [SOURCE]   on a machine with a GPU, nvcc, ncu and the right to read counters
     tensor_counters.py compare FILE.csv PROGRAM    with PROGRAM, which simcc has built
@@ -22,9 +22,13 @@ l1tex__data_bank_conflicts_pipe_lsu_mem_shared\w*|smsp__inst_executed""".replace
 # Of bulk copies, products of warpgroups and the memory of other blocks: whatever names the GPU has for them.
 WANTED_OF_HOPPER = r"""|\w*(tma|utma|ublk|gmma|dshared|dsmem|cluster|bulk)\w*|lts__t_(sectors|requests|bytes)(_srcunit_tex)?(_op_\w+)?|
 l1tex__m_(xbar2l1tex_read|l1tex2xbar_write)_(sectors|bytes)\w*|smsp__inst_executed_op_shared_atom\w*""".replace("\n", "")
+WANTED_OF_LINKS = r"nvl[rt]x__bytes(_data_user)?"
 # Patterns of a kernel and of a counter, and why nothing can be said.
 NOT_COMPARED = [
     (r".*", r"smsp__inst_executed\.sum", "compilers differ in their instructions"),
+    (r"load_same_in_all_blocks", r"nvlrx.*", "each multiprocessor's L1 has what other blocks of it have loaded"),
+    (r"store_bytes", r"nvltx.*", "the link repeats some stores of bytes, and not the same ones each time"),
+    (r"add_and_use", r"nvlrx.*", "whether a kernel uses what an atomic returns is not known"),
     (r"wmma_product", r".*", "nvcc drops the half of the products that the kernel does not store"),
 ]
 
@@ -42,9 +46,9 @@ def name_of(kernel):
 
 
 def measure(path, source=pathlib.Path(__file__).with_suffix(".cu")):
-    hopper = "hopper" in pathlib.Path(source).name
-    target = "-gencode=arch=compute_90a,code=sm_90a" if hopper else "-arch=native"
-    wanted = WANTED + (WANTED_OF_HOPPER if hopper else "")
+    kind = pathlib.Path(source).name.split("_")[0]
+    target = "-gencode=arch=compute_90a,code=sm_90a" if kind == "hopper" else "-arch=native"
+    wanted = WANTED_OF_LINKS if kind == "link" else WANTED + (WANTED_OF_HOPPER if kind == "hopper" else "")
     with tempfile.TemporaryDirectory() as folder:
         program = folder + "/tensor_counters"
         subprocess.run(["nvcc", "-std=c++17", target, "-o", program, source], check=True)

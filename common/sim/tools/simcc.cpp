@@ -204,11 +204,12 @@ const std::pair<const char*, const char*> other_names[] = {
     {"--include-path", "-I"}, {"--system-include", "-isystem"}, {"-isystem", "-isystem"}, {"--pre-include", "-include"},
     {"--define-macro", "-D"}, {"--undefine-macro", "-U"},       {"--library-path", "-L"}, {"--library", "-l"}};
 // Libraries that libsim replaces, and those that programs name without using them.
-const words ours = {"-lcudart",     "-lcudart_static",   "-lcuda",     "-lcudadevrt",
-                    "-lcublas",     "-lcublas_static",   "-lcublasLt", "-lcublasLt_static",
-                    "-lcufft",      "-lcufft_static",    "-lcurand",   "-lcurand_static",
-                    "-lcusparse",   "-lcusparse_static", "-lcusolver", "-lcusolver_static",
-                    "-lnvToolsExt", "-lculibos",         "-lnvidia-ml"};
+const words ours = {"-lcudart",     "-lcudart_static",   "-lcuda",      "-lcudadevrt",
+                    "-lcublas",     "-lcublas_static",   "-lcublasLt",  "-lcublasLt_static",
+                    "-lcufft",      "-lcufft_static",    "-lcurand",    "-lcurand_static",
+                    "-lcusparse",   "-lcusparse_static", "-lcusolver",  "-lcusolver_static",
+                    "-lnvToolsExt", "-lculibos",         "-lnvidia-ml", "-lnccl",
+                    "-lnccl_static"};
 const words not_made = {"-ptx", "--ptx", "-cubin", "--cubin", "-fatbin", "--fatbin", "-lib", "--lib"};
 
 class command_line {
@@ -504,11 +505,11 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
   if (r.registers || !r.object_only) counting.emplace(source, r.flags);
   run(compile);
   const std::string compiled = read_file(assembly);
-  for (const char* own : {"sim_blocks", "sim_host_variables", "sim_registers"})
+  for (const char* own : {"sim_blocks", "sim_device_variables", "sim_host_variables", "sim_registers"})
     if (compiled.find(own) != std::string::npos)
       stop(source.string() + ": the simulated device reserves the name " + own + "; choose another");
   std::string edited = sim::edit_assembly(compiled, {r.device_debug, r.fast_math}, *processor);
-  edited += sim::host_variable_table(edited, lowering.known);
+  edited += sim::variable_tables(edited, lowering.known);
   if (counting) edited += sim::register_table(edited, counting->answer());
   write_file(assembly, edited);
   run({compiler, "-c", assembly, "-o", object.string()});

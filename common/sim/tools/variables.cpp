@@ -173,6 +173,7 @@ class reader {
       if (!is_name && !marked && may_mark_device(text(i))) return;
     }
     (marked ? found_.device : found_.host).insert(names.begin(), names.end());
+    if (has(begin, end, {"__managed__"})) found_.managed.insert(names.begin(), names.end());
   }
 
   const string& source_;
@@ -199,7 +200,7 @@ void add_variables(const string& source, const std::vector<token>& tokens, varia
   reader(source, tokens, found).run();
 }
 
-string host_variable_table(const string& assembly, const variables& known) {
+string variable_tables(const string& assembly, const variables& known) {
   std::map<string, string> bytes;  // of each object
   std::istringstream lines(assembly);
   std::set<string> objects;
@@ -214,13 +215,17 @@ string host_variable_table(const string& assembly, const variables& known) {
     if (word == ".comm") objects.insert(name);
     if (word != ".type" && value.find_first_not_of("0123456789") == string::npos) bytes[name] = value;
   }
-  string table;
+  string of_host, of_device;
   for (const string& symbol : objects) {
     const string name = plain_name(symbol);
-    if (bytes.contains(symbol) && known.host.contains(name) && !known.device.contains(name))
-      table += "\t.long\t" + symbol + " - ., " + bytes[symbol] + "\n";
+    const bool host = known.host.contains(name), device = known.device.contains(name);
+    if (bytes.contains(symbol) && host != device && !known.managed.contains(name))
+      (host ? of_host : of_device) += "\t.long\t" + symbol + " - ., " + bytes[symbol] + "\n";
   }
-  return table.empty() ? "" : "\t.section sim_host_variables,\"a\",@progbits\n\t.balign 4\n" + table;
+  const auto section = [](const string& name, const string& table) {
+    return table.empty() ? "" : "\t.section " + name + ",\"a\",@progbits\n\t.balign 4\n" + table;
+  };
+  return section("sim_host_variables", of_host) + section("sim_device_variables", of_device);
 }
 
 }  // namespace sim
