@@ -1,4 +1,4 @@
-// CUDA's numbers of 8 bits, as cuda_fp8.h has them: E4M3 and E5M2. Not here: E8M0, the scale of microscaling formats.
+// CUDA's numbers of 8 bits, as cuda_fp8.h has them: E4M3, E5M2, and E8M0, the scale of microscaling formats.
 #pragma once
 #define __CUDA_FP8_H__  // programs ask for it
 
@@ -6,6 +6,8 @@
 #include "cuda_fp16.h"
 #include "sim/float8.h"
 
+/// How conversions to E8M0 and to 4 bits round.
+enum cudaRoundMode { cudaRoundNearest, cudaRoundZero, cudaRoundPosInf, cudaRoundMinInf };
 using __nv_fp8_storage_t = unsigned char;
 using __nv_fp8x2_storage_t = unsigned short;
 using __nv_fp8x4_storage_t = unsigned;
@@ -133,3 +135,57 @@ SIM_FP8_TYPES(__nv_fp8_e5m2, __nv_fp8x2_e5m2, __nv_fp8x4_e5m2, __NV_E5M2)
 #undef SIM_FP8_TYPES
 #undef SIM_FP8_FROM
 #undef SIM_FP8_TO
+
+// ---- E8M0: 2^(x - 127), or NaN if x is 255
+
+/// The sign does not count. `rounding` is cudaRoundZero or cudaRoundPosInf.
+inline __nv_fp8_storage_t __nv_cvt_double_to_e8m0(double x, __nv_saturation_t saturate, cudaRoundMode rounding) {
+  if (std::isnan(x)) return 255;
+  int exponent = 0;  // of |x| = m 2^exponent, 0.5 <= m < 1
+  const double m = std::frexp(std::fabs(x), &exponent);
+  const bool up = rounding == cudaRoundPosInf && m > 0.5;
+  const int encoded = x == 0 ? 0 : exponent - 1 + up + 127;
+  if (std::isinf(x) || encoded > 254)
+    return saturate == __NV_SATFINITE || (rounding == cudaRoundZero && !std::isinf(x)) ? 254 : 255;
+  return static_cast<__nv_fp8_storage_t>(encoded < 0 ? 0 : encoded);
+}
+inline __nv_fp8_storage_t __nv_cvt_float_to_e8m0(float x, __nv_saturation_t saturate, cudaRoundMode rounding) {
+  return __nv_cvt_double_to_e8m0(x, saturate, rounding);
+}
+inline __nv_fp8_storage_t __nv_cvt_bfloat16raw_to_e8m0(__nv_bfloat16_raw x, __nv_saturation_t saturate,
+                                                       cudaRoundMode rounding) {
+  return __nv_cvt_float_to_e8m0(sim::decode<sim::bfloat16>(x.x), saturate, rounding);
+}
+#define SIM_PAIR_TO_E8M0(name, pair, one, element)                                               \
+  inline __nv_fp8x2_storage_t name(pair x, __nv_saturation_t saturate, cudaRoundMode rounding) { \
+    return static_cast<__nv_fp8x2_storage_t>(one(element(x.x), saturate, rounding) |             \
+                                             one(element(x.y), saturate, rounding) << 8);        \
+  }
+#define SIM_BFLOAT16_RAW(bits) (__nv_bfloat16_raw{bits})
+SIM_PAIR_TO_E8M0(__nv_cvt_double2_to_e8m0x2, double2, __nv_cvt_double_to_e8m0, )
+SIM_PAIR_TO_E8M0(__nv_cvt_float2_to_e8m0x2, float2, __nv_cvt_float_to_e8m0, )
+SIM_PAIR_TO_E8M0(__nv_cvt_bfloat162raw_to_e8m0x2, __nv_bfloat162_raw, __nv_cvt_bfloat16raw_to_e8m0, SIM_BFLOAT16_RAW)
+#undef SIM_PAIR_TO_E8M0
+#undef SIM_BFLOAT16_RAW
+inline __nv_bfloat16_raw __nv_cvt_e8m0_to_bf16raw(__nv_fp8_storage_t x) {
+  return {static_cast<unsigned short>(x == 255 ? 0x7fff : x == 0 ? 0x0040 : x << 7)};
+}
+inline __nv_bfloat162_raw __nv_cvt_e8m0x2_to_bf162raw(__nv_fp8x2_storage_t x) {
+  return {__nv_cvt_e8m0_to_bf16raw(static_cast<__nv_fp8_storage_t>(x)).x,
+          __nv_cvt_e8m0_to_bf16raw(static_cast<__nv_fp8_storage_t>(x >> 8)).x};
+}
+struct __nv_fp8_e8m0 {
+  __nv_fp8_storage_t __x;
+  __nv_fp8_e8m0() = default;
+  explicit __nv_fp8_e8m0(const __half& x)
+      : __x(__nv_cvt_float_to_e8m0(static_cast<float>(x), __NV_SATFINITE, cudaRoundPosInf)) {}
+  explicit __nv_fp8_e8m0(const __nv_bfloat16& x)
+      : __x(__nv_cvt_bfloat16raw_to_e8m0(x, __NV_SATFINITE, cudaRoundPosInf)) {}
+  explicit __nv_fp8_e8m0(float x) : __x(__nv_cvt_float_to_e8m0(x, __NV_SATFINITE, cudaRoundPosInf)) {}
+  explicit __nv_fp8_e8m0(double x) : __x(__nv_cvt_double_to_e8m0(x, __NV_SATFINITE, cudaRoundPosInf)) {}
+  explicit operator __nv_bfloat16() const { return __nv_cvt_e8m0_to_bf16raw(__x); }
+  explicit operator float() const { return sim::decode<sim::bfloat16>(__nv_cvt_e8m0_to_bf16raw(__x).x); }
+  explicit operator double() const { return static_cast<float>(*this); }
+};
+template <>
+inline constexpr bool sim::moves_at_once<__nv_fp8_e8m0> = true;

@@ -1,5 +1,7 @@
-// cuda_fp8.h: every number of both formats, and what becomes of floats, doubles, halves and bfloat16s. The hashes were
-// computed on a CPU with nvcc 13.0 and NVIDIA's own header: `nvcc -std=c++20 -DPRINT_HASHES fp8_test.cu && ./a.out`.
+// cuda_fp8.h and cuda_fp4.h: every number of each format, and what becomes of floats, doubles, halves and bfloat16s.
+// The hashes were computed on a CPU with nvcc 13.0 and NVIDIA's own header: `nvcc -std=c++20 -DPRINT_HASHES fp8_test.cu
+// && ./a.out`.
+#include <cuda_fp4.h>
 #include <cuda_fp8.h>
 #include <cuda_runtime.h>
 
@@ -29,7 +31,7 @@ __host__ __device__ To same_bits(From from) {
   return to;
 }
 
-constexpr int hashes = 7;
+constexpr int hashes = 11;
 
 template <__nv_fp8_interpretation_t as>
 __host__ __device__ void conversions(hash* h) {
@@ -85,7 +87,60 @@ __host__ __device__ void types(hash* h) {
   }
 }
 
+__host__ __device__ void four_bits(hash* h) {
+  for (const auto rounding : {cudaRoundNearest, cudaRoundZero})
+    for (std::uint32_t i = 0; i < 0x10000; ++i) {
+      __half_raw half;
+      half.x = static_cast<unsigned short>(i);
+      if (rounding == cudaRoundNearest) h[7].add(__nv_cvt_halfraw_to_fp4(half, __NV_E2M1, rounding));
+      __nv_bfloat16_raw bfloat;
+      bfloat.x = static_cast<unsigned short>(i);
+      if (rounding == cudaRoundNearest) h[7].add(__nv_cvt_bfloat16raw_to_fp4(bfloat, __NV_E2M1, rounding));
+      for (const std::uint32_t rest : {0x0000u, 0x0001u, 0x8000u}) {
+        const auto x = same_bits<float>(i << 16 | rest);
+        if (rounding == cudaRoundNearest) h[7].add(__nv_cvt_float_to_fp4(x, __NV_E2M1, rounding));
+        h[7].add(__nv_cvt_double_to_fp4(x, __NV_E2M1, rounding));
+      }
+    }
+  for (int i = 0; i < 256; ++i) {
+    __nv_fp4x2_e2m1 two;
+    two.__x = static_cast<__nv_fp4x2_storage_t>(i);
+    const auto floats = static_cast<float2>(two);
+    h[8].add(same_bits<std::uint32_t>(floats.x));
+    h[8].add(same_bits<std::uint32_t>(floats.y));
+    h[8].add(__nv_fp4_e2m1(i * 0.37 - 40).__x);
+    h[8].add(__nv_fp4_e2m1(i - 100).__x);
+    h[8].add(__nv_fp4x2_e2m1(make_float2(i * 0.03f, i * -0.02f)).__x);
+    h[8].add(__nv_fp4x4_e2m1(make_float4(i * 0.03f, i * -0.02f, 1.3f, -i * 0.1f)).__x);
+    __nv_fp4_e2m1 one;
+    one.__x = static_cast<__nv_fp4_storage_t>(i & 15);
+    h[8].add(static_cast<std::uint64_t>(static_cast<int>(one)));
+    h[8].add(static_cast<bool>(one));
+  }
+}
+
+__host__ __device__ void scales(hash* h) {
+  for (const auto saturate : {__NV_NOSAT, __NV_SATFINITE})
+    for (const auto rounding : {cudaRoundZero, cudaRoundPosInf})
+      for (std::uint32_t i = 0; i < 0x10000; ++i) {
+        __nv_bfloat16_raw bfloat;
+        bfloat.x = static_cast<unsigned short>(i);
+        h[9].add(__nv_cvt_bfloat16raw_to_e8m0(bfloat, saturate, rounding));
+        for (const std::uint32_t rest : {0x0000u, 0x0001u, 0x8000u})
+          h[9].add(__nv_cvt_float_to_e8m0(same_bits<float>(i << 16 | rest), saturate, rounding));
+        const std::uint64_t wide = std::uint64_t{i & 1} << 63 | std::uint64_t{1023 - 140 + (i >> 7)} << 52 |
+                                   std::uint64_t{i >> 1 & 0x3f} << 46 | (i % 3 == 0);
+        h[9].add(__nv_cvt_double_to_e8m0(same_bits<double>(wide), saturate, rounding));
+      }
+  for (int i = 0; i < 256; ++i) {
+    h[10].add(__nv_cvt_e8m0_to_bf16raw(static_cast<__nv_fp8_storage_t>(i)).x);
+    h[10].add(__nv_fp8_e8m0(i * 0.7f).__x);
+  }
+}
+
 __host__ __device__ void all_of_them(hash* h) {
+  four_bits(h);
+  scales(h);
   conversions<__NV_E4M3>(h);
   conversions<__NV_E5M2>(h);
   types<__nv_fp8_e4m3, __nv_fp8x2_e4m3, __nv_fp8x4_e4m3, __NV_E4M3>(h);
@@ -99,10 +154,15 @@ constexpr const char* names[hashes] = {"from half",
                                        "from double",
                                        "to half, float and bool",
                                        "to integers",
-                                       "from numbers, pairs and fours"};
+                                       "from numbers, pairs and fours",
+                                       "to 4 bits",
+                                       "4 bits in pairs and fours",
+                                       "to scales",
+                                       "from scales"};
 constexpr std::uint64_t nvidia[hashes] = {0xe6edf286a35efb25u, 0xa4b49fd5baa0e625u, 0x5cc10e6690f9ec25u,
                                           0x746dfa9d76753882u, 0xeb84b15bfdac7279u, 0x200d4de7167e4d87u,
-                                          0x08a0eb3f828686b7u};
+                                          0x08a0eb3f828686b7u, 0x31f411f93bb47c2du, 0xad2eaad5e709871au,
+                                          0x45d0c2dd85e9dc84u, 0x5e3abbb09a3b78dau};
 
 TEST(Fp8, MatchesNvidiasHeaderBitForBit) {
   hash h[hashes];
