@@ -32,7 +32,7 @@ export SIM_THREADS=2                  # each costs the emulator a second
 case $part in
 sim)
   units=(assembly_test lower_test devices_test async_test blas_test checkers_test cub_test device_test fp8_test groups_test
-    hopper_test intrinsics_test launches_test libraries_test mma_test order_test ptx_test runtime_test textures_test
+    hopper_test intrinsics_test launches_test libraries_test memory_test mma_test order_test ptx_test runtime_test streams_test textures_test
     waits_test goldens_test)
   build simcc "${units[@]/#/sim_}"
   for unit in "${units[@]}"; do
