@@ -270,6 +270,15 @@ cudaError_t fill(const pitched& to, int value, const shape& what, cudaStream_t s
   return cudaSuccess;
 }
 
+/// In the default stream. The host waits if it shares the memory: CUDA's runtime API, API synchronization behavior.
+cudaError_t fill_at_once(const pitched& to, int value, const shape& what) {
+  const cudaError_t error = fill(to, value, what, nullptr);
+  if (error != cudaSuccess) return error;
+  const std::scoped_lock lock(runtime_mutex());
+  const allocation* entry = find_allocation(address_of(to.begin));
+  return entry && entry->kind != memory_kind::device ? wait_for(nullptr, "cudaMemset") : error;
+}
+
 pitched flat(const void* pointer, std::size_t pitch = 0) {
   return {static_cast<char*>(const_cast<void*>(pointer)), pitch, 0};
 }
@@ -558,17 +567,17 @@ cudaError_t cudaMemsetAsync(void* pointer, int value, std::size_t bytes, cudaStr
   return fill(flat(pointer), value, {bytes}, stream);
 }
 cudaError_t cudaMemset(void* pointer, int value, std::size_t bytes) {
-  return fill(flat(pointer), value, {bytes}, nullptr);
+  return fill_at_once(flat(pointer), value, {bytes});
 }
 cudaError_t cudaMemset2DAsync(void* pointer, std::size_t pitch, int value, std::size_t width, std::size_t height,
                               cudaStream_t stream) {
   return fill(flat(pointer, pitch), value, {width, height}, stream);
 }
 cudaError_t cudaMemset2D(void* pointer, std::size_t pitch, int value, std::size_t width, std::size_t height) {
-  return cudaMemset2DAsync(pointer, pitch, value, width, height, nullptr);
+  return fill_at_once(flat(pointer, pitch), value, {width, height});
 }
 cudaError_t cudaMemset3D(cudaPitchedPtr pointer, int value, cudaExtent extent) {
-  return fill(at(pointer, {}), value, {extent.width, extent.height, extent.depth}, nullptr);
+  return fill_at_once(at(pointer, {}), value, {extent.width, extent.height, extent.depth});
 }
 
 // ---- memory pools: one, which gives memory back at once

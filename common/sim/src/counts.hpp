@@ -67,6 +67,9 @@ enum class party : std::uint8_t {
   reading_product,
 };
 
+/// That there was another block is known, and not which.
+constexpr std::uint64_t some_block = ~std::uint64_t{0};
+
 /// The first occurrence, by block and thread, of a fault at a site; of a race, if possible one that is not between
 /// flags.
 struct fault_report {

@@ -17,6 +17,7 @@
 #include "heap.hpp"
 #include "library.hpp"
 #include "lines.hpp"
+#include "program.hpp"
 #include "report.hpp"
 #include "runtime.hpp"
 #include "streams.hpp"
@@ -93,7 +94,10 @@ std::string work_of_epoch(std::uint64_t epoch, std::uintptr_t address, bool load
 }
 
 std::string place_of(const fault_report& r) {
-  return r.where == space::global && r.what != fault::illegal_address ? place_in_allocation(r.address) : "";
+  if (r.where != space::global || r.what == fault::illegal_address) return "";
+  if (r.address - heap_base < heap_bytes) return place_in_allocation(r.address);
+  const std::string variable = variable_at(r.address);
+  return variable.empty() ? "" : ", of the variable '" + variable + "'";
 }
 
 }  // namespace
@@ -285,8 +289,9 @@ std::string describe(const launched& where, const fault_report& r) {
       break;
     case fault::global_race:
       what = fmt::format(
-          "race between blocks: {}{}, and {} by block {} at {}; {}", access, place,
-          op == operation::load ? "store" : "an access", coordinates(r.other_block, where.config.grid),
+          "race between blocks: {}{}, and {} by {} at {}; {}", access, place,
+          op == operation::load ? "store" : "an access",
+          r.other_block == some_block ? "another block" : "block " + coordinates(r.other_block, where.config.grid),
           lines_that_touch(where, r.address, [&](operation other) { return op == operation::atomic || other != op; }),
           op == operation::atomic
               ? "its scope is the block: use device scope, such as atomicAdd instead of atomicAdd_block, or "

@@ -9,6 +9,7 @@
 #include "devices.hpp"
 #include "grid.hpp"
 #include "observer.hpp"
+#include "program.hpp"
 
 namespace sim {
 namespace {
@@ -82,7 +83,8 @@ std::uint64_t warp_path::*observer::wait_for(cached_site& entry, std::span<const
 
 /// Here the warps of a block run one after another; on a GPU they run concurrently. So the distance is how far this
 /// warp has come since it, or another warp at the same point of its own path, loaded the sector.
-observer::reuse observer::note_reuse(std::uintptr_t line, std::uint8_t sectors, std::uint32_t now, const warp_position& where) {
+observer::reuse observer::note_reuse(std::uintptr_t line, std::uint8_t sectors, std::uint32_t now,
+                                     const warp_position& where) {
   recent_line& entry = line_entry(line);
   if (entry.line != line || entry.block != block_->number) {
     entry = {line, block_->number, now, sectors};
@@ -153,6 +155,49 @@ void observer::count_by_allocation(operation op, std::span<const std::uintptr_t>
     if (const allocation* home = find_allocation(sorted[i])) allocation_counts_of(*home).add(op, bytes);
 }
 
+/// With the accesses of other blocks, of other threads of the block, and of other launches. `base` is where the shadow
+/// of this memory begins.
+[[gnu::always_inline]] inline void observer::check_races(std::uint64_t site, std::span<const std::uintptr_t> a,
+                                                         std::span<const std::uint8_t> lanes,
+                                                         const warp_position& where,
+                                                         std::span<const touched_sector> sectors, std::uintptr_t low,
+                                                         std::uintptr_t high, bool row, std::uintptr_t base) {
+  for (std::size_t i = 0; i < sectors.size(); ++i) {
+    const std::uintptr_t s = sectors[i].sector - base / sector_bytes;
+    const conflict found = use_sector(s, sectors[i].words, site, where);
+    if (found.words != 0) report_conflict(found, s, site, a, lanes, where);
+  }
+  const std::uint32_t warp = where.first_thread / lanes_per_warp, mask = mask_of(lanes);
+  for (std::size_t i = 0; i < sectors.size();) {
+    const std::uintptr_t line = sectors[i].sector / (line_bytes / sector_bytes);
+    accesses_.touch(shadow().lines[line - base / line_bytes], site_operation(site) != operation::load,
+                    accesses_.number(warp), block_->first_access);
+    while (i < sectors.size() && sectors[i].sector / (line_bytes / sector_bytes) == line) ++i;
+  }
+  for (const std::uint32_t number : accesses_.met()) {
+    const recent_accesses::entry* before = accesses_.find(number);
+    if (!before) continue;
+    const bool same = row && before->details == 0 && before->low == low && before->high == high &&
+                      before->first_thread == where.first_thread && before->lanes == mask;
+    if (!same) check_block(site, a, lanes, *before, where);  // most often each thread meets itself
+  }
+  recent_accesses::entry& entered = accesses_.add(warp);
+  entered.site = site;
+  entered.block = static_cast<std::uint32_t>(where.block);
+  entered.low = low;
+  entered.high = high;
+  entered.first_thread = where.first_thread;
+  entered.lanes = mask;
+  entered.sync = block_->syncs[warp];
+  entered.clock = block_->order.clock(where.first_thread + lanes[0]);
+  entered.details = 0;
+  if (!row || !block_->order.even()) {
+    recent_accesses::detail& d = accesses_.add_detail(entered);
+    std::copy(a.begin(), a.end(), d.address.begin());
+    for (std::size_t i = 0; i < lanes.size(); ++i) d.clock[i] = block_->order.clock(where.first_thread + lanes[i]);
+  }
+}
+
 void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
                       const warp_position& where) {
   const std::size_t bytes = site_bytes(site);
@@ -173,10 +218,7 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
   counts.low = std::min(counts.low, low);
   counts.high = std::max(counts.high, high);
   const bool row = consecutive(a, bytes);
-  struct touched_sector {
-    std::uintptr_t sector;
-    std::uint8_t words;
-  } sectors[lanes_per_warp + 1];
+  touched_sector sectors[lanes_per_warp + 1];
   std::size_t count = 0, different = a.size();
   const auto add = [&](std::uintptr_t begin, std::uintptr_t end) {  // within one sector
     const std::uintptr_t s = begin / sector_bytes;
@@ -218,6 +260,9 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
 
   allocation_counts* counted = entry.of_allocation;
   if (low < entry.begin || high > entry.end) {
+    const program_range variables = program_data();
+    if (low - variables.begin < variables.bytes && high - variables.begin <= variables.bytes)
+      return check_races(site, a, lanes, where, {sectors, count}, low, high, row, variables.begin - heap_bytes);
     const allocation* home = find_allocation(low);
     if (!home || high > home->end || !may_access(current_device(), *home)) {
       count_by_allocation(op, a, bytes);
@@ -269,40 +314,7 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
       for (; i < count && sectors[i].sector / 4 == line; ++i) in_line |= 1u << (sectors[i].sector % 4);
       counted->link_stored += link_bytes(in_line, op, words);
     }
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uintptr_t s = sectors[i].sector - heap_base / sector_bytes;
-    const conflict found = use_sector(s, sectors[i].words, site, where);
-    if (found.words != 0) report_conflict(found, s, site, a, lanes, where);
-  }
-  const std::uint32_t warp = where.first_thread / lanes_per_warp, mask = mask_of(lanes);
-  for (std::size_t i = 0; i < count;) {
-    const std::uintptr_t line = sectors[i].sector / (line_bytes / sector_bytes);
-    accesses_.touch(shadow().lines[line - heap_base / line_bytes], op != operation::load, accesses_.number(warp),
-                    block_->first_access);
-    while (i < count && sectors[i].sector / (line_bytes / sector_bytes) == line) ++i;
-  }
-  for (const std::uint32_t number : accesses_.met()) {
-    const recent_accesses::entry* before = accesses_.find(number);
-    if (!before) continue;
-    const bool same = row && before->details == 0 && before->low == low && before->high == high &&
-                      before->first_thread == where.first_thread && before->lanes == mask;
-    if (!same) check_block(site, a, lanes, *before, where);  // most often each thread meets itself
-  }
-  recent_accesses::entry& entered = accesses_.add(warp);
-  entered.site = site;
-  entered.block = static_cast<std::uint32_t>(where.block);
-  entered.low = low;
-  entered.high = high;
-  entered.first_thread = where.first_thread;
-  entered.lanes = mask;
-  entered.sync = block_->syncs[warp];
-  entered.clock = block_->order.clock(where.first_thread + lanes[0]);
-  entered.details = 0;
-  if (!row || !block_->order.even()) {
-    recent_accesses::detail& d = accesses_.add_detail(entered);
-    std::copy(a.begin(), a.end(), d.address.begin());
-    for (std::size_t i = 0; i < lanes.size(); ++i) d.clock[i] = block_->order.clock(where.first_thread + lanes[i]);
-  }
+  check_races(site, a, lanes, where, {sectors, count}, low, high, row, heap_base);
 
   std::uint8_t* valid = shadow().valid;
   const bool whole_words = (bytes % word_bytes == 0) && (bits % word_bytes == 0);

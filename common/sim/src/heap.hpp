@@ -18,6 +18,8 @@ constexpr std::uintptr_t heap_bytes = std::uintptr_t{1} << 37;
 /// The end of that range is for `malloc` and `new` in kernels.
 constexpr std::uintptr_t kernel_heap_bytes = std::uintptr_t{1} << 33,
                          kernel_heap_base = heap_base + heap_bytes - kernel_heap_bytes;
+/// The shadow goes on with the program's own variables: what is known of races.
+constexpr std::uintptr_t variable_bytes = std::uintptr_t{1} << 32;
 inline bool in_kernel_heap(std::uintptr_t address) { return address - kernel_heap_base < kernel_heap_bytes; }
 constexpr std::size_t line_bytes = 128, sector_bytes = 32, word_bytes = 4;
 
@@ -56,7 +58,7 @@ struct shadow_memory {
   std::uint8_t* valid;     ///< by word: bit b says that byte b has been written
   sector_shadow* sectors;  ///< by sector
   line_shadow* lines;
-};
+};  // by address - heap_base; of the program's variables, by heap_bytes + address - program_data().begin
 const shadow_memory& shadow();
 std::size_t page_bytes();  ///< of the operating system: 4 KiB, on Arm also 16 and 64
 

@@ -163,6 +163,12 @@ void check_variable(worker& self, std::uint64_t site, std::uintptr_t address) {
     self.abort_kernel(fault::illegal_address, site, address, name);
 }
 
+[[gnu::noinline, gnu::cold, noreturn]] void store_to_constant(worker& self, std::uint64_t site) {
+  self.abort_kernel(fault::trap, site, 0,
+                    "store to a __constant__ variable, which kernels can only load; write it on the host, with "
+                    "cudaMemcpyToSymbol");
+}
+
 [[gnu::noinline, gnu::cold]] void observe_elsewhere(worker& self, std::uintptr_t address, std::uint64_t site,
                                                     std::uintptr_t frame) {
   const std::uint64_t local =
@@ -170,9 +176,13 @@ void check_variable(worker& self, std::uint64_t site, std::uintptr_t address) {
   if (address - self.coordinates_begin < self.coordinates_bytes && site_operation(site) != operation::load)
     self.abort_kernel(fault::out_of_bounds, site, address);  // an index so far beyond its array
   if (self.stack_top - address <= stack_bytes || address - self.frame_begin < self.frame_bytes ||
-      address - self.coordinates_begin < self.coordinates_bytes || is_program_constant(address))
+      address - self.coordinates_begin < self.coordinates_bytes || is_program_constant(address)) {
+    const operation op = site_operation(site);
+    if ((op == operation::store || op == operation::atomic) && is_program_constant(address))
+      store_to_constant(self, site);
     return note_access(self, local, address,
                        frame);  // its stack, the launch's arguments, threadIdx (which clang reports)
+  }
   if (self.access_in_cluster(site, address))
     return note_access(self, (site & ~(std::uint64_t{0xff} << 40)) | remote_operation(site) << 40, address, frame);
   if (address - self.stacks_begin < max_stacks * stack_bytes) {
@@ -336,15 +346,24 @@ void observe_load(const volatile void* address, std::size_t bytes, const void* p
 void observe_store(const volatile void* address, std::size_t bytes, const void* pc) {
   observe(reinterpret_cast<std::uintptr_t>(address), bytes, operation::store, caller_at(pc));
 }
-void observe_atomic_load(const volatile void* address, std::size_t bytes, const void* pc) {
+void observe_atomic_load(const volatile void* address, std::size_t bytes, const void* pc, scope within) {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
+  if (within != scope::block) note_hand_over(at, frame_here());
   observe(at, bytes, with(operation::load, strength::atomic), caller_at(pc));
   note_flag(at, flag_access::load, frame_here());
 }
-void observe_atomic_store(const volatile void* address, std::size_t bytes, const void* pc) {
+void observe_atomic_store(const volatile void* address, std::size_t bytes, const void* pc, scope within) {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
+  if (within != scope::block) note_hand_over(at, frame_here());
   observe(at, bytes, with(operation::store, strength::atomic), caller_at(pc));
   note_flag(at, flag_access::store, frame_here());
+}
+void note_overwrite(const volatile void* address, std::size_t bytes) {
+  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(address) - heap_base;
+  if (!sim_active_worker || begin >= heap_bytes || !find_allocation(begin + heap_base)) return;
+  for (std::uintptr_t b = begin; b < begin + bytes; ++b)
+    __atomic_fetch_or(shadow().valid + b / word_bytes, static_cast<std::uint8_t>(1u << b % word_bytes),
+                      __ATOMIC_RELAXED);
 }
 void observe_copy_begin(const volatile void* address, std::size_t bytes, const void* pc) {
   const auto at = reinterpret_cast<std::uintptr_t>(address);

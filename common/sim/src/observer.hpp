@@ -241,10 +241,17 @@ class observer {
                     std::uintptr_t address, const warp_position& where);
 
   /// A conflict in the words of a sector: which words, and with what.
+  struct touched_sector {
+    std::uintptr_t sector;
+    std::uint8_t words;
+  };
+  void check_races(std::uint64_t site, std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
+                   const warp_position& where, std::span<const touched_sector> sectors, std::uintptr_t low,
+                   std::uintptr_t high, bool row, std::uintptr_t base);
   struct conflict {
     std::uint8_t words = 0;
     fault what = fault::global_race;
-    std::uint64_t with = 0;  ///< block, or epoch of the other launch
+    std::uint64_t with = 0;  ///< block, or epoch of the other launch; some_block: another block
   };
   conflict use_sector(std::uintptr_t sector, std::uint8_t words, std::uint64_t site, const warp_position& where);
   void check_block(std::uint64_t site, std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,

@@ -134,6 +134,31 @@ bool is_program_variable(std::uintptr_t address) {
   return (inside(self().writable, address) && !is_program_constant(address)) || is_registered(address);
 }
 
+program_range program_data() {
+  static const program_range range = [] {
+    program_range all{~std::uintptr_t{0}, 0};
+    std::uintptr_t end = 0;
+    for (const auto& [first, last] : self().writable) {
+      all.begin = std::min(all.begin, first / line_bytes * line_bytes);
+      end = std::max(end, last);
+    }
+    all.bytes = end > all.begin && end - all.begin < variable_bytes ? end - all.begin : 0;
+    return all;
+  }();
+  return range;
+}
+
+std::string variable_at(std::uintptr_t address) {
+  std::string name;
+  for_each_symbol([&](const char* symbol, const Elf64_Sym& entry) {
+    if (ELF64_ST_TYPE(entry.st_info) == STT_OBJECT && address - (self().load_bias + entry.st_value) < entry.st_size)
+      name = demangled(symbol);
+  });
+  constexpr std::string_view unnamed = "(anonymous namespace)::";
+  for (std::size_t at; (at = name.find(unnamed)) != std::string::npos;) name.erase(at, unnamed.size());
+  return name;
+}
+
 bool in_one_variable(std::uintptr_t address, std::uintptr_t other) {
   static const auto ends = [] {
     std::map<std::uintptr_t, std::uintptr_t> by_begin;
@@ -167,13 +192,7 @@ bool is_host_variable(std::uintptr_t address) { return host_variable_around(addr
 std::string host_variable_at(std::uintptr_t address) {
   const std::uintptr_t begin = host_variable_around(address);
   if (begin == 0 || is_registered(address)) return {};
-  std::string name;
-  for_each_symbol([&](const char* symbol, const Elf64_Sym& entry) {
-    if (ELF64_ST_TYPE(entry.st_info) == STT_OBJECT && self().load_bias + entry.st_value == begin)
-      name = demangled(symbol);
-  });
-  constexpr std::string_view unnamed = "(anonymous namespace)::";
-  for (std::size_t at; (at = name.find(unnamed)) != std::string::npos;) name.erase(at, unnamed.size());
+  const std::string name = variable_at(begin);
   return name.empty() ? "?" : name;
 }
 

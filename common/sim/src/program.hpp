@@ -28,6 +28,13 @@ const std::vector<shared_array>& shared_arrays();
 /// Offset from the thread pointer and size of the program's thread-local storage, which holds them.
 std::intptr_t thread_storage_offset();
 std::size_t thread_storage_bytes();
+/// The program's own writable variables, the host's among them: from the first line that has some.
+struct program_range {
+  std::uintptr_t begin = 0, bytes = 0;
+};
+program_range program_data();
+/// The name of the variable that lies here; "" if there is none.
+std::string variable_at(std::uintptr_t address);
 /// Writable variables of the program itself (`__device__`) or host memory that it registered; and its constants.
 bool is_program_variable(std::uintptr_t address);
 bool is_program_constant(std::uintptr_t address);

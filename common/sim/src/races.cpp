@@ -3,6 +3,7 @@
 
 #include "addresses.hpp"
 #include "observer.hpp"
+#include "program.hpp"
 
 namespace sim {
 namespace {
@@ -38,7 +39,7 @@ observer::conflict observer::conflict_with(const sector_use& use, std::uint8_t w
   const auto block = static_cast<std::uint32_t>(where.block);
   if (use.epoch == epoch_) {
     const int theirs = use.many | (use.block != block ? use.one : 0);
-    return {static_cast<std::uint8_t>(words & theirs), fault::global_race, use.block};
+    return {static_cast<std::uint8_t>(words & theirs), fault::global_race, use.block != block ? use.block : some_block};
   }
   const auto used = static_cast<std::uint8_t>(words & (use.one | use.many));
   if (others_.concurrent && use.epoch != 0 && others_.concurrent->test(use.epoch))
@@ -134,7 +135,9 @@ void observer::report_conflict(const conflict& c, std::uintptr_t sector, std::ui
                                std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
                                const warp_position& where) {
   const auto word = static_cast<std::uintptr_t>(__builtin_ctz(c.words));
-  const std::uintptr_t address = heap_base + sector * sector_bytes + word * word_bytes;
+  const bool in_heap = sector < heap_bytes / sector_bytes;
+  const std::uintptr_t base = in_heap ? heap_base : program_data().begin - heap_bytes;
+  const std::uintptr_t address = base + sector * sector_bytes + word * word_bytes;
   std::size_t i = 0;
   while (i + 1 < addresses.size() && !(addresses[i] <= address && address < addresses[i] + site_bytes(site))) ++i;
   fault_report r;

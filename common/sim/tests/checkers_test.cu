@@ -979,6 +979,115 @@ TEST_F(Checkers, MayBeginBeforeTheOneBefore) {
   cudaStreamDestroy(stream);
 }
 
+__device__ int variable, variables[64];
+__global__ void share_variable(int* out, bool waits) {
+  if (threadIdx.x == 0) variable = 1;
+  if (waits) __syncthreads();
+  out[threadIdx.x] = variable;
+}
+__global__ void share_variable_between_blocks(int* out) {
+  if (blockIdx.x == 0)
+    variables[5] = 1;
+  else
+    out[blockIdx.x] = variables[5];
+}
+__global__ void count_in_variable(int* out) {
+  out[blockIdx.x] = atomicAdd(&variable, 1);
+  variables[blockIdx.x] = out[blockIdx.x];
+}
+
+TEST_F(Checkers, RacesOnVariables) {
+  const on_device<int> out(64);
+  const std::string threads = only_report(observe([&] { share_variable<<<1, 64>>>(out.data, false); }));
+  EXPECT_NE(threads.find("race between threads of a block: load of 4 bytes, of the variable 'variable', and store"),
+            std::string::npos)
+      << threads;
+  EXPECT_TRUE(observe([&] { share_variable<<<1, 64>>>(out.data, true); }).reports.empty());
+  const std::string blocks = only_report(observe([&] { share_variable_between_blocks<<<64, 1>>>(out.data); }));
+  EXPECT_NE(blocks.find("race between blocks: "), std::string::npos) << blocks;
+  EXPECT_NE(blocks.find("of the variable 'variables'"), std::string::npos) << blocks;
+  EXPECT_TRUE(observe([&] { count_in_variable<<<64, 1>>>(out.data); }).reports.empty());
+  cudaDeviceSynchronize();
+  cudaStream_t first = nullptr, second = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&first), cudaSuccess);
+  ASSERT_EQ(cudaStreamCreate(&second), cudaSuccess);
+  const on_device<int> other(64);
+  const std::string streams = only_report(observe([&] {
+    share_variable<<<1, 64, 0, first>>>(out.data, true);
+    share_variable<<<1, 64, 0, second>>>(other.data, true);
+  }));
+  EXPECT_NE(streams.find("race between streams: store of 4 bytes, of the variable 'variable'"), std::string::npos)
+      << streams;
+  cudaStreamDestroy(first);
+  cudaStreamDestroy(second);
+}
+
+__constant__ int coefficients[64];
+__global__ void store_to_constant(const int* in) { coefficients[threadIdx.x] = in[threadIdx.x]; }
+__global__ void use_constant(int* out) { out[threadIdx.x] = coefficients[threadIdx.x]; }
+
+TEST_F(Checkers, StoresToConstants) {
+  const on_device<int> in(std::vector<int>(64, 1));
+  EXPECT_TRUE(observe([&] { use_constant<<<1, 64>>>(in.data); }).reports.empty());
+  const std::string r = only_report(observe([&] { store_to_constant<<<1, 64>>>(in.data); }));
+  EXPECT_NE(r.find("store to a __constant__ variable, which kernels can only load"), std::string::npos) << r;
+}
+
+using function = float (*)(float);
+__global__ void call(function f, float* out) { out[0] = f(1); }
+
+TEST_F(Checkers, CallsOfNoFunction) {
+  const on_device<float> out(1);
+  const std::string r = only_report(observe([&] { call<<<1, 1>>>(nullptr, out.data); }));
+  EXPECT_NE(r.find("call of a function pointer that is null"), std::string::npos) << r;
+  EXPECT_NE(r.find("checkers_test.cu:"), std::string::npos) << r;
+}
+
+__global__ void store_beyond_own(int i) {
+  int* p = static_cast<int*>(malloc(4096));
+  p[i] = 42;
+  free(p);
+}
+
+TEST_F(Checkers, StoresToMemoryThatTheKernelFrees) {
+  const std::string r = only_report(observe([&] { store_beyond_own<<<1, 1>>>(1024); }));
+  EXPECT_NE(r.find("global store of 4 bytes out of bounds"), std::string::npos) << r;
+  EXPECT_TRUE(observe([&] { store_beyond_own<<<1, 1>>>(1023); }).reports.empty());
+}
+
+__global__ void relaxed(cuda::atomic<int>* x, int* out) {
+  if (blockIdx.x == 0)
+    x->store(1, cuda::memory_order_relaxed);
+  else
+    out[blockIdx.x] = x->load(cuda::memory_order_relaxed);
+}
+__global__ void relaxed_in_block(cuda::atomic<int, cuda::thread_scope_block>* x, int* out) {
+  if (blockIdx.x == 0)
+    x->store(1, cuda::memory_order_relaxed);
+  else
+    out[blockIdx.x] = x->load(cuda::memory_order_relaxed);
+}
+
+TEST_F(Checkers, RelaxedAtomicsAreNoRace) {
+  const on_device<int> x(std::vector<int>(1)), out(8);
+  EXPECT_TRUE(
+      observe([&] { relaxed<<<8, 1>>>(reinterpret_cast<cuda::atomic<int>*>(x.data), out.data); }).reports.empty());
+  using in_block = cuda::atomic<int, cuda::thread_scope_block>;
+  EXPECT_EQ(observe([&] { relaxed_in_block<<<8, 1>>>(reinterpret_cast<in_block*>(x.data), out.data); }).reports.size(),
+            1u);
+}
+
+__global__ void copy_one(int* out, const int* in) { *out = *in; }
+__global__ void exchange(int* x) { atomicExch(x, 1); }
+__global__ void add_to(int* x) { atomicAdd(x, 1); }
+
+TEST_F(Checkers, AnExchangeWrites) {
+  const on_device<int> x(1), y(1), out(1);
+  EXPECT_TRUE(observe([&] { exchange<<<1, 32>>>(x.data); }).reports.empty());
+  EXPECT_TRUE(observe([&] { copy_one<<<1, 1>>>(out.data, x.data); }).reports.empty());
+  EXPECT_EQ(observe([&] { add_to<<<1, 1>>>(y.data); }).reports.size(), 1u);
+}
+
 TEST_F(Checkers, RacesBetweenStreams) {
   const on_device<float> x(ramp(1024)), y(1024);
   cudaStream_t first = nullptr, second = nullptr;

@@ -411,9 +411,9 @@ TEST(Refusals, AcceptAssemblyThatIsNotPtx) {
 }
 
 TEST(Refusals, OfUnsupportedFeatures) {
-  EXPECT_EQ(all_refused("\n#include <cusolverSp.h>\n# include \"nccl.h\"\n#include <cudnn.h>"),
+  EXPECT_EQ(all_refused("\n#include <cusolverSp.h>\n# include \"nvrtc.h\"\n#include <cudnn.h>"),
             "2: cuSOLVER for sparse matrices is not simulated; write the kernel yourself, or run this on a GPU\n"
-            "3: NCCL is not simulated; write the kernel yourself, or run this on a GPU\n"
+            "3: NVRTC is not simulated; write the kernel yourself, or run this on a GPU\n"
             "4: cuDNN is not simulated; write the kernel yourself, or run this on a GPU\n");
   EXPECT_EQ(all_refused("cuTensorMapEncodeIm2col(&map);"),
             "1: tensor maps of images are not simulated; use cuTensorMapEncodeTiled\n");
@@ -470,12 +470,22 @@ TEST(Variables, AreFoundInTheAssembly) {
   sim::variables known;
   known.host = {"tile", "other", "both"};
   known.device = {"both"};
-  const std::string table = sim::host_variable_table(
+  known.device.insert({"coefficients", "shared_by_all"});
+  known.managed = {"shared_by_all"};
+  const std::string tables = sim::variable_tables(
       "\t.type\t_ZN12_GLOBAL__N_14tileE, @object\n\t.size\t_ZN12_GLOBAL__N_14tileE, 256\n"
       "\t.local\t_ZL5other\n\t.comm\t_ZL5other,16,16\n"
       "\t.type\tboth, @object\n\t.size\tboth, 4\n"
-      "\t.type\t_Z4tilev, @function\n\t.size\t_Z4tilev, .-_Z4tilev\n",
+      "\t.type\t_Z4tilev, @function\n\t.size\t_Z4tilev, .-_Z4tilev\n"
+      "\t.type\tcoefficients, @object\n\t.size\tcoefficients, 64\n"
+      "\t.type\tshared_by_all, @object\n\t.size\tshared_by_all, 4\n",
       known);
+  const std::size_t of_device = tables.find("sim_device_variables");
+  ASSERT_NE(of_device, std::string::npos);
+  const std::string table = tables.substr(0, of_device);
+  EXPECT_NE(tables.find(".long\tcoefficients - ., 64\n"), std::string::npos) << tables;
+  EXPECT_GT(tables.find("coefficients"), of_device);
+  EXPECT_EQ(tables.find("shared_by_all"), std::string::npos) << tables;
   EXPECT_NE(table.find(".long\t_ZN12_GLOBAL__N_14tileE - ., 256\n"), std::string::npos) << table;
   EXPECT_NE(table.find(".long\t_ZL5other - ., 16\n"), std::string::npos) << table;
   EXPECT_EQ(table.find("both"), std::string::npos) << table;

@@ -69,7 +69,7 @@ TEST_F(Memory, FreedTwiceOrElsewhere) {
   ASSERT_GE(faults.size(), 3u);
   const std::string* last = &faults.back() - 2;
   EXPECT_NE(last[0].find(": the pointer is 4 bytes into allocation"), std::string::npos) << last[0];
-  EXPECT_NE(last[1].find("runtime_test.cu:" + std::to_string(second_free) + ": this memory is already free"),
+  EXPECT_NE(last[1].find("memory_test.cu:" + std::to_string(second_free) + ": this memory is already free"),
             std::string::npos)
       << last[1];
   EXPECT_NE(last[2].find("the CUDA runtime did not allocate this memory"), std::string::npos) << last[2];
@@ -87,7 +87,7 @@ TEST_F(Memory, CopiesThatFailAreReported) {
   const auto is_reported = [](cudaError_t error, const std::string& why) {
     EXPECT_EQ(error, cudaErrorInvalidValue);
     const std::string& last = sim::host_faults().back();
-    EXPECT_NE(last.find("runtime_test.cu:"), std::string::npos) << last;
+    EXPECT_NE(last.find("memory_test.cu:"), std::string::npos) << last;
     EXPECT_NE(last.find(why), std::string::npos) << last;
   };
   for (int turn = 0; turn < 2; ++turn)
@@ -197,7 +197,7 @@ TEST_F(Memory, SharedWithTheHostTooEarly) {
   const int early = __LINE__ + 1;
   const float read = managed[1];
   EXPECT_EQ(read, 2);
-  EXPECT_NE(reports_since(before).find("runtime_test.cu:" + std::to_string(early) +
+  EXPECT_NE(reports_since(before).find("memory_test.cu:" + std::to_string(early) +
                                        ": host code: load of 4 bytes, byte "
                                        "4 of allocation "),
             std::string::npos)
@@ -323,6 +323,17 @@ TEST_F(Memory, OfAStreamUsedInAnother) {
   twice<<<1, n, 0, other>>>(memory, n);
   EXPECT_EQ(reports_since(before), "");
   cudaDeviceReset();
+}
+
+TEST_F(Memory, FillsOfManagedMemoryAreOverWhenTheCallReturns) {
+  int* managed = nullptr;
+  cudaStream_t apart;
+  ASSERT_EQ(cudaMallocManaged(&managed, 256), cudaSuccess);
+  ASSERT_EQ(cudaStreamCreateWithFlags(&apart, cudaStreamNonBlocking), cudaSuccess);
+  ASSERT_EQ(cudaMemset(managed, 0, 256), cudaSuccess);
+  EXPECT_TRUE(lab::profiler({}).collect([&] { increment<<<1, 64, 0, apart>>>(managed, 64); }, apart).reports.empty());
+  cudaStreamDestroy(apart);
+  cudaFree(managed);
 }
 
 TEST_F(Memory, PitchedCopies) {

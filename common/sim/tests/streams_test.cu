@@ -209,7 +209,7 @@ TEST_F(Streams, EventsWithoutATime) {
   EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidResourceHandle);
   EXPECT_EQ(cudaEventElapsedTime(&ms, start, stop), cudaErrorNotReady);
   const std::string early = new_fault();
-  EXPECT_NE(early.find("runtime_test.cu:" + std::to_string(__LINE__ - 2) +
+  EXPECT_NE(early.find("streams_test.cu:" + std::to_string(__LINE__ - 2) +
                        ": cudaEventElapsedTime failed with cudaErrorNotReady"),
             std::string::npos)
       << early;
@@ -250,7 +250,7 @@ TEST_F(Streams, HostFunctionsCallNoCuda) {
   cudaStreamAddCallback(
       stream, [](cudaStream_t, cudaError_t, void* p) { cudaFree(p); }, managed, 0);
   ASSERT_EQ(sim::host_faults().size(), before + 2);
-  EXPECT_NE(sim::host_faults().back().find("runtime_test.cu:" + std::to_string(__LINE__ - 2) +
+  EXPECT_NE(sim::host_faults().back().find("streams_test.cu:" + std::to_string(__LINE__ - 2) +
                                            ": a CUDA call in a host function of a stream"),
             std::string::npos)
       << sim::host_faults().back();

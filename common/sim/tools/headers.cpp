@@ -102,7 +102,7 @@ class program {
     const std::vector<token> tokens = tokens_of(f.text);
     find_includes(path, f, tokens);
     for (const include& i : f.includes) visit(i.found);  // first: their macros may be used here
-    f.edits = all_edits(f.text, tokens, &macros_);
+    f.edits = all_edits(f.text, tokens, &macros_, &kernels_);
     add_variables(f.text, tokens, known_);
     for (const edit& e : f.edits) f.refused |= e.text.find("GCC error") != std::string::npos;
     files_.at(path) = std::move(f);
@@ -161,14 +161,16 @@ class program {
   std::map<fs::path, file> files_;
   variables known_;
   macro_table macros_;
+  std::set<std::string> kernels_;
   int written_ = 0;
 };
 
 }  // namespace
 
-std::vector<edit> all_edits(const std::string& source, const std::vector<token>& tokens, macro_table* known) {
+std::vector<edit> all_edits(const std::string& source, const std::vector<token>& tokens, macro_table* known,
+                            std::set<std::string>* kernels) {
   std::vector<edit> edits = assembler_edits(source, tokens, known);
-  add_beside(edits, launch_edits(source, tokens));
+  add_beside(edits, launch_edits(source, tokens, kernels));
   add_beside(edits, refusals(source, tokens));
   return edits;
 }

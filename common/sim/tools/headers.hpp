@@ -23,8 +23,9 @@ struct lowered_file {
 };
 
 /// All that changes in a file: inline PTX, launches, and what is refused. None overlaps another. `known`: see
-/// assembler_edits.
-std::vector<edit> all_edits(const std::string& source, const std::vector<token>& tokens, macro_table* known = nullptr);
+/// assembler_edits; `kernels`: see launch_edits.
+std::vector<edit> all_edits(const std::string& source, const std::vector<token>& tokens, macro_table* known = nullptr,
+                            std::set<std::string>* kernels = nullptr);
 
 /// Lowers `source` into the file `lowered`, and each header that holds such edits into a file beside it, which is then
 /// included instead; so is one that includes such a header. Headers are searched for as the compiler does: in the

@@ -273,7 +273,8 @@ class lowering {
 /// Kernels that are cast to void*, in files that launch by address: the cast would lose the types of their arguments.
 class erased_kernels {
  public:
-  erased_kernels(const std::string& source, const std::vector<token>& tokens) : source_(source), tokens_(tokens) {
+  erased_kernels(const std::string& source, const std::vector<token>& tokens, std::set<std::string>& kernels)
+      : source_(source), tokens_(tokens), kernels_(kernels) {
     find_kernels();
   }
 
@@ -328,7 +329,7 @@ class erased_kernels {
       return i;
     std::size_t end = name + 1;
     while (end + 1 < tokens_.size() && text(end) == "::" && tokens_[end + 1].kind == 'i') end += 2;
-    // A kernel from a header is recognised by the function that receives it.
+    // A kernel that a macro declares is recognised by the function that receives it.
     const std::size_t open = at(4) == "const" ? 5 : 4;
     const bool given = c_cast && text(i) != "&" && at(open + 1) == "(" &&
                        (at(open + 2) == "cudaLaunchKernel" || at(open + 2) == "cudaLaunchCooperativeKernel");
@@ -346,7 +347,7 @@ class erased_kernels {
 
   const std::string& source_;
   const std::vector<token>& tokens_;
-  std::set<std::string> kernels_;
+  std::set<std::string>& kernels_;
 };
 
 /// `__shared__ alignas(16) float x[4]`: alignas must not follow thread_local, which __shared__ expands to.
@@ -468,9 +469,11 @@ void declare_clusters(const std::string& source, const std::vector<token>& token
 
 }  // namespace
 
-std::vector<edit> launch_edits(const std::string& source, const std::vector<token>& tokens) {
+std::vector<edit> launch_edits(const std::string& source, const std::vector<token>& tokens,
+                               std::set<std::string>* kernels) {
+  std::set<std::string> own;
   std::vector<edit> edits = lowering(source, tokens).run();
-  erased_kernels(source, tokens).add_to(edits);
+  erased_kernels(source, tokens, kernels ? *kernels : own).add_to(edits);
   align_shared(source, tokens, edits);
   keep_out_of_line(source, tokens, edits);
   empty_pragma_macros(source, tokens, edits);

@@ -1,6 +1,7 @@
 // Turns `kernel<<<grid, block>>>(x)` into C++; nothing else changes and no line moves.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,9 @@ namespace sim {
 /// Replaces each launch `K<<<C>>>` by the expansion of SIM_KERNEL(K)(::sim::configure(C)) (sim/launch.h). Everything
 /// keeps its line and, outside of macros and their arguments, its column: #line says where it was. An invalid
 /// launch becomes a refusal.
-std::vector<edit> launch_edits(const std::string& source, const std::vector<token>& tokens);
+/// `kernels`: names of those of its headers; its own are added.
+std::vector<edit> launch_edits(const std::string& source, const std::vector<token>& tokens,
+                               std::set<std::string>* kernels = nullptr);
 
 /// The same text with its launches replaced.
 std::string lower_launches(const std::string& source);

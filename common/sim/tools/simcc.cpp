@@ -465,6 +465,8 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
                           "-fsanitize=shift-exponent", "-fsanitize-coverage=trace-pc", "--param",
                           "tsan-instrument-func-entry-exit=0", "--param", "tsan-distinguish-volatile=1",
                           "-fno-extern-tls-init", "-fno-builtin-memcpy", "-fno-builtin-memmove", "-fno-builtin-memset",
+                          // What a kernel stores to memory that it frees may be wrong, too.
+                          "-fno-builtin-malloc", "-fno-builtin-free",
                           // Lanes that have taken different ways meet again: no copies of what follows a branch, and it
                           // comes later in memory.
                           "-fno-thread-jumps", "-fno-reorder-blocks", "-fno-reorder-blocks-and-partition",

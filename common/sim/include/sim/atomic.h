@@ -72,7 +72,7 @@ constexpr bool acquires(int how) { return how != __ATOMIC_RELAXED && how != __AT
 
 template <class T>
 SIM_UNOBSERVED T ordered_load(const T* address, int how, const void* pc, scope within) {
-  observe_atomic_load(address, sizeof(T), pc);
+  observe_atomic_load(address, sizeof(T), pc, within);
   T value;
   __atomic_load(const_cast<T*>(address), &value, __ATOMIC_SEQ_CST);
   if (acquires(how)) acquire(address, within);
@@ -80,7 +80,7 @@ SIM_UNOBSERVED T ordered_load(const T* address, int how, const void* pc, scope w
 }
 template <class T>
 SIM_UNOBSERVED void ordered_store(T* address, T value, int how, const void* pc, scope within) {
-  observe_atomic_store(address, sizeof(T), pc);
+  observe_atomic_store(address, sizeof(T), pc, within);
   if (releases(how)) release(address, within);
   __atomic_store(address, &value, __ATOMIC_SEQ_CST);
 }
@@ -131,6 +131,7 @@ SIM_SCOPES(SIM_ATOMIC, atomicDec, (unsigned), false, old == 0 || old > value ? v
   SIM_CALLED_HERE T exchange(T* address, sim::same_t<T> value) {                                                       \
     static_assert(sim::one_of<T, int, unsigned, unsigned long long, float> || sim::sixteen_bytes<T>,                   \
                   #exchange " works on int, unsigned, unsigned long long, float and types of 16 bytes aligned to 16"); \
+    sim::note_overwrite(address, sizeof(T));                                                                           \
     if constexpr (sizeof(T) == 16)                                                                                     \
       return sim::exchange_16<T>(address, nullptr, value, SIM_CALLER, sim::scope::within);                             \
     else                                                                                                               \
@@ -217,12 +218,14 @@ template <class T>
 SIM_CALLED_HERE T __nv_atomic_exchange_n(T* address, sim::same_t<T> value, int how,
                                          int within = __NV_THREAD_SCOPE_SYSTEM) {
   SIM_INTEGRAL(__nv_atomic_exchange_n);
+  sim::note_overwrite(address, sizeof(T));
   return sim::ordered_modify(
       address, [=](T) SIM_QUIET { return value; }, how, SIM_CALLER, sim::nv_scope(within));
 }
 template <class T>
 SIM_CALLED_HERE void __nv_atomic_exchange(T* address, T* value, T* old, int how,
                                           int within = __NV_THREAD_SCOPE_SYSTEM) {
+  sim::note_overwrite(address, sizeof(T));
   *old = sim::ordered_modify(
       address, [value = *value](T) SIM_QUIET { return value; }, how, SIM_CALLER, sim::nv_scope(within));
 }

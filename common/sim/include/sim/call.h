@@ -70,8 +70,12 @@ void observe_atomic(const volatile void* address, std::size_t bytes, const void*
 /// Likewise about a load or a store that one of our functions performs for the line at `pc`.
 void observe_load(const volatile void* address, std::size_t bytes, const void* pc);
 void observe_store(const volatile void* address, std::size_t bytes, const void* pc);
-void observe_atomic_load(const volatile void* address, std::size_t bytes, const void* pc);
-void observe_atomic_store(const volatile void* address, std::size_t bytes, const void* pc);
+void observe_atomic_load(const volatile void* address, std::size_t bytes, const void* pc, scope within = scope::device);
+void observe_atomic_store(const volatile void* address, std::size_t bytes, const void* pc,
+                          scope within = scope::device);
+/// An atomic exchange is about to write these bytes, and most programs do not use what it returns: they count as
+/// written from now on.
+void note_overwrite(const volatile void* address, std::size_t bytes);
 /// A compare-and-swap follows. What the thread loaded from there last, it verifies: that load may meet atomics.
 void note_compare(const volatile void* address);
 /// An asynchronous copy into shared memory has started; a thread has waited for it.

@@ -12,6 +12,11 @@
 #define SIM_CALLERS_STACK (reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa()))
 #endif
 
+/// Where a signal has interrupted the code (a ucontext_t), and where it returns to if it is at a function's first
+/// instruction.
+#define SIM_INTERRUPTED_AT(context) static_cast<std::uintptr_t>((context)->uc_mcontext.pc)
+#define SIM_INTERRUPTED_CALLER(context) static_cast<std::uintptr_t>((context)->uc_mcontext.regs[30])
+
 /// The registers that functions leave as they were, in DWARF's numbers: x19 to x29, and the lower halves of v8 to v15.
 #define SIM_KEPT_REGISTERS 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 72, 73, 74, 75, 76, 77, 78, 79
 

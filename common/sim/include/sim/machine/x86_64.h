@@ -10,6 +10,11 @@
 /// The registers that functions leave as they were, in DWARF's numbers: rbx, rbp, r12 to r15.
 #define SIM_KEPT_REGISTERS 3, 6, 12, 13, 14, 15
 
+/// Where a signal has interrupted the code (a ucontext_t), and where it returns to if it is at a function's first
+/// instruction.
+#define SIM_INTERRUPTED_AT(context) static_cast<std::uintptr_t>((context)->uc_mcontext.gregs[REG_RIP])
+#define SIM_INTERRUPTED_CALLER(context) *reinterpret_cast<const std::uintptr_t*>((context)->uc_mcontext.gregs[REG_RSP])
+
 #ifdef SIM_DEFINE_LINE_FUNCTION
 // Passes its return address and its caller's stack pointer to sim_reach_line, and changes no register. If that returns
 // 1, it skips the nop after the call.
