@@ -22,7 +22,7 @@ namespace {
 
 struct runtime_state {
   std::mutex mutex;
-  cudaError_t last = cudaSuccess, sticky = cudaSuccess;
+  cudaError_t sticky = cudaSuccess;
   std::size_t limits[7] = {1024, std::size_t{1} << 20, std::size_t{8} << 20, 2, 2048, 64, 0};  // as on a fresh H100
   unsigned device_flags = 0;
 };
@@ -31,6 +31,9 @@ runtime_state& state() {
   static auto* instance = new runtime_state;  // outlives everything that may still report at exit
   return *instance;
 }
+
+/// Each host thread has its own.
+thread_local cudaError_t last_error __asm__("sim_last_error") = cudaSuccess;
 
 }  // namespace
 
@@ -51,7 +54,7 @@ std::mutex& runtime_state_mutex() { return state().mutex; }
 cudaError_t sticky_error() { return state().sticky; }
 
 cudaError_t fail(cudaError_t error, bool sticky) {
-  if (error != cudaSuccess) state().last = error;
+  if (error != cudaSuccess) last_error = error;
   if (sticky) state().sticky = error;
   return error;
 }
@@ -68,13 +71,13 @@ cudaError_t cudaGetLastError() {
   if (in_kernel()) return cudaSuccess;  // of what the kernel has launched
   const std::scoped_lock lock(runtime_mutex());
   forget_unchecked_launch();
-  return std::exchange(state().last, state().sticky);
+  return std::exchange(last_error, state().sticky);
 }
 cudaError_t cudaPeekAtLastError() {
   if (in_kernel()) return cudaSuccess;  // of what the kernel has launched
   const std::scoped_lock lock(runtime_mutex());
   forget_unchecked_launch();
-  return state().last;
+  return sticky_error() != cudaSuccess ? sticky_error() : last_error;
 }
 
 const char* cudaGetErrorName(cudaError_t error) {
@@ -252,7 +255,7 @@ cudaError_t cudaDeviceReset() {
   free_everything(current_device());
   forget_streams(current_device());
   for (int other = 0; other < device_count(); ++other) set_peer_access(current_device(), other, false);
-  state().last = state().sticky = cudaSuccess;
+  last_error = state().sticky = cudaSuccess;
   return cudaSuccess;
 }
 

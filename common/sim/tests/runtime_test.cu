@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 namespace {
 
@@ -79,6 +80,13 @@ TEST_F(Queries, SharedMemoryIsAllowedToOneKernel) {
   EXPECT_EQ(attributes.maxDynamicSharedSizeBytes, 100'000);
   cudaDeviceSynchronize();
   cudaFree(out);
+}
+
+TEST_F(Queries, ErrorsAreTheThreadsOwn) {
+  EXPECT_EQ(cudaSetDevice(99), cudaErrorInvalidDevice);
+  std::thread([] { EXPECT_EQ(cudaGetLastError(), cudaSuccess); }).join();
+  EXPECT_EQ(cudaPeekAtLastError(), cudaErrorInvalidDevice);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidDevice);
 }
 
 TEST_F(Queries, TextsAndLimits) {

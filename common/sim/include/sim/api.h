@@ -84,7 +84,8 @@ constexpr int cudaCpuDeviceId = -1, cudaInvalidDeviceId = -2;
 constexpr unsigned cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2,
                    cudaEventInterprocess = 4, cudaEventRecordDefault = 0, cudaEventRecordExternal = 1,
                    cudaEventWaitDefault = 0, cudaEventWaitExternal = 1;
-constexpr unsigned cudaStreamDefault = 0, cudaStreamNonBlocking = 1;
+#define cudaStreamDefault 0x00  // macros, as in CUDA: programs pass the first one as a null stream
+#define cudaStreamNonBlocking 0x01
 constexpr unsigned cudaHostAllocDefault = 0, cudaHostAllocPortable = 1, cudaHostAllocMapped = 2,
                    cudaHostAllocWriteCombined = 4;
 constexpr unsigned cudaHostRegisterDefault = 0, cudaHostRegisterPortable = 1, cudaHostRegisterMapped = 2,
