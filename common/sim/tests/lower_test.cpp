@@ -197,6 +197,7 @@ TEST(LowerLaunches, KeepsTheTypesOfKernelsCastToVoid) {
   const std::string more = "__global__ void __cluster_dims__(2, 1) __maxnreg__(64) c(int); ";
   EXPECT_EQ(lowered(more + "f((void*)c);"), more + "f((void*)::sim::kernel_address(c));");
   EXPECT_EQ(lowered("f((const void *)&ns::k);"), "f((const void *)::sim::kernel_address(&ns::k));");
+  EXPECT_EQ(lowered("f((void const*)&k);"), "f((void const*)::sim::kernel_address(&k));");
   EXPECT_EQ(lowered("p.func = (void*)t<4, g<3>>;"), "p.func = (void*)::sim::kernel_address(t<4, g<3>>);");
   EXPECT_EQ(lowered("reinterpret_cast<void*>(k)"), "reinterpret_cast<void*>(::sim::kernel_address(k))");
   EXPECT_EQ(lowered("cudaLaunchKernel((void*)other, a);"), "cudaLaunchKernel((void*)::sim::kernel_address(other), a);");

@@ -321,18 +321,20 @@ class erased_kernels {
   /// it. Otherwise i. The cast would lose the types of the arguments.
   std::size_t erased_kernel_end(std::size_t i) const {
     const auto at = [&](std::size_t back) { return back <= i ? text(i - back) : std::string_view(); };
-    const bool c_cast =
-        at(1) == ")" && at(2) == "*" && at(3) == "void" && (at(4) == "(" || (at(4) == "const" && at(5) == "("));
-    const bool cpp_cast = at(1) == "(" && at(2) == ">" && at(3) == "*" && at(4) == "void";
+    // void*, const void* or void const*; `last`: what precedes it.
+    const std::size_t type = at(2) == "*" ? 3 : 4;
+    const std::size_t last = at(type) == "const" || at(type + 1) == "const" ? type + 2 : type + 1;
+    const bool is_void = at(type) == "void" || (at(type) == "const" && at(type + 1) == "void");
+    const bool c_cast = at(1) == ")" && at(2) == "*" && is_void && at(last) == "(";
+    const bool cpp_cast = at(1) == "(" && at(2) == ">" && at(3) == "*" && is_void;
     const std::size_t name = i + (text(i) == "&");
     if ((!c_cast && !cpp_cast) || name >= tokens_.size() || tokens_[name].kind != 'i' || text(name) == "_Pragma")
       return i;
     std::size_t end = name + 1;
     while (end + 1 < tokens_.size() && text(end) == "::" && tokens_[end + 1].kind == 'i') end += 2;
     // A kernel that a macro declares is recognised by the function that receives it.
-    const std::size_t open = at(4) == "const" ? 5 : 4;
-    const bool given = c_cast && text(i) != "&" && at(open + 1) == "(" &&
-                       (at(open + 2) == "cudaLaunchKernel" || at(open + 2) == "cudaLaunchCooperativeKernel");
+    const bool given = c_cast && text(i) != "&" && at(last + 1) == "(" &&
+                       (at(last + 2) == "cudaLaunchKernel" || at(last + 2) == "cudaLaunchCooperativeKernel");
     if (!given && !kernels_.contains(std::string(text(end - 1)))) return i;
     if (end < tokens_.size() && text(end) == "<") {
       int depth = 0;
