@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   // A shell may have set these for its own programs. No grade depends on them.
-  for (const char* name : {"SIM_BUDGET", "SIM_DEVICE", "SIM_SAMPLE"}) unsetenv(name);
+  for (const char* name : {"SIM_BUDGET", "SIM_DEVICE", "SIM_DEVICES", "SIM_SAMPLE"}) unsetenv(name);
   try {
     grading::command_line line(LAB_SOURCE_DIR, LAB_BINARY_DIR);
     grading::add_student_commands(line);

@@ -434,6 +434,7 @@ TEST_F(Object, KnowsWhatMayBeCalled) {
                          "cublasSgemm_v2",
                          "cusparseSpMM",
                          "cufftExecC2C",
+                         "ncclBroadcast",
                          "cudaCreateTextureObject",
                          "cudaCreateSurfaceObject",
                          "_ZN3sim29share_device_memory_with_hostEv",

@@ -309,7 +309,7 @@ bool is_instrumentation(const std::string& symbol) {
 /// does on the host, and what opens its memory to the host for them.
 bool is_uncounted(const std::string& device_function) {
   static const std::regex functions(
-      "cudaCreate(Texture|Surface)Object|cu(blas|sparse|solver|fft)|share_device_memory_with_host$");
+      "cudaCreate(Texture|Surface)Object|cu(blas|sparse|solver|fft)|nccl|share_device_memory_with_host$");
   return begins(device_function, functions);
 }
 

@@ -320,8 +320,8 @@ std::string describe(const launched& where, const fault_report& r) {
     case fault::infinite_wait:
       what = std::string(
                  "infinite wait: this thread spins, and no other thread can still change the value it waits for; check "
-                 "which "
-                 "thread should change it, and whether that thread or its block can run") +
+                 "which thread should change it, and whether that thread or its block can run") +
+             (device_count() > 1 ? ", or is in a kernel that is launched later, which runs later here" : "") +
              (r.detail.empty() ? "" : " (" + r.detail + ")");
       break;
     case fault::late_copy:
