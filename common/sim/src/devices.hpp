@@ -41,8 +41,8 @@ enum class link_use : std::uint8_t { copy, kernel, collective };
 void count_link(int from, int to, link_use what, double bytes);
 /// The same, by the devices' numbers in the machine: another process may use one of them.
 void count_link_of_machine(int from, int to, link_use what, double bytes);
-/// Counts what a kernel has loaded from and stored to other devices' memory, in `what`, too. Returns how long that takes,
-/// in seconds.
+/// Counts what a kernel has loaded from and stored to other devices' memory, in `what`, too. Returns how long that
+/// takes, in seconds.
 double count_links(launched& what);
 /// The seconds that bytes take from one device to another: by their link or, without peer access, through the host.
 double link_seconds(int from, int to, double bytes);

@@ -65,8 +65,10 @@ struct memory {
   memory() {
     reserve(reinterpret_cast<void*>(heap_base), heap_bytes);
     shadow.valid = static_cast<std::uint8_t*>(reserve(nullptr, heap_bytes / word_bytes));
-    shadow.lines = static_cast<line_shadow*>(reserve(nullptr, (heap_bytes + variable_bytes) / line_bytes * sizeof(line_shadow)));
-    shadow.sectors = static_cast<sector_shadow*>(reserve(nullptr, (heap_bytes + variable_bytes) / sector_bytes * sizeof(sector_shadow)));
+    shadow.lines =
+        static_cast<line_shadow*>(reserve(nullptr, (heap_bytes + variable_bytes) / line_bytes * sizeof(line_shadow)));
+    shadow.sectors = static_cast<sector_shadow*>(
+        reserve(nullptr, (heap_bytes + variable_bytes) / sector_bytes * sizeof(sector_shadow)));
   }
   static void* reserve(void* at, std::size_t bytes) {
     void* got = mmap(at, bytes, PROT_READ | PROT_WRITE,

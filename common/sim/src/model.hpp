@@ -25,8 +25,8 @@ struct device_description {
   double bf16_tensor_flops_per_second = 0, tf32_tensor_flops_per_second = 0;  ///< as the manufacturer says
   double host_copy_bytes_per_second = 0;
   double link_bytes_per_second = 0;  ///< from one device to another; 0: they are not linked
-  double launch_seconds = 0;        ///< from one kernel's start to the next, empty kernels in one stream
-  double kernel_floor_seconds = 0;  ///< of an empty kernel, from its own start to its end
+  double launch_seconds = 0;         ///< from one kernel's start to the next, empty kernels in one stream
+  double kernel_floor_seconds = 0;   ///< of an empty kernel, from its own start to its end
   double dram_latency_seconds = 0, l2_latency_cycles = 0, l1_latency_cycles = 0, shared_latency_cycles = 0;
   double l1_bytes_per_sm = 0;  ///< with shared memory, which takes its share of them
   double fp32_lanes_per_sm = 0, fp64_lanes_per_sm = 0;

@@ -283,7 +283,7 @@ bool write_message(const fs::path& file, const message& m) {
   return out && !failed;
 }
 
-/// Waits until the other rank has made its call. After a while it says for whom.
+/// Waits until the other rank has made its call. After a while it says which rank it waits for.
 message read_message(const fs::path& file, const operation_call& c, int rank) {
   using clock = std::chrono::steady_clock;
   const auto begin = clock::now();
@@ -584,7 +584,7 @@ std::string clash(const operation_call& one, const operation_call& other) {
       name_of(other.what), both_write ? "writes" : "uses", name_of(one.what), first.file, first.line);
 }
 
-/// All that a group has collected: first everybody's part, then what needs the others'.
+/// All that a group has collected: first each call's own part, then what needs the others'.
 ncclResult_t run(std::vector<operation_call>& calls) {
   for (std::size_t i = 0; i < calls.size(); ++i)
     for (std::size_t k = 0; k < i; ++k)
