@@ -20,6 +20,7 @@ update --to 1.0.1                                       update
 update --undo                                           update
 run FILE.cu                                             here FILE.cu=program.cu
 run FILE.cu --budget 60                                 here FILE.cu=program.cu
+run FILE.cu --devices 4                                 here FILE.cu=program.cu
 run FILE.cu -- ARGUMENTS                                here FILE.cu=program.cu
 run labs/13_when_it_crashes/crashed/kv_scores.cu -- NAME   lab13.crashed
 run labs/13_when_it_crashes/handin/kv_scores.cu -- NAME    lab13.crashed

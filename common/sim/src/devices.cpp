@@ -94,6 +94,17 @@ struct variables {
     char* to = images[static_cast<std::size_t>(device)].data();
     for (const range& r : ranges) to = std::copy_n(r.begin, r.bytes, to);
   }
+  /// No race with what another device did to its copy.
+  static void forget_uses(const range& r) {
+    const program_range all = program_data();
+    const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(r.begin) - all.begin;
+    if (begin >= all.bytes) return;
+    const std::uintptr_t first = heap_bytes + begin, last = first + r.bytes - 1;
+    for (std::uintptr_t s = first / sector_bytes; s <= last / sector_bytes; ++s) {
+      shadow().sectors[s].stored.store({}, std::memory_order_relaxed);
+      shadow().sectors[s].loaded.store({}, std::memory_order_relaxed);
+    }
+  }
   void bring(int device) {
     if (device == resident) return;
     save(resident);
@@ -101,6 +112,7 @@ struct variables {
     for (const range& r : ranges) {
       std::memcpy(r.begin, from, r.bytes);
       from += r.bytes;
+      forget_uses(r);
     }
     resident = device;
   }
