@@ -52,7 +52,7 @@ bool begins(const std::string& name, const std::regex& pattern) {
 bool is_ordinary(const std::string& name) {
   static const std::regex ordinary(
       R"(\.(text|data|rodata|bss|tbss|tdata|init_array|fini_array|rela|debug_|gcc_except_table|eh_frame|comment|group|)"
-      R"(symtab|strtab|shstrtab|llvm_addrsig|note\.GNU-stack|note\.gnu\.property)|sim_constant|sim_blocks|sim_host_variables)");
+      R"(symtab|strtab|shstrtab|llvm_addrsig|note\.GNU-stack|note\.gnu\.property)|sim_constant|sim_blocks|sim_(host|device)_variables)");
   return name.empty() || begins(name, ordinary);
 }
 

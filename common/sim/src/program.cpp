@@ -27,6 +27,7 @@ namespace sim {
 namespace {
 
 std::string demangled(const char* symbol) {
+  if (std::strncmp(symbol, "_Z", 2) != 0) return symbol;  // `x` alone would be the name of a type
   int status = 0;
   char* readable = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
   std::string name = status == 0 ? readable : symbol;

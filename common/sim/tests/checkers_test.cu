@@ -979,11 +979,14 @@ TEST_F(Checkers, MayBeginBeforeTheOneBefore) {
   cudaStreamDestroy(stream);
 }
 
-__device__ int variable, variables[64];
+__device__ int variables[64];
+}  // namespace
+__device__ int x;  // whose symbol is the mangled name of a type
+namespace {
 __global__ void share_variable(int* out, bool waits) {
-  if (threadIdx.x == 0) variable = 1;
+  if (threadIdx.x == 0) x = 1;
   if (waits) __syncthreads();
-  out[threadIdx.x] = variable;
+  out[threadIdx.x] = x;
 }
 __global__ void share_variable_between_blocks(int* out) {
   if (blockIdx.x == 0)
@@ -992,14 +995,14 @@ __global__ void share_variable_between_blocks(int* out) {
     out[blockIdx.x] = variables[5];
 }
 __global__ void count_in_variable(int* out) {
-  out[blockIdx.x] = atomicAdd(&variable, 1);
+  out[blockIdx.x] = atomicAdd(&x, 1);
   variables[blockIdx.x] = out[blockIdx.x];
 }
 
 TEST_F(Checkers, RacesOnVariables) {
   const on_device<int> out(64);
   const std::string threads = only_report(observe([&] { share_variable<<<1, 64>>>(out.data, false); }));
-  EXPECT_NE(threads.find("race between threads of a block: load of 4 bytes, of the variable 'variable', and store"),
+  EXPECT_NE(threads.find("race between threads of a block: load of 4 bytes, of the variable 'x', and store"),
             std::string::npos)
       << threads;
   EXPECT_TRUE(observe([&] { share_variable<<<1, 64>>>(out.data, true); }).reports.empty());
@@ -1016,8 +1019,7 @@ TEST_F(Checkers, RacesOnVariables) {
     share_variable<<<1, 64, 0, first>>>(out.data, true);
     share_variable<<<1, 64, 0, second>>>(other.data, true);
   }));
-  EXPECT_NE(streams.find("race between streams: store of 4 bytes, of the variable 'variable'"), std::string::npos)
-      << streams;
+  EXPECT_NE(streams.find("race between streams: store of 4 bytes, of the variable 'x'"), std::string::npos) << streams;
   cudaStreamDestroy(first);
   cudaStreamDestroy(second);
 }

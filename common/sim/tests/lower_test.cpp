@@ -469,13 +469,14 @@ TEST(Variables, SurviveBranches) {
 
 TEST(Variables, AreFoundInTheAssembly) {
   sim::variables known;
-  known.host = {"tile", "other", "both"};
+  known.host = {"tile", "other", "both", "x"};
   known.device = {"both"};
   known.device.insert({"coefficients", "shared_by_all"});
   known.managed = {"shared_by_all"};
   const std::string tables = sim::variable_tables(
       "\t.type\t_ZN12_GLOBAL__N_14tileE, @object\n\t.size\t_ZN12_GLOBAL__N_14tileE, 256\n"
       "\t.local\t_ZL5other\n\t.comm\t_ZL5other,16,16\n"
+      "\t.type\tx, @object\n\t.size\tx, 8\n"
       "\t.type\tboth, @object\n\t.size\tboth, 4\n"
       "\t.type\t_Z4tilev, @function\n\t.size\t_Z4tilev, .-_Z4tilev\n"
       "\t.type\tcoefficients, @object\n\t.size\tcoefficients, 64\n"
@@ -489,6 +490,7 @@ TEST(Variables, AreFoundInTheAssembly) {
   EXPECT_EQ(tables.find("shared_by_all"), std::string::npos) << tables;
   EXPECT_NE(table.find(".long\t_ZN12_GLOBAL__N_14tileE - ., 256\n"), std::string::npos) << table;
   EXPECT_NE(table.find(".long\t_ZL5other - ., 16\n"), std::string::npos) << table;
+  EXPECT_NE(table.find(".long\tx - ., 8\n"), std::string::npos) << table;
   EXPECT_EQ(table.find("both"), std::string::npos) << table;
   EXPECT_EQ(table.find("_Z4tilev"), std::string::npos) << table;
 }

@@ -187,8 +187,9 @@ class reader {
 /// `tile` of `_ZN12_GLOBAL__N_14tileE`, and of `_ZZ4mainE4tile`.
 string plain_name(const string& symbol) {
   int status = 0;
-  char* readable = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
-  string name = status == 0 ? readable : symbol;
+  // A global variable's symbol is its name: `x` would be read as the mangled name of a type.
+  char* readable = symbol.starts_with("_Z") ? abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status) : nullptr;
+  string name = readable ? readable : symbol;
   std::free(readable);
   if (const std::size_t colons = name.rfind("::"); colons != string::npos) name.erase(0, colons + 2);
   return name.substr(0, name.find('['));
