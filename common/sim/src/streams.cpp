@@ -294,7 +294,7 @@ std::vector<std::string> broken_contract(const stream_watch& watched, cudaStream
     if (at_the_end.has(p.number, p.work_item)) continue;
     const sim_stream* s = find(p.stream);
     result.push_back(fmt::format("'{}' is not in `stream`: it ran in {}, and `stream` does not wait for it", p.name,
-                                 s == &clock_of(s->device).legacy ? "the default stream" : "another stream"));
+                                 s && s == &clock_of(s->device).legacy ? "the default stream" : "another stream"));
     break;
   }
   return result;
