@@ -181,6 +181,25 @@ TEST_F(Streams, WorkOfDestroyedOnesIsWaitedFor) {
 }
 
 // The codes are those that CUDA's documentation of cudaEventElapsedTime names.
+TEST_F(Streams, WorkInOneThatIsGoneIsNotInTheGivenOne) {
+  int* device = nullptr;
+  cudaStream_t given = nullptr;
+  ASSERT_EQ(cudaMalloc(&device, 128), cudaSuccess);
+  ASSERT_EQ(cudaMemset(device, 0, 128), cudaSuccess);
+  ASSERT_EQ(cudaStreamCreate(&given), cudaSuccess);
+  const auto call = [&] {
+    cudaStream_t own = nullptr;
+    cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking);
+    increment<<<1, 32, 0, own>>>(device, 32);
+    cudaStreamDestroy(own);
+  };
+  const std::vector<std::string> reports = lab::profiler({}).collect(call, given).reports;
+  ASSERT_EQ(reports.size(), 1u) << testing::PrintToString(reports);
+  EXPECT_NE(reports[0].find("is not in `stream`: it ran in another stream"), std::string::npos) << reports[0];
+  cudaStreamDestroy(given);
+  cudaFree(device);
+}
+
 TEST_F(Streams, EventsWithoutATime) {
   cudaEvent_t start, stop, never, untimed;
   for (cudaEvent_t* e : {&start, &stop, &never}) cudaEventCreate(e);
