@@ -130,14 +130,14 @@ std::size_t elements_received(const operation_call& c) {
     case collective::gather: return is_root ? c.count * ranks : 0;
     case collective::reduce: return is_root ? c.count : 0;
     case collective::send:
-    case collective::join: return 0;
+    case collective::join:
     case collective::split: return 0;
     default: return c.count;
   }
 }
 
 bool write_message(const fs::path& file, const message& m) {
-  const fs::path made = file.string() + ".new";  // nobody reads half a file
+  const fs::path made = file.string() + ".new";  // a reader never sees half of it
   std::ofstream out(made, std::ios::binary);
   out.write(reinterpret_cast<const char*>(&m.head), sizeof m.head);
   out.write(m.bytes.data(), static_cast<std::streamsize>(m.bytes.size()));
@@ -214,17 +214,15 @@ ncclResult_t publish(operation_call& c) {
   return ncclSuccess;
 }
 
-/// The bytes that this rank sends to its neighbour in the ring.
-double link_bytes(const operation_call& c) {
+/// The bytes that a rank sends to its neighbour in the ring; or, where there is no ring, that the busiest rank sends or
+/// receives.
+double bytes_of_busiest(const operation_call& c) {
   const double n = c.comm->ranks, bytes = static_cast<double>(c.count * bytes_of(c.type));
-  const int next = (c.comm->rank + 1) % c.comm->ranks;
   switch (c.what) {
     case collective::all_reduce: return 2 * (n - 1) / n * bytes;
-    case collective::reduce_scatter:
-    case collective::all_gather: return (n - 1) * bytes;
-    case collective::broadcast: return next == c.root ? 0 : bytes;
-    case collective::reduce: return c.comm->rank == c.root ? 0 : bytes;
-    default: return 0;
+    case collective::broadcast:
+    case collective::reduce: return std::min(n - 1, 1.0) * bytes;
+    default: return (n - 1) * bytes;
   }
 }
 /// Counts what this rank sends.
@@ -241,7 +239,11 @@ void count_links(const operation_call& c) {
     for (int r = 0; r < comm.ranks; ++r) to(r, bytes);
     return;
   }
-  to((comm.rank + 1) % comm.ranks, link_bytes(c));
+  const int next = (comm.rank + 1) % comm.ranks;
+  const bool at_end = (c.what == collective::broadcast && next == c.root) ||
+                      (c.what == collective::reduce && comm.rank == c.root) || c.what == collective::gather ||
+                      c.what == collective::scatter;
+  if (!at_end) to(next, bytes_of_busiest(c));
 }
 // Measured between two H200 (tests/goldens/nvidia-h200-links.csv): any call, and the share of a copy's rate that each
 // reaches.
@@ -268,17 +270,13 @@ std::vector<double> seconds_of(const std::vector<operation_call>& calls) {
   std::map<ncclComm*, messages> pairs;
   std::set<ncclComm*> begun;
   for (const operation_call& c : calls) {
-    const double n = c.comm->ranks, bytes = static_cast<double>(c.count * bytes_of(c.type));
-    double seconds = !begun.insert(c.comm).second ? 0 : n == 1 ? d.launch_seconds : call_seconds;
+    double seconds = !begun.insert(c.comm).second ? 0 : c.comm->ranks == 1 ? d.launch_seconds : call_seconds;
     if (is_pair(c.what)) {
+      const double bytes = static_cast<double>(c.count * bytes_of(c.type));
       messages& m = pairs.try_emplace(c.comm, messages{0, 0, result.size()}).first->second;
       if (c.root != c.comm->rank) (c.what == collective::send ? m.sent : m.received) += bytes;
     } else {
-      const double moved = c.what == collective::all_reduce ? 2 * (n - 1) / n * bytes
-                           : c.what == collective::broadcast || c.what == collective::reduce
-                               ? std::min(n - 1, 1.0) * bytes
-                               : (n - 1) * bytes;
-      seconds += moved / (share_of_link(c.what) * rate);
+      seconds += bytes_of_busiest(c) / (share_of_link(c.what) * rate);
     }
     result.push_back(seconds);
   }

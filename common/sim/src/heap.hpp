@@ -18,7 +18,7 @@ constexpr std::uintptr_t heap_bytes = std::uintptr_t{1} << 37;
 /// The end of that range is for `malloc` and `new` in kernels.
 constexpr std::uintptr_t kernel_heap_bytes = std::uintptr_t{1} << 33,
                          kernel_heap_base = heap_base + heap_bytes - kernel_heap_bytes;
-/// The shadow goes on with the program's own variables: what is known of races.
+/// Behind the heap's, the shadow has entries for the program's own variables, whose races are checked, too.
 constexpr std::uintptr_t variable_bytes = std::uintptr_t{1} << 32;
 inline bool in_kernel_heap(std::uintptr_t address) { return address - kernel_heap_base < kernel_heap_bytes; }
 constexpr std::size_t line_bytes = 128, sector_bytes = 32, word_bytes = 4;
