@@ -1,14 +1,45 @@
-// The judge's command line. Links every lab's cases and no submission.
+// The judge's command line, in three programs, so that each compiles what its commands need: `grader` for students, which
+// passes other commands on, `grader-class` and `grader-staff`. Links no submission; a lab's cases are a module.
 #include <fmt/format.h>
 #include <malloc.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <string_view>
 
-#include "class/commands.hpp"
 #include "commands/command_line.hpp"
+#include "lab/case.hpp"
+#if defined(LAB_CLASS_COMMANDS)
+#include "class/commands.hpp"
+#elif defined(LAB_STAFF_COMMANDS)
 #include "staff/commands.hpp"
+#else
+#include "demo/commands.hpp"
 #include "student/commands.hpp"
+#endif
+
+namespace {
+
+/// Runs the program beside this one that has the command, if it is another's.
+void pass_on(char** argv) {
+  struct other {
+    std::string_view command, program;
+  };
+  for (char** word = argv + 1; *word; ++word)
+    for (const other& o : {other{"one", "grader-class"}, {"grade", "grader-class"}, {"export", "grader-class"},
+                           {"report", "grader-class"}, {"gradescope-zip", "grader-class"}, {"check", "grader-staff"},
+                           {"attacks", "grader-staff"}, {"honest", "grader-staff"}, {"mutants", "grader-staff"}})
+      if (*word == o.command) {
+        const auto program = std::filesystem::read_symlink("/proc/self/exe").replace_filename(o.program);
+        execv(program.c_str(), argv);
+        throw std::runtime_error(fmt::format("{} is not built: cmake --build {} --target {}", program.string(),
+                                             LAB_BINARY_DIR, o.program));
+      }
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   // Every timed call makes new inputs: keep their memory instead of returning and clearing it each time.
@@ -18,9 +49,15 @@ int main(int argc, char** argv) {
   for (const char* name : {"SIM_BUDGET", "SIM_DEVICE", "SIM_DEVICES", "SIM_SAMPLE"}) unsetenv(name);
   try {
     grading::command_line line(LAB_SOURCE_DIR, LAB_BINARY_DIR);
-    grading::add_student_commands(line);
+#if defined(LAB_CLASS_COMMANDS)
     grading::add_class_commands(line);
+#elif defined(LAB_STAFF_COMMANDS)
     grading::add_staff_commands(line);
+#else
+    pass_on(argv);
+    grading::add_student_commands(line);
+    grading::add_demo_command(line);
+#endif
     return line.run(argc, argv);
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());

@@ -9,7 +9,7 @@
 
 #include "course/hints.hpp"
 #include "course/submission.hpp"
-#include "staff/expected.hpp"
+#include "demo/expected.hpp"
 #include "support/files.hpp"
 
 namespace {

@@ -12,6 +12,7 @@
 # Each program in crashed/ becomes build/bin/crashed/labNN.NAME, with its own main.
 # add_lab(12_host CALLS open read) lets the .cpp files of that lab call these functions of the C library, too.
 # With COUNTED attention, that function of the contract is plain C++ in a .cu file whose accesses the judge counts.
+# add_lab(07_quantization USES sim_cublas): the simulated device's library that its code calls.
 # add_lab(08_gpt2 LIBRARY gpt2) links gpt2_model to the judge's side and gpt2_<backend> to the runner's.
 # `lab03` builds what ctest runs for the student. Tests carry the labels lab03, sim or cuda or cpu, and their kind.
 
@@ -58,7 +59,7 @@ function(_lab_program target objects)
 endfunction()
 
 function(add_lab dir)
-  cmake_parse_arguments(PARSE_ARGV 1 add "" "LIBRARY;ROOT" "CALLS;COUNTED")
+  cmake_parse_arguments(PARSE_ARGV 1 add "" "LIBRARY;ROOT" "CALLS;COUNTED;USES")
   if(NOT dir MATCHES "^([0-9][0-9])_[a-z0-9_]+$")
     message(FATAL_ERROR "add_lab(${dir}): a lab's folder is named NN_topic, such as 03_coalescing")
   endif()
@@ -76,21 +77,28 @@ function(add_lab dir)
     list(APPEND backends cuda)
   endif()
 
-  # The judge's side.
-  add_library(${lab}.cases OBJECT ${contract}/judge/cases.cpp)
-  target_include_directories(${lab}.cases PRIVATE ${contract} ${contract}/given)
-  target_link_libraries(${lab}.cases PRIVATE lab_defaults toml fmt::fmt)
-  target_compile_definitions(${lab}.cases PRIVATE LAB_DEVICES="${PROJECT_SOURCE_DIR}/common/sim/devices")
-  target_sources(grader PRIVATE $<TARGET_OBJECTS:${lab}.cases>)
+  # The judge's side: a module that the judge loads when it is asked for this lab, and the same for programs of this lab alone.
+  add_library(${lab}.judge OBJECT EXCLUDE_FROM_ALL ${contract}/judge/cases.cpp)
+  set_target_properties(${lab}.judge PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  add_library(${lab}.cases MODULE EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${lab}.judge>)
+  set_target_properties(${lab}.cases PROPERTIES PREFIX "" OUTPUT_NAME ${dir} LINKER_LANGUAGE CXX
+                                                LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/cases)
+  target_include_directories(${lab}.judge PRIVATE ${contract} ${contract}/given)
+  target_link_libraries(${lab}.judge PRIVATE lab_defaults toml fmt::fmt)
+  target_compile_definitions(${lab}.judge PRIVATE LAB_DEVICES="${PROJECT_SOURCE_DIR}/common/sim/devices")
+  target_link_libraries(${lab}.cases PRIVATE fmt::fmt)
   if(add_LIBRARY)
+    target_link_libraries(${lab}.judge PRIVATE ${add_LIBRARY}_model)
     target_link_libraries(${lab}.cases PRIVATE ${add_LIBRARY}_model)
-    target_link_libraries(grader PRIVATE ${add_LIBRARY}_model)
   endif()
 
   # The runner's side that the staff wrote: calls, and device code that is given.
   file(GLOB given CONFIGURE_DEPENDS ${contract}/given/*.cu)
   foreach(backend IN LISTS backends)
     set(library_${backend} lab_${backend})
+    if(backend STREQUAL "sim" AND add_USES)
+      list(PREPEND library_sim ${add_USES})
+    endif()
     if(add_LIBRARY)
       list(PREPEND library_${backend} ${add_LIBRARY}_${backend})
     endif()
@@ -104,7 +112,8 @@ function(add_lab dir)
     endforeach()
   endforeach()
 
-  add_custom_target(${lab}.staff ALL DEPENDS simcc sim runner_main)
+  add_custom_target(${lab}.staff DEPENDS simcc sim runner_main)
+  add_dependencies(${lab}.staff ${lab}.cases)
   # Programs that crash, for the judge to look at what the simulated device reports.
   file(GLOB crashed CONFIGURE_DEPENDS ${contract}/crashed/*.cu)
   foreach(source IN LISTS crashed)
@@ -115,7 +124,7 @@ function(add_lab dir)
     add_dependencies(${lab}.staff ${lab}.${name})
   endforeach()
   foreach(backend IN LISTS backends)
-    _lab_recipe(${lab} ${dir} ${contract} ${backend} "${staff_${backend}}" "${add_LIBRARY}" "${add_CALLS}" "${add_COUNTED}")
+    _lab_recipe(${lab} ${dir} ${contract} ${backend} "${staff_${backend}}" "${add_LIBRARY}" "${add_CALLS}" "${add_COUNTED}" "${add_USES}")
   endforeach()
   set(submissions student)
   file(GLOB from_student CONFIGURE_DEPENDS ${contract}/handin/*.cu ${contract}/handin/*.cpp)
@@ -132,7 +141,7 @@ extern const char* const lab_dir = "@contract@";
 }
 ]] @ONLY)
   add_library(${lab}.name OBJECT EXCLUDE_FROM_ALL ${name_of_lab})
-  set(judge $<TARGET_OBJECTS:${lab}.cases> $<TARGET_OBJECTS:${lab}.name>)
+  set(judge $<TARGET_OBJECTS:${lab}.judge> $<TARGET_OBJECTS:${lab}.name>)
 
   add_custom_target(${lab})
   foreach(submission IN LISTS submissions)
@@ -146,7 +155,11 @@ extern const char* const lab_dir = "@contract@";
       _lab_program(${name}.test "${objects};${judge}" in_process_test ${library_${backend}})
       _lab_program(${name}.bench "${objects};${judge}" in_process_bench ${library_${backend}})
       if(EXISTS ${contract}/given/experiment.cpp)
-        _lab_program(${name}.experiment "${objects};${contract}/given/experiment.cpp" ${library_${backend}} lab_common lab_defaults
+        set(products "")
+        if(backend STREQUAL "sim")
+          set(products sim_cublas)
+        endif()
+        _lab_program(${name}.experiment "${objects};${contract}/given/experiment.cpp" ${products} ${library_${backend}} lab_common lab_defaults
                      Eigen3::Eigen nlohmann_json::nlohmann_json)
         target_include_directories(${name}.experiment PRIVATE ${contract} ${contract}/given)
         # g++ 12 warns of its own AVX-512 headers (bug 105593).
@@ -220,7 +233,7 @@ endfunction()
 # `counted` are host functions in a .cu file, all of whose accesses to memory must be seen. With `apart`, each file of a
 # submission is a program of its own, and calls nothing in another: that of a lab with crashed programs, which grades how
 # little of each file has changed.
-function(_lab_recipe lab dir contract backend staff library calls counted)
+function(_lab_recipe lab dir contract backend staff library calls counted uses)
   set(common ${PROJECT_SOURCE_DIR}/common)
   file(GLOB own_headers CONFIGURE_DEPENDS ${contract}/*.hpp ${contract}/given/*.hpp)
   _lab_standard_headers(headers)
@@ -243,6 +256,10 @@ function(_lab_recipe lab dir contract backend staff library calls counted)
     set(cu $<TARGET_FILE:simcc> -std=c++20 ${_lab_sim_flags} ${include} ${keep} -include sim/all_observed.h)
     list(APPEND readable $<TARGET_FILE:simcc>)
     set(runtime ${common}/sim/devices)
+    foreach(used IN LISTS uses)
+      list(APPEND libraries $<TARGET_FILE:${used}>)
+      add_dependencies(${lab}.staff ${used})
+    endforeach()
     list(APPEND libraries $<TARGET_FILE:lab_sim> $<TARGET_FILE:lab_common> $<TARGET_FILE:sim> -lfmt -lboost_context -ldw
                   -lpthread)
   else()

@@ -34,7 +34,12 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsigned-char>)
 endif()
 
-option(LABS_CUDA "Build the CUDA backend too, where nvcc is found" ON)
+# Without a GPU nothing that nvcc makes can run: there it compiles only when asked to.
+set(LABS_CUDA_HERE OFF)
+if(EXISTS /proc/driver/nvidia/version OR EXISTS /dev/nvidiactl)
+  set(LABS_CUDA_HERE ON)
+endif()
+option(LABS_CUDA "Build the CUDA backend too, where nvcc is found" ${LABS_CUDA_HERE})
 option(LABS_BY_FOLDER "Compile the grader's files folder by folder; OFF for tools that look at one file" ON)
 
 find_package(Threads REQUIRED)

@@ -2,8 +2,6 @@
 // with LAB_BACKEND_SIM for the simulated device, whose cuda_runtime.h then stands in for the toolkit's.
 #include "lab/execute.hpp"
 
-#include <cublas_v2.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -16,11 +14,11 @@
 
 #include "lab/call.hpp"
 #include "lab/device.hpp"
-#include "lab/product.hpp"
 #include "lab/profiler.hpp"
 #ifdef LAB_BACKEND_SIM
 #include "sim/names.h"
 #else
+#include "lab/product.hpp"
 #include "shared_memory.hpp"
 #endif
 
@@ -138,6 +136,15 @@ void expect_written(const device_arguments& device, const request& what, std::mi
   }
 }
 
+#ifdef LAB_BACKEND_SIM
+/// A product's speed on the simulated device is modelled, so it is no ceiling.
+struct cublas_product {
+  cublas_product(const request& what, const device_arguments&) {
+    throw std::invalid_argument("the ceiling \"" + what.ceiling + "\" is timed on a GPU only");
+  }
+  void operator()() const {}
+};
+#else
 /// The device's ceilings for a matrix product, row-major C (m, n) = A (m, k) B (k, n); parameters are m, n, k.
 /// "cublas": the case's own inputs, in FP32 without tensor cores. "cublas_aligned": bf16, with m, n and k rounded up to
 /// multiples of 8, so that each row starts at a multiple of 16 bytes, on matrices that hold the elements of the first
@@ -195,6 +202,7 @@ class cublas_product {
   const std::byte *a_ = nullptr, *b_ = nullptr;
   cublasHandle_t handle_ = nullptr;
 };
+#endif
 
 std::size_t l2_bytes() {
   int current = 0;

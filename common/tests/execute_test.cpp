@@ -200,6 +200,10 @@ TEST_F(Execute, TimesAMatrixProductBesideACall) {
   ask.inputs = {std::as_writable_bytes(std::span(a)), std::as_writable_bytes(std::span(b))};
   ask.outputs = {std::as_writable_bytes(std::span(c))};
   ask.pairs = 3;
+  if (lab::backend_name() != "cuda") {
+    EXPECT_NE(lab::execute(ask).error.find("is timed on a GPU only"), std::string::npos);
+    return;
+  }
   const lab::response answer = lab::execute(ask);
   EXPECT_EQ(answer.error, "");
   EXPECT_EQ(answer.ceiling_seconds.size(), 3u);
@@ -222,6 +226,10 @@ TEST_F(Execute, TimesAnAlignedProductBesideACall) {
   ask.inputs = {std::as_writable_bytes(std::span(a)), std::as_writable_bytes(std::span(b))};
   ask.outputs = {std::as_writable_bytes(std::span(c))};
   ask.pairs = 3;
+  if (lab::backend_name() != "cuda") {
+    EXPECT_NE(lab::execute(ask).error.find("is timed on a GPU only"), std::string::npos);
+    return;
+  }
   const lab::response answer = lab::execute(ask);
   EXPECT_EQ(answer.error, "");
   EXPECT_EQ(answer.ceiling_seconds.size(), 3u);

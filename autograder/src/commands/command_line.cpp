@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "lab/case.hpp"
 #include "report/report.hpp"
 #include "support/status_line.hpp"
 
@@ -71,6 +72,7 @@ int command_line::run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app_.exit(error) == 0 ? all_well : cannot;
   }
+  lab::load_cases_from(common.build / "cases");
   return chosen_();
 }
 

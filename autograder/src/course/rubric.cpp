@@ -402,6 +402,11 @@ rubric parse_rubric(const std::string& text, const std::string& name, const std:
   return result;
 }
 
+std::string title_of(const lab_folder& lab) {
+  const toml::table document = toml_from(text_of(lab.judge() / "rubric.toml"), "rubric.toml");
+  return toml_reader(document, "rubric.toml").table("lab").text("title");
+}
+
 std::vector<lab::test_case> all_cases_of(const std::string& lab, std::uint64_t seed) {
   std::vector<lab::test_case> cases = lab::cases_of(lab);
   for (lab::test_case& drawn : lab::drawn_cases_of(lab, seed)) {

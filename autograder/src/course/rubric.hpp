@@ -106,6 +106,9 @@ std::vector<std::string> handin_in(const std::filesystem::path& lab_dir);
 rubric parse_rubric(const std::string& text, const std::string& name, const std::vector<lab::test_case>& cases,
                     const std::filesystem::path& lab_dir);
 
+/// A lab's title; throws input_error.
+std::string title_of(const lab_folder& lab);
+
 /// A lab's cases, with those whose sizes the seed draws.
 std::vector<lab::test_case> all_cases_of(const std::string& lab, std::uint64_t seed);
 

@@ -141,11 +141,12 @@ std::string fingerprint_of(const lab_folder& lab, const submission& who, const b
   const auto add = [&](const std::filesystem::path& file) {
     parts += std::filesystem::exists(file) ? hash_of(text_of(file)) : "none";
   };
+  add(lab::module_of(lab.name));
   add(lab.judge() / "rubric.toml");
   add(lab.judge() / "answers.toml");
   add(lab.judge() / "hints.toml");
   add(lab.path.parent_path() / "hints.toml");
-  for (const std::string& file : read_rubric(lab).handin) {
+  for (const std::string& file : handin_in(lab.path)) {
     add(who.file(file));
     if (std::filesystem::exists(lab.crashed())) add(lab.crashed() / file);
   }

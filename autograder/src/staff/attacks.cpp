@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "staff/expected.hpp"
+#include "demo/expected.hpp"
 #include "support/command.hpp"
 #include "support/files.hpp"
 #include "support/toml.hpp"

@@ -13,7 +13,7 @@
 #include "course/hints.hpp"
 #include "judge/findings.hpp"
 #include "judge/local.hpp"
-#include "staff/expected.hpp"
+#include "demo/expected.hpp"
 #include "staff/mutants.hpp"
 #include "staff/scoreboard.hpp"
 #include "support/files.hpp"

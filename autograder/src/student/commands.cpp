@@ -43,7 +43,7 @@ int show_difference(const lab_folder& lab, const submission& who, const std::vec
   const expectation expected = read_expectation(who.expected);
   const submission& base = submission_named(all, expected.base, lab);
   fmt::print("{}: {}\n", who.id, expected.story);
-  for (const std::string& name : read_rubric(lab).handin) {
+  for (const std::string& name : handin_in(lab.path)) {
     const int code = run_command(fmt::format(
         "diff -up --color=auto --label {} --label {} {} {}", shell_word(base.id + "/" + name),
         shell_word(who.id + "/" + name), shell_word(base.file(name).string()), shell_word(who.file(name).string())));
@@ -89,11 +89,11 @@ const auto* item_named(const std::string& id, const Items& items, const lab_fold
 /// The warp view of your own files, or of one item of theirs, as the report's tab shows it.
 int see(const settings& s, const std::string& number, const std::string& item) {
   const lab_folder lab = find_lab(s.source, number);
-  if (!item.empty()) item_named(item, read_rubric(lab).items, lab);
   const submission who = student_of(lab);
   builder make(s.build);
   make.quiet = true;
   build_staff(lab, make);
+  if (!item.empty()) item_named(item, read_rubric(lab).items, lab);
   fs::path page = s.report_folder() / warp_view_of(lab.name);
   if (!item.empty()) page.replace_extension(item + ".html");
   const drawn_warps drawn = draw_warps(lab, who, make, s.local(), page, nullptr, item);
@@ -113,6 +113,7 @@ int watch_lab(const settings& s, const std::string& number) {
   const lab_folder lab = find_lab(s.source, number);
   builder make(s.build);
   make.quiet = true;
+  build_staff(lab, make);
   fmt::print("watching the hand-in files in {}; save one to grade again\n",
              fs::relative(lab.handin(), s.source).string());
   std::fflush(stdout);
@@ -147,7 +148,7 @@ int give_hint(const settings& s, const std::string& number, const std::string& w
 
 std::vector<lab_title> titles(const settings& s) {
   std::vector<lab_title> result;
-  for (const lab_folder& lab : labs_in(s.source)) result.push_back({lab.name, read_rubric(lab).title});
+  for (const lab_folder& lab : labs_in(s.source)) result.push_back({lab.name, title_of(lab)});
   return result;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <span>
@@ -60,7 +61,13 @@ struct case_registration {
                     std::vector<test_case> (*draw)(std::uint64_t seed) = nullptr);
 };
 
-/// All cases of a lab ("03_coalescing"); throws std::invalid_argument if none are linked in.
+/// Where `cases_of` finds a lab that is not linked in: the module FOLDER/NN_topic.so.
+void load_cases_from(const std::filesystem::path& folder);
+
+/// The module of a lab's cases in the folder of `load_cases_from`.
+std::filesystem::path module_of(const std::string& lab);
+
+/// All cases of a lab ("03_coalescing"); throws std::invalid_argument if they are neither linked in nor a module.
 const std::vector<test_case>& cases_of(const std::string& lab);
 
 /// The lab's cases with random sizes; empty if it makes none.

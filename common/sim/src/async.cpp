@@ -11,7 +11,6 @@
 #include "sim/async.h"
 
 namespace sim {
-namespace {
 
 struct waiting_copy {
   void* to;
@@ -25,8 +24,6 @@ struct thread_copies {
   std::vector<waiting_copy> copies;
   std::uint64_t committed = 0;
 };
-
-}  // namespace
 
 /// By thread of the grid, of one launch.
 struct async_copies {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "access.hpp"
+
 namespace sim {
 namespace {
-
-constexpr std::size_t lanes_per_warp = 32;
 
 bool covers(const block_order::clocks& a, const block_order::clocks& b) {
   std::uint32_t less = 0;

@@ -79,7 +79,7 @@ std::string list(const Range& range, Text text) {
   return result + "]";
 }
 
-std::string dimensions(const dim3& d) { return fmt::format("[{},{},{}]", d.x, d.y, d.z); }
+std::string json_dimensions(const dim3& d) { return fmt::format("[{},{},{}]", d.x, d.y, d.z); }
 
 const char* name_of(operation op) {
   switch (op) {
@@ -191,8 +191,8 @@ class page_data {
         "{{\"kernel\":{},\"function\":{},\"grid\":{},\"block\":{},\"dynamic_shared\":{},\"static_shared\":{},"
         "\"seconds\":{:.6g},"
         "\"counts\":[{}],\"metrics\":{{{}}},\"faults\":[{}],\"blocks\":{}}}",
-        json_string(what.kernel), json_string(function_of(what)), dimensions(what.config.grid),
-        dimensions(what.config.block), what.config.dynamic_shared_bytes, what.static_shared_bytes,
+        json_string(what.kernel), json_string(function_of(what)), json_dimensions(what.config.grid),
+        json_dimensions(what.config.block), what.config.dynamic_shared_bytes, what.static_shared_bytes,
         what.modelled_seconds, counts, metrics, faults,
         what.recording ? list(what.recording->blocks, [&](const recorded_block& b) { return block(b, what); })
                        : "null");

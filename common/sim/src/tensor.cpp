@@ -6,12 +6,13 @@
 #include <limits>
 #include <utility>
 
+#include "access.hpp"
 #include "sim/float8.h"
 
 namespace sim {
 namespace {
 
-constexpr unsigned lanes_per_warp = 32, most_rows = 16, most_columns = 8, most_depth = 64;
+constexpr unsigned most_rows = 16, most_columns = 8, most_depth = 64;
 
 constexpr unsigned bits_of(element e) {
   switch (e) {

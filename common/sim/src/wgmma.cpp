@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "access.hpp"
 #include "bulk.hpp"
 #include "sim/float8.h"
 #include "sim/tensor.h"
@@ -15,7 +16,7 @@ __thread void* sim_product_operands = nullptr;
 namespace sim {
 namespace {
 
-constexpr unsigned lanes_per_warp = 32, rows_of_warp = 16, most_columns = 256, most_depth = 32, chunk_bytes = 16,
+constexpr unsigned rows_of_warp = 16, most_columns = 256, most_depth = 32, chunk_bytes = 16,
                    depth_bytes = 32;
 
 unsigned bytes_of(element e) { return e == element::f16 || e == element::bf16 ? 2 : e == element::tf32 ? 4 : 1; }

@@ -97,7 +97,7 @@ class translator {
   }
 
  private:
-  [[noreturn]] static void refuse(const string& reason) { throw refusal{"cannot parse inline PTX: " + reason}; }
+  [[noreturn]] static void refuse(const string& reason) { throw cannot_translate{"cannot parse inline PTX: " + reason}; }
   string_view here(std::size_t ahead = 0) const {
     return at_ + ahead < tokens_.size() ? string_view(tokens_[at_ + ahead]) : string_view();
   }
@@ -202,10 +202,10 @@ class translator {
     }
     for (const advice& a : not_simulated)
       if (opcode.starts_with(a.what) && (opcode.size() == a.what.size() || opcode[a.what.size()] == '.'))
-        throw refusal{"inline PTX (" + opcode + ") is not simulated; use " + string(a.instead)};
+        throw cannot_translate{"inline PTX (" + opcode + ") is not simulated; use " + string(a.instead)};
     const string name = opcode.substr(0, opcode.find('.'));
     const family translate = family_of(name);
-    if (translate == nullptr) throw refusal{"inline PTX (" + opcode + ") is not simulated; rewrite it in CUDA C++"};
+    if (translate == nullptr) throw cannot_translate{"inline PTX (" + opcode + ") is not simulated; rewrite it in CUDA C++"};
     std::vector<operand> list;
     if (here() != ";") do
         list.push_back(one_operand());
@@ -293,7 +293,7 @@ class translator {
     if (token[0] == '%') {
       const auto found = special_registers().find(token.substr(1));
       if (found == special_registers().end())
-        throw refusal{"inline PTX (" + token + ") is not simulated; rewrite it in CUDA C++"};
+        throw cannot_translate{"inline PTX (" + token + ") is not simulated; rewrite it in CUDA C++"};
       o.code = found->second;
       return o;
     }
@@ -346,7 +346,7 @@ class translator {
 translated_ptx translate_ptx(const std::string& text, const std::vector<asm_operand>& operands) {
   try {
     return {translator(text, operands).run(), ""};
-  } catch (const refusal& r) {
+  } catch (const cannot_translate& r) {
     return {"", r.reason};
   }
 }

@@ -15,7 +15,7 @@ using std::string;
 using std::string_view;
 using words = std::vector<string>;
 
-struct refusal {
+struct cannot_translate {
   string reason;
 };
 
@@ -58,7 +58,7 @@ class instruction {
   const string& name() const { return name_; }
   const string& opcode() const { return opcode_; }
   [[noreturn]] void refuse(const string& reason) const {
-    throw refusal{"inline PTX (" + opcode_ + ") is not simulated: " + reason};
+    throw cannot_translate{"inline PTX (" + opcode_ + ") is not simulated: " + reason};
   }
 
   bool take(string_view modifier) {

@@ -26,6 +26,7 @@
 #include <iomanip>
 #include <iostream>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -148,6 +149,7 @@ struct request {
   words flags;       ///< of the host compiler, for every source
   words host_flags;  ///< ... for sources without kernels: what is counted in a kernel does not depend on -O
   words link_flags;
+  std::set<std::string> components;  ///< that the command line names
 };
 
 bool contains(const words& all, const std::string& word) {
@@ -204,12 +206,14 @@ const std::pair<const char*, const char*> other_names[] = {
     {"--include-path", "-I"}, {"--system-include", "-isystem"}, {"-isystem", "-isystem"}, {"--pre-include", "-include"},
     {"--define-macro", "-D"}, {"--undefine-macro", "-U"},       {"--library-path", "-L"}, {"--library", "-l"}};
 // Libraries that libsim replaces, and those that programs name without using them.
-const words ours = {"-lcudart",     "-lcudart_static",   "-lcuda",      "-lcudadevrt",
-                    "-lcublas",     "-lcublas_static",   "-lcublasLt",  "-lcublasLt_static",
-                    "-lcufft",      "-lcufft_static",    "-lcurand",    "-lcurand_static",
-                    "-lcusparse",   "-lcusparse_static", "-lcusolver",  "-lcusolver_static",
-                    "-lnvToolsExt", "-lculibos",         "-lnvidia-ml", "-lnccl",
-                    "-lnccl_static"};
+const words ours = {"-lcudart", "-lcudart_static", "-lcuda",      "-lcudadevrt", "-lcurand",
+                    "-lcurand_static", "-lnvToolsExt", "-lculibos", "-lnvidia-ml"};
+// Libraries of their own, libsim_NAME.a: their functions begin with the name.
+struct component {
+  std::string name, title;
+};
+const component components[] = {{"cublas", "cuBLAS"},     {"cufft", "cuFFT"}, {"cusolver", "cuSOLVER"},
+                                {"cusparse", "cuSPARSE"}, {"nccl", "NCCL"}};
 const words not_made = {"-ptx", "--ptx", "-cubin", "--cubin", "-fatbin", "--fatbin", "-lib", "--lib"};
 
 class command_line {
@@ -324,6 +328,9 @@ class command_line {
       ++at_;  // nvcc's own warnings
     else if (contains(ignored, w) || contains(ignored, name) || contains(ours, w))
       return;
+    else if (const component* c = std::ranges::find_if(components, [&](auto& one) { return w.starts_with("-l" + one.name); });
+             c != std::end(components))
+      made_.components.insert(c->name);
     else if (contains(ignored_pairs, name))
       name == w ? (void)value(w) : void();
     else if (w == "-L" || w == "-l")
@@ -519,6 +526,34 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
   if (r.dependencies) lowering.name_originals(dependency_file(r, object));
 }
 
+// ---- linking
+
+/// Whether a symbol of an object or of an archive begins with the library's name.
+bool may_call(const std::string& object, const component& library) {
+  for (std::size_t at = 0; (at = object.find(library.name, at)) != std::string::npos; at += library.name.size()) {
+    const std::size_t next = at + library.name.size();
+    if (at > 0 && object[at - 1] == '\0' && next < object.size() && std::isupper(object[next])) return true;
+  }
+  return false;
+}
+
+/// Builds the library if it is not up to date, and returns its file.
+fs::path built(const component& library) {
+  const std::string target = "sim_" + library.name;
+  const fs::path file = fs::path(SIM_LIBRARY).parent_path() / ("lib" + target + ".a");
+  if (access(SIM_BUILD, W_OK) != 0) return file;  // a copy that somebody else has built
+  if (!fs::exists(file)) std::cerr << "simcc: building " << library.title << " for the simulated device, once\n";
+  // One build of a folder at a time, as ./course does.
+  const int output = memfd_create("build", MFD_CLOEXEC);
+  const pid_t child = start({"flock", SIM_BUILD "/building.lock", SIM_CMAKE, "--build", SIM_BUILD, "--target", target}, output);
+  int status = 1;
+  if (child >= 0) waitpid(child, &status, 0);
+  if (status != 0)
+    stop("cannot build " + library.title + ":\n" + read_file("/proc/self/fd/" + std::to_string(output)));
+  close(output);
+  return file;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -545,6 +580,13 @@ int main(int argc, char** argv) {
   }
   if (r.object_only) return 0;
   link.insert(link.end(), r.link_flags.begin(), r.link_flags.end());
+  for (const component& library : components) {
+    const auto calls = [&](const std::string& word) {
+      return !word.starts_with("-") && fs::is_regular_file(word) && may_call(read_file(word), library);
+    };
+    if (r.components.contains(library.name) || std::any_of(link.begin() + 3, link.end(), calls))
+      link.push_back(built(library).string());
+  }
   for (const char* library : {SIM_LIBRARY, "-lboost_context", "-lfmt", "-ldw", "-lpthread"}) link.emplace_back(library);
   if (r.verbose) {  // as nvcc prints it: CMake reads from it what to link programs with
     const std::string folder = "\"-L" + fs::path(SIM_LIBRARY).parent_path().string() + "\"";

@@ -162,18 +162,18 @@ class reader {
       in_value = in_value || (depth == 0 && t == "=");
       depth += opens - (t == "]" || t == "}" || t == ">" || t == ")");
     }
-    std::set<string> names;
+    std::set<string> found_names;
     for (std::size_t k = 0; k < outside.size(); ++k) {
       const std::size_t i = outside[k];
       if (tokens_[i].kind != 'i') continue;
       const string_view next = k + 1 < outside.size() ? text(outside[k + 1]) : ";";
       const bool is_name =
           k >= words_of_type && (next == "[" || next == "{" || next == "=" || next == "," || next == ";");
-      if (is_name) names.emplace(text(i));
+      if (is_name) found_names.emplace(text(i));
       if (!is_name && !marked && may_mark_device(text(i))) return;
     }
-    (marked ? found_.device : found_.host).insert(names.begin(), names.end());
-    if (has(begin, end, {"__managed__"})) found_.managed.insert(names.begin(), names.end());
+    (marked ? found_.device : found_.host).insert(found_names.begin(), found_names.end());
+    if (has(begin, end, {"__managed__"})) found_.managed.insert(found_names.begin(), found_names.end());
   }
 
   const string& source_;

@@ -1,4 +1,4 @@
-#include "staff/expected.hpp"
+#include "demo/expected.hpp"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,134 @@
+// The demo: do a lab's submissions come to what they should?
+#include "demo/commands.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+#include "course/expectation.hpp"
+#include "demo/expected.hpp"
+#include "judge/local.hpp"
+#include "report/terminal.hpp"
+#include "student/progress.hpp"
+#include "support/side_by_side.hpp"
+
+namespace grading {
+namespace {
+
+/// Without `every`, only those wrong submissions that say `demo = true`, if any do.
+std::vector<submission> chosen_for_demo(const std::vector<submission>& all, bool every) {
+  std::vector<submission> few;
+  bool marked = false;
+  for (const submission& who : all) {
+    const bool has_expectation = !who.expected.empty();
+    if (has_expectation && !every && !read_expectation(who.expected).demo) continue;
+    marked = marked || has_expectation;
+    few.push_back(who);
+  }
+  return marked ? few : all;
+}
+
+int demo(const settings& s, const std::vector<std::string>& numbers, bool every, bool again,
+         const std::optional<int>& jobs) {
+  builder make(s.build);
+  // With a GPU each process takes gigabytes of its memory and of the host's, so more than one must be requested.
+  const int at_a_time =
+      this_machine().contains("gpu") ? 1 : static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 4u));
+  const auto processes = static_cast<std::size_t>(jobs.value_or(at_a_time));
+  const std::vector<result> stored = again ? std::vector<result>{} : s.store().load();
+  std::vector<summary_row> rows;
+  bool as_expected = true;
+  std::size_t unchanged = 0, left_out = 0;
+  const progress begun = read_progress(s.progress_file());
+  for (const lab_folder& lab : s.labs(numbers)) {
+    // Once a student has begun, the hand-in files are a skeleton no longer, and may come to anything.
+    const auto differences = [&](const result& got, const submission& who) {
+      return who.id == "student" && begun.contains(lab.name) ? "" : surprises_of(got, lab, who);
+    };
+    const std::vector<submission> known_ones = submissions_of(s.source, s.build, lab);
+    const std::vector<submission> all = chosen_for_demo(known_ones, every);
+    left_out += known_ones.size() - all.size();
+    build_staff(lab, make);
+    std::vector<std::size_t> fresh;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const auto known = known_result(stored, lab, all[i], make);
+      // An unexpected result may have been the machine's noise: grade it again.
+      if (!known || !differences(*known, all[i]).empty()) fresh.push_back(i);
+    }
+    unchanged += all.size() - fresh.size();
+    std::vector<result> solved;  // by the solution, first of all: the wrong ones share most of its files
+    const auto grade_fresh = [&](std::size_t k) {
+      const submission& who = all[fresh[k]];
+      local_options options = s.local();
+      options.locked = locked_for(s.progress_file(), lab, who);
+      if (!solved.empty() && who.id != "student") {
+        options.like = result_of(solved, lab.name, "solution");
+        options.like_whose = &all.front();
+      }
+      s.store().merge({grade_locally(lab, who, make, options)});  // at once: an interrupted run keeps what it has
+      return true;
+    };
+    const bool has_solution = all.front().id == "solution";
+    const std::size_t first = has_solution && !fresh.empty() && fresh.front() == 0 ? 1 : 0;
+    if (first == 1) grade_fresh(0);
+    if (has_solution) solved = s.store().load(lab.name);
+    // All others share what it got, so its noise would be theirs: a second look costs less than grading all again.
+    if (first == 1 && !differences(*result_of(solved, lab.name, "solution"), all.front()).empty()) {
+      grade_fresh(0);
+      solved = s.store().load(lab.name);
+    }
+    if (side_by_side(processes, fresh.size() - first, [&](std::size_t k) { return grade_fresh(first + k); }) != 0)
+      return cannot;
+    std::vector<std::string> ids;
+    ids.reserve(known_ones.size());
+    for (const submission& who : known_ones) ids.push_back(who.id);
+    s.store().keep_only(lab.name, ids);
+    const std::vector<result> graded = s.store().load(lab.name);
+    for (const submission& who : all) {
+      const result* r = result_of(graded, lab.name, who.id);
+      if (!r)
+        throw std::runtime_error(
+            fmt::format("the result of lab {}'s {} is missing, although it was graded", lab.number, who.id));
+      rows.push_back({*r, differences(*r, who)});
+      as_expected = as_expected && rows.back().surprises.empty();
+    }
+  }
+  fmt::print("\n{}", summary_table(rows, style_of_stdout()));
+  if (unchanged > 0)
+    fmt::print("{} of {} have not changed since they were graded; --again grades all of them\n", unchanged,
+               rows.size());
+  if (left_out > 0) fmt::print("{} more submissions are not shown; --all grades every one\n", left_out);
+  std::ptrdiff_t unclear = 0;
+  for (const summary_row& row : rows)
+    unclear += std::count_if(row.graded.items.begin(), row.graded.items.end(),
+                             [](const item_result& i) { return i.verdict == verdict::inconclusive; });
+  if (unclear > 0)
+    fmt::print("{} items are INCONCLUSIVE because this machine was too noisy: grade again when it is quiet\n", unclear);
+  s.show_report();
+  return as_expected ? all_well : not_full_marks;
+}
+
+}  // namespace
+
+void add_demo_command(command_line& line) {
+  const settings& s = line.common;
+  struct options {
+    std::vector<std::string> labs;
+    bool every = false, again = false;
+    std::optional<int> jobs;
+  };
+  const auto o = std::make_shared<options>();
+  CLI::App& demos = line.add(
+      "demo", "grade the solution, the skeleton and a few wrong submissions, and check each against what is expected",
+      [o, &s] { return demo(s, o->labs, o->every, o->again, o->jobs); });
+  demos.add_option("labs,--lab", o->labs, "lab numbers [all]");
+  demos.add_flag("--all", o->every, "grade every wrong submission");
+  demos.add_flag("--again", o->again, "also grade what has not changed");
+  add_jobs(demos, o->jobs,
+           "submissions to grade at a time; timed items still run one at a time [one per core, up to 4; 1 with a "
+           "GPU]");
+}
+
+}  // namespace grading
