@@ -1,5 +1,6 @@
 // Items of each kind against a submission whose answers are written here.
 #include "judge/assess.hpp"
+#include "judge/changes.hpp"
 #include "judge/local.hpp"
 #include "lab/ceilings.hpp"
 
@@ -481,27 +482,40 @@ TEST_F(Assess, DeviceThroughputNeedsAGpu) {
   EXPECT_EQ(assessed(i).verdict, verdict::wrong);
 }
 
-TEST(ChangedFiles, AreAlsoThoseThatCallWhatChanged) {
+TEST(ChangedNames, AreAlsoThoseThatCallWhatChanged) {
   using files = std::map<std::string, std::string>;
   using names = std::set<std::string>;
-  const files then = {{"a.cu", "float f() { return helper(2); }"},
+  const files then = {{"a.cu", "float f() { return helper(2); }\nfloat other() { return 1; }"},
                       {"b.cu", "namespace lab { float helper(float x) noexcept { return x; } }"},
-                      {"c.cpp", "static float helper(float x) { if (x > 0) { return x; } return 0; }"},
                       {"d.cpp", "float g() { return lab::f(); }"},
-                      {"e.cpp", "void alone() { if (true) { } }"},
+                      {"e.cpp", "constexpr int n = 4;\nvoid g(int);\nstruct pair { int a, b; };\nvoid alone() { if (true) { } }"},
                       {"predictions.toml", ""}};
   const auto after = [&](const std::string& name, const std::string& text) {
     files now = then;
     now[name] = text;
-    return changed_files(then, now);
+    return changed_names(then, now);
   };
-  EXPECT_EQ(changed_files(then, then), names{});
-  EXPECT_EQ(after("predictions.toml", "a = 1"), (names{"predictions.toml"}));
-  EXPECT_EQ(after("b.cu", "float helper(float x) { return 3 * x; }"), (names{"a.cu", "b.cu", "d.cpp"}));
-  EXPECT_EQ(after("b.cu", ""), (names{"a.cu", "b.cu", "d.cpp"}));
-  EXPECT_EQ(after("c.cpp", "float k() { return 1; }"), (names{"a.cu", "c.cpp", "d.cpp"}));  // as far as its text says
-  EXPECT_EQ(after("e.cpp", "float alone() { return 1; }"), (names{"e.cpp"}));
-  EXPECT_EQ(after("d.cpp", "float g( { ((("), (names{"d.cpp"}));
+  const names all = {""};
+  EXPECT_EQ(changed_names(then, then), names{});
+  EXPECT_EQ(after("predictions.toml", "a = 1"), names{});
+  EXPECT_EQ(after("a.cu", "// quick\nfloat f() { return  helper(2); }\nfloat other() { return 1; }"), names{});
+  EXPECT_EQ(after("a.cu", "float f() { return helper(2); }\nfloat other() { return 2; }"), names{"other"});
+  EXPECT_EQ(after("b.cu", "namespace lab { float helper(float x) noexcept { return 3 * x; } }"), (names{"helper", "f", "g"}));
+  // Outside of functions; also what has become of a text that nobody understands.
+  EXPECT_EQ(after("b.cu", "namespace lab { double helper(float x) noexcept { return x; } }"), all);
+  EXPECT_EQ(after("b.cu", ""), all);
+  EXPECT_EQ(after("e.cpp", "constexpr int n = 5;\nvoid g(int);\nstruct pair { int a, b; };\nvoid alone() { if (true) { } }"), all);
+  EXPECT_EQ(after("d.cpp", "float g( { ((("), all);
+  // What functions share: variables, and macros and constructors that have no name that callers use.
+  const auto from_to = [](const std::string& before, const std::string& now) {
+    return changed_names({{"x.cu", before}}, {{"x.cu", now}});
+  };
+  EXPECT_EQ(from_to("static int calls;\nvoid a() { calls = 1; }\nvoid b() { }", "static int calls;\nvoid a() { calls = 2; }\nvoid b() { }"), all);
+  EXPECT_EQ(from_to("static std::vector<float> w(4);\nvoid a() { }", "static std::vector<float> w(4);\nvoid a() { ; }"), all);
+  EXPECT_EQ(from_to("namespace n {\n__device__ float x[4];\nvoid a() { } }", "namespace n {\n__device__ float x[4];\nvoid a() { ; } }"), all);
+  EXPECT_EQ(from_to("struct s { s(int n) : a(n), b(n) { go(1); } int a, b; };", "struct s { s(int n) : a(n), b(n) { go(2); } int a, b; };"), all);
+  EXPECT_EQ(from_to("#define K(n) void n()\nK(f) { return; }", "#define K(n) void n()\nK(f) { }"), all);
+  EXPECT_EQ(from_to("void a() {\n#if X\nb();\n#endif\n}", "void a() {\n#if X b();\n#endif\n}"), names{"a"});
 }
 
 }  // namespace

@@ -310,7 +310,7 @@ function(_lab_recipe lab dir contract backend staff library calls counted uses)
 endfunction()
 
 # Other submissions than the solution, solutions/NN_topic/{right,wrong}/NAME, are their base but for the files, or the
-# patch, that they hold. labNN.staff makes each whole, in build/submissions/NN_topic/.
+# patch, that they hold. labNN.others makes each whole, in build/submissions/NN_topic/.
 function(_lab_others lab dir answers)
   file(GLOB solution CONFIGURE_DEPENDS ${answers}/handin/*)
   file(GLOB all CONFIGURE_DEPENDS ${answers}/right/*/* ${answers}/wrong/*/*)
@@ -341,7 +341,6 @@ function(_lab_others lab dir answers)
     list(APPEND made ${whole}/${id}/made)
   endforeach()
   add_custom_target(${lab}.others DEPENDS ${made})
-  add_dependencies(${lab}.staff ${lab}.others)
 endfunction()
 
 # What `ctest -L lab03` runs: a build, then the student's programs, one test for each backend and item of the rubric, which

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -68,6 +69,37 @@ build_outcome builder::build(const std::string& target) {
   const int code = run_alone(command, log);
   if (code == 0) return {true, {}};
   return {false, first_errors(text_of(log)) + "\nfull log: " + log.string()};
+}
+
+build_outcome builder::build_if_older(const std::string& target, const std::vector<std::filesystem::path>& sources) {
+  namespace fs = std::filesystem;
+  const fs::path stamp = dir_ / "stamps" / target;
+  std::error_code missing;
+  const fs::file_time_type built = fs::last_write_time(stamp, missing);
+  const auto is_newer = [&](const fs::path& file) {
+    std::error_code gone;
+    const fs::file_time_type changed = fs::last_write_time(file, gone);
+    return !gone && changed >= built;
+  };
+  const auto holds_newer = [&](const fs::path& source) {
+    if (is_newer(source)) return true;
+    if (!fs::is_directory(source)) return false;
+    for (fs::recursive_directory_iterator at(source), end; at != end; ++at) {
+      if (at->path().filename() == "handin") {
+        at.disable_recursion_pending();
+        continue;
+      }
+      if (is_newer(at->path())) return true;
+    }
+    return false;
+  };
+  if (!missing && std::none_of(sources.begin(), sources.end(), holds_newer)) return {true, {}};
+  fs::create_directories(stamp.parent_path());
+  const fs::path begun = stamp.string() + ".new";  // what is saved while it builds is newer
+  replace_file(begun, "");
+  build_outcome built_now = build(target);
+  if (built_now.ok) fs::rename(begun, stamp);
+  return built_now;
 }
 
 std::string first_errors(const std::string& log) {

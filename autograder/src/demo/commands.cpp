@@ -51,6 +51,7 @@ int demo(const settings& s, const std::vector<std::string>& numbers, bool every,
     const std::vector<submission> all = chosen_for_demo(known_ones, every);
     left_out += known_ones.size() - all.size();
     build_staff(lab, make);
+    if (known_ones.front().id == "solution") build_others(lab, make);
     std::vector<std::size_t> fresh;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const auto known = known_result(stored, lab, all[i], make);

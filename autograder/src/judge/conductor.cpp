@@ -17,6 +17,7 @@ namespace grading {
 conductor::conductor(const lab_folder& lab, const std::string& id, const std::filesystem::path& from,
                      std::filesystem::path build, std::vector<lab::test_case> cases, const common_options& options)
     : lab_(lab),
+      submission_(id),
       build_(std::move(build)),
       cases_(std::move(cases)),
       options_(options),
@@ -38,7 +39,7 @@ conductor::conductor(const lab_folder& lab, const std::string& id, const std::fi
 }
 
 void conductor::progress(const std::string& what) const {
-  options_.progress(fmt::format("{} {}: {}", lab_.number, out.submission, what));
+  options_.progress(fmt::format("{} {}: {}", lab_.number, submission_, what));
 }
 
 std::vector<const item*> conductor::chosen() const {
@@ -57,15 +58,19 @@ item_result& conductor::assess_next(const item& what) {
   return out.items.emplace_back(failure.empty() ? assess(what, session) : not_built(what, failure));
 }
 
+void conductor::add_advice(result& r) const {
+  for (item_result& i : r.items) i.message = replaced(i.message, handed_in_at, "");
+  add_hints(r.items, read_hints(lab_.path));
+  hold_causes(r.items, rules_, programs_with_cause(rules_, session));
+}
+
 result conductor::finish() {
-  options_.progress("");
+  progress_ends();
   if (!session.without_cuda.empty()) out.notes.push_back(session.without_cuda);
   if (!can_limit_system_calls())
     out.notes.emplace_back(
         "this system cannot limit system calls, so it is probably an emulator: threads are not refused");
-  for (item_result& i : out.items) i.message = replaced(i.message, handed_in_at, "");
-  add_hints(out.items, read_hints(lab_.path));
-  hold_causes(out.items, rules_, programs_with_cause(rules_, session));
+  add_advice(out);
   for (const auto& s : session.subjects) out.printed += s->output();
   if (session.on_gpu) out.printed += session.on_gpu->output();
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();

@@ -47,12 +47,19 @@ class conductor {
   /// Assesses the item, or says why nothing can run, when it is this grading's turn on the machine. Adds it to `out`.
   item_result& assess_next(const item& what);
 
+  /// Nothing is being done any more.
+  void progress_ends() const { options_.progress(""); }
+
+  /// Hints for the items that lose points.
+  void add_advice(result& r) const;
+
   /// Notes, hints, what the submission printed, and how long it all took.
   result finish();
 
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   lab_folder lab_;
+  std::string submission_;
   std::filesystem::path build_;
   std::vector<lab::test_case> cases_;
   common_options options_;

@@ -9,10 +9,10 @@
 
 #include "build/box_builder.hpp"
 #include "course/handout.hpp"
+#include "judge/changes.hpp"
 #include "judge/conductor.hpp"
 #include "sandbox/crash_place.hpp"
 #include "sandbox/process_executor.hpp"
-#include "sim/tools/tokens.hpp"
 #include "support/command.hpp"
 #include "support/files.hpp"
 #include "support/hash.hpp"
@@ -21,8 +21,6 @@
 
 namespace grading {
 namespace {
-
-std::string staff_of(const lab_folder& lab) { return fmt::format("lab{}.staff", lab.number); }
 
 std::filesystem::path program_of(const lab_folder& lab, const submission& who, backend where, const builder& make) {
   return make.program(fmt::format("lab{}.{}.{}.runner", lab.number, who.id, name_of(where)));
@@ -60,45 +58,22 @@ std::vector<counted_case> counted_cases(const grading_session& session, const st
   return result;
 }
 
-/// The names of `name(...) {`, also with const or noexcept: what a file defines, and at worst what it does not.
-std::set<std::string> functions_in(const std::string& text) {
-  static const std::set<std::string_view> statements = {"if", "for", "while", "switch", "catch", "constexpr"};
-  const std::vector<sim::token> tokens = sim::tokens_of(text);
-  const auto word = [&](std::size_t i) {
-    return i < tokens.size() ? std::string_view(text).substr(tokens[i].begin, tokens[i].end - tokens[i].begin) : "";
-  };
-  std::set<std::string> names;
-  for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
-    if (tokens[i].kind != 'i' || word(i + 1) != "(") continue;
-    std::size_t at = i + 1;
-    for (int depth = 0; at < tokens.size(); ++at)
-      if ((depth += (word(at) == "(") - (word(at) == ")")) == 0) break;
-    do ++at;
-    while (word(at) == "const" || word(at) == "noexcept");
-    if (word(at) == "{" && !statements.contains(word(i))) names.emplace(word(i));
-  }
-  return names;
-}
-
 /// The items of `like` that would have the same result for `who`, by id.
 std::map<std::string, item_result> taken_over(const rubric& rules, const submission& who, const result& like,
                                               const submission& like_whose) {
   std::map<std::string, std::string> now, then;
   for (const std::string& name : rules.handin)
     now[name] = text_of(who.file(name)), then[name] = text_of(like_whose.file(name));
-  const std::set<std::string> changed = changed_files(then, now);
-  std::string same, different;
-  for (const auto& [name, text] : now)
-    if (!name.ends_with(".toml")) (changed.contains(name) ? different : same).append(text + "\n" + then[name] + "\n");
-  const bool other_predictions = changed.contains("predictions.toml"),
-             other_findings = changed.contains("findings.toml");
+  const std::set<std::string> changed = changed_names(then, now);
+  const bool all = changed.contains(""), other_predictions = now["predictions.toml"] != then["predictions.toml"],
+             other_findings = now["findings.toml"] != then["findings.toml"];
   std::map<std::string, item_result> result;
   for (std::size_t k = 0; k < rules.items.size() && k < like.items.size(); ++k) {
     const item& i = rules.items[k];
     std::vector<const lab::test_case*> about = i.cases;
     for (const prediction& p : i.predict) about.push_back(p.about);
-    const bool untouched = std::all_of(about.begin(), about.end(), [&](const lab::test_case* c) {
-      return c && names(same, c->entry) && !names(different, c->entry);
+    const bool untouched = !all && std::all_of(about.begin(), about.end(), [&](const lab::test_case* c) {
+      return c && !changed.contains(c->entry);
     });
     if (untouched && !(other_predictions && i.kind == item_kind::predictions) &&
         !(other_findings && (i.kind == item_kind::findings || !i.follows.empty())) && like.items[k].id == i.id &&
@@ -109,30 +84,6 @@ std::map<std::string, item_result> taken_over(const rubric& rules, const submiss
 }
 
 }  // namespace
-
-std::set<std::string> changed_files(const std::map<std::string, std::string>& then,
-                                    const std::map<std::string, std::string>& now) {
-  std::set<std::string> changed, defined;
-  const auto change = [&](const std::string& name, const std::string& text) {
-    changed.insert(name);
-    if (!name.ends_with(".toml")) defined.merge(functions_in(text + "\n" + then.at(name)));
-  };
-  for (const auto& [name, text] : now)
-    if (text != then.at(name)) change(name, text);
-  if (defined.empty()) return changed;
-  const auto may_use = [&](const std::string& text) {
-    if (names(text, "extern")) return true;  // a variable of another file, or a function that is declared only
-    const std::set<std::string> own = functions_in(text);
-    return std::any_of(defined.begin(), defined.end(),
-                       [&](const std::string& function) { return names(text, function) && !own.contains(function); });
-  };
-  for (bool more = true; more;) {
-    more = false;
-    for (const auto& [name, text] : now)
-      if (!changed.contains(name) && !name.ends_with(".toml") && may_use(text)) change(name, text), more = true;
-  }
-  return changed;
-}
 
 std::string fingerprint_of(const lab_folder& lab, const submission& who, const builder& make) try {
   std::string parts = hash_of(text_of("/proc/self/exe"));
@@ -156,10 +107,28 @@ std::string fingerprint_of(const lab_folder& lab, const submission& who, const b
   return {};  // the staff's part is not built
 }
 
+namespace {
+
+void build_target(const lab_folder& lab, const std::string& kind, const std::filesystem::path& more, builder& make) {
+  const std::filesystem::path root = lab.path.parent_path().parent_path();
+  const std::string target = fmt::format("lab{}.{}", lab.number, kind);
+  const build_outcome built = make.build_if_older(
+      target, {root / "common", root / "autograder" / "src", root / "CMakeLists.txt", make.dir() / "build.ninja", lab.path, more});
+  if (!built.ok)
+    throw std::runtime_error(
+        make.has_target(target)
+            ? built.message
+            : fmt::format("no build target {}; configure again: cmake {}", target, make.dir().string()));
+}
+
+}  // namespace
+
 void build_staff(const lab_folder& lab, builder& make) {
-  if (!make.has_target(staff_of(lab)))
-    throw input_error(fmt::format("no build target {}; configure again: cmake {}", staff_of(lab), make.dir().string()));
-  if (const build_outcome built = make.build(staff_of(lab)); !built.ok) throw std::runtime_error(built.message);
+  build_target(lab, "staff", {}, make);
+}
+
+void build_others(const lab_folder& lab, builder& make) {
+  build_target(lab, "others", lab.path.parent_path().parent_path() / "solutions" / lab.name, make);
 }
 
 namespace {
@@ -197,7 +166,7 @@ std::unique_ptr<subject> started(const lab_folder& lab, const submission& who, c
 }
 
 /// Correctness once more, with another seed: an answer that is right for one seed only is wrong.
-void check_again(conductor& c, const lab_folder& lab, const submission& who, const builder& make,
+void check_again(conductor& c, result& r, const lab_folder& lab, const submission& who, const builder& make,
                  const local_options& options) {
   c.progress("with a second seed");
   const machine_lock mine(make.dir(), machine_lock::shared);
@@ -215,9 +184,11 @@ void check_again(conductor& c, const lab_folder& lab, const submission& who, con
     got.message = fmt::format(
         "correct for the usual sizes and inputs, but not for others: {} (reproduce: ./course lab {} --seed {})",
         got.message, lab.number, seed);
-    c.out.items[k] = std::move(got);
+    r.items[k] = std::move(got);
   }
-  c.out.notes.push_back(fmt::format("correctness was also checked with a second seed, {}", seed));
+  c.progress_ends();
+  c.add_advice(r);
+  r.notes.push_back(fmt::format("correctness was also checked with a second seed, {}", seed));
 }
 
 /// The cases of kernels to draw, each once, in the rubric's order.
@@ -266,6 +237,7 @@ result grade_locally(const lab_folder& lab, const submission& who, builder& make
       if (!built.ok) add_to_list(c.failure, "\n", built.message);
       c.session.subjects.push_back(started(lab, who, make, options, rules, where, options.seed));
       c.session.subjects.back()->left_out = built.message;
+      if (!built.message.empty()) options.on_build_error(built.message);
     }
   }
   if (handed_in(who, rules) != before) return grade_locally(lab, who, make, options);  // saved while it was compiled
@@ -276,11 +248,11 @@ result grade_locally(const lab_folder& lab, const submission& who, builder& make
   for (const item* i : c.chosen()) {
     const auto found = known.find(i->id);
     const item_result& got = found != known.end() ? c.out.items.emplace_back(found->second) : c.assess_next(*i);
+    options.on_item(got);
     if (i->kind != item_kind::correctness) continue;
     fresh = fresh || found == known.end();
     all_right = all_right && got.verdict == verdict::pass;
   }
-  if (options.second_seed && options.items.empty() && fresh && all_right) check_again(c, lab, who, make, options);
   // Files are named from where the course lies, not from the root of this machine.
   const std::string here = lab.path.parent_path().parent_path().string() + "/";
   for (item_result& i : c.out.items) i.message = replaced(i.message, here, "");
@@ -290,7 +262,10 @@ result grade_locally(const lab_folder& lab, const submission& who, builder& make
   if (!c.failure.empty()) c.out.outcome = outcome::build_failed;
   if (!c.failure.empty() || handed_in(who, rules) != before) c.out.graded_from.clear();
   c.out.counted = counted_cases(c.session, c.cases());
-  return c.finish();
+  result r = c.finish();
+  options.on_result(r);
+  if (options.second_seed && options.items.empty() && fresh && all_right) check_again(c, r, lab, who, make, options);
+  return r;
 }
 
 drawn_warps draw_warps(const lab_folder& lab, const submission& who, builder& make, const local_options& options,

@@ -19,21 +19,24 @@ struct local_options : common_options {
   std::uint64_t seed = 1;
   bool drawn = false;                   ///< also cases whose sizes the seed draws
   bool second_seed = false;             ///< correctness once more, with another seed, if all of it passed
+  /// Gets what did not build, before anything runs.
+  std::function<void(const std::string&)> on_build_error = [](const std::string&) {};
+  /// Gets each item as soon as it is assessed, or taken over from `like`; and the whole result, before the second seed.
+  std::function<void(const item_result&)> on_item = [](const item_result&) {};
+  std::function<void(const result&)> on_result = [](const result&) {};
   std::chrono::seconds sim_limit{20};   ///< wall-clock time for one request, host part and simulated device
   std::chrono::seconds cuda_limit{60};  ///< the same on a GPU
   /// An earlier result and its submission. Its items are reused if they would have the same result: those of functions
-  /// that none of the `changed_files` names. Null: every item is graded.
+  /// that are not among the `changed_names`. Null: every item is graded.
   const result* like = nullptr;
   const submission* like_whose = nullptr;
 };
 
-/// The files of a submission, by name and with their texts, that differ from those of `then`, and those that may call
-/// functions of a file that does. Both have the same names.
-std::set<std::string> changed_files(const std::map<std::string, std::string>& then,
-                                    const std::map<std::string, std::string>& now);
-
-/// Builds what a lab's submissions are linked with. Throws if that fails.
+/// Builds what a lab's submissions are linked with, and its cases. Throws if that fails.
 void build_staff(const lab_folder& lab, builder& make);
+
+/// Makes the right and wrong submissions of a lab whole. Throws if that fails.
+void build_others(const lab_folder& lab, builder& make);
 
 /// Fingerprint of all that decides a result: hand-in files, the staff's part, rubric, hints, machine and this grader.
 /// "" if the staff's part is not built.

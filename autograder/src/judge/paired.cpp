@@ -32,7 +32,7 @@ lab::interval share_of(double ratio, const lab::interval& ci95, double noise, co
 std::optional<paired_run> run_pairs(const std::function<std::optional<sample>()>& call,
                                     const std::function<sample()>& ceiling, const paired_options& options) {
   paired_run run;
-  constexpr int enough_to_give_up = 6, enough_far_below = 3;
+  constexpr int enough_to_decide = 6, enough_far_below = 3;  // of 6 pairs, the interval is from the least to the most
   constexpr double far_share = 0.125;
   double spent = 0, last_ceiling = 0, best_ratio = 0;
   for (int i = 0; i < options.pairs && (i < options.least_pairs || spent < options.budget_seconds);) {
@@ -55,11 +55,12 @@ std::optional<paired_run> run_pairs(const std::function<std::optional<sample>()>
     run.pairs.push_back(pair);
     best_ratio = std::max(best_ratio, pair.ceiling_seconds / pair.call_seconds);
     ++i;
-    if (i >= enough_to_give_up && best_ratio < options.hopeless_ratio) break;
+    if (i >= enough_to_decide && best_ratio < options.hopeless_ratio) break;
     if (i >= enough_far_below && best_ratio < far_share * options.hopeless_ratio) break;
-    if (i < options.least_pairs) continue;
+    if (i < enough_to_decide) continue;
     const lab::interval likely = lab::median_interval(ratios_of(run.pairs));
-    if (likely.low >= options.certain_ratio || likely.high < (1 + options.narrow) * likely.low) break;
+    if (likely.low >= options.certain_ratio) break;
+    if (i >= options.least_pairs && likely.high < (1 + options.narrow) * likely.low) break;
   }
   return run;
 }

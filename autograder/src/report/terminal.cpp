@@ -233,40 +233,52 @@ std::string total_line(const result& r) {
   return text;
 }
 
-std::string laid_out(const result& r, const terminal_style& style, const result* before) {
-  int figure_width = 21;
-  for (const item_result& item : r.items)
-    figure_width = std::clamp(static_cast<int>(figure_column(item).size()), figure_width, 27);
-  const int verdict_width = 12, points_width = 10;
+std::string lab_heading(const std::string& lab, const std::string& title, const std::string& submission,
+                        const terminal_style& style) {
+  return heading(fmt::format("Lab {} - {} - {}", lab.substr(0, 2), title, submission), style);
+}
+
+std::string item_row(const item_result& item, const terminal_style& style, const result* before) {
+  constexpr int verdict_width = 12, points_width = 10, usual_figure = 21, most_figure = 27;
+  const std::string figure = figure_column(item) + was(item_of(before, item.id), item);
+  const int figure_width = std::clamp(static_cast<int>(figure.size()), usual_figure, most_figure);
   const int title_width = style.width - verdict_width - figure_width - points_width - 5;
-  std::string out = heading(fmt::format("Lab {} - {} - {}", r.lab.substr(0, 2), r.lab_title, r.submission), style);
-  for (const item_result& item : r.items)
-    out += fmt::format("  {} {} {} {}\n", fitted(item.title, title_width),
-                       coloured(fitted(name_of(item.verdict), verdict_width), ansi_colour_of(item.verdict), style),
-                       fitted(figure_column(item) + was(item_of(before, item.id), item), figure_width),
-                       points_column(item));
-  out += complaints(r, style);
+  return fmt::format("  {} {} {} {}\n", fitted(item.title, title_width),
+                     coloured(fitted(name_of(item.verdict), verdict_width), ansi_colour_of(item.verdict), style),
+                     fitted(figure, figure_width), points_column(item));
+}
+
+std::string after_items(const result& r, const terminal_style& style) {
+  std::string out = complaints(r, style);
   if (!r.printed.empty()) out += "\noutput of the submission:\n" + wrapped(r.printed.substr(0, 2000), 4, style.width);
   return out + "\n" + coloured(wrapped(total_line(r), 0, style.width), "1", style);
 }
 
-std::string changed_items(const result& before, const result& after, const terminal_style& style) {
+std::string laid_out(const result& r, const terminal_style& style, const result* before) {
+  std::string out = lab_heading(r.lab, r.lab_title, r.submission, style);
+  for (const item_result& item : r.items) out += item_row(item, style, before);
+  return out + after_items(r, style);
+}
+
+std::string changed_item(const result& before, const item_result& now, const terminal_style& style) {
   const int id_width = std::min(style.width / 3, 28);
+  const item_result* then = item_of(&before, now.id);
+  if (!then) return {};
+  const double gained = now.points - then->points;
+  const std::string cases = was(then, now);
+  if (then->verdict == now.verdict && std::abs(gained) < 0.005 && cases.empty()) return {};
+  std::string row =
+      fmt::format("  {} {} {}", coloured(fitted(name_of(now.verdict), 12), ansi_colour_of(now.verdict), style),
+                  fitted(now.id, id_width), fitted(fmt::format("{:+.4g} points", gained), 13));
+  if (then->verdict != now.verdict) row += " was " + name_of(then->verdict);
+  if (!cases.empty() && now.verdict != verdict::pass) row += "  " + figure_column(now) + cases;
+  row.erase(row.find_last_not_of(' ') + 1);
+  return row + "\n";
+}
+
+std::string changed_items(const result& before, const result& after, const terminal_style& style) {
   std::string out;
-  for (const item_result& now : after.items) {
-    const item_result* then = item_of(&before, now.id);
-    if (!then) continue;
-    const double gained = now.points - then->points;
-    const std::string cases = was(then, now);
-    if (then->verdict == now.verdict && std::abs(gained) < 0.005 && cases.empty()) continue;
-    std::string row =
-        fmt::format("  {} {} {}", coloured(fitted(name_of(now.verdict), 12), ansi_colour_of(now.verdict), style),
-                    fitted(now.id, id_width), fitted(fmt::format("{:+.4g} points", gained), 13));
-    if (then->verdict != now.verdict) row += " was " + name_of(then->verdict);
-    if (!cases.empty() && now.verdict != verdict::pass) row += "  " + figure_column(now) + cases;
-    row.erase(row.find_last_not_of(' ') + 1);
-    out += row + "\n";
-  }
+  for (const item_result& now : after.items) out += changed_item(before, now, style);
   return out.empty() ? "  nothing changed\n" : out;
 }
 

@@ -19,6 +19,15 @@ terminal_style style_of_stdout();
 /// Items, then what went wrong with each, then the sum. With the grading before: how many cases an item kept then.
 std::string laid_out(const result& r, const terminal_style& style, const result* before = nullptr);
 
+/// The three parts of `laid_out`, for a grading that shows each item as soon as it is assessed.
+std::string lab_heading(const std::string& lab, const std::string& title, const std::string& submission,
+                        const terminal_style& style);
+std::string item_row(const item_result& item, const terminal_style& style, const result* before = nullptr);
+std::string after_items(const result& r, const terminal_style& style);
+
+/// The row of an item whose verdict, points or number of cases are other than before; "" if they are not.
+std::string changed_item(const result& before, const item_result& now, const terminal_style& style);
+
 /// Rows of the items whose verdict, points or number of cases are other than before, with what they were.
 std::string changed_items(const result& before, const result& after, const terminal_style& style);
 

@@ -24,7 +24,7 @@ call_counter::~call_counter() {
   }
   ended_.notify_all();
   const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = write(wake_, &one, sizeof one);
+  [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof one);
   answers_.join();
   close(wake_);
   close(listener_);

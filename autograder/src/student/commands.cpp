@@ -58,14 +58,28 @@ int grade_lab(const settings& s, const std::string& number, const std::string& i
   const submission& who = submission_named(all, id, lab);
   builder make(s.build);
   build_staff(lab, make);
+  if (!who.expected.empty()) build_others(lab, make);
   if (show) return show_difference(lab, who, all);
   local_options options = s.local();
   options.locked = locked_for(s.progress_file(), lab, who);
   options.second_seed = true;
   const std::vector<result> stored = s.store().load();
-  const result r = grade_locally(lab, who, make, options);
   const terminal_style style = style_of_stdout();
-  fmt::print("{}", laid_out(r, style, result_of(stored, lab.name, who.id)));
+  fmt::print("{}", lab_heading(lab.name, title_of(lab), who.id, style));
+  options.on_item = [&](const item_result& item) {
+    options.progress("");
+    fmt::print("{}", item_row(item, style, result_of(stored, lab.name, who.id)));
+    std::fflush(stdout);
+  };
+  result first;
+  options.on_result = [&](const result& shown) {
+    fmt::print("{}", after_items(shown, style));
+    std::fflush(stdout);
+    first = shown;
+  };
+  const result r = grade_locally(lab, who, make, options);
+  if (std::string changed = changed_items(first, r, style); r.score() < first.score())
+    fmt::print("\nwith a second seed:\n{}{}", changed, after_items(r, style));
   if (who.id == "student") fmt::print("{}", wrapped(after_the_lock(r, lab.path), 0, style.width));
   std::fflush(stdout);  // the verdicts before what takes a moment
   s.store().merge({r});

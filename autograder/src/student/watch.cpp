@@ -10,6 +10,7 @@
 #include <chrono>
 #include <csignal>
 #include <ctime>
+#include <utility>
 
 #include "course/hints.hpp"
 #include "report/report.hpp"
@@ -141,6 +142,22 @@ class watcher {
       if (told_to_stop != 0 || read() != now) throw saved_again{};
       usual(what);
     };
+    bool headed = false;
+    const auto show = [&](const std::string& rows) {
+      if (rows.empty()) return;
+      usual("");
+      fmt::print("{}{}", std::exchange(headed, true) ? "" : heading_of(changed), rows);
+      std::fflush(stdout);
+    };
+    if (last_)
+      options.on_item = [&](const item_result& item) {
+        if (item.verdict != verdict::build_error) show(changed_item(*last_, item, style_));
+      };
+    options.on_build_error = [&](const std::string& message) {
+      show(fmt::format("  {}\n{}", name_of(verdict::build_error), wrapped(message, 4, style_.width)));
+    };
+    result first;
+    options.on_result = [&](const result& shown) { first = shown; };
     result r;
     try {
       build_staff(lab_, make_);
@@ -155,12 +172,15 @@ class watcher {
       // The next grading is still compared with the last graded result, and reuses its items.
       item_result all = *next_item(r);
       all.id = "no item can be graded until it builds";
-      fmt::print("\n{}{}", heading_of(changed, start), one_item(all, style_));
+      show(one_item(all, style_));
       show_report(r, options);
       return;
     }
-    fmt::print("\n{}{}", heading_of(changed, start), last_ ? changed_items(*last_, r, style_) : std::string{});
-    fmt::print("{}\n", total_line(r));
+    for (std::size_t k = 0; last_ && k < r.items.size(); ++k)  // what the second seed has changed, and what did not build
+      show(changed_item(r.items[k].verdict == verdict::build_error ? *last_ : first, r.items[k], style_));
+    if (!headed) show(last_ ? "  nothing changed\n" : "\n");
+    fmt::print("{}, graded in {:.1f} s\n", total_line(r),
+               std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     if (!last_ || after_the_lock(*last_, lab_.path).empty())
       fmt::print("{}", wrapped(after_the_lock(r, lab_.path), 0, style_.width));
     focus_ = last_ ? first_changed(*last_, r) : "";
@@ -181,12 +201,11 @@ class watcher {
     return {};
   }
 
-  static std::string heading_of(const std::string& changed, std::chrono::steady_clock::time_point start) {
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  static std::string heading_of(const std::string& changed) {
     const std::time_t clock = std::time(nullptr);
     char time[16];
     std::strftime(time, sizeof time, "%H:%M:%S", std::localtime(&clock));
-    return fmt::format("{}  {}graded in {:.1f} s\n", time, changed.empty() ? "" : changed + " saved, ", seconds);
+    return fmt::format("\n{}  {}\n", time, changed.empty() ? "" : changed + " saved");
   }
 
   /// Whether the lab is passed for the first time ever.
