@@ -4,5 +4,5 @@ set -euo pipefail
 cd /autograder/source
 lab=$(<lab)
 ./course setup
-cmake --build build --target grader simcc "lab$lab.staff"
+cmake --build build --target grader-class simcc "lab$lab.staff"
 chmod 711 /autograder /autograder/source  # the builder's sandbox reads headers by their path; listing is not allowed

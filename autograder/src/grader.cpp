@@ -1,5 +1,5 @@
-// The judge's command line, in three programs, so that each compiles what its commands need: `grader` for students, which
-// passes other commands on, `grader-class` and `grader-staff`. Links no submission; a lab's cases are a module.
+// The judge's command line, in three programs, so that each compiles what its commands need: `grader` for students,
+// which passes other commands on, `grader-class` and `grader-staff`. Links no submission; a lab's cases are a module.
 #include <fmt/format.h>
 #include <malloc.h>
 #include <unistd.h>
@@ -20,6 +20,7 @@
 #include "student/commands.hpp"
 #endif
 
+#if !defined(LAB_CLASS_COMMANDS) && !defined(LAB_STAFF_COMMANDS)
 namespace {
 
 /// Runs the program beside this one that has the command, if it is another's.
@@ -28,18 +29,25 @@ void pass_on(char** argv) {
     std::string_view command, program;
   };
   for (char** word = argv + 1; *word; ++word)
-    for (const other& o : {other{"one", "grader-class"}, {"grade", "grader-class"}, {"export", "grader-class"},
-                           {"report", "grader-class"}, {"gradescope-zip", "grader-class"}, {"check", "grader-staff"},
-                           {"attacks", "grader-staff"}, {"honest", "grader-staff"}, {"mutants", "grader-staff"}})
+    for (const other& o : {other{"one", "grader-class"},
+                           {"grade", "grader-class"},
+                           {"export", "grader-class"},
+                           {"report", "grader-class"},
+                           {"gradescope-zip", "grader-class"},
+                           {"check", "grader-staff"},
+                           {"attacks", "grader-staff"},
+                           {"honest", "grader-staff"},
+                           {"mutants", "grader-staff"}})
       if (*word == o.command) {
         const auto program = std::filesystem::read_symlink("/proc/self/exe").replace_filename(o.program);
         execv(program.c_str(), argv);
-        throw std::runtime_error(fmt::format("{} is not built: cmake --build {} --target {}", program.string(),
-                                             LAB_BINARY_DIR, o.program));
+        throw std::runtime_error(
+            fmt::format("{} is not built: cmake --build {} --target {}", program.string(), LAB_BINARY_DIR, o.program));
       }
 }
 
 }  // namespace
+#endif
 
 int main(int argc, char** argv) {
   // Every timed call makes new inputs: keep their memory instead of returning and clearing it each time.

@@ -413,7 +413,7 @@ TEST_F(Assess, HostThroughputIsARatioToReading) {
   i.rungs = {{1e-6, 0.0}, {1e-5, 1.0}};
   item_result r = assessed(i);
   ASSERT_NE(r.verdict, verdict::wrong) << r.message;
-  EXPECT_GE(r.samples.size(), 11u);
+  EXPECT_GE(r.samples.size(), 6u);
   EXPECT_GT(*r.figure, 0.0);
   if (is_assessed(r.verdict)) {
     EXPECT_EQ(r.points, 12);
@@ -485,11 +485,12 @@ TEST_F(Assess, DeviceThroughputNeedsAGpu) {
 TEST(ChangedNames, AreAlsoThoseThatCallWhatChanged) {
   using files = std::map<std::string, std::string>;
   using names = std::set<std::string>;
-  const files then = {{"a.cu", "float f() { return helper(2); }\nfloat other() { return 1; }"},
-                      {"b.cu", "namespace lab { float helper(float x) noexcept { return x; } }"},
-                      {"d.cpp", "float g() { return lab::f(); }"},
-                      {"e.cpp", "constexpr int n = 4;\nvoid g(int);\nstruct pair { int a, b; };\nvoid alone() { if (true) { } }"},
-                      {"predictions.toml", ""}};
+  const files then = {
+      {"a.cu", "float f() { return helper(2); }\nfloat other() { return 1; }"},
+      {"b.cu", "namespace lab { float helper(float x) noexcept { return x; } }"},
+      {"d.cpp", "float g() { return lab::f(); }"},
+      {"e.cpp", "constexpr int n = 4;\nvoid g(int);\nstruct pair { int a, b; };\nvoid alone() { if (true) { } }"},
+      {"predictions.toml", ""}};
   const auto after = [&](const std::string& name, const std::string& text) {
     files now = then;
     now[name] = text;
@@ -500,20 +501,30 @@ TEST(ChangedNames, AreAlsoThoseThatCallWhatChanged) {
   EXPECT_EQ(after("predictions.toml", "a = 1"), names{});
   EXPECT_EQ(after("a.cu", "// quick\nfloat f() { return  helper(2); }\nfloat other() { return 1; }"), names{});
   EXPECT_EQ(after("a.cu", "float f() { return helper(2); }\nfloat other() { return 2; }"), names{"other"});
-  EXPECT_EQ(after("b.cu", "namespace lab { float helper(float x) noexcept { return 3 * x; } }"), (names{"helper", "f", "g"}));
+  EXPECT_EQ(after("b.cu", "namespace lab { float helper(float x) noexcept { return 3 * x; } }"),
+            (names{"helper", "f", "g"}));
   // Outside of functions; also what has become of a text that nobody understands.
   EXPECT_EQ(after("b.cu", "namespace lab { double helper(float x) noexcept { return x; } }"), all);
   EXPECT_EQ(after("b.cu", ""), all);
-  EXPECT_EQ(after("e.cpp", "constexpr int n = 5;\nvoid g(int);\nstruct pair { int a, b; };\nvoid alone() { if (true) { } }"), all);
+  EXPECT_EQ(
+      after("e.cpp", "constexpr int n = 5;\nvoid g(int);\nstruct pair { int a, b; };\nvoid alone() { if (true) { } }"),
+      all);
   EXPECT_EQ(after("d.cpp", "float g( { ((("), all);
   // What functions share: variables, and macros and constructors that have no name that callers use.
   const auto from_to = [](const std::string& before, const std::string& now) {
     return changed_names({{"x.cu", before}}, {{"x.cu", now}});
   };
-  EXPECT_EQ(from_to("static int calls;\nvoid a() { calls = 1; }\nvoid b() { }", "static int calls;\nvoid a() { calls = 2; }\nvoid b() { }"), all);
-  EXPECT_EQ(from_to("static std::vector<float> w(4);\nvoid a() { }", "static std::vector<float> w(4);\nvoid a() { ; }"), all);
-  EXPECT_EQ(from_to("namespace n {\n__device__ float x[4];\nvoid a() { } }", "namespace n {\n__device__ float x[4];\nvoid a() { ; } }"), all);
-  EXPECT_EQ(from_to("struct s { s(int n) : a(n), b(n) { go(1); } int a, b; };", "struct s { s(int n) : a(n), b(n) { go(2); } int a, b; };"), all);
+  EXPECT_EQ(from_to("static int calls;\nvoid a() { calls = 1; }\nvoid b() { }",
+                    "static int calls;\nvoid a() { calls = 2; }\nvoid b() { }"),
+            all);
+  EXPECT_EQ(from_to("static std::vector<float> w(4);\nvoid a() { }", "static std::vector<float> w(4);\nvoid a() { ; }"),
+            all);
+  EXPECT_EQ(from_to("namespace n {\n__device__ float x[4];\nvoid a() { } }",
+                    "namespace n {\n__device__ float x[4];\nvoid a() { ; } }"),
+            all);
+  EXPECT_EQ(from_to("struct s { s(int n) : a(n), b(n) { go(1); } int a, b; };",
+                    "struct s { s(int n) : a(n), b(n) { go(2); } int a, b; };"),
+            all);
   EXPECT_EQ(from_to("#define K(n) void n()\nK(f) { return; }", "#define K(n) void n()\nK(f) { }"), all);
   EXPECT_EQ(from_to("void a() {\n#if X\nb();\n#endif\n}", "void a() {\n#if X b();\n#endif\n}"), names{"a"});
 }

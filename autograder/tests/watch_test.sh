@@ -43,6 +43,7 @@ expect 120 "next: NOT ANSWERED  predictions"   # the first build takes as long a
 : >"$log"
 cp "$solution/predictions.toml" "$lab"
 expect 120 "predictions.toml saved"
+expect 120 "graded in"
 says "hint 1 of 3 for scale_correct" hint 00
 says "hint 2 of 3" hint 00 scale_correct
 : >"$log"

@@ -23,14 +23,12 @@ if(RUN_CLANG_TIDY)
 endif()
 
 # Most machines that students have; this one may be another.
-add_test(NAME without_nvcc COMMAND ${CMAKE_COMMAND} -S ${PROJECT_SOURCE_DIR} -B ${PROJECT_BINARY_DIR}/without_nvcc -G ${CMAKE_GENERATOR}
+add_test(NAME without_nvcc COMMAND ${CMAKE_COMMAND} -S ${PROJECT_SOURCE_DIR} -B ${PROJECT_BINARY_DIR}/without_nvcc -G ${CMAKE_GENERATOR} -DLABS_CUDA=ON
                                    -DCMAKE_CUDA_COMPILER=CMAKE_CUDA_COMPILER-NOTFOUND)
 set_tests_properties(without_nvcc PROPERTIES LABELS course PASS_REGULAR_EXPRESSION "No nvcc.*Build files have been written")
-if(CMAKE_CUDA_COMPILER)
-  add_test(NAME old_cupti COMMAND ${CMAKE_COMMAND} -S ${PROJECT_SOURCE_DIR} -B ${PROJECT_BINARY_DIR}/old_cupti -G ${CMAKE_GENERATOR}
-                                  -DCMAKE_CUDA_COMPILER=${CMAKE_CUDA_COMPILER} -DCUPTI_INCLUDE_DIR=)
-  set_tests_properties(old_cupti PROPERTIES LABELS course PASS_REGULAR_EXPRESSION "no CUPTI of 12.6.*Build files have been written")
-endif()
+# What nvcc compiles, where it is installed: only a GPU can run it, but every machine can see that it compiles.
+add_test(NAME cuda_compiles COMMAND ${PROJECT_SOURCE_DIR}/common/tests/cuda_test.sh ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/cuda)
+set_tests_properties(cuda_compiles PROPERTIES LABELS "course;sweep" TIMEOUT 1800 SKIP_RETURN_CODE 77)
 
 # A compiler that is not in /usr is what boxes for official grading must mount.
 set(elsewhere ${PROJECT_BINARY_DIR}/compiler_elsewhere)

@@ -121,7 +121,7 @@ cp "$source/common/sim/tests/programs/vector_add.cu" "$place/program.cu"
 {
   echo 'cmake_minimum_required(VERSION 3.22)'
   echo 'project(shown NONE)'
-  (cd "$source/labs" && printf 'add_custom_target(%s)\n' grader simcc $(for lab in [0-9][0-9]_*; do echo "lab${lab%%_*}.staff lab${lab%%_*}.student.sim.test lab${lab%%_*}.student.sim.debug"; done))
+  (cd "$source/labs" && printf 'add_custom_target(%s)\n' grader grader-class simcc $(for lab in [0-9][0-9]_*; do echo "lab${lab%%_*}.staff lab${lab%%_*}.student.sim.test lab${lab%%_*}.student.sim.debug"; done))
 } >"$place/CMakeLists.txt"
 cmake -S "$place" -B "$place/build" -G Ninja >/dev/null
 ln -s "$simcc" "$place/build/bin/simcc"
@@ -129,6 +129,7 @@ for program in "$build"/bin/lab03.{student,solution}.sim.test; do [[ ! -x $progr
 ln -sf lab03.student.sim.test "$place/build/bin/lab03.student.sim.debug"
 printf '#!/bin/sh\nexec %q "$@" --source %q --build %q --report %q\n' "$grader" "$place" "$build" "$place/build/report" >"$place/build/bin/grader"
 chmod +x "$place/build/bin/grader"
+ln -s grader "$place/build/bin/grader-class"
 printf 'Student,ID,SIS Login ID,Section,Lab 3 (1)\nPoints Possible,,,,85\n"Ann",1,ann,1,\n' >"$place/exported.csv"
 cd "$place"
 git init -q . && git add labs && git -c user.name=test -c user.email=test@localhost commit -qm start

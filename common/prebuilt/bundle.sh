@@ -41,7 +41,7 @@ unset "${!CCACHE_@}" "${!CMAKE_@}" CXX
 prebuilt=$PWD/prebuilt
 . common/prebuilt/env.sh
 cmake --preset default "${configure_options[@]}" -DLABS_CUDA=OFF >&2
-build=(cmake --build build --target grader simcc "${labs[@]}")
+build=(cmake --build build --target grader grader-class simcc sim_libraries "${labs[@]}")
 echo "\$ ${build[*]}" >&2
 "${build[@]}" >&2
 rm -rf build backups prebuilt/place

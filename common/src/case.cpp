@@ -52,8 +52,8 @@ const std::vector<test_case>& cases_of(const std::string& lab) {
   if (const auto found = made.find(lab); found != made.end()) return found->second;
   const maker* make = maker_of(lab);
   if (!make)
-    throw std::invalid_argument(
-        fmt::format("the cases of lab '{}' are not built: cmake --build build --target lab{}.cases", lab, lab.substr(0, 2)));
+    throw std::invalid_argument(fmt::format(
+        "the cases of lab '{}' are not built: cmake --build build --target lab{}.cases", lab, lab.substr(0, 2)));
   return made.emplace(lab, make->all()).first->second;
 }
 

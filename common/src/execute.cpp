@@ -63,7 +63,7 @@ void begin_call() {}
 constexpr bool simulated = false;
 std::size_t unnamed_allocations() { return 0; }
 constexpr std::size_t red_zone_bytes = bytes_on_device::default_red_zone_bytes;
-constexpr double warm_up_seconds = 0.2;               // an idle GPU needs that long to raise its clocks
+constexpr double warm_up_seconds = 0.2;  // an idle GPU needs that long to raise its clocks
 #endif
 
 /// A fault of the student's code, in words for the student.

@@ -26,8 +26,8 @@ class builder {
   /// Prints the command, runs it, keeps its output in build/logs/TARGET.log.
   build_outcome build(const std::string& target);
 
-  /// The same, but only if one of these files, or one in these folders, is newer than the last such build: asking CMake and
-  /// Ninja takes longer than looking. What is in a hand-in folder is the student's, and does not count.
+  /// The same, but only if one of these files, or one in these folders, is newer than the last such build: asking CMake
+  /// and Ninja takes longer than looking. What is in a hand-in folder is the student's, and does not count.
   build_outcome build_if_older(const std::string& target, const std::vector<std::filesystem::path>& sources);
 
  private:

@@ -11,7 +11,8 @@
 namespace grading {
 namespace {
 
-/// A file's functions, `name(...) {...}`, also with const or noexcept, with their whole texts, and the text around them.
+/// A file's functions, `name(...) {...}`, also with const or noexcept, with their whole texts, and the text around
+/// them.
 class parts {
  public:
   explicit parts(const std::string& text) : text_(text), tokens_(sim::tokens_of(text)) {
@@ -49,8 +50,8 @@ class parts {
     return at;
   }
 
-  /// Where the body of the function of this name begins; the end if it is none. Neither the last member that a constructor
-  /// initializes nor a macro is one.
+  /// Where the body of the function of this name begins; the end if it is none. Neither the last member that a
+  /// constructor initializes nor a macro is one.
   std::size_t body_of(std::size_t i) const {
     static const std::set<std::string_view> statements = {"if", "for", "while", "switch", "catch", "constexpr"};
     const std::string_view before = i > 0 ? word(i - 1) : "";
@@ -70,9 +71,9 @@ class parts {
 
   /// Whether some statement outside functions and types may declare a variable that is not constant.
   bool finds_variables() const {
-    static const std::set<std::string_view> harmless = {"const",    "constexpr", "using", "typedef", "template",     "struct",
-                                                        "class",    "union",     "enum",  "concept", "static_assert", "namespace",
-                                                        "constinit"};
+    static const std::set<std::string_view> harmless = {"const",         "constexpr", "using",    "typedef", "template",
+                                                        "struct",        "class",     "union",    "enum",    "concept",
+                                                        "static_assert", "namespace", "constinit"};
     bool other = false, fine = false, calls = false, state = false;  // of the words of this statement
     const auto ends = [&] {
       const bool variable = other && !fine && (!calls || state);
@@ -147,7 +148,8 @@ std::set<std::string> changed_names(const std::map<std::string, std::string>& th
     more = false;
     for (const auto& [function, body] : functions)
       if (!changed.contains(function) &&
-          std::any_of(changed.begin(), changed.end(), [&, &body = body](const std::string& c) { return names(body, c); }))
+          std::any_of(changed.begin(), changed.end(),
+                      [&, &body = body](const std::string& c) { return names(body, c); }))
         changed.insert(function), more = true;
   }
   return changed;

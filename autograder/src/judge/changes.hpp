@@ -7,9 +7,9 @@
 
 namespace grading {
 
-/// The functions of a submission, given as its files' texts by name, that differ from those of `then`, and those that may call
-/// one that does. {""}, for all, if what is around the functions differs, or if they may share a variable. Both have the same
-/// names of files; comments and white space do not count, and files of TOML have no functions.
+/// The functions of a submission, given as its files' texts by name, that differ from those of `then`, and those that
+/// may call one that does. {""}, for all, if what is around the functions differs, or if they may share a variable.
+/// Both have the same names of files; comments and white space do not count, and files of TOML have no functions.
 std::set<std::string> changed_names(const std::map<std::string, std::string>& then,
                                     const std::map<std::string, std::string>& now);
 

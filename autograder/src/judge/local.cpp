@@ -112,20 +112,18 @@ namespace {
 void build_target(const lab_folder& lab, const std::string& kind, const std::filesystem::path& more, builder& make) {
   const std::filesystem::path root = lab.path.parent_path().parent_path();
   const std::string target = fmt::format("lab{}.{}", lab.number, kind);
-  const build_outcome built = make.build_if_older(
-      target, {root / "common", root / "autograder" / "src", root / "CMakeLists.txt", make.dir() / "build.ninja", lab.path, more});
+  const build_outcome built =
+      make.build_if_older(target, {root / "common", root / "autograder" / "src", root / "CMakeLists.txt",
+                                   make.dir() / "build.ninja", lab.path, more});
   if (!built.ok)
-    throw std::runtime_error(
-        make.has_target(target)
-            ? built.message
-            : fmt::format("no build target {}; configure again: cmake {}", target, make.dir().string()));
+    throw std::runtime_error(make.has_target(target) ? built.message
+                                                     : fmt::format("no build target {}; configure again: cmake {}",
+                                                                   target, make.dir().string()));
 }
 
 }  // namespace
 
-void build_staff(const lab_folder& lab, builder& make) {
-  build_target(lab, "staff", {}, make);
-}
+void build_staff(const lab_folder& lab, builder& make) { build_target(lab, "staff", {}, make); }
 
 void build_others(const lab_folder& lab, builder& make) {
   build_target(lab, "others", lab.path.parent_path().parent_path() / "solutions" / lab.name, make);

@@ -17,11 +17,11 @@ namespace grading {
 
 struct local_options : common_options {
   std::uint64_t seed = 1;
-  bool drawn = false;                   ///< also cases whose sizes the seed draws
-  bool second_seed = false;             ///< correctness once more, with another seed, if all of it passed
+  bool drawn = false;        ///< also cases whose sizes the seed draws
+  bool second_seed = false;  ///< correctness once more, with another seed, if all of it passed
   /// Gets what did not build, before anything runs.
   std::function<void(const std::string&)> on_build_error = [](const std::string&) {};
-  /// Gets each item as soon as it is assessed, or taken over from `like`; and the whole result, before the second seed.
+  /// Gets each item as soon as it is assessed, or reused from `like`; and the whole result, before the second seed.
   std::function<void(const item_result&)> on_item = [](const item_result&) {};
   std::function<void(const result&)> on_result = [](const result&) {};
   std::chrono::seconds sim_limit{20};   ///< wall-clock time for one request, host part and simulated device

@@ -11,9 +11,9 @@
 
 #include "course/handout.hpp"
 #include "course/hints.hpp"
+#include "demo/expected.hpp"
 #include "judge/findings.hpp"
 #include "judge/local.hpp"
-#include "demo/expected.hpp"
 #include "staff/mutants.hpp"
 #include "staff/scoreboard.hpp"
 #include "support/files.hpp"

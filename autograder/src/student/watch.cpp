@@ -176,7 +176,8 @@ class watcher {
       show_report(r, options);
       return;
     }
-    for (std::size_t k = 0; last_ && k < r.items.size(); ++k)  // what the second seed has changed, and what did not build
+    for (std::size_t k = 0; last_ && k < r.items.size();
+         ++k)  // what the second seed has changed, and what did not build
       show(changed_item(r.items[k].verdict == verdict::build_error ? *last_ : first, r.items[k], style_));
     if (!headed) show(last_ ? "  nothing changed\n" : "\n");
     fmt::print("{}, graded in {:.1f} s\n", total_line(r),

@@ -84,7 +84,7 @@ constexpr double shared_store_sectors = 4.5;  // times L2 handles a sector that 
 constexpr double cycles_per_step = 1.16, cycles_per_integer = 1.445, cycles_per_float = 3.48;
 constexpr double lines_as_good_as_one = 5;
 constexpr double wgmma_efficiency = 0.78;  // of the manufacturer's rate, at n = 4096: results/nvidia-h200/hopper09.json
-constexpr double overlap_power = 3.21;      // 1: one limit after the other; infinite: they overlap completely
+constexpr double overlap_power = 3.21;     // 1: one limit after the other; infinite: they overlap completely
 
 double sum_of(std::uint64_t n) { return static_cast<double>(n); }
 

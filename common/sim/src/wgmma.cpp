@@ -16,8 +16,7 @@ __thread void* sim_product_operands = nullptr;
 namespace sim {
 namespace {
 
-constexpr unsigned rows_of_warp = 16, most_columns = 256, most_depth = 32, chunk_bytes = 16,
-                   depth_bytes = 32;
+constexpr unsigned rows_of_warp = 16, most_columns = 256, most_depth = 32, chunk_bytes = 16, depth_bytes = 32;
 
 unsigned bytes_of(element e) { return e == element::f16 || e == element::bf16 ? 2 : e == element::tf32 ? 4 : 1; }
 

@@ -97,7 +97,9 @@ class translator {
   }
 
  private:
-  [[noreturn]] static void refuse(const string& reason) { throw cannot_translate{"cannot parse inline PTX: " + reason}; }
+  [[noreturn]] static void refuse(const string& reason) {
+    throw cannot_translate{"cannot parse inline PTX: " + reason};
+  }
   string_view here(std::size_t ahead = 0) const {
     return at_ + ahead < tokens_.size() ? string_view(tokens_[at_ + ahead]) : string_view();
   }
@@ -205,7 +207,8 @@ class translator {
         throw cannot_translate{"inline PTX (" + opcode + ") is not simulated; use " + string(a.instead)};
     const string name = opcode.substr(0, opcode.find('.'));
     const family translate = family_of(name);
-    if (translate == nullptr) throw cannot_translate{"inline PTX (" + opcode + ") is not simulated; rewrite it in CUDA C++"};
+    if (translate == nullptr)
+      throw cannot_translate{"inline PTX (" + opcode + ") is not simulated; rewrite it in CUDA C++"};
     std::vector<operand> list;
     if (here() != ";") do
         list.push_back(one_operand());

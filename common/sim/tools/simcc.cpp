@@ -206,14 +206,14 @@ const std::pair<const char*, const char*> other_names[] = {
     {"--include-path", "-I"}, {"--system-include", "-isystem"}, {"-isystem", "-isystem"}, {"--pre-include", "-include"},
     {"--define-macro", "-D"}, {"--undefine-macro", "-U"},       {"--library-path", "-L"}, {"--library", "-l"}};
 // Libraries that libsim replaces, and those that programs name without using them.
-const words ours = {"-lcudart", "-lcudart_static", "-lcuda",      "-lcudadevrt", "-lcurand",
-                    "-lcurand_static", "-lnvToolsExt", "-lculibos", "-lnvidia-ml"};
+const words ours = {"-lcudart",        "-lcudart_static", "-lcuda",    "-lcudadevrt", "-lcurand",
+                    "-lcurand_static", "-lnvToolsExt",    "-lculibos", "-lnvidia-ml"};
 // Libraries of their own, libsim_NAME.a: their functions begin with the name.
 struct component {
   std::string name, title;
 };
-const component components[] = {{"cublas", "cuBLAS"},     {"cufft", "cuFFT"}, {"cusolver", "cuSOLVER"},
-                                {"cusparse", "cuSPARSE"}, {"nccl", "NCCL"}};
+const component components[] = {
+    {"cublas", "cuBLAS"}, {"cufft", "cuFFT"}, {"cusolver", "cuSOLVER"}, {"cusparse", "cuSPARSE"}, {"nccl", "NCCL"}};
 const words not_made = {"-ptx", "--ptx", "-cubin", "--cubin", "-fatbin", "--fatbin", "-lib", "--lib"};
 
 class command_line {
@@ -328,7 +328,8 @@ class command_line {
       ++at_;  // nvcc's own warnings
     else if (contains(ignored, w) || contains(ignored, name) || contains(ours, w))
       return;
-    else if (const component* c = std::ranges::find_if(components, [&](auto& one) { return w.starts_with("-l" + one.name); });
+    else if (const component* c =
+                 std::ranges::find_if(components, [&](auto& one) { return w.starts_with("-l" + one.name); });
              c != std::end(components))
       made_.components.insert(c->name);
     else if (contains(ignored_pairs, name))
@@ -541,15 +542,15 @@ bool may_call(const std::string& object, const component& library) {
 fs::path built(const component& library) {
   const std::string target = "sim_" + library.name;
   const fs::path file = fs::path(SIM_LIBRARY).parent_path() / ("lib" + target + ".a");
-  if (access(SIM_BUILD, W_OK) != 0) return file;  // a copy that somebody else has built
+  if (access(SIM_BUILD, W_OK) != 0) return file;  // a copy that another user has built
   if (!fs::exists(file)) std::cerr << "simcc: building " << library.title << " for the simulated device, once\n";
   // One build of a folder at a time, as ./course does.
   const int output = memfd_create("build", MFD_CLOEXEC);
-  const pid_t child = start({"flock", SIM_BUILD "/building.lock", SIM_CMAKE, "--build", SIM_BUILD, "--target", target}, output);
+  const pid_t child =
+      start({"flock", SIM_BUILD "/building.lock", SIM_CMAKE, "--build", SIM_BUILD, "--target", target}, output);
   int status = 1;
   if (child >= 0) waitpid(child, &status, 0);
-  if (status != 0)
-    stop("cannot build " + library.title + ":\n" + read_file("/proc/self/fd/" + std::to_string(output)));
+  if (status != 0) stop("cannot build " + library.title + ":\n" + read_file("/proc/self/fd/" + std::to_string(output)));
   close(output);
   return file;
 }
