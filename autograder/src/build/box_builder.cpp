@@ -285,14 +285,11 @@ box_builder::box_builder(const fs::path& recipe, fs::path cache, wall behind, bo
   tools_ += output_of(grading::shell_word(recipe_.at("link").front()) + " --version 2>/dev/null");
 }
 
-std::string box_builder::fingerprint() const {
-  std::string parts = tools_;
-  for (const char* list : {"objects", "libraries"})
-    for (const std::string& word : recipe_.at(list))
-      if (fs::exists(word))
-        parts +=
-            fmt::format("{} {} {}\n", word, fs::file_size(word), fs::last_write_time(word).time_since_epoch().count());
-  return sha256(parts);
+std::string box_builder::commands() const {
+  std::string all;
+  for (const auto& [key, list] : recipe_)
+    if (key != "headers") all += fmt::format("{}: {}\n", key, fmt::join(list, " "));
+  return all + output_of(grading::shell_word(recipe_.at("link").front()) + " --version 2>/dev/null");
 }
 
 bool box_builder::by_nvcc() const { return recipe_.at("cu").front().ends_with("nvcc"); }

@@ -40,8 +40,9 @@ class box_builder {
   /// which is for the student, says why something is left out; it is not ok if nothing is left.
   build_outcome build(const std::map<std::string, hand_in>& sources, const std::filesystem::path& program) const;
 
-  /// Fingerprint of everything that decides the result of compiling a submission.
-  std::string fingerprint() const;
+  /// The recipe, with the compiler's version: all that decides the result of compiling a submission, but for files'
+  /// contents.
+  std::string commands() const;
 
   /// Files that a runner reads while it runs.
   std::vector<std::filesystem::path> runtime() const;

@@ -12,6 +12,7 @@
 #include "judge/local.hpp"
 #include "report/terminal.hpp"
 #include "student/progress.hpp"
+#include "support/kept.hpp"
 #include "support/side_by_side.hpp"
 
 namespace grading {
@@ -54,7 +55,12 @@ int demo(const settings& s, const std::vector<std::string>& numbers, bool every,
     if (known_ones.front().id == "solution") build_others(lab, make);
     std::vector<std::size_t> fresh;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      const auto known = known_result(stored, lab, all[i], make);
+      auto known = known_result(stored, lab, all[i], make);
+      if (!known && !again)
+        if (const auto kept = kept_outcome(fingerprint_of(lab, all[i], make))) {
+          known = result_from_json(*kept);
+          s.store().merge({*known});
+        }
       // An unexpected result may have been the machine's noise: grade it again.
       if (!known || !differences(*known, all[i]).empty()) fresh.push_back(i);
     }
@@ -68,7 +74,9 @@ int demo(const settings& s, const std::vector<std::string>& numbers, bool every,
         options.like = result_of(solved, lab.name, "solution");
         options.like_whose = &all.front();
       }
-      s.store().merge({grade_locally(lab, who, make, options)});  // at once: an interrupted run keeps what it has
+      const result got = grade_locally(lab, who, make, options);
+      s.store().merge({got});  // at once: an interrupted run keeps what it has
+      if (!got.graded_from.empty() && differences(got, who).empty()) keep_outcome(got.graded_from, to_json(got));
       return true;
     };
     const bool has_solution = all.front().id == "solution";
@@ -97,9 +105,8 @@ int demo(const settings& s, const std::vector<std::string>& numbers, bool every,
     }
   }
   fmt::print("\n{}", summary_table(rows, style_of_stdout()));
-  if (unchanged > 0)
-    fmt::print("{} of {} have not changed since they were graded; --again grades all of them\n", unchanged,
-               rows.size());
+  fmt::print("graded {}, reused {}: {}\n", rows.size() - unchanged, unchanged,
+             unchanged > 0 ? "nothing that decides them has changed; --again grades all" : "nothing was known");
   if (left_out > 0) fmt::print("{} more submissions are not shown; --all grades every one\n", left_out);
   std::ptrdiff_t unclear = 0;
   for (const summary_row& row : rows)

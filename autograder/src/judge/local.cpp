@@ -8,6 +8,7 @@
 #include <set>
 
 #include "build/box_builder.hpp"
+#include "course/fingerprint.hpp"
 #include "course/handout.hpp"
 #include "judge/changes.hpp"
 #include "judge/conductor.hpp"
@@ -20,6 +21,7 @@
 #include "support/text.hpp"
 
 namespace grading {
+namespace fs = std::filesystem;
 namespace {
 
 std::filesystem::path program_of(const lab_folder& lab, const submission& who, backend where, const builder& make) {
@@ -86,23 +88,15 @@ std::map<std::string, item_result> taken_over(const rubric& rules, const submiss
 }  // namespace
 
 std::string fingerprint_of(const lab_folder& lab, const submission& who, const builder& make) try {
-  std::string parts = hash_of(text_of("/proc/self/exe"));
+  std::string parts = staff_fingerprint(lab);
   for (const char* key : {"cpu", "cores", "compiler", "gpu", "driver"})  // not its clocks and temperature
     if (const auto found = this_machine().find(key); found != this_machine().end()) parts += found->second + "\n";
-  const auto add = [&](const std::filesystem::path& file) {
-    parts += std::filesystem::exists(file) ? hash_of(text_of(file)) : "none";
-  };
-  add(lab::module_of(lab.name));
-  add(lab.judge() / "rubric.toml");
-  add(lab.judge() / "answers.toml");
-  add(lab.judge() / "hints.toml");
-  add(lab.path.parent_path() / "hints.toml");
-  for (const std::string& file : handin_in(lab.path)) {
-    add(who.file(file));
-    if (std::filesystem::exists(lab.crashed())) add(lab.crashed() / file);
-  }
-  for (const backend where : backends_of(lab, make)) parts += builder_of(lab, where, make).fingerprint();
-  return hash_of(parts);
+  for (const std::string& file : handin_in(lab.path))
+    parts += fs::exists(who.file(file)) ? sha256(text_of(who.file(file))) : "none";
+  const std::string root = lab.path.parent_path().parent_path().string(), build = make.dir().string();
+  for (const backend where : backends_of(lab, make))
+    parts += replaced(replaced(builder_of(lab, where, make).commands(), build, "build"), root, "source");
+  return sha256(parts);
 } catch (const input_error&) {
   return {};  // the staff's part is not built
 }

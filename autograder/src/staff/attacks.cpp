@@ -65,6 +65,10 @@ std::vector<std::string> attacks_in(const fs::path& attacks) {
   return names;
 }
 
+lab_folder lab_attacked(const fs::path& attack, const fs::path& source) {
+  return find_lab(source, read_attack(attack / "attack.toml").lab);
+}
+
 attack_outcome run_attack(const fs::path& attack, const fs::path& source, official_options options) {
   const auto start = std::chrono::steady_clock::now();
   attack_outcome out;

@@ -19,6 +19,7 @@ struct attack_outcome {
 /// with the folder of the submission; and attack.toml, which gives the required result. If attack.toml says so, the
 /// attack is graded again without the object check, to test the other defences.
 std::vector<std::string> attacks_in(const std::filesystem::path& attacks);
+lab_folder lab_attacked(const std::filesystem::path& attack, const std::filesystem::path& source);
 attack_outcome run_attack(const std::filesystem::path& attack, const std::filesystem::path& source,
                           official_options options);
 

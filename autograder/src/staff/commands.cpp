@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 
+#include "course/fingerprint.hpp"
 #include "judge/local.hpp"
 #include "judge/official.hpp"
 #include "report/terminal.hpp"
@@ -17,6 +18,8 @@
 #include "staff/lab_check.hpp"
 #include "staff/mutants.hpp"
 #include "student/progress.hpp"
+#include "support/hash.hpp"
+#include "support/kept.hpp"
 #include "support/side_by_side.hpp"
 
 namespace grading {
@@ -38,11 +41,23 @@ int attacks(const settings& s, const std::string& only, std::size_t jobs) {
   std::vector<std::string> chosen;
   for (const std::string& name : attacks_in(s.source / "autograder" / "attacks"))
     if (only.empty() || name.starts_with(only)) chosen.push_back(name);
+  builder make(s.build);
+  make.quiet = true;
+  for (const lab_folder& lab : labs_in(s.source)) build_staff(lab, make);
   // Most of the time goes into compiling.
   const std::size_t fallen = side_by_side(jobs, chosen.size(), [&](std::size_t i) {
-    const attack_outcome got = run_attack(s.source / "autograder" / "attacks" / chosen[i], s.source, options);
+    const fs::path attack = s.source / "autograder" / "attacks" / chosen[i];
+    const lab_folder lab = lab_attacked(attack, s.source);
+    const std::string key =
+        sha256("attack" + fingerprint_of(lab, solution_of(s.source, lab), make) + fingerprint_of_files(attack));
+    if (kept_outcome(key)) {
+      fmt::print("held  {:40} reused\n", chosen[i]);
+      return true;
+    }
+    const attack_outcome got = run_attack(attack, s.source, options);
     fmt::print("{:5} {:40} {:5.1f} s\n{}", got.surprises.empty() ? "held" : "NOT", chosen[i], got.seconds,
                got.surprises);
+    if (got.surprises.empty()) keep_outcome(key, "held\n");
     return got.surprises.empty();
   });
   fmt::print("{} of {} attacks got the required verdict\n", chosen.size() - fallen, chosen.size());
@@ -71,12 +86,21 @@ int honest(const settings& s, const std::string& only, std::size_t jobs) {
     std::string names;
     for (const fs::path& file : chosen[i].files)
       names += " " + fs::relative(file, s.source / "autograder" / "honest").string();
+    const lab_folder& lab = chosen[i].lab;
+    std::string decides = "honest" + fingerprint_of(lab, solution_of(s.source, lab), make);
+    for (const fs::path& file : chosen[i].files) decides += fingerprint_of_files(file);
+    const std::string key = sha256(decides);
+    if (kept_outcome(key)) {
+      fmt::print("fine {} reused\n", names);
+      return true;
+    }
     std::string wrong = surprises_of(chosen[i], s.source, make, s.official());
     if (!wrong.empty()) {  // once more: a busy machine decides nothing
       fmt::print("again{}\n{}", names, wrong);
       wrong = surprises_of(chosen[i], s.source, make, s.official());
     }
     fmt::print("{:5}{}\n{}", wrong.empty() ? "fine" : "NOT", names, wrong);
+    if (wrong.empty()) keep_outcome(key, "fine\n");
     return wrong.empty();
   });
   fmt::print("{} files in {} submissions; {} submissions did not pass both gradings\n", files, chosen.size(), refused);
