@@ -38,7 +38,8 @@ void build_staff(const lab_folder& lab, builder& make);
 /// Makes the right and wrong submissions of a lab whole. Throws if that fails.
 void build_others(const lab_folder& lab, builder& make);
 
-/// Fingerprint of all that decides a result: hand-in files, the staff's part, compilers and their options, machine. "" if the staff's part is not built.
+/// Fingerprint of all that decides a result: hand-in files, the staff's part, compilers and their options, machine. ""
+/// if the staff's part is not built.
 std::string fingerprint_of(const lab_folder& lab, const submission& who, const builder& make);
 
 /// The stored result, if nothing that decides it has changed since and noise did not decide it.
