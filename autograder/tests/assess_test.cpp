@@ -529,4 +529,25 @@ TEST(ChangedNames, AreAlsoThoseThatCallWhatChanged) {
   EXPECT_EQ(from_to("void a() {\n#if X\nb();\n#endif\n}", "void a() {\n#if X b();\n#endif\n}"), names{"a"});
 }
 
+TEST(ChangedNames, ReachEntriesThroughTheTable) {
+  using names = std::set<std::string>;
+  const std::string calls = R"(
+namespace {
+void run_step(const lab::call& c) { lab05::choose(c.input(0)); lab05::train(c); }
+template <auto f> void matrix(const lab::call& c) { f(c.output(0)); }
+constexpr lab::entry table[] = {
+    {"choose", lab::part::host, [](const lab::call& c) { lab05::choose(c.input(0)); }},
+    {"train_step", lab::part::host, run_step},
+    {"transpose", lab::part::device, matrix<&lab05::transpose>},
+    {"digits", lab::part::device, [](const lab::call& c) { lab05::backward(c); }},
+};
+})";
+  EXPECT_EQ(entries_beside({}, calls), (names{"choose", "train_step", "transpose", "digits"}));
+  EXPECT_EQ(entries_beside({"backward"}, calls), (names{"choose", "train_step", "transpose"}));
+  EXPECT_EQ(entries_beside({"choose"}, calls), (names{"transpose", "digits"}));
+  EXPECT_EQ(entries_beside({"transpose"}, calls), (names{"choose", "train_step", "digits"}));
+  EXPECT_EQ(entries_beside({""}, calls), names{});
+  EXPECT_EQ(entries_beside({"choose"}, "auto* all[] = {lab05::choose};\n" + calls), names{});
+}
+
 }  // namespace

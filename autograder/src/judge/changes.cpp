@@ -2,6 +2,7 @@
 #include "judge/changes.hpp"
 
 #include <algorithm>
+#include <regex>
 #include <string_view>
 #include <vector>
 
@@ -122,6 +123,19 @@ class parts {
   std::vector<sim::token> tokens_;
 };
 
+bool names_any(const std::string& text, const std::set<std::string>& functions) {
+  return std::any_of(functions.begin(), functions.end(), [&](const std::string& f) { return names(text, f); });
+}
+
+/// To the changed functions those, given with their texts, that name one.
+void add_callers(std::set<std::string>& changed, const std::map<std::string, std::string>& functions) {
+  for (bool more = true; more;) {
+    more = false;
+    for (const auto& [function, body] : functions)
+      if (!changed.contains(function) && names_any(body, changed)) changed.insert(function), more = true;
+  }
+}
+
 }  // namespace
 
 std::set<std::string> changed_names(const std::map<std::string, std::string>& then,
@@ -144,15 +158,32 @@ std::set<std::string> changed_names(const std::map<std::string, std::string>& th
       if (!after.functions.contains(function)) changed.insert(function);
   }
   if (share && !changed.empty()) return {""};
-  for (bool more = true; more;) {
-    more = false;
-    for (const auto& [function, body] : functions)
-      if (!changed.contains(function) &&
-          std::any_of(changed.begin(), changed.end(),
-                      [&, &body = body](const std::string& c) { return names(body, c); }))
-        changed.insert(function), more = true;
-  }
+  add_callers(changed, functions);
   return changed;
+}
+
+std::set<std::string> entries_beside(const std::set<std::string>& changed, const std::string& calls) {
+  if (changed.contains("")) return {};
+  static const std::regex begin(R"re(\{\s*"(\w+)"\s*,)re");
+  const parts all(calls);
+  std::set<std::string> reached = changed;
+  add_callers(reached, all.functions);
+  std::set<std::string> beside;
+  std::size_t outside_ends = all.around.size();
+  std::string entry;
+  std::size_t from = 0;
+  const auto ends = [&](std::size_t to) {
+    if (!entry.empty() && !names_any(all.around.substr(from, to - from), reached)) beside.insert(entry);
+  };
+  for (std::sregex_iterator at(all.around.begin(), all.around.end(), begin), end; at != end; ++at) {
+    const auto here = static_cast<std::size_t>(at->position());
+    outside_ends = std::min(outside_ends, here);
+    ends(here);
+    entry = (*at)[1], from = here;
+  }
+  ends(all.around.size());
+  // What the table's entries may share, such as a list of functions.
+  return names_any(all.around.substr(0, outside_ends), reached) ? std::set<std::string>{} : beside;
 }
 
 }  // namespace grading

@@ -13,4 +13,7 @@ namespace grading {
 std::set<std::string> changed_names(const std::map<std::string, std::string>& then,
                                     const std::map<std::string, std::string>& now);
 
+/// The entries of the table in a lab's calls.cpp, given as text, whose calls reach none of these functions.
+std::set<std::string> entries_beside(const std::set<std::string>& changed, const std::string& calls);
+
 }  // namespace grading

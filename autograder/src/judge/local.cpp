@@ -61,22 +61,21 @@ std::vector<counted_case> counted_cases(const grading_session& session, const st
 }
 
 /// The items of `like` that would have the same result for `who`, by id.
-std::map<std::string, item_result> taken_over(const rubric& rules, const submission& who, const result& like,
-                                              const submission& like_whose) {
+std::map<std::string, item_result> taken_over(const lab_folder& lab, const rubric& rules, const submission& who,
+                                              const result& like, const submission& like_whose) {
   std::map<std::string, std::string> now, then;
   for (const std::string& name : rules.handin)
     now[name] = text_of(who.file(name)), then[name] = text_of(like_whose.file(name));
-  const std::set<std::string> changed = changed_names(then, now);
-  const bool all = changed.contains(""), other_predictions = now["predictions.toml"] != then["predictions.toml"],
+  const std::set<std::string> beside = entries_beside(changed_names(then, now), text_of(lab.judge() / "calls.cpp"));
+  const bool other_predictions = now["predictions.toml"] != then["predictions.toml"],
              other_findings = now["findings.toml"] != then["findings.toml"];
   std::map<std::string, item_result> result;
   for (std::size_t k = 0; k < rules.items.size() && k < like.items.size(); ++k) {
     const item& i = rules.items[k];
     std::vector<const lab::test_case*> about = i.cases;
     for (const prediction& p : i.predict) about.push_back(p.about);
-    const bool untouched = !all && std::all_of(about.begin(), about.end(), [&](const lab::test_case* c) {
-      return c && !changed.contains(c->entry);
-    });
+    const bool untouched = std::all_of(about.begin(), about.end(),
+                                       [&](const lab::test_case* c) { return c && beside.contains(c->entry); });
     if (untouched && !(other_predictions && i.kind == item_kind::predictions) &&
         !(other_findings && (i.kind == item_kind::findings || !i.follows.empty())) && like.items[k].id == i.id &&
         like.items[k].verdict != verdict::inconclusive)
@@ -221,6 +220,7 @@ result grade_locally(const lab_folder& lab, const submission& who, builder& make
   const std::string before = handed_in(who, rules);
   c.out.graded_from = fingerprint_of(lab, who, make);
   const std::map<std::string, hand_in> sources = sources_of(lab, who, rules);
+  bool all_built = true;
   {
     c.progress("building");
     const machine_lock mine(make.dir(), machine_lock::shared);
@@ -230,12 +230,13 @@ result grade_locally(const lab_folder& lab, const submission& who, builder& make
       c.session.subjects.push_back(started(lab, who, make, options, rules, where, options.seed));
       c.session.subjects.back()->left_out = built.message;
       if (!built.message.empty()) options.on_build_error(built.message);
+      all_built = all_built && built.message.empty();  // one change in a file may leave out all of its functions
     }
   }
   if (handed_in(who, rules) != before) return grade_locally(lab, who, make, options);  // saved while it was compiled
 
   std::map<std::string, item_result> known;
-  if (options.like && c.failure.empty()) known = taken_over(rules, who, *options.like, *options.like_whose);
+  if (options.like && all_built) known = taken_over(lab, rules, who, *options.like, *options.like_whose);
   bool fresh = false, all_right = c.failure.empty();
   for (const item* i : c.chosen()) {
     const auto found = known.find(i->id);
