@@ -6,6 +6,7 @@
 #include <lab/profiler.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -187,6 +188,7 @@ TEST_F(Profile, TheTraceShowsWhatUsesTheSameMemoryInNoOrder) {
     p.write(folder);
     std::ostringstream text;
     text << std::ifstream(folder + "/trace.json").rdbuf();
+    std::filesystem::remove_all(folder);
     return text.str();
   };
   const auto wait = [&] { LAB_CUDA_CHECK(cudaDeviceSynchronize()); };
