@@ -503,7 +503,7 @@ TEST(ChangedNames, AreAlsoThoseThatCallWhatChanged) {
   EXPECT_EQ(after("a.cu", "float f() { return helper(2); }\nfloat other() { return 2; }"), names{"other"});
   EXPECT_EQ(after("b.cu", "namespace lab { float helper(float x) noexcept { return 3 * x; } }"),
             (names{"helper", "f", "g"}));
-  // Outside of functions; also what has become of a text that nobody understands.
+  // A change outside functions, and a text that cannot be parsed, touch everything.
   EXPECT_EQ(after("b.cu", "namespace lab { double helper(float x) noexcept { return x; } }"), all);
   EXPECT_EQ(after("b.cu", ""), all);
   EXPECT_EQ(
