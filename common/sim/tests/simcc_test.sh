@@ -76,7 +76,8 @@ else
   skipped="no make"
 fi
 
-# CMake, where simcc is the compiler for CUDA and for C++.
+# CMake, where simcc is the compiler for CUDA and for C++. It takes simcc for nvcc; of a compiler that it does
+# not know, it would ask an installed nvcc.
 cat >CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.18)
 project(parts LANGUAGES C CXX CUDA)
@@ -87,6 +88,7 @@ set_target_properties(by_cmake PROPERTIES CUDA_SEPARABLE_COMPILATION ON CUDA_STA
 END
 cmake -G Ninja -S . -B cmake -DCMAKE_CUDA_COMPILER="$simcc" -DCMAKE_CXX_COMPILER="$simcc" -DCMAKE_CUDA_ARCHITECTURES=80 >cmake.log 2>&1 &&
   cmake --build cmake >>cmake.log 2>&1 || fail "cmake: $(tail -n 20 cmake.log)"
+grep -q "CUDA compiler identification is NVIDIA" cmake.log || fail "CMake does not take simcc for nvcc"
 [[ $(cmake/by_cmake) == "100 1 42 201703" ]] || fail "cmake: $(cmake/by_cmake)"
 
 # CMake, where the C++ compiler is the usual one and links a library of kernels.
@@ -100,7 +102,7 @@ END
 printf '#include <cstdio>\n__global__ void say() { std::printf("said\\n"); }\nvoid launch() { say<<<1, 1>>>(); cudaDeviceSynchronize(); }\n' \
   >linked/kernels.cu
 printf 'void launch();\nint main() { launch(); }\n' >linked/main.cpp
-cmake -G Ninja -S linked -B linked/made -DCMAKE_CUDA_COMPILER="$simcc" -DCMAKE_CUDA_ARCHITECTURES=80 >cmake.log 2>&1 &&
+cmake -G Ninja -S linked -B linked/made -DCMAKE_CUDA_COMPILER="$simcc" >cmake.log 2>&1 &&
   cmake --build linked/made >>cmake.log 2>&1 || fail "cmake with g++: $(tail -n 20 cmake.log)"
 [[ $(linked/made/linked) == said ]] || fail "cmake with g++: $(linked/made/linked)"
 

@@ -194,11 +194,11 @@ const words ignored = {"-lineinfo",
                        "--extra-device-vectorization"};
 // The same, with a value: `-arch sm_90` or `-arch=sm_90`.
 const words ignored_pairs = {
-    "-arch",          "--gpu-architecture", "-code",      "--gpu-code",        "-gencode",        "--generate-code",
-    "-maxrregcount",  "--maxrregcount",     "-t",         "--threads",         "-ccbin",          "--compiler-bindir",
-    "-cudart",        "--cudart",           "-Xptxas",    "--ptxas-options",   "-Xnvlink",        "--nvlink-options",
-    "-diag-suppress", "--diag-suppress",    "-diag-warn", "--diag-warn",       "-default-stream", "--default-stream",
-    "-split-compile", "--split-compile",    "-odir",      "--output-directory"};
+    "-arch",          "--gpu-architecture", "-code",      "--gpu-code",         "-gencode",        "--generate-code",
+    "-maxrregcount",  "--maxrregcount",     "-t",         "--threads",          "-ccbin",          "--compiler-bindir",
+    "-cudart",        "--cudart",           "-Xptxas",    "--ptxas-options",    "-Xnvlink",        "--nvlink-options",
+    "-diag-suppress", "--diag-suppress",    "-diag-warn", "--diag-warn",        "-default-stream", "--default-stream",
+    "-split-compile", "--split-compile",    "-odir",      "--output-directory", "-keep-dir",       "--keep-dir"};
 // Options of the host compiler whose value is the next word.
 const words pairs = {"-I", "-D", "-U", "-include", "-isystem", "-iquote", "-idirafter", "-MT", "-MQ", "-imacros"};
 // nvcc's other names of options with a value; CMake writes `-isystem=DIR`.
@@ -286,7 +286,8 @@ class command_line {
       std::exit(0);
     }
     if (w == "--version" || w == "-V") {
-      std::cout << "simcc: compiles CUDA for the simulated device\nCuda compilation tools, release 13.0, V13.0.0\n";
+      std::cout << "simcc: compiles CUDA for the simulated device, in place of nvcc: NVIDIA (R) Cuda compiler driver\n"
+                   "Cuda compilation tools, release 13.0, V13.0.0\n";  // CMake knows nvcc by these words
       std::exit(0);
     }
     if (contains(not_made, w)) stop(w + ": simcc generates no GPU code; it makes objects (-c) and programs");
@@ -294,9 +295,14 @@ class command_line {
       made_.object_only = true;
     else if (w == "-dlink" || w == "--device-link")
       made_.device_link = true;
-    else if (w == "-v" || w == "--verbose")
+    else if (w == "-v" || w == "--verbose") {
       made_.verbose = true;
-    else if (is(w, {"-optf", "--options-file"}, &v))
+      // Where there is no toolkit, CMake takes its folder, its device library and the default architecture from these
+      // lines.
+      const std::string top = fs::path(SIM_LIBRARY).parent_path().string();
+      std::cerr << "#$ TOP=" << top << "\n#$ NVVMIR_LIBRARY_DIR=" << top
+                << "/nvvm/libdevice\n#$ simcc -arch compute_90\n";
+    } else if (is(w, {"-optf", "--options-file"}, &v))
       read_options(v);
     else if (w == "-G" || w == "--device-debug")
       made_.device_debug = true;
