@@ -64,9 +64,9 @@ program: $(objects)
 	$(NVCC) $(FLAGS) -c $< -o $@
 -include *.d
 END
-rm -f ./*.o
 skipped=""
 if command -v make >/dev/null; then
+  rm -f ./*.o
   make -s NVCC="$simcc" && [[ $(./program) == "100 1 42 201703" ]] || fail "make"
   [[ $(cat main.d) == *include/scale.h* && $(cat main.d) != *lowered* ]] || fail "dependencies: $(cat main.d)"
   make -q NVCC="$simcc" || fail "make would build again what has not changed"
