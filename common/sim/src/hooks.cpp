@@ -175,11 +175,11 @@ void check_variable(worker& self, std::uint64_t site, std::uintptr_t address) {
       (site & ~(std::uint64_t{0xff} << 40)) | (std::uint64_t{static_cast<unsigned>(operation::local)} << 40);
   if (address - self.coordinates_begin < self.coordinates_bytes && site_operation(site) != operation::load)
     self.abort_kernel(fault::out_of_bounds, site, address);  // an index so far beyond its array
-  if (self.stack_top - address <= stack_bytes || address - self.frame_begin < self.frame_bytes ||
-      address - self.coordinates_begin < self.coordinates_bytes || is_program_constant(address)) {
+  const bool own = self.stack_top - address <= stack_bytes || address - self.frame_begin < self.frame_bytes ||
+                   address - self.coordinates_begin < self.coordinates_bytes;
+  if (own || is_program_constant(address)) {
     const operation op = site_operation(site);
-    if ((op == operation::store || op == operation::atomic) && is_program_constant(address))
-      store_to_constant(self, site);
+    if (!own && (op == operation::store || op == operation::atomic)) store_to_constant(self, site);
     return note_access(self, local, address,
                        frame);  // its stack, the launch's arguments, threadIdx (which clang reports)
   }
