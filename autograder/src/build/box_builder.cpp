@@ -240,14 +240,32 @@ std::string as_written(const std::string& header, std::string_view source) {
   return header;
 }
 
+std::map<std::string, std::vector<std::string>> read_recipe(const fs::path& file) {
+  if (!fs::exists(file))
+    throw input_error(fmt::format("{} does not exist; configure and build first: ./course setup", file.string()));
+  std::map<std::string, std::vector<std::string>> recipe;
+  const auto document = nlohmann::json::parse(text_of(file));
+  for (const auto& [key, list] : document.items()) recipe[key] = list.get<std::vector<std::string>>();
+  return recipe;
+}
+
+std::string version_of(const std::string& compiler) {
+  return output_of(grading::shell_word(compiler) + " --version 2>/dev/null");
+}
+
 }  // namespace
+
+std::string commands_of(const fs::path& recipe) {
+  std::string all;
+  const auto read = read_recipe(recipe);
+  for (const auto& [key, list] : read)
+    if (key != "headers") all += fmt::format("{}: {}\n", key, fmt::join(list, " "));
+  return all + version_of(read.at("link").front());
+}
 
 box_builder::box_builder(const fs::path& recipe, fs::path cache, wall behind, bool check, build_limits allowed)
     : cache_(std::move(cache)), behind_(behind), check_(check), allowed_(allowed) {
-  if (!fs::exists(recipe))
-    throw input_error(fmt::format("{} does not exist; configure and build first: ./course setup", recipe.string()));
-  const auto document = nlohmann::json::parse(text_of(recipe));
-  for (const auto& [key, list] : document.items()) recipe_[key] = list.get<words>();
+  recipe_ = read_recipe(recipe);
   fs::create_directories(cache_);
   constexpr auto kept = std::chrono::hours(72);
   std::error_code taken_by_another;
@@ -282,14 +300,7 @@ box_builder::box_builder(const fs::path& recipe, fs::path cache, wall behind, bo
     for (const auto& entry : fs::is_directory(path) ? std::vector<fs::path>(fs::recursive_directory_iterator(path), {})
                                                     : std::vector<fs::path>{path})
       if (fs::is_regular_file(entry)) tools_ += sha256(text_of(entry));
-  tools_ += output_of(grading::shell_word(recipe_.at("link").front()) + " --version 2>/dev/null");
-}
-
-std::string box_builder::commands() const {
-  std::string all;
-  for (const auto& [key, list] : recipe_)
-    if (key != "headers") all += fmt::format("{}: {}\n", key, fmt::join(list, " "));
-  return all + output_of(grading::shell_word(recipe_.at("link").front()) + " --version 2>/dev/null");
+  tools_ += version_of(recipe_.at("link").front());
 }
 
 bool box_builder::by_nvcc() const { return recipe_.at("cu").front().ends_with("nvcc"); }

@@ -28,6 +28,10 @@ struct hand_in {
 /// The folder that reports name for such files from outside; verdicts leave it out.
 constexpr const char* handed_in_at = "/in/";
 
+/// A recipe, with the compiler's version: all that decides the result of compiling a submission, but for files'
+/// contents. Throws input_error if there is no such file.
+std::string commands_of(const std::filesystem::path& recipe);
+
 class box_builder {
  public:
   /// `recipe`: what add_lab wrote for this lab. `cache`: compiled objects by content. Throws input_error if the
@@ -39,10 +43,6 @@ class box_builder {
   /// function of the contract that is in none of them, one that throws `file_not_built` (channel.hpp). The message,
   /// which is for the student, says why something is left out; it is not ok if nothing is left.
   build_outcome build(const std::map<std::string, hand_in>& sources, const std::filesystem::path& program) const;
-
-  /// The recipe, with the compiler's version: all that decides the result of compiling a submission, but for files'
-  /// contents.
-  std::string commands() const;
 
   /// Files that a runner reads while it runs.
   std::vector<std::filesystem::path> runtime() const;

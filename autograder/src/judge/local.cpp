@@ -94,7 +94,7 @@ std::string fingerprint_of(const lab_folder& lab, const submission& who, const b
     parts += fs::exists(who.file(file)) ? sha256(text_of(who.file(file))) : "none";
   const std::string root = lab.path.parent_path().parent_path().string(), build = make.dir().string();
   for (const backend where : backends_of(lab, make))
-    parts += replaced(replaced(builder_of(lab, where, make).commands(), build, "build"), root, "source");
+    parts += replaced(replaced(commands_of(recipe_of(lab, where, make)), build, "build"), root, "source");
   return sha256(parts);
 } catch (const input_error&) {
   return {};  // the staff's part is not built
