@@ -21,8 +21,10 @@ class watch:
     def until(self, pattern, seconds=60):
         """The time at which the pattern appears in what is printed from now on, and what was printed before that, by time."""
         end, lines = time.monotonic() + seconds, []
-        self.seen = ""
         while time.monotonic() < end:
+            if found := re.search(pattern, self.seen):
+                self.seen = self.seen[found.end() :]  # the rest may be what is waited for next
+                return time.monotonic(), lines
             if select.select([self.terminal], [], [], 0.05)[0]:
                 try:
                     text = os.read(self.terminal, 65536).decode(errors="replace")
@@ -30,8 +32,6 @@ class watch:
                     break
                 lines.append((time.monotonic(), text))
                 self.seen += text
-                if re.search(pattern, self.seen):
-                    return time.monotonic(), lines
         raise SystemExit(f"not within {seconds} s: {pattern}\n{self.seen[-2000:]}")
 
     def quit(self):

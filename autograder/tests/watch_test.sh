@@ -13,7 +13,7 @@ restore() {
   [[ -z $watch ]] || kill $watch 2>/dev/null || true
   wait
   rm -f "$lab/../scale.cu"
-  cp "$kept/judge/rubric.toml" "$lab/../judge"
+  cp "$kept/judge"/* "$lab/../judge"
   cp "$kept"/*.* "$lab"  # as new: what is built from the other files is older
   rm -rf "$kept" "$log" "$source"/{progress.toml,backups,.git}
 }
@@ -74,6 +74,22 @@ says "next: fix the build" list
 cp "$solution/scale.cu" "$lab"
 expect 120 "PASS         scale_correct"
 ! grep -q scale_host_correct "$log" || { echo "shows what did not change"; cat "$log"; exit 1; }
+# A mistake that is taken back while it is still being graded: the last word is about what is there.
+: >"$log"
+echo 'oops' >>"$lab/scale.cu"
+expect 120 "BUILD ERROR"
+cp "$solution/scale.cu" "$lab"
+for ((tries = 300; tries > 0; tries--)); do
+  ! tac "$log" | sed '/ saved$/q' | grep -qE "nothing changed|PASS +scale_correct" || break
+  sleep 0.1
+done
+((tries > 0)) || { echo "a mistake that was taken back stays"; cat "$log"; exit 1; }
+# A case that has changed is built, and the next save is graded by it.
+: >"$log"
+echo "// $$" >>"$lab/../judge/cases.cpp"
+{ cat "$kept/scale.cpp"; echo "// by the new cases"; } >"$lab/scale.cpp"
+expect 120 "starting again"
+expect 120 "graded in"
 # On a busy machine the throughput may be INCONCLUSIVE, and the lab not passed: each try is another text.
 for try in 1 2 3 4 5; do
   : >"$log"

@@ -7,10 +7,13 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <ctime>
+#include <fstream>
 #include <utility>
+#include <vector>
 
 #include "course/hints.hpp"
 #include "report/report.hpp"
@@ -85,7 +88,8 @@ class watcher {
       grade_now("");
     }
     while (told_to_stop == 0) {
-      if (const texts now = read(); now != graded_texts_ && settled(now)) grade_now(changed_names(now));
+      if (const texts now = read(); (interrupted_ || now != graded_texts_) && settled(now))
+        grade_now(changed_names(now));
       const char key = keys_.within(std::chrono::milliseconds(200));
       if (key == 'q') break;
       if (key != 0) press(key);
@@ -161,11 +165,14 @@ class watcher {
     result r;
     try {
       build_staff(lab_, make_);
+      if (staff_files() != staff_files_) start_again();
       r = grade_locally(lab_, student_of(lab_), make_, options);
     } catch (const saved_again&) {
       usual("");
-      return;  // the loop sees the newer files
+      interrupted_ = true;  // the loop grades what is there now, even what was graded before
+      return;
     }
+    interrupted_ = false;
     graded_texts_ = now;
     const bool first_pass = enter(r);
     if (r.outcome == outcome::build_failed && last_) {
@@ -200,6 +207,27 @@ class watcher {
       if (changed && is_open(now)) return now.id;
     }
     return {};
+  }
+
+  /// When this program and the lab's cases, which it has loaded, were last built.
+  std::array<fs::file_time_type, 2> staff_files() const {
+    return {fs::last_write_time(make_.program("grader")), fs::last_write_time(lab::module_of(lab_.name))};
+  }
+
+  /// The same command in this process, with what is new of them. It grades all, since something that decides has
+  /// changed.
+  void start_again() {
+    fmt::print("the lab or the judge has changed: starting again\n");
+    std::fflush(stdout);
+    keys_.set(false);
+    std::ifstream file("/proc/self/cmdline");
+    std::vector<std::string> words;
+    for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    execv(make_.program("grader").c_str(), arguments.data());
+    throw std::runtime_error("the judge was built again and does not start: run ./course watch again");
   }
 
   static std::string heading_of(const std::string& changed) {
@@ -314,8 +342,10 @@ class watcher {
   watch_settings s_;
   rubric rules_;
   terminal_style style_;
+  const std::array<fs::file_time_type, 2> staff_files_ = staff_files();
   keys keys_;
   texts graded_texts_;  ///< whether they could be built or not
+  bool interrupted_ = false;
   std::optional<result> last_;
   texts last_texts_;
   std::string focus_;
