@@ -12,7 +12,7 @@ namespace {
 
 using namespace grading;
 
-lab::test_case doubling(const std::string& entry, std::int64_t n) {
+lab::test_case doubled_by(const std::string& entry, std::int64_t n) {
   lab::test_case c;
   c.id = entry + "/" + std::to_string(n);
   c.entry = entry;
@@ -43,7 +43,7 @@ struct Advice : testing::Test {
         std::make_unique<subject>(backend::sim, std::make_unique<process_executor>(TERRIBLE_RUNNER, limits{}), 1));
   }
   std::vector<std::string> given(const std::string& entry, std::int64_t n = 1 << 18) {
-    const lab::test_case c = doubling(entry, n);
+    const lab::test_case c = doubled_by(entry, n);
     item i;
     i.id = entry;
     i.points = 4;
@@ -104,7 +104,7 @@ TEST_F(Advice, IsAboutTheHandInFilesAlone) {
 }
 
 TEST_F(Advice, WastefulNamesTheWorstLine) {
-  const lab::test_case c = doubling("lanes_are_rows", 1 << 18);
+  const lab::test_case c = doubled_by("lanes_are_rows", 1 << 18);
   item i;
   i.kind = item_kind::counters;
   i.points = 4;

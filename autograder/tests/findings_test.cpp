@@ -68,7 +68,7 @@ struct Assessed : testing::Test {
   temporary_folder place{"findings"};
   rubric rules;
   grading_session session;
-  item what;
+  grading::item what;
 
   void SetUp() override {
     rules.id = "13_test";
