@@ -106,6 +106,11 @@ cmake -G Ninja -S linked -B linked/made -DCMAKE_CUDA_COMPILER="$simcc" >cmake.lo
   cmake --build linked/made >>cmake.log 2>&1 || fail "cmake with g++: $(tail -n 20 cmake.log)"
 [[ $(linked/made/linked) == said ]] || fail "cmake with g++: $(linked/made/linked)"
 
+# The library keeps its copies of C++'s templates to itself. Of several the linker takes the first, which may have hooks; the device
+# would then call itself, without end.
+shared=$(nm -g --defined-only "$(dirname "$simcc")/../common/sim/libsim.a" | grep -E ' [WVT] _Z(NK?)?(S[tabsiod]|N3fmt|N4toml|N5boost)' || true)
+[[ -z $shared ]] || fail "symbols of the library's that a program may take: $shared"
+
 # -x holds for files of every name, as with nvcc.
 cp src/scale.cu scale.txt
 "$simcc" -x cu -Iinclude -c scale.txt -o txt.o && "$simcc" main.o txt.o host.o count.o -o parts_txt || fail "-x cu scale.txt"
