@@ -93,7 +93,8 @@ TEST(Recipes, OpenNoWholeCourseToASubmission) {
 TEST_F(Sandbox, DeviceCodeIsBuiltForAGpuAndCheckedAsForTheSimulatedDevice) {
   const fs::path recipe = fs::path(LAB_BINARY_DIR) / "recipes" / "03_coalescing.cuda.json";
   if (!fs::exists(recipe)) GTEST_SKIP() << "no nvcc when this was configured";
-  const fs::path folder = fs::temp_directory_path() / fmt::format("gpu_build-{}", getpid());
+  const temporary_folder place("gpu_build");
+  const fs::path& folder = place.path();
   fs::create_directories(folder);
   box_builder make(recipe, folder / "objects", wall::box, true, {120s, std::size_t{4} << 30});
   std::map<std::string, hand_in> sources;
@@ -116,11 +117,11 @@ TEST_F(Sandbox, DeviceCodeIsBuiltForAGpuAndCheckedAsForTheSimulatedDevice) {
   EXPECT_NE(said_to("void door() { asm volatile(\"syscall\"); }\n").find("inline assembly"), std::string::npos);
   EXPECT_NE(said_to("extern \"C\" int fork();\nint child() { return fork(); }\n").find("calls fork"),
             std::string::npos);
-  fs::remove_all(folder);
 }
 
 TEST_F(Sandbox, AHandInMayCallWhatTheLabGivesAndNoMoreOfTheStaffs) {
-  const fs::path folder = fs::temp_directory_path() / fmt::format("given-{}", getpid());
+  const temporary_folder place("given");
+  const fs::path& folder = place.path();
   fs::create_directories(folder);
   box_builder make(fs::path(LAB_BINARY_DIR) / "recipes" / "08_gpt2.sim.json", folder / "objects", wall::box, true,
                    {120s, std::size_t{4} << 30});
@@ -131,11 +132,11 @@ TEST_F(Sandbox, AHandInMayCallWhatTheLabGivesAndNoMoreOfTheStaffs) {
   EXPECT_TRUE(fine.ok) << fine.message;
   sources["analysis.cpp"].text += "#include <gpt2/model.hpp>\nauto all() { return gpt2::parameters({}); }\n";
   EXPECT_NE(make.build(sources, folder / "runner").message.find("calls gpt2::parameters"), std::string::npos);
-  fs::remove_all(folder);
 }
 
 TEST_F(Sandbox, WhatDoesNotCompileIsLeftOut) {
-  const fs::path folder = fs::temp_directory_path() / fmt::format("left_out-{}", getpid());
+  const temporary_folder place("left_out");
+  const fs::path& folder = place.path();
   std::map<std::string, hand_in> good;
   for (const char* name : {"layout.cu", "transpose.cu", "column_sums.cpp"})
     good[name].text = text_of(fs::path(LAB_SOURCE_DIR) / "labs" / "03_coalescing" / "handin" / name);
@@ -174,11 +175,11 @@ TEST_F(Sandbox, WhatDoesNotCompileIsLeftOut) {
   std::string& text = good["column_sums.cpp"].text;
   text.replace(text.find("column_sums("), 12, "sums_of_columns(");
   expect_left_out(built_with({}), {"undefined reference to lab03::column_sums("});
-  fs::remove_all(folder);
 }
 
 TEST_F(Sandbox, LocallyAndOfficiallyTheSameIsRefusedInTheSameWords) {
-  const fs::path folder = fs::temp_directory_path() / fmt::format("words-{}", getpid());
+  const temporary_folder place("words");
+  const fs::path& folder = place.path();
   std::map<std::string, hand_in> sources;
   for (const char* name : {"layout.cu", "transpose.cu", "column_sums.cpp"})
     sources[name].text = text_of(fs::path(LAB_SOURCE_DIR) / "labs" / "03_coalescing" / "handin" / name);
@@ -215,21 +216,21 @@ TEST_F(Sandbox, LocallyAndOfficiallyTheSameIsRefusedInTheSameWords) {
     EXPECT_EQ(official, said(addition, wall::none)) << addition;
     EXPECT_TRUE(official.empty() || official.find("labs/README.md") != std::string::npos) << official;
   }
-  fs::remove_all(folder);
 }
 
 TEST_F(Sandbox, APartOfTheCourseThatIsNotBuiltIsNoFaultOfTheSubmission) {
-  const fs::path folder = fs::temp_directory_path() / fmt::format("unbuilt-{}", getpid());
+  const temporary_folder place("unbuilt");
+  const fs::path& folder = place.path();
   fs::create_directories(folder);
   auto recipe = nlohmann::json::parse(text_of(fs::path(LAB_BINARY_DIR) / "recipes" / "03_coalescing.sim.json"));
   recipe["libraries"].push_back((folder / "libmissing.a").string());
   replace_file(folder / "recipe.json", recipe.dump());
   EXPECT_THROW(box_builder(folder / "recipe.json", folder / "cache", wall::box, true, {}), input_error);
-  fs::remove_all(folder);
 }
 
 TEST_F(Sandbox, AnErrorAfterPagesOfTemplatesIsTold) {
-  const fs::path folder = fs::temp_directory_path() / fmt::format("pages-{}", getpid());
+  const temporary_folder place("pages");
+  const fs::path& folder = place.path();
   std::map<std::string, hand_in> sources;
   for (const char* name : {"layout.cu", "transpose.cu", "column_sums.cpp"})
     sources[name].text = text_of(fs::path(LAB_SOURCE_DIR) / "labs" / "03_coalescing" / "handin" / name);
@@ -246,12 +247,12 @@ TEST_F(Sandbox, AnErrorAfterPagesOfTemplatesIsTold) {
   EXPECT_NE(said.find("column_sums.cpp:"), std::string::npos) << said;
   EXPECT_NE(said.find("has no member named"), std::string::npos) << said;
   EXPECT_LE(said.size(), 2000u);
-  fs::remove_all(folder);
 }
 
 // A regular expression that repeats over a long text overflows the judge's stack.
 TEST_F(Sandbox, WhatIsOnlyLongIsRefusedInFewWords) {
-  const fs::path folder = fs::temp_directory_path() / fmt::format("long-{}", getpid());
+  const temporary_folder place("long");
+  const fs::path& folder = place.path();
   std::map<std::string, hand_in> good;
   for (const char* name : {"layout.cu", "transpose.cu", "column_sums.cpp"})
     good[name].text = text_of(fs::path(LAB_SOURCE_DIR) / "labs" / "03_coalescing" / "handin" / name);
@@ -282,7 +283,6 @@ TEST_F(Sandbox, WhatIsOnlyLongIsRefusedInFewWords) {
     EXPECT_EQ(message.substr(0, std::strlen(says)), says) << message.substr(0, 200);
     EXPECT_LE(message.size(), 2000u);
   }
-  fs::remove_all(folder);
 }
 
 TEST(Freeze, StopsEveryThread) {

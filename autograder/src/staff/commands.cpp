@@ -118,6 +118,8 @@ struct mutant_options {
 int mutants(const settings& s, const mutant_options& o) {
   const lab_folder lab = find_lab(s.source, o.lab);
   const submission solution = solution_of(s.source, lab);
+  builder make(s.build);
+  build_staff(lab, make);
   const std::uint64_t seed = s.local().seed;
   std::vector<mutant> all = mutants_of_lab(lab, solution);
   const std::size_t known = all.size();
@@ -134,8 +136,7 @@ int mutants(const settings& s, const mutant_options& o) {
   options.progress = [](const std::string&) {};
   const mutant none{read_rubric(lab).handin.front(), 0, 0, {}, 0, {}, {}};
   if (const mutant_outcome whole = try_mutant(lab, solution, none, {seed}, options); whole.survived.empty())
-    throw std::runtime_error(
-        fmt::format("the unchanged solution loses {}: is {}.staff built?", whole.lost, "lab" + lab.number));
+    throw std::runtime_error(fmt::format("the unchanged solution loses {}", whole.lost));
   const std::size_t survivors = side_by_side(o.jobs, all.size(), [&](std::size_t i) {
     const mutant_outcome got = try_mutant(lab, solution, all[i], {seed, seed + 1, seed + 2}, options);
     const std::string verdict = !got.compiles              ? "not built"
