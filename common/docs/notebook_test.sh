@@ -57,7 +57,7 @@ def attempt(code):
     start = time.time()
     with capture_output() as said:
         success = shell.run_cell(code).success
-    text = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", said.stdout + said.stderr)
+    text = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", said.stdout + said.stderr).replace("\r", "\n")  # progress, written over
     print(f"--- {time.time() - start:.1f} s\n{text}", flush=True)
     return success, text, "".join(shown.data.get("text/html", "") for shown in said.outputs)
 
