@@ -628,7 +628,7 @@ std::vector<double> reports() { return {1, 4, 2, 3, 6 * 132, 75.5 / 4.28}; }
 
 // ---- all ----------------------------------------------------------------------------------------------------------
 
-constexpr shape small{2, 64, 4, 2, 64, 48, 72, 64}, one_layer{1, 16, 2, 1, 64, 24, 20, 16},
+constexpr shape small{2, 64, 4, 2, 64, 48, 72, 64}, one_layer{1, 16, 2, 1, 64, 24, 20, 24},
     counted{2, 128, 4, 2, 64, 256, 256, 512};
 
 std::vector<test_case> cases() {
@@ -700,13 +700,14 @@ std::vector<test_case> cases() {
   all.push_back(tokens("small", small, 40));
   all.push_back(tokens("counted", counted, 255));
   all.push_back(tokens("wide", {1, 1032, 1, 1, 64, 8, 9, 4}, 1));
-  all.push_back(tokens("wide_mlp", {1, 8, 1, 1, 64, 8600, 9, 4}, 1));  // more rows than warps that run at a time
-  all.push_back(tokens("deep", {17, 16, 2, 1, 64, 8, 20, 4}, 2));      // one layer more than Llama 3.2 1B
+  all.push_back(
+      tokens("wide_mlp", {1, 8, 1, 1, 64, 12'600, 9, 4}, 1));  // more rows than warps run at a time, x beyond 48 KiB
+  all.push_back(tokens("deep", {17, 16, 2, 1, 64, 8, 20, 4}, 2));  // one layer more than Llama 3.2 1B
   all.push_back(tokens("tiny", tiny, 0, 4));
   all.push_back(tokens("tiny", tiny, 2, 1));
   all.push_back(tokens("small", small, 5, 2));
   all.push_back(tokens("one_layer", one_layer, 0, 8));
-  all.push_back(tokens("one_layer", one_layer, 3, 13));  // up to a full cache
+  all.push_back(tokens("one_layer", one_layer, 3, 21));  // up to a full cache
   all.push_back(tokens("many_tokens", {1, 8, 1, 1, 64, 8, 1100, 4}, 2, 1, logit_kind::equal));
   all.push_back(tokens("very_many_tokens", {1, 8, 1, 1, 64, 8, 8300, 4}, 2, 1, logit_kind::equal));
   all.push_back(tokens("small", small, 7, 3, logit_kind::below_zero));
