@@ -20,7 +20,7 @@ starts_programs=$([[ -e /proc/sys/fs/binfmt_misc/qemu-aarch64 ]] && echo yes || 
 build() {
   if [[ ! -f $arm/build.ninja ]]; then
     cmake -G Ninja -S "$source" -B "$arm" -DCMAKE_TOOLCHAIN_FILE="$source/common/cmake/arm64/toolchain.cmake" \
-      -DLAB_ARM64="$arm/root" -DLABS_CUDA=OFF -DCMAKE_BUILD_TYPE=Release >"$arm/configured.log" 2>&1 ||
+      -DLAB_ARM64="$arm/root" -DCMAKE_LINKER="$(command -v aarch64-linux-gnu-ld)" -DCMAKE_OBJCOPY="$(command -v aarch64-linux-gnu-objcopy)" -DLABS_CUDA=OFF -DCMAKE_BUILD_TYPE=Release >"$arm/configured.log" 2>&1 ||
       { cat "$arm/configured.log"; exit 1; }
   fi
   cmake --build "$arm" --target "$@" -- -j2 >"$arm/built.log" 2>&1 || { tail -n 60 "$arm/built.log"; exit 1; }
