@@ -443,6 +443,13 @@ TEST(Executor, LiesAboutTheLengthAreCrashes) {
   EXPECT_EQ(runner(200ms)->run(request("close")).end, answer::ending::crashed);
 }
 
+TEST(Executor, TakesOneAnswerOfTheRunnersAndNoMoreThanItAskedFor) {
+  for (const char* lie : {"answers_itself", "names_its_time"})
+    EXPECT_EQ(runner(2s)->run(request(lie)).what, "the program sent something other than an answer") << lie;
+  EXPECT_EQ(runner(2s)->run(request("counts_itself")).what, "") << "on a device it may";
+  EXPECT_EQ(runner(2s)->run(request("counts_itself"), [] {}).what, "the program sent something other than an answer");
+}
+
 TEST(Executor, KeepsTheFirst64KiBOfWhatIsPrinted) {
   const auto e = runner(60s);
   EXPECT_EQ(e->run(request("print")).end, answer::ending::answered);

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "build/box_builder.hpp"
+#include "build/names_check.hpp"
 #include "build/object_check.hpp"
 #include "sandbox/process_executor.hpp"
 #include "support/command.hpp"
@@ -175,6 +176,47 @@ TEST_F(Sandbox, WhatDoesNotCompileIsLeftOut) {
   std::string& text = good["column_sums.cpp"].text;
   text.replace(text.find("column_sums("), 12, "sums_of_columns(");
   expect_left_out(built_with({}), {"undefined reference to lab03::column_sums("});
+}
+
+TEST(Names, ThoseOfTheCompilerAndTheDeviceAreForeignHoweverTheyAreWritten) {
+  const std::set<std::string> undefined = {"__tsan_read4",
+                                           "_Unwind_GetIP",
+                                           "__assert_fail",
+                                           "__cxa_get_exception_ptr",
+                                           "_ZN3sim12library_callEv",
+                                           "_ZN9__gnu_cxx13stdio_filebufEv"};
+  const std::pair<const char*, const char*> foreign[] = {
+      {"void f() {\n  __tsan_read4(0);\n}", "line 2: __tsan_read4"},
+      {"__ts\\\nan_read4(0);", "line 1: __tsan_read4"},
+      {"/* \n\n */ extern \"C\" void _ZN3sim12library_callEv();", "line 3: _ZN3sim12library_callEv"},
+      {"%:define load _Unwind_GetIP", "line 1: _Unwind_GetIP"},
+      {"auto x = __builtin_return(p);", "line 1: __builtin_return"},
+      {"__sync_fetch_and_add(p, 1);", "line 1: __sync_fetch_and_add"},
+      {"std::set_new_handler(h);", "line 1: set_new_handler"},
+      {"sim::library_call();", "line 1: sim"},
+      {"namespace s = sim;", "line 1: sim"},
+      {"using namespace sim;", "line 1: sim"},
+      {"#define S sim", "line 1: sim"},
+      {"int x = SIM_UNOBSERVED;", "line 1: SIM_UNOBSERVED"},
+      {"#define NDEBUG\n#define __assert_fail(...) 0", "line 2: __assert_fail"},
+      {"__gnu_cxx::stdio_filebuf<char> file(3);", "line 1: __gnu_cxx"},
+      {"#define J(a, b) a##b\nJ(__tsan, _read4)(0);", "__tsan_read4, put together by ##"},
+      {"#define J(a, b) a%:%:b\nJ(si, m)::library_call();", "sim, put together by ##"},
+      {"#define K(a) __built##a\nK(in_return)(0);", "__builtin_..., put together by ##"},
+  };
+  for (const auto& [source, name] : foreign) EXPECT_EQ(foreign_name(source, undefined), name) << source;
+  const char* const own[] = {
+      "__global__ void __launch_bounds__(256) k(const float* __restrict__ x) { __syncthreads(); }",
+      "float v = __shfl_xor_sync(~0u, x, 1); __half h = __float2half(v); __nv_bfloat162 b = __floats2bfloat162_rn(v, "
+      "v);",
+      "__m256i four = _mm256_setzero_si256(); _mm_prefetch(p, _MM_HINT_T0); if (__builtin_expect(x, 0)) return;",
+      "#ifdef __cpp_lib_format\nconst char* where = __FILE__;\n#endif",
+      "template <typename _T> struct _Node { _T __value; };",
+      "int sim = 3; double simulate(int simd_width); // sim::library_call, __tsan_read4",
+      "puts(\"__tsan_read4\");",
+      "#define CAT(a, b) a##b\nint CAT(s, 1), CAT(i, 2), CAT(m, 3), sim_lar;"  // each alone
+  };
+  for (const char* source : own) EXPECT_EQ(foreign_name(source, undefined), "") << source;
 }
 
 TEST_F(Sandbox, LocallyAndOfficiallyTheSameIsRefusedInTheSameWords) {

@@ -12,6 +12,7 @@
 #include <regex>
 #include <sstream>
 
+#include "build/names_check.hpp"
 #include "build/object_check.hpp"
 #include "sandbox/sandbox.hpp"
 #include "sim/tools/tokens.hpp"
@@ -389,7 +390,8 @@ std::string box_builder::refusal(const std::string& name, const hand_in& source,
   return {};
 }
 
-box_builder::words box_builder::take_out_unclean(std::map<std::string, fs::path>& objects,
+box_builder::words box_builder::take_out_unclean(const std::map<std::string, hand_in>& sources,
+                                                 std::map<std::string, fs::path>& objects,
                                                  std::string& complaints) const {
   const words& also = recipe_.at("calls");
   const callable may_call(recipe_.at("device").at(0), recipe_.at("device").at(1), by_nvcc(),
@@ -398,6 +400,10 @@ box_builder::words box_builder::take_out_unclean(std::map<std::string, fs::path>
   std::map<std::string, std::vector<std::string>> refused;  // by file
   for (const auto& [name, object] : objects)
     symbols[name] = read_object(text_of(object), refused[name], by_nvcc() && is_device_code(name));
+  for (const auto& [name, own] : symbols)
+    if (const std::string found = foreign_name(sources.at(name).text, own.undefined); !found.empty())
+      refused[name].push_back(
+          fmt::format("{}: not for programs' own use; use what C++ and CUDA offer: {}", found, rules));
   const auto is_defined = [&](bool by_device_code, const std::string& symbol) {
     return std::any_of(symbols.begin(), symbols.end(), [&](const auto& one) {
       return is_device_code(one.first) == by_device_code &&
@@ -510,7 +516,7 @@ build_outcome box_builder::build(const std::map<std::string, hand_in>& sources, 
       add_to_list(left_out, "\n", one.message);
       objects.erase(name);
     }
-  const words missing = take_out_unclean(objects, left_out);
+  const words missing = take_out_unclean(sources, objects, left_out);
   if (objects.empty()) return {false, left_out};
 
   const scratch place;

@@ -57,7 +57,8 @@ class box_builder {
                       const std::string& assembly, const std::set<std::filesystem::path>& own) const;
   /// Takes out of `objects` what may not be handed in, with what calls it, and adds why to `complaints`. Returns the
   /// functions of the contract that the rest lacks.
-  words take_out_unclean(std::map<std::string, std::filesystem::path>& objects, std::string& complaints) const;
+  words take_out_unclean(const std::map<std::string, hand_in>& sources,
+                         std::map<std::string, std::filesystem::path>& objects, std::string& complaints) const;
 
   std::map<std::string, words> recipe_;
   std::filesystem::path cache_;

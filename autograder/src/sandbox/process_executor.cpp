@@ -36,6 +36,7 @@ namespace {
 using clock = std::chrono::steady_clock;
 constexpr std::size_t most_code = std::size_t{24} << 20;  ///< of a runner and its libraries in memory
 constexpr int patience = 6;                               // on a busy machine a call may take so many times as long
+constexpr const char* no_answer = "the program sent something other than an answer";
 constexpr const char* one_thread = "a submission runs on one core, in the thread that calls it";
 
 void close_if_open(int& fd) {
@@ -111,6 +112,12 @@ std::string left_of(const files_in_use& before, const files_in_use& after) {
 }
 
 control& control_of(std::span<std::byte> shared) { return *reinterpret_cast<control*>(shared.data()); }
+
+bool says_more_than_asked(const lab::request& asked, bool on_host, const lab::response& got) {
+  const bool timed = !got.call_seconds.empty() || !got.ceiling_seconds.empty(),
+             counted = !got.reports.empty() || !got.launches.empty() || !got.metrics.empty();
+  return (timed && asked.what != lab::action::time) || (counted && on_host);
+}
 
 }  // namespace
 
@@ -420,10 +427,15 @@ std::optional<answer> process_executor::receive(std::string& text) {
     return true;
   };
   if (auto instead = wait_for(whole, wait::message)) return instead;
-  if (lie) return failed(answer::ending::crashed, "the program sent something other than an answer");
+  if (lie) return failed(answer::ending::crashed, no_answer);
   if (gone) return ended();
   text = std::move(received);
   return {};
+}
+
+bool process_executor::speaks() const {
+  char byte = 0;
+  return recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
 }
 
 answer process_executor::run(const lab::request& what, const std::function<void()>& settle,
@@ -542,11 +554,14 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   together.reset();
   if (!allowed_.trusted) take(bytes);
 
+  // The runner answers once the outputs are taken, and once: another answer is the submission's.
+  if (speaks()) return failed(answer::ending::crashed, no_answer);
   gate.go.store(control::taken);
   thaw(program_);
   std::string text;
   if (auto instead = receive(text)) return *instead;
   if (auto instead = hold(static_cast<std::size_t>(what.threads) - 1)) return *instead;
+  if (speaks()) return failed(answer::ending::crashed, no_answer);
   // A thread that was joined may need a moment to be gone.
   for (int moments = 0; what.threads > 1; ++moments) {
     const std::size_t now = tasks_of(program_).size(), more = now - std::min(now, threads_);
@@ -568,12 +583,13 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
                faults,
                waited_in_it,
                has_had - std::min(had, has_had)};
+    if (says_more_than_asked(what, mode_.host_only, got.response)) return failed(answer::ending::crashed, no_answer);
     if (got.response.error.empty()) got.response.error = left_of(files_before, files_after);
     // After some errors a GPU refuses everything else that the process asks of it: the next call gets a new one.
     if (!got.response.error.empty() && !allowed_.outlives_errors) stop();
     return got;
   } catch (const std::runtime_error&) {
-    return failed(answer::ending::crashed, "the program sent something other than an answer");
+    return failed(answer::ending::crashed, no_answer);
   }
 }
 

@@ -93,9 +93,9 @@ void compute_only(bool threads, bool without_wall) {
   std::vector<std::uint32_t> starts_threads = {SYS_clone, SYS_clone3};
   std::vector<std::uint32_t> needed = {
       // memory, locks, time
-      SYS_brk, SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_futex, SYS_sched_yield, SYS_sched_getaffinity,
-      SYS_clock_gettime, SYS_clock_getres, SYS_gettimeofday, SYS_nanosleep, SYS_clock_nanosleep, SYS_restart_syscall,
-      SYS_set_robust_list, SYS_rseq, SYS_getrandom, SYS_getrusage, SYS_times, SYS_sysinfo, SYS_uname,
+      SYS_brk, SYS_munmap, SYS_mremap, SYS_futex, SYS_sched_yield, SYS_sched_getaffinity, SYS_clock_gettime,
+      SYS_clock_getres, SYS_gettimeofday, SYS_nanosleep, SYS_clock_nanosleep, SYS_restart_syscall, SYS_set_robust_list,
+      SYS_rseq, SYS_getrandom, SYS_getrusage, SYS_times, SYS_sysinfo, SYS_uname,
       // the judge's messages, printing, and debug information for the simulated device's reports
       SYS_recvfrom, SYS_sendto, SYS_read, SYS_pread64, SYS_readv, SYS_preadv, SYS_write, SYS_writev, SYS_lseek,
       SYS_openat, SYS_close, SYS_fcntl, SYS_ioctl, SYS_fstat, SYS_newfstatat, SYS_statx, SYS_faccessat, SYS_faccessat2,
@@ -126,6 +126,11 @@ void compute_only(bool threads, bool without_wall) {
   for (const std::uint32_t call : starts_threads)
     rules.insert(rules.end(), {skip_unless(call, 1), answer(SECCOMP_RET_KILL_PROCESS)});
   for (const std::uint32_t call : needed) rules.insert(rules.end(), {skip_unless(call, 1), answer(SECCOMP_RET_ALLOW)});
+  // No new code: what was checked when it was built is all that runs.
+  for (const std::uint32_t call : {SYS_mmap, SYS_mprotect})
+    rules.insert(rules.end(), {skip_unless(call, 4), load(offsetof(seccomp_data, args[2])),
+                               sock_filter BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 1, 0),
+                               answer(SECCOMP_RET_ALLOW), answer(refused)});
   // Memory may be given back, but the judge's buffers keep pages of their size.
   rules.insert(rules.end(), {skip_unless(SYS_madvise, 4), load(offsetof(seccomp_data, args[2])),
                              skip_unless(MADV_DONTNEED, 1), answer(SECCOMP_RET_ALLOW), answer(refused)});
