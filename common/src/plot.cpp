@@ -6,11 +6,14 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 
 namespace lab {
 
 std::string drawn_by_gnuplot(const std::string& script) {
+  static std::map<std::string, std::string> drawn;  // by its script: a report has figures of all labs, and one has changed
+  if (const auto known = drawn.find(script); known != drawn.end()) return known->second;
   namespace fs = std::filesystem;
   const fs::path file = fs::temp_directory_path() / ("lab_plot_" + std::to_string(getpid()) + ".gnuplot");
   std::ofstream(file) << script;
@@ -26,7 +29,7 @@ std::string drawn_by_gnuplot(const std::string& script) {
   std::error_code ignored;
   fs::remove(file, ignored);
   const std::size_t start = svg.find("<svg");
-  return start == std::string::npos ? std::string{} : svg.substr(start);
+  return drawn[script] = start == std::string::npos ? std::string{} : svg.substr(start);
 }
 
 }  // namespace lab
