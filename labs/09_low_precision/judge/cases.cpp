@@ -601,24 +601,29 @@ std::vector<bfloat16> random_bf16(int64_t count, std::uint64_t seed, int exponen
 /// Products of two bf16 numbers are exact in FP32. Sums of k of them are off as in lab 06; tensor cores cut off where
 /// a multiply-add rounds, so twice that is allowed. Then comes the rounding to 8 bits, by 2^-8 at most.
 ///
-/// Elements of A and B are below 2^exponent and 2^-exponent: bf16 has the range of a float.
-test_case gemm(const char* entry, const shape& s, int exponent = 0) {
+/// Elements of A and B are below 2^of_a and 2^of_b: bf16 has the range of a float.
+test_case gemm(const char* entry, const shape& s, int of_a = 0, int of_b = 0) {
   test_case result;
-  result.id = fmt::format("{}/{}x{}x{}{}", entry, s.m, s.n, s.k, exponent != 0 ? "-wide" : "");
+  result.id = fmt::format("{}/{}x{}x{}{}", entry, s.m, s.n, s.k,
+                          of_a + of_b > 0   ? "-large"
+                          : of_a + of_b < 0 ? "-small"
+                          : of_a != 0       ? "-wide"
+                                            : "");
   result.entry = entry;
   result.parameters = {s.m, s.n, s.k};
   result.outputs = {{dtype::bf16, s.m * s.n}};
   result.inputs = [=](std::uint64_t seed) {
-    return std::vector{buffer::of(random_bf16(s.m * s.k, seed, exponent)),
-                       buffer::of(random_bf16(s.k * s.n, seed + 1, -exponent))};
+    return std::vector{buffer::of(random_bf16(s.m * s.k, seed, of_a)),
+                       buffer::of(random_bf16(s.k * s.n, seed + 1, of_b))};
   };
-  result.check = [s](std::span<const buffer> before, std::span<const buffer> outputs) {
+  const double unit = std::ldexp(0x1p-24, of_a + of_b);
+  result.check = [s, unit](std::span<const buffer> before, std::span<const buffer> outputs) {
     const auto widened = [](const buffer& b) {
       const auto numbers = b.as<bfloat16>();
       return floats(numbers.begin(), numbers.end());
     };
     return lab::product_mismatch(widened(before[0]), widened(before[1]), widened(outputs[0]), s.m, s.n, s.k,
-                                 {8 * static_cast<double>(s.k) * 0x1p-24, 0x1.02p-8});
+                                 {8 * static_cast<double>(s.k) * unit, 0x1.02p-8});
   };
   const auto m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k);
   result.work = {2 * m * n * k, 2 * (m * k + k * n + m * n)};
@@ -741,7 +746,11 @@ std::vector<test_case> cases() {
                               {130, 264, 1032}, {129, 256, 64}};
   for (const char* entry : gemms)
     for (const shape& s : shapes) all.push_back(gemm(entry, s));
-  for (const char* entry : gemms) all.push_back(gemm(entry, {72, 136, 88}, 60));
+  for (const char* entry : gemms) {
+    all.push_back(gemm(entry, {72, 136, 88}, 60, -60));
+    all.push_back(gemm(entry, {70, 136, 72}, 30, 20));
+    all.push_back(gemm(entry, {71, 136, 72}, -20, -30));
+  }
   all.push_back(timed(gemm("gemm_pipelined", {4096, 4096, 4096})));
   all.push_back(timed(gemm("gemm_pipelined", {8192, 8192, 8192})));
   return all;
@@ -762,6 +771,18 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
       all.push_back(sum(fmt::format("positive{}", n), positive, n, f, f));
       add_arithmetic(all, n, f);
     }
+  }
+  // More than any case above has.
+  const int64_t many = size(5001, 8000);
+  add_arithmetic(all, many, fp16);
+  all.push_back(sum(fmt::format("signed{}", many), signed_numbers, many, bf16, fp32));
+  all.push_back(lost("gradients", gradients, many, 1024.0f));
+  all.push_back(loss_scale("drawn", {3e-4f, 40.0f}, many));
+  for (const group_kind& kind : group_kinds) all.push_back(quantize(kind, size(201, 400)));
+  for (const char* entry : gemms) {
+    all.push_back(gemm(entry, {size(258, 400), 8, 8}));
+    all.push_back(gemm(entry, {size(1, 20), 8 * size(66, 90), 16}));
+    all.push_back(gemm(entry, {size(1, 20), 8, 8 * size(130, 200)}));
   }
   return all;
 }

@@ -320,7 +320,13 @@ attended attention_of(std::span<const double> q, std::span<const bfloat16> k, st
   return result;
 }
 
-/// With a large `spread` one key takes nearly all of the weight. If `below`, all scores are far below zero: so far that
+/// 2^20 to 2^30 or its inverse, as the seed decides. What is multiplied by it and divided elsewhere stays the same in
+/// float and in bf16, and is out of fp16's range.
+float power_of_two(lab::random_sizes& draw) {
+  return std::ldexp(1.0f, static_cast<int>(draw(20, 30) * (2 * draw(0, 1) - 1)));
+}
+
+/// With a large `spread` one key takes nearly all of the weight. If `below`, all scores lie between -1000 and -400:
 /// their exponentials are zero in float.
 test_case attend(int64_t heads, int64_t kv_heads, int64_t size, int64_t capacity, int64_t position, float spread = 1.0f,
                  bool below = false) {
@@ -335,9 +341,13 @@ test_case attend(int64_t heads, int64_t kv_heads, int64_t size, int64_t capacity
     floats q = lab::random_floats(at(heads * size), seed),
            k = lab::random_floats(at(kv_heads * capacity * size), seed + 1),
            v = lab::random_floats(at(kv_heads * capacity * size), seed + 2);
-    for (float& one : q) one = 1.75f * spread * one + (below ? 5.0f : 0.0f);
-    for (float& one : k) one = 1.75f * one + (below ? -5.0f : 0.125f);
-    for (float& one : v) one = one + 0.25f;
+    constexpr float around = 1.75f;
+    const float far = below ? std::sqrt(990.0f / std::sqrt(static_cast<float>(size))) - around : 0.0f;
+    lab::random_sizes draw(seed + 3);
+    const float of_keys = power_of_two(draw), of_values = power_of_two(draw);
+    for (float& one : q) one = (around * spread * one + far) / of_keys;
+    for (float& one : k) one = (around * one + (below ? -far : 0.125f)) * of_keys;
+    for (float& one : v) one = (one + 0.25f) * of_values;
     numbers keys = rounded(k), values = rounded(v);
     for (std::size_t i = 0; i < keys.size(); ++i)
       if (static_cast<int64_t>(i) / size % capacity > position) keys[i].bits = values[i].bits = 0xFFFF;
@@ -357,7 +367,7 @@ test_case attend(int64_t heads, int64_t kv_heads, int64_t size, int64_t capacity
           const double of_sum = off_in_sum(position + 1);
           for (std::size_t i = 0; i < at(size); ++i) {
             const std::string text = off("column ", i, static_cast<double>(outputs[0].as<float>()[h * at(size) + i]),
-                                         want.out[i], (2 * of_score + of_sum) * want.magnitude[i] + 1e-30);
+                                         want.out[i], (2 * of_score + of_sum) * want.magnitude[i] + 1e-36);
             if (!text.empty()) return fmt::format("head {}: {}", h, text);
           }
           return "";
@@ -507,10 +517,11 @@ double allowed_logit(const reference::sums& right, std::size_t i) { return 0x1p-
 /// What the logits of a model are like.
 enum class logit_kind { usual, equal, below_zero };
 
-/// Weights that keep all numbers near 1, and a cache of `position` tokens; after them it holds no numbers. If logits
-/// are to be equal, the last 63 rows of the embedding have one number, 2, 0 or -2, and those before are 0: every third
-/// of the last tokens then has the same largest logit. If they are to be below zero, the first number of each row is 8,
-/// and the last norm turns it round.
+/// Weights that keep a token's state near 1, and a cache of `position` tokens; after them it holds no numbers. Keys,
+/// values and what the gate lets through are multiplied by powers of two. If logits are to be equal, the last 63 rows
+/// of the embedding have one number, 2, 0 or -2, and those before are 0: every third of the last tokens then has the
+/// same largest logit. If they are to be below zero, the first number of each row is 8, and the last norm turns it
+/// round.
 std::vector<buffer> model_inputs(const shape& s, int64_t position, logit_kind like, std::uint64_t seed) {
   floats w = lab::random_floats(at(s.weights()), seed);
   std::size_t next = at(s.vocabulary * s.width);
@@ -527,20 +538,25 @@ std::vector<buffer> model_inputs(const shape& s, int64_t position, logit_kind li
     const float factor = size * std::sqrt(3 / static_cast<float>(columns));
     for (const std::size_t end = next + at(rows * columns); next < end; ++next) w[next] *= factor;
   };
+  lab::random_sizes draw(seed + 3);
+  const float of_keys = power_of_two(draw), of_values = power_of_two(draw), of_gated = power_of_two(draw);
   norm();
   for (int64_t l = 0; l < s.layers; ++l) {
     norm();
-    matrix((s.heads + 2 * s.kv_heads) * s.size, s.width, 1.25f);
-    matrix(s.width, s.heads * s.size, 1.0f);
+    matrix(s.heads * s.size, s.width, 1.25f / of_keys);
+    matrix(s.kv_heads * s.size, s.width, 1.25f * of_keys);
+    matrix(s.kv_heads * s.size, s.width, 1.25f * of_values);
+    matrix(s.width, s.heads * s.size, 1.0f / of_values);
     norm();
-    matrix(2 * s.hidden, s.width, 1.0f);
-    matrix(s.width, s.hidden, 1.0f);
+    matrix(s.hidden, s.width, 1.0f);
+    matrix(s.hidden, s.width, of_gated);
+    matrix(s.width, s.hidden, 1.0f / of_gated);
   }
   if (like == logit_kind::below_zero) w[last_norm] = -1;
   std::vector<buffer> result{buffer::of(rounded(w)), buffer::of(rotary_of(s.capacity, s.size, seed))};
   for (const std::uint64_t which : {1, 2}) {
     floats cache = lab::random_floats(at(s.cache()), seed + which);
-    for (float& one : cache) one *= 1.75f;
+    for (float& one : cache) one *= 1.75f * (which == 1 ? of_keys : of_values);
     numbers kept = rounded(cache);
     for (std::size_t i = 0; i < kept.size(); ++i)
       if (static_cast<int64_t>(i) / s.size % s.capacity >= position) kept[i].bits = 0xFFFF;
@@ -742,6 +758,18 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   all.push_back(tokens("drawn", s, position));
   all.push_back(tokens("drawn", s, position, draw(2, 5)));
   add_formulas(all, "drawn", s, position);
+  // More than any case above has: rows, columns, heads, keys, layers, tokens to choose from.
+  const auto columns = [&](int64_t least, int64_t most) { return 8 * draw(least / 8 + 1, most / 8); };
+  all.push_back(matvec(product::host, draw(1, 2), columns(1'000'000, 1'200'000)));
+  for (const product kind : {product::plain, product::normalized, product::gated}) {
+    all.push_back(matvec(kind, draw(1, 3), columns(16'392, 24'000)));
+    all.push_back(matvec(kind, draw(8601, 9000), columns(8, 24)));
+  }
+  all.push_back(rotate_append(2 * draw(33, 50), draw(33, 50), 64, draw(2, 8), 1));
+  all.push_back(attend(draw(33, 50), 1, 64, 300, draw(2, 299)));
+  all.push_back(attend(1, 1, 64, 50'000, draw(33'001, 49'999)));
+  all.push_back(tokens("drawn_deep", {draw(18, 24), 16, 2, 1, 64, 8, 20, 4}, 2));
+  all.push_back(tokens("drawn_vocabulary", {1, 8, 1, 1, 64, 8, draw(8301, 12'000), 4}, 2, 1, logit_kind::equal));
   return all;
 }
 
