@@ -304,6 +304,20 @@ floats rows_around(int64_t rows, int64_t columns, float spread, float far, std::
   return x;
 }
 
+/// Whole numbers, so many at most. Faster than lab::random_sizes, for a choice in each of many rows.
+class many_choices {
+ public:
+  many_choices(int64_t count, std::uint64_t seed) : random_(lab::random_floats(at(count), seed)) {}
+  int64_t operator()(int64_t least, int64_t most) {
+    const double share = (static_cast<double>(random_.at(next_++)) + 1) / 2;
+    return least + static_cast<int64_t>(share * static_cast<double>(most - least + 1));
+  }
+
+ private:
+  floats random_;
+  std::size_t next_ = 0;
+};
+
 /// `flat`: rows whose variance is about epsilon, and one whose is 0.
 test_case layer_norm(const std::string& entry, int64_t rows, int64_t channels, bool flat = false) {
   test_case result;
@@ -316,8 +330,11 @@ test_case layer_norm(const std::string& entry, int64_t rows, int64_t channels, b
     for (float& w : weight) w += 1.5f;
     floats x = rows_around(rows, channels, flat ? 5e-3f : 3.0f, flat || channels < 16 ? 0.0f : 100.0f, seed);
     if (flat) std::fill_n(x.begin(), channels, 0.25f);
-    // In every second row the first element is far from all others.
-    for (int64_t row = 0; !flat && channels >= 16 && row < rows; row += 2) x[at(row * channels)] += 300.0f;
+    // In about every second row one element, the first or any, is far from all others.
+    many_choices draw(3 * rows, seed + 4);
+    for (int64_t row = 0; !flat && channels >= 16 && row < rows; ++row)
+      if (const int64_t kind = draw(0, 3); kind < 2)
+        x[at(row * channels + (kind == 0 ? 0 : draw(0, channels - 1)))] += static_cast<float>(draw(200, 400));
     return std::vector{buffer::of(x), buffer::of(weight), buffer::of(lab::random_floats(at(channels), seed + 3))};
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
@@ -353,15 +370,22 @@ test_case softmax(const std::string& entry, int64_t matrices, int64_t tokens, in
   result.outputs = {{dtype::f32, n}};
   result.inputs = [=](std::uint64_t seed) {
     floats scores = rows_around(matrices * tokens, tokens, 60.0f, 1000.0f, seed);
-    // In every third row two scores are so far above the others that nothing but the true maximum keeps exp() finite,
-    // and one of them a little higher: capping exp() does not do instead.
-    for (int64_t row = 1; row < matrices * tokens; row += 3) {
-      const int64_t seen = row % tokens + 1, far = (7 * row + 3) % seen;
-      const float highest = scores[at(row * tokens + far)] += 4000.0f;
-      if (seen > 1) scores[at(row * tokens + (far + 1) % seen)] = highest - 2.0f;
+    many_choices draw(5 * matrices * tokens, seed + 2);
+    for (int64_t row = 0; row < matrices * tokens; ++row) {
+      const int64_t seen = row % tokens + 1, kind = draw(0, 2);
+      const auto at_row = [&](int64_t column) -> float& { return scores[at(row * tokens + column)]; };
+      if (kind == 1) {
+        // Two scores are so far above the others that nothing but the true maximum keeps exp() finite, and one of them
+        // is a little higher: capping exp() does not do instead.
+        const int64_t far = draw(0, seen - 1), apart = draw(1, std::max<int64_t>(seen - 1, 1));
+        const float highest = at_row(far) += static_cast<float>(draw(3000, 6000));
+        if (seen > 1) at_row((far + apart) % seen) = highest - static_cast<float>(draw(4, 40)) / 8;
+      } else if (kind == 2) {
+        // All are far below any number that a maximum might begin with.
+        const auto far = static_cast<float>(draw(200'000, 400'000));
+        for (int64_t i = 0; i < tokens; ++i) at_row(i) -= far;
+      }
     }
-    // Every third row is far below any number that a maximum might begin with.
-    for (int64_t row = 2; row < matrices * tokens; row += 3) std::fill_n(&scores[at(row * tokens)], tokens, -3e5f);
     for (int64_t i = 0; i < n; ++i)
       if (i % tokens > i / tokens % tokens) scores[at(i)] = std::numeric_limits<float>::quiet_NaN();
     return std::vector{buffer::of(scores)};
