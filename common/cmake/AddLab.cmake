@@ -251,7 +251,7 @@ function(_lab_recipe lab dir contract backend staff library calls counted uses)
   endif()
   set(readable ${own_headers} ${common}/include ${common}/sim/include)
   set(device ${common}/sim/include $<TARGET_FILE:sim>)
-  set(link ${CMAKE_CXX_COMPILER} -Wl,-z,relro,-z,now)  # once it runs, no table of functions can be written
+  set(link ${CMAKE_CXX_COMPILER} -z relro -z now)  # once it runs, no table of functions can be written
   if(backend STREQUAL "sim")
     set(cu $<TARGET_FILE:simcc> -std=c++20 ${_lab_sim_flags} ${include} ${keep} -include sim/all_observed.h)
     list(APPEND readable $<TARGET_FILE:simcc>)
