@@ -765,8 +765,9 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     all.push_back(matvec(kind, draw(1, 3), columns(16'392, 24'000)));
     all.push_back(matvec(kind, draw(8601, 9000), columns(8, 24)));
   }
-  all.push_back(rotate_append(2 * draw(33, 50), draw(33, 50), 64, draw(2, 8), 1));
-  all.push_back(attend(draw(33, 50), 1, 64, 300, draw(2, 299)));
+  const int64_t many = draw(33, 50), groups = draw(5, 8);
+  all.push_back(rotate_append(2 * many, many, 64, draw(2, 8), 1));
+  all.push_back(attend(8 * groups, groups, 64, 300, draw(2, 299)));
   all.push_back(attend(1, 1, 64, 50'000, draw(33'001, 49'999)));
   all.push_back(tokens("drawn_deep", {draw(18, 24), 16, 2, 1, 64, 8, 20, 4}, 2));
   all.push_back(tokens("drawn_vocabulary", {1, 8, 1, 1, 64, 8, draw(8301, 12'000), 4}, 2, 1, logit_kind::equal));
