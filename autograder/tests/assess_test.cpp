@@ -252,6 +252,21 @@ TEST_F(Assess, WithoutANeededConditionAnItemEarnsNothing) {
   EXPECT_EQ(assessed(i).points, 0);
 }
 
+TEST_F(Assess, LessThanTheTasksWorkEarnsNothingAndTheWorkItselfNothingMore) {
+  sim->metrics = {{"a", 8}, {"b", 2}, {"c", 0}, {"kernels", 24}};
+  item i = counters();
+  i.require.push_back({"kernels launched", {"kernels", ""}, 24.0, {}});
+  i.require.back().work = true;
+  EXPECT_EQ(assessed(i).verdict, verdict::pass);
+  sim->metrics["c"] = 5;
+  EXPECT_EQ(assessed(i).points, 6) << "half, as without it";
+  sim->metrics = {{"a", 8}, {"b", 2}, {"c", 0}, {"kernels", 0}};
+  const item_result without = assessed(i);
+  EXPECT_EQ(without.verdict, verdict::wasteful);
+  EXPECT_EQ(without.points, 0);
+  EXPECT_EQ(without.message, "f/1: 0 kernels launched, at least 24");
+}
+
 TEST_F(Assess, NothingDividedByNothingIsNoPass) {
   sim->metrics = {{"a", 0}, {"b", 0}, {"c", 0}};
   const item_result r = assessed(counters());

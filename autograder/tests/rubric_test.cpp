@@ -190,6 +190,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "rubric.toml:24: 'h/1' is a case of another function than 'f/2'; an item is about one"},
         mistake{", max = 0 }", " }", "rubric.toml:24: a condition needs 'min', 'max' or both"},
         mistake{"min = 4, max = 4", "min = 5, max = 4", "rubric.toml:23: 'min' is larger than 'max'; swap them"},
+        mistake{"min = 4, max = 4", "min = 4, max = 4, work = true",
+                "rubric.toml:23: a condition with 'work' is a minimum: give 'min' alone"},
         mistake{"title = \"A test\"", "", "rubric.toml:1: 'title' is missing; add it to this table"},
         mistake{"tolerance = 0.5", "factor = 1", "rubric.toml:32: 'factor' must be more than 1"},
         mistake{"tolerance = 0.5", "tolerance = 0.5, factor = 2",

@@ -132,9 +132,9 @@ condition condition_of(const toml_reader& in, const context& known, const lab::t
                fmt::format("'{}' is a case of another function than '{}'; an item is about one", about.id, of_item.id));
   const bool host = about.where == lab::part::host, on_output = host && in.has("metric");
   if (on_output)
-    in.allow({"label", "metric", "case", "note", "min", "max", "needed"});
+    in.allow({"label", "metric", "case", "note", "min", "max", "needed", "work"});
   else
-    in.allow({"counter", "case", "note", "min", "max", "needed"});
+    in.allow({"counter", "case", "note", "min", "max", "needed", "work"});
   condition result{in.text(on_output ? "label" : "counter"),
                    on_output ? outputs_of(in)
                    : host    ? calls_of(in, about)
@@ -142,7 +142,9 @@ condition condition_of(const toml_reader& in, const context& known, const lab::t
                    in.maybe_number("min"), in.maybe_number("max")};
   if (in.has("note")) result.note = in.text("note");
   result.needed = in.raw()["needed"].value_or(false);
+  result.work = in.raw()["work"].value_or(false);
   if (&about != &of_item) result.elsewhere = &about;
+  if (result.work && (result.max || !result.min)) in.fail("a condition with 'work' is a minimum: give 'min' alone");
   if (!result.min && !result.max) in.fail("a condition needs 'min', 'max' or both");
   if (result.min && result.max && *result.min > *result.max) in.fail("'min' is larger than 'max'; swap them");
   return result;

@@ -41,6 +41,7 @@ struct condition {
   std::optional<double> min, max;
   std::string note{};                         ///< what to compare it with; "" for nothing
   bool needed = false;                        ///< the item earns nothing without it
+  bool work = false;                          ///< the same, and having it earns nothing: less is not the task's work
   const lab::test_case* elsewhere = nullptr;  ///< the case, if it is not the item's
   std::string text() const;
   bool holds(double value) const;  ///< equality up to 1e-9 of the bound

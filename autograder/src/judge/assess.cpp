@@ -223,7 +223,8 @@ const condition& counts_as(const condition& r, const item& what) {
 void assess_counters(const item& what, grading_session& session, item_result& out) {
   const lab::test_case& c = *what.cases.front();
   std::map<const condition*, bool> holds;  // but for those elsewhere that count as one of the item's case
-  for (const condition& r : what.require) holds[&counts_as(r, what)] = true;
+  for (const condition& r : what.require)
+    if (!r.work) holds[&counts_as(r, what)] = true;
   bool has_needed = true;
   const lab::test_case* blamed = nullptr;  // by the message so far
   std::string by_name;                     // where there are too many system calls
@@ -254,20 +255,20 @@ void assess_counters(const item& what, grading_session& session, item_result& ou
       if (!counted.ok() || !can_count(r.metric, counted, *s)) continue;
       out.conditions.push_back(measured(r, counted, *s));
       if (out.conditions.back().ok) continue;
-      if (std::exchange(holds[&counts_as(r, what)], false)) {
+      if (r.work || std::exchange(holds[&counts_as(r, what)], false)) {
         const std::string whose = std::exchange(blamed, &about) == &about ? "" : about.id + ": ";
         add_to_list(out.message, "; ",
                     whose + prefix(session, *s) +
                         complaint(r, out.conditions.back(), worst_line(counted.response.launches, r), predicted));
       }
-      has_needed = has_needed && !r.needed;
+      has_needed = has_needed && !r.needed && !r.work;
       if (r.metric.numerator == lab::all_calls) by_name = calls_by_name(counted);
     }
   }
   if (out.conditions.empty()) return;  // not assessed; the note says why
   const auto kept =
       has_needed ? std::count_if(holds.begin(), holds.end(), [](const auto& one) { return one.second; }) : 0;
-  out.verdict = kept == std::ssize(holds) ? verdict::pass : verdict::wasteful;
+  out.verdict = has_needed && kept == std::ssize(holds) ? verdict::pass : verdict::wasteful;
   out.points = what.points * static_cast<double>(kept) / static_cast<double>(holds.size());
   if (!by_name.empty()) out.message += "; by name: " + by_name;
   if (subject* sim = session.subject_on(backend::sim)) advise(what, c, sim->count(c, {}), session, out);
