@@ -186,8 +186,6 @@ INSTANTIATE_TEST_SUITE_P(
         mistake{"ceiling = \"read\"", "ceiling = \"sky\"",
                 "rubric.toml:40: a host case has no ceiling 'sky'; use one of: read, triad, fma, eigen, tanh, file, "
                 "threads"},
-        mistake{", max = 0 }", ", case = \"h/1\", max = 0 }",
-                "rubric.toml:24: 'h/1' is a case of another function than 'f/2'; an item is about one"},
         mistake{", max = 0 }", " }", "rubric.toml:24: a condition needs 'min', 'max' or both"},
         mistake{"min = 4, max = 4", "min = 5, max = 4", "rubric.toml:23: 'min' is larger than 'max'; swap them"},
         mistake{"min = 4, max = 4", "min = 4, max = 4, work = true",

@@ -2,18 +2,27 @@
 // with LAB_BACKEND_SIM for the simulated device, whose cuda_runtime.h then stands in for the toolkit's.
 #include "lab/execute.hpp"
 
+#include <malloc.h>
+
 #include <algorithm>
+#include <cfenv>
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <random>
 #include <stdexcept>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
 
 #include "lab/call.hpp"
 #include "lab/device.hpp"
+#include "lab/host_accesses.hpp"
 #include "lab/profiler.hpp"
 #ifdef LAB_BACKEND_SIM
 #include "sim/names.h"
@@ -69,6 +78,45 @@ constexpr double warm_up_seconds = 0.2;  // an idle GPU needs that long to raise
 /// A fault of the student's code, in words for the student.
 struct fault : std::runtime_error {
   using std::runtime_error::runtime_error;
+};
+
+/// Bytes that malloc has given and that were not freed. Only glibc says it.
+std::size_t bytes_allocated() {
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
+  const struct mallinfo2 now = mallinfo2();
+  return now.uordblks + now.hblkhd;
+#else
+  return 0;
+#endif
+}
+
+/// How this thread rounds, and whether it takes subnormals for 0.
+class floating_point_mode {
+ public:
+  /// "" if it is as it was; puts it back.
+  std::string restore() const {
+    if (std::fegetround() == rounding_ && now() == control_) return {};
+    std::fesetround(rounding_);
+#if defined(__x86_64__)
+    _mm_setcsr((_mm_getcsr() & flags) | control_);
+#elif defined(__aarch64__)
+    __builtin_aarch64_set_fpcr(control_);
+#endif
+    return "leaves the processor in another mode of floating-point arithmetic (rounding, or subnormals taken for 0): "
+           "set it back";
+  }
+
+ private:
+#if defined(__x86_64__)
+  static constexpr unsigned flags = 0x3F;  // of exceptions that have occurred
+  static unsigned now() { return _mm_getcsr() & ~flags; }
+#elif defined(__aarch64__)
+  static unsigned now() { return __builtin_aarch64_get_fpcr(); }
+#else
+  static unsigned now() { return 0; }
+#endif
+  int rounding_ = std::fegetround();
+  unsigned control_ = now();
 };
 
 /// The device's copies of a request's buffers, and the call that takes them.
@@ -348,6 +396,7 @@ void run_on_device(const entry& function, const request& what, call_gate& gate, 
       }
     };
     const std::size_t kept = unnamed_allocations();  // by earlier calls: what we allocate has names
+    const sim_objects before = objects_now();
     const auto counted = profiler(what.metrics).collect(run, function.own_streams ? nullptr : device.where.get());
     result.metrics = counted.metrics;
     if (kept > 0) result.metrics["allocations"] += static_cast<double>(kept);
@@ -358,9 +407,9 @@ void run_on_device(const entry& function, const request& what, call_gate& gate, 
       if (const std::string why = why_launch_failed(); result.reports.empty() && !why.empty())
         result.reports.push_back(why);
     // What the first such call keeps for later ones is no leak.
-    if (const std::size_t now = unnamed_allocations(); rehearsed && now > kept)
-      result.reports.push_back("each such call leaves " + std::to_string(now - kept) + " more allocation" +
-                               (now - kept > 1 ? "s" : "") + " behind: free them, or reuse them in the next call");
+    if (const std::string left = new_objects(before); rehearsed && !left.empty())
+      result.reports.push_back("each such call leaves " + left +
+                               " more behind: free or destroy it, or reuse it in the next call");
     if (thrown) std::rethrow_exception(thrown);
   } else {
     function.run(device.arguments);
@@ -381,6 +430,33 @@ void run_on_host(const entry& function, const request& what, call_gate& gate) {
   arguments.ask = [&gate] { gate.ask(); };
   gate.begin();
   function.run(arguments);
+}
+
+/// Calls a host function again, with the same inputs and outputs of its own, until a call leaves no more memory behind
+/// than it found: what earlier ones keep for later ones is no leak. Returns what is wrong, or "".
+std::string repeat_on_host(const entry& function, const request& what) {
+  constexpr int calls = 4;
+  constexpr std::size_t page = 4096;
+  std::vector<std::unique_ptr<std::byte, decltype(&std::free)>> own;
+  call arguments;
+  for (const auto& input : what.inputs) arguments.inputs.push_back(input.data());
+  for (const auto& output : what.outputs) {
+    const std::size_t bytes = (output.size() / page + 1) * page;
+    own.emplace_back(static_cast<std::byte*>(std::aligned_alloc(page, bytes)), std::free);
+    std::fill_n(own.back().get(), bytes, std::byte{0xFF});
+    arguments.outputs.push_back(own.back().get());
+  }
+  arguments.parameters = what.parameters;
+  arguments.ask = [] {};
+  std::size_t least = std::numeric_limits<std::size_t>::max();
+  for (int i = 0; i < calls; ++i) {
+    const std::size_t before = bytes_allocated();
+    function.run(arguments);
+    const std::size_t after = bytes_allocated();
+    if (after <= before) return {};
+    least = std::min(least, after - before);
+  }
+  return "each such call leaves " + std::to_string(least) + " bytes or more allocated: free what it allocates";
 }
 
 void expect_sizes(const std::vector<buffer_spec>& specs, const std::vector<std::span<std::byte>>& spans) {
@@ -412,6 +488,8 @@ std::string backend_name() { return simulated ? "sim" : "cuda"; }
 response execute(const request& what, call_gate& gate) {
   response result;
   bool on_device = false;
+  const entry* called = nullptr;
+  const floating_point_mode mode;
   try {
     expect_sizes(what.input_specs, what.inputs);
     expect_sizes(what.output_specs, what.outputs);
@@ -420,6 +498,7 @@ response execute(const request& what, call_gate& gate) {
     if (found == all.end()) throw std::invalid_argument("no function '" + what.entry + "' in this lab");
     if (found->where == part::host) {
       run_on_host(*found, what, gate);
+      called = &*found;
     } else {
       on_device = true;
       run_on_device(*found, what, gate, result);
@@ -430,6 +509,17 @@ response execute(const request& what, call_gate& gate) {
     result.error = "threw an object that is not a std::exception";
   }
   gate.end();
+  const auto complain = [&](const std::string& why) {
+    if (result.error.empty()) result.error = why;
+  };
+  if (called && what.again) try {
+      complain(repeat_on_host(*called, what));
+    } catch (const std::exception& error) {
+      complain(std::string("fails when it is called again: ") + error.what());
+    } catch (...) {
+      complain("fails when it is called again");
+    }
+  complain(mode.restore());
   // After a fault in a kernel every later call fails too, until the device is reset. All our buffers are gone by now.
   if (on_device && !result.error.empty() &&
       (cudaGetLastError() != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess))

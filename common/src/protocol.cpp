@@ -124,6 +124,7 @@ std::string to_json(const request& what) {
                   {"pairs", what.pairs},
                   {"ceiling", what.ceiling},
                   {"copy_bytes", what.copy_bytes},
+                  {"again", what.again},
                   {"resident", what.resident}});
 }
 
@@ -139,6 +140,7 @@ request request_from_json(const std::string& text) {
     result.pairs = object.at("pairs").get<int>();
     result.ceiling = object.at("ceiling").get<std::string>();
     result.copy_bytes = object.at("copy_bytes").get<double>();
+    result.again = object.at("again").get<bool>();
     result.resident = object.at("resident").get<bool>();
     return result;
   });

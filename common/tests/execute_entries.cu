@@ -2,6 +2,7 @@
 #include <lab/call.hpp>
 #include <lab/device.hpp>
 
+#include <cfenv>
 #include <cstdlib>
 #include <stdexcept>
 #include <utility>
@@ -159,14 +160,32 @@ void copy_and_leak(const lab::call& c) {
   copy(c);
 }
 
+void copy_and_leave_a_stream(const lab::call& c) {
+  cudaStream_t stream = nullptr;
+  cudaEvent_t event = nullptr;
+  cudaStreamCreate(&stream);
+  cudaEventCreate(&event);
+  copy(c);
+}
+
 void copy_and_give_memory_back(const lab::call& c) {
   copy(c);
   cudaFree(std::exchange(kept, nullptr));
 }
 
+int* volatile last_left = nullptr;
+
 constexpr lab::entry table[] = {
     {"copy_and_keep_memory", lab::part::device, copy_and_keep_memory},
     {"copy_and_leak", lab::part::device, copy_and_leak},
+    {"copy_and_leave_a_stream", lab::part::device, copy_and_leave_a_stream},
+    {"round_down", lab::part::host, [](const lab::call&) { std::fesetround(FE_DOWNWARD); }},
+    {"keep_for_later", lab::part::host,
+     [](const lab::call&) {
+       static const auto* kept = new int[100];
+       (void)kept;
+     }},
+    {"leave_memory", lab::part::host, [](const lab::call&) { last_left = new int[100]; }},
     {"copy_and_give_memory_back", lab::part::device, copy_and_give_memory_back},
     {"copy", lab::part::device, copy},
     {"copy_one_less", lab::part::device, copy_one_less},

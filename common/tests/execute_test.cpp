@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cfenv>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -175,8 +176,30 @@ TEST_F(Execute, SeesMemoryThatEachCallLeaves) {
   EXPECT_EQ(reports("copy_and_keep_memory"), std::vector<std::string>{});
   EXPECT_EQ(reports("copy_and_leak"),
             std::vector<std::string>{
-                "each such call leaves 1 more allocation behind: free them, or reuse them in the next call"});
+                "each such call leaves 1 allocation more behind: free or destroy it, or reuse it in the next call"});
+  EXPECT_EQ(
+      reports("copy_and_leave_a_stream"),
+      std::vector<std::string>{
+          "each such call leaves 1 stream, 1 event more behind: free or destroy it, or reuse it in the next call"});
   EXPECT_EQ(reports("copy"), std::vector<std::string>{});
+}
+
+TEST_F(Execute, SeesWhatEachCallOnTheHostLeaves) {
+  const auto error = [&](const char* entry, bool again) {
+    lab::request ask;
+    ask.entry = entry;
+    ask.again = again;
+    return lab::execute(ask).error;
+  };
+  EXPECT_EQ(error("keep_for_later", true), "");
+  EXPECT_EQ(error("round_down", true),
+            "leaves the processor in another mode of floating-point arithmetic (rounding, or subnormals taken for 0): "
+            "set it back");
+  EXPECT_EQ(std::fegetround(), FE_TONEAREST) << "it is put back";
+  EXPECT_EQ(error("leave_memory", false), "");
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+  EXPECT_NE(error("leave_memory", true).find("bytes or more allocated: free what it allocates"), std::string::npos);
+#endif
 }
 
 TEST_F(Execute, TimesPairs) {

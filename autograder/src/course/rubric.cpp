@@ -127,9 +127,6 @@ metric counter_of(const toml_reader& in) {
 /// A host case may also have conditions on what it outputs.
 condition condition_of(const toml_reader& in, const context& known, const lab::test_case& of_item) {
   const lab::test_case& about = in.has("case") ? *case_of(in, known) : of_item;
-  if (about.entry != of_item.entry)
-    in.fail_at(in.line_of("case"),
-               fmt::format("'{}' is a case of another function than '{}'; an item is about one", about.id, of_item.id));
   const bool host = about.where == lab::part::host, on_output = host && in.has("metric");
   if (on_output)
     in.allow({"label", "metric", "case", "note", "min", "max", "needed", "work"});
