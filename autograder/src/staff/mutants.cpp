@@ -65,12 +65,12 @@ class maker {
   }
 
  private:
-  void add(std::size_t at, std::size_t length, std::string text, std::string what) {
+  void add(std::size_t at, std::size_t length, std::string text, std::string what, bool lazy = false) {
     if (source_.compare(at, length, text) == 0) return;
     const std::size_t begin = source_.rfind('\n', at) + 1, end = source_.find('\n', at);
     std::string line = source_.substr(begin, end - begin);
     line.erase(0, line.find_first_not_of(' '));
-    made_.push_back({file_, at, length, std::move(text), line_, line, std::move(what)});
+    made_.push_back({file_, at, length, std::move(text), line_, line, std::move(what), lazy});
   }
 
   void for_each_match(const std::string& line, const char* pattern, const std::function<void(const std::smatch&)>& f) {
@@ -130,6 +130,7 @@ class maker {
       if (line[static_cast<std::size_t>(m.position(0))] == 'i')
         add(position(m, 1), length, "(true)", fmt::format("{} -> (true)", condition));
     });
+    lazy(begin, line);
     if (is_statement(line)) {
       const std::size_t first = line.find_first_not_of(' ');
       add(begin + first, line.size() - first, ";", "statement dropped");
@@ -140,6 +141,41 @@ class maker {
     } else {
       last_ = {std::string::npos, {}};
     }
+  }
+
+  void lazy(std::size_t begin, const std::string& line) {
+    const auto position = [&](const std::smatch& m, int group) {
+      return begin + static_cast<std::size_t>(m.position(group));
+    };
+    for_each_match(line, R"(\bfor \(.*; (\w+) < (?!\d+;)[^;:]+(); )", [&](const std::smatch& m) {
+      add(position(m, 2), 0, fmt::format(" && {} < 1000", m.str(1)), fmt::format("{} ends at 1000", m.str(1)), true);
+    });
+    for_each_match(line, R"(([=!]= )?(-INFINITY|-std::numeric_limits<\w+>::infinity\(\)))", [&](const std::smatch& m) {
+      if (!m[1].matched) add(position(m, 2), m.length(2), "-500.0f", m.str(2) + " -> -500.0f", true);
+    });
+    for_each_match(line, R"(^ +(?:const )?(?:float|double) \w+ = ([^;{]*[^;{\d.f][^;{]*);$)",
+                   [&](const std::smatch& m) {
+                     const std::string value = m[1];
+                     int open = 0;
+                     for (const char c : value) {
+                       open += (c == '(') - (c == ')');
+                       if (c == ',' && open == 0) return;  // more than one variable
+                     }
+                     add(position(m, 1), value.size(),
+                         fmt::format("static_cast<float>(static_cast<_Float16>({}))", value), "value in fp16", true);
+                   });
+    // A function of the host begins.
+    for_each_match(line, R"(^(?!.*__(?:global|device)__)(?: *)[\w:<>*& ]+ \*?[\w:]+\(.*\) (?:const )?\{()$)",
+                   [&](const std::smatch& m) {
+                     static const std::regex statement(R"(^ *(if|for|while|switch|else|return|do)\b)");
+                     if (std::regex_search(line, statement)) return;
+                     if (file_.ends_with(".cu"))
+                       add(position(m, 1), 0,
+                           " cudaStream_t left; cudaEvent_t also; cudaStreamCreate(&left); cudaEventCreate(&also);",
+                           "stream and event left", true);
+                     else
+                       add(position(m, 1), 0, " static char* volatile left; left = new char[64];", "memory left", true);
+                   });
   }
 
   void constant(std::size_t at, const std::string& number) {

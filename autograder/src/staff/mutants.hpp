@@ -20,6 +20,7 @@ struct mutant {
   int line = 0;           ///< of the file, from 1
   std::string line_text;  ///< without blanks at either end
   std::string what;       ///< "'<' -> '<='", "statement dropped"
+  bool lazy = false;      ///< no slip: right for most inputs, as somebody writes who tries only a few
 };
 
 /// What mutants.toml calls it: file, change and line; another mutant of an equal line may have the same.
@@ -29,7 +30,8 @@ std::string name_of(const mutant& m);
 std::string mutated(const std::string& source, const mutant& m);
 
 /// Every mutant of a C++ or CUDA source that this knows to make: operators, bounds, constants, types, conditions, terms
-/// and statements dropped, neighbouring statements in another order, another stream.
+/// and statements dropped, neighbouring statements in another order, another stream. The lazy ones: loops that end at
+/// 1000, a number in place of minus infinity, values in fp16, memory, a stream and an event left behind.
 std::vector<mutant> mutants_of(const std::string& file, const std::string& source);
 
 /// The solution's own, but for those that its mutants.toml names as equivalent. Throws input_error if that file
