@@ -400,6 +400,9 @@ TEST(Executor, ATimedCallHasTheProcessForItself) {
   EXPECT_EQ(e->run(request("threads")).response.error, "2");
   EXPECT_EQ(e->run(request("threads"), [] {}).response.error, "1");
   EXPECT_EQ(e->run(request("threads")).response.error, "2");
+  lab::request on_host = request("threads");
+  on_host.on_host = true;
+  EXPECT_EQ(e->run(on_host).response.error, "1") << "a host function shares no process with the simulated device";
 }
 
 TEST(Executor, EndsWhenItsTimeIsUsedUp) {

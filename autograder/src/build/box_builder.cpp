@@ -545,9 +545,9 @@ build_outcome box_builder::build(const std::map<std::string, hand_in>& sources, 
   // runner finds them in their own section (runner.cpp). The thread sanitizer's constructor, one per object of device
   // code, is dropped.
   const std::string constructors =
-      "hand_in_constructors : { KEEP(*(SORT_BY_INIT_PRIORITY(.init_array.*))) KEEP(*(.init_array)) }";
-  replace_file(place.in / "host.ld", "SECTIONS { " + constructors + " }\n");
-  replace_file(place.in / "device.ld", "SECTIONS { /DISCARD/ : { *(.init_array.00099) } " + constructors + " }\n");
+      "_constructors : { KEEP(*(SORT_BY_INIT_PRIORITY(.init_array.*))) KEEP(*(.init_array)) } }\n";
+  replace_file(place.in / "host.ld", "SECTIONS { host" + constructors);
+  replace_file(place.in / "device.ld", "SECTIONS { /DISCARD/ : { *(.init_array.00099) } device" + constructors);
   std::string script, sealed;
   for (const bool device : {false, true}) {
     if (names[device].empty()) continue;

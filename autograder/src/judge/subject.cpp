@@ -120,6 +120,7 @@ prepared_case subject::prepare(const lab::test_case& what) {
   lab::request& request = ready.request;
   request.entry = what.entry;
   request.parameters = what.parameters;
+  request.on_host = what.where == lab::part::host;
   request.count_calls = what.counts_calls;
   request.threads = what.threads;
   for (const lab::buffer& input : ready.before) request.input_specs.push_back(input.spec());

@@ -466,7 +466,9 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   // Stopping and waking the device's threads would take time on the one core of a timed call.
   const bool timed_on_host = settle && !on_device, alone = std::exchange(starts_over_, false) && !on_device;
   const bool wants_counts = what.count_calls && !timed_on_host;
-  const mode wanted{timed_on_host || alone || wants_counts || what.threads > 1, wants_counts && !cannot_count_,
+  // Accesses of .cpp files are not seen: they have a process that counts nothing.
+  const bool apart = what.on_host && !allowed_.trusted && !on_device;
+  const mode wanted{timed_on_host || alone || wants_counts || what.threads > 1 || apart, wants_counts && !cannot_count_,
                     what.threads > 1, lab::exchange_folder_if_any()};
   if (child_.process >= 0 && wanted != mode_) stop();
   mode_ = wanted;

@@ -149,8 +149,10 @@ void compute_only(bool threads, bool without_wall) {
 
 // Constructors of the submission's global objects, as the builder leaves them: not for the loader to call.
 using constructor = void (*)();
-extern "C" [[gnu::weak, gnu::visibility("hidden")]] const constructor __start_hand_in_constructors[];
-extern "C" [[gnu::weak, gnu::visibility("hidden")]] const constructor __stop_hand_in_constructors[];
+extern "C" {
+[[gnu::weak, gnu::visibility("hidden")]] extern const constructor __start_host_constructors[],
+    __stop_host_constructors[], __start_device_constructors[], __stop_device_constructors[];
+}
 
 // In place of functions of the contract that no file of the submission defines (box_builder.cpp).
 extern "C" void hand_in_not_built() { throw std::runtime_error(grading::file_not_built); }
@@ -170,8 +172,11 @@ int main(int argc, char** argv) try {
   if (host_only || lab::start_threads())
     compute_only(told(grading::runner_threads), told(grading::runner_without_wall));
   std::span<std::byte> device_memory;
-  // The submission's first code to run; from here on everything forbidden is blocked.
-  std::for_each(__start_hand_in_constructors, __stop_hand_in_constructors, [](constructor c) { c(); });
+  // The submission's first code to run; from here on everything forbidden is blocked. Where something is counted, no
+  // code of .cpp files runs, whose accesses to memory are not seen.
+  if (host_only || lab::backend_name() != "sim")
+    std::for_each(__start_host_constructors, __stop_host_constructors, [](constructor c) { c(); });
+  std::for_each(__start_device_constructors, __stop_device_constructors, [](constructor c) { c(); });
   for (std::string text; grading::receive_message(grading::runner_socket, text);) {
     lab::response response;
     waiting_gate gate(page);

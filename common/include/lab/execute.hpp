@@ -29,7 +29,9 @@ struct request {
       false;  ///< action::run of a device entry: the spans are in device memory and go to the entry unchanged
   bool again =
       false;  ///< host part: after the call that counts, it is called again, to see what each call leaves behind
-  bool count_calls = false;          ///< these two are the judge's, of a host entry: its system calls are counted;
+  // The judge's, for the process that is to run it:
+  bool on_host = false;              ///< a host entry
+  bool count_calls = false;          ///< its system calls are counted
   int threads = 1;                   ///< it may have this many threads at a time
   std::vector<std::string> metrics;  ///< Nsight Compute names; used by action::profile on a GPU
   int pairs = 0;                     ///< used by action::time
