@@ -18,7 +18,7 @@ copy_order::copy_order(cudaStream_t stream) : stream_(stream) {
 void copy_order::use(const void* pointer, std::size_t bytes, bool stores) const {
   const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(pointer) - heap_base, end = begin + bytes;
   if (epoch_ == 0 || begin >= heap_bytes) return;
-  const std::bitset<65536>* const concurrent = concurrent_launches(stream_);
+  const epochs* const concurrent = launches_beside(stream_, false).concurrent;
   for (std::uintptr_t s = begin / sector_bytes; s * sector_bytes < end; ++s) {
     const std::uintptr_t first = std::max(begin, s * sector_bytes), last = std::min(end, (s + 1) * sector_bytes) - 1;
     const auto words = static_cast<std::uint8_t>((2u << (last % sector_bytes / word_bytes)) -

@@ -123,6 +123,8 @@ void launch_counts::add(const launch_counts& o) {
   path.add(o.path);
   longest.take_longer(o.longest);
   accesses += o.accesses;
+  waits_for_kernel_before |= o.waits_for_kernel_before;
+  next_begins_after_wait |= o.next_begins_after_wait;
   fenced |= o.fenced;
   fenced_for_all |= o.fenced_for_all;
   hands_over_global |= o.hands_over_global;

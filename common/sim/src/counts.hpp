@@ -156,6 +156,8 @@ struct launch_counts {
   std::uint64_t collectives = 0;           ///< shuffles, votes, __syncwarp, one for each warp
   std::uint64_t loads_beside_copies = 0;   ///< of words of shared memory, while a copy is in flight
   std::uint64_t accesses = 0;              ///< observed, one for each lane
+  bool waits_for_kernel_before = false;    ///< a thread did, in a launch that may begin early
+  bool next_begins_after_wait = false;     ///< a block waited for it before letting the next one begin
   bool fenced = false;                     ///< a thread used a fence
   bool fenced_for_all = false;             ///< of more than its block
   std::uint64_t reported = 0;              ///< by one worker

@@ -308,7 +308,9 @@ std::string describe(const launched& where, const fault_report& r) {
     case fault::early_access:
       what = fmt::format(
           "too early: {}{}, and {}, which may still run, because this launch need not wait for it "
-          "(cudaLaunchAttributeProgrammaticStreamSerialization); call cudaGridDependencySynchronize() first",
+          "(cudaLaunchAttributeProgrammaticStreamSerialization); call cudaGridDependencySynchronize() first, also in "
+          "the "
+          "kernels between them",
           access, place, work_of_epoch(r.other_block, r.address, op != operation::load));
       break;
     case fault::local_bounds:

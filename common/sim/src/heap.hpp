@@ -34,16 +34,13 @@ struct alignas(8) sector_use {  // or clang 14 calls libatomic
 struct sector_shadow {
   std::atomic<sector_use> stored, loaded;
 };
-/// Epochs of a launch: one, and one more for each grid-wide barrier. None if they begin with 0.
-struct epoch_range {
-  std::uint16_t first = 0, last = 0;
-  bool any() const { return first != 0; }
-  bool has(std::uint16_t epoch) const { return any() && first <= epoch && epoch <= last; }
-};
-/// Launches with which this one may overlap.
+/// Epochs of launches: each has one, and one more for each grid-wide barrier.
+using epochs = std::bitset<65536>;
+/// Launches with which this one may overlap; null if there are none.
 struct overlapping {
-  const std::bitset<65536>* concurrent = nullptr;  ///< epochs of those that nothing orders before it; may be null
-  epoch_range before;                              ///< of the one before it, until a thread has waited for that
+  const epochs* concurrent = nullptr;  ///< those that nothing orders before it
+  /// Those before it in its stream that may still run when it begins, and when a thread has waited for the latest.
+  const epochs *at_begin = nullptr, *after_wait = nullptr;
 };
 /// Which instructions may have touched a line of 128 bytes: numbers of recent_accesses. Hints, because blocks overwrite
 /// each other's: the last two of the last warp, and of the warp before it.

@@ -100,9 +100,10 @@ void count_matrix_access(const void* pc) {
 void grid_barrier(const void* pc) {
   sim_running_worker->grid_barrier(reinterpret_cast<std::uintptr_t>(pc), frame_here());
 }
-void wait_for_kernel_before() {
+void note_dependency(bool waits) {
   worker* self = sim_active_worker;
-  if (self && self->order() && self->may_be_early()) self->note_order(waited_for_kernel_before, frame_here());
+  if (self && self->order() && self->may_be_early())
+    self->note_order(waits ? waited_for_kernel_before : let_next_kernel_begin, frame_here());
 }
 void fence(scope within) {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);

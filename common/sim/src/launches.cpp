@@ -174,6 +174,7 @@ void launch_from_host(const char* kernel, const configuration& config, void (*th
   record.registers = registers_of(address);
   launches().running = kernel;
   launches().last.clear();
+  const overlapping beside = launches_beside(config.stream, config.early);
   if (const launched* before = instead_of(record)) {
     record = *before;
     record.config = config;
@@ -185,8 +186,7 @@ void launch_from_host(const char* kernel, const configuration& config, void (*th
     note_partial_memory();
   } else {
     set_device_at_work(record.device);
-    run_blocks(record, thread_body, frame, frame_bytes,
-               {concurrent_launches(config.stream), config.early ? kernel_before(config.stream) : epoch_range{}});
+    run_blocks(record, thread_body, frame, frame_bytes, beside);
   }
   launches().running = nullptr;
   if (const std::string why = what_is_wrong_with_clusters(record.config); !why.empty())  // of the kernel itself
@@ -202,6 +202,7 @@ void launch_from_host(const char* kernel, const configuration& config, void (*th
   }
   end_kernel_frees();
   note_launch(config.stream, record.first_epoch, record.last_epoch);
+  note_dependencies(config.stream, record);
   for (const auto& [begin, counts] : record.counts.allocations)
     check_stream_allocation(config.stream, begin, std::string("kernel ") + kernel);
   settle_reports(record);

@@ -48,6 +48,8 @@ bool worker::merge_order(unsigned first, const access** head, unsigned here, uns
     const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
     if (head[lane]->address == waited_for_kernel_before)
       block_->shadow.note_wait_for_kernel_before(first / lanes_per_warp);
+    else if (head[lane]->address == let_next_kernel_begin)
+      block_->shadow.note_next_kernel(first / lanes_per_warp);
     else
       order.merge(first + lane, head[lane]->address);
     ++head[lane];

@@ -49,6 +49,7 @@ void observer::begin_block(block_shadow& shadow, std::size_t threads) {
   if (!shadow.byte_reads.empty()) shadow.byte_reads.resize(words_ * word_bytes);
   shadow.syncs.resize(warps);
   shadow.waited = 0;
+  shadow.next_may_begin = false;
   shadow.paths.assign(warps, {});
   shadow.path = {};
   shadow.lines.assign(warps, 0);
@@ -82,6 +83,8 @@ void observer::end_block() {
   end_phase();
   counts_.path.add(block_->path);
   counts_.longest.take_longer(block_->path);
+  counts_.waits_for_kernel_before |= block_->waited != 0;
+  counts_.next_begins_after_wait |= block_->waited != 0 && !block_->next_may_begin;
 }
 
 std::size_t observer::static_shared_bytes() const {

@@ -74,6 +74,7 @@ struct block_shadow {
   std::size_t words_awaited = 0;         ///< that copies in flight will write
   std::vector<std::uint32_t> syncs;      ///< by warp: warp functions so far
   std::uint32_t waited = 0;              ///< a bit for each warp: for the kernel before
+  bool next_may_begin = false;           ///< before this block has waited
   block_order order;
   /// For a word or a byte, while `order` is active: by thread, the clock of its last read plus one, and that read's
   /// strength.
@@ -92,6 +93,7 @@ struct block_shadow {
   recorded_block* recording = nullptr;
   /// Of a warp that has waited. Where threads pass data on by anything finer than __syncthreads(), of all.
   void note_wait_for_kernel_before(std::size_t warp) { waited |= order.active() ? ~0U : 1U << warp; }
+  void note_next_kernel(std::size_t warp) { next_may_begin |= ((waited >> warp) & 1) == 0; }
 };
 
 /// Counts for one worker.

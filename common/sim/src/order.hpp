@@ -19,6 +19,8 @@ namespace sim {
 
 /// Recorded where a thread has waited for the kernel before its own (cudaGridDependencySynchronize).
 constexpr std::uint64_t waited_for_kernel_before = ~std::uint64_t{0};
+/// Recorded where a thread lets the next kernel begin (cudaTriggerProgrammaticLaunchCompletion).
+constexpr std::uint64_t let_next_kernel_begin = ~std::uint64_t{1};
 
 class block_order {
  public:

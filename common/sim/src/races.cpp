@@ -44,8 +44,9 @@ observer::conflict observer::conflict_with(const sector_use& use, std::uint8_t w
   const auto used = static_cast<std::uint8_t>(words & (use.one | use.many));
   if (others_.concurrent && use.epoch != 0 && others_.concurrent->test(use.epoch))
     return {used, fault::stream_race, use.epoch};
-  if (others_.before.has(use.epoch) && ((block_->waited >> (where.first_thread / lanes_per_warp)) & 1) == 0)
-    return {used, fault::early_access, use.epoch};
+  const bool waited = ((block_->waited >> (where.first_thread / lanes_per_warp)) & 1) != 0;
+  const epochs* const running = waited ? others_.after_wait : others_.at_begin;
+  if (running && use.epoch != 0 && running->test(use.epoch)) return {used, fault::early_access, use.epoch};
   return {};
 }
 

@@ -44,6 +44,8 @@ struct sim_stream {
   std::size_t number;
   std::uint32_t launches = 0;
   std::uint32_t last_kernel = 0;
+  /// May still run when an early kernel that comes next begins, and when it has waited for the one before it.
+  sim::epochs run_at_begin, run_after_wait;
   bool blocking = true;  // waits for the default stream, and that for it
   int priority = 0;
   sim_graph* captured = nullptr;
@@ -392,21 +394,27 @@ double advance_clock(cudaStream_t stream, double seconds) {
   s->busy_until = begin + seconds;
   return begin;
 }
-const std::bitset<65536>* concurrent_launches(cudaStream_t stream) {
-  static std::bitset<65536> epochs;
-  epochs.reset();
-  const sim_order before = order(*find(stream));
+overlapping launches_beside(cudaStream_t stream, bool early) {
+  static epochs concurrent;
+  concurrent.reset();
+  sim_stream& s = *find(stream);
+  const sim_order before = order(s);
+  epochs earlier;  // that the host has not waited for
   for (const launch_in_flight& l : in_flight)
-    if (!before.has(l.stream, l.number))
-      for (unsigned e = l.first_epoch; e <= l.last_epoch; ++e) epochs.set(e);
-  return epochs.any() ? &epochs : nullptr;
+    for (unsigned e = l.first_epoch; e <= l.last_epoch; ++e)
+      (before.has(l.stream, l.number) ? earlier : concurrent).set(e);
+  if (!early || s.last_kernel != s.launches) earlier.reset();
+  const auto those = [](const epochs& all) { return all.any() ? &all : nullptr; };
+  return {those(concurrent), those(s.run_at_begin &= earlier), those(s.run_after_wait &= earlier)};
 }
-epoch_range kernel_before(cudaStream_t stream) {
-  const sim_stream& s = *find(stream);
-  if (s.last_kernel != s.launches || clocks.host.has(s.number, s.launches)) return {};
-  const auto l =
-      std::find_if(in_flight.rbegin(), in_flight.rend(), [&](const auto& o) { return o.stream == s.number; });
-  return l != in_flight.rend() ? epoch_range{l->first_epoch, l->last_epoch} : epoch_range{};
+/// The next one begins when all blocks of this have let it, or have ended; and waits for the end of this, which implies
+/// what this has waited for.
+void note_dependencies(cudaStream_t stream, const launched& kernel) {
+  sim_stream& s = *find(stream);
+  const epochs at_begin = s.run_at_begin;
+  if (kernel.counts.next_begins_after_wait) s.run_at_begin = s.run_after_wait;
+  if (!kernel.counts.waits_for_kernel_before) s.run_after_wait = at_begin;
+  for (unsigned e = kernel.first_epoch; e <= kernel.last_epoch; ++e) s.run_at_begin.set(e);
 }
 std::string user_in_flight(std::uintptr_t allocation, const cudaStream_t* stream) {
   if (stream && !find(*stream)) return {};

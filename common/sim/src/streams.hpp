@@ -1,7 +1,6 @@
 // Streams on the modelled clock. The caller holds runtime_mutex.
 #pragma once
 
-#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -18,6 +17,7 @@
 namespace sim {
 
 struct allocation;
+struct launched;
 
 /// Returns when this starts.
 double advance_clock(cudaStream_t stream, double seconds);
@@ -99,10 +99,9 @@ void note_wait(const char* call);
 cudaError_t wait_for(cudaStream_t stream, const char* call);
 /// One sentence for each way in which the watched call broke that contract.
 std::vector<std::string> broken_contract(const stream_watch& watched, cudaStream_t stream);
-/// The epochs of launches that nothing orders before one in this stream now; null where there are none.
-const std::bitset<65536>* concurrent_launches(cudaStream_t stream);
-/// Those of the kernel that is the last work of the stream, if the host has not waited for it.
-epoch_range kernel_before(cudaStream_t stream);
+/// The launches that a kernel may overlap that comes next in this stream; `early`: it may begin before the one before
+/// it has ended.
+overlapping launches_beside(cudaStream_t stream, bool early);
 /// A kernel that uses this allocation and may still run when the stream's next work begins, or now if `stream` is null;
 /// "" if there is none.
 std::string user_in_flight(std::uintptr_t allocation, const cudaStream_t* stream);
@@ -111,6 +110,8 @@ void note_stream_allocation(allocation& made, cudaStream_t stream);
 /// Reports work of a stream that uses memory of cudaMallocAsync in another one, if nothing orders it after that call.
 void check_stream_allocation(cudaStream_t stream, std::uintptr_t address, const std::string& work);
 void note_launch(cudaStream_t stream, std::uint16_t first_epoch, std::uint16_t last_epoch);
+/// The launch has ended of which launches_beside() has told: what an early one after it may overlap.
+void note_dependencies(cudaStream_t stream, const launched& kernel);
 bool is_stream(cudaStream_t stream);
 bool is_capturing(cudaStream_t stream);
 /// Adds to the graph that captures the stream. `replay` receives the stream that the graph is launched in.

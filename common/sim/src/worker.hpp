@@ -101,7 +101,7 @@ class worker {
   /// Null unless this block's accesses are checked.
   block_order* order() { return observing_ && recording_ ? &block_->shadow.order : nullptr; }
   unsigned number_in_block() const { return current_number_; }
-  bool may_be_early() const { return grid_->others.before.any(); }
+  bool may_be_early() const { return grid_->others.at_begin != nullptr; }
   /// True if other threads have run meanwhile.
   bool note_order(std::uint64_t record, std::uintptr_t frame) {
     if (record == 0) return false;

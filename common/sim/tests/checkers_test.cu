@@ -941,6 +941,17 @@ __global__ void add_early(float* out, const float* in, const float* weights) {
   out[i] = weight + in[i];
 }
 
+enum class between { lets_first, lets_first_in_ptx, waits_first, lets_in_one_block, only_lets, only_waits };
+template <between how>
+__global__ void come_between(float* out) {
+  if (how == between::lets_first || how == between::only_lets || (how == between::lets_in_one_block && blockIdx.x == 0))
+    cudaTriggerProgrammaticLaunchCompletion();
+  if (how == between::lets_first_in_ptx) asm volatile("griddepcontrol.launch_dependents;");
+  if (how != between::only_lets) cudaGridDependencySynchronize();
+  if (how == between::waits_first || how == between::lets_in_one_block) cudaTriggerProgrammaticLaunchCompletion();
+  out[blockIdx.x * blockDim.x + threadIdx.x] = 2;
+}
+
 TEST_F(Checkers, MayBeginBeforeTheOneBefore) {
   const on_device<float> x(1024), weights(ramp(1024)), y(1024);
   cudaStream_t stream = nullptr;
@@ -975,6 +986,25 @@ TEST_F(Checkers, MayBeginBeforeTheOneBefore) {
     EXPECT_TRUE(report(kernel, nothing).reports.empty());
   EXPECT_TRUE(report(add_early<wait::none>, [&] { cudaStreamSynchronize(stream); }).reports.empty());
   EXPECT_TRUE(report(add_early<wait::none>, [&] { cudaMemsetAsync(y.data, 0, 4, stream); }).reports.empty());
+
+  // Of three in a row, the last one uses what the first one stores.
+  const on_device<float> z(1024);
+  const auto last = [&](auto second, auto third) {
+    return report(third, [&] { EXPECT_EQ(cudaLaunchKernelEx(&config, second, z.data), cudaSuccess); });
+  };
+  for (const auto second : {come_between<between::lets_first>, come_between<between::lets_first_in_ptx>}) {
+    const std::string r = only_report(last(second, add_early<wait::none>));
+    EXPECT_NE(r.find("kernel fill_with at"), std::string::npos) << r;
+    EXPECT_TRUE(last(second, add_early<wait::all>).reports.empty());
+  }
+  for (const auto second : {come_between<between::waits_first>, come_between<between::lets_in_one_block>,
+                            come_between<between::only_waits>})
+    for (const auto third : {add_early<wait::none>, add_early<wait::all>})
+      EXPECT_TRUE(last(second, third).reports.empty());
+  for (const auto third : {add_early<wait::none>, add_early<wait::all>}) {
+    const std::string r = only_report(last(come_between<between::only_lets>, third));
+    EXPECT_NE(r.find("also in the kernels between them"), std::string::npos) << r;
+  }
   config.numAttrs = 0;
   EXPECT_TRUE(report(add_early<wait::none>, nothing).reports.empty());
   cudaStreamDestroy(stream);

@@ -636,7 +636,7 @@ string dependency(instruction& i) {
   i.done();
   i.needs(0);
   if (what.empty()) i.refuse("use .wait or .launch_dependents");
-  return what == "wait" ? instruction::call("wait_for_kernel_before", {}, {}) : "";
+  return instruction::call("dependency", {what == "wait" ? "true" : "false"}, {});
 }
 string shuffle(instruction& i) {
   if (!i.take("sync")) i.refuse("without .sync");

@@ -33,8 +33,9 @@ void named_barrier(unsigned id, unsigned threads, bool wait, const void* pc);
 enum class scope : unsigned char { device, block };
 /// Other threads see what this thread has written so far before what it writes later.
 void fence(scope within = scope::device);
-/// The thread waits for the kernel before its own, with which that may overlap: cudaGridDependencySynchronize.
-void wait_for_kernel_before();
+/// The thread waits for the kernel before its own, with which that may overlap (cudaGridDependencySynchronize), or lets
+/// the next one begin (cudaTriggerProgrammaticLaunchCompletion).
+void note_dependency(bool waits);
 /// Call in each iteration of a loop that waits for another thread to change memory: lets the others run.
 void spin();
 std::uint64_t modelled_cycles();

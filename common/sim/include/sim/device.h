@@ -138,6 +138,6 @@ inline void __brkpt() {}
 inline void __prof_trigger(int) {}
 
 // Programmatic dependent launch. Here a launch begins when the one before it has ended, so nothing waits; accesses of
-// what that one used are checked to come after this call.
-inline void cudaGridDependencySynchronize() { sim::wait_for_kernel_before(); }
-inline void cudaTriggerProgrammaticLaunchCompletion() {}
+// what that one used are checked to come after the wait.
+inline void cudaGridDependencySynchronize() { sim::note_dependency(true); }
+inline void cudaTriggerProgrammaticLaunchCompletion() { sim::note_dependency(false); }

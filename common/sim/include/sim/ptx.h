@@ -871,7 +871,10 @@ SIM_PTX sums mma(const fragment<4>& a, const fragment<2>& b, const fragment<4>& 
 // ---- barriers and fences
 
 SIM_PTX void fence() { sim::fence(); }
-SIM_PTX void wait_for_kernel_before() { sim::wait_for_kernel_before(); }
+template <bool Waits>
+SIM_PTX void dependency() {
+  sim::note_dependency(Waits);
+}
 SIM_CALLED_HERE void named_barrier(unsigned id, unsigned threads, bool waits) {
   sim::named_barrier(id, threads, waits, SIM_CALLER);
 }
