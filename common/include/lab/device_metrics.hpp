@@ -15,6 +15,7 @@ inline constexpr std::string_view device_metrics[] = {
     "dram__bytes_write.sum",
     "event_waits",
     "gpu__time_duration.sum",
+    "copied_beside_loads",
     "host_launches",
     "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio",
     "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio",
@@ -44,7 +45,6 @@ inline constexpr std::string_view device_metrics[] = {
     "launch__waves_per_multiprocessor",
     "launches",
     "launches_copies_fills",
-    "loads_beside_copies",
     "modelled_time",
     "multiplications",
     "pageable_bytes",
@@ -100,6 +100,7 @@ inline constexpr std::string_view device_metrics[] = {
     "streams",
     "unaligned_products",
     "waits",
+    "words_copied",
 };
 
 /// A plain name for a counter or for the quotient of two, used by rubrics and messages, and the Nsight Compute metric
@@ -157,7 +158,7 @@ inline constexpr counter_label counter_labels[] = {
     {"tensor operations", "sm__ops_path_tensor_src_bf16_dst_fp32.sum"},
     {"asynchronous copies", "smsp__inst_executed_op_ldgsts.sum"},
     {"shared stores per asynchronous copy", "smsp__inst_executed_op_shared_st.sum / smsp__inst_executed_op_ldgsts.sum"},
-    {"words loaded from shared memory while copies are in flight", "loads_beside_copies"},
+    {"share of the copied words that are in flight while others are loaded", "copied_beside_loads / words_copied"},
     {"barriers per warp", "sm__inst_executed_op_barrier.sum / smsp__warps_launched.sum"},
     {"fused multiply-adds", "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"},
     {"separate multiplications", "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum"},

@@ -226,7 +226,7 @@ void observer::copy_arrived(block_shadow& shadow, const arriving_copy& copy) {
     shared_word& w = shadow.words[i];
     if (w.copy_bytes != 0 && shadow.copies[i].site == pc) {
       w.copy_bytes = 0;
-      shadow.words_awaited -= shadow.words_awaited > 0;
+      counts_.copied_beside_loads += shadow.arrives(i);
     }
     w.write_epoch = shadow.epoch;
     w.write_site = pc;
@@ -244,8 +244,10 @@ void observer::copy_begins_outside(block_shadow& shadow, const char* to, std::si
   shadow.copies.resize(shadow.words.size());
   for (std::size_t i = words.first; i < words.first + bytes / word_bytes; ++i) {
     shadow.words_awaited += shadow.words[i].copy_bytes == 0;
+    counts_.words_copied += shadow.words[i].copy_bytes == 0;
     shadow.words[i].copy_bytes = whole_word;
-    shadow.copies[i] = {outside, shadow.epoch, static_cast<std::uint32_t>(make_site(pc, 0, operation::copy))};
+    shadow.copies[i] = {outside, shadow.epoch, static_cast<std::uint32_t>(make_site(pc, 0, operation::copy)),
+                        shadow.words_loaded};
   }
 }
 

@@ -105,7 +105,8 @@ void launch_counts::add(const launch_counts& o) {
   unique_stored_sectors += o.unique_stored_sectors;
   unique_loaded_pairs += o.unique_loaded_pairs;
   shared_stores += o.shared_stores;
-  loads_beside_copies += o.loads_beside_copies;
+  words_copied += o.words_copied;
+  copied_beside_loads += o.copied_beside_loads;
   for (std::size_t k = 0; k < reuse.size(); ++k) reuse[k] += o.reuse[k];
   barriers += o.barriers;
   collectives += o.collectives;
@@ -148,7 +149,7 @@ void launch_counts::scale(double factor) {
     apply(c.link_stored);
   }
   for (std::uint64_t* n : {&unique_loaded_sectors, &unique_loaded_pairs, &unique_stored_sectors, &shared_stores,
-                           &barriers, &collectives, &loads_beside_copies})
+                           &barriers, &collectives, &words_copied, &copied_beside_loads})
     apply(*n);
   for (std::uint64_t& n : reuse) apply(n);
   for (auto* of : {&tensor, &warpgroup_tensor})

@@ -154,7 +154,8 @@ struct launch_counts {
   warp_path longest;                       ///< of one block
   std::uint64_t barriers = 0;              ///< __syncthreads, one for each warp
   std::uint64_t collectives = 0;           ///< shuffles, votes, __syncwarp, one for each warp
-  std::uint64_t loads_beside_copies = 0;   ///< of words of shared memory, while a copy is in flight
+  std::uint64_t words_copied = 0;          ///< into shared memory, asynchronously
+  std::uint64_t copied_beside_loads = 0;   ///< of these, those in flight while the block loaded others
   std::uint64_t accesses = 0;              ///< observed, one for each lane
   bool waits_for_kernel_before = false;    ///< a thread did, in a launch that may begin early
   bool next_begins_after_wait = false;     ///< a block waited for it before letting the next one begin

@@ -46,6 +46,7 @@ struct shared_word {
 struct started_copy {
   std::uint16_t thread = 0;
   std::uint32_t epoch = 0, site = 0;
+  std::uint32_t loaded = 0;  ///< words that the block had loaded
 };
 
 /// A plain store to a word of shared memory that an atomic has followed: what shared_word no longer has.
@@ -72,6 +73,7 @@ struct block_shadow {
   std::vector<started_copy> copies;      ///< by word, if there are any
   std::vector<stored_before> stores;     ///< by word, if there are any
   std::size_t words_awaited = 0;         ///< that copies in flight will write
+  std::uint32_t words_loaded = 0;        ///< modulo 2^32
   std::vector<std::uint32_t> syncs;      ///< by warp: warp functions so far
   std::uint32_t waited = 0;              ///< a bit for each warp: for the kernel before
   bool next_may_begin = false;           ///< before this block has waited
@@ -91,6 +93,12 @@ struct block_shadow {
   std::uint32_t first_access = 0;    ///< of global memory, in recent_accesses, since the last barrier
   /// Where the block's steps are recorded; most often null.
   recorded_block* recording = nullptr;
+  /// A word has arrived. Whether it was in flight beside work: the block has loaded a quarter as many as are in flight.
+  bool arrives(std::size_t word) {
+    const bool beside = words_awaited > 0 && 4 * std::size_t{words_loaded - copies[word].loaded} >= words_awaited;
+    words_awaited -= words_awaited > 0;
+    return beside;
+  }
   /// Of a warp that has waited. Where threads pass data on by anything finer than __syncthreads(), of all.
   void note_wait_for_kernel_before(std::size_t warp) { waited |= order.active() ? ~0U : 1U << warp; }
   void note_next_kernel(std::size_t warp) { next_may_begin |= ((waited >> warp) & 1) == 0; }

@@ -78,7 +78,8 @@ profiler::result profiler::collect(const std::function<void()>& launch_once, voi
       if (name.ends_with(".sum")) r.metrics[name] += value;
     for (const auto& [begin, of] : l.counts.allocations)
       r.metrics["bytes_of_input_0"] += of.name == "input 0" ? static_cast<double>(of.loaded) : 0;
-    r.metrics["loads_beside_copies"] += static_cast<double>(l.counts.loads_beside_copies);
+    r.metrics["words_copied"] += static_cast<double>(l.counts.words_copied);
+    r.metrics["copied_beside_loads"] += static_cast<double>(l.counts.copied_beside_loads);
     for (const auto& [key, fault] : l.counts.faults) r.reports.push_back(sim::describe(l, fault));
     r.launches.push_back(std::move(record));
   }

@@ -185,7 +185,7 @@ void observer::check_shared(std::uint64_t site, std::size_t word, std::uint8_t b
                        !order.ordered(w.writer, w.write_clock, thread);
   const operation written_by = w.write_strength == strength::atomic ? operation::atomic : operation::store;
   if (op == operation::load) {
-    counts_.loads_beside_copies += block_->words_awaited > 0;
+    ++block_->words_loaded;
     if (written) race(w.write_site, w.writer, written_by, w.write_strength);
     if (bytes != whole_word) block_->byte_reads.resize(block_->words.size() * word_bytes);
     const auto note = [&](shared_reads& r) {
@@ -246,14 +246,15 @@ void observer::check_shared(std::uint64_t site, std::size_t word, std::uint8_t b
   if (!block_->asynchronous_reads.empty()) check_asynchronous_readers(site, word, thread, address, where);
   if (op == operation::copy) {
     block_->words_awaited += w.copy_bytes == 0;
+    counts_.words_copied += w.copy_bytes == 0;
     w.copy_bytes |= bytes;
     block_->copies.resize(block_->words.size());
-    block_->copies[word] = {thread, epoch, pc};
+    block_->copies[word] = {thread, epoch, pc, block_->words_loaded};
     return;
   }
   if (w.copy_bytes != 0 && block_->copies[word].thread == thread && block_->copies[word].site == pc) {
     w.copy_bytes &= static_cast<std::uint8_t>(~bytes);
-    block_->words_awaited -= w.copy_bytes == 0 && block_->words_awaited > 0;
+    counts_.copied_beside_loads += w.copy_bytes == 0 && block_->arrives(word);
   }
   if (w.write_epoch == epoch && w.writer == thread && w.write_strength == how) {
     w.write_bytes |= bytes;

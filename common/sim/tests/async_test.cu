@@ -76,19 +76,25 @@ TEST_F(Async, ACopyInFlightEndsWithItsBlock) {
   EXPECT_EQ(out[1023], 30);
 }
 
-/// The next tile is copied while this one is added up. `Wait`: for it, too, before that.
-template <bool Wait>
+/// The next tile is copied while this one is added up. `how`: it is awaited before that, too; and one copy is never.
+enum class awaits { the_oldest, all, all_but_one };
+template <awaits how>
 __global__ void add_tiles(int* out, const int* in, int tiles) {
-  __shared__ int tile[2][32];
+  __shared__ int tile[2][32], beside;
+  __shared__ cuda::barrier<cuda::thread_scope_block> never;
   const unsigned i = threadIdx.x;
   int sum = 0;
+  if (how == awaits::all_but_one && i == 0) {
+    init(&never, 1);
+    cuda::memcpy_async(&beside, in, sizeof beside, never);
+  }
   __pipeline_memcpy_async(&tile[0][i], in + i, 4);
   __pipeline_commit();
   for (int t = 0; t < tiles; ++t) {
     if (t + 1 < tiles) __pipeline_memcpy_async(&tile[(t + 1) % 2][i], in + (t + 1) * 32 + i, 4);
     __pipeline_commit();
     __pipeline_wait_prior(1);
-    if (Wait) __pipeline_wait_prior(0);
+    if (how != awaits::the_oldest) __pipeline_wait_prior(0);
     __syncthreads();
     sum += tile[t % 2][i ^ 1];
     __syncthreads();
@@ -96,11 +102,13 @@ __global__ void add_tiles(int* out, const int* in, int tiles) {
   out[i] = sum;
 }
 
-TEST_F(Async, LoadsBesideCopiesAreCounted) {
-  const auto beside = observe([&] { add_tiles<false><<<1, 32>>>(out, in, 4); });
+TEST_F(Async, CopiesBesideLoadsAreCounted) {
+  const auto beside = observe([&] { add_tiles<awaits::the_oldest><<<1, 32>>>(out, in, 4); });
   EXPECT_TRUE(beside.reports.empty()) << beside.reports[0];
-  EXPECT_EQ(beside.metrics.at("loads_beside_copies"), 3 * 32) << "none while the last tile is added up";
-  EXPECT_EQ(observe([&] { add_tiles<true><<<1, 32>>>(out, in, 4); }).metrics.at("loads_beside_copies"), 0);
+  EXPECT_EQ(beside.metrics.at("words_copied"), 4 * 32);
+  EXPECT_EQ(beside.metrics.at("copied_beside_loads"), 3 * 32) << "nothing is loaded before the first tile has arrived";
+  for (const auto kernel : {add_tiles<awaits::all>, add_tiles<awaits::all_but_one>})
+    EXPECT_EQ(observe([&] { kernel<<<1, 32>>>(out, in, 4); }).metrics.at("copied_beside_loads"), 0);
 }
 
 TEST_F(Async, CopiesWhenWaitedFor) {
