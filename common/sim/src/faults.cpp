@@ -437,18 +437,18 @@ void host_access_beside_work(std::uintptr_t address, std::uint64_t site) {
 }  // namespace
 
 void host_access(std::uintptr_t address, std::uint64_t site) {
-  if (library_at_work()) return;
   const allocation* entry = find_allocation(address);
-  if (entry && entry->kind != memory_kind::device) return host_access_beside_work(address, site);
+  if (entry && entry->kind != memory_kind::device)
+    return library_at_work() ? void() : host_access_beside_work(address, site);
   if (entry && host_shares_device_memory()) {
     if (site_operation(site) != operation::load) host_wrote(reinterpret_cast<const void*>(address), site_bytes(site));
     return;
   }
   std::fflush(stdout);
-  fmt::print(stderr,
-             "error: {}: host code: {} of {} bytes in device memory{}; copy it with cudaMemcpy, or use "
-             "cudaMallocManaged\n",
-             line_text(site), verb(site_operation(site)), site_bytes(site), place_in_allocation(address));
+  fmt::print(stderr, "error: {}: host code: {} of {} bytes in device memory{}; {}\n", line_text(site),
+             verb(site_operation(site)), site_bytes(site), place_in_allocation(address),
+             library_at_work() ? "CUB calls your operators and iterators on the host here: let them touch none"
+                               : "copy it with cudaMemcpy, or use cudaMallocManaged");
   std::fflush(stderr);
   std::signal(SIGSEGV, SIG_DFL);
   std::raise(SIGSEGV);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <exception>
 
 #include "devices.hpp"
@@ -89,6 +90,10 @@ std::string outside_device_memory(const void* begin, std::size_t bytes) {
 bool library_at_work() { return at_work; }
 void share_device_memory_with_host() { shared_with_host = true; }
 bool host_shares_device_memory() { return shared_with_host; }
+/// Also declared in cub/cub.cuh, like the next one.
+void library_copy(void* to, const void* from, std::size_t bytes) {
+  if (bytes > 0) std::memcpy(to, from, bytes);
+}
 void host_wrote(const void* pointer, std::size_t bytes) {
   const auto begin = reinterpret_cast<std::uintptr_t>(pointer);
   if (begin - heap_base < heap_bytes) mark_valid(begin, bytes);

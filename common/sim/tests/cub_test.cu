@@ -285,4 +285,34 @@ TEST_F(Cub, DeviceWide) {
   EXPECT_EQ(values[990], 5);
 }
 
+/// The program's code in an operator is the kernel's.
+struct weighted {
+  const int* weight;
+  __attribute__((always_inline)) __device__ int operator()(int a, int b) const { return a + b + *weight; }
+};
+template <class Collective>
+__global__ void combine(int* out, const int* weight, Collective collective) {
+  out[threadIdx.x] = collective(static_cast<int>(threadIdx.x), weighted{weight});
+}
+TEST_F(Cub, OperatorsAreObserved) {
+  int *out = managed<int>(32), *weight = managed<int>(1);
+  const auto loads = [&](auto collective) {
+    const auto seen = lab::profiler({}).collect([&] { combine<<<1, 32>>>(out, weight, collective); });
+    EXPECT_TRUE(seen.reports.empty()) << seen.reports[0];
+    return seen.metrics.at("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum");
+  };
+  namespace cg = cooperative_groups;
+  const auto tile = [] { return cg::tiled_partition<32>(cg::this_thread_block()); };
+  *weight = 1;
+  EXPECT_EQ(loads([=](int x, auto op) { return cg::reduce(tile(), x, op); }), 31);
+  EXPECT_EQ(out[7], 496 + 31);
+  EXPECT_EQ(loads([=](int x, auto op) { return cg::exclusive_scan(tile(), x, op); }), 30);
+  EXPECT_EQ(out[31], 465 + 30);
+  EXPECT_EQ(loads([](int x, auto op) {
+              cub::WarpReduce<int>::TempStorage storage;
+              return cub::WarpReduce<int>(storage).Reduce(x, op);
+            }),
+            31);
+}
+
 }  // namespace

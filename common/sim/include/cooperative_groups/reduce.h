@@ -27,35 +27,62 @@ SIM_GROUP_OPERATOR(bit_xor, a ^ b)
 
 namespace detail {
 
-template <class T, class Op>
-struct fold {
-  T value;
-  Op* op;
+/// All lanes' values, by rank, as each lane gets them: as bytes, since T's functions are the program's.
+template <class T>
+struct gathered {
+  static_assert(std::is_trivially_copyable_v<T>, "lanes exchange the bytes of a value");
+  alignas(T) char own[sizeof(T)];
+  alignas(T) char all[32][sizeof(T)];
+  unsigned count, rank;
+  SIM_QUIET T& at(unsigned i) { return *reinterpret_cast<T*>(all[i]); }
 };
-/// Neighbours first, as in a tree of shuffles: floating-point sums then round as on a GPU.
-template <class T, class Op>
-SIM_UNOBSERVED void combine_reduction(const sim::warp_call& call) {
-  fold<T, Op>* with[32];
+template <class T>
+SIM_UNOBSERVED void combine_gathered(const sim::warp_call& call) {
   unsigned n = 0;
   for (unsigned lane = 0; lane < 32; ++lane)
-    if (call.has(lane)) with[n++] = &call.at<fold<T, Op>>(lane);
+    if (call.has(lane)) call.at<gathered<T>>(lane).rank = n++;
+  for (unsigned to = 0; to < 32; ++to) {
+    if (!call.has(to)) continue;
+    auto& mine = call.at<gathered<T>>(to);
+    mine.count = n;
+    for (unsigned from = 0; from < 32; ++from) {
+      if (!call.has(from)) continue;
+      const auto& other = call.at<gathered<T>>(from);
+      __builtin_memcpy(mine.all[other.rank], other.own, sizeof(T));
+    }
+  }
+}
+template <class T>
+SIM_UNOBSERVED void gather(unsigned mask, const T* value, gathered<T>& all, const void* pc) {
+  __builtin_memcpy(all.own, static_cast<const void*>(value), sizeof(T));
+  sim::meet(mask, &all, &combine_gathered<T>, pc);
+}
+/// The program's own code, in the lane's own thread: observed, and not inlined into what is not.
+template <class T, class Op>
+__attribute__((noinline)) void apply(Op& op, T& to, const T& a, const T& b) {
+  to = op(a, b);
+}
+/// Neighbours first, as in a tree of shuffles: floating-point sums then round as on a GPU. In place.
+template <class T, class Op>
+SIM_UNOBSERVED void fold(gathered<T>& all, Op& op) {
   unsigned half = 1;
-  while (half < n) half *= 2;
+  while (half < all.count) half *= 2;
   for (half /= 2; half > 0; half /= 2)
-    for (unsigned i = 0; i < half && i + half < n; ++i)
-      with[i]->value = (*with[i]->op)(with[i]->value, with[i + half]->value);
-  for (unsigned i = 1; i < n; ++i) with[i]->value = with[0]->value;
+    for (unsigned i = 0; i < half && i + half < all.count; ++i) apply(op, all.at(i), all.at(i), all.at(i + half));
+}
+template <class T, class Op>
+T reduce_lanes(unsigned mask, const T& value, Op& op, const void* pc) {
+  gathered<T> all;
+  gather(mask, &value, all, pc);
+  fold(all, op);
+  return all.at(0);
 }
 
 }  // namespace detail
 
 template <class Group, class T, class Op = plus<>>
 SIM_CALLED_HERE std::decay_t<T> reduce(const Group& group, T&& value, Op&& op = {}) {
-  using value_type = std::decay_t<T>;
-  using operation = std::remove_reference_t<Op>;
-  detail::fold<value_type, operation> mine{value, &op};
-  sim::meet(group.lane_mask(), &mine, &detail::combine_reduction<value_type, operation>, SIM_CALLER);
-  return mine.value;
+  return detail::reduce_lanes<std::decay_t<T>>(group.lane_mask(), value, op, SIM_CALLER);
 }
 
 }  // namespace cooperative_groups

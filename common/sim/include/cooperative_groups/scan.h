@@ -7,25 +7,18 @@ namespace cooperative_groups {
 
 namespace detail {
 
+/// Of those up to the lane's, or below it, in order, in place of the first; false if there are none.
 template <bool Inclusive, class T, class Op>
-SIM_UNOBSERVED void combine_scan(const sim::warp_call& call) {
-  T before{};
-  bool first = true;
-  for (unsigned lane = 0; lane < 32; ++lane) {
-    if (!call.has(lane)) continue;
-    auto& mine = call.at<fold<T, Op>>(lane);
-    const T until = first ? mine.value : (*mine.op)(before, mine.value);
-    mine.value = Inclusive ? until : before;
-    before = until;
-    first = false;
-  }
+SIM_UNOBSERVED bool fold_before(gathered<T>& all, Op& op) {
+  for (unsigned i = 1; i < all.rank + Inclusive; ++i) apply(op, all.at(0), all.at(0), all.at(i));
+  return Inclusive || all.rank > 0;
 }
 
 template <bool Inclusive, class T, class Op>
-T scan(unsigned mask, T value, Op& op, const void* pc) {
-  fold<T, Op> mine{value, &op};
-  sim::meet(mask, &mine, &combine_scan<Inclusive, T, Op>, pc);
-  return mine.value;
+T scan(unsigned mask, const T& value, Op& op, const void* pc) {
+  gathered<T> all;
+  gather(mask, &value, all, pc);
+  return fold_before<Inclusive>(all, op) ? all.at(0) : T{};
 }
 
 }  // namespace detail

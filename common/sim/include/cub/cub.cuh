@@ -20,6 +20,9 @@ namespace sim {
 cudaError_t library_call(const char* name, cudaStream_t stream, double flops, double bytes,
                          const std::function<void()>& work);
 void host_wrote(const void* pointer, std::size_t bytes);
+/// A library's own access to device memory. The operators and iterators that it calls are the program's, on the host:
+/// they may not touch device memory.
+void library_copy(void* to, const void* from, std::size_t bytes);
 }  // namespace sim
 
 namespace cub {
@@ -130,10 +133,8 @@ namespace detail {
 namespace groups = cooperative_groups::detail;
 
 template <class T, class Op>
-T warp_reduce(unsigned mask, T value, Op op, const void* pc) {
-  groups::fold<T, Op> mine{value, &op};
-  sim::meet(mask, &mine, &groups::combine_reduction<T, Op>, pc);
-  return mine.value;
+T warp_reduce(unsigned mask, T value, Op&& op, const void* pc) {
+  return groups::reduce_lanes(mask, value, op, pc);
 }
 
 /// A thread's own items, in order.
@@ -183,7 +184,7 @@ class WarpScan {
 
  private:
   template <bool Inclusive, class Op>
-  T scan(T value, Op op, const void* pc) {
+  T scan(T value, Op&& op, const void* pc) {
     return detail::groups::scan<Inclusive>(detail::groups::tile_mask(Lanes), value, op, pc);
   }
 };
@@ -537,6 +538,20 @@ cudaError_t call(const char* name, void* temporary, std::size_t& temporary_bytes
 template <class Iterator>
 using value_of = std::decay_t<decltype(*std::declval<Iterator>())>;
 template <class Iterator, class Count>
+value_of<Iterator> get(const Iterator& from, Count i) {
+  if constexpr (std::is_pointer_v<Iterator>) {
+    value_of<Iterator> item;
+    sim::library_copy(&item, from + i, sizeof item);
+    return item;
+  } else {
+    return from[i];
+  }
+}
+template <class Out>
+void put(Out* to, const Out& item) {
+  sim::library_copy(to, &item, sizeof item);
+}
+template <class Iterator, class Count>
 double moved(Iterator, Count n) {
   return static_cast<double>(n) * sizeof(value_of<Iterator>);
 }
@@ -549,8 +564,8 @@ struct DeviceReduce {
                             cudaStream_t stream = nullptr) {
     return detail::call("cub::DeviceReduce", temporary, bytes, out, 1, detail::moved(in, n), stream, [=] {
       T total = initial;
-      for (Count i = 0; i < n; ++i) total = op(total, static_cast<T>(in[i]));
-      *out = total;
+      for (Count i = 0; i < n; ++i) total = op(total, static_cast<T>(detail::get(in, i)));
+      detail::put<Out>(out, total);
     });
   }
   template <class In, class Out, class Count>
@@ -572,7 +587,12 @@ struct DeviceScan {
   static cudaError_t InclusiveScan(void* temporary, std::size_t& bytes, In in, Out* out, Op op, Count n,
                                    cudaStream_t stream = nullptr) {
     return detail::call("cub::DeviceScan", temporary, bytes, out, n, 2 * detail::moved(in, n), stream, [=] {
-      for (Count i = 0; i < n; ++i) out[i] = i == 0 ? static_cast<Out>(in[0]) : op(out[i - 1], static_cast<Out>(in[i]));
+      Out until{};
+      for (Count i = 0; i < n; ++i) {
+        const auto item = static_cast<Out>(detail::get(in, i));
+        until = i == 0 ? item : op(until, item);
+        detail::put(out + i, until);
+      }
     });
   }
   template <class In, class Out, class Op, class T, class Count>
@@ -581,8 +601,8 @@ struct DeviceScan {
     return detail::call("cub::DeviceScan", temporary, bytes, out, n, 2 * detail::moved(in, n), stream, [=] {
       T before = initial;
       for (Count i = 0; i < n; ++i) {
-        const T item = in[i];  // in and out may be the same
-        out[i] = before;
+        const T item = detail::get(in, i);  // in and out may be the same
+        detail::put<Out>(out + i, before);
         before = op(before, item);
       }
     });
@@ -603,9 +623,12 @@ struct DeviceScan {
                                         Equal equal = {}, cudaStream_t stream = nullptr) {
     const double traffic = 2 * detail::moved(in, n) + detail::moved(keys, n);
     return detail::call("cub::DeviceScan", temporary, bytes, out, n, traffic, stream, [=] {
+      Out until{};
       for (Count i = 0; i < n; ++i) {
-        const bool first = i == 0 || !equal(keys[i - 1], keys[i]);
-        out[i] = first ? static_cast<Out>(in[i]) : op(out[i - 1], static_cast<Out>(in[i]));
+        const bool first = i == 0 || !equal(detail::get(keys, i - 1), detail::get(keys, i));
+        const auto item = static_cast<Out>(detail::get(in, i));
+        until = first ? item : op(until, item);
+        detail::put(out + i, until);
       }
     });
   }
@@ -616,9 +639,9 @@ struct DeviceScan {
     return detail::call("cub::DeviceScan", temporary, bytes, out, n, traffic, stream, [=] {
       T before = initial;
       for (Count i = 0; i < n; ++i) {
-        if (i > 0 && !equal(keys[i - 1], keys[i])) before = initial;
-        const T item = in[i];  // in and out may be the same
-        out[i] = before;
+        if (i > 0 && !equal(detail::get(keys, i - 1), detail::get(keys, i))) before = initial;
+        const T item = detail::get(in, i);  // in and out may be the same
+        detail::put<Out>(out + i, before);
         before = op(before, item);
       }
     });
@@ -673,15 +696,15 @@ struct DeviceRadixSort {
         "cub::DeviceRadixSort", temporary, bytes, out, n, 2 * passes * detail::moved(in, n), stream, [=] {
           std::vector<Count> order(n);
           for (Count i = 0; i < n; ++i) order[i] = i;
-          std::stable_sort(order.begin(), order.end(),
-                           [&](Count a, Count b) { return descending ? in[b] < in[a] : in[a] < in[b]; });
           std::vector<Key> keys(n);
-          for (Count i = 0; i < n; ++i) keys[i] = in[order[i]];
-          std::copy(keys.begin(), keys.end(), out);
+          sim::library_copy(keys.data(), in, n * sizeof(Key));
+          std::stable_sort(order.begin(), order.end(),
+                           [&](Count a, Count b) { return descending ? keys[b] < keys[a] : keys[a] < keys[b]; });
+          for (Count i = 0; i < n; ++i) detail::put(out + i, keys[order[i]]);
           if (!values_out) return;
           std::vector<Value> values(n);
-          for (Count i = 0; i < n; ++i) values[i] = values_in[order[i]];
-          std::copy(values.begin(), values.end(), values_out);
+          sim::library_copy(values.data(), values_in, n * sizeof(Value));
+          for (Count i = 0; i < n; ++i) detail::put(values_out + i, values[order[i]]);
           sim::host_wrote(values_out, static_cast<std::size_t>(n) * sizeof(Value));
         });
   }

@@ -23,7 +23,7 @@ SIM_UNOBSERVED void combine_shuffle(const warp_call& call) {
     const unsigned source = Source::of(static_cast<int>(lane), mine.argument, mine.width);
     // From an inactive lane a GPU returns 0: observed on an H200, though CUDA does not promise it.
     if (call.has(source))
-      mine.result = call.at<shuffle_argument<T>>(source).value;
+      std::memcpy(static_cast<void*>(&mine.result), &call.at<shuffle_argument<T>>(source).value, sizeof mine.result);
     else
       std::memset(static_cast<void*>(&mine.result), 0, sizeof mine.result);
   }
@@ -57,6 +57,7 @@ inline constexpr bool is_shuffled = std::is_arithmetic_v<T>;
 /// Of any type, as groups shuffle.
 template <class Source, class T>
 T shuffle_whole(unsigned mask, T value, int argument, int width, const void* pc) {
+  static_assert(std::is_trivially_copyable_v<T>, "lanes exchange the bytes of a value");
   shuffle_argument<T> mine{value, value, argument, width};
   meet(mask, &mine, &combine_shuffle<T, Source>, pc);
   return mine.result;
