@@ -30,7 +30,7 @@ namespace detail {
 /// All lanes' values, by rank, as each lane gets them: as bytes, since T's functions are the program's.
 template <class T>
 struct gathered {
-  static_assert(std::is_trivially_copyable_v<T>, "lanes exchange the bytes of a value");
+  static_assert(std::is_trivially_copyable_v<T> || sim::is_shuffled<T>, "lanes exchange the bytes of a value");
   alignas(T) char own[sizeof(T)];
   alignas(T) char all[32][sizeof(T)];
   unsigned count, rank;

@@ -57,7 +57,7 @@ inline constexpr bool is_shuffled = std::is_arithmetic_v<T>;
 /// Of any type, as groups shuffle.
 template <class Source, class T>
 T shuffle_whole(unsigned mask, T value, int argument, int width, const void* pc) {
-  static_assert(std::is_trivially_copyable_v<T>, "lanes exchange the bytes of a value");
+  static_assert(std::is_trivially_copyable_v<T> || is_shuffled<T>, "lanes exchange the bytes of a value");
   shuffle_argument<T> mine{value, value, argument, width};
   meet(mask, &mine, &combine_shuffle<T, Source>, pc);
   return mine.result;
