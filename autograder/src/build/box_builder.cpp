@@ -391,8 +391,8 @@ std::string box_builder::refusal(const std::string& name, const hand_in& source,
 }
 
 box_builder::words box_builder::take_out_unclean(const std::map<std::string, hand_in>& sources,
-                                                 std::map<std::string, fs::path>& objects,
-                                                 std::string& complaints) const {
+                                                 std::map<std::string, fs::path>& objects, std::string& complaints,
+                                                 std::set<std::string>& asserting) const {
   const words& also = recipe_.at("calls");
   const callable may_call(recipe_.at("device").at(0), recipe_.at("device").at(1), by_nvcc(),
                           {also.begin(), also.end()});
@@ -400,6 +400,9 @@ box_builder::words box_builder::take_out_unclean(const std::map<std::string, han
   std::map<std::string, std::vector<std::string>> refused;  // by file
   for (const auto& [name, object] : objects)
     symbols[name] = read_object(text_of(object), refused[name], by_nvcc() && is_device_code(name));
+  // No macro, whatever it is called, hides that the compiler left an assertion out, or found that it always holds.
+  for (const auto& [name, own] : symbols)
+    if (own.undefined.contains("__assert_fail")) asserting.insert(name);
   for (const auto& [name, own] : symbols)
     if (const std::string found = foreign_name(sources.at(name).text, own.undefined); !found.empty())
       refused[name].push_back(
@@ -516,7 +519,8 @@ build_outcome box_builder::build(const std::map<std::string, hand_in>& sources, 
       add_to_list(left_out, "\n", one.message);
       objects.erase(name);
     }
-  const words missing = take_out_unclean(sources, objects, left_out);
+  std::set<std::string> asserting;
+  const words missing = take_out_unclean(sources, objects, left_out, asserting);
   if (objects.empty()) return {false, left_out};
 
   const scratch place;
@@ -570,7 +574,7 @@ build_outcome box_builder::build(const std::map<std::string, hand_in>& sources, 
   replace_file(program, linked);
   fs::permissions(program, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
                                fs::perms::others_read | fs::perms::others_exec);
-  return {true, left_out};
+  return {true, left_out, asserting};
 }
 
 }  // namespace grading

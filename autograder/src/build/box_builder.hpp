@@ -56,9 +56,10 @@ class box_builder {
   std::string refusal(const std::string& name, const hand_in& source, const std::string& preprocessed,
                       const std::string& assembly, const std::set<std::filesystem::path>& own) const;
   /// Takes out of `objects` what may not be handed in, with what calls it, and adds why to `complaints`. Returns the
-  /// functions of the contract that the rest lacks.
+  /// functions of the contract that the rest lacks. `asserting`: see build_outcome.
   words take_out_unclean(const std::map<std::string, hand_in>& sources,
-                         std::map<std::string, std::filesystem::path>& objects, std::string& complaints) const;
+                         std::map<std::string, std::filesystem::path>& objects, std::string& complaints,
+                         std::set<std::string>& asserting) const;
 
   std::map<std::string, words> recipe_;
   std::filesystem::path cache_;

@@ -10,7 +10,8 @@ namespace grading {
 
 struct build_outcome {
   bool ok = false;
-  std::string message;  ///< the first errors of the compiler, if it failed
+  std::string message;                ///< the first errors of the compiler, if it failed
+  std::set<std::string> asserting{};  ///< of a submission's files those that were compiled with an assertion
 };
 
 class builder {

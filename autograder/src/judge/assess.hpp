@@ -24,6 +24,7 @@ struct grading_session {
   std::string without_sim, without_cuda;           ///< why that backend is absent
   std::filesystem::path predictions;               ///< the submission's predictions.toml
   std::map<std::string, std::string> handed_in;    ///< texts of the hand-in files that findings and changes need
+  std::set<std::string> asserting;                 ///< of these files those that were compiled with an assertion
   std::filesystem::path originals;                 ///< labs/NN_topic/crashed, of a lab that has it
   std::filesystem::path crashed_programs;          ///< the folder with these programs, built; empty: not looked at
   locked_predictions locked;                       ///< where none is, the file's, as soon as they are complete

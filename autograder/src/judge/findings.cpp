@@ -155,56 +155,6 @@ std::size_t changed_statements(const std::string& original, const std::string& f
   return std::max(all(a), all(b)) - common.back();
 }
 
-std::size_t assertions_in(const std::string& source) {
-  std::size_t result = 0;
-  const std::vector<sim::token> tokens = sim::tokens_of(source);
-  const std::vector<sim::place> places = sim::places_of(source, tokens);
-  const auto text = [&](std::size_t i) {
-    return i >= tokens.size() ? std::string_view()
-                              : std::string_view(source).substr(tokens[i].begin, tokens[i].end - tokens[i].begin);
-  };
-  const auto is_number = [&](std::size_t i) { return std::isdigit(static_cast<unsigned char>(text(i)[0])) != 0; };
-  const auto is_name = [&](std::size_t i) {
-    return tokens[i].kind == 'i' && !is_number(i) && text(i) != "true" && text(i) != "false";
-  };
-  // `x || true` is always true, whatever x is.
-  const auto decides = [&](std::size_t i) {
-    if (tokens[i].kind != 'i' || is_name(i) || text(i) == "0" || text(i) == "false") return false;
-    std::size_t before = i - 1, after = i + 1;
-    while (text(before) == "(") --before;
-    while (text(after) == ")") ++after;
-    return (text(before) == "assert" || (text(before) == "|" && text(before - 1) == "|")) &&
-           (text(after) == ";" || (text(after) == "|" && text(after + 1) == "|"));
-  };
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    if (tokens[i].directive != 0 && (text(i) == "NDEBUG" || text(i) == "assert")) return 0;
-    if (text(i) != "assert" || places[i].branch != 0) continue;  // #if 0 is as good as a comment
-    // assert(true) checks nothing: a condition has a name in it.
-    bool named = false, decided = false;
-    std::size_t depth = 0;
-    for (std::size_t k = i + 1; k < tokens.size(); ++k) {
-      depth += text(k) == "(";
-      if (text(k) == ")" && --depth == 0) break;
-      named = named || is_name(k);
-      decided = decided || decides(k);
-      if (depth == 0) break;
-    }
-    // Nor does it after if (false), or in it.
-    bool reached = true;
-    if (i > 0 && text(i - 1) == ")") {
-      reached = false;
-      depth = 0;
-      for (std::size_t k = i - 1;; --k) {
-        depth += text(k) == ")";
-        reached = reached || is_name(k);
-        if ((text(k) == "(" && --depth == 0) || k == 0) break;
-      }
-    }
-    result += named && !decided && reached;
-  }
-  return result;
-}
-
 std::string student_of_findings(const std::string& findings) { return student_in(toml_from(findings, findings_file)); }
 
 std::map<std::string, double> causes_in(const std::string& findings, const rubric& rules) {

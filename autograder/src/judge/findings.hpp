@@ -24,9 +24,6 @@ std::optional<place_of_fault> first_report(const std::string& account);
 /// and line breaks do not count; a statement of 48 tokens or more counts several times.
 std::size_t changed_statements(const std::string& original, const std::string& fixed);
 
-/// The assertions in a source; none if a directive names NDEBUG or assert. Those of constants do not count.
-std::size_t assertions_in(const std::string& source);
-
 /// The student that a findings.toml names; "" if it names none. Throws input_error if it is not TOML, or the name is
 /// invalid.
 std::string student_of_findings(const std::string& findings);

@@ -227,6 +227,7 @@ result grade_locally(const lab_folder& lab, const submission& who, builder& make
     for (const backend where : backends_of(lab, make)) {
       const build_outcome built = builder_of(lab, where, make).build(sources, program_of(lab, who, where, make));
       if (!built.ok) add_to_list(c.failure, "\n", built.message);
+      c.session.asserting.insert(built.asserting.begin(), built.asserting.end());
       c.session.subjects.push_back(started(lab, who, make, options, rules, where, options.seed));
       c.session.subjects.back()->left_out = built.message;
       if (!built.message.empty()) options.on_build_error(built.message);

@@ -115,6 +115,7 @@ result grade_officially(const lab_folder& lab, const std::string& id, const fs::
         session.staff_on_gpu = std::make_unique<process_executor>(options.build / "bin" / "staff_runner.cuda", staff,
                                                                   behind, make.runtime());
       }
+      session.asserting.insert(made.asserting.begin(), made.asserting.end());
       auto runs = std::make_unique<process_executor>(runner, allowed, behind, make.runtime());
       if (allowed.device) on_gpu = runs.get();
       auto result = std::make_unique<subject>(where, std::move(runs), seed);
