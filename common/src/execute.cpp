@@ -43,6 +43,7 @@ constexpr bool simulated = true;
 constexpr std::size_t red_zone_bytes = 0;
 constexpr double warm_up_seconds = 0.0;
 using sim::begin_call;
+using sim::misread_factors;
 using sim::unnamed_allocations;
 using sim::why_launch_failed;
 
@@ -69,6 +70,7 @@ struct called_now {
 struct called_now {};
 std::string why_launch_failed() { return {}; }
 void begin_call() {}
+void misread_factors(unsigned) {}
 constexpr bool simulated = false;
 std::size_t unnamed_allocations() { return 0; }
 constexpr std::size_t red_zone_bytes = bytes_on_device::default_red_zone_bytes;
@@ -372,6 +374,7 @@ void run_on_device(const entry& function, const request& what, call_gate& gate, 
   if (what.resident) return run_resident(function, what, gate);
   [[maybe_unused]] const called_now here;
   gate.begin();
+  misread_factors(what.misread);
   std::optional<device_arguments> made(std::in_place, what);
   constexpr std::size_t most_to_rehearse = std::size_t{64} << 10;  // bytes: a call is rarely wrong for large ones alone
   const bool rehearsed =

@@ -121,6 +121,7 @@ std::string to_json(const request& what) {
                   {"inputs", specs_to_json(what.input_specs)},
                   {"outputs", specs_to_json(what.output_specs)},
                   {"metrics", what.metrics},
+                  {"misread", what.misread},
                   {"pairs", what.pairs},
                   {"ceiling", what.ceiling},
                   {"copy_bytes", what.copy_bytes},
@@ -137,6 +138,7 @@ request request_from_json(const std::string& text) {
     result.input_specs = specs_from_json(object.at("inputs"));
     result.output_specs = specs_from_json(object.at("outputs"));
     result.metrics = object.at("metrics").get<std::vector<std::string>>();
+    result.misread = object.at("misread").get<unsigned>();
     result.pairs = object.at("pairs").get<int>();
     result.ceiling = object.at("ceiling").get<std::string>();
     result.copy_bytes = object.at("copy_bytes").get<double>();

@@ -239,6 +239,14 @@ void assess_counters(const item& what, grading_session& session, item_result& ou
       out.conditions.clear();
       return;
     }
+    if (t.for_show) {
+      out.verdict = verdict::wasteful;
+      out.message = prefix(session, *s) + c.id +
+                    ": the result does not come from the tensor cores: they misread some factors, and it did not "
+                    "change with theirs";
+      out.conditions.clear();
+      return;
+    }
     // Counters that this user may not read, or system calls that are not counted here.
     const bool uncounted = c.where == lab::part::host
                                ? std::any_of(what.require.begin(), what.require.end(),

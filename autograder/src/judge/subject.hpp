@@ -20,6 +20,7 @@ namespace grading {
 struct trial {
   grading::verdict verdict = verdict::pass;  ///< pass, wrong, crash, timeout or build_error
   std::string message;                       ///< "" for pass
+  bool for_show = false;                     ///< its results do not come from the tensor cores that it keeps busy
   lab::response response;
   double seconds = 0, waited = 0;  ///< of the call, see answer
   std::size_t memory = 0;          ///< that it took, if the case limits it
@@ -76,7 +77,7 @@ class subject {
 
  private:
   trial attempt(const lab::test_case& what, lab::action action, const std::set<std::string>& metrics, int pairs = 0,
-                const std::string& ceiling = "copy");
+                const std::string& ceiling = "copy", unsigned misread = 0);
 
   /// Null while this case may be called. An entry is not called again after it crashed or hung; one that works with an
   /// oracle meets another in each case, so only after a few of them.

@@ -34,6 +34,7 @@ struct request {
   bool count_calls = false;          ///< its system calls are counted
   int threads = 1;                   ///< it may have this many threads at a time
   std::vector<std::string> metrics;  ///< Nsight Compute names; used by action::profile on a GPU
+  unsigned misread = 0;              ///< simulated device: see sim::misread_factors
   int pairs = 0;                     ///< used by action::time
   std::string ceiling = "copy";  ///< action::time: "copy", device to device, or a product: "cublas", "cublas_aligned"
   double copy_bytes = 0;         ///< action::time: bytes that the copy reads, and as many that it writes

@@ -143,14 +143,15 @@ struct operands {
 template <class Result, class Left, class Right, class Sums>
 SIM_UNOBSERVED void combine_products(const sim::warp_call& call) {
   using sum = sum_type<typename Left::storage_element_type>;
+  const unsigned mask = sim::misread_mask();
   sum a[Left::rows][Left::columns] = {}, b[Right::rows][Right::columns] = {};
   for (unsigned lane = 0; lane < 32; ++lane) {
     if (!call.has(lane)) continue;
     const auto& mine = call.at<operands<Result, Left, Right, Sums>>(lane);
     for (int i = 0; i < Left::num_elements; ++i)
-      a[Left::row(lane, i)][Left::column(lane, i)] = static_cast<sum>(mine.a->x[i]);
+      a[Left::row(lane, i)][Left::column(lane, i)] = sim::as_read(static_cast<sum>(mine.a->x[i]), mask);
     for (int i = 0; i < Right::num_elements; ++i)
-      b[Right::row(lane, i)][Right::column(lane, i)] = static_cast<sum>(mine.b->x[i]);
+      b[Right::row(lane, i)][Right::column(lane, i)] = sim::as_read(static_cast<sum>(mine.b->x[i]), mask);
   }
   for (unsigned lane = 0; lane < 32; ++lane) {
     if (!call.has(lane)) continue;

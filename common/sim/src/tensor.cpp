@@ -8,9 +8,13 @@
 
 #include "access.hpp"
 #include "sim/float8.h"
+#include "sim/names.h"
 
 namespace sim {
+
 namespace {
+
+unsigned mask_of_misread = 0;
 
 constexpr unsigned most_rows = 16, most_columns = 8, most_depth = 64;
 
@@ -111,7 +115,8 @@ void combine_product(const warp_call& call) {
   const auto fill = [&](auto at, const unsigned* words, element e, unsigned lane, unsigned count) {
     const unsigned in_word = std::max(32 / bits_of(e), 1u), in_all = count * 32 / bits_of(e);
     for (unsigned i = 0; i < in_all; ++i)
-      at(lane, i / in_word, i % in_word, in_word) = element_of<T>(e, words, i / in_word, i % in_word);
+      at(lane, i / in_word, i % in_word, in_word) =
+          as_read(element_of<T>(e, words, i / in_word, i % in_word), mask_of_misread);
   };
   const unsigned words_a = s.m * s.k * bits_of(s.a) / 1024, words_b = s.k * s.n * bits_of(s.b) / 1024;
   const unsigned sums = s.m * s.n / 32;
@@ -177,6 +182,9 @@ void combine_stores(const warp_call& call) {
 }
 
 }  // namespace
+
+void misread_factors(unsigned mask) { mask_of_misread = mask & 127; }
+unsigned misread_mask() { return mask_of_misread; }
 
 void multiply(product& mine, const void* pc) {
   const product_shape& s = mine.shape;

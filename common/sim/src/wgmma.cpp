@@ -143,9 +143,9 @@ void fetch_a(operands<T>& o, const warp_call& call, const warpgroup_product& p, 
         for (unsigned c = 0; c < depth_bytes / chunk_bytes; ++c)
           decode_chunk(p.a, a.chunk(first + r, c), &o.a[r][c * in_chunk]);
   }
-  if (p.negate_a)
+  if (const unsigned mask = misread_mask(); p.negate_a || mask != 0)
     for (auto& row : o.a)
-      for (T& x : row) x = -x;
+      for (T& x : row) x = p.negate_a ? -as_read(x, mask) : as_read(x, mask);
 }
 template <class T>
 void fetch_b(operands<T>& o, const warpgroup_product& p, unsigned size) {
@@ -161,9 +161,9 @@ void fetch_b(operands<T>& o, const warpgroup_product& p, unsigned size) {
         decode_chunk(p.b, b.chunk(j, c), chunk);
         for (unsigned i = 0; i < in_chunk; ++i) o.b[c * in_chunk + i][j] = chunk[i];
       }
-  if (p.negate_b)
+  if (const unsigned mask = misread_mask(); p.negate_b || mask != 0)
     for (unsigned k = 0; k < depth; ++k)
-      for (unsigned j = 0; j < p.n; ++j) o.b[k][j] = -o.b[k][j];
+      for (unsigned j = 0; j < p.n; ++j) o.b[k][j] = p.negate_b ? -as_read(o.b[k][j], mask) : as_read(o.b[k][j], mask);
 }
 
 float sum_in(const warpgroup_product& p, unsigned r, float) {

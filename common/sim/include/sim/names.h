@@ -15,6 +15,10 @@ void begin_call();
 /// How many live allocations have no name.
 std::size_t unnamed_allocations();
 
+/// From now on tensor cores take a factor for its absolute value if it is negative and, of the first seven bits of its
+/// mantissa that `mask` has, an odd number are set. What is made by tensor cores then changes with them. 0: never.
+void misread_factors(unsigned mask);
+
 /// Why the last launch failed: it was refused, or aborted, with the checkers' reports; one line. "" if none has failed
 /// since the other function was called.
 std::string why_launch_failed();

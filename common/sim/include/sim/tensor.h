@@ -56,6 +56,15 @@ void commit_products();
 /// Waits until the four warps have issued all groups of products except the calling thread's last `groups`.
 void wait_for_products(unsigned groups, const void* pc);
 
+/// Which factors tensor cores misread now, see names.h.
+unsigned misread_mask();
+/// What they take a factor for. No format and no power of 2 changes the bits that decide.
+template <class T>
+__attribute__((always_inline)) SIM_QUIET inline T as_read(T x, unsigned mask) {
+  const unsigned bits = __builtin_bit_cast(unsigned, static_cast<float>(x));
+  return x < 0 && __builtin_parity(bits >> 16 & mask) != 0 ? -x : x;
+}
+
 /// `instructions` of the tensor cores that together multiply m x k by k x n, of the warp that calls.
 void count_matrix_access(const void* pc);
 void count_tensor(element a, element sum, unsigned m, unsigned n, unsigned k, unsigned instructions);
