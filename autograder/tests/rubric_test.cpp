@@ -40,6 +40,7 @@ const fs::path& folder() {
     fs::create_directories(made / "handin");
     fs::create_directories(made / "judge");
     std::ofstream(made / "handin" / "a.cu") << "//\n";
+    std::ofstream(made / "test.hpp") << "void f(float* out, int rows, int n);\n";
     std::ofstream(made / "judge" / "answers.toml") << answers_text({{"x.y", 2.5}});
     return made;
   }();
@@ -125,6 +126,25 @@ TEST(Rubric, ReadsAValidOne) {
   EXPECT_NE(r.version, parse_rubric(valid + "\n", "rubric.toml", cases(), folder()).version);
 }
 
+TEST(Rubric, BarsGrowToCasesWhoseSizesAreDrawn) {
+  std::vector<lab::test_case> known = cases();
+  known[1].parameters = {2, 100};
+  known.push_back(lab::like("f/2", known[1]));
+  known.back().id = "f/drawn";
+  known.back().parameters = {6, 50};
+  const std::string warps = "counter = \"warps\"";
+  const std::string text = with(warps + ", max = 0 }", warps + ", grows = \"n rows rows\", note = \"n\", max = 8 }");
+  const rubric r = parse_rubric(text, "rubric.toml", known, folder());
+  const std::vector<condition>& all = r.items[1].require;
+  ASSERT_EQ(all.size(), 4u);
+  EXPECT_EQ(all[1].text(), "sectors per load request in f/drawn; 4 at best");
+  EXPECT_EQ(all[1].max, 4) << "it does not grow";
+  EXPECT_EQ(all[2].max, 8);
+  EXPECT_EQ(all[3].text(), "warps in f/drawn");
+  EXPECT_EQ(all[3].max, 36);
+  EXPECT_EQ(r.metrics_of(known.back()), r.metrics_of(known[1]));
+}
+
 TEST(Rubric, APredictionMayBeAskedOfAHostCaseAndWithinAFactor) {
   const std::string asked = "case = \"g/1\", metric = \"output[2]\", factor = 2";
   const rubric r = parse_rubric(with("case = \"f/1\", counter = \"sectors per load request\", tolerance = 0.5", asked),
@@ -186,6 +206,7 @@ INSTANTIATE_TEST_SUITE_P(
         mistake{"ceiling = \"read\"", "ceiling = \"sky\"",
                 "rubric.toml:40: a host case has no ceiling 'sky'; use one of: read, triad, fma, eigen, tanh, file, "
                 "threads"},
+        mistake{", max = 0 }", ", grows = \"k\", max = 0 }", "rubric.toml:24: f has no parameter 'k'"},
         mistake{", max = 0 }", " }", "rubric.toml:24: a condition needs 'min', 'max' or both"},
         mistake{"min = 4, max = 4", "min = 5, max = 4", "rubric.toml:23: 'min' is larger than 'max'; swap them"},
         mistake{"min = 4, max = 4", "min = 4, max = 4, work = true",

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <numeric>
+#include <sstream>
 #include <utility>
 
 #include "lab/device_metrics.hpp"
@@ -22,6 +23,7 @@ constexpr double most_points = 25;
 
 struct context {
   const std::vector<lab::test_case>& cases;
+  const contract& names;
   std::map<std::string, double> answers;
   std::set<std::string> ids, keys;  ///< seen so far
   bool has_causes = false;
@@ -124,14 +126,30 @@ metric counter_of(const toml_reader& in) {
   return result;
 }
 
+/// How many times as large the item's bar is at `there`: `grows` names the parameters that it is proportional to.
+double growth(const toml_reader& in, const context& known, const lab::test_case& here, const lab::test_case& there) {
+  double times = 1;
+  if (!in.has("grows")) return times;
+  const auto found = known.names.find(here.entry);
+  const std::vector<std::string> sizes = found == known.names.end() ? std::vector<std::string>{} : found->second.sizes;
+  std::istringstream names(in.text("grows"));
+  for (std::string name; names >> name;) {
+    const auto i = static_cast<std::size_t>(std::find(sizes.begin(), sizes.end(), name) - sizes.begin());
+    if (i == sizes.size() || i >= here.parameters.size())
+      in.fail_at(in.line_of("grows"), fmt::format("{} has no parameter '{}'", here.entry, name));
+    times *= static_cast<double>(there.parameters[i]) / static_cast<double>(here.parameters[i]);
+  }
+  return times;
+}
+
 /// A host case may also have conditions on what it outputs.
 condition condition_of(const toml_reader& in, const context& known, const lab::test_case& of_item) {
   const lab::test_case& about = in.has("case") ? *case_of(in, known) : of_item;
   const bool host = about.where == lab::part::host, on_output = host && in.has("metric");
   if (on_output)
-    in.allow({"label", "metric", "case", "note", "min", "max", "needed", "work"});
+    in.allow({"label", "metric", "case", "grows", "note", "min", "max", "needed", "work"});
   else
-    in.allow({"counter", "case", "note", "min", "max", "needed", "work"});
+    in.allow({"counter", "case", "grows", "note", "min", "max", "needed", "work"});
   condition result{in.text(on_output ? "label" : "counter"),
                    on_output ? outputs_of(in)
                    : host    ? calls_of(in, about)
@@ -145,6 +163,24 @@ condition condition_of(const toml_reader& in, const context& known, const lab::t
   if (!result.min && !result.max) in.fail("a condition needs 'min', 'max' or both");
   if (result.min && result.max && *result.min > *result.max) in.fail("'min' is larger than 'max'; swap them");
   return result;
+}
+
+/// The condition and, if it is on the item's own case, the same for each drawn case that is like it.
+void add_conditions(const toml_reader& in, const context& known, const lab::test_case& of_item,
+                    std::vector<condition>& all) {
+  const condition own = all.emplace_back(condition_of(in, known, of_item));
+  growth(in, known, of_item, of_item);  // complains of a wrong name, also where nothing is drawn
+  if (own.elsewhere) return;
+  for (const lab::test_case& c : known.cases) {
+    if (c.like != of_item.id) continue;
+    const double times = growth(in, known, of_item, c);
+    condition drawn = own;
+    drawn.elsewhere = &c;
+    if (times != 1) drawn.note.clear();  // it is about the item's own sizes
+    if (drawn.min) *drawn.min *= times;
+    if (drawn.max) *drawn.max *= times;
+    all.push_back(std::move(drawn));
+  }
 }
 
 prediction prediction_of(const toml_reader& in, context& known) {
@@ -256,7 +292,7 @@ item item_of(const toml_reader& in, context& known) {
         for (const std::string& name : in.texts("by_design"))
           out.by_design.insert(word_at<waste>(in, "by_design", name));
       out.cases = {case_of(in, known)};
-      for (const toml_reader& c : in.tables("require")) out.require.push_back(condition_of(c, known, *out.cases[0]));
+      for (const toml_reader& c : in.tables("require")) add_conditions(c, known, *out.cases[0], out.require);
       break;
     case item_kind::predictions:
       in.allow({"id", "title", "kind", "points", "predict"});
@@ -375,7 +411,7 @@ rubric parse_rubric(const std::string& text, const std::string& name, const std:
   if (std::filesystem::is_directory(lab_dir)) result.names = contract_in(lab_dir);
   const std::filesystem::path known_answers = lab_dir / "judge" / "answers.toml";
   const std::string answers = std::filesystem::exists(known_answers) ? text_of(known_answers) : "";
-  context known{cases, answers_in(answers), {}, {}, lab.has("causes")};
+  context known{cases, result.names, answers_in(answers), {}, {}, lab.has("causes")};
   double sum = 0;
   for (const toml_reader& i : in.tables("item")) {
     item next = item_of(i, known);

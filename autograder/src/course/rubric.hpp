@@ -33,8 +33,8 @@ struct metric {
 /// have not.
 inline bool is_of_gpu(const std::string& counter) { return counter.find("__") != std::string::npos; }
 
-/// On the item's case, unless it names another one, such as sizes that no tile divides. There, it
-/// counts as one with the item's own condition on the same counter.
+/// On the item's case, unless it names another one, such as sizes that no tile divides, or is repeated for drawn sizes,
+/// with bars that grow as the rubric says. There, it counts as one with the item's own condition on the same counter.
 struct condition {
   std::string label;  ///< of the counter
   grading::metric metric;

@@ -45,12 +45,19 @@ struct test_case {
   int threads = 1;            ///< host part: that it may have at a time
   bool timed =
       false;  ///< for throughput items only: too large for the simulated device; patterns "entry/*" do not include it
+  std::string like = {};  ///< drawn: what counters items require of the case with this id holds here, too
 };
 
 /// `base`, for throughput items only.
 inline test_case timed(test_case base) {
   base.timed = true;
   return base;
+}
+
+/// `drawn`, for the counters items about the case `id`, too: their bars grow from its sizes as the rubric says.
+inline test_case like(std::string id, test_case drawn) {
+  drawn.like = std::move(id);
+  return drawn;
 }
 
 /// A lab's cases.cpp defines one object of this kind; a program that links it can find the cases by the lab's name.
