@@ -175,6 +175,27 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     all.push_back(gather("copy_vectorized", std::to_string(n), n, -1, n, 1, 0));
     all.push_back(points(n));
   }
+  // More than any case above has.
+  const int64_t few = size(1, 3), many = size(66'001, 80'000);
+  for (const char* entry : {"transpose_tiled", "transpose_padded", "transpose"}) {
+    all.push_back(transpose(entry, few, many));
+    all.push_back(transpose(entry, many, few));
+  }
+  all.push_back(sigmoid("sigmoid_thread_per_column", few, many));
+  all.push_back(sigmoid("sigmoid_thread_per_column", many, few));
+  all.push_back(column_sums(few, many));
+  all.push_back(column_sums(many, few));
+  const int64_t copied = (1 << 20) + size(1, 9999), split = (1 << 18) + size(1, 9999);
+  all.push_back(gather("copy_vectorized", std::to_string(copied), copied, -1, copied, 1, 0));
+  all.push_back(points(split));
+  // Where counters are counted: whole warps and tiles.
+  const int64_t rows = 32 * size(5, 20), columns = 32 * size(5, 20), vectors = 128 * size(100, 2000);
+  for (const char* entry : {"transpose_tiled", "transpose_padded", "transpose"})
+    all.push_back(like(std::string(entry) + "/1024x1024", transpose(entry, rows, columns)));
+  all.push_back(like("sigmoid_thread_per_column/1024x1024", sigmoid("sigmoid_thread_per_column", rows, columns)));
+  all.push_back(
+      like("copy_vectorized/1048576", gather("copy_vectorized", std::to_string(vectors), vectors, -1, vectors, 1, 0)));
+  all.push_back(like("points_to_arrays/262144", points(256 * size(50, 500))));
   return all;
 }
 
