@@ -2,6 +2,7 @@
 #include <lab/case.hpp>
 #include <lab/compare.hpp>
 
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -27,16 +28,19 @@ std::string sizes(const shape& s) {
   return std::to_string(s.m) + "x" + std::to_string(s.n) + "x" + std::to_string(s.k);
 }
 
-test_case multiply(std::string entry, const shape& s) {
+/// Elements of A and B are below 2^exponent and 2^-exponent.
+test_case multiply(std::string entry, const shape& s, int exponent = 0) {
   test_case result;
-  result.id = entry + "/" + sizes(s);
+  result.id = entry + "/" + sizes(s) + (exponent != 0 ? "-wide" : "");
   result.where = entry == "gemm" ? lab::part::host : lab::part::device;
   result.entry = std::move(entry);
   result.parameters = {s.m, s.n, s.k};
   result.outputs = {{dtype::f32, s.m * s.n}};
-  result.inputs = [s](std::uint64_t seed) {
-    return std::vector{buffer::of(lab::random_floats(at(s.m * s.k), seed)),
-                       buffer::of(lab::random_floats(at(s.k * s.n), seed + 1))};
+  result.inputs = [=](std::uint64_t seed) {
+    std::vector<float> a = lab::random_floats(at(s.m * s.k), seed), b = lab::random_floats(at(s.k * s.n), seed + 1);
+    for (float& one : a) one = std::ldexp(one, exponent);
+    for (float& one : b) one = std::ldexp(one, -exponent);
+    return std::vector{buffer::of(a), buffer::of(b)};
   };
   result.check = [s](std::span<const buffer> before, std::span<const buffer> outputs) {
     return lab::product_mismatch(before[0].as<float>(), before[1].as<float>(), outputs[0].as<float>(), s.m, s.n, s.k,
@@ -77,10 +81,19 @@ std::vector<test_case> cases() {
 std::vector<test_case> drawn_cases(std::uint64_t seed) {
   lab::random_sizes size(seed);
   std::vector<test_case> all;
-  for (int i = 0; i < 2; ++i) {
-    const shape s{size(2, 200), size(2, 200), size(2, 80)};
-    for (const char* entry : entries) all.push_back(multiply(entry, s));
+  const shape some{size(2, 200), size(2, 200), size(2, 80)}, wide{size(2, 99), size(2, 99), size(2, 50)};
+  // More than any case above has.
+  const shape tall{size(1029, 1400), size(1, 9), size(1, 9)}, broad{tall.n, tall.m, tall.k},
+      deep{tall.n, tall.k, size(607, 1200)};
+  // Whole tiles, where counters are counted.
+  const shape whole{128 * size(1, 2), 256, 64 * size(5, 7)};
+  for (const std::string entry : entries) {
+    for (const shape& s : {some, tall, broad, deep}) all.push_back(multiply(entry, s));
+    all.push_back(multiply(entry, wide, entry == "gemm" ? -60 : 60));
+    if (entry != "gemm" && entry != "sgemm_naive") all.push_back(like(entry + "/256x256x256", multiply(entry, whole)));
   }
+  const int64_t most = size(30'001, 40'000);
+  for (const shape& s : {shape{2, 3, most}, {2, most, 3}, {most, 2, 3}}) all.push_back(multiply("gemm", s));
   return all;
 }
 
