@@ -305,11 +305,12 @@ floats positive(int64_t n, std::uint64_t seed) { return numbers(n, 1.5f, 1.0f)(s
 floats large(int64_t n, std::uint64_t seed) { return numbers(n, 2000.0f, 1000.0f)(seed); }
 floats signed_numbers(int64_t n, std::uint64_t seed) { return numbers(n, 0.0f, 4.0f)(seed); }
 
-/// Sizes of gradients are spread over many powers of two; some are 0.
+/// Sizes of gradients are spread over many powers of two; some are 0 or -0.
 floats gradients(int64_t n, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   floats x = lab::random_floats(at(n), seed);
-  for (float& one : x) one = random() % 16 == 0 ? 0.0f : std::ldexp(one, -static_cast<int>(random() % 44));
+  for (float& one : x)
+    one = random() % 16 == 0 ? std::copysign(0.0f, one) : std::ldexp(one, -static_cast<int>(random() % 44));
   return x;
 }
 
@@ -333,7 +334,7 @@ test_case lost(const std::string& name, floats (*make)(int64_t, std::uint64_t), 
   return result;
 }
 
-/// Rows of n gradients each, the largest of which is given.
+/// Rows of n gradients each, the largest of which is given. It is the last, the first, or anywhere.
 test_case loss_scale(const std::string& name, const floats& most, int64_t n) {
   const auto rows = static_cast<int64_t>(most.size());
   test_case result = host_case("loss_scale/" + name, {rows, n}, {{dtype::f64, rows}});
@@ -341,8 +342,8 @@ test_case loss_scale(const std::string& name, const floats& most, int64_t n) {
     floats x = lab::random_floats(at(rows * n), seed);
     for (int64_t r = 0; r < rows; ++r) {
       for (int64_t i = 0; i < n; ++i) x[at(r * n + i)] *= most[at(r)] / 2;
-      x[at(r * n + static_cast<int64_t>(seed % static_cast<std::uint64_t>(n)))] =
-          r % 2 == 0 ? most[at(r)] : -most[at(r)];
+      const int64_t places[] = {n - 1, 0, static_cast<int64_t>(seed % static_cast<std::uint64_t>(n))};
+      x[at(r * n + places[r % 3])] = r % 2 == 0 ? most[at(r)] : -most[at(r)];
     }
     return std::vector{buffer::of(x)};
   };
@@ -499,7 +500,12 @@ test_case dequantize(const group_kind& kind, int64_t groups) {
       const auto bytes = before[0].as<std::uint8_t>().subspan(g * at(kind.bytes), at(kind.bytes));
       want.push_back(right_dequantized(kind, code_in(kind, bytes, i % kind.size), before[1], g));
     }
-    return lab::mismatch(outputs[0].as<float>(), want, {}, at(kind.size));
+    const auto got = outputs[0].as<float>();
+    const std::string wrong = lab::mismatch(got, want, {}, at(kind.size));
+    if (!wrong.empty() || !kind.is_mx()) return wrong;
+    return all_wrong(want.size(), [&](std::size_t i) {
+      return std::signbit(got[i]) == std::signbit(want[i]) ? "" : fmt::format("number {} lacks the sign of its 0", i);
+    });
   };
   return result;
 }
@@ -634,6 +640,11 @@ test_case gemm(const char* entry, const shape& s, int of_a = 0, int of_b = 0) {
 
 constexpr const char* gemms[] = {"gemm_wmma", "gemm_mma", "gemm_pipelined"};
 
+test_case far_variance(const char* name, float middle, int64_t n) {
+  return reduction(fmt::format("variance/{}-{}-fp32", name, n), {n, fp32}, numbers(n, middle, 1.0f), true,
+                   [](std::span<const float> x) { return right_variance(x, fp32); });
+}
+
 void add_arithmetic(std::vector<test_case>& all, int64_t n, format f) {
   const char* name = descriptions[f].name;
   for (const float middle : {90.0f, -90.0f})
@@ -691,9 +702,10 @@ std::vector<test_case> cases() {
     for (const int64_t n : {1, 2, 50, 1000, 5000}) add_arithmetic(all, n, f);
   for (const format f : {fp32, fp16, bf16, tf32, e4m3, e5m2})
     for (const int64_t n : {2, 7, 50}) add_about_zero(all, n, f);
-  // In one pass, as the mean of the squares less the square of the mean, nothing is left of it.
-  all.push_back(reduction("variance/far-300-fp32", {300, fp32}, numbers(300, 5000.0f, 1.0f), true,
-                          [](std::span<const float> x) { return right_variance(x, fp32); }));
+  // In one pass, as the mean of the squares less the square of the mean, nothing is left of it; and from the farther
+  // numbers' mean a sum in double is off by as much as they are apart.
+  all.push_back(far_variance("far", 5000.0f, 300));
+  all.push_back(far_variance("farther", 3e6f, 300));
   for (const format f : {fp32, fp16, bf16, tf32, e4m3, e5m2}) {
     all.push_back(descend("small", {1.0f, 1e-3f, 1.0f}, 1000, f));
     all.push_back(descend("large", {-3.7f, 0.03f, -0.7f}, 100, f));
@@ -777,9 +789,19 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   add_arithmetic(all, many, fp16);
   all.push_back(sum(fmt::format("signed{}", many), signed_numbers, many, bf16, fp32));
   all.push_back(lost("gradients", gradients, many, 1024.0f));
-  all.push_back(loss_scale("drawn", {3e-4f, 40.0f}, many));
-  for (const group_kind& kind : group_kinds) all.push_back(quantize(kind, size(201, 400)));
+  all.push_back(loss_scale("drawn", {3e-4f, 40.0f, 7.0f}, many));
+  all.push_back(far_variance("farther", 3e6f, many));
+  all.push_back(descend("drawn", {0.5f, 1e-3f, -1.0f}, size(3001, 6000), fp32));
+  for (const group_kind& kind : group_kinds) {
+    all.push_back(quantize(kind, size(201, 400)));
+    all.push_back(dequantize(kind, size(201, 400)));
+    if (kind.is_mx()) continue;
+    all.push_back(matvec(kind, size(132, 300), int_group));
+    all.push_back(matvec(kind, size(1, 3), int_group * size(321, 400)));
+  }
+  const shape whole{128 * size(1, 2), 256, 128 * size(3, 4)};
   for (const char* entry : gemms) {
+    all.push_back(like(fmt::format("{}/256x256x256", entry), gemm(entry, whole)));
     all.push_back(gemm(entry, {size(258, 400), 8, 8}));
     all.push_back(gemm(entry, {size(1, 20), 8 * size(66, 90), 16}));
     all.push_back(gemm(entry, {size(1, 20), 8, 8 * size(130, 200)}));
