@@ -494,6 +494,14 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     all.push_back(backpropagate(size(4, 15), 0.3));
     all.push_back(train_step("random", size(4, 12), 0.2));
   }
+  // More than any case above has.
+  for (const int64_t n : {(1 << 20) + size(1, 9999), 8192 * size(40, 100)}) {
+    const bool counted = n < 1 << 20;
+    all.push_back(lab::like(counted ? "forward/1048576" : "", forward("forward", n)));
+    all.push_back(lab::like(counted ? "backward/1048576" : "", backward("backward", n)));
+  }
+  all.push_back(checkpoints("equal", size(258, 400), 2.2));
+  all.push_back(backpropagate(size(41, 60), 0.3));
   return all;
 }
 
