@@ -617,6 +617,15 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     all.push_back(copy(size(5, 20'000)));
     all.push_back(chains("device_fma_chains", size(2, 5000), size(1, 60)));
   }
+  // More than any case above has.
+  all.push_back(triad(size(100'004, 200'000)));
+  all.push_back(chains("fma_chains", size(6145, 9000), 10));
+  all.push_back(copy((1 << 20) + size(4, 9999)));
+  for (const char* entry : {"fma_chains", "device_fma_chains"}) all.push_back(chains(entry, 40, size(1001, 2000)));
+  all.push_back(chains("device_fma_chains", size(65'537, 80'000), 3));
+  // Where counters are counted.
+  all.push_back(like("copy/1048579", copy(8 * size(40'000, 120'000) + 3)));
+  all.push_back(like("device_fma_chains/65536x64", chains("device_fma_chains", 1024 * size(16, 60), size(40, 80))));
   return all;
 }
 
