@@ -760,6 +760,13 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   all.push_back(pad(rows, columns, rows + size(0, 9), columns + size(0, 9)));
   all.push_back(unpad(rows, columns, columns + size(0, 9)));
   for (int i = 0; i < 2; ++i) all.push_back(padded_gemm({size(2, 300), size(2, 300), size(2, 300)}));
+  // Where counters are counted.
+  const int64_t high = size(513, 700), broad = 2 * size(260, 340) + 1;
+  all.push_back(like("pad/509x511-512x512", pad(high, broad, high + size(0, 9), broad + size(1, 9))));
+  all.push_back(like("unpad/509x511-512", unpad(high, broad, broad + size(1, 9))));
+  all.push_back(
+      like("padded_gemm/1021x1023x1017", padded_gemm({size(300, 400), 8 * size(40, 50) + 3, 8 * size(40, 50) + 5})));
+  all.push_back(like("padded_gemm/1024x1024x1024", padded_gemm({size(300, 400), 8 * size(40, 50), 8 * size(40, 50)})));
   all.push_back(narrow_gemm({size(2, 100), size(2, 64), size(2, 300)}));
   return all;
 }
