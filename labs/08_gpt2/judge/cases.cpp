@@ -382,7 +382,7 @@ test_case softmax(const std::string& entry, int64_t matrices, int64_t tokens, in
         if (seen > 1) at_row((far + apart) % seen) = highest - static_cast<float>(draw(4, 40)) / 8;
       } else if (kind == 2) {
         // All are far below any number that a maximum might begin with.
-        const auto far = static_cast<float>(draw(200'000, 400'000));
+        const float far = std::ldexp(static_cast<float>(draw(5, 7)), static_cast<int>(draw(16, 24)));
         for (int64_t i = 0; i < tokens; ++i) at_row(i) -= far;
       }
     }
@@ -511,6 +511,15 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     all.push_back(layer_norm("layer_norm", size(2, 40), size(16, 2000)));
     all.push_back(softmax("causal_softmax", size(1, 4), size(3, 200), size(50, 250)));
   }
+  // More than any case above has, or as much as there may be.
+  all.push_back(layer_norm("layer_norm", size(66'000, 70'000), 1));
+  all.push_back(layer_norm("layer_norm", 2, size(4000, 4096)));
+  all.push_back(softmax("causal_softmax", size(257, 400), size(3, 20), 125));
+  all.push_back(softmax("causal_softmax", 1, size(2051, 2300), 125));
+  all.push_back(ranges(size(21, 60), -1));
+  // Where counters are counted.
+  all.push_back(like("layer_norm/256x768", layer_norm("layer_norm", 16 * size(10, 15), 32 * size(10, 30))));
+  all.push_back(like("causal_softmax/8x256", softmax("causal_softmax", size(7, 9), 8 * size(25, 31), 125)));
   return all;
 }
 
