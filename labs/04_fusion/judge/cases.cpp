@@ -3,6 +3,7 @@
 #include <lab/compare.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -88,18 +89,20 @@ floats any_finite(int64_t n, std::uint64_t seed) {
   return x;
 }
 
-/// Rows that vary by `spread` around a level of their own, between -`level` and `level`, one in four with a first
-/// element far from all others: subtracting large numbers from each other, or letting them into an exp, shows. `change`
-/// turns one row of each four into something else; the seed says which.
+/// Rows that vary by `spread` around a level of their own, between -`level` and `level`, one in four with an
+/// element far from all others, the first, the last or one between: subtracting large numbers from each other, or
+/// letting them into an exp, shows. `change` turns one row of each four into something else; the seed says which.
 floats rows_around(int64_t rows, int64_t columns, float spread, float level, float far, std::uint64_t seed,
                    float (*change)(float value, int64_t c, int64_t columns)) {
   floats x = lab::random_floats(static_cast<std::size_t>(rows * columns), seed);
   for (int64_t r = 0; r < rows; ++r) {
     const auto kind = (static_cast<std::uint64_t>(r) + seed) % 4;
     const float own = level * (kind == 0 ? 1.0f : std::sin(static_cast<float>(r)));
+    const int64_t place =
+        std::array{int64_t{0}, columns / 2, columns - 1}[(static_cast<std::uint64_t>(r) / 4 + seed) % 3];
     for (int64_t c = 0; c < columns; ++c) {
       float& value = x[static_cast<std::size_t>(r * columns + c)];
-      value = kind == 1 ? change(value, c, columns) : spread * value + own + (kind == 2 && c == 0 ? far : 0.0f);
+      value = kind == 1 ? change(value, c, columns) : spread * value + own + (kind == 2 && c == place ? far : 0.0f);
     }
   }
   return x;
@@ -187,16 +190,21 @@ test_case rows_of(const std::string& entry, int64_t rows, int64_t columns) {
       [=](std::uint64_t seed) {
         if (normal) return rows_around(rows, columns, 3.0f, 200.0f, 300.0f, seed, nearly_constant);
         floats x = rows_around(rows, columns, 8.0f, 100.0f, 0.0f, seed, masked);
-        // In every third row two elements are so far above the others that only the true maximum keeps exp() finite,
-        // and one of them a little higher: capping exp() does not do instead.
-        for (int64_t r = 1; r < rows; r += 3) {
-          const auto far = (seed + static_cast<std::uint64_t>(r)) % static_cast<std::uint64_t>(columns);
+        lab::random_sizes draw(seed + 1);
+        for (int64_t r = 0; r < rows; ++r) {
           float* const row = &x[static_cast<std::size_t>(r * columns)];
-          row[far] += 400.0f;
-          if (columns > 1) row[(far + 1) % static_cast<std::uint64_t>(columns)] = row[far] - 1.0f;
+          const int64_t kind = draw(0, 2);
+          if (kind == 1) {
+            // Two elements are so far above the others that only the true maximum keeps exp() finite, and one of them a
+            // little higher: capping exp() does not do instead.
+            const int64_t far = draw(0, columns - 1), apart = draw(1, std::max<int64_t>(columns - 1, 1));
+            const float highest = row[far] += static_cast<float>(draw(300, 600));
+            if (columns > 1) row[(far + apart) % columns] = highest - static_cast<float>(draw(2, 20)) / 8;
+          } else if (kind == 2) {
+            // Far below any number that a maximum might begin with, as a row that is all masked.
+            std::fill_n(row, columns, -std::ldexp(static_cast<float>(draw(5, 7)), static_cast<int>(draw(16, 24))));
+          }
         }
-        // Every third row is far below any number that a maximum might begin with, as a row that is all masked.
-        for (int64_t r = 2; r < rows; r += 3) std::fill_n(x.begin() + r * columns, columns, -3e5f);
         return x;
       },
       [=](std::span<const float> in) {
@@ -254,6 +262,20 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     const int64_t rows = size(2, 40);
     add_shape(all, rows, size(16, 3'000));
   }
+  // More than any case above has, or as much as there may be.
+  const int64_t longest = (1 << 20) + size(1, 9999), rows = 64 * size(4, 10), columns = 64 * size(8, 14);
+  add_length(all, longest);
+  all.push_back(bias_gelu_residual(size(66'001, 80'000), 2));
+  all.push_back(bias_gelu_residual(2, size(16'385, 40'000)));
+  for (const std::string entry : {"layernorm", "softmax"}) {
+    all.push_back(rows_of(entry, size(66'000, 70'000), 1));
+    all.push_back(rows_of(entry, 2, size(16'300, 16'384)));
+    all.push_back(like(entry + "/2048x1024", rows_of(entry, rows, columns)));
+  }
+  const int64_t n = 8192 * size(40, 100);
+  all.push_back(like("gelu/1048576", gelu_of("gelu", n)));
+  all.push_back(like("sin2_plus_cos2/1048576", sine("sin2_plus_cos2", n)));
+  all.push_back(like("bias_gelu_residual/4096x1024", bias_gelu_residual(rows, columns)));
   return all;
 }
 
