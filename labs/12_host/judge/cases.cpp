@@ -583,6 +583,17 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     all.push_back(forward_case(draw(1, 9), 32 * draw(1, 6)));
     all.push_back(pool_case(draw(0, 1000), draw(1, 50), draw(0, 300), draw(1, 8), draw(1, 3)));
   }
+  // More than any case above has.
+  all.push_back(attention_case(draw(2101, 2300), 16));
+  all.push_back(generate_case(3, draw(5001, 9000), 1, 9));
+  all.push_back(count_case(draw(8001, 20'000), draw(33, 40)));
+  // Where counters are counted.
+  all.push_back(lab::like("load/64x16384", load_case("counted", {draw(30, 63), draw(9000, 16'000)})));
+  all.push_back(lab::like("generate/2048x32-12000",
+                          generate_case(draw(500, 900), draw(20, 40), draw(0, 499), draw(9000, 12'000))));
+  all.push_back(lab::like("attention/512x32", lab::timed(attention_case(64 * draw(6, 9) + 32, 32))));
+  all.push_back(lab::like("count_positive/8000-8", count_case(draw(5000, 8000), draw(3, 30))));
+  all.push_back(lab::like("forward/24x384", forward_case(draw(25, 32), 384)));
   return all;
 }
 
