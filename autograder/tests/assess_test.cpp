@@ -257,10 +257,15 @@ TEST_F(Assess, LessThanTheTasksWorkEarnsNothingAndTheWorkItselfNothingMore) {
   item i = counters();
   i.require.push_back({"kernels launched", {"kernels", ""}, 24.0, {}});
   i.require.back().work = true;
+  const auto another_counts = [&](double conflicts, double kernels) {
+    session.subjects.clear();  // what was counted is known
+    sim = add(backend::sim);
+    sim->metrics = {{"a", 8}, {"b", 2}, {"c", conflicts}, {"kernels", kernels}};
+  };
   EXPECT_EQ(assessed(i).verdict, verdict::pass);
-  sim->metrics["c"] = 5;
+  another_counts(5, 24);
   EXPECT_EQ(assessed(i).points, 6) << "half, as without it";
-  sim->metrics = {{"a", 8}, {"b", 2}, {"c", 0}, {"kernels", 0}};
+  another_counts(0, 0);
   const item_result without = assessed(i);
   EXPECT_EQ(without.verdict, verdict::wasteful);
   EXPECT_EQ(without.points, 0);

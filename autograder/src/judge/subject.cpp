@@ -248,6 +248,7 @@ void subject::check(prepared_case& ready, trial& t) {
   const unsigned mask = ready.request.misread;
   const std::string why =
       mask == 0 ? ready.what->check(ready.before, outputs) : ready.what->check(as_misread(ready.before, mask), outputs);
+  t.for_show = mask != 0 && !why.empty() && ready.what->check(ready.before, outputs).empty();
   const auto megabytes = [](std::size_t bytes) { return ((bytes - 1) >> 20) + 1; };
   if (why.empty() && ready.what->memory > 0 && t.memory > ready.what->memory)
     wrong(fmt::format("took {} MiB of memory in addition to its arguments; the limit is {} MiB", megabytes(t.memory),
@@ -297,15 +298,16 @@ trial subject::run(const lab::test_case& what) { return attempt(what, lab::actio
 
 const trial& subject::count(const lab::test_case& what, const std::set<std::string>& metrics) {
   if (const auto known = counted_.find(what.id); known != counted_.end()) return known->second;
-  // What an item about tensor cores counts has to come from them. So they misread some factors, and the results must
-  // change with theirs. The call that counts is the one that has to follow: no other could do without them.
+  // What an item about tensor cores counts has to come from them. So they misread some factors, and a result that is
+  // right all the same does not. One that is neither right nor theirs may have scaled what it gave them.
   const bool on_tensor_cores = backend_ == backend::sim && metrics.contains(lab::tensor_operations);
   const auto misread =
       on_tensor_cores ? static_cast<unsigned>(1 + lab::derived_seed(seed_, "misread/" + what.id, 0) % 127) : 0;
   trial result = attempt(what, lab::action::profile, metrics, 0, "copy", misread);
   if (misread != 0 && result.verdict == verdict::wrong) {
+    const bool for_show = result.for_show;
     result = attempt(what, lab::action::profile, metrics);
-    result.for_show = result.ok();
+    result.for_show = for_show && result.ok();
   }
   return counted_[what.id] = result;
 }
