@@ -3,8 +3,8 @@
 // Attention of one head: out = softmax(q k^T / sqrt(size)) v, the softmax row by row. `lse` is the natural logarithm of
 // the sum of e^score over the keys that a query sees. If `causal`, query i sees keys 0 to i, otherwise all of them.
 // All arrays are row-major. size is 64 or 128, tokens 1 to 1,000,000, heads 1 to 65,535, as many as a grid has blocks
-// in y. Scores are finite and may be large: between -1000 and 1000. Elements of q, k and v may have any size that a float
-// or bf16 has.
+// in y. Scores are finite and may be large: between -1000 and 1000. Elements of q, k and v have any size that their
+// type has.
 //
 // Host pointers in the host part. In the device part all pointers are device pointers from cudaMalloc (256-byte
 // aligned); inputs and outputs never overlap, and the elements of each array fit an int. Launch on `stream` and return

@@ -73,7 +73,7 @@ class process_executor : public executor {
   enum class wait { spin, nap, sleep, message };
   std::optional<answer> wait_for(const std::function<bool()>& reached, wait how);
   std::optional<answer> receive(std::string& text);
-  bool speaks() const;  ///< whether it has sent something that nobody has read
+  bool speaks() const;  ///< whether it has sent something that is not read yet
   std::chrono::nanoseconds counted();
   std::string last_words() const;
 

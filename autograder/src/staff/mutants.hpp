@@ -20,7 +20,7 @@ struct mutant {
   int line = 0;           ///< of the file, from 1
   std::string line_text;  ///< without blanks at either end
   std::string what;       ///< "'<' -> '<='", "statement dropped"
-  bool lazy = false;      ///< no slip: right for most inputs, as somebody writes who tries only a few
+  bool lazy = false;      ///< no slip: right for most inputs, as a student writes who tries only a few
 };
 
 /// What mutants.toml calls it: file, change and line; another mutant of an equal line may have the same.

@@ -40,7 +40,7 @@ void status_line::tick() {
 void status_line::write(bool wiped) {
   if (wiped && !shown_) return;
   using std::chrono::steady_clock;
-  const long seconds = std::chrono::duration_cast<std::chrono::seconds>(steady_clock::now() - begun_).count();
+  const long seconds = std::chrono::round<std::chrono::seconds>(steady_clock::now() - begun_).count();
   std::string text = task_ + (detail_.empty() ? "" : " " + detail_);
   const std::string time = seconds > 0 ? fmt::format(" {} s", seconds) : "";
   winsize window{};
