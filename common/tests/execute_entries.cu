@@ -185,7 +185,8 @@ constexpr lab::entry table[] = {
        static const auto* kept = new int[100];
        (void)kept;
      }},
-    {"leave_memory", lab::part::host, [](const lab::call&) { last_left = new int[10'000]; }},
+    {"free_aligned_memory", lab::part::host, [](const lab::call&) { std::free(std::aligned_alloc(64, 256)); }},
+    {"leave_memory", lab::part::host, [](const lab::call&) { last_left = new int[100]; }},
     {"copy_and_give_memory_back", lab::part::device, copy_and_give_memory_back},
     {"copy", lab::part::device, copy},
     {"copy_one_less", lab::part::device, copy_one_less},
