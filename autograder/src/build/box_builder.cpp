@@ -390,9 +390,10 @@ std::string box_builder::refusal(const std::string& name, const hand_in& source,
   return {};
 }
 
-box_builder::words box_builder::take_out_unclean(const std::map<std::string, hand_in>& sources,
-                                                 std::map<std::string, fs::path>& objects, std::string& complaints,
-                                                 std::set<std::string>& asserting) const {
+box_builder::clean box_builder::take_out_unclean(const std::map<std::string, hand_in>& sources,
+                                                 std::map<std::string, fs::path>& objects,
+                                                 std::string complaints) const {
+  clean result;
   const words& also = recipe_.at("calls");
   const callable may_call(recipe_.at("device").at(0), recipe_.at("device").at(1), by_nvcc(),
                           {also.begin(), also.end()});
@@ -400,13 +401,13 @@ box_builder::words box_builder::take_out_unclean(const std::map<std::string, han
   std::map<std::string, std::vector<std::string>> refused;  // by file
   for (const auto& [name, object] : objects)
     symbols[name] = read_object(text_of(object), refused[name], by_nvcc() && is_device_code(name));
-  // No macro, whatever it is called, hides that the compiler left an assertion out, or found that it always holds.
-  for (const auto& [name, own] : symbols)
-    if (own.undefined.contains("__assert_fail")) asserting.insert(name);
-  for (const auto& [name, own] : symbols)
+  for (const auto& [name, own] : symbols) {
+    // No macro, whatever it is called, hides that the compiler left an assertion out, or found that it always holds.
+    if (own.undefined.contains("__assert_fail")) result.asserting.insert(name);
     if (const std::string found = foreign_name(sources.at(name).text, own.undefined); !found.empty())
       refused[name].push_back(
           fmt::format("{}: not for programs' own use; use what C++ and CUDA offer: {}", found, rules));
+  }
   const auto is_defined = [&](bool by_device_code, const std::string& symbol) {
     return std::any_of(symbols.begin(), symbols.end(), [&](const auto& one) {
       return is_device_code(one.first) == by_device_code &&
@@ -497,13 +498,17 @@ box_builder::words box_builder::take_out_unclean(const std::map<std::string, han
     }
     refused.clear();
   }
-  words missing;
   for (const std::string& function : contract_)
-    if (!is_defined(false, function) && !is_defined(true, function)) missing.push_back(function);
+    if (!is_defined(false, function) && !is_defined(true, function)) result.missing.push_back(function);
   if (all_compile && all.empty())
-    for (const std::string& function : missing) all.push_back("undefined reference to " + shown_name(function));
+    for (const std::string& function : result.missing) all.push_back("undefined reference to " + shown_name(function));
   if (!all.empty()) add_to_list(complaints, "\n", shortened_list(all, 5, "\n", "\n"));
-  return missing;
+  result.complaints = complaints;
+  for (const auto& [name, own] : symbols)
+    if (is_device_code(name) && !by_nvcc())
+      for (const std::string& symbol : own.undefined)
+        if (callable::is_the_hosts(symbol)) result.of_host.insert(symbol);
+  return result;
 }
 
 build_outcome box_builder::build(const std::map<std::string, hand_in>& sources, const fs::path& program) const {
@@ -519,8 +524,8 @@ build_outcome box_builder::build(const std::map<std::string, hand_in>& sources, 
       add_to_list(left_out, "\n", one.message);
       objects.erase(name);
     }
-  std::set<std::string> asserting;
-  const words missing = take_out_unclean(sources, objects, left_out, asserting);
+  const clean kept = take_out_unclean(sources, objects, left_out);
+  left_out = kept.complaints;
   if (objects.empty()) return {false, left_out};
 
   const scratch place;
@@ -552,17 +557,30 @@ build_outcome box_builder::build(const std::map<std::string, hand_in>& sources, 
       "_constructors : { KEEP(*(SORT_BY_INIT_PRIORITY(.init_array.*))) KEEP(*(.init_array)) } }\n";
   replace_file(place.in / "host.ld", "SECTIONS { host" + constructors);
   replace_file(place.in / "device.ld", "SECTIONS { /DISCARD/ : { *(.init_array.00099) } device" + constructors);
+  // On the simulated device, functions of the host keep kernels out.
+  std::string renamed, keep_out = ".text\n";
+  for (const std::string& symbol : kept.of_host) {
+    renamed += fmt::format("{0} sim_the_hosts_{0}\n", symbol);
+    keep_out += replaced(replaced(std::string(machine::for_the_host), "NAME", symbol), "TEXT", shown_name(symbol));
+  }
+  replace_file(place.in / "renamed", renamed);
+  replace_file(place.in / "keep_out.s", keep_out + ".section .note.GNU-stack,\"\"\n");
   std::string script, sealed;
   for (const bool device : {false, true}) {
     if (names[device].empty()) continue;
     const std::string kind = device ? "device" : "host";
     script += fmt::format(
         "ld -r -d --force-group-allocation -T {2}/{0}.ld -o {1}/{0}.o{3}\n"
-        "objcopy --keep-global-symbols={2}/contract {1}/{0}.o {1}/{0}.sealed.o\n",
-        kind, out, in, names[device]);
+        "objcopy --keep-global-symbols={2}/contract{4} {1}/{0}.o {1}/{0}.sealed.o\n",
+        kind, out, in, names[device], device ? fmt::format(" --redefine-syms={}/renamed", in) : "");
     sealed += fmt::format(" {}/{}.sealed.o", out, kind);
   }
-  for (const std::string& function : missing) sealed += fmt::format(" -Wl,--defsym={}=hand_in_not_built", function);
+  if (!kept.of_host.empty()) {
+    script += fmt::format("as -o {0}/keep_out.o {1}/keep_out.s\n", out, in);
+    sealed += fmt::format(" {}/keep_out.o", out);
+  }
+  for (const std::string& function : kept.missing)
+    sealed += fmt::format(" -Wl,--defsym={}=hand_in_not_built", function);
   what.command = {"/usr/bin/sh", "-ec",
                   script + fmt::format("{} -o {}/runner{}{}", fmt::join(recipe_.at("link"), " "), out, sealed, staff)};
   const ran got = run_in(what, behind_, allowed_.wall, allowed_.memory);
@@ -574,7 +592,7 @@ build_outcome box_builder::build(const std::map<std::string, hand_in>& sources, 
   replace_file(program, linked);
   fs::permissions(program, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
                                fs::perms::others_read | fs::perms::others_exec);
-  return {true, left_out, asserting};
+  return {true, left_out, kept.asserting};
 }
 
 }  // namespace grading

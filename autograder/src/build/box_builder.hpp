@@ -55,11 +55,15 @@ class box_builder {
   /// of this compilation.
   std::string refusal(const std::string& name, const hand_in& source, const std::string& preprocessed,
                       const std::string& assembly, const std::set<std::filesystem::path>& own) const;
-  /// Takes out of `objects` what may not be handed in, with what calls it, and adds why to `complaints`. Returns the
-  /// functions of the contract that the rest lacks. `asserting`: see build_outcome.
-  words take_out_unclean(const std::map<std::string, hand_in>& sources,
-                         std::map<std::string, std::filesystem::path>& objects, std::string& complaints,
-                         std::set<std::string>& asserting) const;
+  struct clean {
+    words missing;                    ///< functions of the contract
+    std::string complaints;           ///< those before, and why something was taken out
+    std::set<std::string> asserting;  ///< see build_outcome
+    std::set<std::string> of_host;    ///< functions of the host's libraries that .cu files call
+  };
+  /// Takes out of `objects` what may not be handed in, with what calls it.
+  clean take_out_unclean(const std::map<std::string, hand_in>& sources,
+                         std::map<std::string, std::filesystem::path>& objects, std::string complaints) const;
 
   std::map<std::string, words> recipe_;
   std::filesystem::path cache_;

@@ -212,6 +212,16 @@ std::string library_of(const std::string& symbol) {
   return {};
 }
 
+/// Whether a library's symbol is a variable's. Of a function that is chosen for the processor, the library has no
+/// symbol at the address that it gives.
+bool is_variable(const std::string& symbol) {
+  void* const address = dlsym(RTLD_DEFAULT, symbol.c_str());
+  Dl_info where{};
+  void* entry = nullptr;
+  return address && dladdr1(address, &where, &entry, RTLD_DL_SYMENT) && entry &&
+         ELF64_ST_TYPE(static_cast<const Elf64_Sym*>(entry)->st_info) == STT_OBJECT;
+}
+
 /// Without what headers add to the name for other standards and for checks of overflows.
 std::string plain_name(std::string c_function) {
   for (const std::string_view begin : {"__isoc99_", "__isoc23_", "__"})
@@ -405,6 +415,15 @@ bool callable::operator()(const std::string& symbol, bool by_device_code) const 
   if (library == "libstdc++.so.6") return stays_inside(symbol);
   // atexit is not a function of the shared library: a part of libc that each program has for itself.
   return (library == "libc.so.6" || symbol == "atexit") && computes(symbol);
+}
+
+bool callable::is_the_hosts(const std::string& symbol) {
+  // What CUDA has in kernels, also as compilers call it, and what ends a program.
+  static const std::regex of_kernels(
+      R"((v?printf|__printf_chk|puts|putchar|abort|__assert_fail|_ZSt9terminatev|_ZSt\d+__throw_\w+)$)");
+  if (is_the_compilers(symbol) || is_instrumentation(symbol) || begins(symbol, of_kernels)) return false;
+  const std::string library = library_of(symbol);
+  return !library.empty() && library != "libm.so.6" && !is_variable(symbol);
 }
 
 bool callable::in_sight(const std::string& symbol) const {

@@ -39,6 +39,10 @@ class callable {
   /// of the CUDA runtime are out of sight, too.
   bool in_sight(const std::string& symbol) const;
 
+  /// Whether it is a function of the host's libraries that kernels do not have: nvcc refuses a call of it in a kernel,
+  /// while a compiler of C++ sees no difference.
+  static bool is_the_hosts(const std::string& symbol);
+
   /// Whether the simulated device defines the symbol: a .cu file that defined it would be counted by its own rules.
   bool is_the_devices(const std::string& symbol) const { return device_.contains(symbol); }
 

@@ -221,6 +221,24 @@ const condition& counts_as(const condition& r, const item& what) {
   return own == what.require.end() ? r : *own;
 }
 
+/// Why the counters of a right call say nothing: its result came another way than by what they count. "" if it did not.
+std::string not_counted(const item& what, const trial& t) {
+  if (t.for_show)
+    return "the result does not come from the tensor cores: they misread some factors, and it did not change with "
+           "theirs";
+  constexpr double share = 1.0 / 64;  // of the call's buffers: the rest of a division, say
+  const auto past = t.response.metrics.find(lab::bytes_past_kernels);
+  const bool counts_copies = std::any_of(what.require.begin(), what.require.end(), [](const condition& r) {
+    return lab::counts_copies(r.metric.numerator) || lab::counts_copies(r.metric.denominator);
+  });
+  if (counts_copies || past == t.response.metrics.end() || past->second <= share * static_cast<double>(t.bytes))
+    return {};
+  return fmt::format(
+      "{} bytes of its inputs and outputs were moved by cudaMemcpy or its kind, or by atomics on an "
+      "input, which this item does not count; move them with a kernel's loads and stores",
+      figure_text(past->second));
+}
+
 void assess_counters(const item& what, grading_session& session, item_result& out) {
   const lab::test_case& c = *what.cases.front();
   std::map<const condition*, bool> holds;  // but for those elsewhere that count as one of the item's case
@@ -239,11 +257,9 @@ void assess_counters(const item& what, grading_session& session, item_result& ou
       out.conditions.clear();
       return;
     }
-    if (t.for_show) {
+    if (const std::string why = not_counted(what, t); !why.empty()) {
       out.verdict = verdict::wasteful;
-      out.message = prefix(session, *s) + c.id +
-                    ": the result does not come from the tensor cores: they misread some factors, and it did not "
-                    "change with theirs";
+      out.message = prefix(session, *s) + c.id + ": " + why;
       out.conditions.clear();
       return;
     }

@@ -27,4 +27,23 @@ constexpr std::string_view instructions_header = "arm_neon.h";
 /// Atomics: which instruction the processor has is asked for in a function of the compiler's.
 constexpr const char* compilers_own = "__aarch64_(cas|swp|ld(add|clr|eor|set))\\d+_(relax|acq|rel|acq_rel|sync)";
 
+/// Assembly of a function that goes on to another, with all its arguments, unless a kernel of the simulated device calls
+/// it: NAME is its symbol, TEXT what a message calls it.
+constexpr std::string_view for_the_host = R"(
+.globl sim_the_hosts_NAME
+sim_the_hosts_NAME:
+  adrp x16, :gottprel:sim_running_worker
+  ldr x16, [x16, :gottprel_lo12:sim_running_worker]
+  mrs x17, tpidr_el0
+  ldr x16, [x17, x16]
+  cbnz x16, 1f
+  b NAME
+1:
+  adr x0, 2f
+  b sim_host_function
+2:
+  .asciz "TEXT"
+  .balign 4
+)";
+
 }  // namespace grading::machine

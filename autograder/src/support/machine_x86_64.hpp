@@ -30,4 +30,20 @@ constexpr std::string_view instructions_header = "immintrin.h";
 /// A pattern of further functions that compilers call by themselves.
 constexpr const char* compilers_own = "__cpu_(model|indicator_init|features2)";
 
+/// Assembly of a function that goes on to another, with all its arguments, unless a kernel of the simulated device calls
+/// it: NAME is its symbol, TEXT what a message calls it.
+constexpr std::string_view for_the_host = R"(
+.globl sim_the_hosts_NAME
+sim_the_hosts_NAME:
+  movq sim_running_worker@gottpoff(%rip), %r11
+  cmpq $0, %fs:(%r11)
+  jne 1f
+  jmp *NAME@GOTPCREL(%rip)
+1:
+  leaq 2f(%rip), %rdi
+  jmp sim_host_function
+2:
+  .asciz "TEXT"
+)";
+
 }  // namespace grading::machine

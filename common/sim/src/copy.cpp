@@ -152,6 +152,11 @@ void warn_of_unwritten(std::uintptr_t first, std::size_t how_many, std::size_t b
                                 at.file, at.line, how_many, bytes, place_in_allocation(first)));
 }
 
+bool is_named(const void* pointer, std::string_view begin) {
+  const allocation* entry = find_allocation(address_of(pointer));
+  return entry && entry->name.starts_with(begin);
+}
+
 cudaError_t copy(const pitched& to, const pitched& from, const shape& what, cudaMemcpyKind kind, cudaStream_t stream) {
   const std::scoped_lock lock(runtime_mutex());
   if (sticky_error() != cudaSuccess) return sticky_error();
@@ -227,9 +232,9 @@ cudaError_t copy(const pitched& to, const pitched& from, const shape& what, cuda
         : reads                             ? "copy to the host"
                                             : "copy on the host",
         stream, begin, seconds, amount, order.epoch()});
-  if (watched_streams && writes && !reads) {
-    watched_streams->bytes_to_device += amount;
-  }
+  if (watched_streams && writes && !reads) watched_streams->bytes_to_device += amount;
+  if (watched_streams && (is_named(from.begin, "input") || is_named(to.begin, "output")))
+    watched_streams->bytes_past_kernels += amount;
   if (reads != writes && !pageable && what.height == 1 && what.depth == 1)
     note_pinned_copy(stream, host.begin, what.width, reads, begin);
   if (watched_streams && pageable) watched_streams->pageable_bytes += amount;

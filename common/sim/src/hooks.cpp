@@ -626,6 +626,13 @@ extern "C" void sim__ZNSt18condition_variable10notify_allEv(std::condition_varia
   sim::note_host_signal();
   of->notify_all();
 }
+// In a graded program kernels come here instead of to a function of the host (box_builder.cpp).
+extern "C" [[noreturn]] void sim_host_function(const char* name) {
+  sim::stop_kernel(sim::fault::trap, nullptr,
+                   "call of " + std::string(name) + ", a function of the host, which nvcc refuses in a kernel");
+  std::abort();
+}
+
 extern "C" ssize_t sim_write(int to, const void* from, std::size_t bytes) {
   sim::note_host_signal();
   return write(to, from, bytes);
