@@ -253,7 +253,7 @@ function(_lab_recipe lab dir contract backend staff library calls counted uses)
   set(device ${common}/sim/include $<TARGET_FILE:sim>)
   set(link ${CMAKE_CXX_COMPILER} -z relro -z now)  # once it runs, no table of functions can be written
   if(backend STREQUAL "sim")
-    set(cu $<TARGET_FILE:simcc> -std=c++20 ${_lab_sim_flags} ${include} ${keep} -include sim/all_observed.h)
+    set(cu $<TARGET_FILE:simcc> -std=c++20 ${_lab_sim_flags} ${include} ${keep} -include sim/all_observed.h --checked-calls)
     list(APPEND readable $<TARGET_FILE:simcc>)
     set(runtime ${common}/sim/devices)
     foreach(used IN LISTS uses)

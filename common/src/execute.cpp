@@ -2,8 +2,6 @@
 // with LAB_BACKEND_SIM for the simulated device, whose cuda_runtime.h then stands in for the toolkit's.
 #include "lab/execute.hpp"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <cfenv>
 #include <chrono>
@@ -24,6 +22,7 @@
 #include "lab/host_accesses.hpp"
 #include "lab/profiler.hpp"
 #ifdef LAB_BACKEND_SIM
+#include "sim/machine.h"
 #include "sim/names.h"
 #else
 #include "lab/product.hpp"
@@ -80,16 +79,6 @@ constexpr double warm_up_seconds = 0.2;  // an idle GPU needs that long to raise
 struct fault : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-
-/// Bytes that malloc has given and that were not freed. Only glibc says it.
-std::size_t bytes_allocated() {
-#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
-  const struct mallinfo2 now = mallinfo2();
-  return now.uordblks + now.hblkhd;
-#else
-  return 0;
-#endif
-}
 
 /// How this thread rounds, and whether it takes subnormals for 0.
 class floating_point_mode {
@@ -321,15 +310,21 @@ void time_pairs(const entry& function, const request& what, device_arguments& de
   seconds(call_once);
 }
 
+/// Its inputs and parameters; its outputs are for the caller to add.
+call call_of(const request& what) {
+  call made;
+  for (const auto& input : what.inputs) made.inputs.push_back(input.data());
+  made.parameters = what.parameters;
+  made.ask = [] {};
+  return made;
+}
+
 void run_resident(const entry& function, const request& what, call_gate& gate) {
   if (simulated || what.what != action::run)
     throw std::invalid_argument("resident buffers are for action::run on a GPU");
   const stream where;
-  call arguments;
-  arguments.inputs.assign(what.inputs.size(), nullptr);
-  for (std::size_t i = 0; i < what.inputs.size(); ++i) arguments.inputs[i] = what.inputs[i].data();
+  call arguments = call_of(what);
   for (const auto& output : what.outputs) arguments.outputs.push_back(output.data());
-  arguments.parameters = what.parameters;
   arguments.stream = where.get();
   bytes_on_device flush(2 * l2_bytes(), 0);
   gate.begin();
@@ -425,10 +420,8 @@ void run_on_device(const entry& function, const request& what, call_gate& gate, 
 
 void run_on_host(const entry& function, const request& what, call_gate& gate) {
   if (what.what == action::time) throw std::invalid_argument("action::time is for the device part only");
-  call arguments;
-  for (const auto& input : what.inputs) arguments.inputs.push_back(input.data());
+  call arguments = call_of(what);
   for (const auto& output : what.outputs) arguments.outputs.push_back(output.data());
-  arguments.parameters = what.parameters;
   arguments.ask = [&gate] { gate.ask(); };
   gate.begin();
   function.run(arguments);
@@ -444,16 +437,13 @@ std::string repeat_on_host(const entry& function, const request& what) {
   constexpr auto patience = std::chrono::milliseconds(5), longest = std::chrono::milliseconds(100);
   constexpr std::size_t page = 4096;
   std::vector<std::unique_ptr<std::byte, decltype(&std::free)>> own;
-  call arguments;
-  for (const auto& input : what.inputs) arguments.inputs.push_back(input.data());
+  call arguments = call_of(what);
   for (const auto& output : what.outputs) {
     const std::size_t bytes = (output.size() / page + 1) * page;
     own.emplace_back(static_cast<std::byte*>(std::aligned_alloc(page, bytes)), std::free);
     std::fill_n(own.back().get(), bytes, std::byte{0xFF});
     arguments.outputs.push_back(own.back().get());
   }
-  arguments.parameters = what.parameters;
-  arguments.ask = [] {};
   const auto began = clock::now();
   const std::size_t at_first = bytes_allocated();
   std::size_t before = at_first;
@@ -481,6 +471,16 @@ bool start_threads() {
   const cudaError_t error = cudaSetDevice(0);  // CUDA reads its environment now, before a submission can change it
   if (simulated) LAB_CUDA_CHECK(error);
   return simulated;
+}
+
+[[gnu::noinline]] void guard([[maybe_unused]] const submission_parts& what) {
+#ifdef LAB_BACKEND_SIM
+  const auto range = [](std::span<const std::byte> bytes) {
+    return sim::memory_range{reinterpret_cast<std::uintptr_t>(bytes.data()), bytes.size()};
+  };
+  sim::guard({range(what.code), range(what.data), range(what.zeros), range(what.given),
+              SIM_CALLERS_STACK});
+#endif
 }
 
 std::span<std::byte> map_device_memory([[maybe_unused]] int descriptor, [[maybe_unused]] std::size_t bytes) {

@@ -226,17 +226,23 @@ std::string not_counted(const item& what, const trial& t) {
   if (t.for_show)
     return "the result does not come from the tensor cores: they misread some factors, and it did not change with "
            "theirs";
+  const auto asks = [&](const auto& about) {
+    return std::any_of(what.require.begin(), what.require.end(),
+                       [&](const condition& r) { return about(r.metric.numerator) || about(r.metric.denominator); });
+  };
+  if (asks([](const std::string& counter) { return lab::counts_copies(counter); })) return {};
+  const bool asks_of_stores = asks([](const std::string& counter) { return counter.find("_op_st") != counter.npos; });
+  double past = 0;
+  for (const char* counter : {lab::bytes_past_loads, lab::bytes_past_stores})
+    if (const auto found = t.response.metrics.find(counter);
+        found != t.response.metrics.end() && (counter == lab::bytes_past_loads || asks_of_stores))
+      past += found->second;
   constexpr double share = 1.0 / 64;  // of the call's buffers: the rest of a division, say
-  const auto past = t.response.metrics.find(lab::bytes_past_kernels);
-  const bool counts_copies = std::any_of(what.require.begin(), what.require.end(), [](const condition& r) {
-    return lab::counts_copies(r.metric.numerator) || lab::counts_copies(r.metric.denominator);
-  });
-  if (counts_copies || past == t.response.metrics.end() || past->second <= share * static_cast<double>(t.bytes))
-    return {};
+  if (past <= share * static_cast<double>(t.bytes)) return {};
   return fmt::format(
-      "{} bytes of its inputs and outputs were moved by cudaMemcpy or its kind, or by atomics on an "
-      "input, which this item does not count; move them with a kernel's loads and stores",
-      figure_text(past->second));
+      "{} bytes of its inputs and outputs were moved by cudaMemcpy or its kind, or by atomics, which "
+      "this item does not count; move them with a kernel's loads and stores",
+      figure_text(past));
 }
 
 void assess_counters(const item& what, grading_session& session, item_result& out) {

@@ -152,6 +152,9 @@ using constructor = void (*)();
 extern "C" {
 [[gnu::weak, gnu::visibility("hidden")]] extern const constructor __start_host_constructors[],
     __stop_host_constructors[], __start_device_constructors[], __stop_device_constructors[];
+// Code and variables of its .cu files.
+[[gnu::weak, gnu::visibility("hidden")]] extern const std::byte __start_hand_in_code[], __stop_hand_in_code[],
+    __start_hand_in_data[], __stop_hand_in_data[], __start_hand_in_zeros[], __stop_hand_in_zeros[];
 }
 
 // In place of functions of the contract that no file of the submission defines (box_builder.cpp).
@@ -171,6 +174,10 @@ int main(int argc, char** argv) try {
   if (told(grading::runner_counted)) count_calls();
   if (host_only || lab::start_threads())
     compute_only(told(grading::runner_threads), told(grading::runner_without_wall));
+  lab::guard({{__start_hand_in_code, __stop_hand_in_code},
+              {__start_hand_in_data, __stop_hand_in_data},
+              {__start_hand_in_zeros, __stop_hand_in_zeros},
+              memory.subspan(grading::page_bytes)});
   std::span<std::byte> device_memory;
   // The submission's first code to run; from here on everything forbidden is blocked. Where something is counted, no
   // code of .cpp files runs, whose accesses to memory are not seen.

@@ -31,6 +31,7 @@ constexpr const char* compilers_own = "__aarch64_(cas|swp|ld(add|clr|eor|set))\\
 /// it: NAME is its symbol, TEXT what a message calls it.
 constexpr std::string_view for_the_host = R"(
 .globl sim_the_hosts_NAME
+.type sim_the_hosts_NAME, @function
 sim_the_hosts_NAME:
   adrp x16, :gottprel:sim_running_worker
   ldr x16, [x16, :gottprel_lo12:sim_running_worker]

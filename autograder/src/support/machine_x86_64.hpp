@@ -34,6 +34,7 @@ constexpr const char* compilers_own = "__cpu_(model|indicator_init|features2)";
 /// it: NAME is its symbol, TEXT what a message calls it.
 constexpr std::string_view for_the_host = R"(
 .globl sim_the_hosts_NAME
+.type sim_the_hosts_NAME, @function
 sim_the_hosts_NAME:
   movq sim_running_worker@gottpoff(%rip), %r11
   cmpq $0, %fs:(%r11)

@@ -10,7 +10,8 @@ inline constexpr std::string_view device_metrics[] = {
     "allocations",
     "api_calls",
     "bytes_of_input_0",
-    "bytes_past_kernels",
+    "bytes_past_loads",
+    "bytes_past_stores",
     "bytes_to_device",
     "dram__bytes_read.sum",
     "dram__bytes_write.sum",
@@ -107,8 +108,8 @@ inline constexpr std::string_view device_metrics[] = {
 /// While this is counted, the factors may be misread (sim::misread_factors): the first input of such a case is bf16.
 inline constexpr const char tensor_operations[] = "sm__ops_path_tensor_src_bf16_dst_fp32.sum";
 
-/// Bytes of inputs and outputs that reached their place by copies of the runtime's, or by atomics on an input.
-inline constexpr const char bytes_past_kernels[] = "bytes_past_kernels";
+/// Bytes of inputs, and of outputs, that were moved by copies of the runtime's or by atomics.
+inline constexpr const char bytes_past_loads[] = "bytes_past_loads", bytes_past_stores[] = "bytes_past_stores";
 /// Whether a counter is about copies of the runtime's, too.
 constexpr bool counts_copies(std::string_view metric) {
   return metric == "launches_copies_fills" || metric == "bytes_to_device" || metric == "pageable_bytes" ||

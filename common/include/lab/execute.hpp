@@ -94,6 +94,13 @@ inline response execute(const request& what) {
 /// at any time.
 bool start_threads();
 
+/// Keeps the submission's host code in .cu files, and its kernels, from writing anything but its own variables, its
+/// stack from the caller's frame down, what it allocates, and `given`. Nothing on a GPU.
+struct submission_parts {
+  std::span<const std::byte> code, data, zeros, given;
+};
+void guard(const submission_parts& what);
+
 /// Maps another process's shared_device_memory, for resident buffers. Throws std::runtime_error without a GPU.
 std::span<std::byte> map_device_memory(int descriptor, std::size_t bytes);
 

@@ -2,6 +2,8 @@
 // in .cu files, one by one: its compiler puts a hook at each access to memory, in host functions too.
 #pragma once
 
+#include <malloc.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -51,6 +53,16 @@ inline std::string new_objects(const sim_objects& before) {
   add(before.events, now.events, "event");
   add(before.graphs, now.graphs, "graph");
   return text;
+}
+
+/// Bytes that malloc has given and that were not freed. Only glibc says it.
+inline std::size_t bytes_allocated() {
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
+  const struct mallinfo2 now = mallinfo2();
+  return now.uordblks + now.hblkhd;
+#else
+  return 0;
+#endif
 }
 
 }  // namespace lab

@@ -233,8 +233,8 @@ cudaError_t copy(const pitched& to, const pitched& from, const shape& what, cuda
                                             : "copy on the host",
         stream, begin, seconds, amount, order.epoch()});
   if (watched_streams && writes && !reads) watched_streams->bytes_to_device += amount;
-  if (watched_streams && (is_named(from.begin, "input") || is_named(to.begin, "output")))
-    watched_streams->bytes_past_kernels += amount;
+  if (watched_streams && is_named(from.begin, "input")) watched_streams->bytes_past_loads += amount;
+  if (watched_streams && is_named(to.begin, "output")) watched_streams->bytes_past_stores += amount;
   if (reads != writes && !pageable && what.height == 1 && what.depth == 1)
     note_pinned_copy(stream, host.begin, what.width, reads, begin);
   if (watched_streams && pageable) watched_streams->pageable_bytes += amount;

@@ -121,6 +121,7 @@ struct warp_path {
 /// What warps moved of one allocation; of each request, the different bytes.
 struct allocation_counts {
   std::uint64_t loaded = 0, stored = 0;            ///< bytes; an atomic does both
+  std::uint64_t updated = 0;                       ///< of these, by atomics
   bool remote = false;                             ///< in another device's memory
   std::uint64_t link_loaded = 0, link_stored = 0;  ///< then, bytes that the link carries; atomics only store
   std::size_t bytes = 0;                           ///< its size, line and name: once the launch has ended

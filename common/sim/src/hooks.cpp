@@ -3,6 +3,7 @@
 #include "hooks.hpp"
 
 #include <cxxabi.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include <new>
 
 #include "faults.hpp"
+#include "guard.hpp"
 #include "host_functions.hpp"
 #include "lab/host_accesses.hpp"
 #include "lines.hpp"
@@ -159,7 +161,10 @@ std::uint64_t remote_operation(std::uint64_t site) {
 /// Ends the kernel unless it can reach a variable there.
 void check_variable(worker& self, std::uint64_t site, std::uintptr_t address) {
   const unobserved look_up;  // the program's own copies of std::string's functions, with hooks, may serve here
-  if (!is_program_variable(address)) self.abort_kernel(fault::illegal_address, site, address);
+  const operation op = site_operation(site);
+  const bool stores = op == operation::store || op == operation::atomic;
+  if (!is_program_variable(address) || (stores && is_guarded(site_pc(site)) && !is_own_variable(address)))
+    self.abort_kernel(fault::illegal_address, site, address);
   if (const std::string name = host_variable_at(address); !name.empty())
     self.abort_kernel(fault::illegal_address, site, address, name);
 }
@@ -221,8 +226,11 @@ void check_variable(worker& self, std::uint64_t site, std::uintptr_t address) {
       sim_host_site = make_site(from.pc, 0, op);
       sim_host_watch->see(address, bytes, site_operation(sim_host_site) != operation::load);
     }
-    if (!sim_running_worker && address - heap_base < heap_bytes) [[unlikely]]
+    if (sim_running_worker) return;
+    if (address - heap_base < heap_bytes) [[unlikely]]
       observe_host(address, bytes, op, from.pc);
+    else if (site_operation(make_site(0, 0, op)) != operation::load && is_guarded(from.pc))
+      check_host_store(address, bytes, from.pc);
     return;
   }
   const std::uint64_t site = make_site(from.pc, bytes, op, from.depth);
@@ -318,8 +326,9 @@ class builtin_atomic {
 void observe_copy(const void* to, const void* source, std::size_t bytes, const caller& from) {
   auto t = reinterpret_cast<std::uintptr_t>(to), f = reinterpret_cast<std::uintptr_t>(source);
   if (!sim_active_worker) {  // host code: the first byte tells, but for one who counts them all
-    observe(f, sim_host_watch ? bytes : 1, operation::load, from);
-    observe(t, sim_host_watch ? bytes : 1, operation::store, from);
+    const bool all = sim_host_watch || is_guarded(from.pc);
+    observe(f, all ? bytes : 1, operation::load, from);
+    observe(t, all ? bytes : 1, operation::store, from);
     return;
   }
   for (; bytes >= 16 && t % 16 == 0 && f % 16 == 0; bytes -= 16, t += 16, f += 16) {
@@ -515,7 +524,7 @@ extern "C" void* sim_memset(void* to, int value, std::size_t bytes) {
   if (sim_active_worker)
     sim::observe_range(at, bytes, sim::operation::store, sim::caller_here());
   else if (bytes > 0)  // as for copies
-    sim::observe(at, sim_host_watch ? bytes : 1, sim::operation::store, sim::caller_here());
+    sim::observe(at, sim_host_watch || sim::guarded ? bytes : 1, sim::operation::store, sim::caller_here());
   return std::memset(to, value, bytes);
 }
 // CUDA has none of the rest in kernels, but the host compiler takes them, and they must not copy unseen.
@@ -571,23 +580,29 @@ namespace {
 SIM_SECOND_RESULTS(double, )
 SIM_SECOND_RESULTS(float, f)
 
-// And for malloc, free, new and delete, which have memory of the device in kernels.
+// And for malloc, free, new and delete, which have memory of the device in kernels. Of a graded program's own code it
+// is known what it has allocated.
+extern "C" [[noreturn]] void sim_host_function(const char* name);
 extern "C" void* sim_malloc(std::size_t bytes) {
-  if (!sim_running_worker) return std::malloc(bytes);
+  if (!sim_running_worker) return sim::note_given(std::malloc(bytes), bytes, __builtin_return_address(0));
   return sim::allocate_in_kernel(bytes, reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)));
 }
 extern "C" void sim_free(void* pointer) {
-  if (!sim_running_worker) return std::free(pointer);
-  if (pointer) sim::free_by_kernel(pointer, sim::caller_here());
+  if (sim_running_worker) return pointer ? sim::free_by_kernel(pointer, sim::caller_here()) : void();
+  sim::note_freed(pointer);
+  std::free(pointer);
 }
-#define SIM_NEW(name)                                                                                     \
-  extern "C" void* sim_##name(std::size_t bytes) {                                                        \
-    if (!sim_running_worker) return ::operator new(bytes);                                                \
-    return sim::allocate_in_kernel(bytes, reinterpret_cast<std::uintptr_t>(__builtin_return_address(0))); \
+#define SIM_NEW(name)                                                                                           \
+  extern "C" void* sim_##name(std::size_t bytes) {                                                              \
+    if (!sim_running_worker) return sim::note_given(::operator new(bytes), bytes, __builtin_return_address(0)); \
+    return sim::allocate_in_kernel(bytes, reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)));       \
   }
 #define SIM_DELETE(name, ...)                                            \
   extern "C" void sim_##name(void* pointer __VA_OPT__(, ) __VA_ARGS__) { \
-    if (!sim_running_worker) return ::operator delete(pointer);          \
+    if (!sim_running_worker) {                                           \
+      sim::note_freed(pointer);                                          \
+      return ::operator delete(pointer);                                 \
+    }                                                                    \
     if (pointer) sim::free_by_kernel(pointer, sim::caller_here());       \
   }
 SIM_NEW(_Znwm)
@@ -596,6 +611,48 @@ SIM_DELETE(_ZdlPv)
 SIM_DELETE(_ZdaPv)
 SIM_DELETE(_ZdlPvm, std::size_t)
 SIM_DELETE(_ZdaPvm, std::size_t)
+// What kernels do not have. `result`: what the function returns, with the arguments' names; `bytes`: of the memory.
+#define SIM_HOST_MEMORY(name, call, bytes, ...)                       \
+  extern "C" void* sim_##name(__VA_ARGS__) {                          \
+    if (sim_running_worker) sim_host_function(#name);                 \
+    return sim::note_given(call, bytes, __builtin_return_address(0)); \
+  }
+SIM_HOST_MEMORY(calloc, std::calloc(count, size), count* size, std::size_t count, std::size_t size)
+SIM_HOST_MEMORY(aligned_alloc, std::aligned_alloc(alignment, size), size, std::size_t alignment, std::size_t size)
+SIM_HOST_MEMORY(memalign, memalign(alignment, size), size, std::size_t alignment, std::size_t size)
+SIM_HOST_MEMORY(_ZnwmSt11align_val_t, ::operator new(size, alignment), size, std::size_t size,
+                std::align_val_t alignment)
+SIM_HOST_MEMORY(_ZnamSt11align_val_t, ::operator new(size, alignment), size, std::size_t size,
+                std::align_val_t alignment)
+SIM_HOST_MEMORY(_ZnwmRKSt9nothrow_t, ::operator new(size, how), size, std::size_t size, const std::nothrow_t& how)
+SIM_HOST_MEMORY(_ZnamRKSt9nothrow_t, ::operator new(size, how), size, std::size_t size, const std::nothrow_t& how)
+SIM_HOST_MEMORY(__cxa_allocate_exception, abi::__cxa_allocate_exception(size), size, std::size_t size)
+extern "C" void* sim_realloc(void* old, std::size_t bytes) {
+  if (sim_running_worker) sim_host_function("realloc");
+  sim::note_freed(old);
+  return sim::note_given(std::realloc(old, bytes), bytes, __builtin_return_address(0));
+}
+extern "C" int sim_posix_memalign(void** to, std::size_t alignment, std::size_t bytes) {
+  if (sim_running_worker) sim_host_function("posix_memalign");
+  sim::observe(reinterpret_cast<std::uintptr_t>(to), sizeof *to, sim::operation::store, sim::caller_here());
+  const int result = posix_memalign(to, alignment, bytes);
+  if (result == 0) sim::note_given(*to, bytes, __builtin_return_address(0));
+  return result;
+}
+#define SIM_ALIGNED_DELETE(name, ...)                                               \
+  extern "C" void sim_##name(void* pointer, __VA_ARGS__) {                          \
+    if (sim_running_worker) sim_host_function("delete of what is aligned further"); \
+    sim::note_freed(pointer);                                                       \
+    ::operator delete(pointer, alignment);                                          \
+  }
+SIM_ALIGNED_DELETE(_ZdlPvSt11align_val_t, std::align_val_t alignment)
+SIM_ALIGNED_DELETE(_ZdaPvSt11align_val_t, std::align_val_t alignment)
+SIM_ALIGNED_DELETE(_ZdlPvmSt11align_val_t, std::size_t, std::align_val_t alignment)
+SIM_ALIGNED_DELETE(_ZdaPvmSt11align_val_t, std::size_t, std::align_val_t alignment)
+extern "C" void sim___cxa_free_exception(void* of) {
+  sim::note_freed(of);
+  abi::__cxa_free_exception(of);
+}
 
 // And for what wakes other threads, which a stream's host function may have done.
 #define SIM_SIGNAL(name, type)          \
@@ -627,7 +684,7 @@ extern "C" void sim__ZNSt18condition_variable10notify_allEv(std::condition_varia
   of->notify_all();
 }
 // In a graded program kernels come here instead of to a function of the host (box_builder.cpp).
-extern "C" [[noreturn]] void sim_host_function(const char* name) {
+extern "C" void sim_host_function(const char* name) {
   sim::stop_kernel(sim::fault::trap, nullptr,
                    "call of " + std::string(name) + ", a function of the host, which nvcc refuses in a kernel");
   std::abort();

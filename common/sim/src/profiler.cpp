@@ -78,8 +78,8 @@ profiler::result profiler::collect(const std::function<void()>& launch_once, voi
       if (name.ends_with(".sum")) r.metrics[name] += value;
     for (const auto& [begin, of] : l.counts.allocations) {
       r.metrics["bytes_of_input_0"] += of.name == "input 0" ? static_cast<double>(of.loaded) : 0;
-      // Loaded by atomics, which are no loads.
-      r.metrics["bytes_past_kernels"] += of.name.starts_with("input") ? static_cast<double>(of.stored) : 0;
+      for (const auto& [name, metric] : {std::pair{"input", "bytes_past_loads"}, {"output", "bytes_past_stores"}})
+        r.metrics[metric] += of.name.starts_with(name) ? static_cast<double>(of.updated) : 0;
     }
     r.metrics["words_copied"] += static_cast<double>(l.counts.words_copied);
     r.metrics["copied_beside_loads"] += static_cast<double>(l.counts.copied_beside_loads);
@@ -97,7 +97,8 @@ profiler::result profiler::collect(const std::function<void()>& launch_once, voi
   r.metrics["modelled_time"] = r.metrics["gpu__time_duration.sum"];
   r.metrics["sectors_loaded_by_launches"] = r.metrics["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"];
   r.metrics["host_launches"] = static_cast<double>(watched.host_launches);
-  r.metrics["bytes_past_kernels"] += watched.bytes_past_kernels;
+  r.metrics["bytes_past_loads"] += watched.bytes_past_loads;
+  r.metrics["bytes_past_stores"] += watched.bytes_past_stores;
   r.metrics["bytes_to_device"] = watched.bytes_to_device;
   r.metrics["pageable_bytes"] = watched.pageable_bytes;
   for (const auto& [call, times] : watched.waits)

@@ -179,6 +179,9 @@ class editor {
   string run() {
     find_constants();
     for (std::size_t i = 0; i < lines_.size(); ++i) line(i);
+    if (edits_.checked_calls)
+      for (string& l : lines_)
+        if (l.find('*') != string::npos) l = on_.with_checked_call(l);
     string out;
     for (const string& l : lines_) (out += l) += '\n';
     return out += dynamic_storage();
@@ -227,7 +230,10 @@ class editor {
   void redirect(std::size_t i, string_view callee) {
     static constexpr string_view names =
         " memcpy memmove memset mempcpy bcopy wmemcpy wmemmove wmempcpy wmemset sincos sincosf modf modff frexp frexpf "
-        "remquo remquof malloc free _Znwm _Znam _ZdlPv _ZdaPv _ZdlPvm _ZdaPvm sem_post write "
+        "remquo remquof malloc free _Znwm _Znam _ZdlPv _ZdaPv _ZdlPvm _ZdaPvm calloc realloc aligned_alloc memalign "
+        "posix_memalign _ZnwmSt11align_val_t _ZnamSt11align_val_t _ZnwmRKSt9nothrow_t "
+        "_ZnamRKSt9nothrow_t _ZdlPvSt11align_val_t _ZdaPvSt11align_val_t _ZdlPvmSt11align_val_t "
+        "_ZdaPvmSt11align_val_t __cxa_allocate_exception __cxa_free_exception sem_post write "
         "pthread_mutex_unlock pthread_rwlock_unlock pthread_spin_unlock pthread_cond_signal pthread_cond_broadcast "
         "pthread_once __cxa_guard_release "
         "_ZNSt18condition_variable10notify_oneEv _ZNSt18condition_variable10notify_allEv ";

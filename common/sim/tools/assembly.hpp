@@ -10,6 +10,7 @@ class processor;
 struct assembly_edits {
   bool call_at_lines = false;
   bool fast_math = false;  ///< nvcc's -use_fast_math
+  bool checked_calls = false;
 };
 
 /// - Storage for arrays declared `extern __shared__`: all of them start at the same place.
@@ -18,6 +19,7 @@ struct assembly_edits {
 /// - Basic blocks that access memory need no trace call: their first access serves as one.
 /// - memcpy and its kind become sim_memcpy, which observes what it copies; so do sincos and others with two
 ///   results; and calls that wake other threads tell host_functions.cpp.
+/// - With `checked_calls`: what is called by a pointer is checked first (src/guard.hpp).
 /// - With `call_at_lines`: a call of the debugger's function before each line (src/debugger.hpp).
 /// The text is that of g++ or clang++ for Linux.
 std::string edit_assembly(const std::string& text, const assembly_edits& edits, processor& on);

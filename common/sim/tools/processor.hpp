@@ -64,6 +64,8 @@ class processor {
   /// The thread-local variables that a line names.
   virtual std::vector<std::string_view> thread_locals(std::string_view line) const = 0;
   virtual std::string call_of(const std::string& function) const = 0;
+  /// The line; if it calls, or jumps to, what a pointer holds, by way of sim_call or sim_jump (sim/machine.h).
+  virtual std::string with_checked_call(std::string line) const { return line; }
   /// For kernels.
   virtual std::vector<std::string> compiler_options(bool clang) const = 0;
   virtual std::vector<std::string> debugger_options() const = 0;

@@ -8,6 +8,8 @@
 // If nvcc is installed, simcc asks it how many registers the kernels take, for occupancy: for programs, and for objects
 // with
 // --registers. nvcc runs concurrently with the host compiler; if it cannot compile a file, simcc guesses.
+// With --checked-calls, for programs that are graded, calls by a pointer reach only what a program may call
+// (src/guard.hpp).
 //
 // In a .cu file, launches are lowered (lower.hpp), the compiler's sanitizer passes report each access and each basic
 // block to our hooks, and the assembly is completed (assembly.hpp). Other sources go to the host compiler unchanged.
@@ -144,7 +146,7 @@ struct request {
   std::vector<input> inputs;
   fs::path output;
   bool object_only = false, device_link = false, registers = false, keep = false, dependencies = false, verbose = false;
-  bool device_debug = false, fast_math = false;
+  bool device_debug = false, fast_math = false, checked_calls = false;
   std::string dependency_file;
   words flags;       ///< of the host compiler, for every source
   words host_flags;  ///< ... for sources without kernels: what is counted in a kernel does not depend on -O
@@ -310,6 +312,8 @@ class command_line {
       made_.fast_math = true;
     else if (w == "--registers")
       made_.registers = true;
+    else if (w == "--checked-calls")
+      made_.checked_calls = true;
     else if (w.starts_with("-save-temps") || w.starts_with("--save-temps"))
       made_.keep = true;
     else if (is(w, {"-o", "--output-file"}, &v))
@@ -524,7 +528,7 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
   for (const char* own : {"sim_blocks", "sim_device_variables", "sim_host_variables", "sim_registers"})
     if (compiled.find(own) != std::string::npos)
       stop(source.string() + ": the simulated device reserves the name " + own + "; choose another");
-  std::string edited = sim::edit_assembly(compiled, {r.device_debug, r.fast_math}, *processor);
+  std::string edited = sim::edit_assembly(compiled, {r.device_debug, r.fast_math, r.checked_calls}, *processor);
   edited += sim::variable_tables(edited, lowering.known);
   if (counting) edited += sim::register_table(edited, counting->answer());
   write_file(assembly, edited);

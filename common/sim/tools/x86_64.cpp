@@ -143,6 +143,20 @@ class on_x86_64 : public processor {
 
   std::string call_of(const std::string& function) const override { return "call\t" + function; }
 
+  /// sim_call takes the pointer in %r11, which holds nothing where a function is called. At a jump it may, since some
+  /// lead to a case of a switch; those through a table in memory need no check.
+  std::string with_checked_call(std::string line) const override {
+    const string_view text = trim(without_comment(line));
+    const std::size_t star = text.find('*');
+    const string_view to = star == string_view::npos ? "" : trim(text.substr(star + 1));
+    if (to.empty() || to.starts_with(".L") || to.find("@GOTPCREL") != string_view::npos) return line;
+    const string_view mnemonic = first_word(text.starts_with("notrack") ? trim(text.substr(7)) : text);
+    if (starts(mnemonic, "call")) return "\tmovq\t" + std::string(to) + ", %r11\n\tcall\tsim_call";
+    if (!starts(mnemonic, "jmp")) return line;
+    if (!to.starts_with("%")) return "\tmovq\t" + std::string(to) + ", %r11\n\tjmp\tsim_call";
+    return "\tleaq\t-128(%rsp), %rsp\n\tpushq\t" + std::string(to) + "\n\tjmp\tsim_jump";  // past the red zone
+  }
+
  private:
   static void follow_steps(string_view mnemonic, const std::vector<string_view>& parts, instruction& i) {
     if (starts(mnemonic, "cmp") || starts(mnemonic, "test") || i.is == instruction::jump) return;

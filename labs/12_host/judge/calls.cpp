@@ -7,7 +7,6 @@
 #include <lab/small_work.hpp>
 
 #include <dlfcn.h>
-#include <malloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -120,26 +119,16 @@ std::size_t tensors_of(const lab::call& c) {
   return count;
 }
 
-/// Bytes that malloc has given and that were not freed. Only glibc says it.
-std::size_t bytes_allocated() {
-#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
-  const struct mallinfo2 now = mallinfo2();
-  return now.uordblks + now.hblkhd;
-#else
-  return 0;
-#endif
-}
-
 /// 1 if load says that it did; 2 if it did and each of several more calls leaves memory allocated. The first may make
 /// what all use.
 int load_and_again(const char* path, std::size_t count, bool again) {
   const int said = load(path, tensors.data(), count) ? 1 : 0;
   if (!again || said != 1) return said;
   constexpr std::size_t calls = 8;
-  const std::size_t before = bytes_allocated();
+  const std::size_t before = lab::bytes_allocated();
   for (std::size_t i = 0; i < calls; ++i)
     if (!load(path, tensors.data(), count)) return 0;
-  return bytes_allocated() >= before + 16 * calls ? 2 : 1;
+  return lab::bytes_allocated() >= before + 16 * calls ? 2 : 1;
 }
 
 template <void (*function)(const char*, std::byte*)>
@@ -415,12 +404,12 @@ bool leave_memory(int threads) {
   constexpr int first = 8, more = 32;
   int grown = 0;
   for (int i = 0; i < first + more; ++i) {
-    const std::size_t before = bytes_allocated();
+    const std::size_t before = lab::bytes_allocated();
     pool* const p = start_pool(threads);
     run(
         *p, [](void*, int) {}, nullptr, 2 * threads);
     stop_pool(p);
-    grown += i >= first && bytes_allocated() >= before + 16;
+    grown += i >= first && lab::bytes_allocated() >= before + 16;
   }
   return 4 * grown >= 3 * more;
 }

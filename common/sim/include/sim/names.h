@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace sim {
@@ -18,6 +19,20 @@ std::size_t unnamed_allocations();
 /// From now on tensor cores take a factor for its absolute value if it is negative and, of the first seven bits of its
 /// mantissa that `mask` has, an odd number are set. What is made by tensor cores then changes with them. 0: never.
 void misread_factors(unsigned mask);
+
+struct memory_range {
+  std::uintptr_t begin = 0;
+  std::size_t bytes = 0;
+};
+/// A graded program's own code and variables; memory that it was given; and where the stack of those who call it
+/// begins.
+struct own_parts {
+  memory_range code, data, zeros, given;
+  std::uintptr_t stack_end = 0;
+};
+/// From now on that code may write nothing else, but for what it allocates: a host function that does ends the program,
+/// a kernel is aborted.
+void guard(const own_parts& what);
 
 /// Why the last launch failed: it was refused, or aborted, with the checkers' reports; one line. "" if none has failed
 /// since the other function was called.

@@ -72,3 +72,71 @@ sim_line:
 	.popsection
 )");
 #endif
+
+#ifdef SIM_DEFINE_CHECKED_CALLS
+// Calls by a pointer, of code that simcc has compiled with --checked-calls. sim_call goes on to %r11; sim_jump to what
+// lies on the stack, below a red zone. What is not among the program's own code, sim_check_target looks up.
+asm(R"(
+	.pushsection .text.sim_call,"ax",@progbits
+	.globl	sim_call
+	.type	sim_call, @function
+sim_call:
+	.cfi_startproc
+	cmpq	sim_own_code(%rip), %r11
+	jb	1f
+	cmpq	sim_own_code+8(%rip), %r11
+	jae	1f
+	jmp	*%r11
+1:	pushq	%rbp
+	.cfi_def_cfa_offset 16
+	.cfi_offset %rbp, -16
+	movq	%rsp, %rbp
+	.cfi_def_cfa_register %rbp
+	pushq	%rax
+	pushq	%rcx
+	pushq	%rdx
+	pushq	%rsi
+	pushq	%rdi
+	pushq	%r8
+	pushq	%r9
+	pushq	%r10
+	pushq	%r11
+	subq	$512, %rsp
+	andq	$-16, %rsp
+	fxsave64	(%rsp)
+	movq	%r11, %rdi
+	movq	8(%rbp), %rsi
+	call	sim_check_target
+	fxrstor64	(%rsp)
+	leaq	-72(%rbp), %rsp
+	popq	%r11
+	popq	%r10
+	popq	%r9
+	popq	%r8
+	popq	%rdi
+	popq	%rsi
+	popq	%rdx
+	popq	%rcx
+	popq	%rax
+	popq	%rbp
+	.cfi_def_cfa %rsp, 8
+	jmp	*%r11
+	.cfi_endproc
+	.size	sim_call, .-sim_call
+	.globl	sim_jump
+	.type	sim_jump, @function
+sim_jump:
+	pushq	%r11
+	movq	8(%rsp), %r11
+	cmpq	sim_own_code(%rip), %r11
+	jb	1f
+	cmpq	sim_own_code+8(%rip), %r11
+	jae	1f
+	popq	%r11
+	ret	$128
+1:	leaq	144(%rsp), %rsp
+	jmp	sim_call
+	.size	sim_jump, .-sim_jump
+	.popsection
+)");
+#endif

@@ -1,0 +1,171 @@
+#define SIM_DEFINE_CHECKED_CALLS  // sim_call and sim_jump, in assembly: sim/machine.h
+#include "guard.hpp"
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "hooks.hpp"
+#include "lines.hpp"
+#include "program.hpp"
+
+// Where the program's own code begins and ends: all that there is, until guard() is called.
+extern "C" {
+std::uintptr_t sim_own_code[2] = {0, ~std::uintptr_t{0}};
+}
+
+namespace sim {
+namespace {
+
+constexpr bool holds(const memory_range& range, std::uintptr_t address, std::size_t bytes) {
+  return address - range.begin < range.bytes && bytes <= range.bytes - (address - range.begin);
+}
+
+struct given_memory {
+  std::mutex mutex;
+  std::map<std::uintptr_t, std::size_t> blocks;
+  std::uint64_t version = 0;  // of the map: what a thread has found may be gone
+};
+given_memory& given() {
+  static given_memory& instance = *new given_memory;
+  return instance;
+}
+
+bool is_given(std::uintptr_t address, std::size_t bytes) {
+  static thread_local memory_range found{};
+  static thread_local std::uint64_t found_in = 0;
+  if (holds(found, address, bytes) && found_in == __atomic_load_n(&given().version, __ATOMIC_ACQUIRE)) return true;
+  given_memory& all = given();
+  const std::scoped_lock lock(all.mutex);
+  const auto after = all.blocks.upper_bound(address);
+  if (after == all.blocks.begin()) return false;
+  const auto& [begin, size] = *std::prev(after);
+  found = {begin, size};
+  found_in = all.version;
+  return holds(found, address, bytes);
+}
+
+thread_local bool is_graders_thread = false;
+
+/// Of this thread, from a function that it has called up.
+bool is_on_stack(std::uintptr_t address) {
+  static thread_local const std::uintptr_t end = [] {
+    if (is_graders_thread) return guarded->stack_end;
+    pthread_attr_t attributes;
+    void* low = nullptr;
+    std::size_t bytes = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return std::uintptr_t{0};
+    pthread_attr_getstack(&attributes, &low, &bytes);
+    pthread_attr_destroy(&attributes);
+    return reinterpret_cast<std::uintptr_t>(low) + bytes;
+  }();
+  return address >= reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) && address < end;
+}
+
+/// Of this thread, but for what tells the device who runs.
+bool is_thread_local(std::uintptr_t address, std::size_t bytes) {
+  const auto pointer = reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
+  const memory_range storage{pointer + static_cast<std::uintptr_t>(thread_storage_offset()), thread_storage_bytes()};
+  const auto is_part = [&](const auto& variable) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(&variable);
+    return address < begin + sizeof variable && begin < address + bytes;
+  };
+  return holds(storage, address, bytes) && !is_part(sim_active_worker) && !is_part(sim_running_worker) &&
+         !is_part(sim_asking) && !is_part(sim_answer) && !is_part(sim_host_watch);
+}
+
+/// What inline functions of <iostream> and <cerrno> write.
+bool is_the_librarys(std::uintptr_t address, std::size_t bytes) {
+  if (holds({reinterpret_cast<std::uintptr_t>(&errno), sizeof errno}, address, bytes)) return true;
+  // Behind the table of functions: precision, width, flags.
+  constexpr std::size_t settings = sizeof(void*), settings_bytes = 24;
+  const std::ios_base* const streams[] = {&std::cout, &std::cerr, &std::clog, &std::cin};
+  return std::any_of(std::begin(streams), std::end(streams), [&](const std::ios_base* s) {
+    return holds({reinterpret_cast<std::uintptr_t>(s) + settings, settings_bytes}, address, bytes);
+  });
+}
+
+}  // namespace
+
+const own_parts* guarded = nullptr;
+
+void guard(const own_parts& what) {
+  is_graders_thread = true;
+  sim_own_code[0] = what.code.begin;
+  sim_own_code[1] = what.code.begin + what.code.bytes;
+  guarded = new own_parts(what);
+}
+
+bool is_own_variable(std::uintptr_t address) {
+  return holds(guarded->data, address, 1) || holds(guarded->zeros, address, 1);
+}
+
+void check_host_store(std::uintptr_t address, std::size_t bytes, std::uintptr_t pc) {
+  if (is_on_stack(address) || holds(guarded->data, address, bytes) || holds(guarded->zeros, address, bytes) ||
+      holds(guarded->given, address, bytes) || is_given(address, bytes) || is_thread_local(address, bytes) ||
+      is_the_librarys(address, bytes))
+    return;
+  const source_line at = line_of(pc);
+  std::fflush(nullptr);
+  std::fprintf(
+      stderr,
+      "%s:%d: host code writes %zu bytes at %p, which are none of its own: not on its stack, in its variables, in "
+      "what it has allocated, or in what it was given\n",
+      at.file.c_str(), at.line, bytes, reinterpret_cast<void*>(address));
+  std::_Exit(1);
+}
+
+void* note_given(void* memory, std::size_t bytes, const void* pc) {
+  if (!memory || !is_guarded(reinterpret_cast<std::uintptr_t>(pc))) return memory;
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  given_memory& all = given();
+  const std::scoped_lock lock(all.mutex);
+  __atomic_add_fetch(&all.version, 1, __ATOMIC_RELEASE);
+  // What others have freed, and was given again.
+  auto old = all.blocks.lower_bound(begin);
+  if (old != all.blocks.begin() && std::prev(old)->first + std::prev(old)->second > begin) --old;
+  while (old != all.blocks.end() && old->first < begin + bytes) old = all.blocks.erase(old);
+  all.blocks[begin] = bytes;
+  return memory;
+}
+
+void note_freed(void* memory) {
+  if (!guarded || !memory) return;
+  given_memory& all = given();
+  const std::scoped_lock lock(all.mutex);
+  __atomic_add_fetch(&all.version, 1, __ATOMIC_RELEASE);
+  all.blocks.erase(reinterpret_cast<std::uintptr_t>(memory));
+}
+
+}  // namespace sim
+
+// Code of the program calls what is not its own. Functions of the lab, of CUDA, and of the libraries of C++ and of
+// mathematics may be called by a pointer from their beginning; no other part of them, and nothing of the C library's.
+extern "C" void sim_check_target(std::uintptr_t target, std::uintptr_t pc) {
+  const sim::unobserved look_up;
+  Dl_info where{};
+  const bool found = dladdr(reinterpret_cast<void*>(target), &where) != 0 && where.dli_fname;
+  const std::string_view file = found ? where.dli_fname : "";
+  const std::string name = sim::function_name(target);
+  const bool by_name =
+      name.starts_with("cu") || name.starts_with("std::_Function_handler<") ||
+      (name.starts_with("lab") && name.size() > 3 && std::isdigit(static_cast<unsigned char>(name[3])));
+  const bool of_library = (file.find("libstdc++") != file.npos || file.find("libm.") != file.npos ||
+                           file.find("libm-") != file.npos || file.find("libgcc_s") != file.npos) &&
+                          (!where.dli_saddr || where.dli_saddr == reinterpret_cast<void*>(target));
+  if (by_name || of_library) return;
+  const sim::source_line at = sim::line_of(pc);
+  std::fflush(nullptr);
+  std::fprintf(stderr, "%s:%d: call by a pointer of %p, which is no function that a submission may call\n",
+               at.file.c_str(), at.line, reinterpret_cast<void*>(target));
+  std::_Exit(1);
+}

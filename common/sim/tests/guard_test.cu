@@ -1,0 +1,162 @@
+// What a graded program's own host code and kernels may write and call.
+#include <cuda_runtime.h>
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <iomanip>
+#include <iostream>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "sim/machine.h"
+#include "sim/names.h"
+
+extern "C" const char __executable_start[], etext[];
+
+namespace {
+
+int mine[4];
+int graders[4];
+int given[4];
+__device__ int on_device[4];
+thread_local int of_thread[2];
+
+sim::memory_range range(const void* begin, std::size_t bytes) {
+  return {reinterpret_cast<std::uintptr_t>(begin), bytes};
+}
+
+/// Runs it as if it were graded, in a process of its own.
+template <class Code>
+[[gnu::noinline]] void graded(const Code& code) {
+  sim::guard({range(__executable_start, static_cast<std::size_t>(etext - __executable_start)), range(mine, sizeof mine),
+              range(on_device, sizeof on_device), range(given, sizeof given), SIM_CALLERS_STACK});
+  code();
+  std::_Exit(0);
+}
+#define EXPECT_ALLOWED(...) EXPECT_EXIT(graded([] __VA_ARGS__), testing::ExitedWithCode(0), "")
+#define EXPECT_REFUSED(why, ...) EXPECT_EXIT(graded([] __VA_ARGS__), testing::ExitedWithCode(1), why)
+
+/// So that the compiler knows neither pointer nor access.
+template <class T>
+T* hidden(T* pointer) {
+  T* volatile kept = pointer;
+  return kept;
+}
+
+struct failure : std::runtime_error {
+  failure(int a, int b) : std::runtime_error("why"), first(a), second(b) {}
+  int first, second;
+};
+struct base {
+  virtual ~base() = default;
+  virtual int value() const { return 1; }
+};
+struct derived : base {
+  int value() const override { return 2; }
+};
+
+TEST(Guard, LetsHostCodeWriteWhatIsItsOwn) {
+  EXPECT_ALLOWED({
+    int local[3] = {};
+    *hidden(local + 1) = 1;
+    *hidden(mine + 3) = 1;
+    *hidden(given) = 1;
+    *hidden(of_thread) = 1;
+    std::vector<int> grows;
+    for (int i = 0; i < 1000; ++i) grows.push_back(i);
+    std::map<std::string, std::list<int>> nodes;
+    for (int i = 0; i < 100; ++i) nodes[std::to_string(i) + " is a longer text"].push_front(i);
+    int* const numbers = static_cast<int*>(std::calloc(4, sizeof(int)));
+    numbers[3] = 1;
+    int* const more = static_cast<int*>(std::realloc(numbers, 4000));
+    more[999] = 1;
+    std::free(more);
+    const auto shared = std::make_shared<std::vector<double>>(100);
+    (*hidden(shared.get()))[99] = 1;
+    std::cout << std::fixed << std::setprecision(3) << 1.5 << std::endl;
+    errno = 0;
+    try {
+      throw failure(1, 2);
+    } catch (failure& e) {
+      e.second = 3;
+    }
+    std::thread([] { *hidden(hidden(new int)) = 1; }).join();
+    int* pinned = nullptr;
+    cudaMallocHost(&pinned, 64);
+    pinned[15] = 1;
+  });
+}
+
+TEST(Guard, RefusesWhatIsNot) {
+  EXPECT_REFUSED("guard_test.cu:[0-9]+: host code writes 4 bytes at .*none of its own", { *hidden(graders) = 1; });
+  EXPECT_REFUSED("writes 16 bytes", { std::memcpy(hidden(graders), mine, sizeof graders); });
+  EXPECT_REFUSED("writes 16 bytes", { std::memset(hidden(graders), 0, sizeof graders); });
+  EXPECT_REFUSED("none of its own", { *hidden(mine + 4) = 1; });
+  EXPECT_REFUSED("none of its own", { *hidden(reinterpret_cast<int*>(stdout)) = 1; });
+  EXPECT_REFUSED("none of its own", { *reinterpret_cast<void**>(hidden(&std::cout)) = nullptr; });
+  EXPECT_REFUSED("none of its own", {
+    int* const pointer = new int[4];
+    delete[] pointer;
+    *static_cast<volatile int*>(hidden(pointer)) = 1;
+  });
+  EXPECT_REFUSED("none of its own", {
+    std::unique_ptr<int[]> four(new int[4]);
+    static_cast<volatile int*>(hidden(four.get()))[4] = 1;
+  });
+}
+
+TEST(Guard, LetsCodeCallWhatItMay) {
+  EXPECT_ALLOWED({
+    const std::function<int(int)> f = [](int x) { return x + 1; };
+    double (*volatile by_pointer)(double) = std::exp;
+    const std::unique_ptr<base> object = std::make_unique<derived>();
+    if ((*hidden(&f))(1) != 2 || by_pointer(0.0) != 1.0 || hidden(object.get())->value() != 2) std::abort();
+    const failure why(1, 2);
+    if (std::string(hidden(static_cast<const std::exception*>(&why))->what()) != "why") std::abort();
+    for (const int how : {0, 1, 2, 3, 4, 5, 6, 7}) switch (*hidden(&how)) {
+        case 0: mine[0] += 1; break;
+        case 1: mine[0] *= 3; break;
+        case 2: mine[1] = 7; break;
+        case 3: mine[2] -= 1; break;
+        case 4: std::puts("four"); break;
+        case 5: mine[3] = mine[1]; break;
+        default: mine[0] = 0;
+      }
+    cudaError_t (*volatile of_cuda)() = cudaGetLastError;
+    of_cuda();
+  });
+}
+
+TEST(Guard, RefusesOtherCallsByAPointer) {
+#ifdef __x86_64__
+  EXPECT_REFUSED("guard_test.cu:[0-9]+: call by a pointer of .*no function that a submission may call", {
+    void* (*volatile copy)(void*, const void*, std::size_t) =
+        reinterpret_cast<void* (*)(void*, const void*, std::size_t)>(dlsym(RTLD_DEFAULT, "memcpy"));
+    copy(graders, mine, sizeof mine);
+  });
+#endif
+}
+
+__global__ void writes(int* to) { *to = 1; }
+
+TEST(Guard, HoldsForKernels) {
+  EXPECT_ALLOWED({
+    void* symbol = nullptr;
+    cudaGetSymbolAddress(&symbol, on_device);
+    writes<<<1, 1>>>(static_cast<int*>(symbol));
+    if (cudaDeviceSynchronize() != cudaSuccess) std::abort();
+  });
+  EXPECT_ALLOWED({
+    writes<<<1, 1>>>(graders);
+    if (cudaDeviceSynchronize() == cudaSuccess) std::abort();
+  });
+}
+
+}  // namespace
