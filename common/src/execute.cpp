@@ -41,7 +41,9 @@ constexpr bool simulated = true;
 constexpr std::size_t red_zone_bytes = 0;
 constexpr double warm_up_seconds = 0.0;
 using sim::begin_call;
+using sim::give;
 using sim::misread_factors;
+using sim::take_back;
 using sim::unnamed_allocations;
 using sim::why_launch_failed;
 
@@ -68,6 +70,8 @@ struct called_now {
 struct called_now {};
 std::string why_launch_failed() { return {}; }
 void begin_call() {}
+void give(const void*, std::size_t) {}
+void take_back(const void*) {}
 void misread_factors(unsigned) {}
 constexpr bool simulated = false;
 std::size_t unnamed_allocations() { return 0; }
@@ -427,6 +431,13 @@ void run_on_host(const entry& function, const request& what, call_gate& gate) {
   function.run(arguments);
 }
 
+struct lent_memory {
+  void operator()(std::byte* memory) const {
+    take_back(memory);
+    std::free(memory);
+  }
+};
+
 /// Calls a host function again and again, with the same inputs and outputs of its own, and says if it leaves more
 /// memory behind than is kept for later calls, or "". glibc counts the freed pieces that it keeps for a thread as
 /// allocated: up to 7 of each size, together 240,128 bytes. Only what is more is a leak.
@@ -436,11 +447,12 @@ std::string repeat_on_host(const entry& function, const request& what) {
   constexpr std::size_t kept_bytes = 256 << 10;
   constexpr auto patience = std::chrono::milliseconds(5), longest = std::chrono::milliseconds(100);
   constexpr std::size_t page = 4096;
-  std::vector<std::unique_ptr<std::byte, decltype(&std::free)>> own;
+  std::vector<std::unique_ptr<std::byte, lent_memory>> own;
   call arguments = call_of(what);
   for (const auto& output : what.outputs) {
     const std::size_t bytes = (output.size() / page + 1) * page;
-    own.emplace_back(static_cast<std::byte*>(std::aligned_alloc(page, bytes)), std::free);
+    own.emplace_back(static_cast<std::byte*>(std::aligned_alloc(page, bytes)));
+    give(own.back().get(), bytes);
     std::fill_n(own.back().get(), bytes, std::byte{0xFF});
     arguments.outputs.push_back(own.back().get());
   }
@@ -478,8 +490,7 @@ bool start_threads() {
   const auto range = [](std::span<const std::byte> bytes) {
     return sim::memory_range{reinterpret_cast<std::uintptr_t>(bytes.data()), bytes.size()};
   };
-  sim::guard({range(what.code), range(what.data), range(what.zeros), range(what.given),
-              SIM_CALLERS_STACK});
+  sim::guard({range(what.code), range(what.data), range(what.zeros), range(what.given), SIM_CALLERS_STACK});
 #endif
 }
 

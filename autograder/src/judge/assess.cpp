@@ -231,11 +231,12 @@ std::string not_counted(const item& what, const trial& t) {
                        [&](const condition& r) { return about(r.metric.numerator) || about(r.metric.denominator); });
   };
   if (asks([](const std::string& counter) { return lab::counts_copies(counter); })) return {};
-  const bool asks_of_stores = asks([](const std::string& counter) { return counter.find("_op_st") != counter.npos; });
   double past = 0;
-  for (const char* counter : {lab::bytes_past_loads, lab::bytes_past_stores})
+  for (const auto& [operation, counter] :
+       {std::pair{"_op_ld", lab::bytes_past_loads}, {"_op_st", lab::bytes_past_stores}})
     if (const auto found = t.response.metrics.find(counter);
-        found != t.response.metrics.end() && (counter == lab::bytes_past_loads || asks_of_stores))
+        found != t.response.metrics.end() &&
+        asks([name = operation](const std::string& asked) { return asked.find(name) != asked.npos; }))
       past += found->second;
   constexpr double share = 1.0 / 64;  // of the call's buffers: the rest of a division, say
   if (past <= share * static_cast<double>(t.bytes)) return {};

@@ -23,6 +23,7 @@
 #include "sandbox/channel.hpp"
 #include "support/machine.hpp"
 
+namespace grading {
 namespace {
 
 /// All of the judge's memory, mapped once: a timed call must not meet page faults. Nothing else leads to it.
@@ -146,6 +147,7 @@ void compute_only(bool threads, bool without_wall) {
 }
 
 }  // namespace
+}  // namespace grading
 
 // Constructors of the submission's global objects, as the builder leaves them: not for the loader to call.
 using constructor = void (*)();
@@ -161,6 +163,7 @@ extern "C" {
 extern "C" void hand_in_not_built() { throw std::runtime_error(grading::file_not_built); }
 
 int main(int argc, char** argv) try {
+  using namespace grading;
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // no orphan keeps a core busy
   std::signal(SIGPIPE, SIG_IGN);
   const rlimit no_core_file{0, 0};

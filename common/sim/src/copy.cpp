@@ -11,6 +11,7 @@
 #include "devices.hpp"
 #include "faults.hpp"
 #include "grid.hpp"
+#include "guard.hpp"
 #include "heap.hpp"
 #include "library.hpp"
 #include "lines.hpp"
@@ -233,8 +234,11 @@ cudaError_t copy(const pitched& to, const pitched& from, const shape& what, cuda
                                             : "copy on the host",
         stream, begin, seconds, amount, order.epoch()});
   if (watched_streams && writes && !reads) watched_streams->bytes_to_device += amount;
-  if (watched_streams && is_named(from.begin, "input")) watched_streams->bytes_past_loads += amount;
-  if (watched_streams && is_named(to.begin, "output")) watched_streams->bytes_past_stores += amount;
+  if (const bool input = is_named(from.begin, "input"), output = is_named(to.begin, "output");
+      watched_streams && (input || output) && is_guarded(address_of(call_of_program()))) {
+    if (input) watched_streams->bytes_past_loads += amount;
+    if (output) watched_streams->bytes_past_stores += amount;
+  }
   if (reads != writes && !pageable && what.height == 1 && what.depth == 1)
     note_pinned_copy(stream, host.begin, what.width, reads, begin);
   if (watched_streams && pageable) watched_streams->pageable_bytes += amount;

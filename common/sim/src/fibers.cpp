@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "debugger.hpp"
+#include "guard.hpp"
 #include "hooks.hpp"
 #include "worker.hpp"
 
@@ -73,6 +74,7 @@ worker::worker() {
                                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0));
   if (stack_memory_ == MAP_FAILED) std::abort();
   leave_out_of_dumps(stack_memory_, max_stacks * stack_bytes);
+  note_stacks(stack_memory_, max_stacks * stack_bytes);
   stacks_begin = reinterpret_cast<std::uintptr_t>(stack_memory_);
   for (std::size_t i = 0; i < lanes_per_warp; ++i)
     records_[i].begin = records_[i].read = records_[i].write = record_memory_.data() + i * record_stride;

@@ -33,7 +33,8 @@ constexpr bool holds(const memory_range& range, std::uintptr_t address, std::siz
 struct given_memory {
   std::mutex mutex;
   std::map<std::uintptr_t, std::size_t> blocks;
-  std::uint64_t version = 0;  // of the map: what a thread has found may be gone
+  std::vector<memory_range> stacks;  // of kernels' threads: functions for their warps run between them
+  std::uint64_t version = 0;         // of the map: what a thread has found may be gone
 };
 given_memory& given() {
   static given_memory& instance = *new given_memory;
@@ -83,6 +84,13 @@ bool is_thread_local(std::uintptr_t address, std::size_t bytes) {
          !is_part(sim_asking) && !is_part(sim_answer) && !is_part(sim_host_watch);
 }
 
+bool is_on_a_kernels_stack(std::uintptr_t address, std::size_t bytes) {
+  given_memory& all = given();
+  const std::scoped_lock lock(all.mutex);
+  return std::any_of(all.stacks.begin(), all.stacks.end(),
+                     [&](const memory_range& stacks) { return holds(stacks, address, bytes); });
+}
+
 /// What inline functions of <iostream> and <cerrno> write.
 bool is_the_librarys(std::uintptr_t address, std::size_t bytes) {
   if (holds({reinterpret_cast<std::uintptr_t>(&errno), sizeof errno}, address, bytes)) return true;
@@ -112,7 +120,7 @@ bool is_own_variable(std::uintptr_t address) {
 void check_host_store(std::uintptr_t address, std::size_t bytes, std::uintptr_t pc) {
   if (is_on_stack(address) || holds(guarded->data, address, bytes) || holds(guarded->zeros, address, bytes) ||
       holds(guarded->given, address, bytes) || is_given(address, bytes) || is_thread_local(address, bytes) ||
-      is_the_librarys(address, bytes))
+      is_the_librarys(address, bytes) || is_on_a_kernels_stack(address, bytes))
     return;
   const source_line at = line_of(pc);
   std::fflush(nullptr);
@@ -124,8 +132,19 @@ void check_host_store(std::uintptr_t address, std::size_t bytes, std::uintptr_t 
   std::_Exit(1);
 }
 
+void note_stacks(const void* begin, std::size_t bytes) {
+  given_memory& all = given();
+  const std::scoped_lock lock(all.mutex);
+  all.stacks.push_back({reinterpret_cast<std::uintptr_t>(begin), bytes});
+}
+
 void* note_given(void* memory, std::size_t bytes, const void* pc) {
-  if (!memory || !is_guarded(reinterpret_cast<std::uintptr_t>(pc))) return memory;
+  if (memory && is_guarded(reinterpret_cast<std::uintptr_t>(pc))) give(memory, bytes);
+  return memory;
+}
+
+void give(const void* memory, std::size_t bytes) {
+  if (!guarded) return;
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
   given_memory& all = given();
   const std::scoped_lock lock(all.mutex);
@@ -135,10 +154,9 @@ void* note_given(void* memory, std::size_t bytes, const void* pc) {
   if (old != all.blocks.begin() && std::prev(old)->first + std::prev(old)->second > begin) --old;
   while (old != all.blocks.end() && old->first < begin + bytes) old = all.blocks.erase(old);
   all.blocks[begin] = bytes;
-  return memory;
 }
 
-void note_freed(void* memory) {
+void take_back(const void* memory) {
   if (!guarded || !memory) return;
   given_memory& all = given();
   const std::scoped_lock lock(all.mutex);
@@ -158,6 +176,7 @@ extern "C" void sim_check_target(std::uintptr_t target, std::uintptr_t pc) {
   const std::string name = sim::function_name(target);
   const bool by_name =
       name.starts_with("cu") || name.starts_with("std::_Function_handler<") ||
+      name.starts_with("(anonymous namespace)::") ||
       (name.starts_with("lab") && name.size() > 3 && std::isdigit(static_cast<unsigned char>(name[3])));
   const bool of_library = (file.find("libstdc++") != file.npos || file.find("libm.") != file.npos ||
                            file.find("libm-") != file.npos || file.find("libgcc_s") != file.npos) &&

@@ -19,8 +19,9 @@ void check_host_store(std::uintptr_t address, std::size_t bytes, std::uintptr_t 
 /// Whether an own variable lies there.
 bool is_own_variable(std::uintptr_t address);
 
-/// The code at `pc` has been given this memory by malloc or its kind, and gives it back. Returns the pointer.
+/// The code at `pc` has been given this memory by malloc or its kind. Returns the pointer.
 void* note_given(void* memory, std::size_t bytes, const void* pc);
-void note_freed(void* memory);
+/// The threads of kernels have their stacks there.
+void note_stacks(const void* begin, std::size_t bytes);
 
 }  // namespace sim

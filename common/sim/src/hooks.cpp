@@ -589,7 +589,7 @@ extern "C" void* sim_malloc(std::size_t bytes) {
 }
 extern "C" void sim_free(void* pointer) {
   if (sim_running_worker) return pointer ? sim::free_by_kernel(pointer, sim::caller_here()) : void();
-  sim::note_freed(pointer);
+  sim::take_back(pointer);
   std::free(pointer);
 }
 #define SIM_NEW(name)                                                                                           \
@@ -600,7 +600,7 @@ extern "C" void sim_free(void* pointer) {
 #define SIM_DELETE(name, ...)                                            \
   extern "C" void sim_##name(void* pointer __VA_OPT__(, ) __VA_ARGS__) { \
     if (!sim_running_worker) {                                           \
-      sim::note_freed(pointer);                                          \
+      sim::take_back(pointer);                                           \
       return ::operator delete(pointer);                                 \
     }                                                                    \
     if (pointer) sim::free_by_kernel(pointer, sim::caller_here());       \
@@ -629,7 +629,7 @@ SIM_HOST_MEMORY(_ZnamRKSt9nothrow_t, ::operator new(size, how), size, std::size_
 SIM_HOST_MEMORY(__cxa_allocate_exception, abi::__cxa_allocate_exception(size), size, std::size_t size)
 extern "C" void* sim_realloc(void* old, std::size_t bytes) {
   if (sim_running_worker) sim_host_function("realloc");
-  sim::note_freed(old);
+  sim::take_back(old);
   return sim::note_given(std::realloc(old, bytes), bytes, __builtin_return_address(0));
 }
 extern "C" int sim_posix_memalign(void** to, std::size_t alignment, std::size_t bytes) {
@@ -642,7 +642,7 @@ extern "C" int sim_posix_memalign(void** to, std::size_t alignment, std::size_t 
 #define SIM_ALIGNED_DELETE(name, ...)                                               \
   extern "C" void sim_##name(void* pointer, __VA_ARGS__) {                          \
     if (sim_running_worker) sim_host_function("delete of what is aligned further"); \
-    sim::note_freed(pointer);                                                       \
+    sim::take_back(pointer);                                                        \
     ::operator delete(pointer, alignment);                                          \
   }
 SIM_ALIGNED_DELETE(_ZdlPvSt11align_val_t, std::align_val_t alignment)
@@ -650,7 +650,7 @@ SIM_ALIGNED_DELETE(_ZdaPvSt11align_val_t, std::align_val_t alignment)
 SIM_ALIGNED_DELETE(_ZdlPvmSt11align_val_t, std::size_t, std::align_val_t alignment)
 SIM_ALIGNED_DELETE(_ZdaPvmSt11align_val_t, std::size_t, std::align_val_t alignment)
 extern "C" void sim___cxa_free_exception(void* of) {
-  sim::note_freed(of);
+  sim::take_back(of);
   abi::__cxa_free_exception(of);
 }
 

@@ -75,7 +75,8 @@ struct stream_watch {
   std::map<std::string, std::uint64_t> waits;  ///< by name of the call
   std::uint64_t host_launches = 0;             ///< of kernels and graphs
   double bytes_to_device = 0, pageable_bytes = 0;
-  double bytes_past_loads = 0, bytes_past_stores = 0;  ///< copied from what the grader calls an input, to an output
+  /// Copied by graded code, from what the grader calls an input, and to an output.
+  double bytes_past_loads = 0, bytes_past_stores = 0;
   std::vector<std::string> faults;
   std::set<std::pair<std::uintptr_t, std::string>> early_accesses;  ///< of the host: where, and beside which work
 };

@@ -33,6 +33,9 @@ struct own_parts {
 /// From now on that code may write nothing else, but for what it allocates: a host function that does ends the program,
 /// a kernel is aborted.
 void guard(const own_parts& what);
+/// The guarded code may write this memory, until it is taken back.
+void give(const void* memory, std::size_t bytes);
+void take_back(const void* memory);
 
 /// Why the last launch failed: it was refused, or aborted, with the checkers' reports; one line. "" if none has failed
 /// since the other function was called.
