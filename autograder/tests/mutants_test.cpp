@@ -58,6 +58,14 @@ TEST(Mutants, NarrowTypesAndLeaveTheStream) {
 
 TEST(Mutants, AreLazy) {
   EXPECT_TRUE(makes("  for (int i = 0; i < n; ++i) f(i);", "  for (int i = 0; i < n && i < 1000; ++i) f(i);"));
+  const auto ends = [](const std::string& bound) {
+    const std::string source = "void f() {\n  for (int i = 0; i < " + bound + "; ++i) g(i);\n}\n";
+    const auto all = mutants_of("f.cpp", source, {"rows"});
+    return std::any_of(all.begin(), all.end(), [](const mutant& m) { return m.what == "i ends at 1000"; });
+  };
+  EXPECT_TRUE(ends("rows / 4"));
+  EXPECT_FALSE(ends("tile::rows_of_one"));
+  EXPECT_TRUE(makes("  k<<<1, 32, 0, stream>>>(a);", "  k<<<1, 32, 0, stream>>>(a); k<<<1, 32, 0, stream>>>(a);"));
   EXPECT_TRUE(makes("  float most = -INFINITY;", "  float most = -500.0f;"));
   EXPECT_TRUE(
       makes("  const float a = f(b, c);", "  const float a = static_cast<float>(static_cast<_Float16>(f(b, c)));"));

@@ -556,12 +556,13 @@ build_outcome box_builder::build(const std::map<std::string, hand_in>& sources, 
   const std::string constructors =
       "_constructors : { KEEP(*(SORT_BY_INIT_PRIORITY(.init_array.*))) KEEP(*(.init_array)) } }\n";
   replace_file(place.in / "host.ld", "SECTIONS { host" + constructors);
+  // The simulated device knows the code and the variables of .cu files as the program's own (common/sim/src/guard.hpp).
+  const std::string own =
+      "hand_in_code : { *(.text .text.*) }\n"
+      "hand_in_data : { *(.data .data.rel .data.rel.local .data.rel.local.* .data.[!r]* .data._*) }\n"
+      "hand_in_zeros : { *(.bss .bss.* COMMON) }\n";
   replace_file(place.in / "device.ld",
-               "SECTIONS { /DISCARD/ : { *(.init_array.00099) }\n"
-               "hand_in_code : { *(.text .text.*) }\n"
-               "hand_in_data : { *(.data .data.rel .data.rel.local .data.rel.local.* .data.[!r]* .data._*) }\n"
-               "hand_in_zeros : { *(.bss .bss.* COMMON) }\ndevice" +
-                   constructors);
+               "SECTIONS { /DISCARD/ : { *(.init_array.00099) }\n" + (by_nvcc() ? "" : own) + "device" + constructors);
   // On the simulated device, functions of the host keep kernels out.
   std::string renamed, keep_out = ".section hand_in_code,\"ax\",@progbits\n";
   for (const std::string& symbol : kept.of_host) {

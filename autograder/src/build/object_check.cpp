@@ -312,7 +312,8 @@ bool is_instrumentation(const std::string& symbol) {
       "set)|sim_bcopy|"
       "sim_(sincos|modf|frexp|remquo)f?|sim_(m|c|re)alloc|sim_(free|(posix_)?memalign|aligned_alloc|"
       "_Zn[wa]m\\w*|_Zd[la]Pv\\w*|__cxa_(allocate|free)_exception)|"
-      "sim_pthread_((mutex|rwlock|spin)_unlock|cond_(signal|broadcast)|once)|sim___cxa_guard_release|"
+      "sim_v?(f|s|sn)?printf|sim_strto(u?ll?|f|d)|sim_(time|clock_gettime|gettimeofday)|"
+      "sim_pthread_((mutex|rwlock|spin)_(un|try|rd|wr)?lock|cond_(signal|broadcast)|once)|sim___cxa_guard_release|"
       "sim__ZNSt18condition_variable10notify_(one|all)Ev)$");
   return begins(symbol, hooks);
 }
@@ -342,7 +343,11 @@ bool copies_nothing(const std::string& symbol) {
 bool copies_unseen(const std::string& symbol) {
   static const std::regex functions(
       "swab|st[rp]n?(cpy|cat)|strn?dup|strtok(_r)?|strsep|strxfrm|qsort(_r)?|lsearch|v?sw?scanf|fread|fgets|fmemopen|"
-      "open_memstream|wcsn?(cpy|cat)|wcpn?cpy|wcsdup|wcstok|wcsxfrm|mbsn?r?towcs|wcsn?r?tombs");
+      "open_memstream|wcsn?(cpy|cat)|wcpn?cpy|wcsdup|wcstok|wcsxfrm|mbsn?r?towcs|wcsn?r?tombs|"
+      // And those that write elsewhere, where host code tells them.
+      "v?swprintf|v?asprintf|setv?buf|setlinebuf|(str|wcs)ftime|\\w+time_r|strerror_r|s?random_r|initstate(_r)?|setstate|"
+      "[ejn]rand48|rand_r|mb(rtowc|towc|rtoc\\d+)|(wcr|wc|c\\d+r)tomb|wcsto\\w+|strtold|sigsetjmp|_?setjmp|"
+      "pthread_\\w+_init|pthread_rwlock_try\\w+|pthread_\\w+_timedlock|pthread_\\w+_clocklock");
   // Copies without _chk in their names have hooks.
   static const std::regex checked("__w?mem(p?cpy|move)_chk");
   // Functions of the mathematics library that read or write numbers by address. Of those that CUDA has, too, simcc
@@ -420,16 +425,17 @@ bool callable::operator()(const std::string& symbol, bool by_device_code) const 
 }
 
 bool callable::is_the_hosts(const std::string& symbol) {
-  // What CUDA has in kernels, also as compilers call it, and what ends a program.
+  // What CUDA has in kernels, also as compilers call it, and what ends a program; variables of each thread.
   static const std::regex of_kernels(
-      R"((v?printf|__printf_chk|puts|putchar|abort|__assert_fail|_ZSt9terminatev|_ZSt\d+__throw_\w+)$)");
+      R"((v?printf|__printf_chk|puts|putchar|abort|__assert_fail|_ZSt9terminatev|_ZSt\d+__throw_\w+|_ZSt\d+__once_call(able)?)$)");
   if (is_the_compilers(symbol) || is_instrumentation(symbol) || begins(symbol, of_kernels)) return false;
   const std::string library = library_of(symbol);
   return !library.empty() && library != "libm.so.6" && !is_variable(symbol);
 }
 
 bool callable::in_sight(const std::string& symbol) const {
-  return is_the_compilers(symbol) || (is_instrumentation(symbol) && symbol != "sim_realloc") ||
+  static const std::regex reads_texts("sim_(realloc|v?sn?printf|strto\\w+)");
+  return is_the_compilers(symbol) || (is_instrumentation(symbol) && !std::regex_match(symbol, reads_texts)) ||
          copies_nothing(symbol) || (library_of(symbol) == "libm.so.6" && !copies_unseen(symbol));
 }
 

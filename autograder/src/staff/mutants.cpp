@@ -52,7 +52,8 @@ const std::map<std::string, std::string>& words() {
 
 class maker {
  public:
-  maker(const std::string& file, const std::string& source) : file_(file), source_(source), text_(blanked(source)) {}
+  maker(const std::string& file, const std::string& source, const std::set<std::string>& sizes)
+      : file_(file), source_(source), text_(blanked(source)), sizes_(sizes) {}
 
   std::vector<mutant> run() {
     std::size_t begin = 0;
@@ -67,7 +68,7 @@ class maker {
  private:
   void add(std::size_t at, std::size_t length, std::string text, std::string what, bool lazy = false) {
     if (source_.compare(at, length, text) == 0) return;
-    const std::size_t begin = source_.rfind('\n', at) + 1, end = source_.find('\n', at);
+    const std::size_t begin = at == 0 ? 0 : source_.rfind('\n', at - 1) + 1, end = source_.find('\n', at);
     std::string line = source_.substr(begin, end - begin);
     line.erase(0, line.find_first_not_of(' '));
     made_.push_back({file_, at, length, std::move(text), line_, line, std::move(what), lazy});
@@ -133,7 +134,8 @@ class maker {
     lazy(begin, line);
     if (is_statement(line)) {
       const std::size_t first = line.find_first_not_of(' ');
-      add(begin + first, line.size() - first, ";", "statement dropped");
+      static const std::regex waits(R"(\b(__sync(threads|warp)|__pipeline_wait_prior|cudaStreamWaitEvent|wait)\()");
+      add(begin + first, line.size() - first, ";", "statement dropped", std::regex_search(line, waits));
       if (last_.first != std::string::npos && last_.second.find_first_not_of(' ') == first)
         add(last_.first, begin + line.size() - last_.first, line + "\n" + last_.second,
             "swapped with the next statement");
@@ -143,12 +145,23 @@ class maker {
     }
   }
 
+  /// Whether a bound depends on a size that a caller chooses: other loops end by constants of the file's own.
+  bool is_a_callers(const std::string& bound) const {
+    static const std::regex name(R"([A-Za-z_]\w*)");
+    return sizes_.empty() || std::any_of(std::sregex_iterator(bound.begin(), bound.end(), name), std::sregex_iterator(),
+                                         [&](const std::smatch& m) { return sizes_.contains(m.str()); });
+  }
+
   void lazy(std::size_t begin, const std::string& line) {
     const auto position = [&](const std::smatch& m, int group) {
       return begin + static_cast<std::size_t>(m.position(group));
     };
-    for_each_match(line, R"(\bfor \(.*; (\w+) < (?!\d+;)[^;:]+(); )", [&](const std::smatch& m) {
-      add(position(m, 2), 0, fmt::format(" && {} < 1000", m.str(1)), fmt::format("{} ends at 1000", m.str(1)), true);
+    for_each_match(line, R"(\bfor \(.*; (\w+) < ((?!\d+;)[^;:]+)(); )", [&](const std::smatch& m) {
+      if (is_a_callers(m[2]))
+        add(position(m, 3), 0, fmt::format(" && {} < 1000", m.str(1)), fmt::format("{} ends at 1000", m.str(1)), true);
+    });
+    for_each_match(line, R"(^ *(\w[\w:<>, ]*<<<.*\);)$)", [&](const std::smatch& m) {
+      add(position(m, 1), m.length(1), m.str(1) + " " + m.str(1), "launched twice", true);
     });
     for_each_match(line, R"(([=!]= )?(-INFINITY|-std::numeric_limits<\w+>::infinity\(\)))", [&](const std::smatch& m) {
       if (!m[1].matched) add(position(m, 2), m.length(2), "-500.0f", m.str(2) + " -> -500.0f", true);
@@ -219,6 +232,7 @@ class maker {
   const std::string& file_;
   const std::string& source_;
   std::string text_;
+  const std::set<std::string>& sizes_;
   int line_ = 0;
   std::pair<std::size_t, std::string> last_{std::string::npos, {}};
   std::vector<mutant> made_;
@@ -237,13 +251,30 @@ namespace {
 std::string name_of_all(const mutant& m) { return fmt::format("{}  *  |  {}", m.file, m.line_text); }
 }  // namespace
 
-std::vector<mutant> mutants_of(const std::string& file, const std::string& source) { return maker(file, source).run(); }
+std::vector<mutant> mutants_of(const std::string& file, const std::string& source, const std::set<std::string>& sizes) {
+  return maker(file, source, sizes).run();
+}
+
+namespace {
+/// The names of whole numbers that the functions of the lab's headers take.
+std::set<std::string> sizes_of(const lab_folder& lab) {
+  static const std::regex parameter(R"(\b(?:int|unsigned|std::size_t|std::int64_t|int64_t|size_t) (\w+)\s*[,)])");
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(lab.path))
+    if (entry.path().extension() == ".hpp") {
+      const std::string text = text_of(entry.path());
+      for (std::sregex_iterator m(text.begin(), text.end(), parameter), end; m != end; ++m) names.insert((*m)[1]);
+    }
+  return names;
+}
+}  // namespace
 
 std::vector<mutant> mutants_of_lab(const lab_folder& lab, const submission& solution) {
   std::vector<mutant> all;
+  const std::set<std::string> sizes = sizes_of(lab);
   for (const std::string& name : read_rubric(lab).handin) {
     if (name.ends_with(".toml")) continue;
-    const std::vector<mutant> own = mutants_of(name, text_of(solution.file(name)));
+    const std::vector<mutant> own = mutants_of(name, text_of(solution.file(name)), sizes);
     all.insert(all.end(), own.begin(), own.end());
   }
   const fs::path listed = solution.path.parent_path() / "mutants.toml";

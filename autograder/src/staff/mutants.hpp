@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,10 @@ std::string mutated(const std::string& source, const mutant& m);
 
 /// Every mutant of a C++ or CUDA source that this knows to make: operators, bounds, constants, types, conditions, terms
 /// and statements dropped, neighbouring statements in another order, another stream. The lazy ones: loops that end at
-/// 1000, a number in place of minus infinity, values in fp16, memory, a stream and an event left behind.
-std::vector<mutant> mutants_of(const std::string& file, const std::string& source);
+/// 1000, a number in place of minus infinity, values in fp16, memory, a stream and an event left behind, a launch more,
+/// a barrier less. `sizes`: names of which one must be in the bound of a loop that ends at 1000; empty: any loop.
+std::vector<mutant> mutants_of(const std::string& file, const std::string& source,
+                               const std::set<std::string>& sizes = {});
 
 /// The solution's own, but for those that its mutants.toml names as equivalent. Throws input_error if that file
 /// names one that does not exist.

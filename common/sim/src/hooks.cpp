@@ -6,13 +6,17 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <condition_variable>
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <cwchar>
 #include <new>
 
@@ -554,7 +558,7 @@ extern "C" wchar_t* sim_wmemset(wchar_t* to, wchar_t value, std::size_t count) {
 // The same for functions that store a second result.
 namespace sim {
 namespace {
-[[gnu::always_inline]] inline void observe_result(const void* address, std::size_t bytes, const caller& from) {
+[[gnu::always_inline]] inline void observe_result(const volatile void* address, std::size_t bytes, const caller& from) {
   observe(reinterpret_cast<std::uintptr_t>(address), bytes, operation::store, from);
 }
 }  // namespace
@@ -580,9 +584,84 @@ namespace {
 SIM_SECOND_RESULTS(double, )
 SIM_SECOND_RESULTS(float, f)
 
+extern "C" [[noreturn]] void sim_host_function(const char* name);
+
+// What these write, host code writes. %n would write, too, and nobody needs it.
+namespace sim {
+namespace {
+void refuse_to_write_counts(const char* format) {
+  for (const char* at = format; (at = std::strchr(at, '%')); ++at) {
+    at += 1 + std::strspn(at + 1, " #+-0'123456789.*$hljztLqI");
+    if (*at == 'n') {
+      std::fflush(nullptr);
+      std::fputs("the format of a printf has %n, which writes to memory unseen; use what printf returns\n", stderr);
+      std::_Exit(1);
+    }
+    if (*at == '\0') return;
+  }
+}
+int print_into(char* to, std::size_t most, const char* format, va_list arguments, const caller& from) {
+  if (sim_running_worker) sim_host_function("snprintf");
+  refuse_to_write_counts(format);
+  va_list again;
+  va_copy(again, arguments);
+  const int length = std::vsnprintf(nullptr, 0, format, again);
+  va_end(again);
+  if (length >= 0 && most > 0)
+    observe(reinterpret_cast<std::uintptr_t>(to), std::min(most, static_cast<std::size_t>(length) + 1),
+            operation::store, from);
+  return std::vsnprintf(to, most, format, arguments);
+}
+}  // namespace
+}  // namespace sim
+#define SIM_PRINT(name, result, ...)            \
+  extern "C" int sim_##name(__VA_ARGS__, ...) { \
+    va_list arguments;                          \
+    va_start(arguments, format);                \
+    sim::refuse_to_write_counts(format);        \
+    const int written = result;                 \
+    va_end(arguments);                          \
+    return written;                             \
+  }
+SIM_PRINT(printf, std::vprintf(format, arguments), const char* format)
+SIM_PRINT(fprintf, std::vfprintf(to, format, arguments), std::FILE* to, const char* format)
+SIM_PRINT(snprintf, sim::print_into(to, most, format, arguments, sim::caller_here()), char* to, std::size_t most,
+          const char* format)
+SIM_PRINT(sprintf, sim::print_into(to, ~std::size_t{0} >> 1, format, arguments, sim::caller_here()), char* to,
+          const char* format)
+extern "C" int sim_vprintf(const char* format, va_list arguments) {
+  sim::refuse_to_write_counts(format);
+  return std::vprintf(format, arguments);
+}
+extern "C" int sim_vfprintf(std::FILE* to, const char* format, va_list arguments) {
+  sim::refuse_to_write_counts(format);
+  return std::vfprintf(to, format, arguments);
+}
+extern "C" int sim_vsnprintf(char* to, std::size_t most, const char* format, va_list arguments) {
+  return sim::print_into(to, most, format, arguments, sim::caller_here());
+}
+extern "C" int sim_vsprintf(char* to, const char* format, va_list arguments) {
+  return sim::print_into(to, ~std::size_t{0} >> 1, format, arguments, sim::caller_here());
+}
+#define SIM_SECOND_RESULT(result, name, where, call, ...)                       \
+  extern "C" result sim_##name(__VA_ARGS__) {                                   \
+    if (sim_running_worker) sim_host_function(#name);                           \
+    if (where) sim::observe_result(where, sizeof *(where), sim::caller_here()); \
+    return call;                                                                \
+  }
+SIM_SECOND_RESULT(long, strtol, end, std::strtol(text, end, base), const char* text, char** end, int base)
+SIM_SECOND_RESULT(unsigned long, strtoul, end, std::strtoul(text, end, base), const char* text, char** end, int base)
+SIM_SECOND_RESULT(long long, strtoll, end, std::strtoll(text, end, base), const char* text, char** end, int base)
+SIM_SECOND_RESULT(unsigned long long, strtoull, end, std::strtoull(text, end, base), const char* text, char** end,
+                  int base)
+SIM_SECOND_RESULT(float, strtof, end, std::strtof(text, end), const char* text, char** end)
+SIM_SECOND_RESULT(double, strtod, end, std::strtod(text, end), const char* text, char** end)
+SIM_SECOND_RESULT(std::time_t, time, now, std::time(now), std::time_t* now)
+SIM_SECOND_RESULT(int, clock_gettime, now, clock_gettime(which, now), clockid_t which, timespec* now)
+SIM_SECOND_RESULT(int, gettimeofday, now, gettimeofday(now, nullptr), timeval* now, void*)
+
 // And for malloc, free, new and delete, which have memory of the device in kernels. Of a graded program's own code it
 // is known what it has allocated.
-extern "C" [[noreturn]] void sim_host_function(const char* name);
 extern "C" void* sim_malloc(std::size_t bytes) {
   if (!sim_running_worker) return sim::note_given(std::malloc(bytes), bytes, __builtin_return_address(0));
   return sim::allocate_in_kernel(bytes, reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)));
@@ -655,10 +734,21 @@ extern "C" void sim___cxa_free_exception(void* of) {
 }
 
 // And for what wakes other threads, which a stream's host function may have done.
-#define SIM_SIGNAL(name, type)          \
-  extern "C" int sim_##name(type* of) { \
-    sim::note_host_signal();            \
-    return name(of);                    \
+#define SIM_LOCK(name, type)                                   \
+  extern "C" int sim_##name(type* of) {                        \
+    sim::observe_result(of, sizeof(type), sim::caller_here()); \
+    return name(of);                                           \
+  }
+SIM_LOCK(pthread_mutex_lock, pthread_mutex_t)
+SIM_LOCK(pthread_mutex_trylock, pthread_mutex_t)
+SIM_LOCK(pthread_rwlock_rdlock, pthread_rwlock_t)
+SIM_LOCK(pthread_rwlock_wrlock, pthread_rwlock_t)
+SIM_LOCK(pthread_spin_lock, pthread_spinlock_t)
+#define SIM_SIGNAL(name, type)                                 \
+  extern "C" int sim_##name(type* of) {                        \
+    sim::note_host_signal();                                   \
+    sim::observe_result(of, sizeof(type), sim::caller_here()); \
+    return name(of);                                           \
   }
 SIM_SIGNAL(pthread_mutex_unlock, pthread_mutex_t)
 SIM_SIGNAL(pthread_rwlock_unlock, pthread_rwlock_t)

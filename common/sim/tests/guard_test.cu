@@ -80,6 +80,10 @@ TEST(Guard, LetsHostCodeWriteWhatIsItsOwn) {
     std::free(more);
     const auto shared = std::make_shared<std::vector<double>>(100);
     (*hidden(shared.get()))[99] = 1;
+    char text[20];
+    char* end = nullptr;
+    std::snprintf(text, sizeof text, "%5.1f%%", 2.5);
+    if (std::strtod(text, &end) != 2.5 || *end != '%' || std::to_string(1.5) != "1.500000") std::abort();
     std::cout << std::fixed << std::setprecision(3) << 1.5 << std::endl;
     errno = 0;
     try {
@@ -97,7 +101,14 @@ TEST(Guard, LetsHostCodeWriteWhatIsItsOwn) {
 TEST(Guard, RefusesWhatIsNot) {
   EXPECT_REFUSED("guard_test.cu:[0-9]+: host code writes 4 bytes at .*none of its own", { *hidden(graders) = 1; });
   EXPECT_REFUSED("writes 16 bytes", { std::memcpy(hidden(graders), mine, sizeof graders); });
+  EXPECT_REFUSED("writes 16 bytes", {
+    void* (*volatile copies)(void*, const void*, std::size_t) = std::memcpy;
+    copies(graders, mine, sizeof graders);
+  });
   EXPECT_REFUSED("writes 16 bytes", { std::memset(hidden(graders), 0, sizeof graders); });
+  EXPECT_REFUSED("writes 3 bytes", { std::snprintf(hidden(reinterpret_cast<char*>(graders)), 8, "%d", 27); });
+  EXPECT_REFUSED("%n", { std::printf(hidden("%d%n"), 27, graders); });
+  EXPECT_REFUSED("writes 8 bytes", { std::strtol("27", hidden(reinterpret_cast<char**>(graders)), 10); });
   EXPECT_REFUSED("none of its own", { *hidden(mine + 4) = 1; });
   EXPECT_REFUSED("none of its own", { *hidden(reinterpret_cast<int*>(stdout)) = 1; });
   EXPECT_REFUSED("none of its own", { *reinterpret_cast<void**>(hidden(&std::cout)) = nullptr; });
@@ -129,6 +140,8 @@ TEST(Guard, LetsCodeCallWhatItMay) {
         case 5: mine[3] = mine[1]; break;
         default: mine[0] = 0;
       }
+    void* (*volatile copies)(void*, const void*, std::size_t) = std::memcpy;
+    copies(mine, given, sizeof mine);
     cudaError_t (*volatile of_cuda)() = cudaGetLastError;
     of_cuda();
   });

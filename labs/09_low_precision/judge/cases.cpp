@@ -793,11 +793,11 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   all.push_back(far_variance("farther", 3e6f, many));
   all.push_back(descend("drawn", {0.5f, 1e-3f, -1.0f}, size(3001, 6000), fp32));
   for (const group_kind& kind : group_kinds) {
-    all.push_back(quantize(kind, size(201, 400)));
-    all.push_back(dequantize(kind, size(201, 400)));
+    all.push_back(quantize(kind, size(1001, 1400)));
+    all.push_back(dequantize(kind, size(1001, 1400)));
     if (kind.is_mx()) continue;
-    all.push_back(matvec(kind, size(132, 300), int_group));
-    all.push_back(matvec(kind, size(1, 3), int_group * size(321, 400)));
+    all.push_back(matvec(kind, size(4001, 4400), int_group));
+    all.push_back(matvec(kind, size(1, 3), int_group * size(1001, 1400)));
   }
   const shape whole{128 * size(1, 2), 256, 128 * size(3, 4)};
   for (const char* entry : gemms) {

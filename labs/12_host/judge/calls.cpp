@@ -29,6 +29,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <random>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -370,6 +371,32 @@ double sleeping_parts(pool& p, int threads) {
   return (spent_now() - before).processor_ms;
 }
 
+/// Operations whose parts sleep for some tenths of a millisecond and wait for no other: a caller that takes all parts,
+/// unless one keeps it long, meets no part of another thread. Whether others took a part in three of them; on a busy
+/// machine that may take many.
+bool shares(pool& p, int threads) {
+  struct sleeper {
+    std::thread::id caller = std::this_thread::get_id();
+    std::chrono::microseconds time{};
+    std::atomic<bool> shared = false;
+    static void work(void* state, int) {
+      auto& self = *static_cast<sleeper*>(state);
+      if (std::this_thread::get_id() != self.caller) self.shared = true;
+      std::this_thread::sleep_for(self.time);
+    }
+  };
+  constexpr int enough = 3, most = 300;
+  std::minstd_rand random(std::random_device{}());
+  int shared = 0;
+  for (int i = 0; i < most && shared < enough && threads > 1; ++i) {
+    sleeper all;
+    all.time = std::chrono::microseconds(std::uniform_int_distribution<int>(100, 400)(random));
+    run(p, sleeper::work, &all, threads);
+    shared += all.shared;
+  }
+  return shared >= enough || threads == 1;
+}
+
 /// Runs two pools by two threads at the same time. Whether each part ran as often as it should.
 bool separate(pool& one, pool& other) {
   constexpr int parts = 7, operations = 20;
@@ -438,7 +465,7 @@ spent idle(std::chrono::milliseconds time) {
 /// operation. Outputs: milliseconds of a processor while there was nothing to do, or parts that sleep, plus how often a
 /// thread woke while there was nothing to do; how often each part was called with each function and state; 1 if all is
 /// well, 0 if parts did not meet, 2 if run returned too early, 3 if pools leave memory, 4 if two at a time are not
-/// separate.
+/// separate, 5 if the caller takes all parts.
 void run_pool(const lab::call& c) {
   constexpr std::array<void (*)(void*, int), functions> work{operation::work<0>, operation::work<1>};
   const int threads = c.parameter(3);
@@ -449,7 +476,7 @@ void run_pool(const lab::call& c) {
     now.rounds = c.parameters[2];
     now.met = true;
   }
-  bool early = false, apart = true;
+  bool early = false, apart = true, alone = false;
   spent while_idle;
   pool* p = start_pool(threads);
   for (int pools = c.parameter(4); pools > 0; --pools) {
@@ -467,6 +494,7 @@ void run_pool(const lab::call& c) {
       early = early || now.ended != parts;
     }
     if (next) apart = separate(*p, *next) && apart;
+    if (c.parameter(5) == 1) alone = alone || !shares(*p, threads);
     const double asleep = c.parameters[6] > 0 ? sleeping_parts(*p, threads) : 0;
     while_idle = idle(std::chrono::milliseconds(c.parameters[6]));
     while_idle.processor_ms += asleep;
@@ -478,7 +506,12 @@ void run_pool(const lab::call& c) {
     for (const auto& one : now.calls) to = std::copy(one.begin(), one.end(), to);
   const bool met =
       std::all_of(all_operations->begin(), all_operations->end(), [](const operation& now) { return now.met; });
-  *c.output<std::int32_t>(2) = !met ? 0 : early ? 2 : !apart ? 4 : c.parameter(4) > 10 && leave_memory(threads) ? 3 : 1;
+  *c.output<std::int32_t>(2) = !met                                           ? 0
+                               : early                                        ? 2
+                               : !apart                                       ? 4
+                               : alone                                        ? 5
+                               : c.parameter(4) > 10 && leave_memory(threads) ? 3
+                                                                              : 1;
 }
 
 // ---- streaming ------------------------------------------------------------------------------------------------------

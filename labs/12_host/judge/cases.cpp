@@ -281,6 +281,10 @@ test_case pool_case(int64_t parts, int64_t operations, int64_t rounds, int64_t t
     if (state == 4)
       return "two threads run two pools at the same time: some parts did not run exactly once; keep what a "
              "pool works on in the pool";
+    if (state == 5)
+      return "the caller of run takes every part itself while parts sleep; wake other threads as soon as there is a "
+             "part "
+             "for them";
     if (state == 2) return "run returned before all of its parts had";
     if (state != 1)
       return fmt::format("{} parts for {} threads: {} parts should run at the same time, but did not", parts, threads,
