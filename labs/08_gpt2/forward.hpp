@@ -135,8 +135,8 @@ void layer_norm(float* out,           // (rows, channels)
                 int rows, int channels, cudaStream_t stream);
 
 /// For each matrix: row t is the softmax of scale * scores(t, 0 ... t), followed by zeros. Past the diagonal `scores`
-/// may hold anything, even NaN or unwritten memory: do not read it; up to it they lie between -2^27 and 2^27. scale > 0,
-/// tokens <= 4096.
+/// may hold anything, even NaN or unwritten memory: do not read it; up to it they lie between -2^27 and 2^27. scale >
+/// 0, tokens <= 4096.
 void causal_softmax(float* out,           // (matrices, tokens, tokens)
                     const float* scores,  // (matrices, tokens, tokens)
                     int matrices, int tokens, float scale, cudaStream_t stream);

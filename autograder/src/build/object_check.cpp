@@ -311,7 +311,7 @@ bool is_instrumentation(const std::string& symbol) {
       "__tsan_|(sim_call|sim_jump|__sanitizer_cov_trace_pc|__ubsan_handle_(shift_)?out_of_bounds|sim_w?mem(p?cpy|move|"
       "set)|sim_bcopy|"
       "sim_(sincos|modf|frexp|remquo)f?|sim_(m|c|re)alloc|sim_(free|(posix_)?memalign|aligned_alloc|"
-      "_Zn[wa]m\\w*|_Zd[la]Pv\\w*|__cxa_(allocate|free)_exception)|"
+      "_Zn[wa]m(St11align_val_t|RKSt9nothrow_t)?|_Zd[la]Pv(m|m?St11align_val_t)?|__cxa_(allocate|free)_exception)|"
       "sim_v?(f|s|sn)?printf|sim_strto(u?ll?|f|d)|sim_(time|clock_gettime|gettimeofday)|"
       "sim_pthread_((mutex|rwlock|spin)_(un|try|rd|wr)?lock|cond_(signal|broadcast)|once)|sim___cxa_guard_release|"
       "sim__ZNSt18condition_variable10notify_(one|all)Ev)$");
@@ -335,17 +335,21 @@ bool copies_nothing(const std::string& symbol) {
       R"(_ZSt\d+_Rb_tree_\w+|_ZNK?St8__detail\w+|_ZNSt6chrono\w+|_ZNK?St3pmr\w+|)"
       R"(malloc|calloc|aligned_alloc|posix_memalign|free|abort|__assert_fail|printf|__printf_chk|puts|putchar|fflush|)"
       R"(stdout|stderr|mem(cmp|chr)|str(cmp|len)|pthread_once|__libc_single_threaded|__errno_location)");
-  return std::regex_match(symbol, harmless);
+  constexpr std::size_t longest = 300;  // std::regex needs stack for each character
+  return symbol.size() <= longest && std::regex_match(symbol, harmless);
 }
 
 }  // namespace
 
 bool copies_unseen(const std::string& symbol) {
+  constexpr std::size_t longest = 60;  // of those names, since a regex needs stack for each character
+  if (symbol.size() > longest) return false;
   static const std::regex functions(
       "swab|st[rp]n?(cpy|cat)|strn?dup|strtok(_r)?|strsep|strxfrm|qsort(_r)?|lsearch|v?sw?scanf|fread|fgets|fmemopen|"
       "open_memstream|wcsn?(cpy|cat)|wcpn?cpy|wcsdup|wcstok|wcsxfrm|mbsn?r?towcs|wcsn?r?tombs|"
       // And those that write elsewhere, where host code tells them.
-      "v?swprintf|v?asprintf|setv?buf|setlinebuf|(str|wcs)ftime|\\w+time_r|strerror_r|s?random_r|initstate(_r)?|setstate|"
+      "v?swprintf|v?asprintf|setv?buf|setlinebuf|(str|wcs)ftime|\\w+time_r|strerror_r|s?random_r|initstate(_r)?|"
+      "setstate|"
       "[ejn]rand48|rand_r|mb(rtowc|towc|rtoc\\d+)|(wcr|wc|c\\d+r)tomb|wcsto\\w+|strtold|sigsetjmp|_?setjmp|"
       "pthread_\\w+_init|pthread_rwlock_try\\w+|pthread_\\w+_timedlock|pthread_\\w+_clocklock");
   // Copies without _chk in their names have hooks.
@@ -427,15 +431,15 @@ bool callable::operator()(const std::string& symbol, bool by_device_code) const 
 bool callable::is_the_hosts(const std::string& symbol) {
   // What CUDA has in kernels, also as compilers call it, and what ends a program; variables of each thread.
   static const std::regex of_kernels(
-      R"((v?printf|__printf_chk|puts|putchar|abort|__assert_fail|_ZSt9terminatev|_ZSt\d+__throw_\w+|_ZSt\d+__once_call(able)?)$)");
+      R"((v?printf|__printf_chk|puts|putchar|abort|__assert_fail|_ZSt9terminatev)$|_ZSt\d{1,2}__throw_|_ZSt\d{1,2}__once_call)");
   if (is_the_compilers(symbol) || is_instrumentation(symbol) || begins(symbol, of_kernels)) return false;
   const std::string library = library_of(symbol);
   return !library.empty() && library != "libm.so.6" && !is_variable(symbol);
 }
 
 bool callable::in_sight(const std::string& symbol) const {
-  static const std::regex reads_texts("sim_(realloc|v?sn?printf|strto\\w+)");
-  return is_the_compilers(symbol) || (is_instrumentation(symbol) && !std::regex_match(symbol, reads_texts)) ||
+  static const std::regex reads_texts("sim_(realloc|v?sn?printf|strto)");
+  return is_the_compilers(symbol) || (is_instrumentation(symbol) && !begins(symbol, reads_texts)) ||
          copies_nothing(symbol) || (library_of(symbol) == "libm.so.6" && !copies_unseen(symbol));
 }
 

@@ -27,8 +27,8 @@ constexpr std::string_view instructions_header = "arm_neon.h";
 /// Atomics: which instruction the processor has is asked for in a function of the compiler's.
 constexpr const char* compilers_own = "__aarch64_(cas|swp|ld(add|clr|eor|set))\\d+_(relax|acq|rel|acq_rel|sync)";
 
-/// Assembly of a function that goes on to another, with all its arguments, unless a kernel of the simulated device calls
-/// it: NAME is its symbol, TEXT what a message calls it.
+/// Assembly of a function that goes on to another, with all its arguments, unless a kernel of the simulated device
+/// calls it: NAME is its symbol, TEXT what a message calls it.
 constexpr std::string_view for_the_host = R"(
 .globl sim_the_hosts_NAME
 .type sim_the_hosts_NAME, @function

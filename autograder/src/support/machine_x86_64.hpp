@@ -30,8 +30,8 @@ constexpr std::string_view instructions_header = "immintrin.h";
 /// A pattern of further functions that compilers call by themselves.
 constexpr const char* compilers_own = "__cpu_(model|indicator_init|features2)";
 
-/// Assembly of a function that goes on to another, with all its arguments, unless a kernel of the simulated device calls
-/// it: NAME is its symbol, TEXT what a message calls it.
+/// Assembly of a function that goes on to another, with all its arguments, unless a kernel of the simulated device
+/// calls it: NAME is its symbol, TEXT what a message calls it.
 constexpr std::string_view for_the_host = R"(
 .globl sim_the_hosts_NAME
 .type sim_the_hosts_NAME, @function

@@ -23,6 +23,15 @@ extern "C" {
 std::uintptr_t sim_own_code[2] = {0, ~std::uintptr_t{0}};
 }
 
+// Of each thread: where its stack ends, and the memory in which its last store was found. Outside the namespace, and
+// with this prefix, or it would be taken for shared memory of the program's kernels.
+struct sim_guarded {
+  std::uintptr_t stack_end;
+  sim::memory_range found;
+  std::uint64_t found_in;  // this version of given_memory
+};
+__thread sim_guarded sim_guarded_thread;
+
 namespace sim {
 namespace {
 
@@ -42,8 +51,7 @@ given_memory& given() {
 }
 
 bool is_given(std::uintptr_t address, std::size_t bytes) {
-  static thread_local memory_range found{};
-  static thread_local std::uint64_t found_in = 0;
+  auto& [stack_end, found, found_in] = sim_guarded_thread;
   if (holds(found, address, bytes) && found_in == __atomic_load_n(&given().version, __ATOMIC_ACQUIRE)) return true;
   given_memory& all = given();
   const std::scoped_lock lock(all.mutex);
@@ -55,20 +63,17 @@ bool is_given(std::uintptr_t address, std::size_t bytes) {
   return holds(found, address, bytes);
 }
 
-thread_local bool is_graders_thread = false;
-
 /// Of this thread, from a function that it has called up.
 bool is_on_stack(std::uintptr_t address) {
-  static thread_local const std::uintptr_t end = [] {
-    if (is_graders_thread) return guarded->stack_end;
-    pthread_attr_t attributes;
+  std::uintptr_t& end = sim_guarded_thread.stack_end;  // of the grader's own thread, guard() knows it
+  pthread_attr_t attributes;
+  if (end == 0 && pthread_getattr_np(pthread_self(), &attributes) == 0) {
     void* low = nullptr;
     std::size_t bytes = 0;
-    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return std::uintptr_t{0};
     pthread_attr_getstack(&attributes, &low, &bytes);
     pthread_attr_destroy(&attributes);
-    return reinterpret_cast<std::uintptr_t>(low) + bytes;
-  }();
+    end = reinterpret_cast<std::uintptr_t>(low) + bytes;
+  }
   return address >= reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) && address < end;
 }
 
@@ -107,7 +112,7 @@ bool is_the_librarys(std::uintptr_t address, std::size_t bytes) {
 const own_parts* guarded = nullptr;
 
 void guard(const own_parts& what) {
-  is_graders_thread = true;
+  sim_guarded_thread.stack_end = what.stack_end;
   sim_own_code[0] = what.code.begin;
   sim_own_code[1] = what.code.begin + what.code.bytes;
   guarded = new own_parts(what);
@@ -186,7 +191,7 @@ extern "C" void sim_check_target(std::uintptr_t target, std::uintptr_t pc) {
   if (by_name || of_simcc || of_library) return;
   const sim::source_line at = sim::line_of(pc);
   std::fflush(nullptr);
-  std::fprintf(stderr, "%s:%d: call by a pointer of %p, which is no function that a submission may call\n",
-               at.file.c_str(), at.line, reinterpret_cast<void*>(target));
+  std::fprintf(stderr, "%s:%d: call by a pointer of %p, which a submission may not call\n", at.file.c_str(), at.line,
+               reinterpret_cast<void*>(target));
   std::_Exit(1);
 }

@@ -586,7 +586,7 @@ SIM_SECOND_RESULTS(float, f)
 
 extern "C" [[noreturn]] void sim_host_function(const char* name);
 
-// What these write, host code writes. %n would write, too, and nobody needs it.
+// What these write, host code writes. %n would write, too.
 namespace sim {
 namespace {
 void refuse_to_write_counts(const char* format) {

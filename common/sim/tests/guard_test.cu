@@ -32,7 +32,7 @@ sim::memory_range range(const void* begin, std::size_t bytes) {
   return {reinterpret_cast<std::uintptr_t>(begin), bytes};
 }
 
-/// Runs it as if it were graded, in a process of its own.
+/// Runs it as if it were graded, in its own process.
 template <class Code>
 [[gnu::noinline]] void graded(const Code& code) {
   sim::guard({range(__executable_start, static_cast<std::size_t>(etext - __executable_start)), range(mine, sizeof mine),
@@ -149,7 +149,7 @@ TEST(Guard, LetsCodeCallWhatItMay) {
 
 TEST(Guard, RefusesOtherCallsByAPointer) {
 #ifdef __x86_64__
-  EXPECT_REFUSED("guard_test.cu:[0-9]+: call by a pointer of .*no function that a submission may call", {
+  EXPECT_REFUSED("guard_test.cu:[0-9]+: call by a pointer of .*which a submission may not call", {
     void* (*volatile copy)(void*, const void*, std::size_t) =
         reinterpret_cast<void* (*)(void*, const void*, std::size_t)>(dlsym(RTLD_DEFAULT, "memcpy"));
     copy(graders, mine, sizeof mine);

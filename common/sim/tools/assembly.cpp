@@ -192,6 +192,7 @@ class editor {
   /// `.LC1:` and then `.long 1073741824`, twice for a double, or clang's `.quad`.
   void find_constants() {
     for (std::size_t i = 0; i + 1 < lines_.size(); ++i) {
+      if (is_label(lines_[i]) && lines_[i][0] != '.') own_.emplace(lines_[i].substr(0, lines_[i].size() - 1));
       if (!starts(lines_[i], ".L") || !is_label(lines_[i])) continue;
       std::uint64_t bits = 0;
       for (std::size_t k = 1; k < 3 && i + k < lines_.size(); ++k) {
@@ -252,7 +253,7 @@ class editor {
     const string name(callee.starts_with("__tsan_") ? callee.substr(7) : callee);
     if (is_redirected(name)) lines_[i].replace(lines_[i].find(callee), callee.size(), "sim_" + name);
   }
-  /// Whoever takes such a function's address gets ours.
+  /// The address of such a function becomes that of ours. The program may have a variable of that name.
   void redirect_pointers(std::size_t i) {
     string& l = lines_[i];
     const auto in_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; };
@@ -261,7 +262,8 @@ class editor {
       if (at == string::npos) continue;
       std::size_t begin = at;
       while (begin > 0 && in_name(l[begin - 1])) --begin;
-      if (is_redirected(string_view(l).substr(begin, at - begin))) l.insert(begin, "sim_");
+      const string_view name = string_view(l).substr(begin, at - begin);
+      if (is_redirected(name) && !own_.contains(name)) l.insert(begin, "sim_");
       return;
     }
   }
@@ -277,7 +279,7 @@ class editor {
       if (const std::size_t sum = lines_[i].find(" md5 0x"); sum != string::npos) lines_[i].resize(sum);
     } else if (word == ".quad") {
       const string_view value = trim(s.substr(word.size()));
-      if (is_redirected(value)) lines_[i] = "\t.quad\tsim_" + string(value);
+      if (is_redirected(value) && !own_.contains(value)) lines_[i] = "\t.quad\tsim_" + string(value);
     } else if (word == ".zero" && in_shared_) {
       lines_[i] += "\n\t.zero\t" + std::to_string(gap_bytes);
     } else if (word == ".type" && s.find("function") != string_view::npos) {
@@ -512,7 +514,8 @@ class editor {
   const assembly_edits edits_;
   std::vector<string> lines_;
   std::set<string, std::less<>> functions_, used_, defined_, not_programs_;
-  std::vector<std::size_t> places_;  // of the function's `.loc`s
+  std::set<string, std::less<>> own_;  // functions and variables of this file
+  std::vector<std::size_t> places_;    // of the function's `.loc`s
   std::vector<block> blocks_;
   std::set<string> labels_before_;  // since the last block began
   computation since_;               // see settle()

@@ -21,8 +21,8 @@ std::size_t unnamed_allocations();
 void misread_factors(unsigned mask);
 
 struct memory_range {
-  std::uintptr_t begin = 0;
-  std::size_t bytes = 0;
+  std::uintptr_t begin;
+  std::size_t bytes;
 };
 /// A graded program's own code and variables; memory that it was given; and where the stack of those who call it
 /// begins.
