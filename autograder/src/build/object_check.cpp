@@ -313,7 +313,8 @@ bool is_instrumentation(const std::string& symbol) {
       "sim_(sincos|modf|frexp|remquo)f?|sim_(m|c|re)alloc|sim_(free|(posix_)?memalign|aligned_alloc|"
       "_Zn[wa]m(St11align_val_t|RKSt9nothrow_t)?|_Zd[la]Pv(m|m?St11align_val_t)?|__cxa_(allocate|free)_exception)|"
       "sim_v?(f|s|sn)?printf|sim_strto(u?ll?|f|d)|sim_(time|clock_gettime|gettimeofday)|"
-      "sim_pthread_((mutex|rwlock|spin)_(un|try|rd|wr)?lock|cond_(signal|broadcast)|once)|sim___cxa_guard_release|"
+      "sim_pthread_((mutex|rwlock|spin)_(un|try|rd|wr)?lock|cond_(signal|broadcast)|once)|sim___cxa_guard_release|sim__"
+      "ZNSt3pmr(19new_delete_resourceEv|20get_default_resourceEv)|"
       "sim__ZNSt18condition_variable10notify_(one|all)Ev)$");
   return begins(symbol, hooks);
 }

@@ -9,8 +9,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
 #include <iostream>
 #include <map>
+#include <memory_resource>
 #include <mutex>
 #include <vector>
 
@@ -96,15 +98,19 @@ bool is_on_a_kernels_stack(std::uintptr_t address, std::size_t bytes) {
                      [&](const memory_range& stacks) { return holds(stacks, address, bytes); });
 }
 
-/// What inline functions of <iostream> and <cerrno> write.
+/// What inline functions of <iostream>, <mutex> and <cerrno> write: of a stream its settings, not its functions.
 bool is_the_librarys(std::uintptr_t address, std::size_t bytes) {
-  if (holds({reinterpret_cast<std::uintptr_t>(&errno), sizeof errno}, address, bytes)) return true;
-  // Behind the table of functions: precision, width, flags.
-  constexpr std::size_t settings = sizeof(void*), settings_bytes = 24;
-  const std::ios_base* const streams[] = {&std::cout, &std::cerr, &std::clog, &std::cin};
-  return std::any_of(std::begin(streams), std::end(streams), [&](const std::ios_base* s) {
-    return holds({reinterpret_cast<std::uintptr_t>(s) + settings, settings_bytes}, address, bytes);
-  });
+  const auto is_in = [&](const void* begin, std::size_t size) {
+    return holds({reinterpret_cast<std::uintptr_t>(begin), size}, address, bytes);
+  };
+  constexpr std::size_t settings = sizeof(void*), settings_bytes = 28;  // precision, width, flags, exceptions, state
+  constexpr std::size_t fill = sizeof(std::ios_base) + sizeof(void*), fill_bytes = 2;
+  for (const std::ios* s : std::initializer_list<const std::ios*>{&std::cout, &std::cerr, &std::clog, &std::cin}) {
+    const auto* const begin = reinterpret_cast<const std::byte*>(s);
+    if (is_in(begin + settings, settings_bytes) || is_in(begin + fill, fill_bytes)) return true;
+  }
+  return is_in(&errno, sizeof errno) || is_in(&std::__once_callable, sizeof std::__once_callable) ||
+         is_in(&std::__once_call, sizeof std::__once_call);
 }
 
 }  // namespace
@@ -170,6 +176,33 @@ void take_back(const void* memory) {
 }
 
 }  // namespace sim
+
+// What the library itself allocates for std::pmr's containers is the program's, too.
+namespace sim {
+namespace {
+class noted_resource : public std::pmr::memory_resource {
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    void* const memory = std::pmr::new_delete_resource()->allocate(bytes, alignment);
+    give(memory, bytes);
+    return memory;
+  }
+  void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override {
+    take_back(memory);
+    std::pmr::new_delete_resource()->deallocate(memory, bytes, alignment);
+  }
+  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
+};
+std::pmr::memory_resource* noted() {
+  static noted_resource& instance = *new noted_resource;
+  return &instance;
+}
+}  // namespace
+}  // namespace sim
+extern "C" std::pmr::memory_resource* sim__ZNSt3pmr19new_delete_resourceEv() { return sim::noted(); }
+extern "C" std::pmr::memory_resource* sim__ZNSt3pmr20get_default_resourceEv() {
+  std::pmr::memory_resource* const now = std::pmr::get_default_resource();
+  return now == std::pmr::new_delete_resource() ? sim::noted() : now;
+}
 
 // Code of the program calls what is not its own. Functions of the lab, of CUDA, and of the libraries of C++ and of
 // mathematics may be called by a pointer from their beginning; no other part of them, and nothing of the C library's.

@@ -11,6 +11,8 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <memory_resource>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -78,13 +80,19 @@ TEST(Guard, LetsHostCodeWriteWhatIsItsOwn) {
     int* const more = static_cast<int*>(std::realloc(numbers, 4000));
     more[999] = 1;
     std::free(more);
+    std::pmr::vector<int> numbers_of_a_resource(100, 1);
+    numbers_of_a_resource[99] = 2;
+    std::pmr::monotonic_buffer_resource pieces;
+    *static_cast<int*>(hidden(pieces.allocate(100))) = 1;
+    static std::once_flag once;
+    std::call_once(once, [] { mine[2] = 1; });
     const auto shared = std::make_shared<std::vector<double>>(100);
     (*hidden(shared.get()))[99] = 1;
     char text[20];
     char* end = nullptr;
     std::snprintf(text, sizeof text, "%5.1f%%", 2.5);
     if (std::strtod(text, &end) != 2.5 || *end != '%' || std::to_string(1.5) != "1.500000") std::abort();
-    std::cout << std::fixed << std::setprecision(3) << 1.5 << std::endl;
+    std::cout << std::fixed << std::setprecision(3) << std::setfill('0') << std::setw(6) << 1.5 << std::endl;
     errno = 0;
     try {
       throw failure(1, 2);

@@ -243,7 +243,8 @@ class editor {
           "vsnprintf vsprintf strtol strtoul strtoll strtoull strtof strtod time clock_gettime gettimeofday "
           "pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock pthread_rwlock_rdlock pthread_rwlock_wrlock "
           "pthread_rwlock_unlock pthread_spin_lock pthread_spin_unlock pthread_cond_signal pthread_cond_broadcast "
-          "pthread_once __cxa_guard_release _ZNSt18condition_variable10notify_oneEv "
+          "pthread_once __cxa_guard_release _ZNSt3pmr19new_delete_resourceEv _ZNSt3pmr20get_default_resourceEv "
+          "_ZNSt18condition_variable10notify_oneEv "
           "_ZNSt18condition_variable10notify_allEv");
       return std::set<string, std::less<>>(std::istream_iterator<string>(list), {});
     }();
