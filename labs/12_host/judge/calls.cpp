@@ -426,20 +426,22 @@ bool separate(pool& one, pool& other) {
 }
 
 /// Whether most pools, one after the other, leave memory allocated. The first may make what all use, and now and then
-/// malloc itself keeps more, for threads that allocate at the same time: so pools that leave memory are tried again.
+/// malloc itself keeps more, for threads that allocate at the same time. What it keeps for later counts as allocated
+/// and goes up and down, so there must be more at the end, too, again and again.
 bool leave_memory(int threads) {
-  constexpr int first = 8, more = 32, rounds = 4;
-  for (int round = 0; round < rounds; ++round) {
-    int grown = 0;
-    for (int i = 0; i < first + more; ++i) {
+  constexpr std::size_t first = 8, more = 32, rounds = 5, bytes = 16;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    std::size_t grown = 0, at_first = 0;
+    for (std::size_t i = 0; i < first + more; ++i) {
       const std::size_t before = lab::bytes_allocated();
+      if (i == first) at_first = before;
       pool* const p = start_pool(threads);
       run(
           *p, [](void*, int) {}, nullptr, 2 * threads);
       stop_pool(p);
-      grown += i >= first && lab::bytes_allocated() >= before + 16;
+      grown += i >= first && lab::bytes_allocated() >= before + bytes;
     }
-    if (4 * grown < 3 * more) return false;  // caches fill up, leaks go on
+    if (4 * grown < 3 * more || lab::bytes_allocated() < at_first + more * bytes / 2) return false;
   }
   return true;
 }
