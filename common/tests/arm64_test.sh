@@ -67,7 +67,7 @@ sim)
 grader)
   [[ $starts_programs ]] || skip "the kernel does not know Arm's programs; as root, .ci/run registers qemu-aarch64"
   mkdir -p "$arm/root/bin"
-  for tool in ld objcopy addr2line; do ln -sf "$(command -v "aarch64-linux-gnu-$tool")" "$arm/root/bin/$tool"; done
+  for tool in as ld objcopy addr2line; do ln -sf "$(command -v "aarch64-linux-gnu-$tool")" "$arm/root/bin/$tool"; done
   build grader lab03.staff
   PATH=$arm/root/bin:$PATH "$arm/bin/grader" --timeout 30 demo --lab 03 --again --jobs 2  # the emulator is slow
   ;;
