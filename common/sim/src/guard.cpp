@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "hooks.hpp"
+#include "host_functions.hpp"
 #include "lines.hpp"
 #include "program.hpp"
 
@@ -79,7 +80,7 @@ bool is_on_stack(std::uintptr_t address) {
   return address >= reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) && address < end;
 }
 
-/// Of this thread, but for what tells the device who runs.
+/// Of this thread, but for the device's own.
 bool is_thread_local(std::uintptr_t address, std::size_t bytes) {
   const auto pointer = reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
   const memory_range storage{pointer + static_cast<std::uintptr_t>(thread_storage_offset()), thread_storage_bytes()};
@@ -88,7 +89,8 @@ bool is_thread_local(std::uintptr_t address, std::size_t bytes) {
     return address < begin + sizeof variable && begin < address + bytes;
   };
   return holds(storage, address, bytes) && !is_part(sim_active_worker) && !is_part(sim_running_worker) &&
-         !is_part(sim_asking) && !is_part(sim_answer) && !is_part(sim_host_watch);
+         !is_part(sim_asking) && !is_part(sim_answer) && !is_part(sim_host_watch) && !is_part(sim_host_site) &&
+         !is_part(sim_guarded_thread);
 }
 
 bool is_on_a_kernels_stack(std::uintptr_t address, std::size_t bytes) {

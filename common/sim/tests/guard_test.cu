@@ -21,6 +21,7 @@
 #include "sim/names.h"
 
 extern "C" const char __executable_start[], etext[];
+extern __thread char sim_guarded_thread[8], sim_running_worker[8];  // the device's, whatever they are
 
 namespace {
 
@@ -118,6 +119,8 @@ TEST(Guard, RefusesWhatIsNot) {
   EXPECT_REFUSED("%n", { std::printf(hidden("%d%n"), 27, graders); });
   EXPECT_REFUSED("writes 8 bytes", { std::strtol("27", hidden(reinterpret_cast<char**>(graders)), 10); });
   EXPECT_REFUSED("none of its own", { *hidden(mine + 4) = 1; });
+  EXPECT_REFUSED("none of its own", { *hidden(&sim_guarded_thread[0]) = 1; });
+  EXPECT_REFUSED("none of its own", { *hidden(&sim_running_worker[0]) = 1; });
   EXPECT_REFUSED("none of its own", { *hidden(reinterpret_cast<int*>(stdout)) = 1; });
   EXPECT_REFUSED("none of its own", { *reinterpret_cast<void**>(hidden(&std::cout)) = nullptr; });
   EXPECT_REFUSED("none of its own", {
