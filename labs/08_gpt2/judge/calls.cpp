@@ -151,15 +151,23 @@ constexpr lab::entry table[] = {
      [](const lab::call& c) {
        rows<7, 1>(c, [](double* out, const double* in) { *out = residual_stream_bytes(shape_at(in), in[6]); });
      }},
+    // The rows of a formula, or two lists of many kernels.
     {"percent_of_peak", lab::part::host,
      [](const lab::call& c) {
-       rows<9, 1>(c,
-                  [](double* out, const double* in) { *out = percent_of_peak(in, in + 4, static_cast<int>(in[8])); });
+       if (c.inputs.size() == 2)
+         *c.output<double>(0) = percent_of_peak(c.input<double>(0), c.input<double>(1), c.parameter(0));
+       else
+         rows<9, 1>(c,
+                    [](double* out, const double* in) { *out = percent_of_peak(in, in + 4, static_cast<int>(in[8])); });
      }},
     {"seconds_without_waits", lab::part::host,
      [](const lab::call& c) {
-       rows<6, 1>(
-           c, [](double* out, const double* in) { *out = seconds_without_waits(in, static_cast<int>(in[5]), in[4]); });
+       if (c.inputs.size() == 2)
+         *c.output<double>(0) = seconds_without_waits(c.input<double>(0), c.parameter(0), *c.input<double>(1));
+       else
+         rows<6, 1>(c, [](double* out, const double* in) {
+           *out = seconds_without_waits(in, static_cast<int>(in[5]), in[4]);
+         });
      }},
     // Given, for your predictions: 1 where bytes decide and 0 where FLOPs do, for attention, MLP and logits, cold and
     // warm.

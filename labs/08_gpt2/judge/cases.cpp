@@ -360,6 +360,36 @@ test_case layer_norm(const std::string& entry, int64_t rows, int64_t channels, b
   return result;
 }
 
+/// The same two functions, for more kernels than a formula of a few numbers has.
+test_case of_many(const std::string& entry, int64_t n) {
+  test_case result;
+  result.id = entry + "/" + std::to_string(n);
+  result.entry = entry;
+  result.where = lab::part::host;
+  result.parameters = {n};
+  result.outputs = {{dtype::f64, 1}};
+  result.inputs = [=](std::uint64_t seed) {
+    many_choices draw(2 * n, seed);
+    doubles first(at(n)), second(at(n));
+    for (double& one : first) one = static_cast<double>(draw(1, 99));
+    for (double& one : second) one = static_cast<double>(draw(0, 60));
+    return std::vector{buffer::of(first), buffer::of(second)};
+  };
+  result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
+    const auto first = before[0].as<double>(), second = before[1].as<double>();
+    double used = 0, time = 0, sum = 0;
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      used += first[i] * second[i];
+      time += first[i];
+      sum += std::max(0.0, first[i] - second[0]);
+    }
+    const double want = entry == "percent_of_peak" ? used / time : sum, got = outputs[0].as<double>()[0];
+    if (std::abs(got - want) <= 1e-9 * want) return "";
+    return "the result is " + std::to_string(got) + ", should be " + std::to_string(want);
+  };
+  return result;
+}
+
 /// `thousandths`: of the scale, 125 for heads of 64 channels.
 test_case softmax(const std::string& entry, int64_t matrices, int64_t tokens, int64_t thousandths = 125) {
   test_case result;
@@ -517,6 +547,8 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   all.push_back(softmax("causal_softmax", size(257, 400), size(3, 6), 125));
   all.push_back(softmax("causal_softmax", 1, size(2051, 2300), 125));
   all.push_back(ranges(size(21, 60), -1));
+  for (const char* entry : {"percent_of_peak", "seconds_without_waits"})
+    all.push_back(of_many(entry, size(1001, 3000)));
   // Where counters are counted.
   all.push_back(like("layer_norm/256x768", layer_norm("layer_norm", 16 * size(10, 15), 32 * size(10, 30))));
   all.push_back(like("causal_softmax/8x256", softmax("causal_softmax", size(7, 9), 8 * size(25, 31), 125)));
