@@ -546,7 +546,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   all.push_back(layer_norm("layer_norm", 2, size(4000, 4096)));
   all.push_back(softmax("causal_softmax", size(257, 400), size(3, 6), 125));
   all.push_back(softmax("causal_softmax", 1, size(2051, 2300), 125));
-  all.push_back(ranges(size(21, 60), -1));
+  all.push_back(ranges(size(1001, 1100), -1));
   for (const char* entry : {"percent_of_peak", "seconds_without_waits"})
     all.push_back(of_many(entry, size(1001, 3000)));
   // Where counters are counted.
