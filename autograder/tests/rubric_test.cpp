@@ -341,14 +341,14 @@ class lab_check_test : public testing::Test {
       hints += std::string("[[hint]]\nitem = \"") + id + "\"\ntext = [\"a\", \"b\", \"c\"]\n";
     replace_file(root_ / "judge/hints.toml", hints);
     replace_file(root_ / "handin/predictions.toml", "[x]\ny = nan\n");
-    replace_file(root_ / "wrong/expected.toml", "story = \"s\"\n[items]\nall = { verdict = \"PASS\", points = 25 }\n");
+    replace_file(root_ / "wrong/one.patch", "story = \"s\"\n[items]\nall = { verdict = \"PASS\", points = 25 }\n");
   }
   void TearDown() override { fs::remove_all(root_); }
 
   std::string complaint() const {
     try {
       check_lab({"00", "00_test", root_}, parse_rubric(valid, "rubric.toml", cases(), folder()),
-                {{"wrong-one", {}, root_ / "wrong/expected.toml"}});
+                {{"wrong-one", {}, root_ / "wrong/one.patch"}});
     } catch (const input_error& error) {
       return error.what();
     }
@@ -424,10 +424,10 @@ TEST_F(lab_check_test, a_text_that_gives_an_answer_away) {
 }
 
 TEST_F(lab_check_test, a_wrong_submission_that_expects_what_there_is_not) {
-  replace_file(root_ / "wrong/expected.toml", "story = \"s\"\n[items]\nf = { verdict = \"WRONG\", points = 0 }\n");
-  EXPECT_EQ(complaint(), "wrong-one/expected.toml: the rubric has no item 'f'");
-  replace_file(root_ / "wrong/expected.toml", "story = \"s\"\n");
-  EXPECT_EQ(complaint(), "wrong-one/expected.toml: wrong submissions name [items] that lose points, right ones do not");
+  replace_file(root_ / "wrong/one.patch", "story = \"s\"\n[items]\nf = { verdict = \"WRONG\", points = 0 }\n");
+  EXPECT_EQ(complaint(), "wrong-one: the rubric has no item 'f'");
+  replace_file(root_ / "wrong/one.patch", "story = \"s\"\n");
+  EXPECT_EQ(complaint(), "wrong-one: wrong submissions name [items] that lose points, right ones do not");
 }
 
 TEST(Metric, DividesAndKnowsWhenNothingWasCounted) {

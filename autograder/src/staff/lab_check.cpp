@@ -199,14 +199,13 @@ void check_lab(const lab_folder& lab, const rubric& rules, const std::vector<sub
   check_for_answers(lab.path, rules);
   check_crashed(lab, rules, submissions);
   for (const submission& who : submissions)
-    if (!who.expected.empty()) {
-      const expectation expected = read_expectation(who.expected);
+    if (!who.patch.empty()) {
+      const expectation expected = read_expectation(who.patch);
       if (expected.items.empty() != who.id.starts_with("right-"))
-        throw input_error(who.id +
-                          "/expected.toml: wrong submissions name [items] that lose points, right ones do not");
+        throw input_error(who.id + ": wrong submissions name [items] that lose points, right ones do not");
       for (const auto& [id, ignored] : expected.items)
         if (id != "all" && !rules.has(id))
-          throw input_error(fmt::format("{}/expected.toml: the rubric has no item '{}'", who.id, id));
+          throw input_error(fmt::format("{}: the rubric has no item '{}'", who.id, id));
     }
 }
 
