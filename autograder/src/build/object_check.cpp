@@ -398,8 +398,6 @@ callable::callable(const std::filesystem::path& headers, const std::filesystem::
 bool callable::operator()(const std::string& symbol, bool by_device_code) const {
   if (is_the_compilers(symbol)) return true;
   if (by_device_code && is_hook(symbol)) return true;
-  if (by_device_code && device_.contains(symbol))
-    if (const std::string name = in_place_of(symbol); !name.empty()) return (*this)(name, by_device_code);
   if (!by_device_code && also_.contains(symbol)) return true;
   // The CUDA runtime: what the device's headers declare and its library defines, also by a C++ name; sim::name(...),
   // too, that those headers' own functions call. Kernels and launches are for .cu files, where they are counted.
@@ -419,6 +417,8 @@ bool callable::operator()(const std::string& symbol, bool by_device_code) const 
     if (begins(symbol, cuda) && declared_.contains(symbol)) return true;
   }
   if (device_.contains(symbol) && declared_.contains(symbol)) return true;
+  if (by_device_code && device_.contains(symbol))
+    if (const std::string name = in_place_of(symbol); !name.empty()) return (*this)(name, by_device_code);
   const std::string library = library_of(symbol);
   if (library == "libm.so.6") return true;
   if (library == "libstdc++.so.6") return stays_inside(symbol);
