@@ -330,6 +330,9 @@ TEST(Labs, AreListedFromTheirRubrics) {
   EXPECT_NE(with_questions(marks, {lab}).find("\n| [00 A test](labs/00_test/README.md) | what? |\n"),
             std::string::npos);
   EXPECT_NE(with_way(marks, {lab}).find("\n| [00 A test](00_test/README.md) | test | C++ | 1 |\n"), std::string::npos);
+  EXPECT_NE(with_tests("<!-- tests: begin -->\n<!-- tests: end -->\n", lab)
+                .find("items but the predictions as tests:\n75 of 100 points"),
+            std::string::npos);
 }
 
 /// A lab with that rubric, its hints and predictions, and a wrong submission; each mistake in one of them is told.

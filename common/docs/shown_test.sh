@@ -72,7 +72,7 @@ docs                                                    docs.site
 slides                                                  docs.slides
 test                                                    .ci/run
 test --all                                              .ci/run
-ctest --test-dir build -L labNN                         there
+ctest --preset labs -L labNN                            there
 ctest --preset labs                                     editor
 ctest --test-dir build -L lab42                         lab00.expected
 cmake --build build && ctest --test-dir build -R lab42  lab00.expected

@@ -24,6 +24,25 @@ std::string with_grading_table(const std::string& handout, const rubric& rules) 
   return with_generated(handout, "grading table", table);
 }
 
+std::string with_tests(const std::string& handout, const rubric& rules) {
+  double points = 0, on_gpu = 0;
+  std::string_view rest = "the predictions";
+  for (const item& i : rules.items)
+    if (i.kind == item_kind::findings) {
+      rest = "the findings";
+    } else if (i.kind != item_kind::predictions) {
+      points += i.points;
+      if (i.kind == item_kind::throughput && i.cases.front()->where == lab::part::device) on_gpu += i.points;
+    }
+  return with_generated(
+      handout, "tests",
+      fmt::format("`ctest --preset labs -L lab{0}` builds, and runs all items but {1} as tests:\n"
+                  "{2} of 100 points{3}. A test fails below full credit, and its output says how many points the item\n"
+                  "earns. `./course lab {0}` grades {1}, too.\n",
+                  rules.id.substr(0, 2), rest, points,
+                  on_gpu == 0 ? "" : fmt::format(", {} of them on a GPU", on_gpu)));
+}
+
 namespace {
 
 /// "[06 Tiling](FOLDER06_tiling/README.md)"

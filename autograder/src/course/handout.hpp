@@ -16,6 +16,9 @@ std::string with_generated(const std::string& text, const std::string& name, con
 /// The handout with its grading table as the rubric has it.
 std::string with_grading_table(const std::string& handout, const rubric& rules);
 
+/// The handout with the command that runs its items as tests, and the points that these cover.
+std::string with_tests(const std::string& handout, const rubric& rules);
+
 /// README.md, and the walkthrough in labs/, with their tables of all labs.
 std::string with_questions(const std::string& readme, const std::vector<rubric>& labs);
 std::string with_way(const std::string& walkthrough, const std::vector<rubric>& labs);
