@@ -23,6 +23,9 @@ std::string with_tests(const std::string& handout, const rubric& rules);
 std::string with_questions(const std::string& readme, const std::vector<rubric>& labs);
 std::string with_way(const std::string& walkthrough, const std::vector<rubric>& labs);
 
+/// The instructor guide, with each lab's hours in its plan of a term, and their sums.
+std::string with_plan(const std::string& guide, const std::vector<rubric>& labs);
+
 /// README.md in solutions/, with its list of worklogs.
 std::string with_worklogs(const std::string& solutions, const std::vector<rubric>& labs);
 

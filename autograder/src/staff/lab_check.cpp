@@ -243,6 +243,8 @@ bool check_course(const settings& s, const std::vector<std::string>& numbers, bo
     try {
       keep_current(s, write, readme, with_questions(text_of(readme), read),
                    "the table of labs does not match their rubrics");
+      if (const fs::path guide = s.source / "common" / "docs" / "INSTRUCTOR.md"; fs::exists(guide))
+        keep_current(s, write, guide, with_plan(text_of(guide), read), "the hours of a plan do not match the rubrics");
       keep_current(s, write, way, with_way(text_of(way), read), "the table of labs does not match their rubrics");
     } catch (const std::exception& error) {
       fmt::print(stderr, "{}\n", error.what());
