@@ -117,14 +117,14 @@ constexpr lab::entry table[] = {
                              c.parameter(4) != 0, c.parameter(0), c.parameter(1), c.parameter(2));
        });
      }},
-    // Parameters: m, n, k, 8 alpha, 8 beta, and where the blocks of A, B and C are.
+    // Parameters: m, n, k, 8 alpha, 8 beta, where the blocks of A, B and C are, and the elements of C's matrix.
     {"blas_block", lab::part::device,
      [](const lab::call& c) {
        const auto block = [&]<class T>(T* whole, std::size_t at) {
          return lab06::block<T>{whole, c.parameter(at), c.parameter(at + 1), c.parameter(at + 2)};
        };
-       const std::int64_t rows = c.parameters.at(14), bytes = rows * c.parameters.at(11) * std::int64_t{sizeof(float)};
-       LAB_CUDA_CHECK(cudaMemcpyAsync(c.output<float>(0), c.input<float>(2), static_cast<std::size_t>(bytes),
+       LAB_CUDA_CHECK(cudaMemcpyAsync(c.output<float>(0), c.input<float>(2),
+                                      static_cast<std::size_t>(c.parameters.at(14)) * sizeof(float),
                                       cudaMemcpyDeviceToDevice, c.stream));
        if (sim_count_from_here) sim_count_from_here();
        with_cublas(c, [&](cublasHandle_t blas) {
