@@ -1,7 +1,6 @@
 // Calls of the runtime API as a tool sees them that listens to each, as CUPTI does.
 #pragma once
 
-#include "hooks.hpp"
 #include "sim/api.h"
 
 namespace sim {
@@ -21,11 +20,13 @@ class activity_recorder {
 };
 /// Null unless the program has asked for records.
 extern activity_recorder* call_listener;
+/// The same for the host's code: a kernel's calls are not recorded.
+activity_recorder* host_call_listener();
 
 /// A call of the program's, from here to the end of the scope; declare it before the runtime's lock is taken.
 class api_call {
  public:
-  explicit api_call(const char* name) : to_(call_listener && !in_kernel() ? call_listener : nullptr) {
+  explicit api_call(const char* name) : to_(call_listener ? host_call_listener() : nullptr) {
     if (to_) to_->begin_call(name);
   }
   ~api_call() {

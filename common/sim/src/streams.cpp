@@ -261,6 +261,7 @@ sim_graph_node& record(cudaStream_t stream, cudaGraphNodeType type, std::functio
 }
 void (*stream_listener)(const stream_work&) = nullptr;
 activity_recorder* call_listener = nullptr;
+activity_recorder* host_call_listener() { return in_kernel() ? nullptr : call_listener; }
 std::vector<overlap> overlaps;
 stream_watch* watched_streams = nullptr;
 
