@@ -87,7 +87,6 @@ SIM_DEVICE=rtx3060 build/bin/lab07.student.sim.experiment   there
 cmake --build build --target lab07.student.sim.bench    there
 build/bin/lab07.student.sim.bench --benchmark_filter=narrow_gemm/384   there
 build/bin/gpt2.sim --help                               there
-cmake --build build --target lab10.cupti.cuda && build/bin/lab10.cupti.cuda   gpu
 cmake --build build --target lab11.backward.sim && build/bin/lab11.backward.sim   lab11.backward.sim
 cmake --build build --target lab09.hopper.sim && build/bin/lab09.hopper.sim       lab09.hopper.sim
 cmake --build build --target lab11.hopper.sim && build/bin/lab11.hopper.sim       lab11.hopper.sim

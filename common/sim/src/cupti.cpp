@@ -139,6 +139,15 @@ void put(const bytes& record) {
   if (++to.records == delivery.most_records) return_buffer();
 }
 
+void clear_times(CUpti_Activity* record) {
+  const auto clear = [](auto* r) { r->start = r->end = CUPTI_TIMESTAMP_UNKNOWN; };
+  switch (record->kind) {
+    case CUPTI_ACTIVITY_KIND_MEMCPY: return clear(reinterpret_cast<CUpti_ActivityMemcpy6*>(record));
+    case CUPTI_ACTIVITY_KIND_MEMSET: return clear(reinterpret_cast<CUpti_ActivityMemset4*>(record));
+    default: return clear(reinterpret_cast<CUpti_ActivityKernel10*>(record));
+  }
+}
+
 /// Takes what has been completed; with `forced`, what has not, too, without its times.
 std::vector<bytes> take_complete(bool forced) {
   const double now = spend_on_host(0);
@@ -146,20 +155,11 @@ std::vector<bytes> take_complete(bool forced) {
   std::vector<bytes> taken = std::exchange(all.complete, {});
   if (all.unfinished.empty() || (now < all.next_complete_at && !forced)) return taken;
   for (unfinished_record& u : std::exchange(all.unfinished, {})) {
-    const auto clear_times = [&](auto* r) { r->start = r->end = CUPTI_TIMESTAMP_UNKNOWN; };
-    auto* const any = reinterpret_cast<CUpti_Activity*>(u.record.data());
     if (u.complete_at > now && !forced) {
       add_bytes(u.record.data(), u.record.size(), u.complete_at);
       continue;
     }
-    if (u.complete_at <= now) {
-    } else if (any->kind == CUPTI_ACTIVITY_KIND_MEMCPY) {
-      clear_times(reinterpret_cast<CUpti_ActivityMemcpy6*>(any));
-    } else if (any->kind == CUPTI_ACTIVITY_KIND_MEMSET) {
-      clear_times(reinterpret_cast<CUpti_ActivityMemset4*>(any));
-    } else {
-      clear_times(reinterpret_cast<CUpti_ActivityKernel10*>(any));
-    }
+    if (u.complete_at > now) clear_times(reinterpret_cast<CUpti_Activity*>(u.record.data()));
     taken.push_back(std::move(u.record));
   }
   return taken;
@@ -339,6 +339,7 @@ bool stays_empty(CUpti_ActivityKind kind) {
   }
 }
 
+bool is_kind(CUpti_ActivityKind kind) { return CUPTI_ACTIVITY_KIND_INVALID < kind && kind < CUPTI_ACTIVITY_KIND_COUNT; }
 bool is_external(CUpti_ExternalCorrelationKind kind) {
   return CUPTI_EXTERNAL_CORRELATION_KIND_INVALID < kind && kind < CUPTI_EXTERNAL_CORRELATION_KIND_SIZE;
 }
@@ -361,7 +362,10 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requ
 
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
   const std::scoped_lock lock(all.mutex);
-  if (kind <= CUPTI_ACTIVITY_KIND_INVALID || kind >= CUPTI_ACTIVITY_KIND_COUNT) return CUPTI_ERROR_INVALID_KIND;
+  if (!is_kind(kind)) return CUPTI_ERROR_NOT_COMPATIBLE;
+  if (is_kernel(kind) && all.enabled[kind == CUPTI_ACTIVITY_KIND_KERNEL ? CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
+                                                                        : CUPTI_ACTIVITY_KIND_KERNEL])
+    return CUPTI_ERROR_NOT_COMPATIBLE;
   if (record_bytes(kind) == 0 && !stays_empty(kind)) return CUPTI_ERROR_NOT_SUPPORTED;
   if (kind == CUPTI_ACTIVITY_KIND_MARKER) {
     lab::range_listener* none = nullptr;
@@ -374,7 +378,7 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
 }
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
   const std::scoped_lock lock(all.mutex);
-  if (kind <= CUPTI_ACTIVITY_KIND_INVALID || kind >= CUPTI_ACTIVITY_KIND_COUNT) return CUPTI_ERROR_INVALID_KIND;
+  if (!is_kind(kind)) return CUPTI_ERROR_NOT_COMPATIBLE;
   all.enabled.reset(kind);
   lab::range_listener* ours = &range_recorder;
   if (kind == CUPTI_ACTIVITY_KIND_MARKER) lab::range_listener::current.compare_exchange_strong(ours, nullptr);
@@ -383,7 +387,6 @@ CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
 }
 
 CUptiResult cuptiActivityFlushAll(std::uint32_t flag) {
-  if (!delivery.request) return CUPTI_ERROR_INVALID_OPERATION;
   flush(flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   return CUPTI_SUCCESS;
 }
