@@ -61,7 +61,7 @@ class range {
 /// in a range "layer". If an operation throws, all ranges end, and the exception propagates.
 void forward(operations& on, int layers);
 
-// ---- tracer.cpp: what ran when, and for whom -----------------------------------------------------------------------
+// ---- tracer.cpp: what ran when, and for which block ----------------------------------------------------------------
 
 /// A kernel. CUPTI gives its name, its stream's number, and its times in nanoseconds.
 struct traced_kernel {
@@ -85,7 +85,7 @@ struct timeline {
 };
 
 /// Runs the pass once and returns its timeline, from the records of CUPTI's Activity API. The pass does not wait for
-/// its kernels. It may use several streams and several threads. CUPTI hands over the records in as many buffers as it
+/// its kernels. It may use several streams and several threads. CUPTI returns the records in as many buffers as it
 /// needs and in any order. A kernel's record and that of the call that launched it, a call of the runtime or of the
 /// driver, have the same correlation ID.
 timeline trace(const std::function<void()>& pass);
