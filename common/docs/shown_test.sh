@@ -87,7 +87,11 @@ SIM_DEVICE=rtx3060 build/bin/lab07.student.sim.experiment   there
 cmake --build build --target lab07.student.sim.bench    there
 build/bin/lab07.student.sim.bench --benchmark_filter=narrow_gemm/384   there
 build/bin/gpt2.sim --help                               there
-cmake --build build --target lab10.cupti.cuda && build/bin/lab10.cupti.cuda   gpu
+cmake --build build --target gpt2.sim                   there
+build/bin/gpt2.sim --pass cuda --random tiny --batch 2 --time 32 --trace   there
+build/bin/gpt2.sim --pass cuda --random tiny --batch 2 --time 32 --trace --graph   there
+build/bin/gpt2.solution.sim --pass cuda --random tiny --batch 2 --time 32 --two-blocks --trace   gpt2.trace
+build/bin/gpt2.solution.sim --pass cuda --random tiny --batch 2 --time 32 --two-blocks --trace --graph   gpt2.trace.graph
 cmake --build build --target lab11.backward.sim && build/bin/lab11.backward.sim   lab11.backward.sim
 cmake --build build --target lab09.hopper.sim && build/bin/lab09.hopper.sim       lab09.hopper.sim
 cmake --build build --target lab11.hopper.sim && build/bin/lab11.hopper.sim       lab11.hopper.sim

@@ -395,8 +395,8 @@ box_builder::clean box_builder::take_out_unclean(const std::map<std::string, han
                                                  std::string complaints) const {
   clean result;
   const words& also = recipe_.at("calls");
-  const callable may_call(recipe_.at("device").at(0), recipe_.at("device").at(1), by_nvcc(),
-                          {also.begin(), also.end()});
+  const words& offered = recipe_.at("device");
+  const callable may_call(offered.front(), {offered.begin() + 1, offered.end()}, by_nvcc(), {also.begin(), also.end()});
   std::map<std::string, object_symbols> symbols;
   std::map<std::string, std::vector<std::string>> refused;  // by file
   for (const auto& [name, object] : objects)

@@ -386,9 +386,10 @@ std::string rival_of(const std::string& symbol) {
   return {};
 }
 
-callable::callable(const std::filesystem::path& headers, const std::filesystem::path& library, bool by_nvcc,
-                   std::set<std::string> also)
-    : device_(defined_in(library)), by_nvcc_(by_nvcc), also_(std::move(also)) {
+callable::callable(const std::filesystem::path& headers, const std::vector<std::filesystem::path>& libraries,
+                   bool by_nvcc, std::set<std::string> also)
+    : by_nvcc_(by_nvcc), also_(std::move(also)) {
+  for (const std::filesystem::path& library : libraries) device_.merge(defined_in(library));
   for (const auto& entry : std::filesystem::recursive_directory_iterator(headers))
     if (entry.is_regular_file()) add_names(entry.path(), declared_);
   for (const char* name : {"sim/launch.h", "sim/call.h"})

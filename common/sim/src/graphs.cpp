@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "calls.hpp"
 #include "heap.hpp"
 #include "hooks.hpp"
 #include "kernels.hpp"
@@ -287,6 +288,7 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t) {
   return exec ? sticky_error() : fail(cudaErrorInvalidValue);
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+  const api_call call("cudaGraphLaunch");
   if (!exec) return fail(cudaErrorInvalidValue);
   if (exec->frees_first) {
     const std::scoped_lock lock(runtime_mutex());

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "calls.hpp"
 #include "devices.hpp"
 #include "faults.hpp"
 #include "graphs.hpp"
@@ -262,6 +263,8 @@ sim_graph_node& record(cudaStream_t stream, cudaGraphNodeType type, std::functio
   return *graph.nodes.back();
 }
 void (*stream_listener)(const stream_work&) = nullptr;
+activity_recorder* call_listener = nullptr;
+activity_recorder* host_call_listener() { return in_kernel() ? nullptr : call_listener; }
 std::vector<overlap> overlaps;
 stream_watch* watched_streams = nullptr;
 
@@ -281,6 +284,7 @@ void tell(const stream_work& what) {
     watched_streams->host_launches += what.what == stream_work::kind::kernel && clocks.graphs_at_work == 0;
   }
   if (stream_listener) stream_listener(what);
+  if (call_listener) call_listener->start(what);
 }
 
 std::vector<std::string> broken_contract(const stream_watch& watched, cudaStream_t stream) {
@@ -401,6 +405,8 @@ double advance_clock_by_link(cudaStream_t stream, double seconds, int from, int 
   return begin;
 }
 
+double spend_on_host(double seconds) { return host_now() += seconds; }
+
 double advance_clock(cudaStream_t stream, double seconds) {
   sim_stream* s = find(stream);
   if (!s) return 0;
@@ -478,6 +484,11 @@ void forget_streams(int device) {
   forget(clocks.events);
 }
 int device_of(cudaStream_t stream) { return find(stream)->device; }
+std::uint32_t tool_number(cudaStream_t stream) {
+  constexpr std::uint32_t of_legacy = 7, of_first_made = 13, defaults = 2 * most_devices;
+  const auto number = static_cast<std::uint32_t>(find(stream)->number);
+  return number < defaults ? of_legacy + number % 2 : of_first_made + number - defaults;
+}
 double ready_at(cudaStream_t stream) { return ready(*find(stream)); }
 std::vector<std::uint32_t> items_before(cudaStream_t stream) { return order(*find(stream)).launches; }
 void wait_in_stream(cudaStream_t stream, double until, const std::vector<std::uint32_t>& items) {
@@ -527,6 +538,7 @@ void sim_count_objects(sim_objects* now) {
 
 cudaError_t cudaDeviceSynchronize() {
   if (in_kernel()) return cudaErrorNotSupported;  // nor has CUDA 12 it in kernels
+  const api_call here("cudaDeviceSynchronize");
   const std::scoped_lock lock(runtime_mutex());
   ++api_calls;
   note_wait("cudaDeviceSynchronize");
@@ -539,6 +551,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, i
     *stream = cudaStreamPerThread;
     return cudaSuccess;
   }
+  const api_call here("cudaStreamCreateWithPriority");
   const std::scoped_lock lock(runtime_mutex());
   if (!stream || flags > cudaStreamNonBlocking) return fail(cudaErrorInvalidValue);
   *stream = new sim_stream(clocks.made++, current_device());
@@ -548,9 +561,13 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, i
   return sticky_error();
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
+  const api_call here("cudaStreamCreateWithFlags");
   return cudaStreamCreateWithPriority(stream, flags, 0);
 }
-cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithPriority(stream, 0, 0); }
+cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+  const api_call here("cudaStreamCreate");
+  return cudaStreamCreateWithPriority(stream, 0, 0);
+}
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   if (least) *least = 0;
   if (greatest) *greatest = -5;
@@ -585,6 +602,7 @@ cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID, const 
 cudaError_t cudaCtxResetPersistingL2Cache() { return sticky_error(); }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   if (in_kernel()) return cudaSuccess;
+  const api_call here("cudaStreamDestroy");
   const std::scoped_lock lock(runtime_mutex());
   auto& all = clocks.streams;
   const auto found = std::find(all.begin(), all.end(), stream);
@@ -598,17 +616,20 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return sticky_error();
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  const api_call here("cudaStreamSynchronize");
   const std::scoped_lock lock(runtime_mutex());
   ++api_calls;
   return wait_for(stream, "cudaStreamSynchronize");
 }
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  const api_call here("cudaStreamQuery");
   const std::scoped_lock lock(runtime_mutex());
   const sim_stream* s = find(stream);
   if (!s) return fail(cudaErrorInvalidResourceHandle);
   return query("cudaStreamQuery", ready(*s), order(*s));
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  const api_call here("cudaStreamWaitEvent");
   const std::scoped_lock lock(runtime_mutex());
   sim_stream* s = find(stream);
   if (!s || !known(event)) return fail(cudaErrorInvalidResourceHandle);
@@ -646,6 +667,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
 // ---- events
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+  const api_call here("cudaEventCreateWithFlags");
   const std::scoped_lock lock(runtime_mutex());
   if (!event || flags > 7) return fail(cudaErrorInvalidValue);
   *event = new sim_event;
@@ -655,6 +677,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   return sticky_error();
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  const api_call here("cudaEventDestroy");
   const std::scoped_lock lock(runtime_mutex());
   if (!known(event)) return fail(cudaErrorInvalidResourceHandle);
   std::erase(clocks.events, event);
@@ -662,6 +685,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return sticky_error();
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  const api_call here("cudaEventRecord");
   const std::scoped_lock lock(runtime_mutex());
   const sim_stream* s = find(stream);
   if (!known(event) || !s) return fail(cudaErrorInvalidResourceHandle);
@@ -683,6 +707,7 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
   return cudaEventRecord(event, stream);
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  const api_call here("cudaEventSynchronize");
   const std::scoped_lock lock(runtime_mutex());
   if (!known(event)) return fail(cudaErrorInvalidResourceHandle);
   ++api_calls;
@@ -691,6 +716,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return fail(sticky_error());
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
+  const api_call here("cudaEventQuery");
   const std::scoped_lock lock(runtime_mutex());
   return known(event) ? query("cudaEventQuery", event->at, event->before) : fail(cudaErrorInvalidResourceHandle);
 }
