@@ -419,7 +419,7 @@ bool callable::operator()(const std::string& symbol, bool by_device_code) const 
   }
   if (device_.contains(symbol) && declared_.contains(symbol)) return true;
   if (by_device_code && device_.contains(symbol))
-    if (const std::string name = in_place_of(symbol); !name.empty()) return (*this)(name, by_device_code);
+    if (const std::string own = in_place_of(symbol); !own.empty()) return (*this)(own, by_device_code);
   const std::string library = library_of(symbol);
   if (library == "libm.so.6") return true;
   if (library == "libstdc++.so.6") return stays_inside(symbol);
