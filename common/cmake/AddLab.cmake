@@ -317,21 +317,18 @@ function(_lab_recipe lab dir contract backend staff library calls counted uses o
   endif()
 endfunction()
 
-# Other submissions than the solution, solutions/NN_topic/{right,wrong}/NAME, are their base but for the files, or the
-# patch, that they hold. labNN.others makes each whole, in build/submissions/NN_topic/.
+# Other submissions than the solution, solutions/NN_topic/{right,wrong}/NAME.patch, are their base but for the patch.
+# labNN.others makes each whole, in build/submissions/NN_topic/.
 function(_lab_others lab dir answers)
   file(GLOB solution CONFIGURE_DEPENDS ${answers}/handin/*)
-  file(GLOB all CONFIGURE_DEPENDS ${answers}/right/*/* ${answers}/wrong/*/*)
-  file(GLOB others RELATIVE ${answers} ${answers}/right/*/expected.toml ${answers}/wrong/*/expected.toml)
-  list(TRANSFORM others REPLACE "/expected.toml" "")
+  file(GLOB others CONFIGURE_DEPENDS RELATIVE ${answers} ${answers}/right/*.patch ${answers}/wrong/*.patch)
+  list(TRANSFORM others REPLACE "\\.patch$" "")
   set(whole ${PROJECT_BINARY_DIR}/submissions/${dir})
   set(make_whole ${PROJECT_SOURCE_DIR}/common/cmake/make_whole.sh)
   set(made "")
   foreach(other IN LISTS others)
-    set(own ${all})
-    list(FILTER own INCLUDE REGEX "/${other}/")
     string(REPLACE "/" "-" id ${other})
-    file(STRINGS ${answers}/${other}/expected.toml base REGEX "^base *=")
+    file(STRINGS ${answers}/${other}.patch base REGEX "^base *=")
     string(REGEX REPLACE "^base *= *\"(.*)\".*" "\\1" base "${base}")
     string(REGEX REPLACE "^(right|wrong)-" "\\1/" base_folder "${base}")
     if(base STREQUAL "solution" OR base STREQUAL "")
@@ -341,11 +338,11 @@ function(_lab_others lab dir answers)
       set(from ${whole}/${base})
       set(needs ${from}/made)
     else()
-      message(FATAL_ERROR "${answers}/${other}/expected.toml: there is no submission '${base}' to be its base")
+      message(FATAL_ERROR "${answers}/${other}.patch: there is no submission '${base}' to be its base")
     endif()
     add_custom_command(OUTPUT ${whole}/${id}/made
-                       COMMAND ${make_whole} ${from} ${answers}/${other} ${whole}/${id}
-                       DEPENDS ${make_whole} ${own} ${needs} COMMENT "${dir} ${id}" VERBATIM)
+                       COMMAND ${make_whole} ${from} ${answers}/${other}.patch ${whole}/${id}
+                       DEPENDS ${make_whole} ${answers}/${other}.patch ${needs} COMMENT "${dir} ${id}" VERBATIM)
     list(APPEND made ${whole}/${id}/made)
   endforeach()
   add_custom_target(${lab}.others DEPENDS ${made})

@@ -72,9 +72,9 @@ docs                                                    docs.site
 slides                                                  docs.slides
 test                                                    .ci/run
 test --all                                              .ci/run
-ctest --test-dir build -L labNN                         there
+ctest --preset labs -L labNN                            there
 ctest --preset labs                                     editor
-ctest --test-dir build -L lab42                         lab00.expected
+ctest --preset labs -L lab42                            lab00.expected
 cmake --build build && ctest --test-dir build -R lab42  lab00.expected
 cmake --build build --target sim_libraries              sim.libraries_test
 ctest --test-dir build -L docs                          docs.links
@@ -195,7 +195,7 @@ while read -r command; do
   [[ -n ${how[$command]:-} ]] || complain "$command: no test runs it; see the list in common/docs/shown_test.sh"
 done <<<"$shown"
 made=(build/run/program build/see/program.html labs/42_sparsity/judge/rubric.toml)
-[[ $sandbox == no ]] || made+=(grades.sqlite build/report/class/index.html results.json canvas.csv)
+[[ $sandbox == no ]] || made+=(grades.sqlite build/report/class/index.html build/report/class/leaderboard.html results.json canvas.csv)
 for file in "${made[@]}"; do [[ -s $file ]] || complain "no command made $file"; done
 
 # Paths begin where a command is typed.

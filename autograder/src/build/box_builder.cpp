@@ -458,9 +458,8 @@ box_builder::clean box_builder::take_out_unclean(const std::map<std::string, han
           file_classes.insert(c);
           continue;
         }
-        // What simcc calls instead of write() and sem_post().
-        const bool renamed = symbol == "sim_write" || symbol == "sim_sem_post";
-        const std::string what = "calls " + shown_name(renamed ? symbol.substr(4) : symbol);
+        const std::string plain = in_place_of(symbol);
+        const std::string what = "calls " + shown_name(plain.empty() ? symbol : plain);
         const bool is_there = is_defined(device, symbol);
         if (is_there && apart_) {
           why.push_back(fmt::format("{}, which is in another file; {}", what, of_its_own));

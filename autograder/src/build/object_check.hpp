@@ -59,6 +59,9 @@ std::string demangled(const std::string& symbol);
 constexpr std::size_t most_of_a_name = 200;
 std::string shown_name(const std::string& symbol);
 
+/// The library's function in whose place simcc calls this one, if it may be that; else "".
+std::string in_place_of(const std::string& symbol);
+
 /// Whether a function of the C library copies from one array to another where the compiler of .cu files puts no hook,
 /// as it does for memcpy, memmove and memset.
 bool copies_unseen(const std::string& symbol);

@@ -199,6 +199,14 @@ cudaError_t copy(const pitched& to, const pitched& from, const shape& what, cuda
         unwritten += unwritten_bytes(address_of(from.row(y, z)), what.width, first);
     if (unwritten > 0) warn_of_unwritten(first, unwritten, what.bytes());
   }
+  for (const auto& [p, does] : {std::pair{to.begin, "writes"}, {from.begin, "reads"}})
+    if (is_dead_variable(address_of(p))) {
+      const source_line at = line_of(address_of(call_of_program()));
+      note_host_fault(
+          fmt::format("{}:{}: a graph's copy {} a local variable of a function that has returned since the "
+                      "copy was captured; keep what a graph uses as long as the graph",
+                      at.file, at.line, does));
+    }
   if (t.where != side::host || f.where != side::host) bring_variables_of(current_device());
   const copy_order order(stream);
   for (const char* p : {to.begin, from.begin}) check_stream_allocation(stream, address_of(p), "a copy");
@@ -374,13 +382,21 @@ cudaError_t mapped_pointer(void** device, void* host) {
   return cudaSuccess;
 }
 
+namespace {
+/// Whether a variable of the device lies here. A text, such as a variable's name, does not count since CUDA 5.
+bool is_symbol(const void* symbol) {
+  const std::uintptr_t at = address_of(symbol);
+  return !is_host_variable(at) && (is_program_variable(at) || (is_program_constant(at) && !variable_at(at).empty()));
+}
+}  // namespace
+
 cudaError_t copy_symbol(void* symbol, std::size_t symbol_bytes, std::size_t offset, void* other, std::size_t bytes,
                         bool to_symbol, cudaStream_t stream) {
   const api_call here(to_symbol ? "cudaMemcpyToSymbol" : "cudaMemcpyFromSymbol");
   void* const there = static_cast<char*>(symbol) + offset;
   {
     const std::scoped_lock lock(runtime_mutex());
-    if (!symbol) return fail(cudaErrorInvalidSymbol);
+    if (!is_symbol(symbol)) return fail(cudaErrorInvalidSymbol);
     if (!other) return fail(cudaErrorInvalidValue);
     if (offset + bytes > symbol_bytes)
       return refuse("copy", cudaErrorInvalidValue,
@@ -392,7 +408,8 @@ cudaError_t copy_symbol(void* symbol, std::size_t symbol_bytes, std::size_t offs
 
 cudaError_t symbol_address(void** pointer, const void* symbol, std::size_t bytes) {
   const std::scoped_lock lock(runtime_mutex());
-  if (!pointer || !symbol) return fail(cudaErrorInvalidValue);
+  if (!pointer) return fail(cudaErrorInvalidValue);
+  if (!is_symbol(symbol)) return fail(cudaErrorInvalidSymbol);
   symbols.emplace_back(address_of(symbol), address_of(symbol) + bytes);
   *pointer = const_cast<void*>(symbol);
   return sticky_error();

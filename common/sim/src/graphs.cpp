@@ -6,6 +6,7 @@
 
 #include "calls.hpp"
 #include "heap.hpp"
+#include "hooks.hpp"
 #include "kernels.hpp"
 #include "runtime.hpp"
 #include "streams.hpp"
@@ -301,7 +302,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
   start_over(exec->conditions);
   const std::uint64_t with_this = api_calls + 1;
   {
-    const graph_at_work here;
+    const graph_at_work here(frame_here());
     for (const auto& node : exec->nodes) {
       node->replay(stream);
       if (sticky_error() != cudaSuccess) break;

@@ -25,6 +25,7 @@
 #include "launches.hpp"
 #include "lines.hpp"
 #include "model.hpp"
+#include "program.hpp"
 #include "runtime.hpp"
 #include "sim/launch.h"
 
@@ -138,10 +139,13 @@ double ready(const sim_stream& s) {
   return at;
 }
 
+/// What a stream's host function comes after; null in the host's other code.
+thread_local const sim_order* host_function __asm__("sim_host_function") = nullptr;
+
 /// What must happen before work that is enqueued in the stream now.
 sim_order order(const sim_stream& s) {
   const device_clock& own = clock_of(s.device);
-  sim_order before = clocks.host;
+  sim_order before = host_function ? *host_function : clocks.host;
   before.join(s.before);
   if (&s == &own.legacy) {
     before.join(own.per_thread.before);
@@ -201,9 +205,6 @@ void end_copies(const sim_order& before) {
   std::erase_if(pinned_copies, [&](const pinned_copy& c) { return before.has(c.number, c.work_item); });
 }
 
-/// What a stream's host function comes after; null in the host's other code.
-thread_local const sim_order* host_function __asm__("sim_host_function") = nullptr;
-
 /// Of the stream, after what is in it. Without the runtime's lock.
 void run_host_function(cudaStream_t stream, const std::function<void()>& function) {
   sim_order before;
@@ -218,7 +219,9 @@ void run_host_function(cudaStream_t stream, const std::function<void()>& functio
     item = next_item(s);
   }
   const for_now<const sim_order*> within(host_function, &before);
-  watch_host_function(number, item, function);
+  if (!watch_host_function(number, item, function)) return;
+  const std::scoped_lock lock(runtime_state_mutex());
+  clocks.host.join(before);
 }
 
 void host_waits_until(double time, const sim_order& before) {
@@ -360,8 +363,19 @@ bool in_host_function() { return host_function != nullptr; }
 
 bool several_streams() { return !clocks.streams.empty() || device_count() > 1; }
 
-graph_at_work::graph_at_work() { ++clocks.graphs_at_work; }
-graph_at_work::~graph_at_work() { --clocks.graphs_at_work; }
+thread_local std::uintptr_t frame_of_graph __asm__("sim_frame_of_graph") = 0;  // 0: no graph is at work
+graph_at_work::graph_at_work(std::uintptr_t frame) {
+  ++clocks.graphs_at_work;
+  frame_of_graph = frame;
+}
+graph_at_work::~graph_at_work() {
+  --clocks.graphs_at_work;
+  frame_of_graph = 0;
+}
+bool is_dead_variable(std::uintptr_t address) {
+  constexpr std::uintptr_t near = std::uintptr_t{1} << 26;  // no stack is larger, as a rule: looking takes long
+  return address < frame_of_graph && frame_of_graph - address < near && address >= stack_of_thread().begin;
+}
 
 double launch_gap() {
   const device_description& d = described_device();

@@ -31,13 +31,15 @@ double advance_clock_by_link(cudaStream_t stream, double seconds, int from, int 
 /// What a stream waits between the beginnings of two launches, beyond the first one's time; nothing within a graph.
 double launch_gap();
 double gap_after_graph();  ///< the one that its last kernel did not have
-/// While it lives, work belongs to a graph that was launched.
+/// While it lives, work belongs to a graph that was launched by a function whose stack frame ends there.
 struct graph_at_work {
-  graph_at_work();
+  explicit graph_at_work(std::uintptr_t frame);
   ~graph_at_work();
   graph_at_work(const graph_at_work&) = delete;  // counts
   graph_at_work& operator=(const graph_at_work&) = delete;
 };
+/// Whether a variable lay there, when the graph at work was captured, of a function that has returned since.
+bool is_dead_variable(std::uintptr_t address);
 /// Whether the program has made a stream.
 bool several_streams();
 /// Calls since the program began that give a stream work, allocate, free, or make the host wait. The launch of a graph
