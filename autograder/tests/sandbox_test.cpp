@@ -127,7 +127,7 @@ TEST_F(Sandbox, AHandInMayCallWhatTheLabGivesAndNoMoreOfTheStaffs) {
   box_builder make(fs::path(LAB_BINARY_DIR) / "recipes" / "08_gpt2.sim.json", folder / "objects", wall::box, true,
                    {120s, std::size_t{4} << 30});
   std::map<std::string, hand_in> sources;
-  for (const char* name : {"ranges.cpp", "analysis.cpp", "blocks.cu"})
+  for (const char* name : {"ranges.cpp", "tracer.cpp", "analysis.cpp", "blocks.cu"})
     sources[name].text = text_of(fs::path(LAB_SOURCE_DIR) / "labs" / "08_gpt2" / "handin" / name);
   const build_outcome fine = make.build(sources, folder / "runner");  // blocks.cu calls unfused.cu
   EXPECT_TRUE(fine.ok) << fine.message;
@@ -503,6 +503,15 @@ TEST_F(Object, KnowsWhatMayBeCalled) {
     EXPECT_FALSE(may.in_sight(unseen)) << unseen;
   EXPECT_TRUE(may.is_the_devices("cudaEventElapsedTime"));
   EXPECT_FALSE(may.is_the_devices("count"));
+  // A library that a lab offers its .cpp files: its callbacks run later, which must not be where something is counted.
+  const fs::path built = fs::path(LAB_BINARY_DIR) / "common" / "sim";
+  const callable with_cupti(sim, {built / "libsim.a", built / "libsim_cupti.a"});
+  EXPECT_TRUE(with_cupti("cuptiActivityEnable", false));
+  for (const bool in_a_cu_file : {false, true}) {
+    EXPECT_FALSE(may("cuptiActivityEnable", in_a_cu_file));
+    EXPECT_FALSE(with_cupti("sim_add_activity", in_a_cu_file));  // the judge's own
+  }
+  EXPECT_FALSE(with_cupti("cuptiActivityEnable", true));
 }
 
 TEST_F(Object, KnowsTheLibrariesThatOneIsMeasuredAgainst) {

@@ -12,8 +12,8 @@
 # Each program in crashed/ becomes build/bin/crashed/labNN.NAME, with its own main.
 # add_lab(12_host CALLS open read) lets the .cpp files of that lab call these functions of the C library, too.
 # With COUNTED attention, that function of the contract is plain C++ in a .cu file whose accesses the judge counts.
-# add_lab(07_quantization USES sim_cublas): the simulated device's library that its code calls. With OFFERS, a hand-in may
-# call it, too.
+# add_lab(07_quantization USES sim_cublas): the simulated device's library that its code calls. With OFFERS, the .cpp
+# files of a hand-in may call it, too.
 # add_lab(08_gpt2 LIBRARY gpt2) links gpt2_model to the judge's side and gpt2_<backend> to the runner's.
 # `lab03` builds what ctest runs for the student. Tests carry the labels lab03, sim or cuda or cpu, and their kind.
 

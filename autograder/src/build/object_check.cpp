@@ -388,10 +388,12 @@ std::string rival_of(const std::string& symbol) {
 
 callable::callable(const std::filesystem::path& headers, const std::vector<std::filesystem::path>& libraries,
                    bool by_nvcc, std::set<std::string> also)
-    : by_nvcc_(by_nvcc), also_(std::move(also)) {
-  for (const std::filesystem::path& library : libraries) device_.merge(defined_in(library));
+    : device_(defined_in(libraries.at(0))), by_nvcc_(by_nvcc), also_(std::move(also)) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(headers))
     if (entry.is_regular_file()) add_names(entry.path(), declared_);
+  for (std::size_t i = 1; i < libraries.size(); ++i)
+    for (const std::string& symbol : defined_in(libraries[i]))
+      if (declared_.contains(symbol)) also_.insert(symbol);
   for (const char* name : {"sim/launch.h", "sim/call.h"})
     if (std::filesystem::exists(headers / name)) add_names(headers / name, for_kernels_);
 }

@@ -26,9 +26,9 @@ object_symbols read_object(std::string_view object, std::vector<std::string>& re
 /// Functions that a submission may call in addition to its own and the lab's.
 class callable {
  public:
-  /// `headers`: folder of the headers that declare what the simulated device offers; `libraries`: libsim.a and
-  /// others, which define it.
-  /// `also`: functions of the C and C++ libraries that this lab's .cpp files may call in addition.
+  /// `headers`: folder of the headers that declare what the simulated device offers. `libraries`: libsim.a, which
+  /// defines it, and those that a lab's .cpp files may call in addition: their callbacks must not run where anything is
+  /// counted. `also`: functions of the C and C++ libraries that these files may call in addition.
   callable(const std::filesystem::path& headers, const std::vector<std::filesystem::path>& libraries,
            bool by_nvcc = false, std::set<std::string> also = {});
 
@@ -48,7 +48,7 @@ class callable {
 
  private:
   std::set<std::string> declared_, for_kernels_;  ///< plain names in the headers; those of launches and kernels
-  std::set<std::string> device_;                  ///< what they define
+  std::set<std::string> device_;                  ///< what libsim defines
   bool by_nvcc_;
   std::set<std::string> also_;
 };
