@@ -23,12 +23,12 @@ void attention_heads(float* out, const float* qkv, int tokens, int channels, int
   const float scale = 1.0f / std::sqrt(static_cast<float>(size));
   Eigen::Map<matrix> mixed(out, tokens, channels);
   matrix scores(strip, tokens);
+  Eigen::ArrayXf factors(strip);
   for (Index first_column = 0; first_column < channels; first_column += size) {
     const auto part = [&](Index which) {
       return columns(qkv + which * channels + first_column, tokens, size, Eigen::OuterStride<>(3 * channels));
     };
     const columns q = part(0), k = part(1), v = part(2);
-    //! [strip]
     for (Index first = 0; first < tokens; first += strip) {
       const Index rows = std::min<Index>(strip, tokens - first), seen = first + rows;
       auto s = scores.topLeftCorner(rows, seen);
@@ -36,12 +36,13 @@ void attention_heads(float* out, const float* qkv, int tokens, int channels, int
       for (Index r = 0; r < rows; ++r) {
         auto own = s.row(r).head(first + r + 1).array();
         own = ((own - own.maxCoeff()) * scale).exp();
-        own *= 1.0f / own.sum();
+        factors[r] = 1.0f / own.sum();
         s.row(r).tail(rows - r - 1).setZero();
       }
-      mixed.block(first, first_column, rows, size).noalias() = s * v.topRows(seen);
+      auto result = mixed.block(first, first_column, rows, size);
+      result.noalias() = s * v.topRows(seen);
+      result.array().colwise() *= factors.head(rows);  // fewer numbers than scores
     }
-    //! [strip]
   }
 }
 
