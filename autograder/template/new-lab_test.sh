@@ -6,7 +6,7 @@ new_lab=$1
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 "$new_lab" 42 low_precision "$place" >/dev/null
-[[ -f $place/labs/42_low_precision/low_precision.hpp && -f $place/solutions/42_low_precision/wrong/scalar/expected.toml ]]
+[[ -f $place/labs/42_low_precision/low_precision.hpp && -f $place/solutions/42_low_precision/wrong/scalar.patch ]]
 ! grep -rnE 'lab00|00_topic|topic\.hpp|[Ll]ab 00' "$place"
 grep -q '"42_low_precision"' "$place/labs/42_low_precision/judge/rubric.toml"
 # In a checkout, by way of ./course: what git says has changed.

@@ -36,8 +36,13 @@ class watch:
 
     def quit(self):
         os.write(self.terminal, b"q")
-        os.close(self.terminal)
+        try:
+            while os.read(self.terminal, 65536):
+                pass
+        except OSError:
+            pass  # it has ended
         os.waitpid(self.pid, 0)
+        os.close(self.terminal)
 
 
 def edited(text):
@@ -105,7 +110,7 @@ cpu = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text(
 machine = f"{cpu.group(1) if cpu else platform.machine()}, {os.cpu_count()} cores, {datetime.date.today()}"
 table = f"""# From a save to its verdict
 
-Seconds after a save under `./course watch`, with the solution as the student's files: the slowest file of each lab. A statement of
+Seconds after a save under `./course watch NN`, with the solution as the student's files: the slowest file of each lab. A statement of
 one function has changed, so only what can depend on it is graded again. Measured by `autograder/tests/edit_times.py`: {machine}.
 
 | lab | build error | first item begins | correctness and counters are known | everything, with a second seed | slowest file |

@@ -20,7 +20,7 @@ export AUTOGRADER_SOURCE=$place/source AUTOGRADER_SUBMISSION=$place/submission A
 score() { sed -n 's/^ *"score": \([0-9.]*\),*$/\1/p' "$place/results/results.json" | head -n 1; }
 
 cp "$source"/solutions/03_coalescing/handin/* "$place/submission"
-patch -s "$place/submission/column_sums.cpp" "$source"/solutions/03_coalescing/wrong/crashes/column_sums.cpp.patch
+patch -s "$place/submission/column_sums.cpp" "$source"/solutions/03_coalescing/wrong/crashes.patch
 "$place/source/run_autograder"
 [[ $(score) == 66* ]] || { echo "the crashing submission got $(score), not 66"; cat "$place/results/results.json"; exit 1; }
 

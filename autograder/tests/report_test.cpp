@@ -1,6 +1,7 @@
 // What people see: tables that fit, text of submissions that cannot break out, sources that cannot leak.
 #include "report/report.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -96,7 +97,7 @@ TEST(Report, EscapesEveryTextOfAResult) {
     nlohmann::json changed = document;
     changed[place] = text;
     const std::vector<result> results = {result_from_json(changed.dump())};
-    return rendered(results, "/nowhere") + class_page(results);
+    return rendered(results, "/nowhere") + class_page(results) + leaderboard_page(results);
   };
   std::mt19937 random(1);
   const std::string letters = "<>&\"'=/`{}# \t\r\x01\x1b\x7f!-script";
@@ -127,9 +128,53 @@ TEST(Report, EscapesEveryTextOfAResult) {
   EXPECT_GT(tried, 30);
 }
 
+TEST(Leaderboard, HasTheBestOfEachUnderAnotherName) {
+  std::vector<result> history;
+  const auto graded = [&](const std::string& who, double ratio, verdict v, const std::string& flag = "") {
+    result r;
+    r.lab = "03_coalescing";
+    r.submission = who;
+    r.date = fmt::format("2026-11-{:02}T12:00:00Z", history.size() + 1);
+    r.seed = 1000 + history.size();
+    if (!flag.empty()) r.flags = {flag};
+    item_result i;
+    i.id = "fast";
+    i.title = "a copy, relative to memcpy";
+    i.kind = item_kind::throughput;
+    i.verdict = v;
+    i.figure = ratio;
+    r.items = {i, i};
+    r.items[1].id = "right";
+    r.items[1].title = "a copy is right";
+    r.items[1].kind = item_kind::correctness;
+    history.push_back(r);
+  };
+  graded("ann", 0.511, verdict::too_slow);
+  graded("bob", 0.622, verdict::too_slow);
+  graded("ann", 0.733, verdict::pass);
+  graded("bob", 0.644, verdict::pass);          // better for bob, and no record
+  graded("ann", 0.255, verdict::too_slow);      // handing in again never lowers a place
+  graded("cleo", 0.966, verdict::pass, "odd");  // not before a person has looked
+  graded("cleo", 1.577, verdict::inconclusive);
+  const std::string html = leaderboard_page(history);
+  const std::string text = html.substr(html.find("<h1>"));
+  for (const char* name : {"ann", "bob", "cleo", "0.255", "0.966", "1.577", "a copy is right"})
+    EXPECT_EQ(text.find(name), std::string::npos) << name;
+  std::string order;
+  for (std::size_t at = 0; (at = text.find("0.", at)) != std::string::npos; at += 5) order += text.substr(at, 5) + " ";
+  EXPECT_EQ(order, "0.733 0.644 0.511 0.622 0.733 ");  // two students, three records
+  EXPECT_NE(text.find("2026-11-03: 0.733 by "), std::string::npos);
+  history.resize(2);  // the name that a student has does not depend on what comes later
+  const auto name_of_first = [](const std::string& page) { return page.substr(page.find("0.511 by ") + 9, 6); };
+  EXPECT_EQ(name_of_first(leaderboard_page(history)), name_of_first(html));
+  history[0].seed = 7;
+  EXPECT_NE(name_of_first(leaderboard_page(history)), name_of_first(html));
+  EXPECT_NE(leaderboard_page({}).find("No throughput was graded yet"), std::string::npos);
+}
+
 /// A value that is not escaped is written {{{...}}} or {{&...}}.
 TEST(Report, EscapesAllButDrawings) {
-  for (const char* file : {"report/report.html", "class/class.html"}) {
+  for (const char* file : {"report/report.html", "class/class.html", "class/leaderboard.html"}) {
     const std::string text = text_of(fs::path(LAB_SOURCE_DIR) / "autograder/src" / file);
     EXPECT_EQ(text.find("{{&"), std::string::npos) << file;
     for (std::size_t at = 0; (at = text.find("{{{", at)) != std::string::npos; at += 3)

@@ -168,8 +168,8 @@ TEST_F(Store, SurvivesFilesThatAreNoResults) {
 
 struct Expected : Store {
   std::string surprise(const std::string& text) {
-    std::ofstream(folder / "expected.toml") << text;
-    return surprises(graded("wrong-x"), read_expectation(folder / "expected.toml"));
+    std::ofstream(folder / "slow.patch") << text << "\n--- a.cu\n+++ a.cu\n@@ -1 +1 @@\n-a\n+b\n";
+    return surprises(graded("wrong-x"), read_expectation(folder / "slow.patch"));
   }
   std::string refused(const std::string& text) {
     try {
@@ -208,10 +208,10 @@ TEST_F(Expected, AllMeansEveryItem) {
 
 TEST_F(Expected, MistakesInItHaveALine) {
   EXPECT_NE(refused("story = \"x\"\n[items]\nslow = { verdict = \"LAZY\", points = 0 }\n")
-                .find("expected.toml:3: unknown verdict"),
+                .find("slow.patch:3: unknown verdict"),
             std::string::npos);
   EXPECT_NE(refused("[items]\n").find("'story' is missing"), std::string::npos);
-  EXPECT_NE(refused("story = \"x\"\n[items]\nslow = { verdict = \"WRONG\", points = [1] }\n").find("expected.toml:3:"),
+  EXPECT_NE(refused("story = \"x\"\n[items]\nslow = { verdict = \"WRONG\", points = [1] }\n").find("slow.patch:3:"),
             std::string::npos);
   EXPECT_NE(surprise("story = \"x\"\n[items]\nsloww = { verdict = \"WRONG\", points = 0 }\n").find("'sloww'"),
             std::string::npos);
@@ -327,15 +327,16 @@ TEST_F(Store, LabsAreFoundByNumber) {
 }
 
 TEST_F(Store, WrongSubmissionsAreNamedByTheSolutionAndMadeInTheBuildFolder) {
-  const fs::path solution = folder / "solutions" / "03_coalescing", wrong = solution / "wrong" / "slow";
+  const fs::path solution = folder / "solutions" / "03_coalescing", wrong = solution / "wrong";
   fs::create_directories(wrong);
+  std::ofstream(wrong / "slow.patch") << "story";
   fs::create_directories(solution / "handin");
   const lab_folder lab{"03", "03_coalescing", folder / "labs" / "03_coalescing"};
   const auto all = submissions_of(folder, folder / "build", lab);
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[0].id, "solution");
   EXPECT_EQ(all[2].id, "wrong-slow");
-  EXPECT_EQ(all[2].expected, wrong / "expected.toml");
+  EXPECT_EQ(all[2].patch, wrong / "slow.patch");
   EXPECT_EQ(all[2].file("a.cu"), folder / "build" / "submissions" / "03_coalescing" / "wrong-slow" / "a.cu");
   EXPECT_EQ(submission_named(all, "wrong-slow", lab).path, all[2].path);
   EXPECT_THROW(submission_named(all, "slow", lab), input_error);

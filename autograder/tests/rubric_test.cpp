@@ -330,6 +330,15 @@ TEST(Labs, AreListedFromTheirRubrics) {
   EXPECT_NE(with_questions(marks, {lab}).find("\n| [00 A test](labs/00_test/README.md) | what? |\n"),
             std::string::npos);
   EXPECT_NE(with_way(marks, {lab}).find("\n| [00 A test](00_test/README.md) | test | C++ | 1 |\n"), std::string::npos);
+  lab.hours = "2 to 4";
+  EXPECT_EQ(with_plan("<!-- plan: begin -->\n| 00 A test | 9 | 1 | | 2 | |\n| project | 15 | 3 | | | |\n"
+                      "| hours in all | | | | | |\n<!-- plan: end -->",
+                      {lab}),
+            "<!-- plan: begin -->\n| 00 A test | 2 to 4 | 1 | | 2 | |\n| project | 15 | 3 | | | |\n"
+            "| hours in all | | 17 to 19 | 0 to 0 | 2 to 4 | |\n<!-- plan: end -->");
+  EXPECT_NE(with_tests("<!-- tests: begin -->\n<!-- tests: end -->\n", lab)
+                .find("items but the predictions as tests:\n75 of 100 points"),
+            std::string::npos);
 }
 
 /// A lab with that rubric, its hints and predictions, and a wrong submission; each mistake in one of them is told.
@@ -341,14 +350,14 @@ class lab_check_test : public testing::Test {
       hints += std::string("[[hint]]\nitem = \"") + id + "\"\ntext = [\"a\", \"b\", \"c\"]\n";
     replace_file(root_ / "judge/hints.toml", hints);
     replace_file(root_ / "handin/predictions.toml", "[x]\ny = nan\n");
-    replace_file(root_ / "wrong/expected.toml", "story = \"s\"\n[items]\nall = { verdict = \"PASS\", points = 25 }\n");
+    replace_file(root_ / "wrong/one.patch", "story = \"s\"\n[items]\nall = { verdict = \"PASS\", points = 25 }\n");
   }
   void TearDown() override { fs::remove_all(root_); }
 
   std::string complaint() const {
     try {
       check_lab({"00", "00_test", root_}, parse_rubric(valid, "rubric.toml", cases(), folder()),
-                {{"wrong-one", {}, root_ / "wrong/expected.toml"}});
+                {{"wrong-one", {}, root_ / "wrong/one.patch"}});
     } catch (const input_error& error) {
       return error.what();
     }
@@ -424,10 +433,10 @@ TEST_F(lab_check_test, a_text_that_gives_an_answer_away) {
 }
 
 TEST_F(lab_check_test, a_wrong_submission_that_expects_what_there_is_not) {
-  replace_file(root_ / "wrong/expected.toml", "story = \"s\"\n[items]\nf = { verdict = \"WRONG\", points = 0 }\n");
-  EXPECT_EQ(complaint(), "wrong-one/expected.toml: the rubric has no item 'f'");
-  replace_file(root_ / "wrong/expected.toml", "story = \"s\"\n");
-  EXPECT_EQ(complaint(), "wrong-one/expected.toml: wrong submissions name [items] that lose points, right ones do not");
+  replace_file(root_ / "wrong/one.patch", "story = \"s\"\n[items]\nf = { verdict = \"WRONG\", points = 0 }\n");
+  EXPECT_EQ(complaint(), "wrong-one: the rubric has no item 'f'");
+  replace_file(root_ / "wrong/one.patch", "story = \"s\"\n");
+  EXPECT_EQ(complaint(), "wrong-one: wrong submissions name [items] that lose points, right ones do not");
 }
 
 TEST(Metric, DividesAndKnowsWhenNothingWasCounted) {

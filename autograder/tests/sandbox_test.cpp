@@ -430,7 +430,7 @@ TEST_F(Object, KnowsClassesThatOpenFiles) {
 
 TEST_F(Object, KnowsWhatMayBeCalled) {
   const fs::path sim = fs::path(LAB_SOURCE_DIR) / "common" / "sim" / "include";
-  const callable may(sim, fs::path(LAB_BINARY_DIR) / "common" / "sim" / "libsim.a");
+  const callable may(sim, {fs::path(LAB_BINARY_DIR) / "common" / "sim" / "libsim.a"});
   for (const char* yes : {"memcpy",
                           "__memcpy_chk",
                           "expf",

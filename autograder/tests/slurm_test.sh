@@ -69,7 +69,7 @@ for who in ann bob; do
   mkdir "$place/class/$who"
   cp "$source"/solutions/03_coalescing/handin/* "$place/class/$who"
 done
-patch -s "$place/class/bob/column_sums.cpp" "$source"/solutions/03_coalescing/wrong/crashes/column_sums.cpp.patch
+patch -s "$place/class/bob/column_sums.cpp" "$source"/solutions/03_coalescing/wrong/crashes.patch
 mkdir "$place/class/cat"
 "$grader" grade "$place/class" --lab 03 --jobs 2 --store "$place/grades.sqlite" --executor slurm
 got=$(sqlite3 "$place/grades.sqlite" "SELECT submission, outcome FROM results ORDER BY submission")

@@ -12,7 +12,8 @@
 # Each program in crashed/ becomes build/bin/crashed/labNN.NAME, with its own main.
 # add_lab(12_host CALLS open read) lets the .cpp files of that lab call these functions of the C library, too.
 # With COUNTED attention, that function of the contract is plain C++ in a .cu file whose accesses the judge counts.
-# add_lab(07_quantization USES sim_cublas): the simulated device's library that its code calls.
+# add_lab(07_quantization USES sim_cublas): the simulated device's library that its code calls. With OFFERS, a hand-in may
+# call it, too.
 # With EIGEN its .cpp files may include Eigen, which other labs' are measured against.
 # add_lab(08_gpt2 LIBRARY gpt2) links gpt2_model to the judge's side and gpt2_<backend> to the runner's.
 # `lab03` builds what ctest runs for the student. Tests carry the labels lab03, sim or cuda or cpu, and their kind.
@@ -60,12 +61,13 @@ function(_lab_program target objects)
 endfunction()
 
 function(add_lab dir)
-  cmake_parse_arguments(PARSE_ARGV 1 add "EIGEN" "LIBRARY;ROOT" "CALLS;COUNTED;USES")
+  cmake_parse_arguments(PARSE_ARGV 1 add "EIGEN" "LIBRARY;ROOT" "CALLS;COUNTED;OFFERS;USES")
   if(NOT dir MATCHES "^([0-9][0-9])_[a-z0-9_]+$")
     message(FATAL_ERROR "add_lab(${dir}): a lab's folder is named NN_topic, such as 03_coalescing")
   endif()
   set(number ${CMAKE_MATCH_1})
   set(lab lab${number})
+  list(APPEND add_USES ${add_OFFERS})
   set(root ${PROJECT_SOURCE_DIR})
   if(add_ROOT)
     set(root ${add_ROOT})
@@ -130,7 +132,7 @@ function(add_lab dir)
     add_dependencies(${lab}.staff ${lab}.${name})
   endforeach()
   foreach(backend IN LISTS backends)
-    _lab_recipe(${lab} ${dir} ${contract} ${backend} "${staff_${backend}}" "${add_LIBRARY}" "${add_CALLS}" "${add_COUNTED}" "${add_USES}" "${eigen}")
+    _lab_recipe(${lab} ${dir} ${contract} ${backend} "${staff_${backend}}" "${add_LIBRARY}" "${add_CALLS}" "${add_COUNTED}" "${add_USES}" "${add_OFFERS}" "${eigen}")
   endforeach()
   set(submissions student)
   file(GLOB from_student CONFIGURE_DEPENDS ${contract}/handin/*.cu ${contract}/handin/*.cpp)
@@ -234,12 +236,12 @@ endfunction()
 
 # build/recipes/NN_topic.BACKEND.json: how the grader builds a submission that is no part of this tree: the same flags, the
 # same staff objects. What may be mounted where that happens is `readable` and `headers`; `device` is the folder that
-# declares what the simulated device offers and the library that defines it; `runtime` is what a runner reads; `toolchain`
+# declares what the simulated device offers and the libraries that define it; `runtime` is what a runner reads; `toolchain`
 # is where compilers are installed that are not in /usr/bin; `calls` are functions that only this lab's files may call;
 # `counted` are host functions in a .cu file, all of whose accesses to memory must be seen. With `apart`, each file of a
 # submission is a program of its own, and calls nothing in another: that of a lab with crashed programs, which grades how
 # little of each file has changed.
-function(_lab_recipe lab dir contract backend staff library calls counted uses eigen)
+function(_lab_recipe lab dir contract backend staff library calls counted uses offers eigen)
   set(common ${PROJECT_SOURCE_DIR}/common)
   file(GLOB own_headers CONFIGURE_DEPENDS ${contract}/*.hpp ${contract}/given/*.hpp)
   _lab_standard_headers(headers)
@@ -258,6 +260,9 @@ function(_lab_recipe lab dir contract backend staff library calls counted uses e
   endif()
   set(readable ${own_headers} ${common}/include ${common}/sim/include)
   set(device ${common}/sim/include $<TARGET_FILE:sim>)
+  foreach(offered IN LISTS offers)
+    list(APPEND device $<TARGET_FILE:${offered}>)
+  endforeach()
   set(link ${CMAKE_CXX_COMPILER} -z relro -z now)  # once it runs, no table of functions can be written
   if(backend STREQUAL "sim")
     set(cu $<TARGET_FILE:simcc> -std=c++20 ${_lab_sim_flags} ${include} ${keep} -include sim/all_observed.h --checked-calls)
@@ -319,21 +324,18 @@ function(_lab_recipe lab dir contract backend staff library calls counted uses e
   endif()
 endfunction()
 
-# Other submissions than the solution, solutions/NN_topic/{right,wrong}/NAME, are their base but for the files, or the
-# patch, that they hold. labNN.others makes each whole, in build/submissions/NN_topic/.
+# Other submissions than the solution, solutions/NN_topic/{right,wrong}/NAME.patch, are their base but for the patch.
+# labNN.others makes each whole, in build/submissions/NN_topic/.
 function(_lab_others lab dir answers)
   file(GLOB solution CONFIGURE_DEPENDS ${answers}/handin/*)
-  file(GLOB all CONFIGURE_DEPENDS ${answers}/right/*/* ${answers}/wrong/*/*)
-  file(GLOB others RELATIVE ${answers} ${answers}/right/*/expected.toml ${answers}/wrong/*/expected.toml)
-  list(TRANSFORM others REPLACE "/expected.toml" "")
+  file(GLOB others CONFIGURE_DEPENDS RELATIVE ${answers} ${answers}/right/*.patch ${answers}/wrong/*.patch)
+  list(TRANSFORM others REPLACE "\\.patch$" "")
   set(whole ${PROJECT_BINARY_DIR}/submissions/${dir})
   set(make_whole ${PROJECT_SOURCE_DIR}/common/cmake/make_whole.sh)
   set(made "")
   foreach(other IN LISTS others)
-    set(own ${all})
-    list(FILTER own INCLUDE REGEX "/${other}/")
     string(REPLACE "/" "-" id ${other})
-    file(STRINGS ${answers}/${other}/expected.toml base REGEX "^base *=")
+    file(STRINGS ${answers}/${other}.patch base REGEX "^base *=")
     string(REGEX REPLACE "^base *= *\"(.*)\".*" "\\1" base "${base}")
     string(REGEX REPLACE "^(right|wrong)-" "\\1/" base_folder "${base}")
     if(base STREQUAL "solution" OR base STREQUAL "")
@@ -343,11 +345,11 @@ function(_lab_others lab dir answers)
       set(from ${whole}/${base})
       set(needs ${from}/made)
     else()
-      message(FATAL_ERROR "${answers}/${other}/expected.toml: there is no submission '${base}' to be its base")
+      message(FATAL_ERROR "${answers}/${other}.patch: there is no submission '${base}' to be its base")
     endif()
     add_custom_command(OUTPUT ${whole}/${id}/made
-                       COMMAND ${make_whole} ${from} ${answers}/${other} ${whole}/${id}
-                       DEPENDS ${make_whole} ${own} ${needs} COMMENT "${dir} ${id}" VERBATIM)
+                       COMMAND ${make_whole} ${from} ${answers}/${other}.patch ${whole}/${id}
+                       DEPENDS ${make_whole} ${answers}/${other}.patch ${needs} COMMENT "${dir} ${id}" VERBATIM)
     list(APPEND made ${whole}/${id}/made)
   endforeach()
   add_custom_target(${lab}.others DEPENDS ${made})

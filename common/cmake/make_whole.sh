@@ -1,6 +1,7 @@
 #!/bin/sh
-# Makes a submission whole: its base's files, replaced by its own or changed by its patches, which must fit to the letter.
-# usage: make_whole.sh BASE OWN WHOLE
+# Makes a submission whole: its base's files, changed by its patch, which must fit to the letter. After "--- /dev/null", the
+# patch holds a whole file.
+# usage: make_whole.sh BASE PATCH WHOLE
 set -eu
 
 # A patch may fit further up or down than it says; not if its lines stand in more than one place of the file.
@@ -21,28 +22,33 @@ is_clear() {  # PATCH FILE
 }
 
 base=$1 own=$2 whole=$3
+parts=$(mktemp -d)
+trap 'rm -rf "$parts"' EXIT
 rm -rf "$whole"
 mkdir -p "$whole"
 cp "$base"/* "$whole"
 rm -f "$whole/made"
-for from in "$own"/*; do
-  name=$(basename "$from" .patch)
-  [ "$name" != expected.toml ] || continue
+awk -v parts="$parts" '
+  /^--- / { is_whole = $2 == "/dev/null"; getline; to = parts "/" $2 (is_whole ? "" : ".patch"); next }
+  !to || (is_whole && !/^\+/) { next }
+  { print is_whole ? substr($0, 2) : $0 > to }' "$own"
+for part in "$parts"/*; do
+  name=$(basename "$part" .patch)
   [ -e "$whole/$name" ] || {
-    echo "error: $from is for none of the files in $base"
+    echo "error: $own changes $name, which $base does not have"
     exit 1
   }
-  case $from in
+  case $part in
     *.patch)
-      is_clear "$from" "$whole/$name" || {
-        echo "error: $from fits in several places of $base/$name: give it more lines around the change"
+      is_clear "$part" "$whole/$name" || {
+        echo "error: $own fits in several places of $base/$name: give it more lines around the change"
         exit 1
       }
-      patch --quiet --force --fuzz=0 --no-backup-if-mismatch --reject-file=- "$whole/$name" "$from" || {
-        echo "error: $from no longer fits $base/$name"
+      patch --quiet --force --fuzz=0 --no-backup-if-mismatch --reject-file=- "$whole/$name" "$part" || {
+        echo "error: $own no longer fits $base/$name"
         exit 1
       } ;;
-    *) cp "$from" "$whole" ;;
+    *) cp "$part" "$whole" ;;
   esac
 done
 touch "$whole/made"

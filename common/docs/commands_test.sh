@@ -43,7 +43,7 @@ while IFS=: read -r file words; do
   label=${words##* }
   shown=$((shown + 1))
   [[ $label == lab42 ]] || grep -qw -- "$label" <<<"$labels" || complain "$file: there is no label $label"
-done < <(grep -oE 'ctest --test-dir build -L [a-z0-9]+' "${pages[@]}")
+done < <(grep -oE 'ctest --(test-dir build|preset labs) -L [a-z0-9]+\b' "${pages[@]}")
 
 echo "$shown commands shown in ${#pages[@]} files"
 ((shown > 50)) || complain "that is too few: are they found at all?"

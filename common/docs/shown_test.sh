@@ -72,9 +72,9 @@ docs                                                    docs.site
 slides                                                  docs.slides
 test                                                    .ci/run
 test --all                                              .ci/run
-ctest --test-dir build -L labNN                         there
+ctest --preset labs -L labNN                            there
 ctest --preset labs                                     editor
-ctest --test-dir build -L lab42                         lab00.expected
+ctest --preset labs -L lab42                            lab00.expected
 cmake --build build && ctest --test-dir build -R lab42  lab00.expected
 cmake --build build --target sim_libraries              sim.libraries_test
 ctest --test-dir build -L docs                          docs.links
@@ -87,7 +87,11 @@ SIM_DEVICE=rtx3060 build/bin/lab07.student.sim.experiment   there
 cmake --build build --target lab07.student.sim.bench    there
 build/bin/lab07.student.sim.bench --benchmark_filter=narrow_gemm/384   there
 build/bin/gpt2.sim --help                               there
-cmake --build build --target lab10.cupti.cuda && build/bin/lab10.cupti.cuda   gpu
+cmake --build build --target gpt2.sim                   there
+build/bin/gpt2.sim --pass cuda --random tiny --batch 2 --time 32 --trace   there
+build/bin/gpt2.sim --pass cuda --random tiny --batch 2 --time 32 --trace --graph   there
+build/bin/gpt2.solution.sim --pass cuda --random tiny --batch 2 --time 32 --two-blocks --trace   gpt2.trace
+build/bin/gpt2.solution.sim --pass cuda --random tiny --batch 2 --time 32 --two-blocks --trace --graph   gpt2.trace.graph
 cmake --build build --target lab11.backward.sim && build/bin/lab11.backward.sim   lab11.backward.sim
 cmake --build build --target lab09.hopper.sim && build/bin/lab09.hopper.sim       lab09.hopper.sim
 cmake --build build --target lab11.hopper.sim && build/bin/lab11.hopper.sim       lab11.hopper.sim
@@ -191,7 +195,7 @@ while read -r command; do
   [[ -n ${how[$command]:-} ]] || complain "$command: no test runs it; see the list in common/docs/shown_test.sh"
 done <<<"$shown"
 made=(build/run/program build/see/program.html labs/42_sparsity/judge/rubric.toml)
-[[ $sandbox == no ]] || made+=(grades.sqlite build/report/class/index.html results.json canvas.csv)
+[[ $sandbox == no ]] || made+=(grades.sqlite build/report/class/index.html build/report/class/leaderboard.html results.json canvas.csv)
 for file in "${made[@]}"; do [[ -s $file ]] || complain "no command made $file"; done
 
 # Paths begin where a command is typed.

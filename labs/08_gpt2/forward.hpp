@@ -7,6 +7,10 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
 
 namespace lab08 {
 
@@ -56,6 +60,35 @@ class range {
 /// "final LayerNorm", "logits". A block is one range, from its first operation to its last. The blocks of a layer are
 /// in a range "layer". If an operation throws, all ranges end, and the exception propagates.
 void forward(operations& on, int layers);
+
+// ---- tracer.cpp: what ran when, and for which block ----------------------------------------------------------------
+
+/// A kernel. CUPTI gives its name, its stream's number, and its times in nanoseconds.
+struct traced_kernel {
+  std::string name;
+  std::string block;  ///< the innermost range that its thread was in when it was launched; "" if it was in none
+  std::uint32_t stream = 0;
+  std::uint64_t begin = 0, end = 0;
+};
+/// All kernels of the blocks of one name.
+struct traced_block {
+  std::string name;
+  int launches = 0;
+  std::uint64_t busy = 0;  ///< nanoseconds in which at least one of them runs
+};
+struct timeline {
+  std::vector<traced_kernel> kernels;  ///< in the order in which they begin
+  std::vector<traced_block> blocks;    ///< those that launch kernels, each name once, in any order
+  /// Nanoseconds in which no kernel runs, after the first has begun and before the last has ended; and the longest such
+  /// stretch.
+  std::uint64_t idle = 0, longest_gap = 0;
+};
+
+/// Runs the pass once and returns its timeline, from the records of CUPTI's Activity API. The pass does not wait for
+/// its kernels. It may use several streams and several threads. CUPTI returns the records in as many buffers as it
+/// needs and in any order. A kernel's record and that of the call that launched it, a call of the runtime or of the
+/// driver, have the same correlation ID.
+timeline trace(const std::function<void()>& pass);
 
 // ---- analysis.cpp: FLOPs, bytes, bound -----------------------------------------------------------------------------
 

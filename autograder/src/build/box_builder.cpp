@@ -395,8 +395,8 @@ box_builder::clean box_builder::take_out_unclean(const std::map<std::string, han
                                                  std::string complaints) const {
   clean result;
   const words& also = recipe_.at("calls");
-  const callable may_call(recipe_.at("device").at(0), recipe_.at("device").at(1), by_nvcc(),
-                          {also.begin(), also.end()});
+  const words& offered = recipe_.at("device");
+  const callable may_call(offered.front(), {offered.begin() + 1, offered.end()}, by_nvcc(), {also.begin(), also.end()});
   std::map<std::string, object_symbols> symbols;
   std::map<std::string, std::vector<std::string>> refused;  // by file
   for (const auto& [name, object] : objects)
@@ -458,9 +458,8 @@ box_builder::clean box_builder::take_out_unclean(const std::map<std::string, han
           file_classes.insert(c);
           continue;
         }
-        // What simcc calls instead of write() and sem_post().
-        const bool renamed = symbol == "sim_write" || symbol == "sim_sem_post";
-        const std::string what = "calls " + shown_name(renamed ? symbol.substr(4) : symbol);
+        const std::string plain = in_place_of(symbol);
+        const std::string what = "calls " + shown_name(plain.empty() ? symbol : plain);
         const bool is_there = is_defined(device, symbol);
         if (is_there && apart_) {
           why.push_back(fmt::format("{}, which is in another file; {}", what, of_its_own));

@@ -112,8 +112,7 @@ class reading {
     return fmt::format("line {}: {}", joined_.lines[tokens_[i].begin], name.substr(0, 60));
   }
 
-  /// Whether the object needs a symbol of that name, in C or in some namespace of C++. A mangled name, written by hand,
-  /// is one.
+  /// Whether the object needs a symbol of that name: in C, in a namespace of C++, or mangled by hand.
   bool is_called(std::string_view name) const {
     const std::string in_cpp = fmt::format("{}{}", name.size(), name);
     return std::any_of(undefined_.begin(), undefined_.end(), [&](const std::string& symbol) {
@@ -132,8 +131,7 @@ class reading {
     return (word(i) == "#" && word(i + 1) == "#") || (word(i) == "%" && word(i + 1) == ":" && word(i + 2) == "%");
   }
 
-  /// Whether ## may make such a name: of pieces that stand in a macro that pastes, or in the arguments of a macro of
-  /// this file.
+  /// Such a name, if ## can make it from the words of a macro that pastes and the arguments of this file's macros.
   std::string pasted_name() const {
     std::set<int> pasting;  // directives
     bool scopes = false;    // whether what is put together may name a namespace

@@ -305,17 +305,10 @@ bool is_the_compilers(const std::string& symbol) {
   return begins(symbol, support);
 }
 
-/// Whether it is a hook of simcc's, or what simcc calls instead of a library's function.
-bool is_instrumentation(const std::string& symbol) {
+/// Whether it is a hook of simcc's.
+bool is_hook(const std::string& symbol) {
   static const std::regex hooks(
-      "__tsan_|(sim_call|sim_jump|__sanitizer_cov_trace_pc|__ubsan_handle_(shift_)?out_of_bounds|sim_w?mem(p?cpy|move|"
-      "set)|sim_bcopy|"
-      "sim_(sincos|modf|frexp|remquo)f?|sim_(m|c|re)alloc|sim_(free|(posix_)?memalign|aligned_alloc|"
-      "_Zn[wa]m(St11align_val_t|RKSt9nothrow_t)?|_Zd[la]Pv(m|m?St11align_val_t)?|__cxa_(allocate|free)_exception)|"
-      "sim_v?(f|s|sn)?printf|sim_strto(u?ll?|f|d)|sim_(time|clock_gettime|gettimeofday)|"
-      "sim_pthread_((mutex|rwlock|spin)_(un|try|rd|wr)?lock|cond_(signal|broadcast)|once)|sim___cxa_guard_release|sim__"
-      "ZNSt3pmr(19new_delete_resourceEv|20get_default_resourceEv)|"
-      "sim__ZNSt18condition_variable10notify_(one|all)Ev)$");
+      "__tsan_|(sim_call|sim_jump|__sanitizer_cov_trace_pc|__ubsan_handle_(shift_)?out_of_bounds)$");
   return begins(symbol, hooks);
 }
 
@@ -341,6 +334,8 @@ bool copies_nothing(const std::string& symbol) {
 }
 
 }  // namespace
+
+std::string in_place_of(const std::string& symbol) { return symbol.starts_with("sim_") ? symbol.substr(4) : ""; }
 
 bool copies_unseen(const std::string& symbol) {
   constexpr std::size_t longest = 60;  // of those names, since a regex needs stack for each character
@@ -391,9 +386,10 @@ std::string rival_of(const std::string& symbol) {
   return {};
 }
 
-callable::callable(const std::filesystem::path& headers, const std::filesystem::path& library, bool by_nvcc,
-                   std::set<std::string> also)
-    : device_(defined_in(library)), by_nvcc_(by_nvcc), also_(std::move(also)) {
+callable::callable(const std::filesystem::path& headers, const std::vector<std::filesystem::path>& libraries,
+                   bool by_nvcc, std::set<std::string> also)
+    : by_nvcc_(by_nvcc), also_(std::move(also)) {
+  for (const std::filesystem::path& library : libraries) device_.merge(defined_in(library));
   for (const auto& entry : std::filesystem::recursive_directory_iterator(headers))
     if (entry.is_regular_file()) add_names(entry.path(), declared_);
   for (const char* name : {"sim/launch.h", "sim/call.h"})
@@ -402,7 +398,7 @@ callable::callable(const std::filesystem::path& headers, const std::filesystem::
 
 bool callable::operator()(const std::string& symbol, bool by_device_code) const {
   if (is_the_compilers(symbol)) return true;
-  if (by_device_code && is_instrumentation(symbol)) return true;
+  if (by_device_code && is_hook(symbol)) return true;
   if (!by_device_code && also_.contains(symbol)) return true;
   // The CUDA runtime: what the device's headers declare and its library defines, also by a C++ name; sim::name(...),
   // too, that those headers' own functions call. Kernels and launches are for .cu files, where they are counted.
@@ -422,6 +418,8 @@ bool callable::operator()(const std::string& symbol, bool by_device_code) const 
     if (begins(symbol, cuda) && declared_.contains(symbol)) return true;
   }
   if (device_.contains(symbol) && declared_.contains(symbol)) return true;
+  if (by_device_code && device_.contains(symbol))
+    if (const std::string own = in_place_of(symbol); !own.empty()) return (*this)(own, by_device_code);
   const std::string library = library_of(symbol);
   if (library == "libm.so.6") return true;
   if (library == "libstdc++.so.6") return stays_inside(symbol);
@@ -433,15 +431,16 @@ bool callable::is_the_hosts(const std::string& symbol) {
   // What CUDA has in kernels, also as compilers call it, and what ends a program; variables of each thread.
   static const std::regex of_kernels(
       R"((v?printf|__printf_chk|puts|putchar|abort|__assert_fail|_ZSt9terminatev)$|_ZSt\d{1,2}__throw_|_ZSt\d{1,2}__once_call)");
-  if (is_the_compilers(symbol) || is_instrumentation(symbol) || begins(symbol, of_kernels)) return false;
+  if (is_the_compilers(symbol) || begins(symbol, of_kernels)) return false;
   const std::string library = library_of(symbol);
   return !library.empty() && library != "libm.so.6" && !is_variable(symbol);
 }
 
 bool callable::in_sight(const std::string& symbol) const {
   static const std::regex reads_texts("sim_(realloc|v?sn?printf|strto)");
-  return is_the_compilers(symbol) || (is_instrumentation(symbol) && !begins(symbol, reads_texts)) ||
-         copies_nothing(symbol) || (library_of(symbol) == "libm.so.6" && !copies_unseen(symbol));
+  return is_the_compilers(symbol) || is_hook(symbol) ||
+         (!in_place_of(symbol).empty() && !begins(symbol, reads_texts)) || copies_nothing(symbol) ||
+         (library_of(symbol) == "libm.so.6" && !copies_unseen(symbol));
 }
 
 }  // namespace grading

@@ -26,11 +26,11 @@ object_symbols read_object(std::string_view object, std::vector<std::string>& re
 /// Functions that a submission may call in addition to its own and the lab's.
 class callable {
  public:
-  /// `headers`: folder of the headers that declare what the simulated device offers; `library`: libsim.a, which
-  /// defines it.
+  /// `headers`: folder of the headers that declare what the simulated device offers; `libraries`: libsim.a and
+  /// others, which define it.
   /// `also`: functions of the C and C++ libraries that this lab's .cpp files may call in addition.
-  callable(const std::filesystem::path& headers, const std::filesystem::path& library, bool by_nvcc = false,
-           std::set<std::string> also = {});
+  callable(const std::filesystem::path& headers, const std::vector<std::filesystem::path>& libraries,
+           bool by_nvcc = false, std::set<std::string> also = {});
 
   /// `by_device_code`: from a .cu file.
   bool operator()(const std::string& symbol, bool by_device_code) const;
@@ -48,7 +48,7 @@ class callable {
 
  private:
   std::set<std::string> declared_, for_kernels_;  ///< plain names in the headers; those of launches and kernels
-  std::set<std::string> device_;                  ///< what libsim defines
+  std::set<std::string> device_;                  ///< what they define
   bool by_nvcc_;
   std::set<std::string> also_;
 };
@@ -58,6 +58,9 @@ std::string demangled(const std::string& symbol);
 /// The same for a message: a submission chooses how long its names are.
 constexpr std::size_t most_of_a_name = 200;
 std::string shown_name(const std::string& symbol);
+
+/// The library's function in whose place simcc calls this one, if it may be that; else "".
+std::string in_place_of(const std::string& symbol);
 
 /// Whether a function of the C library copies from one array to another where the compiler of .cu files puts no hook,
 /// as it does for memcpy, memmove and memset.

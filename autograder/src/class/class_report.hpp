@@ -13,6 +13,10 @@ namespace grading {
 /// of the course than the pinned one are for review; "" if none is pinned.
 std::string class_page(const std::vector<result>& results, const std::string& pinned = "");
 
+/// For students: the ten best ratios of each throughput item, and each record when it was set. Made-up names; results
+/// with a flag do not count, nor do items below or above what can be (INCONCLUSIVE).
+std::string leaderboard_page(const std::vector<result>& history);
+
 /// File name of a student's page, next to the class page.
 std::string page_of(const result& r);
 

@@ -233,8 +233,11 @@ int report(const settings& s, const fs::path& book, const fs::path& output) {
   } else {
     if (!fs::exists(book)) throw input_error("no grade book " + book.string());
     const fs::path folder = output.empty() ? s.report_folder() / "class" : output;
+    const grade_book grades(book);
     fmt::print("report: {}\n",
-               write_class_report(grade_book(book).that_count(), s.source, folder, pinned_version(book)).string());
+               write_class_report(grades.that_count(), s.source, folder, pinned_version(book)).string());
+    replace_file(folder / "leaderboard.html", leaderboard_page(grades.history()));
+    fmt::print("for students, without names: {}\n", (folder / "leaderboard.html").string());
   }
   return all_well;
 }

@@ -1,5 +1,6 @@
 #include "course/expectation.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include "support/files.hpp"
@@ -45,9 +46,9 @@ std::map<std::string, expected_item> expected_items(const toml_reader& items) {
   return result;
 }
 
-expectation read_expectation(const std::filesystem::path& file) {
-  const std::string name = (file.parent_path().filename() / file.filename()).string();
-  const toml::table document = toml_from(text_of(file), name);
+expectation read_expectation(const std::filesystem::path& patch) {
+  const std::string name = (patch.parent_path().filename() / patch.filename()).string(), text = text_of(patch);
+  const toml::table document = toml_from(text.substr(0, std::min(text.find("\n--- "), text.find("\ndiff "))), name);
   const toml_reader in(document, name);
   in.allow({"story", "base", "demo", "items"});
   expectation result;

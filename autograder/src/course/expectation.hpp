@@ -1,4 +1,4 @@
-// The result that a submission must get, as its author wrote it down: expected.toml.
+// The result that a submission must get, as its author wrote it down: at the head of its patch.
 #pragma once
 
 #include <filesystem>
@@ -23,10 +23,10 @@ struct expectation {
   std::map<std::string, expected_item> items;  ///< "all" means every item; items not named, or none, get full points
 };
 
-/// The table [items] of an expected.toml; throws input_error.
+/// The table [items]; throws input_error.
 std::map<std::string, expected_item> expected_items(const toml_reader& items);
 
-/// Reads expected.toml; throws input_error.
-expectation read_expectation(const std::filesystem::path& file);
+/// Reads what precedes the first file of a patch; throws input_error.
+expectation read_expectation(const std::filesystem::path& patch);
 
 }  // namespace grading

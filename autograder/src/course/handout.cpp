@@ -1,8 +1,12 @@
 #include "course/handout.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
+#include <sstream>
 
 #include "support/files.hpp"
 #include "support/text.hpp"
@@ -22,6 +26,25 @@ std::string with_grading_table(const std::string& handout, const rubric& rules) 
   std::string table = "| item | points | requirement |\n|---|---|---|\n";
   for (const item& i : rules.items) table += fmt::format("| `{}` | {} | {} |\n", i.id, i.points, i.title);
   return with_generated(handout, "grading table", table);
+}
+
+std::string with_tests(const std::string& handout, const rubric& rules) {
+  double points = 0, on_gpu = 0;
+  std::string_view rest = "the predictions";
+  for (const item& i : rules.items)
+    if (i.kind == item_kind::findings) {
+      rest = "the findings";
+    } else if (i.kind != item_kind::predictions) {
+      points += i.points;
+      if (i.kind == item_kind::throughput && i.cases.front()->where == lab::part::device) on_gpu += i.points;
+    }
+  return with_generated(
+      handout, "tests",
+      fmt::format("`ctest --preset labs -L lab{0}` builds, and runs all items but {1} as tests:\n"
+                  "{2} of 100 points{3}. A test fails below full credit, and its output says how many points the item\n"
+                  "earns. `./course lab {0}` grades {1}, too.\n",
+                  rules.id.substr(0, 2), rest, points,
+                  on_gpu == 0 ? "" : fmt::format(", {} of them on a GPU", on_gpu)));
 }
 
 namespace {
@@ -52,6 +75,33 @@ std::string with_way(const std::string& walkthrough, const std::vector<rubric>& 
   for (const rubric& lab : labs)
     table += fmt::format("| {} | {} | {} | {} |\n", linked(lab, ""), lab.learn, lab.needs, lab.hours);
   return with_generated(walkthrough, "labs", table);
+}
+
+std::string with_plan(const std::string& guide, const std::vector<rubric>& labs) {
+  const std::string begin = "<!-- plan: begin -->\n";
+  const std::size_t from = guide.find(begin) + begin.size();
+  std::string table;
+  std::array<double, 6> least{}, most{};  // of each column
+  std::istringstream lines(guide.substr(from, guide.find("<!-- plan: end -->", from) - from));
+  for (std::string line; std::getline(lines, line); table += line + "\n") {
+    std::vector<std::string> cells;  // what is before the first bar, too
+    std::istringstream row(line);
+    for (std::string cell; std::getline(row, cell, '|');) cells.push_back(cell);
+    if (cells.size() != 7) throw input_error("the plan of a term: not a row of 6 cells: " + line);
+    for (const rubric& lab : labs)
+      if (cells[1].starts_with(fmt::format(" {} ", lab.id.substr(0, 2)))) cells[2] = fmt::format(" {} ", lab.hours);
+    double low = 0, high = 0;
+    const int numbers = std::sscanf(cells[2].c_str(), "%lf to %lf", &low, &high);
+    for (std::size_t i = 3; i < 6; ++i)
+      if (cells[1].starts_with(" hours in all")) {
+        cells[i] = fmt::format(" {} to {} ", least[i], most[i]);
+      } else if (numbers > 0 && cells[i].find_first_not_of(' ') != std::string::npos) {
+        least[i] += low;
+        most[i] += numbers == 2 ? high : low;
+      }
+    line = fmt::format("{}|", fmt::join(cells, "|"));
+  }
+  return with_generated(guide, "plan", table);
 }
 
 std::string with_worklogs(const std::string& solutions, const std::vector<rubric>& labs) {

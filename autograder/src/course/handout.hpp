@@ -16,9 +16,15 @@ std::string with_generated(const std::string& text, const std::string& name, con
 /// The handout with its grading table as the rubric has it.
 std::string with_grading_table(const std::string& handout, const rubric& rules);
 
+/// The handout with the command that runs its items as tests, and the points that these cover.
+std::string with_tests(const std::string& handout, const rubric& rules);
+
 /// README.md, and the walkthrough in labs/, with their tables of all labs.
 std::string with_questions(const std::string& readme, const std::vector<rubric>& labs);
 std::string with_way(const std::string& walkthrough, const std::vector<rubric>& labs);
+
+/// The instructor guide, with each lab's hours in its plan of a term, and their sums.
+std::string with_plan(const std::string& guide, const std::vector<rubric>& labs);
 
 /// README.md in solutions/, with its list of worklogs.
 std::string with_worklogs(const std::string& solutions, const std::vector<rubric>& labs);

@@ -14,11 +14,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::vector<fs::path> folders_in(const fs::path& parent) {
+std::vector<fs::path> sorted(const fs::path& folder) {
   std::vector<fs::path> result;
-  if (fs::is_directory(parent))
-    for (const fs::directory_entry& entry : fs::directory_iterator(parent))
-      if (entry.is_directory()) result.push_back(entry.path());
+  if (fs::is_directory(folder))
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) result.push_back(entry.path());
   std::sort(result.begin(), result.end());
   return result;
 }
@@ -27,7 +26,7 @@ std::vector<fs::path> folders_in(const fs::path& parent) {
 
 std::vector<lab_folder> labs_in(const fs::path& source) {
   std::vector<lab_folder> result;
-  for (const fs::path& folder : folders_in(source / "labs")) {
+  for (const fs::path& folder : sorted(source / "labs")) {
     const std::string name = folder.filename().string();
     const bool numbered = name.size() > 3 && std::isdigit(static_cast<unsigned char>(name[0])) &&
                           std::isdigit(static_cast<unsigned char>(name[1])) && name[2] == '_';
@@ -59,10 +58,11 @@ std::vector<submission> submissions_of(const fs::path& source, const fs::path& b
   if (fs::exists(solution.path)) result.push_back(solution);
   result.push_back(student_of(lab));
   for (const std::string kind : {"right", "wrong"})
-    for (const fs::path& other : folders_in(solution.path.parent_path() / kind)) {
-      const std::string id = kind + "-" + other.filename().string();
-      result.push_back({id, build / "submissions" / lab.name / id, other / "expected.toml"});
-    }
+    for (const fs::path& patch : sorted(solution.path.parent_path() / kind))
+      if (patch.extension() == ".patch") {
+        const std::string id = kind + "-" + patch.stem().string();
+        result.push_back({id, build / "submissions" / lab.name / id, patch});
+      }
   return result;
 }
 

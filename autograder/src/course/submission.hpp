@@ -26,7 +26,7 @@ lab_folder find_lab(const std::filesystem::path& source, const std::string& want
 struct submission {
   std::string id;              ///< "student", "solution", "right-<how>" or "wrong-<why>"
   std::filesystem::path path;  ///< of its hand-in files; the last two kinds' are made whole with the lab's staff part
-  std::filesystem::path expected{};  ///< the last two kinds' expected.toml
+  std::filesystem::path patch{};  ///< the last two kinds': what it must get, and how it differs from its base
 
   std::filesystem::path file(const std::string& name) const { return path / name; }
 };

@@ -23,8 +23,8 @@ std::vector<submission> chosen_for_demo(const std::vector<submission>& all, bool
   std::vector<submission> few;
   bool marked = false;
   for (const submission& who : all) {
-    const bool has_expectation = !who.expected.empty();
-    if (has_expectation && !every && !read_expectation(who.expected).demo) continue;
+    const bool has_expectation = !who.patch.empty();
+    if (has_expectation && !every && !read_expectation(who.patch).demo) continue;
     marked = marked || has_expectation;
     few.push_back(who);
   }

@@ -54,7 +54,7 @@ std::string surprises(const result& got, const expectation& want) {
   for (const auto& [id, ignored] : want.items) {
     const bool known = id == "all" || std::any_of(got.items.begin(), got.items.end(),
                                                   [&id = id](const item_result& item) { return item.id == id; });
-    if (!known) text += fmt::format("expected.toml names an item '{}', which the rubric does not have\n", id);
+    if (!known) text += fmt::format("its patch names an item '{}', which the rubric does not have\n", id);
   }
   return text;
 }
@@ -98,7 +98,7 @@ std::string surprises_of_skeleton(const result& got) {
 std::string surprises_of(const result& got, const lab_folder& lab, const submission& who) {
   if (who.id == "solution") return surprises_of_solution(got) + stale_answers(got, read_rubric(lab));
   if (who.id == "student") return surprises_of_skeleton(got);
-  return surprises(got, read_expectation(who.expected));
+  return surprises(got, read_expectation(who.patch));
 }
 
 }  // namespace grading

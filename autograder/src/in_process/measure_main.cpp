@@ -152,6 +152,19 @@ void print_table(const json& report) {
   }
 }
 
+/// A line for each entry of a list, and for each other member.
+std::string in_lines(const json& report) {
+  std::string text;
+  for (const auto& [key, value] : report.items()) {
+    std::string entries;
+    if (value.is_array())
+      for (const json& entry : value) entries += (entries.empty() ? "\n" : ",\n") + entry.dump();
+    text += (text.empty() ? "{" : ",\n") + json(key).dump() + ": " +
+            (value.is_array() ? "[" + entries + "]" : value.dump());
+  }
+  return text + "}\n";
+}
+
 int measure(int argc, char** argv) {
   CLI::App app{"Measures a lab's hand-in on this machine and writes the numbers as JSON."};
   std::string output = "-", only;
@@ -215,7 +228,7 @@ int measure(int argc, char** argv) {
     if (!correctness_only && !counted_only && is_counted(c, rules)) add("counters", counters(c, rules, s));
   }
   report["environment_after"] = lab::environment();
-  const std::string text = report.dump(1) + "\n";
+  const std::string text = in_lines(report);
   if (output == "-") {
     std::cout << text;
   } else {

@@ -226,17 +226,16 @@ std::string not_counted(const item& what, const trial& t) {
   if (t.for_show)
     return "the result does not come from the tensor cores: they misread some factors, and it did not change with "
            "theirs";
-  const auto asks = [&](const auto& about) {
-    return std::any_of(what.require.begin(), what.require.end(),
-                       [&](const condition& r) { return about(r.metric.numerator) || about(r.metric.denominator); });
-  };
-  if (asks([](const std::string& counter) { return lab::counts_copies(counter); })) return {};
+  std::set<std::string> asked;
+  for (const condition& r : what.require) asked.insert({r.metric.numerator, r.metric.denominator});
+  if (std::any_of(asked.begin(), asked.end(), lab::counts_copies)) return {};
   double past = 0;
   for (const auto& [operation, counter] :
        {std::pair{"_op_ld", lab::bytes_past_loads}, {"_op_st", lab::bytes_past_stores}})
     if (const auto found = t.response.metrics.find(counter);
         found != t.response.metrics.end() &&
-        asks([name = operation](const std::string& asked) { return asked.find(name) != asked.npos; }))
+        std::any_of(asked.begin(), asked.end(),
+                    [name = operation](const std::string& one) { return one.find(name) != one.npos; }))
       past += found->second;
   constexpr double share = 1.0 / 64;  // of the call's buffers: the rest of a division, say
   if (past <= share * static_cast<double>(t.bytes)) return {};

@@ -1,4 +1,4 @@
-// The words of a result, each with one name for terminal, report, JSON, rubrics and expected.toml.
+// The words of a result, each with one name for terminal, report, JSON, rubrics and expectations.
 #pragma once
 
 #include <algorithm>

@@ -199,14 +199,13 @@ void check_lab(const lab_folder& lab, const rubric& rules, const std::vector<sub
   check_for_answers(lab.path, rules);
   check_crashed(lab, rules, submissions);
   for (const submission& who : submissions)
-    if (!who.expected.empty()) {
-      const expectation expected = read_expectation(who.expected);
+    if (!who.patch.empty()) {
+      const expectation expected = read_expectation(who.patch);
       if (expected.items.empty() != who.id.starts_with("right-"))
-        throw input_error(who.id +
-                          "/expected.toml: wrong submissions name [items] that lose points, right ones do not");
+        throw input_error(who.id + ": wrong submissions name [items] that lose points, right ones do not");
       for (const auto& [id, ignored] : expected.items)
         if (id != "all" && !rules.has(id))
-          throw input_error(fmt::format("{}/expected.toml: the rubric has no item '{}'", who.id, id));
+          throw input_error(fmt::format("{}: the rubric has no item '{}'", who.id, id));
     }
 }
 
@@ -226,6 +225,8 @@ bool check_course(const settings& s, const std::vector<std::string>& numbers, bo
       const fs::path handout = lab.path / "README.md";
       keep_current(s, write, handout, with_grading_table(text_of(handout), rules),
                    "the grading table does not match the rubric");
+      keep_current(s, write, handout, with_tests(text_of(handout), rules),
+                   "the points of ctest do not match the rubric");
       keep_current(s, write, handout, with_handin_list(text_of(handout), rules.handin),
                    "the list of hand-in files does not match handin/");
       check_lab(lab, rules, all);
@@ -241,6 +242,8 @@ bool check_course(const settings& s, const std::vector<std::string>& numbers, bo
     try {
       keep_current(s, write, readme, with_questions(text_of(readme), read),
                    "the table of labs does not match their rubrics");
+      if (const fs::path guide = s.source / "common" / "docs" / "INSTRUCTOR.md"; fs::exists(guide))
+        keep_current(s, write, guide, with_plan(text_of(guide), read), "the hours of a plan do not match the rubrics");
       keep_current(s, write, way, with_way(text_of(way), read), "the table of labs does not match their rubrics");
     } catch (const std::exception& error) {
       fmt::print(stderr, "{}\n", error.what());

@@ -38,9 +38,9 @@ void enter_progress(const settings& s, const result& r) {
 
 /// Prints how the submission differs from its base.
 int show_difference(const lab_folder& lab, const submission& who, const std::vector<submission>& all) {
-  if (who.expected.empty())
+  if (who.patch.empty())
     throw input_error(fmt::format("--show is for right and wrong submissions, which have a base; {} has none", who.id));
-  const expectation expected = read_expectation(who.expected);
+  const expectation expected = read_expectation(who.patch);
   const submission& base = submission_named(all, expected.base, lab);
   fmt::print("{}: {}\n", who.id, expected.story);
   for (const std::string& name : handin_in(lab.path)) {
@@ -58,7 +58,7 @@ int grade_lab(const settings& s, const std::string& number, const std::string& i
   const submission& who = submission_named(all, id, lab);
   builder make(s.build);
   build_staff(lab, make);
-  if (!who.expected.empty()) build_others(lab, make);
+  if (!who.patch.empty()) build_others(lab, make);
   if (show) return show_difference(lab, who, all);
   local_options options = s.local();
   options.locked = locked_for(s.progress_file(), lab, who);

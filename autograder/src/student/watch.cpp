@@ -61,7 +61,8 @@ class keys {
     if (poll(&in, terminal_ ? 1 : 0, static_cast<int>(time.count())) <= 0) return 0;
     char key = 0;
     if (read(STDIN_FILENO, &key, 1) == 1) return key;
-    terminal_ = false;  // closed
+    terminal_ = false;  // it has hung up
+    told_to_stop = 1;
     return 0;
   }
 

@@ -24,6 +24,12 @@ extern "C" [[gnu::weak]] void sim_begin_with_last_block(bool yes);
 /// Grids begin with every `step`-th block, from block 0 on; 1: as numbered.
 extern "C" [[gnu::weak]] void sim_begin_with_every_block(std::size_t step);
 
+/// CUPTI delivers this record as if it were its own: if its kind is enabled, and a kernel's once the host has waited
+/// for the device. Absent on a GPU, and in a program that does not use CUPTI.
+extern "C" [[gnu::weak]] void sim_add_activity(const void* record, std::size_t bytes);
+/// CUPTI returns each buffer after so many records, although more would fit; 0: when it is full.
+extern "C" [[gnu::weak]] void sim_limit_buffers(std::size_t records);
+
 /// What the program has made on the simulated device and not yet freed or destroyed: calls.cpp compares before and
 /// after.
 struct sim_objects {

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <mutex>
 
 #include "faults.hpp"
 #include "heap.hpp"
 #include "library.hpp"
+#include "lines.hpp"
 #include "runtime.hpp"
 #include "sim/float8.h"
 
@@ -53,6 +55,19 @@ void round_to_tf32(matrix<float>& m) {
 }
 
 }  // namespace
+
+bool host_reaches(cublasHandle_t handle, const void* at) {
+  const std::scoped_lock lock(runtime_state_mutex());
+  const allocation* entry = find_allocation(reinterpret_cast<std::uintptr_t>(at));
+  if (handle->pointer_mode == CUBLAS_POINTER_MODE_DEVICE || !entry || entry->kind != memory_kind::device) return true;
+  const source_line line = line_of(reinterpret_cast<std::uintptr_t>(call_of_program()));
+  note_host_fault(
+      fmt::format("{}:{}: a number of this call is in device memory, and the host, which the pointer mode "
+                  "names, cannot reach it; give a host address, or call cublasSetPointerMode with "
+                  "CUBLAS_POINTER_MODE_DEVICE",
+                  line.file, line.line));
+  return false;
+}
 
 std::size_t bytes_of(cudaDataType type) {
   switch (type) {

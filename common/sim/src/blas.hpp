@@ -62,10 +62,13 @@ bool is_aligned(const operand& o);
 cublasStatus_t run(cudaStream_t stream, const char* call, const std::vector<operand>& operands, double flops,
                    const std::function<void()>& work);
 
+/// Whether the host can reach a number of a call's, unless the pointer mode is the device's; if not, a fault says so.
+bool host_reaches(cublasHandle_t handle, const void* at);
+
 /// alpha and beta: read now from the host, or from the device when the call runs.
 template <class T>
 std::function<T()> scalar(cublasHandle_t handle, const T* at) {
-  if (handle->pointer_mode == CUBLAS_POINTER_MODE_DEVICE) return [at] { return *at; };
+  if (handle->pointer_mode == CUBLAS_POINTER_MODE_DEVICE || !host_reaches(handle, at)) return [at] { return *at; };
   return [value = *at] { return value; };
 }
 std::function<double()> scalar(cublasHandle_t handle, const void* at, cublasComputeType_t compute);

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "budget.hpp"
+#include "calls.hpp"
 #include "copy_order.hpp"
 #include "devices.hpp"
 #include "faults.hpp"
@@ -198,6 +199,14 @@ cudaError_t copy(const pitched& to, const pitched& from, const shape& what, cuda
         unwritten += unwritten_bytes(address_of(from.row(y, z)), what.width, first);
     if (unwritten > 0) warn_of_unwritten(first, unwritten, what.bytes());
   }
+  for (const auto& [p, does] : {std::pair{to.begin, "writes"}, {from.begin, "reads"}})
+    if (is_dead_variable(address_of(p))) {
+      const source_line at = line_of(address_of(call_of_program()));
+      note_host_fault(
+          fmt::format("{}:{}: a graph's copy {} a local variable of a function that has returned since the "
+                      "copy was captured; keep what a graph uses as long as the graph",
+                      at.file, at.line, does));
+    }
   if (t.where != side::host || f.where != side::host) bring_variables_of(current_device());
   const copy_order order(stream);
   for (const char* p : {to.begin, from.begin}) check_stream_allocation(stream, address_of(p), "a copy");
@@ -232,7 +241,7 @@ cudaError_t copy(const pitched& to, const pitched& from, const shape& what, cuda
         : writes                            ? "copy to the device"
         : reads                             ? "copy to the host"
                                             : "copy on the host",
-        stream, begin, seconds, amount, order.epoch()});
+        stream, begin, seconds, amount, order.epoch(), pageable});
   if (watched_streams && writes && !reads) watched_streams->bytes_to_device += amount;
   if (const bool input = is_named(from.begin, "input"), output = is_named(to.begin, "output");
       watched_streams && (input || output) && is_guarded(address_of(call_of_program()))) {
@@ -275,7 +284,7 @@ cudaError_t fill(const pitched& to, int value, const shape& what, cudaStream_t s
   const auto amount = static_cast<double>(what.bytes());
   const double seconds = amount / d.copy_bytes_per_second;
   tell({stream_work::kind::fill, "fill", stream, advance_clock(stream, d.launch_seconds + seconds), seconds, amount,
-        order.epoch()});
+        order.epoch(), false, value});
   return cudaSuccess;
 }
 
@@ -373,12 +382,21 @@ cudaError_t mapped_pointer(void** device, void* host) {
   return cudaSuccess;
 }
 
+namespace {
+/// Whether a variable of the device lies here. A text, such as a variable's name, does not count since CUDA 5.
+bool is_symbol(const void* symbol) {
+  const std::uintptr_t at = address_of(symbol);
+  return !is_host_variable(at) && (is_program_variable(at) || (is_program_constant(at) && !variable_at(at).empty()));
+}
+}  // namespace
+
 cudaError_t copy_symbol(void* symbol, std::size_t symbol_bytes, std::size_t offset, void* other, std::size_t bytes,
                         bool to_symbol, cudaStream_t stream) {
+  const api_call here(to_symbol ? "cudaMemcpyToSymbol" : "cudaMemcpyFromSymbol");
   void* const there = static_cast<char*>(symbol) + offset;
   {
     const std::scoped_lock lock(runtime_mutex());
-    if (!symbol) return fail(cudaErrorInvalidSymbol);
+    if (!is_symbol(symbol)) return fail(cudaErrorInvalidSymbol);
     if (!other) return fail(cudaErrorInvalidValue);
     if (offset + bytes > symbol_bytes)
       return refuse("copy", cudaErrorInvalidValue,
@@ -390,7 +408,8 @@ cudaError_t copy_symbol(void* symbol, std::size_t symbol_bytes, std::size_t offs
 
 cudaError_t symbol_address(void** pointer, const void* symbol, std::size_t bytes) {
   const std::scoped_lock lock(runtime_mutex());
-  if (!pointer || !symbol) return fail(cudaErrorInvalidValue);
+  if (!pointer) return fail(cudaErrorInvalidValue);
+  if (!is_symbol(symbol)) return fail(cudaErrorInvalidSymbol);
   symbols.emplace_back(address_of(symbol), address_of(symbol) + bytes);
   *pointer = const_cast<void*>(symbol);
   return sticky_error();
@@ -425,9 +444,11 @@ using namespace sim;
 extern "C" {
 
 [[gnu::noinline]] cudaError_t cudaFree(void* pointer) {
+  const api_call here("cudaFree");
   return free_as("cudaFree", pointer, false, __builtin_return_address(0));
 }
 [[gnu::noinline]] cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
+  const api_call here("cudaFreeAsync");
   if (const std::scoped_lock lock(runtime_mutex()); is_capturing(stream)) {
     record(stream, cudaGraphNodeTypeMemFree, [=](cudaStream_t s) { cudaFreeAsync(pointer, s); });
     return cudaSuccess;
@@ -435,6 +456,7 @@ extern "C" {
   return free_as("cudaFreeAsync", pointer, false, __builtin_return_address(0), &stream);
 }
 [[gnu::noinline]] cudaError_t cudaFreeHost(void* pointer) {
+  const api_call here("cudaFreeHost");
   return free_as("cudaFreeHost", pointer, true, __builtin_return_address(0));
 }
 
@@ -508,9 +530,11 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 // ---- copies
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  const api_call here("cudaMemcpyAsync");
   return copy(flat(to), flat(from), {bytes}, kind, stream);
 }
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  const api_call here("cudaMemcpy");
   const cudaError_t error = copy(flat(to), flat(from), {bytes}, kind, nullptr);
   const std::scoped_lock lock(runtime_mutex());
   return error ? error : wait_for(nullptr, "cudaMemcpy");
@@ -550,10 +574,12 @@ cudaError_t cudaMemcpy3DPeer(const cudaMemcpy3DPeerParms* parameters) {
 }
 cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                               std::size_t width, std::size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  const api_call here("cudaMemcpy2DAsync");
   return copy(flat(to, to_pitch), flat(from, from_pitch), {width, height}, kind, stream);
 }
 cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
                          std::size_t height, cudaMemcpyKind kind) {
+  const api_call here("cudaMemcpy2D");
   const cudaError_t error = cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, nullptr);
   const std::scoped_lock lock(runtime_mutex());
   return error ? error : wait_for(nullptr, "cudaMemcpy2D");
@@ -573,9 +599,11 @@ cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* parameters) {
 }
 
 cudaError_t cudaMemsetAsync(void* pointer, int value, std::size_t bytes, cudaStream_t stream) {
+  const api_call here("cudaMemsetAsync");
   return fill(flat(pointer), value, {bytes}, stream);
 }
 cudaError_t cudaMemset(void* pointer, int value, std::size_t bytes) {
+  const api_call here("cudaMemset");
   return fill_at_once(flat(pointer), value, {bytes});
 }
 cudaError_t cudaMemset2DAsync(void* pointer, std::size_t pitch, int value, std::size_t width, std::size_t height,
@@ -583,6 +611,7 @@ cudaError_t cudaMemset2DAsync(void* pointer, std::size_t pitch, int value, std::
   return fill(flat(pointer, pitch), value, {width, height}, stream);
 }
 cudaError_t cudaMemset2D(void* pointer, std::size_t pitch, int value, std::size_t width, std::size_t height) {
+  const api_call here("cudaMemset2D");
   return fill_at_once(flat(pointer, pitch), value, {width, height});
 }
 cudaError_t cudaMemset3D(cudaPitchedPtr pointer, int value, cudaExtent extent) {

@@ -465,6 +465,7 @@ cublasStatus_t reduction(cublasHandle_t handle, const char* call, int n, const T
                          R* result, Reduce reduce) {
   if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
   if (!result) return CUBLAS_STATUS_INVALID_VALUE;
+  if (!host_reaches(handle, result)) return CUBLAS_STATUS_EXECUTION_FAILED;
   const bool host = handle->pointer_mode == CUBLAS_POINTER_MODE_HOST;
   std::vector<operand> all{row("x", x, std::max(n, 0), x_step)};
   if (y) all.push_back(row("y", y, std::max(n, 0), y_step));
@@ -594,6 +595,7 @@ cublasStatus_t cublasDotEx(cublasHandle_t handle, int n, const void* x, cudaData
       v{"y", const_cast<void*>(y), y_type, 1, count, std::abs(y_step)}, sum{"result", result, result_type, 1, 1, 1};
   if (!result || !u.fits() || !v.fits() || !is_real(x_type) || !is_real(y_type) || !is_real(result_type))
     return CUBLAS_STATUS_INVALID_VALUE;
+  if (!host_reaches(handle, result)) return CUBLAS_STATUS_EXECUTION_FAILED;
   const bool host = handle->pointer_mode == CUBLAS_POINTER_MODE_HOST;
   std::vector<operand> all{u, v};
   if (!host) all.push_back(sum);
@@ -665,6 +667,7 @@ cublasStatus_t cublasNrm2Ex(cublasHandle_t handle, int n, const void* x, cudaDat
                 to = typed_row("norm", result, result_type, 1, 1);
   if (!result || !is_real(x_type) || !is_real(result_type)) return CUBLAS_STATUS_INVALID_VALUE;
   if (n > 0 && x_step <= 0) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (!host_reaches(handle, result)) return CUBLAS_STATUS_EXECUTION_FAILED;
   const bool host = handle->pointer_mode == CUBLAS_POINTER_MODE_HOST;
   const cublasStatus_t status = run(handle->stream, "cublasNrm2Ex", host ? std::vector{u} : std::vector{u, to}, 2.0 * n,
                                     [=] { store<double>(to, matrix<double>::Constant(1, 1, load<double>(u).norm())); });

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "calls.hpp"
 #include "heap.hpp"
+#include "hooks.hpp"
 #include "kernels.hpp"
 #include "runtime.hpp"
 #include "streams.hpp"
@@ -286,6 +288,7 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t) {
   return exec ? sticky_error() : fail(cudaErrorInvalidValue);
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+  const api_call call("cudaGraphLaunch");
   if (!exec) return fail(cudaErrorInvalidValue);
   if (exec->frees_first) {
     const std::scoped_lock lock(runtime_mutex());
@@ -299,7 +302,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
   start_over(exec->conditions);
   const std::uint64_t with_this = api_calls + 1;
   {
-    const graph_at_work here;
+    const graph_at_work here(frame_here());
     for (const auto& node : exec->nodes) {
       node->replay(stream);
       if (sticky_error() != cudaSuccess) break;

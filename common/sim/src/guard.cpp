@@ -69,13 +69,9 @@ bool is_given(std::uintptr_t address, std::size_t bytes) {
 /// Of this thread, from a function that it has called up.
 bool is_on_stack(std::uintptr_t address) {
   std::uintptr_t& end = sim_guarded_thread.stack_end;  // of the grader's own thread, guard() knows it
-  pthread_attr_t attributes;
-  if (end == 0 && pthread_getattr_np(pthread_self(), &attributes) == 0) {
-    void* low = nullptr;
-    std::size_t bytes = 0;
-    pthread_attr_getstack(&attributes, &low, &bytes);
-    pthread_attr_destroy(&attributes);
-    end = reinterpret_cast<std::uintptr_t>(low) + bytes;
+  if (end == 0) {
+    const program_range stack = stack_of_thread();
+    end = stack.begin + stack.bytes;
   }
   return address >= reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) && address < end;
 }
@@ -135,13 +131,19 @@ void check_host_store(std::uintptr_t address, std::size_t bytes, std::uintptr_t 
       holds(guarded->given, address, bytes) || is_given(address, bytes) || is_thread_local(address, bytes) ||
       is_the_librarys(address, bytes) || is_on_a_kernels_stack(address, bytes))
     return;
-  const source_line at = line_of(pc);
+  char text[200];
+  std::snprintf(
+      text, sizeof text,
+      "host code writes %zu bytes at %p, which are none of its own: not on its stack, in its variables, in what "
+      "it has allocated, or in what it was given",
+      bytes, reinterpret_cast<void*>(address));
+  end_program(line_of(pc), text);
+}
+
+void end_program(const source_line& at, const char* why) {
+  const unobserved report;
   std::fflush(nullptr);
-  std::fprintf(
-      stderr,
-      "%s:%d: host code writes %zu bytes at %p, which are none of its own: not on its stack, in its variables, in "
-      "what it has allocated, or in what it was given\n",
-      at.file.c_str(), at.line, bytes, reinterpret_cast<void*>(address));
+  std::fprintf(stderr, "%s:%d: %s\n", at.file.c_str(), at.line, why);
   std::_Exit(1);
 }
 
@@ -224,9 +226,8 @@ extern "C" void sim_check_target(std::uintptr_t target, std::uintptr_t pc) {
                            file.find("libm-") != file.npos || file.find("libgcc_s") != file.npos) &&
                           (!where.dli_saddr || where.dli_saddr == reinterpret_cast<void*>(target));
   if (by_name || of_simcc || of_library) return;
-  const sim::source_line at = sim::line_of(pc);
-  std::fflush(nullptr);
-  std::fprintf(stderr, "%s:%d: call by a pointer of %p, which a submission may not call\n", at.file.c_str(), at.line,
-               reinterpret_cast<void*>(target));
-  std::_Exit(1);
+  char text[100];
+  std::snprintf(text, sizeof text, "call by a pointer of %p, which a submission may not call",
+                reinterpret_cast<void*>(target));
+  sim::end_program(sim::line_of(pc), text);
 }

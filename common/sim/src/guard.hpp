@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lines.hpp"
 #include "sim/names.h"
 
 namespace sim {
@@ -16,6 +17,8 @@ extern const own_parts* guarded;
 inline bool is_guarded(std::uintptr_t pc) { return guarded && pc - guarded->code.begin < guarded->code.bytes; }
 /// Ends the program if its own host code stores where it may not.
 void check_host_store(std::uintptr_t address, std::size_t bytes, std::uintptr_t pc);
+/// Ends the program where it stands, with this reason.
+[[noreturn]] void end_program(const source_line& at, const char* why);
 /// Whether an own variable lies there.
 bool is_own_variable(std::uintptr_t address);
 

@@ -13,6 +13,7 @@
 #include <shared_mutex>
 #include <utility>
 
+#include "calls.hpp"
 #include "debugger.hpp"
 #include "devices.hpp"
 #include "hooks.hpp"
@@ -149,6 +150,10 @@ cudaError_t allocate_for(void** pointer, std::size_t bytes, memory_kind kind, co
   if (in_kernel())
     stop_kernel(fault::trap, pc,
                 "cudaMalloc in a kernel is not simulated; use malloc or new there, or allocate on the host");
+  const api_call here(stream                         ? "cudaMallocAsync"
+                      : kind == memory_kind::pinned  ? "cudaMallocHost"
+                      : kind == memory_kind::managed ? "cudaMallocManaged"
+                                                     : "cudaMalloc");
   const std::scoped_lock lock(runtime_mutex());
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (pointer == nullptr) return fail(cudaErrorInvalidValue);

@@ -57,3 +57,6 @@ class unobserved {
 };
 
 }  // namespace sim
+
+/// In a graded program kernels come here instead of to a function of the host (box_builder.cpp): ends the launch.
+extern "C" [[noreturn]] void sim_host_function(const char* name);

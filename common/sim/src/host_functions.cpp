@@ -1,7 +1,6 @@
 #include "host_functions.hpp"
 
 #include <fmt/format.h>
-#include <pthread.h>
 
 #include <algorithm>
 #include <mutex>
@@ -107,20 +106,9 @@ struct checker : sim_host_watcher {
   }
 } beside;
 
-/// The end of the calling thread's stack.
-std::uintptr_t end_of_stack() {
-  pthread_attr_t attributes;
-  void* begin = nullptr;
-  std::size_t bytes = 0;
-  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return 0;
-  pthread_attr_getstack(&attributes, &begin, &bytes);
-  pthread_attr_destroy(&attributes);
-  return reinterpret_cast<std::uintptr_t>(begin) + bytes;
-}
-
 }  // namespace
 
-void watch_host_function(std::size_t stream, std::uint32_t work_item, const std::function<void()>& function) {
+bool watch_host_function(std::size_t stream, std::uint32_t work_item, const std::function<void()>& function) {
   const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   recorder mine(sim_host_watch == &beside ? before_checker : sim_host_watch);
   auto quiet = untold();
@@ -130,13 +118,14 @@ void watch_host_function(std::size_t stream, std::uint32_t work_item, const std:
     const for_now<sim_host_watcher*> watches(sim_host_watch, &mine);
     function();
   }
-  if (outer || mine.signals) return;
+  if (outer || mine.signals) return mine.signals;
   // Not the function's own variables. Nor the heap, which may be free and in use again.
-  const std::uintptr_t end = mine.ranges.empty() ? 0 : end_of_stack();
+  const program_range stack = mine.ranges.empty() ? program_range{} : stack_of_thread();
   std::erase_if(mine.ranges, [&](const range& r) {
-    return (r.begin < frame || r.begin >= end) && r.begin - heap_base >= heap_bytes && !is_host_variable(r.begin);
+    return (r.begin < frame || r.begin >= stack.begin + stack.bytes) && r.begin - heap_base >= heap_bytes &&
+           !is_host_variable(r.begin);
   });
-  if (mine.ranges.empty()) return;
+  if (mine.ranges.empty()) return false;
   const std::scoped_lock lock(pending.mutex);
   if (pending.ranges.size() > most_ranges) pending.ranges.clear();
   for (range r : mine.ranges) {
@@ -146,6 +135,7 @@ void watch_host_function(std::size_t stream, std::uint32_t work_item, const std:
   }
   pending.settle();
   if (quiet.then != &beside) before_checker = std::exchange(quiet.then, &beside);
+  return false;
 }
 
 void end_host_functions(const std::function<bool(std::size_t, std::uint32_t)>& is_over) {

@@ -20,8 +20,9 @@ struct for_now {
   T then;  ///< what it has afterwards
 };
 
-/// Runs the function, and notes what it uses: it is over once `end_host_functions` says so.
-void watch_host_function(std::size_t stream, std::uint32_t work_item, const std::function<void()>& function);
+/// Runs the function, and notes what it uses: it is over once `end_host_functions` says so. Returns whether it told
+/// other threads: they may wait for it, and then what they do comes after it.
+bool watch_host_function(std::size_t stream, std::uint32_t work_item, const std::function<void()>& function);
 /// Those for which `is_over` holds are over: the host has waited for them.
 void end_host_functions(const std::function<bool(std::size_t stream, std::uint32_t work_item)>& is_over);
 /// The running function, if one does, has told other threads: from now on nobody knows what waits for it.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "budget.hpp"
+#include "calls.hpp"
 #include "devices.hpp"
 #include "faults.hpp"
 #include "grid.hpp"
@@ -239,6 +240,7 @@ void launch(const char* kernel, const configuration& config, void (*thread_body)
     return;
   }
   report_at_exit();
+  const api_call here("cudaLaunchKernel");
   launch_from_host(kernel, config, thread_body, frame, frame_bytes, __builtin_return_address(0));
   for (const auto& child : std::exchange(launches().from_kernels, {})) child(config.stream);
 }

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <exception>
 
+#include "calls.hpp"
 #include "devices.hpp"
 #include "faults.hpp"
 #include "heap.hpp"
@@ -32,6 +33,7 @@ std::size_t unaligned_products = 0;
 cudaError_t library_call(const char* name, cudaStream_t stream, double flops, double bytes,
                          const std::function<void()>& work) {
   report_at_exit();
+  const api_call here("cudaLaunchKernel");
   const std::scoped_lock lock(runtime_mutex());
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (!is_stream(stream)) return fail(cudaErrorInvalidResourceHandle);

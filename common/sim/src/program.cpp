@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -195,6 +196,16 @@ std::string host_variable_at(std::uintptr_t address) {
   if (begin == 0 || is_registered(address)) return {};
   const std::string name = variable_at(begin);
   return name.empty() ? "?" : name;
+}
+
+program_range stack_of_thread() {
+  pthread_attr_t attributes;
+  void* begin = nullptr;
+  std::size_t bytes = 0;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return {};
+  pthread_attr_getstack(&attributes, &begin, &bytes);
+  pthread_attr_destroy(&attributes);
+  return {reinterpret_cast<std::uintptr_t>(begin), bytes};
 }
 
 // ---- symbols

@@ -46,6 +46,9 @@ bool is_host_variable(std::uintptr_t address);
 /// or is registered.
 std::string host_variable_at(std::uintptr_t address);
 
+/// The calling thread's stack.
+program_range stack_of_thread();
+
 /// As the program writes it: ns::kernel<int, 4>; empty if no function starts at the address.
 std::string function_name(std::uintptr_t address);
 /// The start of the function that contains this program counter; 0 if there is none or it is in namespace std.

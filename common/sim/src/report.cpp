@@ -141,15 +141,40 @@ void print_partial_launches() {
   }
 }
 
-/// The variable that this line's allocation is assigned to, or nothing: "cache" for cudaMalloc(&cache, n).
-std::string allocated_for(const source_line& at) {
+/// "copy.cu:12", of a long name the beginning.
+std::string place_in(std::size_t width, const source_line& at) {
+  std::string name = at.file.substr(at.file.find_last_of('/') + 1);
+  const std::string line = fmt::format(":{}", at.line);
+  if (name.size() + line.size() > width) name = name.substr(0, width - line.size() - 2) + "..";
+  return name + line;
+}
+
+/// The variables that this line's allocations are assigned to: "cache" for cudaMalloc(&cache, n).
+std::vector<std::string> allocated_for(const source_line& at) {
   std::ifstream in(at.file);
   std::string text;
   for (int line = 0; line < at.line && std::getline(in, text);) ++line;
   static const std::regex target(
       R"([Mm]alloc\w*\s*(?:<[^>()]*>)?\s*\(\s*(?:\(\s*void\s*\*\s*\*\s*\)|reinterpret_cast<\s*void\s*\*\*\s*>\s*\()?\s*&\s*([\w.>\[\]-]+))");
-  std::smatch found;
-  return at.line > 0 && in && std::regex_search(text, found, target) ? found.str(1) : "";
+  std::vector<std::string> names;
+  if (at.line > 0 && in)
+    for (std::sregex_iterator found(text.begin(), text.end(), target), end; found != end; ++found)
+      names.push_back(found->str(1));
+  return names;
+}
+
+/// By the program counters of their calls: a line's first call is its first variable's.
+std::map<std::uintptr_t, std::string> allocated_for(const std::map<std::uintptr_t, source_line>& calls) {
+  std::map<std::uintptr_t, std::string> result;
+  for (const auto& [pc, at] : calls) {
+    const std::vector<std::string> names = allocated_for(at);
+    std::vector<std::uintptr_t> same;  // calls of this line
+    for (const auto& [other, place] : calls)
+      if (place == at) same.push_back(other);
+    const auto which = static_cast<std::size_t>(std::find(same.begin(), same.end(), pc) - same.begin());
+    result[pc] = names.size() == same.size() ? names[which] : fmt::format("{}", fmt::join(names, ", "));
+  }
+  return result;
 }
 
 /// Prints what warps loaded from and stored to each allocation; allocations of one line and name are added up.
@@ -160,16 +185,16 @@ void print_allocations() {
     std::uint64_t loaded = 0, stored = 0;
   };
   std::map<std::pair<std::string, std::string>, total> totals;
-  std::map<std::uintptr_t, std::pair<std::string, std::string>> names;  // by program counter
+  constexpr std::size_t width = 28;
+  std::map<std::uintptr_t, source_line> calls;  // by program counter
+  for (const launched& l : launch_log())
+    for (const auto& [begin, c] : l.counts.allocations)
+      if (c.pc != 0 && !calls.contains(c.pc)) calls[c.pc] = line_of(c.pc);
+  std::map<std::uintptr_t, std::string> names = allocated_for(calls);
   for (const launched& l : launch_log())
     for (const auto& [begin, c] : l.counts.allocations) {
-      auto& [at, name] = names[c.pc];
-      if (at.empty() && c.pc != 0) {
-        const source_line line = line_of(c.pc);
-        at = fmt::format("{}:{}", line.file.substr(line.file.find_last_of('/') + 1), line.line);
-        name = allocated_for(line);
-      }
-      total& t = totals[{!c.name.empty() ? c.name : c.pc == 0 ? "in kernels" : name, at}];
+      const std::string at = c.pc == 0 ? "" : place_in(width, calls[c.pc]);
+      total& t = totals[{!c.name.empty() ? c.name : c.pc == 0 ? "in kernels" : names[c.pc], at}];
       if (t.begins.insert(begin).second) t.bytes += c.bytes;
       t.loaded += c.loaded;
       t.stored += c.stored;
@@ -177,7 +202,7 @@ void print_allocations() {
   if (totals.empty()) return;
   fmt::print(stderr, "\n{:28} {:28} {:>14} {:>14} {:>14}\n", "allocation", "line", "bytes", "loaded", "stored");
   for (const auto& [key, t] : totals)
-    fmt::print(stderr, "{:28.28} {:28.28} {:>14} {:>14} {:>14}\n",
+    fmt::print(stderr, "{:28.28} {:28} {:>14} {:>14} {:>14}\n",
                t.begins.size() > 1 ? fmt::format("{} ({})", key.first, t.begins.size()) : key.first, key.second,
                t.bytes, t.loaded, t.stored);
 }
@@ -222,9 +247,9 @@ int print_account(ending how) {
              "wf/request", "ideal");
   for (const auto& [key, c] : lines) {
     const auto& [file, line, op] = key;
-    const std::string at = fmt::format("{}:{}", file.substr(file.find_last_of('/') + 1), line);
+    const std::string at = place_in(40, {file, line});
     const bool shared = op.starts_with("shared");
-    fmt::print(stderr, "{:40.40} {:14} {:>10} {:>9} {:>9} {:>7}\n", at, op, c.requests,
+    fmt::print(stderr, "{:40} {:14} {:>10} {:>9} {:>9} {:>7}\n", at, op, c.requests,
                shared ? "" : quotient(c.sectors, c.requests), shared ? quotient(c.wavefronts, c.requests) : "",
                quotient(c.ideal, c.requests));
   }

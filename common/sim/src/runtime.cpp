@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "calls.hpp"
 #include "devices.hpp"
 #include "faults.hpp"
 #include "grid.hpp"
@@ -55,6 +56,7 @@ cudaError_t sticky_error() { return state().sticky; }
 
 cudaError_t fail(cudaError_t error, bool sticky) {
   if (error != cudaSuccess) last_error = error;
+  if (error != cudaSuccess && call_listener) call_listener->fail_call(error);
   if (sticky) state().sticky = error;
   return error;
 }

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "calls.hpp"
 #include "devices.hpp"
 #include "faults.hpp"
 #include "graphs.hpp"
@@ -24,6 +25,7 @@
 #include "launches.hpp"
 #include "lines.hpp"
 #include "model.hpp"
+#include "program.hpp"
 #include "runtime.hpp"
 #include "sim/launch.h"
 
@@ -137,10 +139,13 @@ double ready(const sim_stream& s) {
   return at;
 }
 
+/// What a stream's host function comes after; null in the host's other code.
+thread_local const sim_order* host_function __asm__("sim_host_function") = nullptr;
+
 /// What must happen before work that is enqueued in the stream now.
 sim_order order(const sim_stream& s) {
   const device_clock& own = clock_of(s.device);
-  sim_order before = clocks.host;
+  sim_order before = host_function ? *host_function : clocks.host;
   before.join(s.before);
   if (&s == &own.legacy) {
     before.join(own.per_thread.before);
@@ -200,9 +205,6 @@ void end_copies(const sim_order& before) {
   std::erase_if(pinned_copies, [&](const pinned_copy& c) { return before.has(c.number, c.work_item); });
 }
 
-/// What a stream's host function comes after; null in the host's other code.
-thread_local const sim_order* host_function __asm__("sim_host_function") = nullptr;
-
 /// Of the stream, after what is in it. Without the runtime's lock.
 void run_host_function(cudaStream_t stream, const std::function<void()>& function) {
   sim_order before;
@@ -217,7 +219,9 @@ void run_host_function(cudaStream_t stream, const std::function<void()>& functio
     item = next_item(s);
   }
   const for_now<const sim_order*> within(host_function, &before);
-  watch_host_function(number, item, function);
+  if (!watch_host_function(number, item, function)) return;
+  const std::scoped_lock lock(runtime_state_mutex());
+  clocks.host.join(before);
 }
 
 void host_waits_until(double time, const sim_order& before) {
@@ -259,6 +263,8 @@ sim_graph_node& record(cudaStream_t stream, cudaGraphNodeType type, std::functio
   return *graph.nodes.back();
 }
 void (*stream_listener)(const stream_work&) = nullptr;
+activity_recorder* call_listener = nullptr;
+activity_recorder* host_call_listener() { return in_kernel() ? nullptr : call_listener; }
 std::vector<overlap> overlaps;
 stream_watch* watched_streams = nullptr;
 
@@ -278,6 +284,7 @@ void tell(const stream_work& what) {
     watched_streams->host_launches += what.what == stream_work::kind::kernel && clocks.graphs_at_work == 0;
   }
   if (stream_listener) stream_listener(what);
+  if (call_listener) call_listener->start(what);
 }
 
 std::vector<std::string> broken_contract(const stream_watch& watched, cudaStream_t stream) {
@@ -356,8 +363,19 @@ bool in_host_function() { return host_function != nullptr; }
 
 bool several_streams() { return !clocks.streams.empty() || device_count() > 1; }
 
-graph_at_work::graph_at_work() { ++clocks.graphs_at_work; }
-graph_at_work::~graph_at_work() { --clocks.graphs_at_work; }
+thread_local std::uintptr_t frame_of_graph __asm__("sim_frame_of_graph") = 0;  // 0: no graph is at work
+graph_at_work::graph_at_work(std::uintptr_t frame) {
+  ++clocks.graphs_at_work;
+  frame_of_graph = frame;
+}
+graph_at_work::~graph_at_work() {
+  --clocks.graphs_at_work;
+  frame_of_graph = 0;
+}
+bool is_dead_variable(std::uintptr_t address) {
+  constexpr std::uintptr_t near = std::uintptr_t{1} << 26;  // no stack is larger, as a rule: looking takes long
+  return address < frame_of_graph && frame_of_graph - address < near && address >= stack_of_thread().begin;
+}
 
 double launch_gap() {
   const device_description& d = described_device();
@@ -386,6 +404,8 @@ double advance_clock_by_link(cudaStream_t stream, double seconds, int from, int 
   link = begin + seconds;
   return begin;
 }
+
+double spend_on_host(double seconds) { return host_now() += seconds; }
 
 double advance_clock(cudaStream_t stream, double seconds) {
   sim_stream* s = find(stream);
@@ -464,6 +484,11 @@ void forget_streams(int device) {
   forget(clocks.events);
 }
 int device_of(cudaStream_t stream) { return find(stream)->device; }
+std::uint32_t tool_number(cudaStream_t stream) {
+  constexpr std::uint32_t of_legacy = 7, of_first_made = 13, defaults = 2 * most_devices;
+  const auto number = static_cast<std::uint32_t>(find(stream)->number);
+  return number < defaults ? of_legacy + number % 2 : of_first_made + number - defaults;
+}
 double ready_at(cudaStream_t stream) { return ready(*find(stream)); }
 std::vector<std::uint32_t> items_before(cudaStream_t stream) { return order(*find(stream)).launches; }
 void wait_in_stream(cudaStream_t stream, double until, const std::vector<std::uint32_t>& items) {
@@ -513,6 +538,7 @@ void sim_count_objects(sim_objects* now) {
 
 cudaError_t cudaDeviceSynchronize() {
   if (in_kernel()) return cudaErrorNotSupported;  // nor has CUDA 12 it in kernels
+  const api_call here("cudaDeviceSynchronize");
   const std::scoped_lock lock(runtime_mutex());
   ++api_calls;
   note_wait("cudaDeviceSynchronize");
@@ -525,6 +551,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, i
     *stream = cudaStreamPerThread;
     return cudaSuccess;
   }
+  const api_call here("cudaStreamCreateWithPriority");
   const std::scoped_lock lock(runtime_mutex());
   if (!stream || flags > cudaStreamNonBlocking) return fail(cudaErrorInvalidValue);
   *stream = new sim_stream(clocks.made++, current_device());
@@ -534,9 +561,13 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, i
   return sticky_error();
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
+  const api_call here("cudaStreamCreateWithFlags");
   return cudaStreamCreateWithPriority(stream, flags, 0);
 }
-cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithPriority(stream, 0, 0); }
+cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+  const api_call here("cudaStreamCreate");
+  return cudaStreamCreateWithPriority(stream, 0, 0);
+}
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   if (least) *least = 0;
   if (greatest) *greatest = -5;
@@ -571,6 +602,7 @@ cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID, const 
 cudaError_t cudaCtxResetPersistingL2Cache() { return sticky_error(); }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   if (in_kernel()) return cudaSuccess;
+  const api_call here("cudaStreamDestroy");
   const std::scoped_lock lock(runtime_mutex());
   auto& all = clocks.streams;
   const auto found = std::find(all.begin(), all.end(), stream);
@@ -584,17 +616,20 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return sticky_error();
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  const api_call here("cudaStreamSynchronize");
   const std::scoped_lock lock(runtime_mutex());
   ++api_calls;
   return wait_for(stream, "cudaStreamSynchronize");
 }
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  const api_call here("cudaStreamQuery");
   const std::scoped_lock lock(runtime_mutex());
   const sim_stream* s = find(stream);
   if (!s) return fail(cudaErrorInvalidResourceHandle);
   return query("cudaStreamQuery", ready(*s), order(*s));
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  const api_call here("cudaStreamWaitEvent");
   const std::scoped_lock lock(runtime_mutex());
   sim_stream* s = find(stream);
   if (!s || !known(event)) return fail(cudaErrorInvalidResourceHandle);
@@ -632,6 +667,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
 // ---- events
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+  const api_call here("cudaEventCreateWithFlags");
   const std::scoped_lock lock(runtime_mutex());
   if (!event || flags > 7) return fail(cudaErrorInvalidValue);
   *event = new sim_event;
@@ -641,6 +677,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   return sticky_error();
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  const api_call here("cudaEventDestroy");
   const std::scoped_lock lock(runtime_mutex());
   if (!known(event)) return fail(cudaErrorInvalidResourceHandle);
   std::erase(clocks.events, event);
@@ -648,6 +685,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return sticky_error();
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  const api_call here("cudaEventRecord");
   const std::scoped_lock lock(runtime_mutex());
   const sim_stream* s = find(stream);
   if (!known(event) || !s) return fail(cudaErrorInvalidResourceHandle);
@@ -669,6 +707,7 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
   return cudaEventRecord(event, stream);
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  const api_call here("cudaEventSynchronize");
   const std::scoped_lock lock(runtime_mutex());
   if (!known(event)) return fail(cudaErrorInvalidResourceHandle);
   ++api_calls;
@@ -677,6 +716,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return fail(sticky_error());
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
+  const api_call here("cudaEventQuery");
   const std::scoped_lock lock(runtime_mutex());
   return known(event) ? query("cudaEventQuery", event->at, event->before) : fail(cudaErrorInvalidResourceHandle);
 }

@@ -19,6 +19,8 @@ namespace sim {
 struct allocation;
 struct launched;
 
+/// The modelled clock of the calling host thread, in seconds, which this has just moved on by so many.
+double spend_on_host(double seconds);
 /// Returns when this starts.
 double advance_clock(cudaStream_t stream, double seconds);
 /// The same for a copy between host and device, which takes this long without what a launch costs: those of one
@@ -29,13 +31,15 @@ double advance_clock_by_link(cudaStream_t stream, double seconds, int from, int 
 /// What a stream waits between the beginnings of two launches, beyond the first one's time; nothing within a graph.
 double launch_gap();
 double gap_after_graph();  ///< the one that its last kernel did not have
-/// While it lives, work belongs to a graph that was launched.
+/// While it lives, work belongs to a graph that was launched by a function whose stack frame ends there.
 struct graph_at_work {
-  graph_at_work();
+  explicit graph_at_work(std::uintptr_t frame);
   ~graph_at_work();
   graph_at_work(const graph_at_work&) = delete;  // counts
   graph_at_work& operator=(const graph_at_work&) = delete;
 };
+/// Whether a variable lay there, when the graph at work was captured, of a function that has returned since.
+bool is_dead_variable(std::uintptr_t address);
 /// Whether the program has made a stream.
 bool several_streams();
 /// Calls since the program began that give a stream work, allocate, free, or make the host wait. The launch of a graph
@@ -48,6 +52,8 @@ struct stream_work {
   cudaStream_t stream;
   double begin, seconds, bytes;
   std::uint16_t epoch = 0;  ///< of a copy or fill, where there are several streams
+  bool pageable = false;    ///< a copy of memory that is not pinned
+  int value = 0;            ///< of a fill
 };
 /// If a profile is being taken, called for each item in the thread that enqueued it; null otherwise.
 extern void (*stream_listener)(const stream_work&);
@@ -120,6 +126,8 @@ bool is_capturing(cudaStream_t stream);
 sim_graph_node& record(cudaStream_t stream, cudaGraphNodeType type, std::function<void(cudaStream_t)> replay);
 /// Which device's stream it is.
 int device_of(cudaStream_t stream);
+/// As Nsight Compute and CUPTI number streams.
+std::uint32_t tool_number(cudaStream_t stream);
 /// When work that comes next in the stream can begin, and what comes before it: the number of items of each stream.
 double ready_at(cudaStream_t stream);
 std::vector<std::uint32_t> items_before(cudaStream_t stream);

@@ -4,6 +4,8 @@
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
+#include "runtime_test.hpp"
+
 #include <cmath>
 #include <complex>
 #include <vector>
@@ -494,6 +496,15 @@ TEST_F(Blas, VectorsAndPointerModes) {
   EXPECT_EQ(result[0], 1);
   EXPECT_EQ(cublasSscal(handle, 1, y + 2, y + 3, 1), CUBLAS_STATUS_SUCCESS);
   EXPECT_EQ(y[3], 6);
+  // A GPU's host cannot write to device memory.
+  cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST);
+  float* on_device = nullptr;
+  ASSERT_EQ(cudaMalloc(&on_device, sizeof(float)), cudaSuccess);
+  const std::size_t before = sim::host_faults().size();
+  EXPECT_EQ(cublasSasum(handle, 2, y, 1, on_device), CUBLAS_STATUS_EXECUTION_FAILED);
+  ASSERT_EQ(sim::host_faults().size(), before + 1);
+  EXPECT_NE(sim::host_faults().back().find("a number of this call is in device memory"), std::string::npos);
+  cudaFree(on_device);
 }
 
 TEST_F(Blas, TransposedSum) {

@@ -28,6 +28,20 @@ void expect_clean(Launch launch) {
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   for (const auto& report : counts.reports) ADD_FAILURE() << report;
 }
+template <int Threads, int Items>
+__global__ void histograms(unsigned* out, const unsigned char* in) {
+  using Histogram = cub::BlockHistogram<unsigned char, Threads, Items, 64>;
+  __shared__ typename Histogram::TempStorage storage;
+  __shared__ unsigned counts[64];
+  unsigned char mine[Items];
+  for (int i = 0; i < Items; ++i) mine[i] = in[threadIdx.x + i * Threads];
+  Histogram(storage).Histogram(mine, counts);
+  __syncthreads();
+  Histogram(storage).Composite(mine, counts);
+  __syncthreads();
+  for (int b = threadIdx.x; b < 64; b += Threads) out[b] = counts[b];
+}
+
 struct Cub : testing::Test {
   void TearDown() override { cudaDeviceReset(); }
 };
@@ -68,6 +82,15 @@ void check_reductions(int valid) {
   EXPECT_EQ(out[2], some);
   EXPECT_EQ(out[3], eight);
 }
+TEST_F(Cub, HistogramOfABlock) {
+  unsigned char* in = nullptr;
+  ASSERT_EQ(cudaMallocManaged(&in, 96), cudaSuccess);
+  unsigned *out = managed<unsigned>(64), want[64] = {};
+  for (int i = 0; i < 96; ++i) ++want[in[i] = static_cast<unsigned char>(i * 7 % 50)];
+  expect_clean([&] { histograms<32, 3><<<1, 32>>>(out, in); });
+  for (int b = 0; b < 64; ++b) EXPECT_EQ(out[b], 2 * want[b]) << b;
+}
+
 TEST_F(Cub, Reductions) {
   check_reductions<32>(20);
   check_reductions<256>(100);

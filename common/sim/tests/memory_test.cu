@@ -385,6 +385,13 @@ TEST_F(Memory, Symbols) {
   for (int i = 0; i < 8; ++i) numbers[i] = 0.5f * i;
   EXPECT_EQ(cudaMemcpyToSymbol(symbol, values, 8, 8), cudaSuccess);
   EXPECT_EQ(cudaMemcpyToSymbol(symbol, values, 8, 12), cudaErrorInvalidValue);
+  // Not by name, as until CUDA 5, and not by address.
+  const char* name = "symbol";
+  EXPECT_EQ(cudaMemcpyToSymbol(name, values, 8), cudaErrorInvalidSymbol);
+  EXPECT_EQ(cudaMemcpyToSymbol("symbol", values, 4), cudaErrorInvalidSymbol);
+  EXPECT_EQ(cudaMemcpyToSymbol((char*)&symbol, values, 8), cudaErrorInvalidSymbol);
+  EXPECT_STREQ(name, "symbol");
+  cudaGetLastError();
   EXPECT_EQ(cudaMemcpyToSymbolAsync(table, numbers, sizeof numbers, 0, cudaMemcpyHostToDevice), cudaSuccess);
   int* address = nullptr;
   ASSERT_EQ(cudaGetSymbolAddress((void**)&address, symbol), cudaSuccess);

@@ -388,6 +388,60 @@ TEST_F(Streams, MemoryOfHostFunctions) {
   EXPECT_EQ(sim::host_faults().size(), before) << sim::host_faults().back();
 }
 
+// What waits for a function's signal comes after what the function came after.
+TEST_F(Streams, AHostFunctionLetsAnotherThreadGoOn) {
+  cudaStream_t stream, other;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  ASSERT_EQ(cudaStreamCreate(&other), cudaSuccess);
+  int* data = nullptr;
+  ASSERT_EQ(cudaMalloc(&data, 128), cudaSuccess);
+  cudaMemset(data, 0, 128);
+  const std::size_t before = sim::host_faults().size();
+  host_function_ran = false;
+  increment<<<1, 32, 0, stream>>>(data, 32);
+  cudaLaunchHostFunc(
+      stream, [](void*) { host_function_ran.store(true); }, nullptr);
+  std::thread([&] {
+    while (!host_function_ran) std::this_thread::yield();
+    increment<<<1, 32, 0, other>>>(data, 32);
+    cudaStreamSynchronize(other);
+  }).join();
+  EXPECT_EQ(sim::host_faults().size(), before) << sim::host_faults().back();
+  cudaFree(data);
+}
+
+__attribute__((noinline)) void capture_a_local(int* to, cudaStream_t stream) {
+  int local[3] = {2, 3, 4};
+  cudaMemcpyAsync(to, local, sizeof local, cudaMemcpyHostToDevice, stream);
+}
+
+TEST_F(Streams, AGraphReadsALocalThatIsGone) {
+  cudaStream_t stream;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  int* data = nullptr;
+  int own[3] = {2, 3, 4};
+  ASSERT_EQ(cudaMalloc(&data, sizeof own), cudaSuccess);
+  const std::size_t before = sim::host_faults().size();
+  for (const bool gone : {false, true}) {
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+    gone ? capture_a_local(data, stream)
+         : static_cast<void>(cudaMemcpyAsync(data, own, sizeof own, cudaMemcpyHostToDevice, stream));
+    cudaStreamEndCapture(stream, &graph);
+    cudaGraphInstantiate(&exec, graph, 0);
+    cudaGraphLaunch(exec, stream);
+    cudaStreamSynchronize(stream);
+    ASSERT_EQ(sim::host_faults().size(), before + gone);
+    cudaGraphExecDestroy(exec);
+    cudaGraphDestroy(graph);
+  }
+  EXPECT_NE(sim::host_faults().back().find(": a graph's copy reads a local variable of a function that has returned"),
+            std::string::npos)
+      << sim::host_faults().back();
+  cudaFree(data);
+}
+
 // Here it may even throw; what comes after it is not in it.
 TEST_F(Streams, AHostFunctionThrows) {
   const std::size_t before = sim::host_faults().size();

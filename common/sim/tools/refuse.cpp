@@ -52,7 +52,11 @@ constexpr advice libraries[] = {{"cudnn", "cuDNN"},
                                 {"cute/", "CuTe"},
                                 {"nvrtc", "NVRTC"},
                                 {"cublasXt", "cuBLAS on several devices"},
-                                {"cupti", "CUPTI"},
+                                {"cupti_events", "CUPTI's Event API"},
+                                {"cupti_metrics", "CUPTI's Metric API"},
+                                {"cupti_p", "CUPTI's Profiling and Sampling APIs"},
+                                {"cupti_range", "CUPTI's Range Profiling API"},
+                                {"cupti_sass", "CUPTI's SASS Metrics API"},
                                 {"nvperf", "Nsight's metrics library"}};
 
 bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {

@@ -214,8 +214,8 @@ const words ours = {"-lcudart",        "-lcudart_static", "-lcuda",    "-lcudade
 struct component {
   std::string name, title;
 };
-const component components[] = {
-    {"cublas", "cuBLAS"}, {"cufft", "cuFFT"}, {"cusolver", "cuSOLVER"}, {"cusparse", "cuSPARSE"}, {"nccl", "NCCL"}};
+const component components[] = {{"cublas", "cuBLAS"},     {"cufft", "cuFFT"}, {"cusolver", "cuSOLVER"},
+                                {"cusparse", "cuSPARSE"}, {"cupti", "CUPTI"}, {"nccl", "NCCL"}};
 const words not_made = {"-ptx", "--ptx", "-cubin", "--cubin", "-fatbin", "--fatbin", "-lib", "--lib"};
 
 class command_line {

@@ -3,6 +3,7 @@
 #include <lab/compare.hpp>
 
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -51,6 +52,134 @@ test_case multiply(std::string entry, const shape& s, int exponent = 0) {
   return result;
 }
 
+// ---- blas.cu --------------------------------------------------------------------------------------------------------
+
+/// A matrix in a buffer: element (r, c) is at first + r * row_step + c * column_step.
+struct matrix {
+  int64_t first, row_step, column_step;
+  std::size_t operator()(int64_t r, int64_t c) const { return at(first + r * row_step + c * column_step); }
+};
+matrix stored(int64_t rows, int64_t columns, bool is_transposed) {
+  return is_transposed ? matrix{0, 1, rows} : matrix{0, columns, 1};
+}
+matrix transposed(const matrix& x) { return {x.first, x.column_step, x.row_step}; }
+
+/// What a call of cuBLAS computes: C = alpha A B + beta C, for one or more matrices in the same buffers.
+struct library_product {
+  shape s;
+  std::vector<matrix> a = {}, b = {}, c = {};
+  double alpha = 1, beta = 0;
+  std::vector<int64_t> inputs;  ///< elements of A and of B, or of one buffer for both; and of C, as it is at first
+  int64_t output, columns;      ///< elements, and those of a row
+};
+
+/// If C is an input and beta is 0, the elements that the product overwrites are NaN at first.
+test_case library_call(std::string entry, const std::string& text, std::vector<int64_t> parameters,
+                       const library_product& what) {
+  test_case result;
+  result.id = entry + "/" + text;
+  result.entry = std::move(entry);
+  result.parameters = std::move(parameters);
+  result.outputs = {{dtype::f32, what.output}};
+  const bool has_c = what.inputs.size() == 3;
+  result.inputs = [=](std::uint64_t seed) {
+    std::vector<buffer> all;
+    for (const int64_t elements : what.inputs) {
+      std::vector<float> values = lab::random_floats(at(elements), seed + all.size());
+      for (int64_t i = 0; i < what.s.m * what.s.n && all.size() == 2 && what.beta == 0; ++i)
+        values[what.c[0](i / what.s.n, i % what.s.n)] = std::numeric_limits<float>::quiet_NaN();
+      all.push_back(buffer::of(values));
+    }
+    return all;
+  };
+  result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
+    const auto a = before.front().as<float>(), b = before[before.size() > 1 ? 1 : 0].as<float>();
+    std::vector<float> want(at(what.output));
+    if (has_c) want.assign(before[2].as<float>().begin(), before[2].as<float>().end());
+    for (std::size_t one = 0; one < what.c.size(); ++one)
+      for (int64_t row = 0; row < what.s.m; ++row)
+        for (int64_t column = 0; column < what.s.n; ++column) {
+          double sum = 0;
+          for (int64_t i = 0; i < what.s.k; ++i)
+            sum += static_cast<double>(a[what.a[one](row, i)]) * b[what.b[one](i, column)];
+          float& c = want[what.c[one](row, column)];
+          c = static_cast<float>(what.alpha * sum + (what.beta == 0 ? 0.0 : what.beta * c));
+        }
+    const double allowed = allowed_for(what.s.k + 1) * (std::abs(what.alpha) + std::abs(what.beta));
+    return lab::mismatch(outputs[0].as<float>(), want, {allowed, 0.0}, at(what.columns));
+  };
+  return result;
+}
+
+test_case product(const shape& s, bool a_is_transposed, bool b_is_transposed) {
+  return library_call("blas_product", sizes(s) + "-" + (a_is_transposed ? "t" : "n") + (b_is_transposed ? "t" : "n"),
+                      {s.m, s.n, s.k, a_is_transposed, b_is_transposed},
+                      {.s = s,
+                       .a = {stored(s.m, s.k, a_is_transposed)},
+                       .b = {stored(s.k, s.n, b_is_transposed)},
+                       .c = {stored(s.m, s.n, false)},
+                       .inputs = {s.m * s.k, s.k * s.n},
+                       .output = s.m * s.n,
+                       .columns = s.n});
+}
+
+/// How much of the whole matrix is around a block.
+struct margins {
+  int64_t above, left, below, right;
+};
+
+test_case block(const shape& s, int64_t alpha_eighths, int64_t beta_eighths, const margins& of_a, const margins& of_b,
+                const margins& of_c) {
+  struct whole {
+    whole(const margins& m, int64_t block_rows, int64_t block_columns)
+        : columns(m.left + block_columns + m.right),
+          elements((m.above + block_rows + m.below) * columns),
+          block{m.above * columns + m.left, columns, 1} {}
+    int64_t columns, elements;
+    matrix block;
+  };
+  const whole a(of_a, s.m, s.k), b(of_b, s.k, s.n), c(of_c, s.m, s.n);
+  return library_call("blas_block",
+                      sizes(s) + "-" + std::to_string(alpha_eighths) + "_" + std::to_string(beta_eighths) + "_eighths",
+                      {s.m, s.n, s.k, alpha_eighths, beta_eighths, a.columns, of_a.above, of_a.left, b.columns,
+                       of_b.above, of_b.left, c.columns, of_c.above, of_c.left, c.elements},
+                      {.s = s,
+                       .a = {a.block},
+                       .b = {b.block},
+                       .c = {c.block},
+                       .alpha = static_cast<double>(alpha_eighths) / 8,
+                       .beta = static_cast<double>(beta_eighths) / 8,
+                       .inputs = {a.elements, b.elements, c.elements},
+                       .output = c.elements,
+                       .columns = c.columns});
+}
+
+/// blas_scores and blas_mix.
+void add_attention(std::vector<test_case>& all, int64_t tokens, int64_t heads, int64_t head_dim) {
+  const int64_t width = heads * head_dim, of_head = tokens * tokens;
+  library_product scores{.s = {tokens, tokens, head_dim},
+                         .alpha = 1 / std::sqrt(static_cast<double>(head_dim)),
+                         .inputs = {tokens * 3 * width},
+                         .output = heads * of_head,
+                         .columns = tokens};
+  library_product mix{.s = {tokens, head_dim, tokens},
+                      .inputs = {heads * of_head, tokens * 3 * width},
+                      .output = tokens * width,
+                      .columns = width};
+  for (int64_t h = 0; h < heads; ++h) {
+    const auto of_qkv = [&](int64_t part) { return matrix{part * width + h * head_dim, 3 * width, 1}; };
+    scores.a.push_back(of_qkv(0));
+    scores.b.push_back(transposed(of_qkv(1)));
+    scores.c.push_back({h * of_head, tokens, 1});
+    mix.a.push_back(scores.c.back());
+    mix.b.push_back(of_qkv(2));
+    mix.c.push_back({h * head_dim, width, 1});
+  }
+  const std::string text = sizes({tokens, heads, head_dim});
+  all.push_back(library_call("blas_scores", text, {tokens, heads, head_dim}, scores));
+  all.push_back(library_call("blas_mix", text, {tokens, heads, head_dim}, mix));
+}
+
 constexpr const char* entries[] = {"sgemm_naive",      "sgemm_coalesced", "sgemm_tiled",     "sgemm_1d", "sgemm_2d",
                                    "sgemm_vectorized", "sgemm_pipelined", "sgemm_warptiled", "sgemm",    "gemm"};
 
@@ -71,6 +200,15 @@ std::vector<test_case> cases() {
   all.push_back(multiply("gemm", {97, 130, 1000}));                             // several strips along k
   for (const shape& s : {shape{7, 5, 30'000}, {7, 30'000, 5}, {30'000, 7, 5}})  // one side beyond any fixed buffer
     all.push_back(multiply("gemm", s));
+  for (const shape& s : {shape{1, 1, 1}, {1, 37, 5}, {37, 1, 3}, {5, 7, 3}, {33, 65, 17}})
+    for (const bool a : {false, true})
+      for (const bool b : {false, true}) all.push_back(product(s, a, b));
+  for (const shape& s : {shape{1, 1, 1}, {5, 7, 3}}) {
+    all.push_back(block(s, 8, 0, {}, {}, {}));
+    all.push_back(block(s, -12, 8, {2, 3, 1, 4}, {0, 1, 3, 0}, {1, 0, 2, 5}));
+  }
+  for (const shape& s : {shape{1, 1, 1}, {5, 1, 3}, {3, 4, 1}, {7, 3, 5}, {17, 2, 16}})
+    add_attention(all, s.m, s.n, s.k);
   all.push_back(timed(multiply("sgemm", {4096, 4096, 4096})));
   all.push_back(timed(multiply("sgemm", {8192, 8192, 8192})));
   all.push_back(timed(multiply("gemm", {768, 768, 768})));
@@ -94,6 +232,14 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   }
   const int64_t most = size(30'001, 40'000);
   for (const shape& s : {shape{2, 3, most}, {2, most, 3}, {most, 2, 3}}) all.push_back(multiply("gemm", s));
+  for (const bool a : {false, true})
+    for (const bool b : {false, true}) all.push_back(product({size(2, 90), size(2, 90), size(2, 90)}, a, b));
+  for (const int64_t beta : {int64_t{0}, int64_t{8}, size(-24, -1)}) {
+    const auto around = [&] { return margins{size(0, 9), size(1, 9), size(0, 9), size(1, 9)}; };
+    all.push_back(block({size(2, 90), size(2, 90), size(2, 90)}, size(9, 40), beta, around(), around(), around()));
+  }
+  add_attention(all, size(9, 60), size(2, 8), size(2, 40));
+  add_attention(all, size(2, 9), size(9, 20), size(41, 64));
   return all;
 }
 

@@ -1,9 +1,15 @@
 // Which function of the contract answers which case. No inputs, no expected values: those are in cases.cpp.
+#include <cupti.h>
+
 #include <lab/call.hpp>
 #include <lab/device.hpp>
+#include <lab/host_accesses.hpp>
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "forward.hpp"
 #include "gpt2/cuda.hpp"
@@ -85,6 +91,103 @@ class recorder final : public operations {
   int room_, fail_at_, count_ = 0, steps_ = 0;
 };
 
+// ---- traces: the judge's passes, whose records CUPTI delivers as its own (cases.cpp draws them) ---------------------
+
+#if CUPTI_API_VERSION >= 130000
+using kernel_record = CUpti_ActivityKernel10;
+#else
+using kernel_record = CUpti_ActivityKernel9;
+#endif
+
+/// "range 7": what has this number. CUPTI's names stay.
+const char* name_of(const char* what, std::int64_t number) {
+  static std::map<std::pair<std::string, std::int64_t>, std::string> all;
+  return all.try_emplace({what, number}, what + (" " + std::to_string(number))).first->second.c_str();
+}
+/// The number in such a name; -1 for none, -2 for another name.
+double number_in(const std::string& name, const std::string& what) {
+  if (name.empty()) return -1;
+  const std::string digits = name.starts_with(what + " ") ? name.substr(what.size() + 1) : "";
+  return !digits.empty() && digits.size() < 7 && digits.find_first_not_of("0123456789") == digits.npos
+             ? std::stod(digits)
+             : -2;
+}
+
+/// A row of input 0: the kind of record, its times, correlation ID, stream, thread, the number in its name, and its
+/// own.
+struct drawn_record {
+  std::int64_t kind, start, end, correlation, stream, thread, name, id;
+};
+
+void deliver(const drawn_record& d) {
+  const auto u32 = [](std::int64_t value) { return static_cast<std::uint32_t>(value); };
+  const auto add = [](const auto& record) { sim_add_activity(&record, sizeof record); };
+  const auto timed = [&](auto r) {
+    r.kind = static_cast<CUpti_ActivityKind>(d.kind);
+    r.start = static_cast<std::uint64_t>(d.start);
+    r.end = static_cast<std::uint64_t>(d.end);
+    r.correlationId = u32(d.correlation);
+    if constexpr (requires { r.contextId; }) r.contextId = 1;
+    if constexpr (requires { r.streamId; }) r.streamId = u32(d.stream);
+    if constexpr (requires { r.threadId; }) r.threadId = u32(d.thread);
+    if constexpr (requires { r.gridX; }) r.name = name_of("kernel", d.name);
+    add(r);
+  };
+  switch (d.kind) {
+    case CUPTI_ACTIVITY_KIND_INVALID: return;  // fewer records than there is room for
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: return timed(kernel_record{});
+    case CUPTI_ACTIVITY_KIND_MEMCPY: return timed(CUpti_ActivityMemcpy6{});
+    case CUPTI_ACTIVITY_KIND_MEMSET: return timed(CUpti_ActivityMemset4{});
+    case CUPTI_ACTIVITY_KIND_RUNTIME:
+    case CUPTI_ACTIVITY_KIND_DRIVER: return timed(CUpti_ActivityAPI{});
+    default: break;
+  }
+  CUpti_ActivityMarker2 m{};  // stream: its flag
+  m.kind = CUPTI_ACTIVITY_KIND_MARKER;
+  m.flags = static_cast<CUpti_ActivityFlag>(d.stream);
+  m.timestamp = static_cast<std::uint64_t>(d.start);
+  m.id = u32(d.id);
+  m.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
+  m.objectId.pt.threadId = u32(d.thread);
+  m.name = d.stream == CUPTI_ACTIVITY_FLAG_MARKER_END ? nullptr : name_of("range", d.name);
+  add(m);
+}
+
+/// Parameters: records, and room in the output. Input 1: the moment to count from, and how many records a buffer gets.
+timeline traced(const lab::call& c) {
+  if (sim_limit_buffers) sim_limit_buffers(static_cast<std::size_t>(c.input<std::int64_t>(1)[1]));
+  return trace([&] {
+    const auto* rows = c.input<drawn_record>(0);
+    for (int i = 0; sim_add_activity && i < c.parameter(0); ++i) deliver(rows[i]);
+  });
+}
+
+void write_kernels(const lab::call& c) {
+  const timeline t = traced(c);
+  double* out = c.output<double>(0);
+  *out++ = static_cast<double>(t.kernels.size());
+  const std::int64_t from = c.input<std::int64_t>(1)[0];
+  const auto since = [from](std::uint64_t at) { return static_cast<double>(static_cast<std::int64_t>(at) - from); };
+  for (std::size_t i = 0; i < std::min(t.kernels.size(), static_cast<std::size_t>(c.parameter(1))); ++i) {
+    const traced_kernel& k = t.kernels[i];
+    for (const double v : {number_in(k.name, "kernel"), number_in(k.block, "range"), static_cast<double>(k.stream),
+                           since(k.begin), since(k.end)})
+      *out++ = v;
+  }
+}
+
+void write_sums(const lab::call& c) {
+  const timeline t = traced(c);
+  double* out = c.output<double>(0);
+  for (const double v :
+       {static_cast<double>(t.idle), static_cast<double>(t.longest_gap), static_cast<double>(t.blocks.size())})
+    *out++ = v;
+  for (std::size_t i = 0; i < std::min(t.blocks.size(), static_cast<std::size_t>(c.parameter(1))); ++i)
+    for (const double v : {number_in(t.blocks[i].name, "range"), static_cast<double>(t.blocks[i].launches),
+                           static_cast<double>(t.blocks[i].busy)})
+      *out++ = v;
+}
+
 /// A whole forward pass on the device, with the student's two blocks in it: both, or one alone (cases.cpp).
 void gpt2_forward(const lab::call& c) {
   gpt2::checkpoint model{{.context = c.parameter(0),
@@ -127,6 +230,8 @@ void softmax_of(const lab::call& c) {
 constexpr lab::entry table[] = {
     {"ranges", lab::part::host,
      [](const lab::call& c) { recorder(c.output<double>(0), c.parameter(2), c.parameter(1)).run(c.parameter(0)); }},
+    {"trace", lab::part::host, write_kernels},
+    {"trace_sums", lab::part::host, write_sums},
     {"block_work", lab::part::host,
      [](const lab::call& c) {
        rows<8, 3>(c, [](double* out, const double* in) {

@@ -295,15 +295,7 @@ test_case profiled() {
   return result;
 }
 
-// ---- blocks --------------------------------------------------------------------------------------------------------
-
-/// Random in [-spread, spread) around one center a row, up to `far`.
-floats rows_around(int64_t rows, int64_t columns, float spread, float far, std::uint64_t seed) {
-  floats x = lab::random_floats(at(rows * columns), seed);
-  const floats centers = lab::random_floats(at(rows), seed + 1);
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = spread * x[i] + far * centers[i / at(columns)];
-  return x;
-}
+// ---- traces --------------------------------------------------------------------------------------------------------
 
 /// Whole numbers, so many at most. Faster than lab::random_sizes, for a choice in each of many rows.
 class many_choices {
@@ -318,6 +310,216 @@ class many_choices {
   floats random_;
   std::size_t next_ = 0;
 };
+
+/// CUPTI's numbers of the kinds of its records, and of what a marker says.
+constexpr int64_t no_record = 0, copy_record = 1, fill_record = 2, driver_call = 4, runtime_call = 5,
+                  kernel_record = 10, marker_record = 12, mark = 1, range_begins = 2, range_ends = 4;
+
+/// As calls.cpp reads them. Of a marker `stream` is what it says.
+struct drawn_record {
+  int64_t kind = no_record, start = 0, end = 0, correlation = 0, stream = 0, thread = 0, name = 0, id = 0;
+};
+constexpr int64_t most_records_a_kernel = 8, deepest = 4;
+
+/// What a pass leaves: on each thread ranges, and in them calls, of which some launch kernels, which run later, in
+/// order in each stream.
+std::vector<drawn_record> draw_pass(int64_t kernels, int64_t streams, int64_t threads, std::uint64_t seed) {
+  many_choices draw(60 * (kernels + 10), seed);
+  const auto one_in = [&](int64_t n) { return draw(1, n) == 1; };
+  std::vector<drawn_record> all;
+  // Nanoseconds since 1970, which no double holds.
+  const int64_t begin = 1'764'000'000'000'000'000 + draw(0, 8'000'000) * 1'000'000'007;
+  struct host_thread {
+    int64_t id, now;
+    std::vector<int64_t> open;  // markers
+  };
+  std::vector<host_thread> hosts;
+  for (int64_t t = 0; t < threads; ++t) hosts.push_back({4000 + 17 * t, begin + draw(0, 5000), {}});
+  std::vector<int64_t> busy_until(at(streams), begin);
+  int64_t correlation = draw(1, 1000), markers = draw(1, 1000);
+  const auto later = [&](host_thread& on) { return on.now += draw(50, 900); };
+  const auto end_range = [&](host_thread& on) {
+    const int64_t now = later(on);
+    all.push_back({marker_record, now, now, 0, range_ends, on.id, 0, on.open.back()});
+    on.open.pop_back();
+  };
+  const auto call = [&](host_thread& on, int64_t kind) {
+    const int64_t start = later(on);
+    all.push_back({kind, start, on.now += draw(300, 2500), ++correlation, 0, on.id, 0, 0});
+    return start;
+  };
+  const auto work = [&](int64_t kind, int64_t after, int64_t name) {
+    const int64_t stream = draw(0, streams - 1);
+    int64_t& until = busy_until[at(stream)];
+    const int64_t start = std::max(after + draw(200, 3000), until + (one_in(4) ? 0 : draw(1, 1500)));
+    until = start + draw(300, 12'000);
+    all.push_back({kind, start, until, correlation, stream == 0 ? 7 : 12 + stream, 0, name, 0});
+  };
+  for (int64_t k = 0; k < kernels; ++k) {
+    host_thread& on = hosts[at(draw(0, threads - 1))];
+    if (one_in(16)) on.now += draw(50'000, 200'000);  // until the device has nothing to do
+    if (one_in(2) && !on.open.empty()) end_range(on);
+    if (one_in(2) && std::ssize(on.open) < deepest) {
+      const int64_t now = later(on);
+      all.push_back({marker_record, now, now, 0, range_begins, on.id, draw(0, 5), on.open.emplace_back(++markers)});
+    }
+    if (one_in(8)) all.push_back({marker_record, later(on), on.now, 0, mark, on.id, draw(0, 5), ++markers});
+    if (one_in(8)) call(on, runtime_call);
+    if (one_in(5)) {
+      const int64_t kind = one_in(2) ? copy_record : fill_record, after = call(on, runtime_call);
+      work(kind, after, 0);
+    }
+    const int64_t after = call(on, one_in(4) ? driver_call : runtime_call);
+    work(kernel_record, after, draw(0, 99));
+  }
+  for (host_thread& on : hosts)
+    while (!on.open.empty()) end_range(on);
+  // CUPTI promises no order.
+  for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[at(draw(0, static_cast<int64_t>(i) - 1))]);
+  all.resize(at(most_records_a_kernel * kernels + deepest * threads));
+  return all;
+}
+
+struct true_kernel {
+  int64_t name, block, stream, begin, end;
+  auto operator<=>(const true_kernel&) const = default;
+};
+bool starts_earlier(const true_kernel& a, const true_kernel& b) {
+  return std::pair(a.begin, a.stream) < std::pair(b.begin, b.stream);
+}
+
+/// The kernels of a pass, each with its block: the range of its call's thread that holds the call and began last.
+std::vector<true_kernel> true_kernels(std::span<const int64_t> numbers, int64_t from) {
+  const auto* const first = reinterpret_cast<const drawn_record*>(numbers.data());
+  const std::span records(first, numbers.size() * sizeof(int64_t) / sizeof(drawn_record));
+  std::map<int64_t, const drawn_record*> calls;
+  std::map<int64_t, std::pair<const drawn_record*, const drawn_record*>> ranges;  // by marker
+  for (const drawn_record& r : records) {
+    if (r.kind == driver_call || r.kind == runtime_call) calls[r.correlation] = &r;
+    if (r.kind == marker_record && r.stream == range_begins) ranges[r.id].first = &r;
+    if (r.kind == marker_record && r.stream == range_ends) ranges[r.id].second = &r;
+  }
+  std::vector<true_kernel> kernels;
+  for (const drawn_record& r : records) {
+    if (r.kind != kernel_record) continue;
+    const drawn_record &call = *calls.at(r.correlation), *block = nullptr;
+    for (const auto& [id, range] : ranges)
+      if (range.first->thread == call.thread && range.first->start < call.start && call.end < range.second->start &&
+          (!block || block->start < range.first->start))
+        block = range.first;
+    kernels.push_back({r.name, block ? block->name : -1, r.stream, r.start - from, r.end - from});
+  }
+  std::sort(kernels.begin(), kernels.end(), starts_earlier);
+  return kernels;
+}
+
+std::string block_text(int64_t number) {
+  return number == -1 ? "no range (\"\")" : number < -1 ? "an unknown range" : "'range " + std::to_string(number) + "'";
+}
+/// What the submission's process wrote, which may be anything.
+int64_t whole(double value) { return std::abs(value) < 1e15 ? static_cast<int64_t>(value) : -9; }
+
+std::string check_kernels(std::span<const int64_t> records, int64_t from, std::span<const double> out) {
+  const std::vector<true_kernel> want = true_kernels(records, from);
+  if (whole(out[0]) != std::ssize(want))
+    return std::to_string(whole(out[0])) + " kernels are on the timeline, but the pass launches " +
+           std::to_string(want.size());
+  std::vector<true_kernel> got;
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const auto* row = &out[1 + 5 * i];
+    got.push_back({whole(row[0]), whole(row[1]), whole(row[2]), whole(row[3]), whole(row[4])});
+    if (i > 0 && got[i].begin < got[i - 1].begin)
+      return "kernel " + std::to_string(i) + " of the timeline begins before the one before it";
+  }
+  std::sort(got.begin(), got.end(), starts_earlier);
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const true_kernel &g = got[i], &w = want[i];
+    if (g == w) continue;
+    const std::string which = "kernel " + std::to_string(i) + " of " + std::to_string(want.size());
+    if (g.begin != w.begin || g.end != w.end)
+      return which + " runs from " + std::to_string(g.begin) + " to " + std::to_string(g.end) +
+             " ns on the timeline, but ran from " + std::to_string(w.begin) + " to " + std::to_string(w.end);
+    if (g.block != w.block)
+      return which + " belongs to " + block_text(g.block) + ", but was launched in " + block_text(w.block);
+    return which + " has another name or stream than its record";
+  }
+  return {};
+}
+
+std::string check_sums(std::span<const int64_t> records, int64_t from, std::span<const double> out, int64_t room) {
+  struct sum {
+    int64_t launches = 0, busy = 0, until = 0;
+  };
+  std::map<int64_t, sum> want;
+  const std::vector<true_kernel> kernels = true_kernels(records, from);
+  int64_t idle = 0, longest = 0, until = kernels.front().begin;
+  for (const true_kernel& k : kernels) {
+    sum& s = want[k.block];
+    ++s.launches;
+    s.busy += std::max<int64_t>(0, k.end - std::max(k.begin, s.until));
+    s.until = std::max(s.until, k.end);
+    idle += std::max<int64_t>(0, k.begin - until);
+    longest = std::max(longest, k.begin - until);
+    until = std::max(until, k.end);
+  }
+  const auto differ = [](const std::string& what, int64_t got, int64_t right) {
+    return what + " is " + std::to_string(got) + ", should be " + std::to_string(right);
+  };
+  const int64_t blocks = whole(out[2]);
+  if (blocks != std::ssize(want)) return differ("the number of blocks that launch kernels", blocks, std::ssize(want));
+  std::map<int64_t, sum> got;
+  for (int64_t i = 0; i < std::min(blocks, room); ++i)
+    got[whole(out[at(3 + 3 * i)])] = {whole(out[at(4 + 3 * i)]), whole(out[at(5 + 3 * i)])};
+  for (const auto& [block, right] : want) {
+    if (!got.contains(block)) return block_text(block) + " launches kernels, but is not among the blocks";
+    if (got[block].launches != right.launches)
+      return differ("the number of launches in " + block_text(block), got[block].launches, right.launches);
+    if (got[block].busy != right.busy)
+      return differ("the busy time of " + block_text(block) + " in ns", got[block].busy, right.busy);
+  }
+  if (whole(out[0]) != idle) return differ("the idle time in ns", whole(out[0]), idle);
+  if (whole(out[1]) != longest) return differ("the longest gap in ns", whole(out[1]), longest);
+  return {};
+}
+
+/// `sums`: of trace_sums.
+test_case trace(bool sums, int64_t kernels, int64_t streams, int64_t threads) {
+  test_case result;
+  result.entry = sums ? "trace_sums" : "trace";
+  result.id = result.entry + "/" + std::to_string(kernels) + "_kernels_" + std::to_string(streams) + "_streams_" +
+              std::to_string(threads) + "_threads";
+  result.where = lab::part::host;
+  const int64_t room = sums ? 16 : kernels;
+  result.parameters = {most_records_a_kernel * kernels + deepest * threads, room};
+  result.outputs = {{dtype::f64, sums ? 3 + 3 * room : 1 + 5 * room}};
+  result.inputs = [=](std::uint64_t seed) {
+    const std::vector<drawn_record> records = draw_pass(kernels, streams, threads, seed);
+    int64_t from = records.front().start;
+    for (const drawn_record& r : records)
+      if (r.kind != no_record) from = std::min(from, r.start);
+    const auto* const numbers = reinterpret_cast<const int64_t*>(records.data());
+    const int64_t in_a_buffer = lab::random_sizes(seed + 1)(5, 90);
+    return std::vector{buffer::of(std::span(numbers, records.size() * sizeof(drawn_record) / sizeof(int64_t))),
+                       buffer::of(std::vector<int64_t>{from, in_a_buffer})};
+  };
+  result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
+    const auto records = before[0].as<int64_t>();
+    const int64_t from = before[1].as<int64_t>()[0];
+    const auto out = outputs[0].as<double>();
+    return sums ? check_sums(records, from, out, room) : check_kernels(records, from, out);
+  };
+  return result;
+}
+
+// ---- blocks --------------------------------------------------------------------------------------------------------
+
+/// Random in [-spread, spread) around one center a row, up to `far`.
+floats rows_around(int64_t rows, int64_t columns, float spread, float far, std::uint64_t seed) {
+  floats x = lab::random_floats(at(rows * columns), seed);
+  const floats centers = lab::random_floats(at(rows), seed + 1);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = spread * x[i] + far * centers[i / at(columns)];
+  return x;
+}
 
 /// Rows for a LayerNorm, around up to `far`. `flat`: those whose variance is about epsilon, and one whose is 0.
 floats rows_to_normalize(int64_t rows, int64_t channels, bool flat, float far, std::uint64_t seed) {
@@ -606,6 +808,9 @@ std::vector<test_case> cases() {
   std::vector<test_case> all;
   for (const int64_t layers : {1, 2, 12}) all.push_back(ranges(layers, -1));
   for (int64_t fail_at = 0; fail_at < 27; ++fail_at) all.push_back(ranges(2, fail_at));  // each operation once
+  for (const bool sums : {false, true})
+    for (const auto& [kernels, streams, threads] : {std::array{12, 1, 1}, {150, 3, 1}, {1200, 4, 2}})
+      all.push_back(trace(sums, kernels, streams, threads));
   add_analysis(all);
   all.push_back(study());
   all.push_back(profiled());
@@ -656,6 +861,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     const int64_t layers = size(1, 20);
     all.push_back(ranges(layers, -1));
     all.push_back(ranges(layers, size(0, 12 * layers + 2)));
+    all.push_back(trace(i == 1, size(1300, 2000), size(2, 6), size(1, 3)));
     all.push_back(layer_norm("layer_norm", size(2, 40), size(16, 2000)));
     all.push_back(softmax("causal_softmax", size(1, 4), size(3, 200), size(50, 250)));
   }

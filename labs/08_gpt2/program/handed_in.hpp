@@ -1,6 +1,8 @@
 // What this program is built with: the hand-in of lab 08, and those of labs 09 and 11.
 #pragma once
 
+#include <functional>
+
 #include "gpt2/cuda.hpp"
 
 namespace gpt2 {
@@ -9,6 +11,8 @@ const kernels& handed_in();
 
 /// with.run(), but with the ranges of ranges.cpp.
 void run_in_ranges(pass& with);
+/// The timeline of tracer.cpp.
+void print_timeline(const std::function<void()>& once);
 
 /// Heads of 64 only; others are computed as before.
 void use_attention_of_lab11(kernels& with);

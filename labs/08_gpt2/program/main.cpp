@@ -26,7 +26,7 @@ struct options {
   std::string checkpoint, random, write, dtype = "fp32", prompt, tokenizer, logits;
   std::vector<int> tokens;
   int batch = 4, length = 64, generate = -1, repeat = 3;
-  bool graph = false, two_blocks = false, my_ranges = false, lab11 = false, lab09 = false;
+  bool graph = false, two_blocks = false, my_ranges = false, trace = false, lab11 = false, lab09 = false;
   sampling how;
   std::uint64_t seed = 1;
 };
@@ -65,6 +65,11 @@ void time_passes(const options& o, pass& with, const checkpoint& model) {
     p.run("forward", once);
     p.report();
     return;
+  }
+  if (o.trace) {
+    once();  // a graph is captured, and libraries choose their kernels, in the first
+    with.synchronize();
+    return print_timeline(once);
   }
   double fastest = INFINITY, flops = 0;
   for (int i = 0; i < o.repeat; ++i) {
@@ -131,6 +136,7 @@ int main(int argc, char** argv) try {
   app.add_flag("--graph", o.graph, "launch the pass as a CUDA graph");
   app.add_flag("--two-blocks", o.two_blocks, "use only LayerNorm and softmax as handed in, even where more is fused");
   app.add_flag("--my-ranges", o.my_ranges, "run the operations in the ranges of your ranges.cpp, not in the course's");
+  app.add_flag("--trace", o.trace, "print the timeline that your tracer.cpp makes of --pass cuda");
   app.add_flag("--lab11", o.lab11, "attention by your lab 11, for heads of 64");
   app.add_flag("--lab09", o.lab09, "products by gemm_pipelined of your lab 09, with --dtype bf16");
   app.add_option("--logits", o.logits, "write the logits, floats, (batch, time, vocabulary), to this file");
@@ -147,6 +153,7 @@ int main(int argc, char** argv) try {
   o.how.seed = o.seed;
   if (o.lab09 && o.dtype != "bf16") throw model_error("lab 09 multiplies bf16; add --dtype bf16");
   if ((o.lab09 || o.lab11) && o.pass != "cuda") throw model_error("--lab09 and --lab11 are for --pass cuda; add it");
+  if (o.trace && o.pass != "cuda") throw model_error("--trace is for --pass cuda; add it");
   if (o.my_ranges && o.graph) throw model_error("a graph has no ranges; omit --graph or --my-ranges");
   if (!o.prompt.empty() && o.checkpoint.empty() && o.random.empty()) o.checkpoint = TINY_GPT2 "/model.safetensors";
   if (o.generate < 0) o.generate = o.prompt.empty() ? 0 : 64;

@@ -1,4 +1,7 @@
-// A pass by lab 08's forward: the student's ranges around the course's operations.
+// A pass by lab 08's forward, the student's ranges around the course's operations; and on the student's timeline.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -49,4 +52,18 @@ class recorded final : public lab08::operations {
 void gpt2::run_in_ranges(pass& with) {
   recorded on(with);
   lab08::forward(on, with.layers());
+}
+
+void gpt2::print_timeline(const std::function<void()>& once) {
+  lab08::timeline t = lab08::trace(once);
+  std::uint64_t end = 0;
+  for (const lab08::traced_kernel& k : t.kernels) end = std::max(end, k.end);
+  std::sort(t.blocks.begin(), t.blocks.end(), [](const auto& a, const auto& b) { return a.busy > b.busy; });
+  const auto microseconds = [](std::uint64_t ns) { return 1e-3 * static_cast<double>(ns); };
+  fmt::print("{:18} {:>9} {:>10}\n", "block", "launches", "busy, us");
+  for (const lab08::traced_block& b : t.blocks)
+    fmt::print("{:18} {:>9} {:>10.1f}\n", b.name.empty() ? "(no range)" : b.name, b.launches, microseconds(b.busy));
+  fmt::print("{} kernels in {:.1f} us, of which the device is idle for {:.1f}; longest gap {:.1f} us\n",
+             t.kernels.size(), microseconds(t.kernels.empty() ? 0 : end - t.kernels.front().begin),
+             microseconds(t.idle), microseconds(t.longest_gap));
 }

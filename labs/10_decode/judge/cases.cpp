@@ -758,6 +758,10 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   all.push_back(tokens("drawn", s, position));
   all.push_back(tokens("drawn", s, position, draw(2, 5)));
   add_formulas(all, "drawn", s, position);
+  all.push_back(lab::like("matvec/512x1024", matvec(product::plain, 8 * draw(40, 63), 256 * draw(3, 4))));
+  all.push_back(lab::like("norm_matvec/512x1024", matvec(product::normalized, 8 * draw(40, 63), 256 * draw(3, 4))));
+  const int64_t cached = 16 * draw(57, 63);
+  all.push_back(lab::like("attend/8:2x128-1023of1024", attend(8, 2, 128, cached, cached - 1)));
   // More than any case above has: rows, columns, heads, keys, layers, tokens to choose from.
   const auto columns = [&](int64_t least, int64_t most) { return 8 * draw(least / 8 + 1, most / 8); };
   all.push_back(matvec(product::host, draw(1, 2), columns(1'000'000, 1'200'000)));

@@ -422,6 +422,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     all.push_back(decode(draw(1, 8), draw(2, 2000), 64 * draw(1, 2)));
     add_formulas(all, {draw(2, 5000), draw(1, 300), draw(1, 300), causal}, 64, 2);
   }
+  all.push_back(lab::like("decode_bf16/2x4096x128", decode(2, 64 * draw(56, 63), 128)));
   // More than any case above has: tokens, then heads.
   const bool causal = draw(0, 1) == 1;
   all.push_back(attention("attention_fp32", in_fp32, {1, draw(1101, 1400), 64, causal}));

@@ -335,6 +335,33 @@ class BlockScan {
   TempStorage& storage_;
 };
 
+enum BlockHistogramAlgorithm { BLOCK_HISTO_SORT, BLOCK_HISTO_ATOMIC };
+
+/// How often each number from 0 to Bins - 1 occurs among the items of a block. By atomics, whatever the algorithm.
+template <class T, int X, int Items, int Bins, BlockHistogramAlgorithm Algorithm = BLOCK_HISTO_SORT, int Y = 1,
+          int Z = 1>
+class BlockHistogram {
+ public:
+  struct TempStorage {};
+  BlockHistogram() = default;
+  explicit BlockHistogram(TempStorage&) {}
+
+  template <class Counter>
+  void InitHistogram(Counter (&histogram)[Bins]) {
+    for (unsigned b = detail::groups::thread_in_block(); b < Bins; b += X * Y * Z) histogram[b] = 0;
+  }
+  template <class Counter>
+  void Composite(T (&items)[Items], Counter (&histogram)[Bins]) {
+    for (const T& one : items) atomicAdd(&histogram[one], Counter{1});
+  }
+  template <class Counter>
+  void Histogram(T (&items)[Items], Counter (&histogram)[Bins]) {
+    InitHistogram(histogram);
+    __syncthreads();
+    Composite(items, histogram);
+  }
+};
+
 /// Each item with the one before it (Left) or after it (Right), which at the block's end may be given.
 template <class T, int X, int Y = 1, int Z = 1>
 class BlockAdjacentDifference {

@@ -484,12 +484,12 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, T* ker
 }
 
 template <class T>
-cudaError_t cudaMemcpyToSymbol(T& symbol, const void* from, std::size_t bytes, std::size_t offset = 0,
+cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, std::size_t bytes, std::size_t offset = 0,
                                cudaMemcpyKind = cudaMemcpyHostToDevice) {
   return sim::copy_symbol((void*)&symbol, sizeof symbol, offset, const_cast<void*>(from), bytes, true, nullptr);
 }
 template <class T>
-cudaError_t cudaMemcpyToSymbolAsync(T& symbol, const void* from, std::size_t bytes, std::size_t offset, cudaMemcpyKind,
+cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, std::size_t bytes, std::size_t offset, cudaMemcpyKind,
                                     cudaStream_t stream = nullptr) {
   return sim::copy_symbol((void*)&symbol, sizeof symbol, offset, const_cast<void*>(from), bytes, true, stream);
 }

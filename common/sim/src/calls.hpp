@@ -1,0 +1,42 @@
+// Calls of the runtime API as a tool sees them that listens to each, as CUPTI does.
+#pragma once
+
+#include "sim/api.h"
+
+namespace sim {
+
+struct stream_work;
+
+/// What a call does is reported between its begin and its end.
+class activity_recorder {
+ public:
+  virtual void begin_call(const char* name) = 0;
+  virtual void fail_call(cudaError_t error) = 0;
+  virtual void end_call() = 0;  ///< without the runtime's lock
+  virtual void start(const stream_work& what) = 0;
+
+ protected:
+  ~activity_recorder() = default;
+};
+/// Null unless the program has asked for records.
+extern activity_recorder* call_listener;
+/// The same for the host's code: a kernel's calls are not recorded.
+activity_recorder* host_call_listener();
+
+/// A call of the program's, from here to the end of the scope; declare it before the runtime's lock is taken.
+class api_call {
+ public:
+  explicit api_call(const char* name) : to_(call_listener ? host_call_listener() : nullptr) {
+    if (to_) to_->begin_call(name);
+  }
+  ~api_call() {
+    if (to_) to_->end_call();
+  }
+  api_call(const api_call&) = delete;  // it ends with its scope
+  api_call& operator=(const api_call&) = delete;
+
+ private:
+  activity_recorder* to_;
+};
+
+}  // namespace sim

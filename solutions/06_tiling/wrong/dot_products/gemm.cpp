@@ -1,1 +1,0 @@
-../../../../labs/06_tiling/handin/gemm.cpp

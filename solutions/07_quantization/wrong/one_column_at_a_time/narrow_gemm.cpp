@@ -1,1 +1,0 @@
-../../../../labs/07_quantization/handin/narrow_gemm.cpp
