@@ -13,6 +13,8 @@
 # add_lab(12_host CALLS open read) lets the .cpp files of that lab call these functions of the C library, too.
 # With COUNTED attention, that function of the contract is plain C++ in a .cu file whose accesses the judge counts.
 # add_lab(07_quantization USES sim_cublas): the simulated device's library that its code calls.
+# add_lab(02_benchmarking LINKS benchmark::benchmark lab_ceilings): more libraries for the runner. An installed one's
+# headers are there for .cpp files, too; CALLS says what of it they may call.
 # add_lab(08_gpt2 LIBRARY gpt2) links gpt2_model to the judge's side and gpt2_<backend> to the runner's.
 # `lab03` builds what ctest runs for the student. Tests carry the labels lab03, sim or cuda or cpu, and their kind.
 
@@ -59,7 +61,7 @@ function(_lab_program target objects)
 endfunction()
 
 function(add_lab dir)
-  cmake_parse_arguments(PARSE_ARGV 1 add "" "LIBRARY;ROOT" "CALLS;COUNTED;USES")
+  cmake_parse_arguments(PARSE_ARGV 1 add "" "LIBRARY;ROOT" "CALLS;COUNTED;LINKS;USES")
   if(NOT dir MATCHES "^([0-9][0-9])_[a-z0-9_]+$")
     message(FATAL_ERROR "add_lab(${dir}): a lab's folder is named NN_topic, such as 03_coalescing")
   endif()
@@ -95,7 +97,7 @@ function(add_lab dir)
   # The runner's side that the staff wrote: calls, and device code that is given.
   file(GLOB given CONFIGURE_DEPENDS ${contract}/given/*.cu)
   foreach(backend IN LISTS backends)
-    set(library_${backend} lab_${backend})
+    set(library_${backend} ${add_LINKS} lab_${backend})
     if(backend STREQUAL "sim" AND add_USES)
       list(PREPEND library_sim ${add_USES})
     endif()
@@ -124,7 +126,7 @@ function(add_lab dir)
     add_dependencies(${lab}.staff ${lab}.${name})
   endforeach()
   foreach(backend IN LISTS backends)
-    _lab_recipe(${lab} ${dir} ${contract} ${backend} "${staff_${backend}}" "${add_LIBRARY}" "${add_CALLS}" "${add_COUNTED}" "${add_USES}")
+    _lab_recipe(${lab} ${dir} ${contract} ${backend} "${staff_${backend}}" "${add_LIBRARY}" "${add_CALLS}" "${add_COUNTED}" "${add_USES}" "${add_LINKS}")
   endforeach()
   set(submissions student)
   file(GLOB from_student CONFIGURE_DEPENDS ${contract}/handin/*.cu ${contract}/handin/*.cpp)
@@ -233,10 +235,17 @@ endfunction()
 # `counted` are host functions in a .cu file, all of whose accesses to memory must be seen. With `apart`, each file of a
 # submission is a program of its own, and calls nothing in another: that of a lab with crashed programs, which grades how
 # little of each file has changed.
-function(_lab_recipe lab dir contract backend staff library calls counted uses)
+function(_lab_recipe lab dir contract backend staff library calls counted uses linked)
   set(common ${PROJECT_SOURCE_DIR}/common)
   file(GLOB own_headers CONFIGURE_DEPENDS ${contract}/*.hpp ${contract}/given/*.hpp)
   _lab_standard_headers(headers)
+  foreach(library_name IN LISTS linked)
+    if(library_name MATCHES "^(.*)::")
+      get_target_property(folders ${library_name} INTERFACE_INCLUDE_DIRECTORIES)
+      list(TRANSFORM folders APPEND /${CMAKE_MATCH_1})
+      list(APPEND headers ${folders})
+    endif()
+  endforeach()
   set(include -I${contract} -I${contract}/given -I${common}/include)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     list(APPEND include -fno-gnu-unique)  # such symbols could not be made local
@@ -249,6 +258,10 @@ function(_lab_recipe lab dir contract backend staff library calls counted uses)
   if(library)
     set(libraries $<TARGET_FILE:${library}_${backend}> $<TARGET_FILE:${library}_model>)
   endif()
+  foreach(library_name IN LISTS linked)
+    list(APPEND libraries $<TARGET_FILE:${library_name}>)
+    add_dependencies(${lab}.staff ${library_name})
+  endforeach()
   set(readable ${own_headers} ${common}/include ${common}/sim/include)
   set(device ${common}/sim/include $<TARGET_FILE:sim>)
   set(link ${CMAKE_CXX_COMPILER} -z relro -z now)  # once it runs, no table of functions can be written
