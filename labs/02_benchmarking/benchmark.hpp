@@ -54,6 +54,9 @@ struct timing {
 /// Times the function that `m` runs.
 timing benchmark(machine& m, const options& how);
 
+/// Registers benchmarks of the loops in loops.hpp with Google Benchmark, by benchmark::RegisterBenchmark. Called once.
+void register_benchmarks();
+
 /// The question of Google Benchmark's compare.py: if both series came from the same distribution, how likely would they
 /// be at least this far apart? By the Mann-Whitney U test, two-sided, in its normal approximation, with the correction
 /// for ties; 1 if all values are equal. Both series have at least 20 values, in any order.

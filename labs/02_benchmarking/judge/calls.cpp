@@ -50,7 +50,7 @@ void run_sampling(const lab::call& c) {
   uneven m({values, n}, {c.input<float>(1), n}, {c.input<std::int64_t>(2), inputs});
   const timing t = lab02::benchmark(m, {false, 11, *c.input<double>(3), 10});
   const double all[] = {t.median_seconds, static_cast<double>(m.calls), static_cast<double>(m.all_rounds),
-                        static_cast<double>(m.misuses)};
+                        static_cast<double>(m.misuses), static_cast<double>(m.timings)};
   std::copy(std::begin(all), std::end(all), c.output<double>(1));
 }
 
@@ -125,12 +125,12 @@ google_figures figures_of(std::vector<benchmark::BenchmarkReporter::Run>& runs) 
 
 /// Output: google_figures of those of `google_runs` that sort, or of those that do not.
 void run_google(const lab::call& c) {
-  const double few[] = {1, 2, 3};
-  p_value(few, few);  // is in the same file: if that was not built, it says so
   std::string words[] = {"google", "--benchmark_min_time=0.02", "--benchmark_repetitions=3"};
   char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
   int count = 3;
   benchmark::Initialize(&count, arguments);
+  benchmark::ClearRegisteredBenchmarks();
+  register_benchmarks();
   collector all;
   const bool sorts = c.parameter(0) != 0;
   benchmark::RunSpecifiedBenchmarks(&all, sorts ? "^sort/" : "^(sum|scale)/");

@@ -445,7 +445,7 @@ test_case sampling_case(int64_t needed) {
   result.entry = "sampling";
   result.where = lab::part::host;
   result.parameters = {values, needed * rounds, needed, inputs};
-  result.outputs = {{dtype::f32, values}, {dtype::f64, 4}};
+  result.outputs = {{dtype::f32, values}, {dtype::f64, 5}};
   result.work = {2.0 * values * static_cast<double>(needed * rounds), 0};
   result.timed = true;
   result.inputs = [=](std::uint64_t seed) {
@@ -460,11 +460,13 @@ test_case sampling_case(int64_t needed) {
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
     const auto said = outputs[1].as<double>();
-    const double median = said[0], calls = said[1], all_rounds = said[2], misuses = said[3];
+    const double median = said[0], calls = said[1], all_rounds = said[2], misuses = said[3], timings = said[4];
     if (misuses > 0) return text("ran on ", misuses, " inputs that were not prepared");
     if (!(3 * calls >= static_cast<double>(needed)))
       return text("stopped after ", calls, " calls; for the error that the options ask for, about ", needed,
                   " samples are needed");
+    if (!(20 * timings >= static_cast<double>(needed)))  // a coarse clock may need some calls in a sample
+      return text("made ", calls, " calls, but read the clock after only ", timings, " of them");
     if (!(all_rounds <= 1e9)) return text("called it ", calls, " times");
     std::vector<float> x(before[0].as<float>().begin(), before[0].as<float>().end());
     const double start = lab::raw_seconds();
@@ -483,7 +485,8 @@ test_case sampling_case(int64_t needed) {
 /// "" if Google Benchmark measured this loop, and counted what it moved and computed.
 std::string google_missed(const lab02::google_run& wanted, const lab02::google_figures& got) {
   const std::string name = wanted.name();
-  if (!(got.seconds > 0)) return text("no benchmark of the name ", name, " ran");
+  if (!(got.seconds > 0))
+    return text("no benchmark of the name ", name, " ran: does register_benchmarks() register it?");
   const double ratio = got.seconds / got.plain_seconds;
   // Where vectors lie in memory makes a short loop up to three times as fast; sorting takes the same everywhere.
   const double least = wanted.bytes > 0 ? 0.2 : 0.6, most = wanted.bytes > 0 ? 5 : 1.6;

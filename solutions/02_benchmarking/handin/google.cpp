@@ -43,10 +43,6 @@ void time_scale(benchmark::State& state) {
 }
 //! [loops]
 
-constexpr std::int64_t least = 1 << 12, most = 1 << 21;
-BENCHMARK(time_sum)->Name("sum")->RangeMultiplier(8)->Range(least, most);
-BENCHMARK(time_scale)->Name("scale")->RangeMultiplier(8)->Range(least, most);
-
 //! [sort]
 /// Each iteration sorts other numbers: sorted ones take less time, and a branch predictor remembers those that it has
 /// seen. New numbers are not timed.
@@ -61,9 +57,15 @@ void time_sort(benchmark::State& state) {
   }
 }
 //! [sort]
-BENCHMARK(time_sort)->Name("sort")->Arg(1 << 10)->Arg(1 << 14);
 
 }  // namespace
+
+void register_benchmarks() {
+  constexpr std::int64_t least = 1 << 12, most = 1 << 21;
+  benchmark::RegisterBenchmark("sum", time_sum)->RangeMultiplier(8)->Range(least, most);
+  benchmark::RegisterBenchmark("scale", time_scale)->RangeMultiplier(8)->Range(least, most);
+  benchmark::RegisterBenchmark("sort", time_sort)->Arg(1 << 10)->Arg(1 << 14);
+}
 
 /// U counts pairs in which the first series has the larger value, ties by half.
 double p_value(std::span<const double> one, std::span<const double> other) {
