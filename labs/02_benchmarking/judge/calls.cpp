@@ -42,7 +42,8 @@ void run_real(const lab::call& c) {
   for (int i = 0; i < 3; ++i) c.output<double>(0)[i] = lab02::benchmark(m, {false, 11, 0.01, 0.1}).median_seconds;
 }
 
-/// Inputs: values, constants, rounds of each input, the error. Outputs: the last values; what came of it.
+/// Inputs: values, constants, rounds of each input, the error. Outputs: the last values; median, calls and what they
+/// did.
 void run_sampling(const lab::call& c) {
   const auto n = static_cast<std::size_t>(c.parameter(0)), inputs = static_cast<std::size_t>(c.parameter(3));
   float* values = c.output<float>(0);
