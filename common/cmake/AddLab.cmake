@@ -14,6 +14,8 @@
 # With COUNTED attention, that function of the contract is plain C++ in a .cu file whose accesses the judge counts.
 # add_lab(07_quantization USES sim_cublas): the simulated device's library that its code calls. With OFFERS, the .cpp
 # files of a hand-in may call it, too; with EIGEN they may include Eigen, which those of other labs are measured against.
+# add_lab(02_benchmarking LINKS benchmark::benchmark lab_ceilings): more libraries for the runner. An installed one's
+# headers are there for .cpp files, too; CALLS says what of it they may call.
 # add_lab(08_gpt2 LIBRARY gpt2) links gpt2_model to the judge's side and gpt2_<backend> to the runner's.
 # `lab03` builds what ctest runs for the student. Tests carry the labels lab03, sim or cuda or cpu, and their kind.
 
@@ -60,7 +62,7 @@ function(_lab_program target objects)
 endfunction()
 
 function(add_lab dir)
-  cmake_parse_arguments(PARSE_ARGV 1 add "EIGEN" "LIBRARY;ROOT" "CALLS;COUNTED;OFFERS;USES")
+  cmake_parse_arguments(PARSE_ARGV 1 add "EIGEN" "LIBRARY;ROOT" "CALLS;COUNTED;LINKS;OFFERS;USES")
   if(NOT dir MATCHES "^([0-9][0-9])_[a-z0-9_]+$")
     message(FATAL_ERROR "add_lab(${dir}): a lab's folder is named NN_topic, such as 03_coalescing")
   endif()
@@ -102,7 +104,7 @@ function(add_lab dir)
   # The runner's side that the staff wrote: calls, and device code that is given.
   file(GLOB given CONFIGURE_DEPENDS ${contract}/given/*.cu)
   foreach(backend IN LISTS backends)
-    set(library_${backend} lab_${backend})
+    set(library_${backend} ${add_LINKS} lab_${backend})
     if(backend STREQUAL "sim" AND add_USES)
       list(PREPEND library_sim ${add_USES})
     endif()
@@ -131,7 +133,7 @@ function(add_lab dir)
     add_dependencies(${lab}.staff ${lab}.${name})
   endforeach()
   foreach(backend IN LISTS backends)
-    _lab_recipe(${lab} ${dir} ${contract} ${backend} "${staff_${backend}}" "${add_LIBRARY}" "${add_CALLS}" "${add_COUNTED}" "${add_USES}" "${add_OFFERS}" "${eigen}")
+    _lab_recipe(${lab} ${dir} ${contract} ${backend} "${staff_${backend}}" "${add_LIBRARY}" "${add_CALLS}" "${add_COUNTED}" "${add_USES}" "${add_OFFERS}" "${eigen}" "${add_LINKS}")
   endforeach()
   set(submissions student)
   file(GLOB from_student CONFIGURE_DEPENDS ${contract}/handin/*.cu ${contract}/handin/*.cpp)
@@ -240,11 +242,18 @@ endfunction()
 # `counted` are host functions in a .cu file, all of whose accesses to memory must be seen. With `apart`, each file of a
 # submission is a program of its own, and calls nothing in another: that of a lab with crashed programs, which grades how
 # little of each file has changed.
-function(_lab_recipe lab dir contract backend staff library calls counted uses offers eigen)
+function(_lab_recipe lab dir contract backend staff library calls counted uses offers eigen linked)
   set(common ${PROJECT_SOURCE_DIR}/common)
   file(GLOB own_headers CONFIGURE_DEPENDS ${contract}/*.hpp ${contract}/given/*.hpp)
   _lab_standard_headers(headers)
   list(APPEND headers ${eigen})
+  foreach(library_name IN LISTS linked)
+    if(library_name MATCHES "^(.*)::")
+      get_target_property(folders ${library_name} INTERFACE_INCLUDE_DIRECTORIES)
+      list(TRANSFORM folders APPEND /${CMAKE_MATCH_1})
+      list(APPEND headers ${folders})
+    endif()
+  endforeach()
   set(include -I${contract} -I${contract}/given -I${common}/include)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     list(APPEND include -fno-gnu-unique)  # such symbols could not be made local
@@ -257,6 +266,10 @@ function(_lab_recipe lab dir contract backend staff library calls counted uses o
   if(library)
     set(libraries $<TARGET_FILE:${library}_${backend}> $<TARGET_FILE:${library}_model>)
   endif()
+  foreach(library_name IN LISTS linked)
+    list(APPEND libraries $<TARGET_FILE:${library_name}>)
+    add_dependencies(${lab}.staff ${library_name})
+  endforeach()
   set(readable ${own_headers} ${common}/include ${common}/sim/include)
   set(device ${common}/sim/include $<TARGET_FILE:sim>)
   foreach(offered IN LISTS offers)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 namespace lab02 {
 
@@ -52,5 +53,13 @@ struct timing {
 
 /// Times the function that `m` runs.
 timing benchmark(machine& m, const options& how);
+
+/// Registers benchmarks of the loops in loops.hpp with Google Benchmark, by benchmark::RegisterBenchmark. Called once.
+void register_benchmarks();
+
+/// The question of Google Benchmark's compare.py: if both series came from the same distribution, how likely would they
+/// be at least this far apart? By the Mann-Whitney U test, two-sided, in its normal approximation, with the correction
+/// for ties; 1 if all values are equal. Both series have at least 20 values, in any order.
+double p_value(std::span<const double> one, std::span<const double> other);
 
 }  // namespace lab02

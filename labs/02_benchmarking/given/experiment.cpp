@@ -1,5 +1,6 @@
 // Lab 02, given: the lecture's two tables on this computer, timed by your own benchmark(). Matrix products by Eigen on
-// one core and, on a GPU, by cuBLAS in FP32; the MLP of mlp.cu, and the same by Eigen. With --json the figures alone.
+// one core and, on a GPU, by cuBLAS in FP32; the MLP of mlp.cu, and the same by Eigen. With --json the figures alone;
+// with an option of Google Benchmark's, your own benchmarks instead.
 #include <cublas_v2.h>
 
 #include <Eigen/Dense>
@@ -14,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "loops.hpp"
 #include "mlp.hpp"
 #include "real_machine.hpp"
 
@@ -44,7 +46,7 @@ class repeated : public real_machine {
 
 timing timed(bool on_gpu, std::function<void()> work) {
   repeated m(std::move(work), on_gpu);
-  return benchmark(m, {false, 11, 0.01, 2.0});
+  return lab02::benchmark(m, {false, 11, 0.01, 2.0});
 }
 
 /// Values on the GPU; what they are does not matter, but NaN would be a strange thing to multiply.
@@ -145,6 +147,12 @@ void print_json(const std::vector<row>& rows) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::string(argv[1]).starts_with("--benchmark_")) {
+    register_benchmarks();
+    benchmark::Initialize(&argc, argv);
+    benchmark::RunSpecifiedBenchmarks();
+    return 0;
+  }
   return lab::experiment(argc, argv, [](bool json) {
     std::vector<row> rows = tables(false);
     if (lab::backend_name() == "cuda")

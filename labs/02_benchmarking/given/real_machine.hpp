@@ -3,11 +3,16 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <thread>
+#include <utility>
 
 #include "benchmark.hpp"
+#include "lab/ceilings.hpp"
 
 namespace lab02 {
 
@@ -57,6 +62,50 @@ class chain : public real_machine {
   std::int64_t length_;
   std::uint64_t start_ = 1;
   double rested_ = 0;
+};
+
+/// Multiply-adds, of which each input needs another number: `rounds` of the first input, the second and so on, over and
+/// over. Each call goes on with the values that the previous one left, so the last values tell how many rounds there
+/// were.
+class uneven : public real_machine {
+ public:
+  uneven(std::span<float> values, std::span<const float> constants, std::span<const std::int64_t> rounds)
+      : values_(values), constants_(constants), rounds_(rounds) {}
+  double wall_seconds() override { return read(real_machine::wall_seconds()); }
+  double steady_seconds() override { return read(real_machine::steady_seconds()); }
+  void prepare(int count) override {
+    first_ += static_cast<std::size_t>(prepared_);
+    prepared_ = std::max(count, 0);
+  }
+  void touch() override {}
+  result run(int i) override {
+    if (i < 0 || i >= prepared_) {
+      ++misuses;
+      return {};
+    }
+    const std::int64_t more = rounds_[(first_ + static_cast<std::size_t>(i)) % rounds_.size()];
+    lab::fma_chains(values_.data(), values_.data(), constants_.data(), values_.size(), more);
+    all_rounds += more;
+    timed_ = true;
+    return {++calls};
+  }
+
+  std::int64_t calls = 0, all_rounds = 0;
+  std::int64_t timings = 0;  ///< clock readings after a run
+  std::int64_t misuses = 0;  ///< runs on an input that was not prepared
+
+ private:
+  double read(double clock) {
+    timings += std::exchange(timed_, false);
+    return clock;
+  }
+
+  std::span<float> values_;
+  std::span<const float> constants_;
+  std::span<const std::int64_t> rounds_;
+  std::size_t first_ = 0;
+  int prepared_ = 0;
+  bool timed_ = false;
 };
 
 }  // namespace lab02

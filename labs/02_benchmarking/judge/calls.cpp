@@ -1,9 +1,18 @@
 // Which function of the contract answers which case. No expected values: those are in cases.cpp.
 #include <lab/call.hpp>
 
+#include <time.h>
+
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
 
 #include "conversation.hpp"
+#include "google_figures.hpp"
+#include "loops.hpp"
 #include "mlp.hpp"
 #include "real_machine.hpp"
 
@@ -15,7 +24,7 @@ using namespace lab02;
 void run_benchmark(const lab::call& c) {
   const double* in = c.input<double>(0);
   distant_machine m(*c.output<mailbox>(1), c.ask);
-  const timing t = benchmark(m, {in[0] != 0, static_cast<int>(in[1]), in[2], in[3]});
+  const timing t = lab02::benchmark(m, {in[0] != 0, static_cast<int>(in[1]), in[2], in[3]});
   m.hand_over();
   const double all[] = {t.median_seconds,
                         t.low_seconds,
@@ -27,16 +36,139 @@ void run_benchmark(const lab::call& c) {
   std::copy(std::begin(all), std::end(all), c.output<double>(0));
 }
 
-/// Input: how long the chain is. Output: three medians.
+/// Inputs: values, constants, rounds of each input, the error. Outputs: the last values; median, calls and what they
+/// did.
+void run_sampling(const lab::call& c) {
+  const auto n = static_cast<std::size_t>(c.parameter(0)), inputs = static_cast<std::size_t>(c.parameter(3));
+  float* values = c.output<float>(0);
+  std::copy_n(c.input<float>(0), n, values);
+  uneven m({values, n}, {c.input<float>(1), n}, {c.input<std::int64_t>(2), inputs});
+  const timing t = lab02::benchmark(m, {false, 11, *c.input<double>(3), 10});
+  const double all[] = {t.median_seconds, static_cast<double>(m.calls), static_cast<double>(m.all_rounds),
+                        static_cast<double>(m.misuses), static_cast<double>(m.timings)};
+  std::copy(std::begin(all), std::end(all), c.output<double>(1));
+}
+
+// ---- Google Benchmark
+// -------------------------------------------------------------------------------------------------
+
+double cpu_seconds() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+double middle(std::vector<double> of) {
+  std::nth_element(of.begin(), of.begin() + std::ssize(of) / 2, of.end());
+  return of[of.size() / 2];
+}
+
+/// What a call of the loop takes, without Google Benchmark.
+double plain_seconds(const std::string& loop, std::size_t n) {
+  std::minstd_rand random(static_cast<unsigned>(n));
+  std::uniform_real_distribution<float> draw;
+  std::vector<float> x(n), y(n);
+  const auto renew = [&] { std::generate(x.begin(), x.end(), [&] { return draw(random); }); };
+  renew();
+  const std::size_t calls = loop == "sort" ? 1 : std::max<std::size_t>((1 << 20) / n, 1);
+  std::vector<double> samples;
+  for (int i = 0; i < 15; ++i) {
+    if (loop == "sort") renew();
+    const double start = cpu_seconds();
+    for (std::size_t call = 0; call < calls; ++call) {
+      if (loop == "sum") benchmark::DoNotOptimize(sum(x));
+      if (loop == "scale") scale(y, x, 2.0f);
+      if (loop == "sort") sort(x);
+      benchmark::DoNotOptimize(x.data());
+      benchmark::DoNotOptimize(y.data());
+    }
+    samples.push_back((cpu_seconds() - start) / static_cast<double>(calls));
+  }
+  return middle(samples);
+}
+
+/// Keeps what is measured of each benchmark, whatever its options add to its name.
+struct collector : benchmark::BenchmarkReporter {
+  bool ReportContext(const Context&) override { return true; }
+  void ReportRuns(const std::vector<Run>& report) override {
+    for (const Run& r : report)
+      if (r.run_type == Run::RT_Iteration && r.iterations > 0)
+        runs[r.run_name.function_name + "/" + r.run_name.args.substr(r.run_name.args.find(':') + 1)].push_back(r);
+  }
+  std::map<std::string, std::vector<Run>> runs;
+};
+
+/// What the library measures of the registered benchmarks of these names; then there are none.
+std::map<std::string, std::vector<benchmark::BenchmarkReporter::Run>> runs_of(const char* names) {
+  static std::string words[] = {"google", "--benchmark_min_time=0.02", "--benchmark_repetitions=3"};
+  char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
+  int count = 3;
+  benchmark::Initialize(&count, arguments);
+  collector all;
+  benchmark::RunSpecifiedBenchmarks(&all, names);
+  benchmark::ClearRegisteredBenchmarks();
+  return all.runs;
+}
+
+google_figures figures_of(std::vector<benchmark::BenchmarkReporter::Run> runs) {
+  // On a busy machine real time is longer, and CPU time with PauseTiming or manual times is that of something else.
+  const auto seconds = [](const auto& r) {
+    return std::min(r.real_accumulated_time, r.cpu_accumulated_time) / static_cast<double>(r.iterations);
+  };
+  std::sort(runs.begin(), runs.end(), [&](const auto& a, const auto& b) { return seconds(a) < seconds(b); });
+  const auto& r = runs[runs.size() / 2];
+  const auto rate = [&](const char* name) {
+    const auto found = r.counters.find(name);
+    return found == r.counters.end() ? 0.0 : found->second.value;
+  };
+  google_figures all;
+  all.seconds = seconds(r);
+  all.cpu_seconds = r.cpu_accumulated_time / static_cast<double>(r.iterations);
+  all.real_seconds = r.real_accumulated_time / static_cast<double>(r.iterations);
+  all.bytes_per_second = rate("bytes_per_second");
+  all.flops_per_second = rate("flops");
+  return all;
+}
+
+/// Input: how long the chain is. Output: three medians, and what Google Benchmark says.
 void run_real(const lab::call& c) {
   chain m(*c.input<std::int64_t>(0));
-  for (int i = 0; i < 3; ++i) c.output<double>(0)[i] = benchmark(m, {false, 11, 0.01, 0.1}).median_seconds;
+  for (int i = 0; i < 3; ++i) c.output<double>(0)[i] = lab02::benchmark(m, {false, 11, 0.01, 0.1}).median_seconds;
+  benchmark::RegisterBenchmark("chain", [&](benchmark::State& state) {
+    for (auto _ : state) m.keep(m.run(0));
+  });
+  c.output<double>(0)[3] = figures_of(runs_of("^chain$").begin()->second).seconds;
+}
+
+/// Output: google_figures of those of `google_runs` that sort, or of those that do not.
+void run_google(const lab::call& c) {
+  const bool sorts = c.parameter(0) != 0;
+  benchmark::ClearRegisteredBenchmarks();  // by macros: a change in one would not be graded again
+  register_benchmarks();
+  auto runs = runs_of(sorts ? "^sort/" : "^(sum|scale)/");
+  auto* out = c.output<google_figures>(0);
+  for (const google_run& wanted : google_runs) {
+    if ((wanted.bytes == 0) != sorts) continue;
+    const auto found = runs.find(wanted.name());
+    *out = found == runs.end() ? google_figures{} : figures_of(found->second);
+    out++->plain_seconds = plain_seconds(wanted.loop, wanted.n);
+  }
+}
+
+void run_p_value(const lab::call& c) {
+  const auto series = [&](std::size_t i) {
+    return std::span(c.input<double>(i), static_cast<std::size_t>(c.parameter(i)));
+  };
+  *c.output<double>(0) = p_value(series(0), series(1));
 }
 
 constexpr lab::entry table[] = {
     {"benchmark", lab::part::host, run_benchmark},
     {"combined", lab::part::host, run_benchmark},
     {"real", lab::part::host, run_real},
+    {"sampling", lab::part::host, run_sampling},
+    {"google", lab::part::host, run_google},
+    {"p_value", lab::part::host, run_p_value},
     {"mlp", lab::part::device,
      [](const lab::call& c) {
        mlp(c.output<float>(0), c.output<float>(1), c.input<float>(0), c.input<float>(1), c.parameter(0), c.parameter(1),

@@ -1,16 +1,19 @@
 // Lab 02's problems: functions that deceive the code that times them, honest ones that a distrustful benchmark wrongs,
 // and what each truly costs.
 #include <lab/case.hpp>
+#include <lab/ceilings.hpp>
 #include <lab/compare.hpp>
 #include <lab/figures.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <sstream>
 #include <utility>
 
 #include "conversation.hpp"
+#include "google_figures.hpp"
 #include "liars.hpp"
 #include "real_machine.hpp"
 
@@ -374,24 +377,48 @@ test_case naive_case(const subject& s) {
                            [figures = doubles{naive_benchmark(m), truth_of(s.how, s.cold)}] { return figures; });
 }
 
+/// What Google Benchmark reports for a loop around m.run(0): series of more and more calls, until one takes half a
+/// second; then that one's mean. The rule is that of BenchmarkRunner in version 1.7.1.
+double google_benchmark(lab02::machine& m) {
+  constexpr double least_seconds = 0.5;
+  for (double calls = 1;;) {
+    m.prepare(1);
+    const double start = m.steady_seconds();
+    for (double i = 0; i < calls; ++i) m.run(0);
+    const double seconds = m.steady_seconds() - start;
+    if (seconds >= least_seconds) return seconds / calls;
+    const bool says_something = seconds > 0.1 * least_seconds;
+    calls = std::round(calls * (says_something ? std::max(1.4 * least_seconds / seconds, 2.0) : 10.0));
+  }
+}
+
+test_case google_case(const subject& s) {
+  return lab::figures_case("google_benchmark/" + s.name, [s] {
+    lab02::simulated_machine m(s.how, 1);
+    return doubles{google_benchmark(m), truth_of(s.how, s.cold)};
+  });
+}
+
 /// The lines of report.md that mislead, in the order of the questions in predictions.toml.
 test_case report_case() {
   return lab::figures_case("report/lies", [] { return doubles{14, 9, 19, 24, 28, 33}; });
 }
 
-/// A benchmark of this machine against plain samples that the grader takes itself, right afterwards: within a factor of
-/// three. Others may use the machine too. `times` as long a function as that of half a microsecond: no constant fits.
+/// A benchmark of this machine against Google Benchmark, and against plain samples that the grader takes itself, right
+/// afterwards: within a factor of three. Others may use the machine too. `times` as long a function as that of half a
+/// microsecond: no constant fits.
 test_case real_case(const std::string& name, int64_t times) {
   test_case result;
   result.id = "real/" + name;
   result.entry = "real";
   result.where = lab::part::host;
-  result.outputs = {{dtype::f64, 3}};
+  result.outputs = {{dtype::f64, 4}};
   result.inputs = [times](std::uint64_t seed) {
     return std::vector{buffer::of(std::vector<int64_t>{times * lab::random_sizes(seed)(200, 800)})};
   };
   result.check = [](std::span<const buffer> before, std::span<const buffer> outputs) {
-    doubles said(outputs[0].as<double>().begin(), outputs[0].as<double>().end()), plain;
+    const std::span<const double> all = outputs[0].as<double>();
+    doubles said(all.begin(), all.end() - 1), plain;
     lab02::chain m(before[0].as<int64_t>()[0]);
     for (int i = 0; i < 51; ++i) {
       const double start = m.steady_seconds();
@@ -402,10 +429,154 @@ test_case real_case(const std::string& name, int64_t times) {
       if (!(s >= 0)) s = -1;  // NaN cannot be sorted
     std::sort(said.begin(), said.end());
     std::nth_element(plain.begin(), plain.begin() + 25, plain.end());
-    const double ratio = said[1] / plain[25];
-    return ratio >= 1.0 / 3 && ratio <= 3 ? std::string()
-                                          : text("reports ", said[1], " s per call, which is ", ratio,
-                                                 " times what the grader's own samples show");
+    for (const auto& [other, name] : {std::pair{all[3], "Google Benchmark says"}, {plain[25], "plain samples show"}})
+      if (const double ratio = said[1] / other; !(ratio >= 1.0 / 3 && ratio <= 3))
+        return text("reports ", said[1], " s per call, which is ", ratio, " times what ", name);
+    return std::string();
+  };
+  return result;
+}
+
+/// Inputs of uneven length, and an error that takes `needed` of them: how much longer does a benchmark take than these
+/// calls alone? Their multiply-adds are those of the ceiling.
+test_case sampling_case(int64_t needed) {
+  constexpr int64_t values = 192, rounds = 8000, inputs = 1 << 14;
+  constexpr double spread = 0.5, per_sigma = 1.25 / 1.35;  // as in spread_missed
+  test_case result;
+  result.id = text("sampling/", needed);
+  result.entry = "sampling";
+  result.where = lab::part::host;
+  result.parameters = {values, needed * rounds, needed, inputs};
+  result.outputs = {{dtype::f32, values}, {dtype::f64, 5}};
+  result.work = {2.0 * values * static_cast<double>(needed * rounds), 0};
+  result.timed = true;
+  result.inputs = [=](std::uint64_t seed) {
+    std::vector<float> start = lab::random_floats(values, seed), constants = lab::random_floats(values, seed + 1);
+    for (float& c : constants) c = -1.7f + 0.2f * c;  // x * x + c is chaotic there, and stays in [-2, 2]
+    lab::random_sizes size(seed + 2);
+    std::vector<int64_t> lengths(inputs);
+    for (int64_t& l : lengths)
+      l = size(static_cast<int64_t>((1 - spread) * rounds), static_cast<int64_t>((1 + spread) * rounds));
+    const double error = per_sigma * spread / std::sqrt(static_cast<double>(needed));
+    return std::vector{buffer::of(start), buffer::of(constants), buffer::of(lengths), buffer::of(doubles{error})};
+  };
+  result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
+    const auto said = outputs[1].as<double>();
+    const double median = said[0], calls = said[1], all_rounds = said[2], misuses = said[3], timings = said[4];
+    if (misuses > 0) return text("ran on ", misuses, " inputs that were not prepared");
+    if (!(3 * calls >= static_cast<double>(needed)))
+      return text("stopped after ", calls, " calls; for the error that the options ask for, about ", needed,
+                  " samples are needed");
+    if (!(100 * timings >= static_cast<double>(needed)))  // a coarse clock may need some calls in a sample
+      return text("made ", calls, " calls, but read the clock after only ", timings, " of them");
+    if (!(all_rounds <= 1e9)) return text("called it ", calls, " times");
+    std::vector<float> x(before[0].as<float>().begin(), before[0].as<float>().end());
+    const double start = lab::raw_seconds();
+    lab::fma_chains(x.data(), x.data(), before[1].as<float>().data(), x.size(), static_cast<int64_t>(all_rounds));
+    const double ratio = median / ((lab::raw_seconds() - start) / all_rounds * rounds);
+    if (!std::equal(x.begin(), x.end(), outputs[0].as<float>().begin())) return text("its calls did other work");
+    return ratio >= 1.0 / 3 && ratio <= 3
+               ? std::string()
+               : text("reports ", median, " s per call, which is ", ratio, " times what such a call takes");
+  };
+  return result;
+}
+
+// ---- Google Benchmark -----------------------------------------------------------------------------------------------
+
+/// "" if Google Benchmark measured this loop, and counted what it moved and computed.
+std::string google_missed(const lab02::google_run& wanted, const lab02::google_figures& got) {
+  const std::string name = wanted.name();
+  if (!(got.seconds > 0))
+    return text("no benchmark of the name ", name, " ran: does register_benchmarks() register it?");
+  const double ratio = got.seconds / got.plain_seconds;
+  // Where vectors lie in memory makes a short loop up to three times as fast; sorting takes the same everywhere.
+  const double least = wanted.bytes > 0 ? 0.2 : 0.6, most = wanted.bytes > 0 ? 5 : 1.6;
+  const auto says = [&] {
+    return text(name, " takes ", got.seconds, " s an iteration, which is ", ratio, " times what the loop takes");
+  };
+  if (!(ratio >= least))
+    return says() + (wanted.bytes > 0 ? "; is its result used?" : "; what does it sort each time?");
+  if (!(ratio <= most)) return says() + "; what else is timed?";
+  const auto counts = [](double rate, double seconds, double per_iteration) {
+    return std::abs(rate * seconds - per_iteration) <= 0.02 * per_iteration;
+  };
+  const auto rate_missed = [&](const char* counter, double rate, double each) {
+    if (each == 0 || counts(rate, got.real_seconds, each) || counts(rate, got.cpu_seconds, each)) return std::string();
+    return text(name, ": ", counter, " is ", rate, "; ", each, " an iteration make ", each / got.seconds);
+  };
+  const std::string bytes = rate_missed("bytes_per_second", got.bytes_per_second, wanted.bytes);
+  return bytes.empty() ? rate_missed("flops", got.flops_per_second, wanted.flops) : bytes;
+}
+
+/// All benchmarks of these loops. They run in the submission's process; what the judge compares with is measured there,
+/// too.
+test_case google_loops_case(const std::string& name, bool sorts) {
+  const auto count = std::count_if(std::begin(lab02::google_runs), std::end(lab02::google_runs),
+                                   [=](const lab02::google_run& r) { return (r.bytes == 0) == sorts; });
+  test_case result;
+  result.id = "google/" + name;
+  result.entry = "google";
+  result.where = lab::part::host;
+  result.parameters = {sorts};
+  result.outputs = {{dtype::f64, count * static_cast<int64_t>(sizeof(lab02::google_figures) / sizeof(double))}};
+  result.inputs = [](std::uint64_t) { return std::vector<buffer>(); };
+  result.check = [=](std::span<const buffer>, std::span<const buffer> outputs) {
+    const std::byte* next = outputs[0].bytes().data();
+    for (const lab02::google_run& wanted : lab02::google_runs) {
+      if ((wanted.bytes == 0) != sorts) continue;
+      lab02::google_figures got;
+      std::memcpy(&got, next, sizeof got);
+      next += sizeof got;
+      if (const std::string wrong = google_missed(wanted, got); !wrong.empty()) return wrong;
+    }
+    return std::string();
+  };
+  return result;
+}
+
+/// Two-sided, by the normal approximation.
+double mann_whitney(std::span<const double> one, std::span<const double> other) {
+  double u = 0, ties = 0;
+  doubles all(one.begin(), one.end());
+  all.insert(all.end(), other.begin(), other.end());
+  for (const double a : one)
+    for (const double b : other) u += a > b ? 1 : a == b ? 0.5 : 0;
+  for (const double a : all) {
+    const auto equal = static_cast<double>(std::count(all.begin(), all.end(), a));
+    ties += equal * equal - 1;
+  }
+  const auto n = static_cast<double>(one.size()), m = static_cast<double>(other.size()), both = n + m;
+  const double variance = n * m / 12 * (both + 1 - ties / (both * (both - 1)));
+  return variance > 0 ? std::erfc(std::abs(u - n * m / 2) / std::sqrt(2 * variance)) : 1;
+}
+
+/// Series of n and m times. The second takes up to `shift` times its spread longer; one in ten is interrupted; both are
+/// read in steps of `tick`, if that is not 0.
+test_case p_value_case(const std::string& name, int64_t n, int64_t m, double shift, double tick) {
+  test_case result;
+  result.id = "p_value/" + name;
+  result.entry = "p_value";
+  result.where = lab::part::host;
+  result.parameters = {n, m};
+  result.outputs = {{dtype::f64, 1}};
+  result.inputs = [=](std::uint64_t seed) {
+    lab::random_sizes size(seed);
+    const auto series = [&](int64_t count, double more) {
+      doubles times;
+      for (int64_t i = 0; i < count; ++i) {
+        double t = 1 + 1e-4 * static_cast<double>(size(0, 1000)) + more;
+        if (tick > 0) t = std::floor(t / tick) * tick;
+        times.push_back(size(0, 9) == 0 ? 30 * t : t);
+      }
+      return times;
+    };
+    const doubles one = series(n, 0);
+    return std::vector{buffer::of(one), buffer::of(series(m, shift * 1e-4 * static_cast<double>(size(0, 1000))))};
+  };
+  result.check = [](std::span<const buffer> before, std::span<const buffer> outputs) {
+    const double want = mann_whitney(before[0].as<double>(), before[1].as<double>()), got = outputs[0].as<double>()[0];
+    return std::abs(got - want) <= 0.012 ? std::string() : text("p is ", got, "; it should be ", want);
   };
   return result;
 }
@@ -444,12 +615,21 @@ std::vector<test_case> cases() {
   for (const subject& s : subjects()) {
     all.push_back(benchmark_case(s));
     all.push_back(naive_case(s));
+    if (s.how.lazy == 0 && s.how.seconds >= 1e-3) all.push_back(google_case(s));
   }
   for (std::size_t first = 0; first < std::size(lies); ++first) all.push_back(combined_case(first));
   all.push_back(launches_in_a_sample_case());
   all.push_back(report_case());
   all.push_back(real_case("chain", 1));
   all.push_back(real_case("long_chain", 30));
+  all.push_back(sampling_case(1500));
+  all.push_back(google_loops_case("loops", false));
+  all.push_back(google_loops_case("sort", true));
+  all.push_back(p_value_case("equal", 40, 40, 0, 0));
+  all.push_back(p_value_case("shifted", 60, 25, 0.4, 0));
+  all.push_back(p_value_case("ticks", 50, 50, 0.3, 0.05));
+  all.push_back(p_value_case("one_tick", 20, 20, 0, 10));
+  all.push_back(p_value_case("many", 900, 700, 0.1, 0));
   all.push_back(mlp(4, 32, 64, 2));
   all.push_back(mlp(4, 32, 64, 10));
   all.push_back(mlp(20, 32, 64, 2));
