@@ -37,6 +37,20 @@ void backward(float* d_in,                          // (n)
               const float* in, const float* d_out,  // (n) each
               int n, cudaStream_t stream);
 
+// ---- chain_host.cpp: the chain on one core ------------------------------------------------------------------------
+
+/// out = the chain of in, on one thread. `kept` is memory for what your backward_host wants to find there: two arrays,
+/// one, or nothing.
+void forward_host(float* out, float* kept,  // (n), (2, n), host
+                  const float* in,          // (n)
+                  std::size_t n);
+
+/// d_in = d_out times the derivative of the chain at `in`, after a call of forward_host with the same `in` and `kept`.
+void backward_host(float* d_in,                         // (n), host
+                   const float* in, const float* kept,  // (n), (2, n)
+                   const float* d_out,                  // (n)
+                   std::size_t n);
+
 // ---- checkpointing.cpp: what to keep when not everything fits -----------------------------------------------------
 
 /// Chooses which activations of a chain of layers to keep for the backward pass.

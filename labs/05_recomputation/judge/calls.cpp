@@ -70,6 +70,12 @@ constexpr lab::entry table[] = {
      [](const lab::call& c) {
        lab05::backward(c.output<float>(0), c.input<float>(0), c.input<float>(1), c.parameter(0), c.stream);
      }},
+    {"chain_host", lab::part::host,
+     [](const lab::call& c) {
+       const auto n = static_cast<std::size_t>(c.parameter(0));
+       lab05::forward_host(c.output<float>(0), c.output<float>(2), c.input<float>(0), n);
+       lab05::backward_host(c.output<float>(1), c.input<float>(0), c.output<float>(2), c.input<float>(1), n);
+     }},
     {"choose_checkpoints", lab::part::host, run_choose_checkpoints},
     {"choose_checkpoints_long", lab::part::host, run_choose_checkpoints},
     {"backpropagate", lab::part::host, run_backpropagate},

@@ -108,6 +108,21 @@ test_case backward(const std::string& entry, int64_t n) {
   return result;
 }
 
+/// Forward and backward on the host. What the submission keeps in between, the last output, is its own business.
+test_case chain_host(int64_t n) {
+  test_case result = backward("chain_host", n);
+  result.where = lab::part::host;
+  result.outputs = {{dtype::f32, n}, {dtype::f32, n}, {dtype::f32, 2 * n}};
+  result.check = [forward_check = forward("", n).check, backward_check = std::move(result.check)](
+                     std::span<const buffer> before, std::span<const buffer> got) {
+    if (const std::string wrong = forward_check(before, got); !wrong.empty()) return "forward_host: " + wrong;
+    const std::string wrong = backward_check(before, got.subspan(1));
+    return wrong.empty() ? wrong : "backward_host: " + wrong;
+  };
+  result.work = {36.0 * static_cast<double>(n), 20.0 * static_cast<double>(n)};
+  return result;
+}
+
 /// Where the first sigmoid is next to 0 or to 1, the gradient has as many digits as anywhere. Beyond 80 it is smaller
 /// than the smallest normal float.
 test_case backward_digits(int64_t n) {
@@ -456,6 +471,7 @@ std::vector<test_case> cases() {
   for (const int64_t n : {1, 2, 3, 4, 5, 31, 33, 127, 128, 129, 1023, 1025, 4099, 250'000, 1 << 20}) {
     all.push_back(forward("forward", n));
     all.push_back(backward("backward", n));
+    all.push_back(chain_host(n));
   }
   for (const int64_t n : {33, 250'000}) {
     all.push_back(forward("forward_stored", n));
@@ -479,6 +495,7 @@ std::vector<test_case> cases() {
     all.push_back(timed(forward(std::string("forward") + way, 1 << 28)));
     all.push_back(timed(backward(std::string("backward") + way, 1 << 28)));
   }
+  all.push_back(timed(chain_host(1 << 22)));
   return all;
 }
 
@@ -490,6 +507,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     const int64_t n = size(5, 20'000);
     all.push_back(forward("forward", n));
     all.push_back(backward("backward", n));
+    all.push_back(chain_host(n));
     all.push_back(checkpoints("equal", size(10, 257), 0.01 * static_cast<double>(size(200, 250))));
     all.push_back(backpropagate(size(4, 15), 0.3));
     all.push_back(train_step("random", size(4, 12), 0.2));
