@@ -331,11 +331,12 @@ TEST(Labs, AreListedFromTheirRubrics) {
             std::string::npos);
   EXPECT_NE(with_way(marks, {lab}).find("\n| [00 A test](00_test/README.md) | test | C++ | 1 |\n"), std::string::npos);
   lab.hours = "2 to 4";
-  EXPECT_EQ(with_plan("<!-- plan: begin -->\n| 00 A test | 9 | 1 | | 2 | |\n| project | 15 | 3 | | | |\n"
+  EXPECT_EQ(with_plan("<!-- plan: begin -->\n| | | | | | |\n| 00 A test | 9 | 1 | | 2 | |\n| project | 15 | 3 | | | |\n"
                       "| hours in all | | | | | |\n<!-- plan: end -->",
                       {lab}),
-            "<!-- plan: begin -->\n| 00 A test | 2 to 4 | 1 | | 2 | |\n| project | 15 | 3 | | | |\n"
+            "<!-- plan: begin -->\n| | | | | | |\n| 00 A test | 2 to 4 | 1 | | 2 | |\n| project | 15 | 3 | | | |\n"
             "| hours in all | | 17 to 19 | 0 to 0 | 2 to 4 | |\n<!-- plan: end -->");
+  EXPECT_THROW(with_plan("<!-- plan: begin -->\n| | | | | | |\n<!-- plan: end -->", {lab}), input_error);
   EXPECT_NE(with_tests("<!-- tests: begin -->\n<!-- tests: end -->\n", lab)
                 .find("items but the predictions as tests:\n75 of 100 points"),
             std::string::npos);

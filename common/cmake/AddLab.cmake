@@ -13,7 +13,7 @@
 # add_lab(12_host CALLS open read) lets the .cpp files of that lab call these functions of the C library, too.
 # With COUNTED attention, that function of the contract is plain C++ in a .cu file whose accesses the judge counts.
 # add_lab(07_quantization USES sim_cublas): the simulated device's library that its code calls. With OFFERS, the .cpp
-# files of a hand-in may call it, too.
+# files of a hand-in may call it, too; with EIGEN they may include Eigen, which those of other labs are measured against.
 # add_lab(08_gpt2 LIBRARY gpt2) links gpt2_model to the judge's side and gpt2_<backend> to the runner's.
 # `lab03` builds what ctest runs for the student. Tests carry the labels lab03, sim or cuda or cpu, and their kind.
 
@@ -60,7 +60,7 @@ function(_lab_program target objects)
 endfunction()
 
 function(add_lab dir)
-  cmake_parse_arguments(PARSE_ARGV 1 add "" "LIBRARY;ROOT" "CALLS;COUNTED;OFFERS;USES")
+  cmake_parse_arguments(PARSE_ARGV 1 add "EIGEN" "LIBRARY;ROOT" "CALLS;COUNTED;OFFERS;USES")
   if(NOT dir MATCHES "^([0-9][0-9])_[a-z0-9_]+$")
     message(FATAL_ERROR "add_lab(${dir}): a lab's folder is named NN_topic, such as 03_coalescing")
   endif()
@@ -70,6 +70,11 @@ function(add_lab dir)
   set(root ${PROJECT_SOURCE_DIR})
   if(add_ROOT)
     set(root ${add_ROOT})
+  endif()
+  set(eigen "")
+  if(add_EIGEN)
+    get_target_property(eigen Eigen3::Eigen INTERFACE_INCLUDE_DIRECTORIES)
+    list(APPEND _lab_host_flags -isystem${eigen})
   endif()
   set(contract ${root}/labs/${dir})
   set(answers ${root}/solutions/${dir})
@@ -126,7 +131,7 @@ function(add_lab dir)
     add_dependencies(${lab}.staff ${lab}.${name})
   endforeach()
   foreach(backend IN LISTS backends)
-    _lab_recipe(${lab} ${dir} ${contract} ${backend} "${staff_${backend}}" "${add_LIBRARY}" "${add_CALLS}" "${add_COUNTED}" "${add_USES}" "${add_OFFERS}")
+    _lab_recipe(${lab} ${dir} ${contract} ${backend} "${staff_${backend}}" "${add_LIBRARY}" "${add_CALLS}" "${add_COUNTED}" "${add_USES}" "${add_OFFERS}" "${eigen}")
   endforeach()
   set(submissions student)
   file(GLOB from_student CONFIGURE_DEPENDS ${contract}/handin/*.cu ${contract}/handin/*.cpp)
@@ -235,10 +240,11 @@ endfunction()
 # `counted` are host functions in a .cu file, all of whose accesses to memory must be seen. With `apart`, each file of a
 # submission is a program of its own, and calls nothing in another: that of a lab with crashed programs, which grades how
 # little of each file has changed.
-function(_lab_recipe lab dir contract backend staff library calls counted uses offers)
+function(_lab_recipe lab dir contract backend staff library calls counted uses offers eigen)
   set(common ${PROJECT_SOURCE_DIR}/common)
   file(GLOB own_headers CONFIGURE_DEPENDS ${contract}/*.hpp ${contract}/given/*.hpp)
   _lab_standard_headers(headers)
+  list(APPEND headers ${eigen})
   set(include -I${contract} -I${contract}/given -I${common}/include)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     list(APPEND include -fno-gnu-unique)  # such symbols could not be made local

@@ -174,6 +174,26 @@ void causal_softmax(float* out,           // (matrices, tokens, tokens)
                     const float* scores,  // (matrices, tokens, tokens)
                     int matrices, int tokens, float scale, cudaStream_t stream);
 
+// ---- block.cpp: two blocks on the CPU, with Eigen ------------------------------------------------------------------
+// Host pointers, one thread, one sequence. Sizes are at least 1; inputs and outputs do not overlap. Include "eigen.hpp"
+// (given/), not <Eigen/Core>.
+
+/// Each head h has `size` = channels / heads columns, the h-th, of the queries, keys and values. Its columns of row t
+/// of `out` are the values of rows 0 ... t, weighed by the softmax of their keys' products with query t, each product
+/// over sqrt(size). `channels` is a multiple of `heads`; the products lie between -2^14 and 2^14.
+void attention_heads(float* out,        // (tokens, channels)
+                     const float* qkv,  // (tokens, 3 channels): queries, keys, values
+                     int tokens, int channels, int heads);
+
+/// stream = x + y; normalized = LayerNorm of stream, as layer_norm above has it.
+void residual_norm(float* stream,        // (rows, channels)
+                   float* normalized,    // (rows, channels)
+                   const float* x,       // (rows, channels)
+                   const float* y,       // (rows, channels)
+                   const float* weight,  // (channels)
+                   const float* bias,    // (channels)
+                   int rows, int channels);
+
 // ---- unfused.cu: given: one kernel per expression, as LLM-Eigen runs them ------------------------------------------
 
 void layer_norm_unfused(float* out, const float* in, const float* weight, const float* bias, int rows, int channels,

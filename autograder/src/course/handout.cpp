@@ -30,10 +30,12 @@ std::string with_grading_table(const std::string& handout, const rubric& rules) 
 
 std::string with_tests(const std::string& handout, const rubric& rules) {
   double points = 0, on_gpu = 0;
-  std::string_view rest = "the predictions";
+  std::string rest = "the predictions";
   for (const item& i : rules.items)
     if (i.kind == item_kind::findings) {
       rest = "the findings";
+    } else if (i.kind == item_kind::counters && i.cases.front()->counts_calls) {  // by the kernel, of another process
+      rest = "the predictions and the system calls";
     } else if (i.kind != item_kind::predictions) {
       points += i.points;
       if (i.kind == item_kind::throughput && i.cases.front()->where == lab::part::device) on_gpu += i.points;
@@ -101,6 +103,12 @@ std::string with_plan(const std::string& guide, const std::vector<rubric>& labs)
       }
     line = fmt::format("{}|", fmt::join(cells, "|"));
   }
+  for (const rubric& lab : labs)
+    if (const std::string begin_of_row = fmt::format("\n| {} ", lab.id.substr(0, 2));
+        table.find(begin_of_row) == std::string::npos)
+      throw input_error(
+          fmt::format("the plan of a term in common/docs/INSTRUCTOR.md has no row for lab {}: add \"{}{}\"",
+                      lab.id.substr(0, 2), begin_of_row.substr(1), lab.title.substr(0, lab.title.find(':'))));
   return with_generated(guide, "plan", table);
 }
 

@@ -1,4 +1,4 @@
-// Configurations, checkpoints, LLM-Eigen on the CPU, tokens and text.
+// Configurations, checkpoints, LLM-Eigen and products on the CPU, tokens and text.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,6 +9,11 @@
 #include <random>
 
 #include "gpt2/text.hpp"
+
+extern "C" void sgemm_(const char*, const char*, const int*, const int*, const int*, const float*, const float*,
+                       const int*, const float*, const int*, const float*, float*, const int*);
+extern "C" void sgemv_(const char*, const int*, const int*, const float*, const float*, const int*, const float*,
+                       const int*, const float*, float*, const int*);
 
 namespace {
 
@@ -191,6 +196,58 @@ TEST(EigenPass, IsEqualToTheReference) {
 }
 
 /// Each weight matters: a pass that leaves one out differs.
+/// Column-major, and part of columns of `stride`.
+float element(const std::vector<float>& m, int stride, char operation, int row, int column) {
+  return m[static_cast<std::size_t>(operation == 'N' ? row + column * stride : column + row * stride)];
+}
+
+std::vector<float> whole_numbers(int count, int seed) {
+  std::vector<float> all(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) all[static_cast<std::size_t>(i)] = static_cast<float>((i * 37 + seed) % 11 - 5);
+  return all;
+}
+
+TEST(Blas, MultipliesMatricesEitherWayRound) {
+  constexpr int m = 21, n = 9, k = 34, stride = 40;
+  const std::vector<float> a = whole_numbers(stride * stride, 1), b = whole_numbers(stride * stride, 2),
+                           before = whole_numbers(stride * n, 3);
+  for (const char of_a : {'N', 'T'})
+    for (const char of_b : {'N', 'T'})
+      for (const float beta : {0.0f, 1.0f, 3.0f}) {
+        const float alpha = 2;
+        std::vector<float> c = before;
+        sgemm_(&of_a, &of_b, &m, &n, &k, &alpha, a.data(), &stride, b.data(), &stride, &beta, c.data(), &stride);
+        for (int row = 0; row < stride; ++row)
+          for (int column = 0; column < n; ++column) {
+            float want = 0;
+            for (int i = 0; i < k; ++i) want += element(a, stride, of_a, row, i) * element(b, stride, of_b, i, column);
+            const float old = element(before, stride, 'N', row, column);
+            EXPECT_EQ(element(c, stride, 'N', row, column), row < m ? alpha * want + beta * old : old);
+          }
+      }
+}
+
+TEST(Blas, MultipliesVectorsEitherWayRound) {
+  constexpr int m = 21, n = 9, stride = 40, x_step = 2, y_step = 3;
+  const std::vector<float> a = whole_numbers(stride * n, 1), x = whole_numbers(2 * m, 2),
+                           before = whole_numbers(3 * m, 3);
+  for (const char of_a : {'N', 'T'})
+    for (const float beta : {0.0f, 1.0f, 3.0f}) {
+      const float alpha = 2;
+      const int rows = of_a == 'N' ? m : n, terms = of_a == 'N' ? n : m;
+      std::vector<float> y = before;
+      sgemv_(&of_a, &m, &n, &alpha, a.data(), &stride, x.data(), &x_step, &beta, y.data(), &y_step);
+      for (int i = 0; i < 3 * m; ++i) {
+        float want = 0;
+        for (int j = 0; i % y_step == 0 && i < y_step * rows && j < terms; ++j)
+          want += element(a, stride, of_a, i / y_step, j) * x[static_cast<std::size_t>(j * x_step)];
+        const float old = before[static_cast<std::size_t>(i)];
+        EXPECT_EQ(y[static_cast<std::size_t>(i)],
+                  i % y_step == 0 && i < y_step * rows ? alpha * want + beta * old : old);
+      }
+    }
+}
+
 TEST(EigenPass, UsesEveryWeight) {
   const checkpoint model = random_checkpoint(small, 5);
   const std::vector<int> tokens = some_tokens(small, 9);

@@ -295,6 +295,15 @@ constexpr lab::entry table[] = {
        *c.output<double>(0) =
            static_cast<double>(1 + (std::max_element(std::begin(longest), std::end(longest)) - std::begin(longest)));
      }},
+    {"attention_heads", lab::part::host,
+     [](const lab::call& c) {
+       attention_heads(c.output<float>(0), c.input<float>(0), c.parameter(0), c.parameter(1), c.parameter(3));
+     }},
+    {"residual_norm", lab::part::host,
+     [](const lab::call& c) {
+       residual_norm(c.output<float>(0), c.output<float>(1), c.input<float>(0), c.input<float>(1), c.input<float>(2),
+                     c.input<float>(3), c.parameter(0) / c.parameter(1), c.parameter(1));
+     }},
     {"layer_norm", lab::part::device, normalize<layer_norm>},
     {"layer_norm_unfused", lab::part::device, normalize<layer_norm_unfused>},
     {"causal_softmax", lab::part::device, softmax_of<causal_softmax>},

@@ -521,7 +521,42 @@ floats rows_around(int64_t rows, int64_t columns, float spread, float far, std::
   return x;
 }
 
-/// `flat`: rows whose variance is about epsilon, and one whose is 0.
+/// Rows for a LayerNorm, around up to `far`. `flat`: those whose variance is about epsilon, and one whose is 0.
+floats rows_to_normalize(int64_t rows, int64_t channels, bool flat, float far, std::uint64_t seed) {
+  floats x = rows_around(rows, channels, flat ? 5e-3f : 3.0f, flat || channels < 16 ? 0.0f : far, seed);
+  if (flat) std::fill_n(x.begin(), channels, 0.25f);
+  // In about every second row one element, the first or any, is far from all others.
+  many_choices draw(3 * rows, seed + 4);
+  for (int64_t row = 0; !flat && channels >= 16 && row < rows; ++row)
+    if (const int64_t kind = draw(0, 3); kind < 2)
+      x[at(row * channels + (kind == 0 ? 0 : draw(0, channels - 1)))] += static_cast<float>(draw(200, 400));
+  return x;
+}
+
+floats norm_weights(int64_t channels, std::uint64_t seed) {
+  floats weight = lab::random_floats(at(channels), seed + 2);
+  for (float& w : weight) w += 1.5f;
+  return weight;
+}
+
+/// LayerNorm of each row, computed in double.
+floats normalized(std::span<const float> in, std::span<const float> weight, std::span<const float> bias) {
+  const std::size_t channels = weight.size();
+  floats out(in.size());
+  const auto normalize = [&](std::size_t r) {
+    const auto row = in.subspan(r * channels, channels);
+    double mean = 0, variance = 0;
+    for (const double v : row) mean += v / static_cast<double>(channels);
+    for (const double v : row) variance += (v - mean) * (v - mean) / static_cast<double>(channels);
+    for (std::size_t c = 0; c < row.size(); ++c)
+      out[r * row.size() + c] = static_cast<float>((static_cast<double>(row[c]) - mean) / std::sqrt(variance + 1e-5) *
+                                                       static_cast<double>(weight[c]) +
+                                                   static_cast<double>(bias[c]));
+  };
+  lab::for_each_index(in.size() / channels, normalize, channels);
+  return out;
+}
+
 test_case layer_norm(const std::string& entry, int64_t rows, int64_t channels, bool flat = false) {
   test_case result;
   result.id = entry + "/" + sizes({rows, channels}) + (flat ? "_flat" : "");
@@ -529,31 +564,12 @@ test_case layer_norm(const std::string& entry, int64_t rows, int64_t channels, b
   result.parameters = {rows, channels};
   result.outputs = {{dtype::f32, rows * channels}};
   result.inputs = [=](std::uint64_t seed) {
-    floats weight = lab::random_floats(at(channels), seed + 2);
-    for (float& w : weight) w += 1.5f;
-    floats x = rows_around(rows, channels, flat ? 5e-3f : 3.0f, flat || channels < 16 ? 0.0f : 100.0f, seed);
-    if (flat) std::fill_n(x.begin(), channels, 0.25f);
-    // In about every second row one element, the first or any, is far from all others.
-    many_choices draw(3 * rows, seed + 4);
-    for (int64_t row = 0; !flat && channels >= 16 && row < rows; ++row)
-      if (const int64_t kind = draw(0, 3); kind < 2)
-        x[at(row * channels + (kind == 0 ? 0 : draw(0, channels - 1)))] += static_cast<float>(draw(200, 400));
-    return std::vector{buffer::of(x), buffer::of(weight), buffer::of(lab::random_floats(at(channels), seed + 3))};
+    return std::vector{buffer::of(rows_to_normalize(rows, channels, flat, 100.0f, seed)),
+                       buffer::of(norm_weights(channels, seed)),
+                       buffer::of(lab::random_floats(at(channels), seed + 3))};
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
-    const auto in = before[0].as<float>(), weight = before[1].as<float>(), bias = before[2].as<float>();
-    floats want(in.size());
-    const auto normalize = [&](std::size_t r) {
-      const auto row = in.subspan(r * at(channels), at(channels));
-      double mean = 0, variance = 0;
-      for (const double v : row) mean += v / static_cast<double>(channels);
-      for (const double v : row) variance += (v - mean) * (v - mean) / static_cast<double>(channels);
-      for (std::size_t c = 0; c < row.size(); ++c)
-        want[r * row.size() + c] = static_cast<float>((static_cast<double>(row[c]) - mean) /
-                                                          std::sqrt(variance + 1e-5) * static_cast<double>(weight[c]) +
-                                                      static_cast<double>(bias[c]));
-    };
-    lab::for_each_index(at(rows), normalize, at(channels));
+    const floats want = normalized(before[0].as<float>(), before[1].as<float>(), before[2].as<float>());
     // One thread that adds up 4096 values near 100 is off by 1e-4 in their mean, which is divided by a deviation of 1.7
     // and multiplied by weights of up to 2.5. For the deviation to be that it takes 16 numbers.
     return lab::mismatch(outputs[0].as<float>(), want, {5e-4, 1e-5}, at(channels));
@@ -645,6 +661,98 @@ test_case softmax(const std::string& entry, int64_t matrices, int64_t tokens, in
   return result;
 }
 
+// ---- block.cpp -----------------------------------------------------------------------------------------------------
+
+test_case residual_norm(int64_t rows, int64_t channels, bool flat = false) {
+  test_case result = layer_norm("residual_norm", rows, channels, flat);
+  const int64_t n = rows * channels;
+  result.where = lab::part::host;
+  result.parameters = {n, channels};  // the first is the triad's, which takes the first three inputs
+  result.outputs = {{dtype::f32, n}, {dtype::f32, n}};
+  result.inputs = [=](std::uint64_t seed) {
+    floats y = lab::random_floats(at(n), seed + 5);
+    for (float& one : y) one *= flat ? 5e-3f : 1.0f;
+    if (flat) std::fill_n(y.begin(), channels, 0.25f);
+    return std::vector{buffer::of(rows_to_normalize(rows, channels, flat, 200.0f, seed)), buffer::of(y),
+                       buffer::of(norm_weights(channels, seed)),
+                       buffer::of(lab::random_floats(at(channels), seed + 3))};
+  };
+  result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
+    floats sums(before[0].as<float>().begin(), before[0].as<float>().end());
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += before[1].as<float>()[i];
+    if (const std::string why = lab::mismatch(outputs[0].as<float>(), sums, {}, at(channels)); !why.empty())
+      return "stream: " + why;
+    // Rows lie twice as far from 0 as those of layer_norm.
+    const floats want = normalized(sums, before[2].as<float>(), before[3].as<float>());
+    const std::string why = lab::mismatch(outputs[1].as<float>(), want, {1e-3, 1e-5}, at(channels));
+    return why.empty() ? "" : "normalized: " + why;
+  };
+  result.work.bytes = 12.0 * static_cast<double>(n);  // the triad's; the call stores the sums, too
+  return result;
+}
+
+/// A row of attention_heads, computed in double.
+doubles attention_row(std::span<const float> qkv, std::size_t t, std::size_t channels, std::size_t heads) {
+  const std::size_t size = channels / heads;
+  const auto row = [&](std::size_t u, std::size_t part) { return &qkv[(3 * u + part) * channels]; };
+  doubles out(channels), share(t + 1);
+  for (std::size_t first = 0; first < channels; first += size) {
+    for (std::size_t u = 0; u <= t; ++u) {
+      share[u] = 0;
+      for (std::size_t c = first; c < first + size; ++c)
+        share[u] += static_cast<double>(row(t, 0)[c]) * static_cast<double>(row(u, 1)[c]);
+      share[u] /= std::sqrt(static_cast<double>(size));
+    }
+    const double largest = *std::max_element(share.begin(), share.end());
+    double sum = 0;
+    for (double& one : share) sum += one = std::exp(one - largest);
+    for (std::size_t u = 0; u <= t; ++u)
+      for (std::size_t c = first; c < first + size; ++c) out[c] += share[u] / sum * static_cast<double>(row(u, 2)[c]);
+  }
+  return out;
+}
+
+test_case attention_heads(int64_t tokens, int64_t channels, int64_t heads) {
+  test_case result;
+  result.id = "attention_heads/" + sizes({tokens, channels, heads});
+  result.entry = "attention_heads";
+  result.where = lab::part::host;
+  result.parameters = {tokens, channels, tokens, heads};  // the first three are those of Eigen's product
+  result.outputs = {{dtype::f32, tokens * channels}};
+  result.inputs = [=](std::uint64_t seed) {
+    floats qkv = lab::random_floats(at(3 * tokens * channels), seed);
+    many_choices draw(tokens, seed + 1);
+    for (int64_t t = 0; t < tokens; ++t) {
+      const bool far = draw(0, 2) == 0;  // so far apart that nothing but the true maximum keeps exp() finite
+      for (int64_t c = 0; c < 2 * channels; ++c) qkv[at(3 * t * channels + c)] *= far && c < channels ? 100.0f : 2.0f;
+    }
+    // Only Eigen's product takes the second.
+    return std::vector{buffer::of(qkv), buffer::of(lab::random_floats(at(tokens * channels), seed + 2))};
+  };
+  result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
+    const auto qkv = before[0].as<float>(), got = outputs[0].as<float>();
+    // Of a large one some rows, drawn after the answer is known.
+    constexpr int64_t most = 1 << 25, some = 48;
+    const bool all = tokens * tokens * channels <= most;
+    lab::random_sizes draw(lab::secret_seed());
+    for (int64_t i = 0; i < (all ? tokens : some); ++i) {
+      const std::size_t t = at(all ? i : draw(0, tokens - 1));
+      const auto row = got.subspan(t * at(channels), at(channels));
+      // Of a far row, the terms of a product of 64 add up to 3200 without their signs. Each sum rounds by 2^-24 of a
+      // part of that, and the share of a value is off by the same part as its score, an eighth of the product: 5e-5 was
+      // seen.
+      const std::string why = lab::mismatch(std::span<const double>(doubles(row.begin(), row.end())),
+                                            attention_row(qkv, t, at(channels), at(heads)), {3e-4, 0});
+      if (!why.empty()) return "row " + std::to_string(t) + ": " + why;
+    }
+    return "";
+  };
+  result.work.flops = 2.0 * static_cast<double>(tokens * channels) * static_cast<double>(tokens + 1);
+  return result;
+}
+
+// ---- what the predictions ask, and the pass ------------------------------------------------------------------------
+
 test_case residual_add(int64_t n) {
   test_case result;
   result.id = "residual_add/" + std::to_string(n);
@@ -731,6 +839,15 @@ std::vector<test_case> cases() {
       {.context = 40, .vocabulary = 13, .padded_vocabulary = 16, .layers = 3, .heads = 3, .channels = 36}, 1, 37));
   all.push_back(timed(layer_norm("layer_norm", 1 << 16, 768)));
   all.push_back(timed(softmax("causal_softmax", 192, 1024)));
+  // Below, at and above a vector, a strip of rows and a block of columns.
+  const std::array<int64_t, 3> attended[] = {{1, 1, 1},    {1, 6, 2},    {2, 3, 3},   {5, 12, 4},
+                                             {33, 64, 64}, {37, 36, 3},  {64, 64, 1}, {65, 96, 2},
+                                             {128, 48, 4}, {129, 64, 8}, {200, 65, 1}};
+  for (const auto& [tokens, channels, heads] : attended) all.push_back(attention_heads(tokens, channels, heads));
+  for (const auto& [rows, channels] : shapes) all.push_back(residual_norm(rows, channels));
+  all.push_back(residual_norm(5, 100, true));
+  all.push_back(timed(attention_heads(768, 256, 4)));
+  all.push_back(timed(residual_norm(4096, 768)));
   all.push_back(timed(layer_norm("layer_norm_unfused", 1 << 16, 768)));  // what replacing them is worth
   all.push_back(timed(softmax("causal_softmax_unfused", 192, 1024)));
   return all;
@@ -748,6 +865,13 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     all.push_back(layer_norm("layer_norm", size(2, 40), size(16, 2000)));
     all.push_back(softmax("causal_softmax", size(1, 4), size(3, 200), size(50, 250)));
   }
+  for (int i = 0; i < 2; ++i) {
+    const int64_t heads = size(1, 6);
+    all.push_back(attention_heads(size(3, 300), heads * size(1, 70), heads));
+    all.push_back(residual_norm(size(2, 40), size(16, 2000)));
+  }
+  all.push_back(attention_heads(size(1100, 1400), size(3, 9), 1));
+  all.push_back(residual_norm(size(257, 600), 33));
   // More than any case above has, or as much as there may be.
   all.push_back(layer_norm("layer_norm", size(257, 600), 33));
   all.push_back(layer_norm("layer_norm", 2, size(4000, 4096)));
