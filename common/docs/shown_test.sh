@@ -74,8 +74,8 @@ test                                                    .ci/run
 test --all                                              .ci/run
 ctest --preset labs -L labNN                            there
 ctest --preset labs                                     editor
-ctest --preset labs -L lab42                            lab00.expected
-cmake --build build && ctest --test-dir build -R lab42  lab00.expected
+ctest --preset labs -L lab42                            lab99.expected
+cmake --build build && ctest --test-dir build -R lab42  lab99.expected
 cmake --build build --target sim_libraries              sim.libraries_test
 ctest --test-dir build -L docs                          docs.links
 ctest --test-dir build -L release                       bundle
@@ -190,6 +190,7 @@ done <<<"$list"
 while read -r command; do
   [[ -n ${how[$command]:-} ]] || complain "$command: no test runs it; see the list in common/docs/shown_test.sh"
 done <<<"$shown"
+./course </dev/null | grep -q 'course watch' || complain "./course alone does not say what comes next"
 made=(build/run/program build/see/program.html labs/42_sparsity/judge/rubric.toml)
 [[ $sandbox == no ]] || made+=(grades.sqlite build/report/class/index.html build/report/class/leaderboard.html results.json canvas.csv)
 for file in "${made[@]}"; do [[ -s $file ]] || complain "no command made $file"; done

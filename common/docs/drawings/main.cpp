@@ -23,8 +23,8 @@ enum class of { handouts, decks };
 
 drawing_list all(of what) {
   drawing_list list;
-  for (const auto lab : {course, opening, accounting, benchmarking, coalescing, fusion, recomputation, tiling,
-                         quantization, gpt2, low_precision, decode, attention, host, crashes})
+  for (const auto lab : {course, opening, first_kernel, accounting, benchmarking, coalescing, fusion, recomputation,
+                         tiling, quantization, gpt2, low_precision, decode, attention, host, crashes})
     lab(list);
   std::erase_if(list, [&](const drawing& d) { return d.is_step() != (what == of::decks); });
   return list;
