@@ -3,7 +3,7 @@
 # lab graded once more, reset. Works on the trial lab in the build folder. usage: watch_test.sh GRADER SOURCE BUILD
 set -euo pipefail
 grader=$1 source=$2 build=$3
-lab=$source/labs/42_trial/handin solution=$source/solutions/42_trial/handin
+lab=$source/labs/99_trial/handin solution=$source/solutions/99_trial/handin
 common=(--source "$source" --build "$build" --report "$source/report")
 kept=$(mktemp -d)
 cp "$lab"/{scale.cu,scale.cpp,predictions.toml} "$kept"
@@ -22,7 +22,7 @@ rm -rf "$source/progress.toml" "$source/report/results"
 git -C "$source" init -q 2>/dev/null && git -C "$source" add labs && git -C "$source" -c user.name=test -c user.email=test@localhost commit -qm start &&
   git -C "$source" update-ref refs/course/start HEAD
 
-"$grader" watch 42 "${common[@]}" >>"$log" 2>&1 &
+"$grader" watch 99 "${common[@]}" >>"$log" 2>&1 &
 watch=$!
 # expect SECONDS TEXT: it appears in the log within that time
 expect() {
@@ -44,21 +44,21 @@ expect 120 "next: NOT ANSWERED  predictions"   # the first build takes as long a
 cp "$solution/predictions.toml" "$lab"
 expect 120 "predictions.toml saved"
 expect 120 "graded in"
-says "hint 1 of 3 for scale_correct" hint 42
-says "hint 2 of 3" hint 42 scale_correct
+says "hint 1 of 3 for scale_correct" hint 99
+says "hint 2 of 3" hint 99 scale_correct
 : >"$log"
 start=$(date +%s%N)
 cp "$solution/scale.cu" "$lab"
 expect 120 "PASS         scale_correct"
 echo "graded again $((($(date +%s%N) - start) / 1000000)) ms after the save"
 expect 10 "PASS         scale_wide"
-page=$source/report/see/42_trial.html
+page=$source/report/see/99_trial.html
 for ((tries = 200; tries > 0; tries--)); do
   [[ ! $source/report/index.html -nt $page || ! $page -nt $lab/scale.cu ]] || break
   sleep 0.1
 done
 ((tries > 0)) || { echo "neither the report nor its warp view is written again"; ls -l --time-style=full-iso "$source/report" "$page"; exit 1; }
-"$(dirname "$0")/tab_test.sh" "$source/report" 42_trial
+"$(dirname "$0")/tab_test.sh" "$source/report" 99_trial
 ! grep -q scale_host_correct "$log" || { echo "shows what did not change"; cat "$log"; exit 1; }
 : >"$log"
 echo 'oops' >>"$lab/scale.cu"
@@ -96,10 +96,10 @@ for try in 1 2 3 4 5; do
   { cat "$solution/scale.cpp"; echo "// $try"; } >"$lab/scale.cpp"
   expect 120 "graded in"
   sleep 0.5
-  ! grep -qF "lab 42 is passed" "$log" || break
+  ! grep -qF "lab 99 is passed" "$log" || break
 done
-expect 1 "lab 42 is passed"
-expect 10 "solutions/42_trial/WORKLOG.md"
+expect 1 "lab 99 is passed"
+expect 10 "solutions/99_trial/WORKLOG.md"
 ! grep -q $'\033' "$log" || { echo "escape sequences in a pipe"; exit 1; }
 kill $watch
 wait $watch || { echo "a passed lab ends with 0"; exit 1; }
@@ -108,40 +108,40 @@ says "you have passed all labs" next
 # A case with larger arrays than the one before it needs a new process: the page has the launches of both.
 sed '0,/^\[\[item\]\]/s//[[item]]\nid = "small"\ntitle = "a small case"\nkind = "counters"\npoints = 1\ncase = "scale\/1021"\nrequire = [{ counter = "kernels launched", max = 1 }]\n\n&/; s/^points = 25/points = 24/' \
   "$kept/judge/rubric.toml" >"$lab/../judge/rubric.toml"
-says "the warp view: " see 42
+says "the warp view: " see 99
 for grid in 1 256; do grep -qF "\"grid\":[$grid,1,1]" "$page" || { echo "the page lacks the launch of $grid blocks"; exit 1; }; done
 cp "$kept/judge/rubric.toml" "$lab/../judge"
-SIM_BUDGET=soon says "scale loads and stores one float4.*PASS" lab 42  # a program of your own would refuse it
+SIM_BUDGET=soon says "scale loads and stores one float4.*PASS" lab 99  # a program of your own would refuse it
 # Right for the sizes that every local run has: the second seed finds it, and the seed that is named finds it again.
 sed '/quads = n/a switch (n) { case 1: case 3: case 4: case 5: case 31: case 32: case 33: case 255: case 257: case 1021: case 262144: break; default: return; }' \
   "$solution/scale.cu" >"$lab/scale.cu"
-"$grader" lab 42 "${common[@]}" >"$log" 2>&1 || true
+"$grader" lab 99 "${common[@]}" >"$log" 2>&1 || true
 seed=$(tr -s '\n ' ' ' <"$log" | grep -oP 'correct for the usual sizes and inputs, but not for others.*--seed \K[0-9]+') || { cat "$log"; exit 1; }
-says "of [0-9]* cases fail.*scale/" lab 42 --seed "$seed"  # 12 cases; with a GPU 24
+says "of [0-9]* cases fail.*scale/" lab 99 --seed "$seed"  # 12 cases; with a GPU 24
 cp "$solution/scale.cu" "$lab/scale.cu"
-says "scale.cu: reset" reset 42
+says "scale.cu: reset" reset 99
 cmp "$lab/scale.cu" "$kept/scale.cu"
-cmp "$source"/backups/42_trial-*/scale.cu "$solution/scale.cu"
+cmp "$source"/backups/99_trial-*/scale.cu "$solution/scale.cu"
 rm "$lab/scale.cu"
-says "scale.cu: reset" reset 42
+says "scale.cu: reset" reset 99
 cmp "$lab/scale.cu" "$kept/scale.cu"
 # A student's file where hand-in files were in older versions.
 cp "$solution/scale.cu" "$lab/.."
-says "labs/42_trial/scale.cu: hand-in files now belong in labs/42_trial/handin; move scale.cu there, or delete it" lab 42
+says "labs/99_trial/scale.cu: hand-in files now belong in labs/99_trial/handin; move scale.cu there, or delete it" lab 99
 rm "$lab/../scale.cu"
 git -C "$source" update-ref refs/course/start "$(git -C "$source" hash-object -t tree --stdin </dev/null | xargs git -C "$source" -c user.name=test -c user.email=test@localhost commit-tree -m older)"
-says "the version of the course that you began with has no labs/42_trial/handin" reset 42
+says "the version of the course that you began with has no labs/99_trial/handin" reset 99
 # Without git, ./course setup has packed the original files.
 rm -rf "$source/.git"
-(cd "$source" && tar -czf backups/start.tar.gz labs/42_trial)
+(cd "$source" && tar -czf backups/start.tar.gz labs/99_trial)
 echo '// mine' >>"$lab/scale.cu"
-says "scale.cu: reset" reset 42
+says "scale.cu: reset" reset 99
 cmp "$lab/scale.cu" "$kept/scale.cu"
 # What is saved while it is compiled is graded, too: here the skeleton is read, and the solution saved right after that.
 sleep 1
 echo "// unlike any that was compiled before: $$" >>"$lab/scale.cu"
 mkdir "$kept/tmp"
-TMPDIR=$kept/tmp "$grader" lab 42 "${common[@]}" >"$log" 2>&1 &
+TMPDIR=$kept/tmp "$grader" lab 99 "${common[@]}" >"$log" 2>&1 &
 watch=$!
 for ((tries = 600; tries > 0; tries--)); do
   [[ -z $(find "$kept/tmp" -name '*.lowered.cpp') ]] || break
@@ -152,7 +152,7 @@ wait $watch || true  # the other files are the skeleton's again
 watch=
 grep -q "scale loads and stores one float4.*PASS" "$log" || { echo "graded what was there before"; cat "$log"; exit 1; }
 # A terminal that hangs up ends it, even where nobody is told (nohup).
-(trap '' HUP; exec script -qfc "echo \$\$ >$kept/pid; exec $grader watch 00 ${common[*]}" "$log" </dev/null >/dev/null) &
+(trap '' HUP; exec script -qfc "echo \$\$ >$kept/pid; exec $grader watch 99 ${common[*]}" "$log" </dev/null >/dev/null) &
 watch=$!
 expect 120 "[q] quit"
 kill -9 $watch

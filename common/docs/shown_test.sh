@@ -74,8 +74,8 @@ test                                                    .ci/run
 test --all                                              .ci/run
 ctest --preset labs -L labNN                            there
 ctest --preset labs                                     editor
-ctest --preset labs -L lab42                            lab42.expected
-cmake --build build && ctest --test-dir build -R lab42  lab42.expected
+ctest --preset labs -L lab42                            lab99.expected
+cmake --build build && ctest --test-dir build -R lab42  lab99.expected
 cmake --build build --target sim_libraries              sim.libraries_test
 ctest --test-dir build -L docs                          docs.links
 ctest --test-dir build -L release                       bundle
