@@ -11,7 +11,7 @@ namespace lab08 {
 namespace {
 
 // Eigen's matrices are column-major unless told otherwise; those of the contract are row-major. A Map is a view of
-// memory that somebody else owns: input(x, rows, channels) copies nothing.
+// memory that it does not own: input(x, rows, channels) copies nothing.
 using matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using input = Eigen::Map<const matrix>;
 
