@@ -739,7 +739,7 @@ test_case attention_heads(int64_t tokens, int64_t channels, int64_t heads) {
       const std::size_t t = at(all ? i : draw(0, tokens - 1));
       const auto row = got.subspan(t * at(channels), at(channels));
       // Of a far row, the terms of a product of 64 add up to 3200 without their signs. Each sum rounds by 2^-24 of a
-      // part of that, and the share of a value is off by the same part as its score, an eighth of the product: 5e-5 was
+      // part of that, and the share of a value is off by the same part as its score, an eighth of the product: 7e-5 was
       // seen.
       const std::string why = lab::mismatch(std::span<const double>(doubles(row.begin(), row.end())),
                                             attention_row(qkv, t, at(channels), at(heads)), {3e-4, 0});
