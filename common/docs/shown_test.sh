@@ -19,6 +19,7 @@ update --from FILE                                      update
 update --to 1.0.1                                       update
 update --undo                                           update
 run FILE.cu                                             here FILE.cu=program.cu
+run columns.cu                                          here columns.cu=program.cu
 run FILE.cu --budget 60                                 here FILE.cu=program.cu
 run FILE.cu --devices 4                                 here FILE.cu=program.cu
 run FILE.cu -- ARGUMENTS                                here FILE.cu=program.cu
@@ -76,6 +77,7 @@ ctest --preset labs -L labNN                            there
 ctest --preset labs                                     editor
 ctest --preset labs -L lab42                            lab99.expected
 cmake --build build && ctest --test-dir build -R lab42  lab99.expected
+cmake --build build --target lab02.student.sim.experiment && build/bin/lab02.student.sim.experiment --benchmark_filter=.   there
 cmake --build build --target sim_libraries              sim.libraries_test
 ctest --test-dir build -L docs                          docs.links
 ctest --test-dir build -L release                       bundle

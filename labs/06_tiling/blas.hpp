@@ -60,7 +60,9 @@ cublasStatus_t counted_sgemm_batched(cublasHandle_t blas, cublasOperation_t op_a
 
 }  // namespace lab06
 
+/// @cond
 #undef cublasSgemm
 #define cublasSgemm lab06::counted_sgemm
 #undef cublasSgemmStridedBatched
 #define cublasSgemmStridedBatched lab06::counted_sgemm_batched
+/// @endcond

@@ -489,8 +489,8 @@ cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, std::size_t by
   return sim::copy_symbol((void*)&symbol, sizeof symbol, offset, const_cast<void*>(from), bytes, true, nullptr);
 }
 template <class T>
-cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, std::size_t bytes, std::size_t offset, cudaMemcpyKind,
-                                    cudaStream_t stream = nullptr) {
+cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, std::size_t bytes, std::size_t offset,
+                                    cudaMemcpyKind, cudaStream_t stream = nullptr) {
   return sim::copy_symbol((void*)&symbol, sizeof symbol, offset, const_cast<void*>(from), bytes, true, stream);
 }
 template <class T>
