@@ -19,7 +19,7 @@ update --from FILE                                      update
 update --to 1.0.1                                       update
 update --undo                                           update
 run FILE.cu                                             here FILE.cu=program.cu
-run columns.cu                                          here columns.cu=program.cu
+run columns.cu                                          here
 run FILE.cu --budget 60                                 here FILE.cu=program.cu
 run FILE.cu --devices 4                                 here FILE.cu=program.cu
 run FILE.cu -- ARGUMENTS                                here FILE.cu=program.cu
@@ -125,6 +125,7 @@ cp "$source/common/update.sh" "$place/common"
 cp -r "$source/autograder/template" "$place/autograder"
 cp -r "$source"/common/sim/{debugger,devices} "$place/common/sim"
 cp "$source/common/sim/tests/programs/vector_add.cu" "$place/program.cu"
+cp "$place/program.cu" "$place/columns.cu"  # which the handout of lab 06 has
 {
   echo 'cmake_minimum_required(VERSION 3.22)'
   echo 'project(shown NONE)'
