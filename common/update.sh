@@ -4,8 +4,21 @@
 # never lost: hand-in files stay, others are replaced, and backups/update-TIME has a copy of every file that changes.
 # A git clone gets one merge commit of exactly these files, whatever else is uncommitted; any other copy keeps its first
 # state in backups/start.tar.gz, which ./course setup makes.
-# usage: update.sh start | update.sh [--to VERSION] [--from FOLDER_OR_ARCHIVE_OR_GIT_URL] | update.sh --undo
+# usage: update.sh start | update.sh and the options of its help
 set -euo pipefail
+if [[ ${1:-} == --help ]]; then
+  cat <<'TEXT'
+usage: ./course update [--to VERSION] [--from FOLDER_OR_ARCHIVE_OR_GIT_URL]
+       ./course update --undo
+Takes a newer version of the course: handouts, hints, cases, tools. It says first what it will change. Your hand-in files,
+progress.toml with your locked predictions, backups/ and files of your own stay. Where your work touches what changes, it
+keeps a copy in backups/update-TIME and says what to do. Your changes may be committed or not.
+Without --from, a git clone asks its remote `upstream`, otherwise `origin`; a copy from an archive needs --from. Without
+--to, it takes what is newest there; --to 1.0.0+30a26d93 takes a commit between two versions. --undo goes back. Needs
+no root, and with a folder or an archive no network.
+TEXT
+  exit
+fi
 caller=$PWD
 cd "$(dirname "$(readlink -f "$0")")/.."
 

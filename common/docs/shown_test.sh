@@ -121,7 +121,7 @@ trap 'rm -rf "$place"' EXIT
 chmod 755 "$place"
 mkdir -p "$place"/{autograder,common/sim,solutions,slides,build/bin,submissions/ann}
 cp -r "$source"/{course,VERSION,labs} "$place"
-cp "$source/common/update.sh" "$place/common"
+cp -r "$source"/common/{update.sh,course} "$place/common"
 cp -r "$source/autograder/template" "$place/autograder"
 cp -r "$source"/common/sim/{debugger,devices} "$place/common/sim"
 cp "$source/common/sim/tests/programs/vector_add.cu" "$place/program.cu"
@@ -129,7 +129,7 @@ cp "$place/program.cu" "$place/columns.cu"  # which the handout of lab 06 has
 {
   echo 'cmake_minimum_required(VERSION 3.22)'
   echo 'project(shown NONE)'
-  (cd "$source/labs" && printf 'add_custom_target(%s)\n' grader grader-class simcc $(for lab in [0-9][0-9]_*; do echo "lab${lab%%_*}.staff lab${lab%%_*}.student.sim.test lab${lab%%_*}.student.sim.debug"; done))
+  (cd "$source/labs" && printf 'add_custom_target(%s)\n' grader grader-class course-tools simcc $(for lab in [0-9][0-9]_*; do echo "lab${lab%%_*}.staff lab${lab%%_*}.student.sim.test lab${lab%%_*}.student.sim.debug"; done))
 } >"$place/CMakeLists.txt"
 cmake -S "$place" -B "$place/build" -G Ninja >/dev/null
 ln -s "$simcc" "$place/build/bin/simcc"
@@ -138,6 +138,8 @@ ln -sf lab03.student.sim.test "$place/build/bin/lab03.student.sim.debug"
 printf '#!/bin/sh\nexec %q "$@" --source %q --build %q --report %q\n' "$grader" "$place" "$build" "$place/build/report" >"$place/build/bin/grader"
 chmod +x "$place/build/bin/grader"
 ln -s grader "$place/build/bin/grader-class"
+printf '#!/bin/sh\nexec %q --source %q --build %q "$@"\n' "$build/bin/course-tools" "$place" "$place/build" >"$place/build/bin/course-tools"
+chmod +x "$place/build/bin/course-tools"
 printf 'Student,ID,SIS Login ID,Section,Lab 3 (1)\nPoints Possible,,,,85\n"Ann",1,ann,1,\n' >"$place/exported.csv"
 cd "$place"
 git init -q . && git add labs && git -c user.name=test -c user.email=test@localhost commit -qm start

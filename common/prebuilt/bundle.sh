@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ./course bundle: see its help. Unpacks the packages that the course needs, builds with them as a student's machine will, and
+# ./course bundle. Unpacks the packages that the course needs, builds with them as a student's machine will, and
 # keeps the compiler cache.
 set -euo pipefail
 course=$(realpath "$(dirname "$0")/../..")
@@ -7,6 +7,14 @@ output=$course/build/roofline-labs.tar.gz labs=() without=(--exclude=./solutions
 while (($#)); do
   case $1 in
     --solutions) without=(--exclude=./slides) ;;
+    --help)
+      cat <<'TEXT'
+usage: ./course bundle [NN...] [--solutions] [--output FILE.tar.gz]
+Writes build/roofline-labs.tar.gz: the course with a compiler, CMake, libraries and what was compiled from it. Unpacked on another
+machine of the same architecture, ./course works there without internet, without root and without packages. Made on Debian or Ubuntu;
+compiles all labs in advance, or those named. Solutions are left out, except with --solutions.
+TEXT
+      exit ;;
     --output) output=$(realpath -m "${2:?--output needs a file}"); shift ;;
     [0-9][0-9]) labs+=("lab$1.staff") ;;
     *) echo "course: $1? usage: ./course bundle [NN...] [--solutions] [--output FILE.tar.gz]" >&2; exit 2 ;;
@@ -16,7 +24,11 @@ done
 ((${#labs[@]})) || mapfile -t labs < <(cd "$course/labs" && printf 'lab%.2s.staff\n' [0-9][0-9]_*)
 command -v apt-get >/dev/null || { echo "course: a bundle is made on Debian or Ubuntu, from their packages" >&2; exit 2; }
 place=$course/build/bundle
-mapfile -t packages < <("$course/course" setup --help | grep -oE '[a-z0-9.+-]+-dev\b' | sort -u)
+if [[ -t 2 ]]; then  # how long it takes, after what is printed
+  (while sleep 1; do printf '\0337\033[Kbundling %d s\0338' $SECONDS; done) >&2 &
+  trap "kill $!; printf '\033[K' >&2" EXIT
+fi
+mapfile -t packages < <(grep -oE '[a-z0-9.+-]+-dev\b' "$course/course" | sort -u)
 "$course/common/cmake/packages_root.sh" "$place/packages" "$(dpkg --print-architecture)" g++ cmake ninja-build ccache patch patchelf "${packages[@]}"
 
 rm -rf "$place/roofline-labs"
@@ -41,7 +53,7 @@ unset "${!CCACHE_@}" "${!CMAKE_@}" CXX
 prebuilt=$PWD/prebuilt
 . common/prebuilt/env.sh
 cmake --preset default "${configure_options[@]}" -DLABS_CUDA=OFF >&2
-build=(cmake --build build --target grader grader-class simcc sim_libraries "${labs[@]}")
+build=(cmake --build build --target grader grader-class course-tools simcc sim_libraries "${labs[@]}")
 echo "\$ ${build[*]}" >&2
 "${build[@]}" >&2
 rm -rf build backups prebuilt/place

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "command_help.hpp"
 #include "lab/case.hpp"
 #include "report/report.hpp"
 #include "support/status_line.hpp"
@@ -45,6 +46,7 @@ command_line::command_line(const std::filesystem::path& source, const std::files
     : app_("Grades labs: what the code computes, what it moves, how fast it runs.") {
   common.source = source;
   common.build = build;
+  app_.formatter(std::make_shared<course::command_formatter>());
   app_.require_subcommand(1);
   app_.fallthrough();
   app_.set_version_flag("--version", "Roofline Labs " + course_version());
@@ -70,14 +72,16 @@ int command_line::run(int argc, char** argv) {
   try {
     app_.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app_.exit(error) == 0 ? all_well : cannot;
+    if (error.get_exit_code() == 0) return app_.exit(error);
+    fmt::print(stderr, "{}", course::explained(app_, error));
+    return cannot;
   }
   lab::load_cases_from(common.build / "cases");
   return chosen_();
 }
 
 void add_lab(CLI::App& command, std::string& number) {
-  command.add_option("lab", number, "lab number, such as 03")->required();
+  command.add_option("NN", number, "lab number, such as 03")->required();
 }
 
 }  // namespace grading

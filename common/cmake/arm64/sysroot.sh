@@ -5,7 +5,7 @@ set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 folder=$(realpath -m "$1")
 # Those of ./course setup, without its programs.
-mapfile -t packages < <("$here/../../../course" setup --help | grep -oE '[a-z0-9.+-]+-dev\b' | sort -u)
+mapfile -t packages < <(grep -oE '[a-z0-9.+-]+-dev\b' "$here/../../../course" | sort -u)
 "$here/../packages_root.sh" "$folder" arm64 libc6-dev libstdc++-12-dev "${packages[@]}"
 printf '#!/bin/sh\nexec aarch64-linux-gnu-g++-12 "--sysroot=%s" "$@"\n' "$folder/root" >"$folder/g++"
 chmod +x "$folder/g++"
