@@ -34,11 +34,13 @@
 #define LAB_SIMULATED_DEVICE 1
 
 namespace sim {
+namespace types {
 /// A dim3 without constructors: the compiler adds no hooks only to reads of plain constants.
 struct dimensions {
   unsigned x, y, z;
   operator dim3() const { return {x, y, z}; }
 };
+}  // namespace types
 /// The types that one load or store of a thread can move.
 template <class T>
 inline constexpr bool moves_at_once = std::is_arithmetic_v<T> || is_vector<T>;
@@ -53,8 +55,8 @@ __attribute__((always_inline)) constexpr void rolled_loop() {
 // Const here, so that the compiler adds no hooks to their reads; the workers set them.
 extern const __thread uint3 threadIdx;
 extern const __thread uint3 blockIdx;
-extern const __thread sim::dimensions blockDim;
-extern const __thread sim::dimensions gridDim;
+extern const __thread sim::types::dimensions blockDim;
+extern const __thread sim::types::dimensions gridDim;
 constexpr int warpSize = 32;
 
 // ---- barriers, fences, clock
