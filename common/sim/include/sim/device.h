@@ -41,6 +41,9 @@ struct dimensions {
   operator dim3() const { return {x, y, z}; }
 };
 }  // namespace types
+/// A value that can be made and copied where nothing is observed: no code of the program's runs for it.
+template <class T>
+inline constexpr bool plain = std::is_trivial_v<T>&& std::is_trivially_constructible_v<T, T&>;
 /// The types that one load or store of a thread can move.
 template <class T>
 inline constexpr bool moves_at_once = std::is_arithmetic_v<T> || is_vector<T>;

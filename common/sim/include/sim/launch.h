@@ -58,7 +58,7 @@ struct frame {
   SIM_QUIET static void run(void* self) { static_cast<frame*>(self)->call(std::index_sequence_for<Arguments...>()); }
   template <std::size_t... Index>
   SIM_QUIET void call(std::index_sequence<Index...>) {
-    kernel(std::get<Index>(arguments)...);
+    kernel(std::get<Index>(std::as_const(arguments))...);  // as constants, they are copied by their bytes
   }
 };
 
