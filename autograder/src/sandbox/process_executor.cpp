@@ -223,6 +223,7 @@ void process_executor::start() {
   what.mounts = {{runner_, "/runner"}};
   for (const std::filesystem::path& path : readable_) what.mounts.push_back({path, path});
   if (!mode_.exchange.empty()) what.mounts.push_back({mode_.exchange, mode_.exchange});
+  if (mode_.exact_malloc) what.variables.emplace("GLIBC_TUNABLES", lab::exact_malloc);
   what.cpu_seconds = 600;
   std::vector<handed_down> descriptors{{ends[1], runner_socket}, {*memory_file_, runner_memory}};
   if (device_memory_) {
@@ -469,7 +470,7 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   // Accesses of .cpp files are not seen: they have a process that counts nothing.
   const bool apart = what.on_host && !allowed_.trusted && !on_device;
   const mode wanted{timed_on_host || alone || wants_counts || what.threads > 1 || apart, wants_counts && !cannot_count_,
-                    what.threads > 1, lab::exchange_folder_if_any()};
+                    what.threads > 1, apart && !timed_on_host, lab::exchange_folder_if_any()};
   if (child_.process >= 0 && wanted != mode_) stop();
   mode_ = wanted;
   if (child_.process < 0) start();

@@ -90,9 +90,10 @@ class process_executor : public executor {
   int program_ = -1;  ///< the runner itself, in its box
   /// How it was started.
   struct mode {
-    bool host_only = false;  ///< without the device's threads
-    bool counted = false;    ///< its system calls are counted
-    bool threads = false;    ///< it may start threads
+    bool host_only = false;     ///< without the device's threads
+    bool counted = false;       ///< its system calls are counted
+    bool threads = false;       ///< it may start threads
+    bool exact_malloc = false;  ///< what calls leave allocated is known to the byte; not for calls that are timed
     std::filesystem::path exchange;
     bool operator==(const mode&) const = default;
   };

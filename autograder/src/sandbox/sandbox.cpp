@@ -156,6 +156,10 @@ std::vector<std::string> words_of(const box& what, wall behind, int filter_fd) {
     if (what.memory) add({fmt::format("--as={}", what.memory)});
     add({"--"});
   }
+  if (behind == wall::none && !what.variables.empty()) {
+    add({"/usr/bin/env"});
+    for (const auto& [name, value] : what.variables) add({fmt::format("{}={}", name, value)});
+  }
   if (behind == wall::user) {
     add({"/usr/bin/env", "-i", "PATH=/usr/bin:/bin", "HOME=/tmp", "TMPDIR=/tmp", "LC_ALL=C.UTF-8"});
     if (!what.driver.empty()) add({"LD_LIBRARY_PATH=" + what.driver.string()});

@@ -7,6 +7,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lab/buffer.hpp"
@@ -70,6 +71,9 @@ struct response {
   std::vector<std::string> notes;  ///< degradations, such as counters that this user may not read
   std::vector<double> call_seconds, ceiling_seconds;  ///< action::time: pairs
 };
+
+/// GLIBC_TUNABLES with which the bytes that malloc has given are known exactly.
+constexpr std::string_view exact_malloc = "glibc.malloc.tcache_count=0";
 
 /// For callers that write, read and time from outside: `begin` is called when the inputs are needed, `end` when the
 /// outputs are complete. On the host, and for resident buffers, these calls directly enclose the student's function;
