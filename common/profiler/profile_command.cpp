@@ -1,7 +1,7 @@
 // ./course profile: compiles a program for a backend, or takes one of the course's programs, and profiles its run.
 //
 //   profile PROGRAM|FILE.cu|FILE.cpp [--backend cpu|sim|cuda] [--output DIR] [--flame] [--] [ARGUMENTS]
-// profile --target ... prints the build target that is needed first; runs nothing
+//   profile --target ...    prints the build target that is needed first; runs nothing
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
