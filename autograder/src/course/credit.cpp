@@ -40,7 +40,7 @@ double credit(double ratio, const std::vector<rung>& rungs) {
 std::optional<rung> next_step(double ratio, const std::vector<rung>& rungs) {
   const double reached = credit(ratio, rungs);
   if (rungs.empty() || reached >= rungs.back().share) return {};
-  // Below the first rung the next share is the first rung's, which may be above a step or two.
+  // Below the first rung the next share is the first rung's, which may be more than one step.
   const double share = std::max(reached + 1.0 / steps, std::floor(steps * rungs.front().share) / steps);
   return rung{ratio_at(share, rungs), share};
 }

@@ -40,7 +40,7 @@ class executor {
   virtual answer run(const lab::request& what, const std::function<void()>& settle = {},
                      const std::function<void(std::span<std::byte>)>& reply = {}) = 0;
 
-  /// Runs from now on on the core and in the physical pages of `other`, if both are processes on the host, so that
+  /// From now on, runs on the core and in the physical pages of `other`, if both are processes on the host, so that
   /// neither a slow core nor slow pages make one look slower than the other. Null: its own again. `other` must live
   /// until then, and both lose their memory contents.
   virtual void stand_beside(executor* /*other*/) {}
