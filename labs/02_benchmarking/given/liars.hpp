@@ -44,7 +44,7 @@ class simulated_machine : public machine {
  public:
   simulated_machine(const behaviour& how, std::uint64_t seed) : how_(how), state_(seed) {}
 
-  /// What the clocks show when the machine is made: it has run for over a day, so a float cannot hold its time.
+  /// The clocks at the start: the machine has already run for over a day, so a float cannot hold its time.
   static constexpr double switched_on_seconds = 1e5;
 
   double wall_seconds() override {
