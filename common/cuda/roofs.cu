@@ -16,7 +16,7 @@ namespace {
 
 constexpr int block = 256;
 
-__global__ void fill_random(std::uint16_t* out,  // (n) bf16 numbers from 1 to 2, each half a float
+__global__ void fill_random(std::uint16_t* out,  // (n) bf16 numbers from 1 to 2, two per float
                             std::size_t n) {
   for (std::size_t i = blockIdx.x * std::size_t{block} + threadIdx.x; i < n; i += gridDim.x * std::size_t{block})
     out[i] = static_cast<std::uint16_t>(0x3F80u | ((static_cast<unsigned>(i) * 2654435761u) >> 25));

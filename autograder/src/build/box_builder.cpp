@@ -153,7 +153,7 @@ bool has_assembly_in_a_name(std::string_view preprocessed) {
 /// A compiler function that the file defines or undefines, or "": sim/all_observed.h replaces some by versions with
 /// hooks.
 std::string redefined_builtin(const std::string& source) {
-  std::string joined;  // without the ends of spliced lines
+  std::string joined;  // with spliced lines joined
   for (std::size_t at = 0; at < source.size(); ++at) {
     const std::size_t end = source[at] == '\\' ? source.find_first_not_of(" \t\r\v\f", at + 1) : source.npos;
     if (end != source.npos && source[end] == '\n')

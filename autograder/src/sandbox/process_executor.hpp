@@ -100,13 +100,13 @@ class process_executor : public executor {
   bool cannot_count_ = false;  ///< system calls, on this machine
   std::unique_ptr<call_counter> counter_;
   bool starts_over_ = false;  ///< the next request wants its own process
-  std::size_t threads_ = 0;   ///< that it had when it was first stopped
+  std::size_t threads_ = 0;   ///< at its first stop
   std::size_t most_threads_ = 0;
   std::size_t core_ = 0;              ///< the one of the judge's cores on which timed calls run
   time_point began_;                  ///< the request
   std::chrono::nanoseconds limit_{};  ///< how much of its time may count
   double waited_ = 0;                 ///< seconds that the runner has waited for a core since
-  double waited_before_ = 0;          ///< seconds that it had waited for a core when the request began
+  double waited_before_ = 0;          ///< the same at the beginning of the request
   double judge_waited_before_ = 0;    ///< the same for the requesting thread
   int socket_ = -1;
   std::string printed_;

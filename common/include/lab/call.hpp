@@ -41,8 +41,8 @@ struct entry {
   bool own_streams = false;  ///< a whole program, not just launches on the call's stream: it may also wait
 };
 
-/// What the function returned or left behind violates its contract. If a launch failed too, as it may have had to, only
-/// this is shown.
+/// What the function returned or left behind violates its contract. Even if a launch failed as a consequence, only this
+/// is shown.
 struct broken_contract : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
