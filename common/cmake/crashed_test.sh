@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The programs in a lab's crashed/ report the same place in every build and on any number of cores, another place for
-# other names, and nothing once they are fixed. usage: crashed_test.sh SIMCC LAB SOLUTION FOLDER
+# The programs in a lab's crashed/ report the same place in every build and on any number of cores, a different place
+# for each name, and nothing once they are fixed. usage: crashed_test.sh SIMCC LAB SOLUTION FOLDER
 set -euo pipefail
 simcc=$1 lab=$2 solution=$3 folder=$4
 rm -rf "$folder"

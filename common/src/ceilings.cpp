@@ -1,12 +1,12 @@
-// The host's ceilings, each as fast as one core goes.
+// The host's ceilings, each as fast as one core can go.
 //
 // Reading as fast as one core can: four streams side by side keep more pages open than the prefetcher follows alone,
 // and an explicit prefetch half a kilobyte ahead keeps the line-fill buffers busy. On the Xeon at 2.5 GHz where this
 // was chosen it reads 12.4 GB/s, a single plain loop 10.8.
 //
-// The triad is the plain loop. On that Xeon a prefetch made it 4 % slower, and streaming stores, which spare each line
-// its way in, 8 %: one core runs out of buffers for lines on their way out. A multiply-add takes some four cycles, and
-// two units can start one each every cycle: eight chains at least must be under way.
+// The triad is the plain loop. On that Xeon a prefetch made it 4 % slower, and streaming stores, which avoid fetching
+// each line, 8 %: one core runs out of buffers for outgoing lines. A multiply-add takes some four cycles, and two units
+// can start one each every cycle: at least eight chains must be in flight.
 #include "lab/ceilings.hpp"
 
 #include <fcntl.h>
@@ -37,7 +37,7 @@ constexpr std::size_t wide = 32;
 #endif
 constexpr std::size_t lanes = wide / sizeof(float);
 typedef float floats __attribute__((vector_size(wide), aligned(4), may_alias));
-constexpr std::size_t chains = 12;  // more than eight; constants that do not fit a register are read in passing
+constexpr std::size_t chains = 12;  // more than eight; constants that do not fit in registers are loaded from memory
 
 floats at(const float* from) { return *reinterpret_cast<const floats*>(from); }
 

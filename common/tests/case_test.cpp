@@ -1,4 +1,4 @@
-// The inputs that every machine must agree on, and the register of cases.
+// The inputs on which all machines must agree, and the registry of cases.
 #include "lab/case.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What the staff's own runner can do: the ceilings of the host part, called as a student's function is.
+// The calls of the staff's own runner: the ceilings of the host part, called like a student's function.
 #include <lab/call.hpp>
 
 #include "lab/ceilings.hpp"

@@ -17,9 +17,9 @@ namespace lab {
 struct ceiling {
   const char* name;
   part where;
-  const char* figure;                                                 ///< what a ratio to it is
-  enum class work { bytes, input_bytes, flops } moves = work::bytes;  ///< what its rate is in: those of the case
-  bool is_limit = true;  ///< false for another way to do the same, which a good call may well beat
+  const char* figure;                                                 ///< the meaning of a ratio to it
+  enum class work { bytes, input_bytes, flops } moves = work::bytes;  ///< the unit of its rate, counted by the case
+  bool is_limit = true;  ///< false for a mere alternative, which a good call may well beat
 };
 inline constexpr ceiling ceilings[] = {
     {"read", part::host, "of read bandwidth", ceiling::work::input_bytes},
@@ -61,11 +61,11 @@ void eigen_tanh(float* out, const float* in, std::size_t n);
 /// Reads the first `bytes` bytes of a file into `to`, with as few system calls as possible. Throws std::runtime_error.
 void read_file(const char* path, std::byte* to, std::size_t bytes);
 
-/// `operations` times: starts a thread for each of `parts` parts, each with lab::small_work of `rounds`, and waits for
-/// their end. What they computed.
+/// `operations` times: starts a thread for each of `parts` parts, each with lab::small_work of `rounds`, and joins
+/// them. Returns what they computed.
 std::int64_t thread_per_part(std::int64_t parts, std::int64_t operations, std::int64_t rounds);
 
-/// Calls one of the host's as a student's function is called. For each: inputs; outputs; parameters.
+/// Calls one of the host's ceilings as a student's function is called. For each: inputs; outputs; parameters.
 ///   read   anything; one i64, the sum of all words; the inputs' sizes in bytes
 ///   triad  b and c, n floats each, and one float, the scale; a; n
 ///   fma    n floats, and their n constants; n floats; n, rounds
