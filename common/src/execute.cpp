@@ -409,8 +409,7 @@ void run_on_device(const entry& function, const request& what, call_gate& gate, 
         result.reports.push_back(why);
     // What the first such call keeps for later calls is not a leak.
     if (const std::string left = new_objects(before); rehearsed && !left.empty())
-      result.reports.push_back("each such call leaves " + left +
-                               " more behind: free or destroy it, or reuse it in the next call");
+      result.reports.push_back("each such call leaks " + left + ": free or destroy it, or reuse it in the next call");
     if (thrown) std::rethrow_exception(thrown);
   } else {
     function.run(device.arguments);
