@@ -409,8 +409,7 @@ void run_on_device(const entry& function, const request& what, call_gate& gate, 
         result.reports.push_back(why);
     // What the first such call keeps for later calls is not a leak.
     if (const std::string left = new_objects(before); rehearsed && !left.empty())
-      result.reports.push_back("each such call leaves " + left +
-                               " more behind: free or destroy it, or reuse it in the next call");
+      result.reports.push_back("each such call leaks " + left + ": free or destroy it, or reuse it in the next call");
     if (thrown) std::rethrow_exception(thrown);
   } else {
     function.run(device.arguments);
@@ -442,7 +441,9 @@ struct lent_memory {
 /// otherwise "". The first calls may make what later ones use. Only where glibc keeps no freed pieces for the
 /// thread, which it would count as allocated.
 std::string repeat_on_host(const entry& function, const request& what) {
-  constexpr std::size_t calls = 4;
+  using clock = std::chrono::steady_clock;
+  constexpr std::size_t most_calls = 4;
+  constexpr auto longest = std::chrono::milliseconds(100);  // slow functions are not called that often
   constexpr std::size_t page = 4096;
   const char* const tunables = std::getenv("GLIBC_TUNABLES");
   if (!tunables || tunables != exact_malloc) return {};
@@ -455,9 +456,11 @@ std::string repeat_on_host(const entry& function, const request& what) {
     std::fill_n(own.back().get(), bytes, std::byte{0xFF});
     arguments.outputs.push_back(own.back().get());
   }
+  const auto began = clock::now();
   function.run(arguments);
   const std::size_t before = bytes_allocated();
-  for (std::size_t n = 0; n < calls; ++n) function.run(arguments);
+  std::size_t calls = 0;
+  for (; calls < most_calls && clock::now() - began < longest; ++calls) function.run(arguments);
   const std::size_t now = bytes_allocated();
   if (now <= before) return {};
   return "each such call leaves about " + std::to_string((now - before) / calls) +

@@ -175,13 +175,12 @@ TEST_F(Execute, SeesMemoryThatEachCallLeaves) {
   if (lab::backend_name() == "cuda") GTEST_SKIP() << "SKIPPED: the simulated device counts allocations";
   const auto reports = [&](const char* entry) { return call(entry, lab::action::run, 1024).reports; };
   EXPECT_EQ(reports("copy_and_keep_memory"), std::vector<std::string>{});
-  EXPECT_EQ(reports("copy_and_leak"),
-            std::vector<std::string>{
-                "each such call leaves 1 allocation more behind: free or destroy it, or reuse it in the next call"});
   EXPECT_EQ(
-      reports("copy_and_leave_a_stream"),
-      std::vector<std::string>{
-          "each such call leaves 1 stream, 1 event more behind: free or destroy it, or reuse it in the next call"});
+      reports("copy_and_leak"),
+      std::vector<std::string>{"each such call leaks 1 allocation: free or destroy it, or reuse it in the next call"});
+  EXPECT_EQ(reports("copy_and_leave_a_stream"),
+            std::vector<std::string>{
+                "each such call leaks 1 stream, 1 event: free or destroy it, or reuse it in the next call"});
   EXPECT_EQ(reports("copy"), std::vector<std::string>{});
 }
 

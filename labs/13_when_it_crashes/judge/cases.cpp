@@ -307,7 +307,10 @@ test_case long_rows(int64_t rows, int64_t room) {
       [=](std::uint64_t seed) {
         std::vector<int> lengths = drawn_ints(rows, 1, room, seed);
         lengths[0] = static_cast<int>(std::min<int64_t>(room, 256));  // as long as one block's part
-        return std::vector{buffer::of(some(rows * room, seed)), buffer::of(lengths)};
+        floats in = some(rows * room, seed);
+        for (int64_t r = 2; r < rows; r += 3)  // far below zero
+          for (int64_t i = 0; i < room; ++i) in[static_cast<std::size_t>(r * room + i)] -= 1e5f;
+        return std::vector{buffer::of(in), buffer::of(lengths)};
       },
       [=](std::span<const buffer> in) {
         floats out;
@@ -359,6 +362,10 @@ std::vector<test_case> draw(std::uint64_t seed) {
           slot_rows(size(9, 30), size(33, 200)), pick_expert(size(65, 400), size(2, 30)), two_streams(size(1, n), n),
           row_norms(size(1, 5), size(1026, 3000)), tree_sums(size(2, 100), size(40, 64)),
           group_scales(32 * size(4, 60) + size(1, 31)), long_rows(size(2, 60), size(257, 1500)),
+          // More than a loop that ends too early has seen.
+          kv_scores(size(2, 9), size(1001, 1100)), page_rows(size(1001, 1010), 1, 0, 2, 1),
+          page_rows(2, 3, 1, 2, size(340, 400)), pad_rows(9, 4 * size(600, 700), 1),
+          pad_rows(9, 4 * size(2050, 2100), 4),
           // Where counters are counted.
           lab::like("kv_scores/96x16", kv_scores(32 * size(4, 12), size(17, 48))),
           lab::like("two_streams/700x4001", two_streams(size(1, 700), size(4002, 6000))),
