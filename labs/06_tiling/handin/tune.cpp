@@ -10,9 +10,9 @@ bool fits(const configuration& what, const limits& of) {
 }
 
 configuration tune(const limits& of, int most, double (*time)(const configuration&)) {
-  // TODO(lab06.tune_found): a guess that fits everywhere, and is the fastest nowhere. Measure others.
+  // TODO(lab06.tune_found): this is no configuration at all. Measure some, and return the fastest.
   (void)of, (void)most, (void)time;
-  return {64, 64, 8, 4, 4};
+  return {};
 }
 
 }  // namespace lab06
