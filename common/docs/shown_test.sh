@@ -20,6 +20,7 @@ update --to 1.0.1                                       update
 update --undo                                           update
 run FILE.cu                                             here FILE.cu=program.cu
 run columns.cu                                          here
+run multiply.cu                                         here
 run FILE.cu --budget 60                                 here FILE.cu=program.cu
 run FILE.cu --devices 4                                 here FILE.cu=program.cu
 run FILE.cu -- ARGUMENTS                                here FILE.cu=program.cu
@@ -96,6 +97,7 @@ build/bin/gpt2.solution.sim --pass cuda --random tiny --batch 2 --time 32 --two-
 build/bin/gpt2.solution.sim --pass cuda --random tiny --batch 2 --time 32 --two-blocks --trace --graph   gpt2.trace.graph
 cmake --build build --target lab11.backward.sim && build/bin/lab11.backward.sim   lab11.backward.sim
 cmake --build build --target lab09.hopper.sim && build/bin/lab09.hopper.sim       lab09.hopper.sim
+cmake --build build --target lab09.loss && build/bin/lab09.loss   there
 cmake --build build --target lab11.hopper.sim && build/bin/lab11.hopper.sim       lab11.hopper.sim
 build/bin/grader lab NN --submission wrong-hangs        lab03.expected
 build/bin/grader lab NN --submission wrong-hangs --show   there
@@ -126,6 +128,7 @@ cp -r "$source/autograder/template" "$place/autograder"
 cp -r "$source"/common/sim/{debugger,devices} "$place/common/sim"
 cp "$source/common/sim/tests/programs/vector_add.cu" "$place/program.cu"
 cp "$place/program.cu" "$place/columns.cu"  # which the handout of lab 06 has
+cp "$place/program.cu" "$place/multiply.cu"  # and of lab 09
 {
   echo 'cmake_minimum_required(VERSION 3.22)'
   echo 'project(shown NONE)'
