@@ -166,6 +166,7 @@ TEST_F(Assessed, FillInAllButLineAndCause) {
       << "what is written stays, and so do programs that no item asks for";
   EXPECT_THROW(filled("[x]\n" + fields), input_error) << "no name";
   replace_file(place.path() / "lab13.x", "#!/bin/sh\necho 'error: x.cu:9: launch of k failed with cudaErrorX' >&2\n");
+  fs::permissions(place.path() / "lab13.x", fs::perms::owner_all);
   EXPECT_EQ(filled(head + "[x]\nblock = \"\"\n"), head + "[x]\nblock = \"none\"\n");
 }
 

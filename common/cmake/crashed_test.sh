@@ -43,4 +43,18 @@ for source in "$lab"/crashed/*.cu; do
   done
   (($(printf '%s\n' "${places[@]}" | sort -u | wc -l) > 1)) || { echo "$name: the same for all names: ${places[0]}"; failed=1; }
 done
+
+# Those on the CPU, as their handout compiles them.
+for source in "$lab"/crashed/*.cpp; do
+  name=$(basename "$source" .cpp)
+  compile "$source" "$folder/$name.address" -g -O1 -Xcompiler -fsanitize=address
+  compile "$solution/$name.cpp" "$folder/$name.fixed" -g -O1 -Xcompiler -fsanitize=address
+  for student in ann bob "Zoë O'Neil"; do
+    ! "$folder/$name.address" "$student" >"$folder/said" 2>&1 || { echo "$name $student: AddressSanitizer is content"; failed=1; }
+    for words in "heap-use-after-free" "freed by" "allocated by" "$(basename "$source"):"; do
+      grep -q -- "$words" "$folder/said" || { echo "$name $student: AddressSanitizer does not say '$words'"; failed=1; }
+    done
+    "$folder/$name.fixed" "$student" >"$folder/said" 2>&1 || { echo "$name $student, fixed:"; cat "$folder/said"; failed=1; }
+  done
+done
 exit $failed

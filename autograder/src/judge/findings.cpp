@@ -170,8 +170,7 @@ std::size_t changed_statements(const std::string& original, const std::string& f
 std::string student_of_findings(const std::string& findings) { return student_in(toml_from(findings, findings_file)); }
 
 std::string with_places(const std::string& findings, const rubric& rules, const std::filesystem::path& programs) {
-  static const std::regex heading(R"(^\[(\w+)\].*)"), empty(R"(^(\w+)(\s*=\s*)"
-                                                            "(.*)$)");
+  static const std::regex heading(R"re(^\[(\w+)\].*)re"), empty(R"re(^(\w+)(\s*=\s*)""(.*)$)re");
   const std::string student = student_of_findings(findings);
   if (student.empty()) throw input_error(no_name);
   std::istringstream lines(findings);

@@ -406,21 +406,20 @@ std::vector<test_case> make() {
 std::vector<test_case> draw(std::uint64_t seed) {
   lab::random_sizes size(seed);
   const int64_t pages = size(2, 12), n = size(100, 3000);
-  return {kv_scores(size(66, 400), size(1, 48)),
-          page_rows(pages, size(1, 5), size(0, pages - 1), size(1, 30), size(1, 40)), row_sums(size(2, 50), size(2, 7)),
-          head_sums("head_sums", size(2, 12), 64 * size(2, 6)), pad_rows(size(9, 60), 4 * size(2, 40), 1),
-          slot_rows(size(9, 30), size(33, 200)), pick_expert(size(65, 400), size(2, 30)), two_streams(size(1, n), n),
-          row_norms(size(1, 5), size(1026, 3000)), tree_sums(size(2, 100), size(40, 64)),
-          group_scales(32 * size(4, 60) + size(1, 31)), long_rows(size(2, 60), size(257, 1500)),
-          prefix_hits(size(30, 300), size(4, 40)),
-          // More than a loop that ends too early has seen.
-          kv_scores(size(2, 9), size(1001, 1100)), page_rows(size(1001, 1010), 1, 0, 2, 1),
-          page_rows(2, 3, 1, 2, size(340, 400)), pad_rows(9, 4 * size(600, 700), 1),
-          pad_rows(9, 4 * size(2050, 2100), 4),
-          // Where counters are counted.
-          lab::like("kv_scores/96x16", kv_scores(32 * size(4, 12), size(17, 48))),
-          lab::like("two_streams/700x4001", two_streams(size(1, 700), size(4002, 6000))),
-          lab::like("row_norms/3x1025", row_norms(size(4, 9), 32 * size(40, 90) + 1))};
+  return {
+      kv_scores(size(66, 400), size(1, 48)), page_rows(pages, size(1, 5), size(0, pages - 1), size(1, 30), size(1, 40)),
+      row_sums(size(2, 50), size(2, 7)), head_sums("head_sums", size(2, 12), 64 * size(2, 6)),
+      pad_rows(size(9, 60), 4 * size(2, 40), 1), slot_rows(size(9, 30), size(33, 200)),
+      pick_expert(size(65, 400), size(2, 30)), two_streams(size(1, n), n), row_norms(size(1, 5), size(1026, 3000)),
+      tree_sums(size(2, 100), size(40, 64)), group_scales(32 * size(4, 60) + size(1, 31)),
+      long_rows(size(2, 60), size(257, 1500)), prefix_hits(size(30, 300), size(4, 40)),
+      // More than a loop that ends too early has seen.
+      kv_scores(size(2, 9), size(1001, 1100)), page_rows(size(1001, 1010), 1, 0, 2, 1),
+      page_rows(2, 3, 1, 2, size(340, 400)), pad_rows(9, 4 * size(600, 700), 1), pad_rows(9, 4 * size(2050, 2100), 4),
+      // Where counters are counted.
+      lab::like("kv_scores/96x16", kv_scores(32 * size(4, 12), size(17, 48))),
+      lab::like("two_streams/700x4001", two_streams(size(1, 700), size(4002, 6000))),
+      lab::like("row_norms/3x1025", row_norms(size(4, 9), 32 * size(40, 90) + 1))};
 }
 
 const lab::case_registration registered("13_when_it_crashes", make, draw);
