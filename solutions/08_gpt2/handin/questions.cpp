@@ -27,7 +27,6 @@ void walk(const timeline& of, const Stretch& nothing_changes, const Change& chan
     last = now;
     changes(c);
   }
-  nothing_changes(0);
 }
 
 /// How many kernels run, by block or by stream; those of which none runs are not in it.
