@@ -1,15 +1,19 @@
-# ./course completion, which reads this file: the Tab key completes commands, and of each command the options that its help shows.
-# Completes what the help shows: the options of each command, then labs and files.
+# usage: ./course completion bash|zsh
+# Prints what lets the shell complete the commands, and the lab numbers and options that their help shows; try it with
+# eval "$(./course completion bash)", keep it with ./course completion bash >>~/.bashrc
 cmd_completion() {
   [[ ${1:-} == bash || ${1:-} == zsh ]] || die "for which shell? usage: ./course completion bash|zsh"
-  local command
+  local command help numbers labs=(labs/[0-9]*)
+  labs=("${labs[@]#labs/}")
   [[ $1 == bash ]] || echo "autoload -U +X compinit bashcompinit && compinit && bashcompinit"
   echo "_course() {
   local words='--help' word=\${COMP_WORDS[COMP_CWORD]}
   case \$COMP_CWORD:\${COMP_WORDS[1]} in
     1:*) words='${commands[*]}' ;;"
   for command in "${commands[@]}"; do
-    echo "    *:$command) words='$(./course "$command" --help 2>/dev/null | grep -oE -- '--[a-z][a-z-]+' | sort -u | tr '\n' ' ')' ;;"
+    help=$(./course "$command" --help 2>/dev/null)
+    case $help in *"lab number"* | *"NN "*ITEM* | *"[NN"*) numbers="${labs[*]%%_*}" ;; *) numbers="" ;; esac
+    echo "    *:$command) words='$(grep -oE -- '--[a-z][a-z-]+' <<<"$help" | sort -u | tr '\n' ' ')$numbers' ;;"
   done
   echo "  esac
   COMPREPLY=(\$(compgen -W \"\$words\" -- \"\$word\"))

@@ -1,4 +1,6 @@
-# ./course doctor, which reads this file: what this machine can do, and how to get what is missing. It needs no build.
+# usage: ./course doctor
+# Says what this machine can do: its processor, compilers and GPU, which points of each lab it can assess, and whether it can
+# grade officially. For each thing that is missing it says what you lose and how to get it. Changes nothing.
 cmd_doctor() {
   local bad=0
   row() { printf '%-3s %-16s %s\n' "$1" "$2" "$3"; }  # all rows fit into 24 lines of 80 columns, if little is missing

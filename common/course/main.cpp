@@ -114,6 +114,8 @@ profile does not know go to the program, as does what follows --: gpt2 --prompt 
   const CLI::App& command = *app.get_subcommands().back();
   const words rest = command.remaining();
   if (command.get_name() == "profile") {
+    if (!rest.empty() && !rest[0].starts_with("-"))
+      throw usage_error("one program at a time; put its arguments after --");
     p.arguments = rest;
     p.arguments.insert(p.arguments.end(), arguments.begin(), arguments.end());
     return profile(here, p);

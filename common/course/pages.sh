@@ -1,4 +1,5 @@
-# ./course docs and ./course slides, which read this file: the site and the decks, which need more packages than the labs.
+# The site and the decks need more packages than the labs.
+
 # build_pages TARGET: after a package has come that CMake looks for.
 build_pages() {
   say cmake --preset default
@@ -10,6 +11,8 @@ other_packages() {
   if [[ -n $has_apt ]]; then install_packages "$@"; else echo "course: install what is missing of these: $*" >&2; fi
 }
 
+# usage: ./course docs
+# Builds the course site, build/docs/html/index.html: handouts, guides, glossary, API. Installs doxygen and its theme.
 cmd_docs() {
   setup
   other_packages doxygen doxygen-awesome-css libjs-mathjax
@@ -17,6 +20,9 @@ cmd_docs() {
   echo "the site: $build/docs/html/index.html"
 }
 
+# usage: ./course slides
+# Builds the decks, build/slides/NN_topic.html and .pdf. Installs chromium and Node.js, and with npm into build/marp
+# Marp, and axe-core, with which a test looks at the site.
 cmd_slides() {
   setup
   if ! command -v chromium chromium-browser google-chrome >/dev/null; then

@@ -38,8 +38,8 @@ std::vector<char*> pointers_to(words& command) {
   return pointers;
 }
 
-/// Runs a command and, if it is said what that does, says on a terminal each second how long it takes: after what it
-/// has printed of a line. Returns its exit status, or 128 and the signal.
+/// Runs a command; on a terminal, if `doing` names what it does, appends the elapsed seconds to the current line.
+/// Returns the exit status, or 128 plus the signal.
 int done(words command, const char* doing = nullptr) {
   pid_t child = 0;
   const int error = posix_spawnp(&child, command[0].c_str(), nullptr, nullptr, pointers_to(command).data(), environ);
@@ -199,7 +199,7 @@ bool is_program(const folders& here, const std::string& name) {
 
 bool is_file(const profile_request& r) { return r.name.ends_with(".cu") || r.name.ends_with(".cpp"); }
 
-/// For a file, what it is linked with; otherwise the program itself.
+/// For a file, the libraries to link; otherwise the program itself.
 std::string target_of(const folders& here, const profile_request& r) {
   if (is_file(r)) return "profile_" + r.backend;
   for (const std::string& target : {r.name + "." + r.backend, r.name})
@@ -208,8 +208,8 @@ std::string target_of(const folders& here, const profile_request& r) {
                     "; give a FILE.cu, or a program in build/bin that uses lab::profile");
 }
 
-/// Compiles the file so that our main() calls the program's as the work to profile; cudaDeviceReset, which would end a
-/// GPU between two runs, is replaced. Returns the program, or nothing if a command failed.
+/// Compiles the file so that our main() calls the program's as the work to profile. Replaces cudaDeviceReset, which
+/// would destroy the context between two runs. Returns the program, or nothing if a command failed.
 fs::path compiled(const folders& here, const profile_request& r) {
   const fs::path folder = here.build / "run" / "profile";
   fs::create_directories(folder);
@@ -340,7 +340,7 @@ int profile(const folders& here, profile_request r) {
   const std::string target = target_of(here, r);
   build_target(here, target);
   const fs::path program = is_file(r) ? compiled(here, r) : here.build / "bin" / target;
-  if (program.empty()) return 1;  // the compiler has said why
+  if (program.empty()) return 1;  // the compiler has printed why
   const words command = joined({program.string()}, r.arguments);
   say(joined({(r.flame ? "LAB_PROFILE_FLAME=1 LAB_PROFILE=" : "LAB_PROFILE=") + r.output.string()}, command));
   setenv("LAB_PROFILE", r.output.c_str(), 1);

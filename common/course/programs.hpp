@@ -12,7 +12,7 @@ namespace course {
 namespace fs = std::filesystem;
 using words = std::vector<std::string>;
 
-/// What the user got wrong, and what to do.
+/// A user's mistake, and what to do.
 struct usage_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -54,7 +54,7 @@ struct one_options : official_flags {
   bool no_sandbox = false;
 };
 
-/// One submission; with --result for a batch, which reads that file and nothing else.
+/// Grades one submission; with --result for a batch, which reads only that file.
 int grade_one(const settings& s, const one_options& o) {
   if (first_not_utf8(o.id) != std::string::npos) throw input_error("--id is not UTF-8: no result can hold it");
   const lab_folder lab = find_lab(s.source, o.lab);
@@ -96,7 +96,7 @@ std::vector<batch_job> jobs_of(const class_options& o, const lab_folder& lab) {
   return found.jobs;
 }
 
-/// For the workers: of each student the first complete set of predictions that any official grading saw.
+/// For the workers: each student's first complete set of predictions that any official grading saw.
 void write_first_predictions(const fs::path& book, const lab_folder& lab, const fs::path& file) {
   const auto first = first_complete(grade_book(book).history(lab.name));
   toml::table document;
@@ -199,7 +199,7 @@ int export_grades(const settings& s, const export_choice& o) {
   return all_well;
 }
 
-/// The autograder that Gradescope unpacks: its two scripts at the root, the course without solutions beside them.
+/// The autograder that Gradescope unpacks: its two scripts at the root, next to the course without solutions.
 int gradescope_zip(const settings& s, const std::string& number, const std::string& bridge, const fs::path& output) {
   const lab_folder lab = find_lab(s.source, number);
   const temporary_folder place("gradescope");
@@ -267,13 +267,17 @@ void add_class_commands(command_line& line) {
     const auto o = std::make_shared<class_options>();
     CLI::App& grade = line.add("grade", "grade a class officially: every submission (folder or archive) in a folder",
                                [o, &s] { return grade_class(s, *o); });
+    grade.footer(
+        "Each is graded in a sandbox, into one grade book. What the book already has is not graded again: stop at any\n"
+        "time, and run the same command to resume. Guide: autograder/README.md");
     grade.add_option("paths", o->paths, "folders of submissions, or submissions")->required()->check(CLI::ExistingPath);
     grade.add_option("--lab", o->lab, "lab number, such as 03")->required();
     grade.add_option("--store", o->book, "grade book")->capture_default_str();
     add_jobs(grade, o->jobs, "submissions to grade at a time; timed items still run one at a time [1]");
     grade.add_option("--round", o->round,
                      "name of a round: a round grades everything again, and the grades of round 'deadline' count");
-    grade.add_option("--executor", o->executor, "local or slurm")->check(CLI::IsMember({"local", "slurm"}));
+    grade.add_option("--executor", o->executor, "local; or slurm, which submits a job array")
+        ->check(CLI::IsMember({"local", "slurm"}));
     grade.add_option("--slurm", o->slurm, "more options for sbatch, such as \"--gpus=1 --constraint=h200\"");
     o->add_to(grade);
   }
@@ -283,15 +287,17 @@ void add_class_commands(command_line& line) {
                                  [o, &s] { return export_grades(s, *o); });
     exports.add_option("--format", o->format, "format to write")->required()->check(CLI::IsMember(export_formats()));
     exports.add_option("--store", o->book, "grade book")->capture_default_str();
-    exports.add_option("--lab", o->lab, "only this lab's results, 03");
+    exports.add_option("--lab", o->lab, "only this lab's results, 03; needed if the book has several");
     exports.add_option("--result", o->result_file, "a single result, instead of a grade book")
         ->check(CLI::ExistingFile);
     exports.add_option("--output", o->output, "folder to write to")->capture_default_str();
     exports.add_option("--gradebook", o->gradebook, "canvas: the gradebook exported from Canvas")
         ->check(CLI::ExistingFile);
-    exports.add_option("--column", o->column, "canvas: how the name of the assignment's column begins");
-    exports.add_option("--key", o->key,
-                       "canvas: column that the submissions are named after [the one that matches most]");
+    exports.add_option("--column", o->column,
+                       "canvas: how the name of the assignment's column begins, such as \"Lab 3\"");
+    exports.add_option(
+        "--key", o->key,
+        "canvas: column that the submissions are named after, such as \"SIS User ID\" [the one that matches most]");
   }
   {
     struct options {
@@ -313,7 +319,8 @@ void add_class_commands(command_line& line) {
     const auto o = std::make_shared<options>();
     CLI::App& pages = line.add("report", "render the report again, from stored results or from a grade book",
                                [o, &s] { return report(s, o->book, o->output); });
-    pages.add_option("--store", o->book, "grade book: writes a page for the class and one for each submission");
+    pages.add_option("--store", o->book,
+                     "grade book: writes a page for the class and one for each submission [the report of this build]");
     pages.add_option("--output", o->output, "folder for the grade book's pages [build/report/class]");
   }
 }

@@ -11,6 +11,7 @@
 
 #include "course/expectation.hpp"
 #include "course/rubric.hpp"
+#include "judge/findings.hpp"
 #include "judge/local.hpp"
 #include "report/report.hpp"
 #include "report/terminal.hpp"
@@ -120,6 +121,22 @@ int see(const settings& s, const std::string& number, const std::string& item) {
                     "says which are counted",
                     lab.name));
   fmt::print("the warp view: {}\n", page.string());
+  return all_well;
+}
+
+int fill_in_findings(const settings& s, const std::string& number) {
+  const lab_folder lab = find_lab(s.source, number);
+  const fs::path file = lab.handin() / "findings.toml";
+  if (!fs::exists(file)) throw input_error(fmt::format("lab {} has no findings to fill in; lab 13 has", number));
+  builder make(s.build);
+  make.quiet = true;
+  build_staff(lab, make);
+  const std::string before = text_of(file);
+  const std::string after = with_places(before, read_rubric(lab), make.dir() / "bin" / "crashed");
+  if (text_of(file) != before) throw input_error("findings.toml changed meanwhile; run this again");
+  replace_file(file, after);
+  fmt::print("filled in kernel, block, thread and allocation where they were empty: {}\nYours are line and cause.\n",
+             fs::relative(file, s.source).string());
   return all_well;
 }
 
@@ -254,8 +271,10 @@ void add_student_commands(command_line& line) {
       bool show = false;
     };
     const auto o = std::make_shared<options>();
-    CLI::App& lab = line.add("lab", "build and grade one submission of a lab, by default your own files",
-                             [o, &s] { return grade_lab(s, o->lab, o->submission, o->show); });
+    CLI::App& lab =
+        line.add("lab", "build and grade one submission of a lab, by default your own files in labs/NN_*/handin",
+                 [o, &s] { return grade_lab(s, o->lab, o->submission, o->show); });
+    lab.footer("Shows verdicts, figures and hints. The exit code is 0 for full marks.");
     add_lab(lab, o->lab);
     lab.add_option("--submission", o->submission, "student, solution, right-<how> or wrong-<why>")
         ->capture_default_str();
@@ -271,21 +290,40 @@ void add_student_commands(command_line& line) {
   }
   {
     const auto number = std::make_shared<std::string>();
-    add_lab(line.add("watch", "grade your own files of a lab each time you save one",
-                     [number, &s] { return watch_lab(s, *number); }),
-            *number);
+    CLI::App& command =
+        line.add("findings", "fill in kernel, block, thread and allocation of the crashed programs' first reports",
+                 [number, &s] { return fill_in_findings(s, *number); });
+    command.footer(
+        "Runs the programs with the name in findings.toml, and fills in only what is empty. You find the "
+        "line and the cause.");
+    add_lab(command, *number);
+  }
+  {
+    const auto number = std::make_shared<std::string>();
+    CLI::App& command = line.add("watch", "grade your own files of a lab each time you save one",
+                                 [number, &s] { return watch_lab(s, *number); });
+    command.footer(
+        "Shows what changed and what to do next. Keys on a terminal: h hint, n next item, a all items, w the "
+        "solution's\nworklog (once you have passed), g grade again, q quit. Also works in a pipe, without "
+        "keys.");
+    add_lab(command, *number);
   }
   {
     const auto o = std::make_shared<lab_and_item>();
-    CLI::App& hint = line.add("hint", "give the next hint for an item that lost points",
+    CLI::App& hint = line.add("hint", "give the next of three hints for an item that lost points",
                               [o, &s] { return give_hint(s, o->lab, o->item); });
     add_lab(hint, o->lab);
-    hint.add_option("item", o->item, "an item of the lab; default: the first that lost points");
+    hint.add_option("item", o->item, "an item of the lab; default: the first that lost points in the last grading");
   }
-  line.add("list", "list all labs and your progress", [&s] { return list(s); });
-  line.add("history", "write a page of all your gradings: points, items and figures over time",
-           [&s] { return history(s); });
-  line.add("next", "say what to work on next", [&s] { return next(s); });
+  line.add("list", "list all labs, your points, and what is next in each, from progress.toml",
+           [&s] { return list(s); });
+  line.add("history", "write a page of all your gradings, build/report/attempts.html", [&s] { return history(s); })
+      .footer(
+          "For each lab it shows your points over time, the progress of each item, its first and last figure, and "
+          "your\n"
+          "predictions, first and now. It is made from attempts.jsonl, a line for each grading; neither leaves this "
+          "machine.");
+  line.add("next", "say which lab and item to work on next", [&s] { return next(s); });
   {
     const auto number = std::make_shared<std::string>();
     add_lab(line.add("reset", "restore a lab's original hand-in files; yours are kept in backups/",
