@@ -1,6 +1,6 @@
 # usage: ./course completion bash|zsh
-# Prints what lets the shell complete the commands, and the lab numbers and options that their help shows; try it with
-# eval "$(./course completion bash)", keep it with ./course completion bash >>~/.bashrc
+# Prints what lets the shell complete the commands, and the options and labs that their help shows. For one session:
+# eval "$(./course completion bash)"; for all: ./course completion bash >>~/.bashrc
 cmd_completion() {
   [[ ${1:-} == bash || ${1:-} == zsh ]] || die "for which shell? usage: ./course completion bash|zsh"
   local command help numbers labs=(labs/[0-9]*)
@@ -13,7 +13,7 @@ cmd_completion() {
   for command in "${commands[@]}"; do
     help=$(./course "$command" --help 2>/dev/null)
     case $help in *"lab number"* | *"NN "*ITEM* | *"[NN"*) numbers="${labs[*]%%_*}" ;; *) numbers="" ;; esac
-    echo "    *:$command) words='$(grep -oE -- '--[a-z][a-z-]+' <<<"$help" | sort -u | tr '\n' ' ')$numbers' ;;"
+    echo "    *:$command) words='$(grep -oE '(^ +(-h,)?|\[|course [a-z]+ )--[a-z][a-z-]+' <<<"$help" | grep -oE -- '--.*' | sort -u | tr '\n' ' ')$numbers' ;;"
   done
   echo "  esac
   COMPREPLY=(\$(compgen -W \"\$words\" -- \"\$word\"))

@@ -294,7 +294,7 @@ void add_student_commands(command_line& line) {
         line.add("findings", "fill in kernel, block, thread and allocation of the crashed programs' first reports",
                  [number, &s] { return fill_in_findings(s, *number); });
     command.footer(
-        "Runs the programs with the name in findings.toml, and fills in only what is empty. You find the "
+        "Runs lab 13's programs with the name in findings.toml, and fills in only what is empty. You find the "
         "line and the cause.");
     add_lab(command, *number);
   }
