@@ -17,7 +17,7 @@ lab::roofline h200() {
 
 drawing roof() {
   const lab::roofline r = h200();
-  drawing d("01_accounting", "README.md", "two_limits", "Two limits make a roof",
+  drawing d("01_accounting", "two_limits", "Two limits make a roof",
             fmt::format(
                 "Roofline of an H200, both axes logarithmic. Left of the ridge point at {:.0f} FLOP per byte the limit "
                 "rises with the intensity, at {:.2f} TB/s; right of it the limit is flat, at {:.0f} TFLOP/s.",
@@ -58,7 +58,7 @@ drawing longer_bar() {
   const lab::roofline r = h200();
   const double elements = 1 << 26, bytes = 8;
   drawing d(
-      "01_accounting", "README.md", "longer_bar", "The longer bar is the time",
+      "01_accounting", "longer_bar", "The longer bar is the time",
       fmt::format(
           "The same array three times: moving it takes {:.0f} µs. With 16 and 96 FLOPs per element the arithmetic "
           "takes less or as long; with 192 it takes twice as long, and decides the time.",
@@ -87,7 +87,7 @@ drawing longer_bar() {
 drawing products() {
   const int m = 3, k = 4, n = 5;
   drawing d(
-      "01_accounting", "README.md", "products", "A product, counted",
+      "01_accounting", "products", "A product, counted",
       fmt::format(
           "A matrix product of (3, 4) and (4, 5). Each of the 15 results takes 4 multiplications and 4 additions: {} "
           "FLOPs on {} numbers.",
@@ -119,7 +119,7 @@ drawing products() {
 drawing training_state() {
   const double parameters = 124439808;  // GPT-2 small, as in the handout
   drawing d(
-      "01_accounting", "README.md", "training_state", "Sixteen bytes for each parameter",
+      "01_accounting", "training_state", "Sixteen bytes for each parameter",
       fmt::format(
           "Training in FP32 keeps 4 bytes of weight, 4 of gradient and 8 of AdamW's two moments for each parameter: "
           "{:.2f} GB for GPT-2 small, before any activation.",
@@ -143,7 +143,7 @@ drawing training_state() {
 }
 
 drawing chains() {
-  drawing d("01_accounting", "README.md", "chains", "Waiting for your own result",
+  drawing d("01_accounting", "chains", "Waiting for your own result",
             "A unit that starts one operation per cycle and takes three cycles for each. One chain of dependent "
             "operations keeps it "
             "busy in one cycle of three; three independent chains keep it always busy.");
@@ -170,7 +170,7 @@ drawing chains() {
 
 drawing twelve() {
   const lab::roofline r = h200();
-  drawing d("01_accounting", "SEEN.md", "twelve", "Eight left of the ridge, four right",
+  drawing d("01_accounting", "twelve", "Eight left of the ridge, four right",
             "The twelve operations by arithmetic intensity. Eight have at most 1.1 FLOP per byte; the four with reuse "
             "have 64 to 683, "
             "and the ridge is at 12.");

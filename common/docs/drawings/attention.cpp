@@ -16,7 +16,7 @@ namespace {
 constexpr const char* lab11 = "11_attention";
 
 drawing matrix() {
-  drawing d(lab11, "README.md", "matrix", "The matrix in the middle",
+  drawing d(lab11, "matrix", "The matrix in the middle",
             "Unfused, scores go to memory and come back between three launches. Fused, a block keeps its queries and "
             "goes over keys and values tile by tile; one tile of scores exists at a time, on the chip.");
   const auto rows = [&](double y, const std::string& words, std::string_view style) {
@@ -60,7 +60,7 @@ drawing online() {
     most = next;
     kept.emplace_back(most, sum);
   }
-  drawing d(lab11, "README.md", "online", "A softmax that begins before its row ends",
+  drawing d(lab11, "online", "A softmax that begins before its row ends",
             fmt::format("Scores 1 3 2, 0 2 1 and 5 4 2 come tile by tile. After each tile the largest score m and the "
                         "sum l of weights are kept: m = {:.0f} and l = {:.2f}, then {:.0f} and {:.2f}, then {:.0f} and "
                         "{:.2f}. The third tile has a larger score, so what was summed up is multiplied by {:.2f}.",
@@ -84,7 +84,7 @@ drawing online() {
 }
 
 drawing split() {
-  drawing d(lab11, "README.md", "split", "One query, all multiprocessors",
+  drawing d(lab11, "split", "One query, all multiprocessors",
             "One block per head: two of many multiprocessors work. With a head's keys split over blocks all of them "
             "work, and a second launch joins the parts.");
   const double cell = 20, y = 56;
@@ -107,7 +107,7 @@ drawing split() {
 drawing mask() {
   int needed = 0;
   for (int warp = 0; warp < 16; ++warp) needed += warp * 16 / 64 + 1;
-  drawing d(lab11, "SEEN.md", "mask", "What the mask saves",
+  drawing d(lab11, "mask", "What the mask saves",
             fmt::format("256 queries in 16 warps, 256 keys in 4 tiles. A warp computes each tile that one of its "
                         "queries sees: {} of 64 tiles. Of the scores in them, those past the diagonal are masked.",
                         needed));

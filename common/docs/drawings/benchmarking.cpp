@@ -11,7 +11,7 @@ namespace drawings {
 namespace {
 
 drawing returns_at_once() {
-  drawing d("02_benchmarking", "README.md", "returns_at_once", "A launch returns before the work is done",
+  drawing d("02_benchmarking", "returns_at_once", "A launch returns before the work is done",
             "Two timelines. The host launches and goes on at once, while the device still works. A clock read after "
             "the launch times "
             "only the launch; one read after the wait times the work.");
@@ -40,7 +40,7 @@ drawing returns_at_once() {
 }
 
 drawing warm_up() {
-  drawing d("02_benchmarking", "README.md", "warm_up", "The first calls are not like the rest",
+  drawing d("02_benchmarking", "warm_up", "The first calls are not like the rest",
             "Times of twelve calls: the first is five times as long, the next two still longer than the others. A "
             "figure from the "
             "later calls describes the function; one from all calls mixes in its start.");
@@ -61,7 +61,7 @@ drawing warm_up() {
 }
 
 drawing ticks() {
-  drawing d("02_benchmarking", "README.md", "ticks", "A clock sees only its ticks",
+  drawing d("02_benchmarking", "ticks", "A clock sees only its ticks",
             "Work that takes 0.4 ticks reads as 0 or 1 tick, depending on when it starts. Ten calls in one sample read "
             "as 4 ticks, which "
             "is 0.4 for each.");
@@ -104,7 +104,7 @@ drawing one_in_fifty() {
   std::vector<double> sorted = samples;
   std::sort(sorted.begin(), sorted.end());
   const double median = (sorted[24] + sorted[25]) / 2;
-  drawing d("02_benchmarking", "README.md", "one_in_fifty", "One interruption in fifty samples",
+  drawing d("02_benchmarking", "one_in_fifty", "One interruption in fifty samples",
             fmt::format("Fifty samples of work that takes 1 ms; one was interrupted and took {:.0f} ms. The median is "
                         "{:.2f} ms, the mean "
                         "{:.2f} ms.",
@@ -131,7 +131,7 @@ drawing one_in_fifty() {
 }
 
 drawing half_the_error() {
-  drawing d("02_benchmarking", "README.md", "half_the_error", "Half the error, four times the samples",
+  drawing d("02_benchmarking", "half_the_error", "Half the error, four times the samples",
             "Standard error of a figure from samples that scatter by 20 per cent: 4 per cent after 25 samples, 2 after "
             "100, 1 after 400.");
   const double spread = 20, centre = 196, scale = 27;
@@ -180,7 +180,7 @@ drawing nine_wrong() {
       {"lazy_initialization", {.slow_calls = 7, .slow_extra = 4e-3}, false},
   };
   drawing d(
-      "02_benchmarking", "SEEN.md", "nine_wrong", "Reported time over true time",
+      "02_benchmarking", "nine_wrong", "Reported time over true time",
       "What the typical benchmark reports, as a multiple of the true time, on a logarithmic scale: from 0.00002 for "
       "optimized_away to 5 for lazy_initialization. Only slow_first_call is right.");
   const double left = 140, right = width - margin - 40, top = 40;
@@ -204,7 +204,7 @@ drawing nine_wrong() {
 }
 
 drawing side_by_side() {
-  drawing d("02_benchmarking", "SEEN.md", "side_by_side", "More steps queue, more rows fill the chip",
+  drawing d("02_benchmarking", "side_by_side", "More steps queue, more rows fill the chip",
             "Time runs to the right, multiprocessors upwards. The base case uses a quarter of the chip. Five times the "
             "steps take five "
             "times as long; five times the rows fill the idle multiprocessors first.");

@@ -23,7 +23,7 @@ warp_offsets by_lane(Of of) {
 }
 
 drawing one_line() {
-  drawing d("03_coalescing", "README.md", "one_line", "Memory is cut like a ruler",
+  drawing d("03_coalescing", "one_line", "Memory is cut like a ruler",
             fmt::format("A line of {} bytes is {} sectors of {} bytes; a sector is {} floats of {} bytes.", line_bytes,
                         line_bytes / sector_bytes, sector_bytes, sector_bytes / word_bytes, word_bytes));
   const double unit = inner / (line_bytes / word_bytes);
@@ -75,7 +75,7 @@ drawing whole_sectors() {
   const auto groups =
       by_lane([](int lane) { return lane / 8 * line_bytes + lane % 8 / 2 * word_bytes + lane % 2 * 16 * word_bytes; });
   const int few = counted_sectors(half, 2), many = counted_sectors(groups, word_bytes);
-  drawing d("03_coalescing", "README.md", "whole_sectors", "A request costs whole sectors",
+  drawing d("03_coalescing", "whole_sectors", "A request costs whole sectors",
             fmt::format("Two requests of 32 lanes. Lanes that load neighbouring 16-bit numbers touch {} sectors and "
                         "use each byte. Lanes "
                         "that load floats in groups of four touch {} sectors, and half of each is wasted.",
@@ -94,7 +94,7 @@ drawing whole_sectors() {
 }
 
 drawing bank_words() {
-  drawing d("03_coalescing", "README.md", "bank_words", "Each bank serves one word at a time",
+  drawing d("03_coalescing", "bank_words", "Each bank serves one word at a time",
             "Shared memory has 32 banks. Lanes that read neighbouring words, or all the same word, take one wavefront. "
             "If two words of "
             "each of 16 banks are wanted, the request takes two.");
@@ -131,7 +131,7 @@ drawing bank_words() {
 }
 
 drawing wide_shared() {
-  drawing d("03_coalescing", "README.md", "wide_shared", "Wide loads take the warp in parts",
+  drawing d("03_coalescing", "wide_shared", "Wide loads take the warp in parts",
             "How many wavefronts a conflict-free load from shared memory takes: one for 4 bytes per lane, two for 8, "
             "four for 16. If "
             "neighbouring lanes read the same 16 bytes, two.");
@@ -157,7 +157,7 @@ drawing wide_shared() {
 }
 
 drawing through_tile() {
-  drawing d("03_coalescing", "README.md", "through_tile", "Turn the tile where turning is cheap",
+  drawing d("03_coalescing", "through_tile", "Turn the tile where turning is cheap",
             "A transpose through shared memory, in three steps: each warp loads a row of the input and stores it as a "
             "row of the tile; "
             "after the barrier each warp reads a column of the tile and stores it as a row of the output.");
@@ -186,7 +186,7 @@ drawing through_tile() {
 }
 
 drawing patterns() {
-  drawing d("03_coalescing", "SEEN.md", "patterns", "Sectors of a load, counted",
+  drawing d("03_coalescing", "patterns", "Sectors of a load, counted",
             "Sectors that a warp touches when lane i reads one float: at i 4, at i + 1 5, at i + 8 4, at 2 i 8, at 3 i "
             "12, at 32 i 32. Blue "
             "is the share of each sector that is used.");
@@ -220,7 +220,7 @@ drawing step_zero() {
   const int columns = 1024;
   const int per_row = counted_sectors(by_lane([&](int lane) { return lane * columns * word_bytes; }), word_bytes);
   const int per_column = counted_sectors(by_lane([&](int lane) { return lane * word_bytes; }), word_bytes);
-  drawing d("03_coalescing", "SEEN.md", "step_zero", "Freeze time at the first step",
+  drawing d("03_coalescing", "step_zero", "Freeze time at the first step",
             fmt::format("A row-major matrix of 1024 columns, and what a warp loads in its first step. With a thread "
                         "per row the lanes go down a "
                         "column and touch {} sectors. With a thread per column they go along a row and touch {}.",
@@ -248,7 +248,7 @@ drawing step_zero() {
 }
 
 drawing pitches() {
-  drawing d("03_coalescing", "SEEN.md", "pitches", "Down a column: which banks?",
+  drawing d("03_coalescing", "pitches", "Down a column: which banks?",
             "Lane i reads word i times pitch. The banks that are met, and the wavefronts: pitch 32 one bank, 32 "
             "wavefronts; 33 all "
             "banks, 1; 34, 36, 40 and 48 take 2, 4, 8 and 16.");

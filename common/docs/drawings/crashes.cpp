@@ -20,7 +20,7 @@ constexpr const char* lab13 = "13_when_it_crashes";
 
 drawing chain() {
   drawing d(
-      lab13, "README.md", "chain", "From symptom to cause",
+      lab13, "chain", "From symptom to cause",
       "From cause to symptom: the cause is a line of the host, which forgets to swap two lengths. They are copied "
       "to the device, and a kernel loops up to one. The symptom is a load in that kernel. Tools name the symptom; "
       "you go back to the cause.");
@@ -43,7 +43,7 @@ drawing chain() {
 
 drawing page() {
   constexpr int keys = 409, room = 1024;
-  drawing d(lab13, "README.md", "page", "Who notices a read past the end",
+  drawing d(lab13, "page", "Who notices a read past the end",
             fmt::format("An array of {} keys ends inside a page of 2 MiB. A GPU faults only past the page; "
                         "compute-sanitizer checks against the allocation, and the simulated device also against what "
                         "was written.",
@@ -67,7 +67,7 @@ drawing page() {
 drawing overflow() {
   constexpr std::int64_t size = 120, slot = (std::int64_t{1} << 31) / size, product = slot * size, element = 8;
   const auto wrapped = static_cast<std::int32_t>(static_cast<std::uint32_t>(product + element));
-  drawing d(lab13, "SEEN.md", "overflow", "An index that wraps",
+  drawing d(lab13, "overflow", "An index that wraps",
             fmt::format("slot {} times size {} is {}, which fits an int. Element 7 is the last that does. With element "
                         "8 the int becomes {}, and the address lies two gigabytes before the cache.",
                         grouped(slot), size, grouped(product), grouped(wrapped)));
@@ -88,7 +88,7 @@ drawing overflow() {
 
 drawing late_wait() {
   drawing d(
-      lab13, "SEEN.md", "late_wait", "Waiting for an event that is not recorded",
+      lab13, "late_wait", "Waiting for an event that is not recorded",
       "Two streams. The wait for the event comes before its record, so it waits for nothing, and join begins while "
       "square still writes. After the swap, join begins when square has ended.");
   const auto lanes = [&](double y, const char* words, const char* style, bool right) {
@@ -110,7 +110,7 @@ drawing late_wait() {
 
 drawing returned() {
   constexpr int blocks = 5, busy = 3;
-  drawing d(lab13, "SEEN.md", "returned", "A block waits for blocks that have returned",
+  drawing d(lab13, "returned", "A block waits for blocks that have returned",
             fmt::format("A head with keys for {} of its {} blocks. The other {} return at once and never arrive, and "
                         "block 0 waits for {} arrivals: it sees {}.",
                         busy, blocks, blocks - busy, blocks, busy));

@@ -18,7 +18,7 @@ namespace {
 constexpr const char* lab10 = "10_decode";
 
 drawing token() {
-  drawing d(lab10, "README.md", "token", "A token, launch by launch",
+  drawing d(lab10, "token", "A token, launch by launch",
             "A token: embed, then for each layer seven launches: norm with qkv, rotate with append, attend, join, out "
             "plus x, norm with gate and up, down plus x. Then norm with logits. Five of the steps read weights, two "
             "the cache.");
@@ -51,7 +51,7 @@ drawing token() {
 
 drawing cache() {
   constexpr int capacity = 12, now = 6;
-  drawing d(lab10, "README.md", "cache", "One layer's keys",
+  drawing d(lab10, "cache", "One layer's keys",
             fmt::format("The keys of one layer, 2 heads with room for {} tokens each. The tokens 0 to {} are there; "
                         "token {} is appended once per head; the places after it hold nothing. A head's keys lie one "
                         "after the other.",
@@ -71,7 +71,7 @@ drawing cache() {
 }
 
 drawing groups() {
-  drawing d(lab10, "README.md", "shared_keys", "Heads that share keys",
+  drawing d(lab10, "shared_keys", "Heads that share keys",
             "8 query heads, 2 K/V heads. Query heads 0 to 3 use K/V head 0, 4 to 7 use K/V head 1. A block loads a key "
             "once and computes four scores.");
   const double w = 34, y = 46;
@@ -92,7 +92,7 @@ drawing bytes() {
   constexpr double weights = 2 * (vocabulary * width + layers * ((heads + 2 * kv_heads) * size * width +
                                                                  width * heads * size + 3 * hidden * width));
   constexpr double a_token = 4 * layers * kv_heads * size, per_unit = 7.2e9 / inner;
-  drawing d(lab10, "SEEN.md", "bytes", "What a token reads",
+  drawing d(lab10, "bytes", "What a token reads",
             fmt::format("Bytes that a token of Llama 3.2 1B reads: always {:.2f} GB of weights, and {:.2f} GB of cache "
                         "at position 4,096, {:.2f} GB at 131,072.",
                         weights * 1e-9, 4096 * a_token * 1e-9, 131'072 * a_token * 1e-9));

@@ -11,7 +11,7 @@ constexpr const char* lab00 = "00_first_kernel";
 
 drawing own_element() {
   constexpr int blocks = 3, threads = 8, block = 2, thread = 3;
-  drawing d(lab00, "README.md", "own_element", "A grid is blocks of threads",
+  drawing d(lab00, "own_element", "A grid is blocks of threads",
             fmt::format("{} blocks of {} threads above an array of {} elements. Thread {} of block {} comes after two "
                         "whole blocks.",
                         blocks, threads, blocks * threads, thread, block));
@@ -35,7 +35,7 @@ drawing own_element() {
 
 drawing last_block() {
   constexpr int n = 700, threads = 256, blocks = (n + threads - 1) / threads, past = blocks * threads - n;
-  drawing d(lab00, "README.md", "last_block", "Blocks come whole",
+  drawing d(lab00, "last_block", "Blocks come whole",
             fmt::format("{} elements need {} blocks of {} threads; {} threads of the last block have no element.", n,
                         blocks, threads, past));
   const double unit = inner / (blocks * threads);
@@ -51,7 +51,7 @@ drawing last_block() {
 
 drawing shared_tile() {
   constexpr int threads = 8;
-  drawing d(lab00, "README.md", "shared_tile", "Fetch once, read twice",
+  drawing d(lab00, "shared_tile", "Fetch once, read twice",
             "Each thread of a block loads one element from global memory into a tile in shared memory; after the "
             "barrier each thread reads its own and its right neighbour's.");
   const double unit = inner / threads;
@@ -73,7 +73,7 @@ drawing shared_tile() {
 
 drawing halves() {
   constexpr int threads = 8;
-  drawing d(lab00, "README.md", "halves", "Eight numbers, three steps",
+  drawing d(lab00, "halves", "Eight numbers, three steps",
             "A sum of eight numbers in three steps: four threads add, then two, then one, with a barrier before each "
             "step.");
   const double unit = inner / threads;
@@ -102,7 +102,7 @@ drawing two_walks() {
       d.box(margin + s * unit, y + 8, unit - 1, 16, !touched ? "idle" : step == 1 ? "used" : "waste", 0.5);
     }
   };
-  drawing d(lab00, "SEEN.md", "two_walks", "The same elements, another order",
+  drawing d(lab00, "two_walks", "The same elements, another order",
             "One load of a warp. In a grid-stride loop 32 threads read 32 neighbours, 4 sectors. With chunks of 16 "
             "they touch 32 sectors and use an eighth of each.");
   panel(d, 44, "grid-stride loop: x[i]", 1);

@@ -11,7 +11,7 @@ namespace drawings {
 namespace {
 
 drawing passes() {
-  drawing d("04_fusion", "README.md", "passes", "Every kernel goes back to memory",
+  drawing d("04_fusion", "passes", "Every kernel goes back to memory",
             "Three operations on an array. As three kernels they make six passes: each loads the array and stores it. "
             "As one kernel they "
             "make two, and intermediate results stay in registers.");
@@ -43,7 +43,7 @@ drawing passes() {
 
 drawing launches() {
   const double launch = device_figure("h200", "launch_seconds") * 1e6;
-  drawing d("04_fusion", "README.md", "launches", "A small array costs its launches",
+  drawing d("04_fusion", "launches", "A small array costs its launches",
             fmt::format("Each launch costs {:.1f} µs on an H200. Three launches on 1024 floats take {:.1f} µs, one "
                         "takes {:.1f}: moving the "
                         "8 KiB takes 0.002 µs per launch.",
@@ -65,7 +65,7 @@ drawing launches() {
 
 drawing row_in_registers() {
   const int columns = 4096, threads = 256;
-  drawing d("04_fusion", "README.md", "row_in_registers", "Load the row once, use it three times",
+  drawing d("04_fusion", "row_in_registers", "Load the row once, use it three times",
             fmt::format("LayerNorm by one block per row: the row of {} floats is loaded once, {} floats per thread. "
                         "Mean, squared distances "
                         "and output are computed from these registers, and the row is stored once.",
@@ -90,7 +90,7 @@ drawing row_in_registers() {
 }
 
 drawing butterfly() {
-  drawing d("04_fusion", "README.md", "butterfly", "Five exchanges add up a warp",
+  drawing d("04_fusion", "butterfly", "Five exchanges add up a warp",
             "The sum over a warp by shuffles: in five steps each lane adds the value of the lane whose number differs "
             "by 16, 8, 4, 2, "
             "1. Drawn: what reaches lane 0. The other lanes do the same, and each has the sum.");
@@ -120,7 +120,7 @@ drawing gelu_passes() {
   const auto launches = counted_gelu_unfused(n);
   double all = 0;
   for (const auto& l : launches) all += (l.loaded + l.stored) / (4.0 * n);
-  drawing d("04_fusion", "SEEN.md", "gelu_passes", fmt::format("GELU, unfused: {:.0f} passes", all),
+  drawing d("04_fusion", "gelu_passes", fmt::format("GELU, unfused: {:.0f} passes", all),
             fmt::format("The {} kernels of the unfused GELU, as counted: {:.0f} passes over the array. The fused "
                         "kernel loads once and stores "
                         "once.",
@@ -147,7 +147,7 @@ drawing gelu_passes() {
 }
 
 drawing online_softmax() {
-  drawing d("04_fusion", "SEEN.md", "online_softmax", "Maximum and sum in one pass",
+  drawing d("04_fusion", "online_softmax", "Maximum and sum in one pass",
             "Online softmax over the row 1, 3, 2, 5. When the maximum grows, the sum so far is multiplied by e to the "
             "power of old minus new "
             "maximum; otherwise only a term is added. At the end the sum is that of two passes.");

@@ -13,7 +13,7 @@ namespace drawings {
 namespace {
 
 drawing forward_pass() {
-  drawing d("08_gpt2", "README.md", "forward_pass", "Nine kinds of blocks",
+  drawing d("08_gpt2", "forward_pass", "Nine kinds of blocks",
             "GPT-2's forward pass: embedding, then L times LayerNorm 1, attention, residual 1, LayerNorm 2, MLP, "
             "residual 2; then a final "
             "LayerNorm and the logits. Each residual adds what came before the norm.");
@@ -45,7 +45,7 @@ drawing forward_pass() {
 }
 
 drawing ranges() {
-  drawing d("08_gpt2", "README.md", "ranges", "Work belongs to the innermost range",
+  drawing d("08_gpt2", "ranges", "Work belongs to the innermost range",
             "Timeline of a profile. On the host, a range for the layer contains ranges for norm, attention and "
             "residual, in which launches "
             "happen. Each kernel on the device counts for the range in which it was launched, even if it runs later.");
@@ -81,7 +81,7 @@ drawing ranges() {
 }
 
 drawing where_bytes() {
-  drawing d("08_gpt2", "README.md", "where_bytes", "Which bytes come from where",
+  drawing d("08_gpt2", "where_bytes", "Which bytes come from where",
             "Two pictures of DRAM, L2 and the multiprocessors. Cold: weights and activations both come from DRAM. "
             "L2-warm: only the weights "
             "come from DRAM; activations were just written and stay in L2.");
@@ -111,7 +111,7 @@ drawing where_bytes() {
 
 drawing triangle() {
   const int n = 8;
-  drawing d("08_gpt2", "README.md", "triangle", "Read the triangle, write the square",
+  drawing d("08_gpt2", "triangle", "Read the triangle, write the square",
             "Causal softmax of 8 × 8 scores: row t reads t + 1 scores, 36 of 64 in all. The scores past the diagonal "
             "were never computed and are "
             "not read; the output has zeros there.");
@@ -136,7 +136,7 @@ drawing triangle() {
 
 drawing warp_owns_row() {
   const int columns = 768, lanes = 32, wide = 4;
-  drawing d("08_gpt2", "SEEN.md", "warp_owns_row", "A warp owns a row",
+  drawing d("08_gpt2", "warp_owns_row", "A warp owns a row",
             fmt::format("LayerNorm of a row of {} floats by one warp: {} loads of 16 bytes per lane put {} floats into "
                         "each lane's registers, "
                         "where they stay until the store. Shuffles compute the sums, without a barrier.",
@@ -173,7 +173,7 @@ drawing bounds() {
        10 * rows * C + 4 * scores},
       {"MLP", linear(C, 4 * C) + 9 * rows * 4 * C + linear(4 * C, C), 8 * C * C + 5 * C, (5 + 8 + 5) * rows * C},
       {"logits", 2 * rows * C * V, V * C, rows * C + rows * V}};
-  drawing d("08_gpt2", "SEEN.md", "bounds", "Cold, bytes decide; warm, FLOPs do",
+  drawing d("08_gpt2", "bounds", "Cold, bytes decide; warm, FLOPs do",
             "Least times on an A100 in TF32 for attention, MLP and logits: the FLOPs, all bytes from DRAM, and L2-warm "
             "the weights from DRAM. "
             "All bytes from DRAM take longer than the FLOPs; the weights alone take less.");

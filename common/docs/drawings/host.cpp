@@ -18,7 +18,7 @@ namespace {
 constexpr const char* lab12 = "12_host";
 
 drawing crossings() {
-  drawing d(lab12, "README.md", "crossings", "Into the kernel and back",
+  drawing d(lab12, "crossings", "Into the kernel and back",
             "A tensor read in pieces crosses into the kernel once per piece; read at once it crosses once.");
   const auto row = [&](double y, int calls, std::string_view role) {
     const double work = 216, each = work / calls;
@@ -43,7 +43,7 @@ drawing crossings() {
 
 drawing blocks() {
   drawing d(
-      lab12, "README.md", "blocks", "Who else needs this line?",
+      lab12, "blocks", "Who else needs this line?",
       "Keys and values of 512 tokens are twice as large as the last level. Query by query, each line has left the "
       "cache before the next query needs it. In blocks of 64 queries a line is fetched once per block.");
   const auto keys = [&](double y, int in_cache) {
@@ -69,7 +69,7 @@ drawing blocks() {
 
 drawing pool() {
   drawing d(
-      lab12, "README.md", "pool", "Three operations, two threads",
+      lab12, "pool", "Three operations, two threads",
       "A thread for each part: start, work, end, and again for the next operation. A pool: threads start once, and "
       "sleep between operations.");
   d.text(margin, 48, "a thread for each part", "waste-text");
@@ -98,7 +98,7 @@ drawing pool() {
 
 drawing sharing() {
   drawing d(
-      lab12, "README.md", "sharing", "A line has one writer at a time",
+      lab12, "sharing", "A line has one writer at a time",
       "Totals side by side: four cores store to one line, which has to travel to each of them in turn. A line for "
       "each total: every core keeps its own.");
   const double cell = 76;
@@ -120,7 +120,7 @@ drawing sharing() {
 
 /// Four layers on the modelled clock: copies of 384 x 384 floats, and four kernels each.
 drawing streaming() {
-  drawing d(lab12, "README.md", "streaming", "Weights that pass through",
+  drawing d(lab12, "streaming", "Weights that pass through",
             "One after the other, the copy engine rests while kernels run, and kernels rest during copies. With two "
             "buffers the next layer's weights are copied while a layer works.");
   const double gap = 1e6 * device_figure("h200", "launch_seconds");
@@ -158,7 +158,7 @@ drawing streaming() {
 /// Which sets the lines of a column go to.
 drawing sets() {
   drawing d(
-      lab12, "SEEN.md", "sets", "Where the lines of a column go",
+      lab12, "sets", "Where the lines of a column go",
       "Rows of 2048 bytes: all 512 lines of a column go to two of 64 sets. With 64 bytes more per row they go to all "
       "sets, eight lines to each.");
   const auto counts = [](int row_lines) {

@@ -11,7 +11,7 @@ namespace drawings {
 namespace {
 
 drawing needs() {
-  drawing d("05_recomputation", "README.md", "needs", "What the backward pass needs again",
+  drawing d("05_recomputation", "needs", "What the backward pass needs again",
             "The chain x, s1, s2, s3 runs forward; the gradient runs back through three factors. Each factor s (1 - s) "
             "needs the value that "
             "the forward pass computed at the same place.");
@@ -92,7 +92,7 @@ drawing held() {
   for (int i = 3; i < layers; i += 4) some[static_cast<std::size_t>(i)] = 1;
   const lifetimes kept = run(all), plan = run(some);
   drawing d(
-      "05_recomputation", "README.md", "held", "How long each activation is held",
+      "05_recomputation", "held", "How long each activation is held",
       fmt::format(
           "Twelve layers, time to the right. Keeping everything holds {} activations at once. Keeping every fourth and "
           "recomputing the others in runs holds at most {}, and computes {} layers a second time.",
@@ -123,7 +123,7 @@ drawing valley() {
   int best = 0;
   for (int k = 0; k <= layers; ++k)
     if (peak(k) < peak(best)) best = k;
-  drawing d("05_recomputation", "README.md", "valley", "Keep few, and the runs are long",
+  drawing d("05_recomputation", "valley", "Keep few, and the runs are long",
             fmt::format("100 equal layers: activations held at the peak, by how many are kept. None kept: {}. All "
                         "kept: {}. The fewest, {}, "
                         "with {} kept.",
@@ -153,7 +153,7 @@ drawing valley() {
 }
 
 drawing eight_or_five() {
-  drawing d("05_recomputation", "SEEN.md", "eight_or_five", "Eight passes or five",
+  drawing d("05_recomputation", "eight_or_five", "Eight passes or five",
             "Stored: forward reads x and writes s1, s2 and out; backward reads s1, s2 and d_out and writes d_x: 8 "
             "passes. Recomputed: forward "
             "reads x and writes out; backward reads x and d_out and writes d_x: 5 passes.");
@@ -181,7 +181,7 @@ drawing exponentials() {
   const double h200 = device_figure("h200", "multiprocessors") * 16 * device_figure("h200", "sm_clock_hertz") / 2 /
                       device_figure("h200", "dram_bytes_per_second");
   const double needed = 3.0 / 12, slow = 1 / 10e-9 / 10e9, fast = 1 / 5e-9 / 10e9;
-  drawing d("05_recomputation", "SEEN.md", "exponentials", "The same kernel, two ridges",
+  drawing d("05_recomputation", "exponentials", "The same kernel, two ridges",
             fmt::format("Exponentials per byte, logarithmic. The recomputed backward pass needs {:.2f}; an H200 has "
                         "time for {:.2f}, so memory "
                         "decides there. One core has time for {:.2f} to {:.2f}, so exponentials decide.",

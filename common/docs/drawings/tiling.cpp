@@ -12,7 +12,7 @@ namespace drawings {
 namespace {
 
 drawing block_tile() {
-  drawing d("06_tiling", "README.md", "block_tile", "A block walks along k",
+  drawing d("06_tiling", "block_tile", "A block walks along k",
             "A block computes a tile of 128 × 128 elements of C. For each 8 steps along k it fetches 128 × 8 of A and "
             "8 × 128 of B into "
             "shared memory, each once, and all threads of the block use them.");
@@ -40,7 +40,7 @@ drawing block_tile() {
 }
 
 drawing reuse() {
-  drawing d("06_tiling", "README.md", "reuse", "A wider tile uses each number more often",
+  drawing d("06_tiling", "reuse", "A wider tile uses each number more often",
             "Tiles of 1 × 1, 2 × 2 and 4 × 4 elements of C, one step along k: 2, 4 and 8 numbers are fetched for 1, 4 "
             "and 16 multiply-adds. "
             "Each number is used 1, 2 and 4 times.");
@@ -63,7 +63,7 @@ drawing reuse() {
 }
 
 drawing three_levels() {
-  drawing d("06_tiling", "README.md", "three_levels", "The same idea, three times",
+  drawing d("06_tiling", "three_levels", "The same idea, three times",
             "The tiles of the warp-tiled rung. A block computes 128 × 256 elements from shared memory, one of its "
             "eight warps 32 × 128 of "
             "them, and one thread 8 × 16, from registers.");
@@ -92,7 +92,7 @@ drawing three_levels() {
 }
 
 drawing two_buffers() {
-  drawing d("06_tiling", "README.md", "two_buffers", "Copy the next tile while using this one",
+  drawing d("06_tiling", "two_buffers", "Copy the next tile while using this one",
             "Timeline of a block. With one buffer, copies and multiply-adds take turns. With two buffers, the copy of "
             "the next tile runs "
             "while the block computes on the current one.");
@@ -136,7 +136,7 @@ two_loads loads_of(bool along_row) {
 
 drawing two_words() {
   const two_loads naive = loads_of(false), coalesced = loads_of(true);
-  drawing d("06_tiling", "SEEN.md", "two_words", "Swapping two words",
+  drawing d("06_tiling", "two_words", "Swapping two words",
             fmt::format("Which elements a warp loads. Naive: lanes go down C, so A costs {} sectors and B {}. "
                         "Coalesced: lanes go along C, so A "
                         "costs {} and B {}.",
@@ -183,7 +183,7 @@ drawing ladder() {
                {"1-D", tiled(64, 64)},
                {"2-D", tiled(128, 128)},
                {"warp tiles", tiled(128, 256)}};
-  drawing d("06_tiling", "SEEN.md", "rungs", "Each rung asks memory for less",
+  drawing d("06_tiling", "rungs", "Each rung asks memory for less",
             "Sectors that all global loads touch at m = n = k = 256, logarithmic: naive 17,301,504; coalesced "
             "2,621,440; tiled 131,072; 1-D "
             "65,536; 2-D 32,768; warp tiles 24,576.");
