@@ -22,28 +22,6 @@ warp_offsets by_lane(Of of) {
   return offsets;
 }
 
-drawing one_line() {
-  drawing d("03_coalescing", "one_line", "Memory is cut like a ruler",
-            fmt::format("A line of {} bytes is {} sectors of {} bytes; a sector is {} floats of {} bytes.", line_bytes,
-                        line_bytes / sector_bytes, sector_bytes, sector_bytes / word_bytes, word_bytes));
-  const double unit = inner / (line_bytes / word_bytes);
-  const auto brace = [&](double x, double w, double y, const std::string& words, const char* style) {
-    d.line(x, y, x + w, y, "pen");
-    d.line(x, y - 4, x, y + 4, "pen");
-    d.line(x + w, y - 4, x + w, y + 4, "pen");
-    d.text(margin, y + 17, words, style);
-  };
-  for (int s = 0; s < line_bytes / sector_bytes; ++s)
-    for (int w = 0; w < sector_bytes / word_bytes; ++w)
-      d.box(margin + (s * (sector_bytes / word_bytes) + w) * unit + (w == 0 ? 1.5 : 0), 40, unit - (w == 0 ? 3 : 1.5),
-            24, s == 0 ? "used" : "idle", 1);
-  brace(margin, unit, 76, fmt::format("a float: {} bytes", word_bytes), "");
-  brace(margin, unit * sector_bytes / word_bytes, 110,
-        fmt::format("a sector: {} bytes, what a request costs", sector_bytes), "used-text");
-  brace(margin, inner, 144, fmt::format("a line: {} bytes", line_bytes), "");
-  return d;
-}
-
 /// Lines of memory, one per row; returns the y below them.
 double memory(drawing& d, double y, const warp_offsets& offsets, int bytes, int lines) {
   const std::vector<int> touched = touched_sectors(offsets, bytes);
@@ -461,7 +439,7 @@ drawing two_sides() {
 }  // namespace
 
 void coalescing(drawing_list& to) {
-  for (const auto make : {one_line, whole_sectors, bank_words, wide_shared, through_tile, patterns, step_zero, pitches})
+  for (const auto make : {whole_sectors, bank_words, wide_shared, through_tile, patterns, step_zero, pitches})
     to.push_back(make());
   const request requests[] = {
       {"one_lane", by_lane([](int) { return 20; }), 4, 128, 1},

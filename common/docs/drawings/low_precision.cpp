@@ -176,57 +176,6 @@ drawing row_addresses() {
   return d;
 }
 
-drawing stages() {
-  drawing d("09_low_precision", "stages", "Three buffers: two copies in flight",
-            "Timeline of three buffers. While the tensor cores use the tile in one, the copies of the next two tiles "
-            "are in flight in the others. "
-            "A buffer is filled again as soon as its tile has been used.");
-  const double left = margin + 52, use = 40, copy = 2 * use;
-  const double y = 50;
-  for (int buffer = 0; buffer < 3; ++buffer) {
-    d.text(margin, y + buffer * 30 + 15, fmt::format("buf {}", buffer), "mute");
-    d.line(left, y + buffer * 30 + 24, width - margin, y + buffer * 30 + 24);
-  }
-  const double end = width - margin;
-  for (int tile = 0; tile < 6; ++tile) {
-    const double start = left + tile * use, row = y + tile % 3 * 30;
-    const double room = std::min(copy, end - start), then = std::min(use, end - start - copy);
-    if (room > 20) d.label(start, row, room - 2, 20, "shared", room > 60 ? fmt::format("copy {}", tile) : "", "on s");
-    if (then > 20) d.label(start + copy, row, then - 2, 20, "time", fmt::format("use {}", tile), "on s");
-  }
-  d.arrow(left, y + 100, end, y + 100);
-  d.text(left, y + 116, "time", "mute");
-  d.text(margin, y + 140, "A copy may take twice as long as the use of a tile,", "");
-  d.text(margin, y + 156, "and the tensor cores still never wait.", "");
-  return d;
-}
-
-drawing ring() {
-  drawing d(
-      "09_low_precision", "ring", "Two barriers for each buffer",
-      "One thread copies to four buffers, 128 threads multiply what is in them. Each buffer has two barriers: filled "
-      "tells the 128 threads that its bytes are there; emptied tells the one thread that it may be filled again.");
-  const double side = 98, top = 48, high = 98, buffer = 76, right = width - margin - side;
-  const auto actor = [&](double x, const char* role, const char* who, const char* does) {
-    d.box(x, top, side, high, role);
-    d.text(x + side / 2, top + high / 2 - 4, who, "on", at::middle);
-    d.text(x + side / 2, top + high / 2 + 14, does, "on", at::middle);
-  };
-  actor(margin, "time", "one thread", "copies");
-  actor(right, "used", "128 threads", "multiply");
-  for (int i = 0; i < 4; ++i)
-    d.label(width / 2 - buffer / 2, top + i * 26, buffer, 20, "shared", fmt::format("buffer {}", i));
-  d.arrow(margin + side + 3, top + high / 2, width / 2 - buffer / 2 - 3, top + high / 2);
-  d.arrow(width / 2 + buffer / 2 + 3, top + high / 2, right - 3, top + high / 2);
-  const auto tells = [&](double y, double from, double to, const std::string& what) {
-    d.text(width / 2, y, what, "", at::middle);
-    d.arrow(from, y + 8, to, y + 8);
-  };
-  tells(top + high + 24, margin + side / 2, right + side / 2, "filled[i]: all bytes of buffer i are here");
-  tells(top + high + 54, right + side / 2, margin + side / 2, "emptied[i]: its products are done");
-  return d;
-}
-
 template <class Format>
 std::vector<double> partial_sums(double term, int count) {
   const double rounded = sim::decode<Format>(sim::encode<Format>(term));
@@ -557,8 +506,7 @@ drawing rows_in_banks() {
 }  // namespace
 
 void low_precision(drawing_list& to) {
-  for (const auto make :
-       {formats, number_line, groups, row_addresses, fragment_layout, stages, ring, stalled_sum, swizzle})
+  for (const auto make : {formats, number_line, groups, row_addresses, fragment_layout, stalled_sum, swizzle})
     to.push_back(make());
   for (const auto make : {counting, halfway, stops, stuck, powers, scaled_loss, warp_matrices, strips, rows_in_banks})
     to.push_back(make());

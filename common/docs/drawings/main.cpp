@@ -1,4 +1,5 @@
 // The drawings of the handouts, labs/NN_topic/drawings/NAME.svg, and the steps of the decks, which only the build has.
+// A drawing of a handout without computed figures has no maker: its SVG is the source.
 // Those without a figure to count have no maker here: their SVG is the source.
 //   drawings write LABS    makes the drawings of the handouts, and renews the colours of the others
 //   drawings check LABS    fails if a file differs from its drawing, its text does not fit or no page shows it
