@@ -1,4 +1,4 @@
-// Lab 03: sectors, banks, and a transpose through shared memory.
+// Labs 00 and 03: sectors, banks, and a transpose through shared memory.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,20 +6,30 @@
 #include <map>
 #include <set>
 
-#include "../../sim/src/heap.hpp"
 #include "counted.hpp"
 #include "drawing.hpp"
 
 namespace drawings {
 namespace {
 
-constexpr int line_bytes = sim::line_bytes, sector_bytes = sim::sector_bytes, word_bytes = sim::word_bytes, banks = 32;
-
-template <class Of>
-warp_offsets by_lane(Of of) {
-  warp_offsets offsets{};
-  for (int lane = 0; lane < 32; ++lane) offsets[static_cast<std::size_t>(lane)] = of(lane);
-  return offsets;
+drawing two_walks() {
+  drawing d("00_first_kernel", "two_walks", "The same elements, another order",
+            "One load of a warp. In a grid-stride loop 32 threads read 32 neighbours, 4 sectors. With chunks of 16 "
+            "they touch 32 sectors and use an eighth of each.");
+  double y = 44;
+  for (const int step : {1, 16}) {
+    const auto touched = touched_sectors(by_lane([&](int lane) { return step * lane * word_bytes; }), word_bytes);
+    const std::string role = step == 1 ? "used" : "waste";
+    d.text(margin, y, step == 1 ? "grid-stride loop: x[i]" : "chunks of 16: x[16 i]");
+    d.text(width - margin, y, fmt::format("{} sectors", touched.size()), role + "-text", at::end);
+    const double unit = inner / 64;
+    for (int s = 0; s < 64; ++s)
+      d.box(margin + s * unit, y + 8, unit - 1, 16,
+            std::binary_search(touched.begin(), touched.end(), s) ? role : "idle", 0.5);
+    y += 56;
+  }
+  d.text(margin, 148, "a box is a sector of 8 floats; the row is 2 KiB of x", "mute");
+  return d;
 }
 
 /// Lines of memory, one per row; returns the y below them.
@@ -439,7 +449,8 @@ drawing two_sides() {
 }  // namespace
 
 void coalescing(drawing_list& to) {
-  for (const auto make : {whole_sectors, bank_words, wide_shared, through_tile, patterns, step_zero, pitches})
+  for (const auto make :
+       {two_walks, whole_sectors, bank_words, wide_shared, through_tile, patterns, step_zero, pitches})
     to.push_back(make());
   const request requests[] = {
       {"one_lane", by_lane([](int) { return 20; }), 4, 128, 1},

@@ -200,10 +200,9 @@ std::string checked(std::string svg) {
   struct words_at : box {
     std::string words;
   };
-  const std::string name = inside(svg, "<title id=\"t\">", "</title>");
   double across = 0, high = 0;
   if (std::sscanf(attribute(svg, "viewBox").c_str(), "0 0 %lf %lf", &across, &high) != 2)
-    throw std::runtime_error(name + ": give the size as viewBox=\"0 0 WIDTH HEIGHT\"");
+    throw std::runtime_error("give the size as viewBox=\"0 0 WIDTH HEIGHT\"");
   std::vector<box> boxes;
   std::vector<words_at> texts;
   for (const std::string& e : elements(svg, "<rect", "/>")) {
@@ -217,19 +216,20 @@ std::string checked(std::string svg) {
     const double left = anchor.empty() ? x : anchor == "middle" ? x - w / 2 : x - w;
     const words_at t{{left, y - 0.75 * size, left + w, y + 0.2 * size}, words};
     if (t.left < 2 || t.right > across - 2 || t.top < 2 || t.bottom > high)
-      throw std::runtime_error(fmt::format("{}: \"{}\" is cut off: it reaches from {:.0f} to {:.0f} of {}", name, words,
-                                           t.left, t.right, across));
+      throw std::runtime_error(
+          fmt::format("\"{}\" is cut off: it takes {:.0f} to {:.0f} of {} across, {:.0f} to {:.0f} of {} down", words,
+                      t.left, t.right, across, t.top, t.bottom, high));
     for (const words_at& o : texts)
       if (t.left < o.right && o.left < t.right && t.top < o.bottom && o.top < t.bottom)
-        throw std::runtime_error(fmt::format("{}: \"{}\" lies on \"{}\"", name, words, o.words));
+        throw std::runtime_error(fmt::format("\"{}\" lies on \"{}\"", words, o.words));
     texts.push_back(t);
     for (const box& b : boxes)  // a label is in the middle of its box, and all numbers are rounded
       if (anchor == "middle" && std::abs(x - (b.left + b.right) / 2) < 0.2 &&
           std::abs(y - 0.36 * size - (b.top + b.bottom) / 2) < 0.2 && w > b.right - b.left + 0.1)
-        throw std::runtime_error(fmt::format("{}: \"{}\" is wider than its box", name, words));
+        throw std::runtime_error(fmt::format("\"{}\" is wider than its box", words));
   }
   const std::size_t begin = svg.find("<style>") + 7, end = svg.find("</style>");
-  if (begin < 7 || end == svg.npos) throw std::runtime_error(name + ": give it a <style></style>, to be filled in");
+  if (begin < 7 || end == svg.npos) throw std::runtime_error("give it a <style></style>, to be filled in");
   return svg.replace(begin, end - begin, style());
 }
 

@@ -62,7 +62,6 @@ std::string grouped(long long number);
 using drawing_list = std::vector<drawing>;
 void course(drawing_list& to);
 void opening(drawing_list& to);
-void first_kernel(drawing_list& to);
 void accounting(drawing_list& to);
 void benchmarking(drawing_list& to);
 void coalescing(drawing_list& to);

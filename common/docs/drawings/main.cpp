@@ -1,6 +1,5 @@
 // The drawings of the handouts, labs/NN_topic/drawings/NAME.svg, and the steps of the decks, which only the build has.
 // A drawing of a handout without computed figures has no maker: its SVG is the source.
-// Those without a figure to count have no maker here: their SVG is the source.
 //   drawings write LABS    makes the drawings of the handouts, and renews the colours of the others
 //   drawings check LABS    fails if a file differs from its drawing, its text does not fit or no page shows it
 //   drawings steps FOLDER  makes the decks' drawings, FOLDER/NAME.svg
@@ -27,8 +26,8 @@ enum class of { handouts, decks };
 
 drawing_list all(of what) {
   drawing_list list;
-  for (const auto lab : {course, opening, first_kernel, accounting, benchmarking, coalescing, fusion, recomputation,
-                         tiling, quantization, gpt2, low_precision, decode, attention, host, crashes})
+  for (const auto lab : {course, opening, accounting, benchmarking, coalescing, fusion, recomputation, tiling,
+                         quantization, gpt2, low_precision, decode, attention, host, crashes})
     lab(list);
   std::erase_if(list, [&](const drawing& d) { return d.is_step() != (what == of::decks); });
   return list;

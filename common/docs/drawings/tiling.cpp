@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../../sim/src/heap.hpp"
 #include "counted.hpp"
 #include "drawing.hpp"
 
@@ -38,13 +37,6 @@ drawing three_levels() {
   d.text(margin, 318, "Per step a thread loads 8 + 16 numbers for 128", "");
   d.text(margin, 334, "multiply-adds.", "");
   return d;
-}
-
-template <class Of>
-warp_offsets by_lane(Of of) {
-  warp_offsets offsets{};
-  for (int lane = 0; lane < 32; ++lane) offsets[static_cast<std::size_t>(lane)] = of(lane);
-  return offsets;
 }
 
 /// Sectors of one load of A and one of B by a warp, at n = 256: lanes down a column of C, or along a row.
@@ -94,7 +86,7 @@ drawing two_words() {
 }
 
 drawing ladder() {
-  const double n = 256, sector = static_cast<double>(sim::sector_bytes) / 4, warp_steps = n * n * n / 32;
+  const double n = 256, sector = sector_bytes / 4.0, warp_steps = n * n * n / 32;
   const two_loads naive = loads_of(false), coalesced = loads_of(true);
   const auto tiled = [&](double m, double k) { return (n * n / (m * k)) * (m + k) * n / sector; };
   const struct {
