@@ -7,8 +7,8 @@
 //                                 drawings, on stdout; fails if one is gone
 //   coursedocs data RESULTS OUT   measured JSON as tables for gnuplot: OUT/throughput.tsv, counters.tsv, ceilings.tsv,
 //                                 blocks.tsv, staircase.tsv
-//   coursedocs links SOURCE       every relative link of every Markdown file leads somewhere
-//   coursedocs site OUT           the same for built HTML, with its anchors
+//   coursedocs links SOURCE       every relative link of every Markdown file leads somewhere, and numbered lists begin
+//   with 1 coursedocs site OUT           the same for built HTML, with its anchors
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -476,8 +476,17 @@ int check_links(const fs::path& source) {
   int links = 0, broken = 0, files = 0;
   for (const fs::path& file : markdown_in(source)) {
     ++files;
+    bool in_list = false;
     each_line(unbroken(text_of(file)), [&](const std::string& line, bool code) {
       if (code) return;
+      const std::size_t digits = line.find_first_not_of("0123456789");
+      const bool numbered = digits != std::string::npos && digits > 0 && line.compare(digits, 2, ". ") == 0;
+      if (numbered && !in_list && !line.starts_with("1.")) {
+        ++broken;
+        fmt::print("{}: {}: on the site this list begins again at 1: indent what interrupts it\n",
+                   fs::relative(file, source).string(), line.substr(0, 40));
+      }
+      in_list = numbered || (in_list && (line.empty() || line[0] == ' '));
       for (const link& l : links_in(line)) {
         if (is_external(l.target) || l.target.find(' ') != std::string::npos) continue;
         ++links;
