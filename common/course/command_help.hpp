@@ -20,7 +20,8 @@ class command_formatter : public CLI::Formatter {
     if (!app->get_options([](const CLI::Option* o) { return o->nonpositional(); }).empty()) line += " [OPTIONS]";
     for (const CLI::Option* o : app->get_options([](const CLI::Option* option) { return option->get_positional(); }))
       line += " " + make_option_usage(o);
-    if (app->get_allow_extras()) line += " FILE... [-- ARGUMENTS]";
+    if (app->get_allow_extras()) line += " FILE...";
+    if (app->get_allow_extras() || app->get_prefix_command()) line += " [-- ARGUMENTS]";
     if (!app->get_subcommands([](const CLI::App*) { return true; }).empty()) line += " COMMAND";
     return line + "\n";
   }

@@ -96,9 +96,15 @@ profile does not know go to the program, as does what follows --: gpt2 --prompt 
       "also write flame.folded, a flame graph of CPU and kernel lines, for www.speedscope.app; guide:\n"
       "common/cuda/README.md");
 
-  // What follows -- is the program's.
-  const auto end = std::find(given.begin(), given.end(), "--");
-  words arguments(end == given.end() ? end : end + 1, given.end());
+  // What follows -- is the program's; in profile, so are an option that it does not know and what follows.
+  const words commands = {"run", "see", "debug", "profile"}, known = options_of(profile_command);
+  const auto named = std::find_first_of(given.begin(), given.end(), commands.begin(), commands.end());
+  const bool profiles = named != given.end() && *named == "profile";
+  const auto end = std::find_if(named, given.end(), [&](const std::string& word) {
+    return word == "--" || (profiles && word.starts_with("-") &&
+                            std::count(known.begin(), known.end(), word.substr(0, word.find('='))) == 0);
+  });
+  const words arguments(end != given.end() && *end == "--" ? end + 1 : end, given.end());
   given.erase(end, given.end());
   // --csv takes a file only if that is none to compile.
   for (std::size_t i = 0; i < given.size(); ++i)
@@ -114,10 +120,8 @@ profile does not know go to the program, as does what follows --: gpt2 --prompt 
   const CLI::App& command = *app.get_subcommands().back();
   const words rest = command.remaining();
   if (command.get_name() == "profile") {
-    if (!rest.empty() && !rest[0].starts_with("-"))
-      throw usage_error("one program at a time; put its arguments after --");
-    p.arguments = rest;
-    p.arguments.insert(p.arguments.end(), arguments.begin(), arguments.end());
+    if (!rest.empty()) throw usage_error("one program at a time; put its arguments after --");
+    p.arguments = arguments;
     return profile(here, p);
   }
   if (!dump.empty()) return debug_dump(here, dump, r.commands);

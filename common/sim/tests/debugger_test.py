@@ -336,7 +336,7 @@ def test_course():
         return ("%d\n" % done.returncode) + done.stdout
     expect("course", course("nothing.cu"), r"^2\n", r"^course: there is no file nothing.cu$")
     expect("course", course("--dump", "nothing"), r"^2\n", r"^course: there is no dump nothing; generate-core-file FILE writes")
-    expect("course", course("--dump"), r"^2\n", r"there is no dump")
+    expect("course", course("--dump"), r"^2\n", r"^course: --dump\b", r"^usage: ./course debug")
     expect("course", course("99", "item"), r"^2\n", r"^course: there is no lab 99$")
     expect("course", course("03", "nonsense"), r"^2\n", r"^course: which item of lab 03\?.*tiled_correct")
     expect("course", course("03"), r"^2\n", r"^course: which item of lab 03\?")
