@@ -276,6 +276,7 @@ item item_of(const toml_reader& in, context& known) {
     in.fail_at(in.line_of("points"),
                fmt::format("{} points; an item must have more than 0 and at most {} points: split it", out.points,
                            most_points));
+  if (in.has("sitting")) out.sitting = static_cast<int>(in.number("sitting"));
   switch (out.kind) {
     case item_kind::correctness:
       in.allow({"id", "title", "kind", "points", "cases", "file", "changes", "follows"});
@@ -287,7 +288,7 @@ item item_of(const toml_reader& in, context& known) {
       }
       break;
     case item_kind::counters:
-      in.allow({"id", "title", "kind", "points", "case", "require", "by_design", "follows"});
+      in.allow({"id", "title", "kind", "points", "case", "require", "by_design", "follows", "sitting"});
       if (in.has("by_design"))
         for (const std::string& name : in.texts("by_design"))
           out.by_design.insert(word_at<waste>(in, "by_design", name));
@@ -295,7 +296,7 @@ item item_of(const toml_reader& in, context& known) {
       for (const toml_reader& c : in.tables("require")) add_conditions(c, known, *out.cases[0], out.require);
       break;
     case item_kind::predictions:
-      in.allow({"id", "title", "kind", "points", "predict"});
+      in.allow({"id", "title", "kind", "points", "predict", "sitting"});
       for (const toml_reader& p : in.tables("predict")) out.predict.push_back(prediction_of(p, known));
       break;
     case item_kind::throughput: read_throughput(in, known, out); break;

@@ -67,6 +67,7 @@ struct item {
   std::vector<condition> require;            ///< counters
   std::set<waste> by_design;                 ///< counters: gets no advice, since the task is about that waste
   std::vector<prediction> predict;           ///< predictions
+  int sitting = 1;                           ///< a sitting's predictions are compared once all of them are made
   const lab::ceiling* ceiling = nullptr;     ///< throughput
   std::vector<rung> rungs;                   ///< throughput
   std::string program;                       ///< findings: of labs/NN_topic/crashed/

@@ -154,13 +154,14 @@ struct through_a_cache : watcher {
   cache seen;
 };
 
-/// The accesses to a worker's totals, and how often a total has grown by the next access to anything.
+/// The accesses to a worker's totals, where it stored last, and how often a total has grown by the next access to
+/// anything.
 struct within : watcher {
   void see(std::uintptr_t address, std::size_t, bool store) override {
     look();
     if (address - begin >= bytes) return;
     seen.push_back({address, store});
-    if (store) stored = address;
+    if (store) last = stored = address;
   }
   void look() {
     if (const std::uintptr_t from = std::exchange(stored, 0)) {
@@ -169,7 +170,7 @@ struct within : watcher {
       if (total > most) ++grown, most = total;
     }
   }
-  std::uintptr_t begin = 0, stored = 0;
+  std::uintptr_t begin = 0, stored = 0, last = 0;
   std::size_t bytes = 0;
   std::int64_t most = 0, grown = 0;
   std::vector<shared_access> seen;
@@ -255,13 +256,48 @@ void run_attention(const lab::call& c) {
               3, c.output<double>(0));
 }
 
-/// The workers one after the other; the model then lets them take turns.
+/// Two threads add to numbers at these two places, at the same time, and in turn with that to numbers on pages of their
+/// own. Returns how fast the former is, 1 being as fast as the latter. Each thread's own processor time counts, so it
+/// does not matter if others take a core away; while only one of the two runs, though, nothing can be seen, so the slow
+/// quarter of the former decides.
+double measured_sharing(std::int64_t* one, std::int64_t* other) {
+  constexpr int rounds = 40, additions = 20'000;
+  alignas(page_bytes) static std::int64_t apart[2 * page_bytes / sizeof(std::int64_t)];
+  std::array<std::array<std::vector<double>, 2>, 2> seconds;  // by thread; at their places, apart
+  std::atomic<int> arrived = 0;
+  const auto body = [&](std::size_t self) {
+    for (int round = 0; round < 2 * rounds; ++round) {
+      std::int64_t& to = round % 2 == 1 ? apart[self * page_bytes / sizeof(std::int64_t)] : self == 0 ? *one : *other;
+      for (++arrived; arrived < 2 * (round + 1);) std::this_thread::yield();
+      timespec begin{}, end{};
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+      for (int i = 0; i < additions; ++i) std::atomic_ref(to).fetch_add(1, std::memory_order_relaxed);
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+      seconds[self][static_cast<std::size_t>(round % 2)].push_back(
+          static_cast<double>(end.tv_sec - begin.tv_sec) + 1e-9 * static_cast<double>(end.tv_nsec - begin.tv_nsec));
+    }
+  };
+  std::thread second(body, 1);
+  body(0);
+  second.join();
+  double worst = 1;
+  for (auto& [at_places, on_pages] : seconds) {
+    std::sort(at_places.begin(), at_places.end());
+    std::sort(on_pages.begin(), on_pages.end());
+    worst = std::min(worst, on_pages[rounds / 2] / at_places[3 * rounds / 4]);
+  }
+  return worst;
+}
+
+/// The workers one after the other; the model then lets them take turns, and two threads measure the places that the
+/// first two workers chose. On one core there is nothing to measure: there the model decides alone.
 void run_count_positive(const lab::call& c) {
   const int workers = c.parameter(1);
   auto* const totals = c.output<std::int64_t>(2);
   const std::size_t bytes = bytes_per_worker * static_cast<std::size_t>(workers);
   std::fill_n(totals, bytes / sizeof *totals, 0);
   std::vector<std::vector<shared_access>> all;
+  std::vector<std::uintptr_t> places;
   double grown = sim_watch_host ? 0 : std::numeric_limits<double>::infinity();  // infinity: no hooks, so not counted
   for (int w = 0; w < workers; ++w) {
     within watching;
@@ -270,11 +306,16 @@ void run_count_positive(const lab::call& c) {
     count_positive(totals, c.input<std::int32_t>(0), static_cast<std::size_t>(c.parameters[0]), w, workers);
     watching.look();
     grown += static_cast<double>(watching.grown);
+    if (watching.last != 0) places.push_back(watching.last / sizeof(std::int64_t) * sizeof(std::int64_t));
     all.push_back(std::move(watching.seen));
   }
   for (int w = 0; w < workers; ++w) c.output<std::int64_t>(1)[w] = total_of(totals, w, workers);
-  c.output<double>(0)[0] = static_cast<double>(lines_moved(all));
-  c.output<double>(0)[1] = grown;
+  const std::uint64_t moved = lines_moved(all);
+  std::copy_n(std::array{static_cast<double>(moved), grown, moved == 0 ? 1.0 : 0.0}.begin(), 3, c.output<double>(0));
+  constexpr std::int64_t counted_from = 5000;  // as in cases.cpp
+  if (places.size() >= 2 && c.parameters[0] >= counted_from && std::thread::hardware_concurrency() > 1)
+    c.output<double>(0)[2] =
+        measured_sharing(reinterpret_cast<std::int64_t*>(places[0]), reinterpret_cast<std::int64_t*>(places[1]));
 }
 
 // ---- pool ---------------------------------------------------------------------------------------------------------
@@ -372,8 +413,8 @@ double sleeping_parts(pool& p, int threads) {
 }
 
 /// Operations whose parts sleep for some tenths of a millisecond and wait for no other: a caller that takes all parts,
-/// unless one keeps it long, meets no part of another thread. Whether others took a part in three of them; on a busy
-/// machine that may take many.
+/// unless one keeps it long, meets no part of another thread but by chance. Whether others took a part in a quarter of
+/// them, and in a dozen; on a busy machine that may take many.
 bool shares(pool& p, int threads) {
   struct sleeper {
     std::thread::id caller = std::this_thread::get_id();
@@ -385,16 +426,17 @@ bool shares(pool& p, int threads) {
       std::this_thread::sleep_for(self.time);
     }
   };
-  constexpr int enough = 3, most = 300;
+  constexpr int enough = 12, most = 300;
   std::minstd_rand random(std::random_device{}());
   int shared = 0;
-  for (int i = 0; i < most && shared < enough && threads > 1; ++i) {
+  for (int i = 1; i <= most && threads > 1; ++i) {
     sleeper all;
     all.time = std::chrono::microseconds(std::uniform_int_distribution<int>(100, 400)(random));
     run(p, sleeper::work, &all, threads);
     shared += all.shared;
+    if (shared >= enough && 4 * shared >= i) return true;
   }
-  return shared >= enough || threads == 1;
+  return threads == 1;
 }
 
 /// Runs two pools by two threads at the same time. Whether each part ran as often as it should.
@@ -589,11 +631,6 @@ constexpr lab::entry table[] = {
     {"read_in_pieces", lab::part::host, whole_file<read_in_pieces>},
     {"read_at_once", lab::part::host, whole_file<read_at_once>},
     {"map_and_copy", lab::part::host, whole_file<map_and_copy>},
-    {"seek_and_read", lab::part::host,
-     [](const lab::call& c) {
-       const std::size_t count = tensors_of(c);
-       seek_and_read(c.input<char>(0), tensors.data(), count);
-     }},
     {"allocate_often", lab::part::host,
      [](const lab::call& c) { allocate_often(c.output<std::byte>(0), c.parameter(0)); }},
     {"ask_the_clock", lab::part::host,
