@@ -152,6 +152,24 @@ TEST_F(Assessed, DependOnTheStudent) {
   EXPECT_EQ(student_of_findings(answers("anna", "4", "\"race\"")), "anna");
 }
 
+TEST_F(Assessed, FillInAllButLineAndCause) {
+  rules.items = {what};
+  const auto filled = [&](const std::string& findings) { return with_places(findings, rules, place.path()); };
+  const std::string fields =
+      "kernel = \"\"\nblock = \"\"  # empty\nthread = 8\nline = \"\"\nallocation = \"\"\ncause = \"\"\n";
+  const std::string head = "# a comment\nstudent = \"anna\"\n\n";
+  EXPECT_EQ(
+      filled(head + "[x]\n" + fields + "[other]\n" + fields),
+      head +
+          "[x]\nkernel = \"k\"\nblock = 4  # empty\nthread = 8\nline = \"\"\nallocation = 2\ncause = \"\"\n[other]\n" +
+          fields)
+      << "what is written stays, and so do programs that no item asks for";
+  EXPECT_THROW(filled("[x]\n" + fields), input_error) << "no name";
+  replace_file(place.path() / "lab13.x", "#!/bin/sh\necho 'error: x.cu:9: launch of k failed with cudaErrorX' >&2\n");
+  fs::permissions(place.path() / "lab13.x", fs::perms::owner_all);
+  EXPECT_EQ(filled(head + "[x]\nblock = \"\"\n"), head + "[x]\nblock = \"none\"\n");
+}
+
 TEST_F(Assessed, OneAnswerEach) {
   for (const char* block : {"[3, 4]", "{ a = 3 }", "3.0", "true"}) {
     const item_result r = assessed(answers("ann", block, "\"race\""));

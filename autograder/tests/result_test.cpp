@@ -224,6 +224,7 @@ TEST(Skeleton, MustRunAndScoreLittle) {
   EXPECT_EQ(surprises_of_skeleton(r), "");
   r.items[0].verdict = verdict::crash;
   EXPECT_NE(surprises_of_skeleton(r), "");
+  EXPECT_EQ(surprises_of_skeleton(r, true), "");
   EXPECT_NE(surprises_of_solution(r), "");
 }
 

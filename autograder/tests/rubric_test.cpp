@@ -202,10 +202,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "rubric.toml:17: two items are called 'f_correct'; rename one of them"},
         mistake{"ceiling = \"read\"", "ceiling = \"copy\"",
                 "rubric.toml:40: a host case has no ceiling 'copy'; use one of: read, triad, fma, eigen, tanh, file, "
-                "threads"},
+                "threads, prefixes"},
         mistake{"ceiling = \"read\"", "ceiling = \"sky\"",
                 "rubric.toml:40: a host case has no ceiling 'sky'; use one of: read, triad, fma, eigen, tanh, file, "
-                "threads"},
+                "threads, prefixes"},
         mistake{", max = 0 }", ", grows = \"k\", max = 0 }", "rubric.toml:24: f has no parameter 'k'"},
         mistake{", max = 0 }", " }", "rubric.toml:24: a condition needs 'min', 'max' or both"},
         mistake{"min = 4, max = 4", "min = 5, max = 4", "rubric.toml:23: 'min' is larger than 'max'; swap them"},

@@ -1,6 +1,6 @@
-# add_lab(03_coalescing) is the whole declaration of a lab: its folders say the rest. handin/ holds what a student hands
-# in and nothing else, given/ code that is given, judge/ the judge's side; the contract is beside them. With ROOT FOLDER
-# its labs/ and solutions/ lie there, and not in the source tree.
+# add_lab(03_coalescing) is the whole declaration of a lab: its folders say the rest. handin/ holds only what a student
+# hands in, given/ provided code, judge/ the judge's side; the contract is next to them. With ROOT FOLDER its labs/ and
+# solutions/ are there instead of in the source tree.
 #
 # What the grader needs to build submissions itself (the student's own files, the solution, and other right and wrong
 # ones): the target lab03.staff and build/recipes/03_coalescing.<backend>.json. For
@@ -11,17 +11,17 @@
 # and lab03.student.sim.debug, the test with kernels compiled for the debugger (./course debug).
 # Each program in crashed/ becomes build/bin/crashed/labNN.NAME, with its own main.
 # add_lab(12_host CALLS open read) lets the .cpp files of that lab call these functions of the C library, too.
-# With COUNTED attention, that function of the contract is plain C++ in a .cu file whose accesses the judge counts.
+# With COUNTED attention, that function of the contract is plain C++ in a .cu file, and the judge counts its accesses.
 # add_lab(07_quantization USES sim_cublas): the simulated device's library that its code calls. With OFFERS, the .cpp
-# files of a hand-in may call it, too; with EIGEN they may include Eigen, which those of other labs are measured against.
-# add_lab(02_benchmarking LINKS benchmark::benchmark lab_ceilings): more libraries for the runner. An installed one's
-# headers are there for .cpp files, too; CALLS says what of it they may call.
+# files of a hand-in may call it, too; with EIGEN they may include Eigen, against which other labs' files are measured.
+# add_lab(02_benchmarking LINKS benchmark::benchmark lab_ceilings): more libraries for the runner. .cpp files may
+# include an installed library's headers; CALLS lists its functions that they may call.
 # add_lab(08_gpt2 LIBRARY gpt2) links gpt2_model to the judge's side and gpt2_<backend> to the runner's.
 # `lab03` builds what ctest runs for the student. Tests carry the labels lab03, sim or cuda or cpu, and their kind.
 
 set(LABS_MEASURE OFF CACHE BOOL "Build labNN.solution.<backend>.measure, which writes the committed results")
 
-# One core: what <execution> would run in parallel where TBB is installed, it runs in order.
+# One core: keeps <execution> sequential even where TBB is installed.
 # -g1: the line of a crash.
 set(_lab_host_flags -O3 -g1 ${LAB_NATIVE} -Wall -Wextra -D_GLIBCXX_USE_TBB_PAR_BACKEND=0)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
@@ -29,7 +29,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LES
 endif()
 set(_lab_sim_flags -Wall -Wextra -D_GLIBCXX_USE_TBB_PAR_BACKEND=0)
 
-# An object library or a list of objects from one source for one backend, made once however many programs use it.
+# An object library or a list of objects from one source for one backend, compiled once for all programs that use it.
 function(lab_objects source contract backend objects)
   file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${source})
   string(MAKE_C_IDENTIFIER "obj.${name}" id)
@@ -86,7 +86,7 @@ function(add_lab dir)
     list(APPEND backends cuda)
   endif()
 
-  # The judge's side: a module that the judge loads when it is asked for this lab, and the same for programs of this lab alone.
+  # The judge's side: a module that the judge loads for this lab, and the same objects for this lab's own programs.
   add_library(${lab}.judge OBJECT EXCLUDE_FROM_ALL ${contract}/judge/cases.cpp)
   set_target_properties(${lab}.judge PROPERTIES POSITION_INDEPENDENT_CODE ON)
   add_library(${lab}.cases MODULE $<TARGET_OBJECTS:${lab}.judge>)
@@ -101,7 +101,7 @@ function(add_lab dir)
     target_link_libraries(${lab}.cases PRIVATE ${add_LIBRARY}_model)
   endif()
 
-  # The runner's side that the staff wrote: calls, and device code that is given.
+  # The staff's part of the runner: calls and provided device code.
   file(GLOB given CONFIGURE_DEPENDS ${contract}/given/*.cu)
   foreach(backend IN LISTS backends)
     set(library_${backend} ${add_LINKS} lab_${backend})
@@ -123,7 +123,7 @@ function(add_lab dir)
 
   add_custom_target(${lab}.staff DEPENDS simcc sim runner_main)
   add_dependencies(${lab}.staff ${lab}.cases)
-  # Programs that crash, for the judge to look at what the simulated device reports.
+  # Programs that crash, so that the judge can read the simulated device's reports.
   file(GLOB crashed CONFIGURE_DEPENDS ${contract}/crashed/*.cu)
   foreach(source IN LISTS crashed)
     cmake_path(GET source STEM name)
@@ -196,12 +196,12 @@ extern const char* const lab_dir = "@contract@";
   _lab_tests(${lab} ${dir} "${backends}" ${root})
 endfunction()
 
-# The headers that C, C++ and POSIX need, for the boxes that compile submissions: whatever else is installed, such as a
-# library that submissions are measured against, is not there. A folder next to the others, such as /usr/include/c++, is
-# taken whole.
+# The headers that C, C++ and POSIX need, for the sandboxes that compile submissions. Other installed headers, such as
+# those of a library that submissions are measured against, are not there. A folder next to the others, such as
+# /usr/include/c++, is taken whole.
 function(_lab_standard_headers headers)
   if(NOT LAB_STANDARD_HEADERS_OF STREQUAL "${CMAKE_CXX_COMPILER} ${CMAKE_CXX_COMPILER_VERSION}")
-    # clang brings those of every processor, which on another are errors.
+    # clang ships those of every processor, which cause errors on another.
     set(intrinsics immintrin x86intrin)
     if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
       set(intrinsics arm_neon arm_acle)
@@ -235,13 +235,12 @@ function(_lab_standard_headers headers)
   set(${headers} ${LAB_STANDARD_HEADERS} PARENT_SCOPE)
 endfunction()
 
-# build/recipes/NN_topic.BACKEND.json: how the grader builds a submission that is no part of this tree: the same flags, the
-# same staff objects. What may be mounted where that happens is `readable` and `headers`; `device` is the folder that
-# declares what the simulated device offers and the libraries that define it; `runtime` is what a runner reads; `toolchain`
-# is where compilers are installed that are not in /usr/bin; `calls` are functions that only this lab's files may call;
-# `counted` are host functions in a .cu file, all of whose accesses to memory must be seen. With `apart`, each file of a
-# submission is a program of its own, and calls nothing in another: that of a lab with crashed programs, which grades how
-# little of each file has changed.
+# build/recipes/NN_topic.BACKEND.json: how the grader builds a submission outside this tree: with the same flags and
+# staff objects. The sandbox may mount `readable` and `headers`; `device` is the folder that declares what the simulated
+# device offers and the libraries that define it; `runtime` is what a runner reads; `toolchain` is where compilers
+# outside /usr/bin are installed; `calls` are functions that only this lab's files may call; `counted` are host
+# functions in a .cu file, all of whose accesses to memory must be seen. With `apart`, each file of a submission is a
+# separate program: for a lab with crashed programs, which grades how little of each file has changed.
 function(_lab_recipe lab dir contract backend staff library calls counted uses offers eigen linked)
   set(common ${PROJECT_SOURCE_DIR}/common)
   file(GLOB own_headers CONFIGURE_DEPENDS ${contract}/*.hpp ${contract}/given/*.hpp)
@@ -336,7 +335,7 @@ function(_lab_recipe lab dir contract backend staff library calls counted uses o
   endif()
 endfunction()
 
-# Other submissions than the solution, solutions/NN_topic/{right,wrong}/NAME.patch, are their base but for the patch.
+# Submissions besides the solution, solutions/NN_topic/{right,wrong}/NAME.patch, equal their base except for the patch.
 # labNN.others makes each whole, in build/submissions/NN_topic/.
 function(_lab_others lab dir answers)
   file(GLOB solution CONFIGURE_DEPENDS ${answers}/handin/*)
@@ -393,7 +392,8 @@ function(_lab_tests lab dir backends root)
     foreach(backend IN LISTS backends)
       if(backend STREQUAL "sim" OR CUDA_GPU_HERE)
         set(test ${lab}.${backend}.${id})
-        # By env: ctest lists no command of a program that is not built yet, and CMake Tools cannot run a test without one.
+        # Through env: ctest lists no command for a program that is not built yet, and CMake Tools cannot run such a
+        # test.
         add_test(NAME ${test} COMMAND env $<TARGET_FILE:${lab}.student.${backend}.test> --gtest_filter=*.${id})
         set_tests_properties(
           ${test} PROPERTIES LABELS "${lab};$<IF:$<STREQUAL:${backend},cuda>,gpu,sim>;${kind}" FIXTURES_REQUIRED ${lab}.built TIMEOUT 300
@@ -406,16 +406,16 @@ function(_lab_tests lab dir backends root)
     set_tests_properties(${lab}.cuda PROPERTIES LABELS "${lab};gpu" SKIP_REGULAR_EXPRESSION "SKIPPED: ")
   endif()
   if(EXISTS ${root}/solutions/${dir}/handin)
-    # Last, and in another order each day: where time is short, other labs are left out tomorrow.
+    # Last, and in a different order each day: if time is short, tomorrow's run omits other labs.
     string(TIMESTAMP day 1%j)
     math(EXPR turn "(1${number} + 7 * ${day}) % 9 + 1")
-    # Its own report: one of all labs would be written again after each.
+    # A separate report: a joint one would be rewritten after each lab.
     add_test(NAME ${lab}.expected COMMAND ${LABS_IN_TIME} 700 $<TARGET_FILE:grader> demo --lab ${dir} --all --source ${root} --report ${PROJECT_BINARY_DIR}/expected/${lab})
     set_tests_properties(${lab}.expected PROPERTIES LABELS "course;sweep" SKIP_RETURN_CODE 77 TIMEOUT 1200 RUN_SERIAL TRUE COST -0.${turn})
-    # What of that every machine runs: the solution, the skeleton and a few wrong submissions.
+    # The part that every machine runs: the solution, the skeleton and a few wrong submissions.
     add_test(NAME ${lab}.demo COMMAND grader demo --lab ${dir} --source ${root} --report ${PROJECT_BINARY_DIR}/demo/${lab})
     set_tests_properties(${lab}.demo PROPERTIES LABELS "course" TIMEOUT 600 RUN_SERIAL TRUE)
-    # The programs that ctest runs for a student, with the solution in them.
+    # The programs that ctest runs for a student, built with the solution.
     add_custom_target(${lab}.front DEPENDS ${lab}.solution.sim.test)
     add_dependencies(long ${lab}.front)
     add_test(NAME ${lab}.front COMMAND ${lab}.solution.sim.test --gtest_filter=-Throughput.*)

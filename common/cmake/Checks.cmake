@@ -22,15 +22,15 @@ if(RUN_CLANG_TIDY)
                     COMMENT "clang-tidy; the settings are in .clang-tidy" VERBATIM)
 endif()
 
-# Most machines that students have; this one may be another.
+# As on most students' machines, whatever this one is.
 add_test(NAME without_nvcc COMMAND ${CMAKE_COMMAND} -S ${PROJECT_SOURCE_DIR} -B ${PROJECT_BINARY_DIR}/without_nvcc -G ${CMAKE_GENERATOR} -DLABS_CUDA=ON
                                    -DCMAKE_CUDA_COMPILER=CMAKE_CUDA_COMPILER-NOTFOUND)
 set_tests_properties(without_nvcc PROPERTIES LABELS course PASS_REGULAR_EXPRESSION "No nvcc.*Build files have been written")
-# What nvcc compiles, where it is installed: only a GPU can run it, but every machine can see that it compiles.
+# Compiles everything that nvcc compiles, if it is installed: running it needs a GPU, compiling does not.
 add_test(NAME cuda_compiles COMMAND ${PROJECT_SOURCE_DIR}/common/tests/cuda_test.sh ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/cuda)
 set_tests_properties(cuda_compiles PROPERTIES LABELS "course;sweep" TIMEOUT 1800 SKIP_RETURN_CODE 77)
 
-# A compiler that is not in /usr is what boxes for official grading must mount.
+# Sandboxes for official grading must mount a compiler outside /usr.
 set(elsewhere ${PROJECT_BINARY_DIR}/compiler_elsewhere)
 file(CONFIGURE OUTPUT ${elsewhere}/real/bin/c++ CONTENT "#!/bin/sh\nexec '${CMAKE_CXX_COMPILER}' \"$@\"\n" @ONLY)
 file(CHMOD ${elsewhere}/real/bin/c++ PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)

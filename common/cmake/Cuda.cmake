@@ -1,7 +1,7 @@
 # Turns on CUDA if there is an nvcc, sets CUDA_ENABLED and CUDA_GPU_HERE, and says what is missing if there is none.
 # Include it from the top-level CMakeLists.txt.
 
-# What the simulated device allows in device code, too: lambdas, and constexpr functions of the C++ library.
+# As on the simulated device, device code may use lambdas and constexpr functions of the C++ library.
 set(LAB_NVCC_LANGUAGE --extended-lambda --expt-relaxed-constexpr)
 set(CUDA_ENABLED OFF)
 set(CUDA_GPU_HERE ${LABS_CUDA_HERE})
@@ -21,8 +21,8 @@ if(LABS_CUDA)
   if(CMAKE_CUDA_COMPILER)
     enable_language(CUDA)
     find_package(CUDAToolkit REQUIRED)  # here, so that its targets are known in every folder
-    # CUPTI stands in extras/CUPTI in NVIDIA's installers and beside the toolkit in some packages; FindCUDAToolkit knows
-    # only some of these places.
+    # NVIDIA's installers put CUPTI in extras/CUPTI, some packages next to the toolkit; FindCUDAToolkit knows only some
+    # of these places.
     set(cupti_places ${CUDAToolkit_TARGET_DIR} ${CUDAToolkit_LIBRARY_ROOT} ${CUDAToolkit_BIN_DIR}/..)
     list(TRANSFORM cupti_places APPEND /extras/CUPTI OUTPUT_VARIABLE cupti_extras)
     find_path(CUPTI_INCLUDE_DIR cupti_range_profiler.h HINTS ${cupti_extras} ${cupti_places} PATH_SUFFIXES include)

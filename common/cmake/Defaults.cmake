@@ -1,4 +1,4 @@
-# One set of flags for all of our own code, and the libraries it stands on.
+# One set of flags for all of our own code, and the libraries that it uses.
 
 # g++ 11 does not know no_sanitize_coverage: the simulated device would count its own code.
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12 OR
@@ -15,7 +15,7 @@ add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-std=c++20>)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
-# For this machine's processor: clang on Arm knows it by the other name. A cross compiler does not know the machine.
+# For this machine's processor; clang on Arm uses the other option. A cross compiler does not know the machine.
 include(CheckCXXCompilerFlag)
 set(LAB_NATIVE)
 if(NOT CMAKE_CROSSCOMPILING)
@@ -28,13 +28,13 @@ if(NOT CMAKE_CROSSCOMPILING)
     endif()
   endforeach()
 endif()
-# char has a sign on x86-64 and none on Arm; in the course it has one. simcc says the same.
+# char is signed on x86-64 and unsigned on Arm; in the course it is signed. simcc does the same.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
   list(APPEND LAB_NATIVE -fsigned-char)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsigned-char>)
 endif()
 
-# Without a GPU nothing that nvcc makes can run: there it compiles only when asked to.
+# Without a GPU nvcc's output cannot run, so it compiles only on request.
 set(LABS_CUDA_HERE OFF)
 if(EXISTS /proc/driver/nvidia/version OR EXISTS /dev/nvidiactl)
   set(LABS_CUDA_HERE ON)
@@ -58,8 +58,8 @@ target_link_libraries(sodium INTERFACE ${SODIUM_LIBRARY})
 target_include_directories(sodium INTERFACE ${SODIUM_INCLUDE_DIR})
 find_package(Boost REQUIRED CONFIG COMPONENTS context)
 
-# Two libraries of headers that not every distribution packages; elsewhere CMake fetches their sources.
-# lab_headers(TARGET HEADER FOLDER SOURCE SHA256): FOLDER is where the header lies in the source.
+# Two header-only libraries that not every distribution packages; elsewhere CMake fetches their sources.
+# lab_headers(TARGET HEADER FOLDER SOURCE SHA256): FOLDER holds the header in the source.
 include(FetchContent)
 function(lab_headers target header folder source sha256)
   find_path(${target}_INCLUDE_DIR ${header})
@@ -84,7 +84,7 @@ lab_headers(mustache kainjow/mustache.hpp . libk/libkainjow-mustache/libkainjow-
             da0ed0c7d9842cf9f68f9f7e3f58e456efc5a7d6c05cb8786f98ed3979e56685)
 
 add_library(lab_defaults INTERFACE)
-# -Wno-restrict: g++ 12 warns of std::string's own operator+ (GCC bug 105651).
+# -Wno-restrict: g++ 12 warns about std::string's own operator+ (GCC bug 105651).
 target_compile_options(lab_defaults INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow
                                               $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>>)
 target_include_directories(lab_defaults INTERFACE ${PROJECT_SOURCE_DIR}/common/include)

@@ -1,7 +1,7 @@
-# Parts of labs without points. A part is a folder of a lab with a contract, a skeleton and check.cpp (GoogleTest); the
+# Ungraded parts of labs. A part is a folder of a lab with a contract, a skeleton and check.cpp (GoogleTest); the
 # solution's folder has wrong/*.patch, too.
 
-# NAME.BACKEND: the part's check with SOURCE in it
+# NAME.BACKEND: the part's check, built with SOURCE
 function(_part_program part name backend source)
   get_target_property(folder ${part}.check.${backend} SOURCE_DIR)
   lab_objects(${source} ${folder} ${backend} objects)
@@ -42,8 +42,8 @@ function(part_solution part source)
   endforeach()
 endfunction()
 
-# part_mistake(lab11.backward backward.cu NAME tests...): with wrong/NAME.patch it fails these tests, named in the order in which
-# they run, and no other.
+# part_mistake(lab11.backward backward.cu NAME tests...): with wrong/NAME.patch it fails exactly these tests, listed in
+# the order in which they run.
 function(part_mistake part source name)
   set(patch ${CMAKE_CURRENT_SOURCE_DIR}/wrong/${name}.patch)
   set(patched ${CMAKE_CURRENT_BINARY_DIR}/${part}.${name}.cu)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The programs in a lab's crashed/ report the same place in every build and on any number of cores, another place for
-# other names, and nothing once they are fixed. usage: crashed_test.sh SIMCC LAB SOLUTION FOLDER
+# The programs in a lab's crashed/ report the same place in every build and on any number of cores, a different place
+# for each name, and nothing once they are fixed. usage: crashed_test.sh SIMCC LAB SOLUTION FOLDER
 set -euo pipefail
 simcc=$1 lab=$2 solution=$3 folder=$4
 rm -rf "$folder"
@@ -42,5 +42,19 @@ for source in "$lab"/crashed/*.cu; do
     [[ -z $reports ]] || { echo "$name $student, fixed: $reports"; failed=1; }
   done
   (($(printf '%s\n' "${places[@]}" | sort -u | wc -l) > 1)) || { echo "$name: the same for all names: ${places[0]}"; failed=1; }
+done
+
+# Those on the CPU, as their handout compiles them.
+for source in "$lab"/crashed/*.cpp; do
+  name=$(basename "$source" .cpp)
+  compile "$source" "$folder/$name.address" -g -O1 -Xcompiler -fsanitize=address
+  compile "$solution/$name.cpp" "$folder/$name.fixed" -g -O1 -Xcompiler -fsanitize=address
+  for student in ann bob "Zoë O'Neil"; do
+    ! "$folder/$name.address" "$student" >"$folder/said" 2>&1 || { echo "$name $student: AddressSanitizer is content"; failed=1; }
+    for words in "heap-use-after-free" "freed by" "allocated by" "$(basename "$source"):"; do
+      grep -q -- "$words" "$folder/said" || { echo "$name $student: AddressSanitizer does not say '$words'"; failed=1; }
+    done
+    "$folder/$name.fixed" "$student" >"$folder/said" 2>&1 || { echo "$name $student, fixed:"; cat "$folder/said"; failed=1; }
+  done
 done
 exit $failed

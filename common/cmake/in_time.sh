@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# in_time.sh SECONDS COMMAND...: runs a long test. Where $TESTS_END is set (seconds since 1970, as by .ci/run) and the
-# test, which may take SECONDS, might end later, it is left out and fails, so that what has run is known and kept.
+# in_time.sh SECONDS COMMAND...: runs a long test. If the test, which may take SECONDS, might end after $TESTS_END
+# (seconds since 1970, set by .ci/run), it is skipped and fails, so that the results so far are kept.
 set -euo pipefail
 seconds=$1
 shift

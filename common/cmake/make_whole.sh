@@ -1,10 +1,10 @@
 #!/bin/sh
-# Makes a submission whole: its base's files, changed by its patch, which must fit to the letter. After "--- /dev/null", the
+# Makes a whole submission from its base's files and its patch, which must match exactly. After "--- /dev/null", the
 # patch holds a whole file.
 # usage: make_whole.sh BASE PATCH WHOLE
 set -eu
 
-# A patch may fit further up or down than it says; not if its lines stand in more than one place of the file.
+# A patch may apply at other line numbers than it says, but not if its lines occur more than once in the file.
 is_clear() {  # PATCH FILE
   awk -v file="$2" '
     function clear(i, k, n) {

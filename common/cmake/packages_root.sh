@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# packages_root.sh FOLDER ARCHITECTURE PACKAGE...: packages of this machine's Debian or Ubuntu with all that they need, unpacked in
-# FOLDER/root. Nothing on this machine changes, and root is not needed. Does nothing if the folder is complete.
+# packages_root.sh FOLDER ARCHITECTURE PACKAGE...: unpacks packages of this machine's Debian or Ubuntu, with their
+# dependencies, in FOLDER/root. Changes nothing on this machine and does not need root. Does nothing if the folder is
+# complete.
 set -euo pipefail
 folder=$(realpath -m "$1") architecture=$2
 shift 2
@@ -25,7 +26,7 @@ for package in "$folder"/apt/archives/*.deb; do
 done
 [[ ! -t 2 ]] || printf '\r\033[K' >&2
 rm -rf "$folder/apt"
-# Links within the folder, not to this machine's files.
+# Make links point into the folder, not to this machine's files.
 while IFS=$'\t' read -r link target; do
   ln -sfnr "$root$target" "$link"
 done < <(find "$root" -type l -lname '/*' -printf '%p\t%l\n')

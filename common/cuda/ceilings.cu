@@ -1,5 +1,5 @@
-// What this GPU's memory can do, measured: a copy on the device, reading alone, and writing alone, at two sizes. Every
-// throughput bar of the labs is a fraction of such a ceiling, never of a datasheet's.
+// Measures what this GPU's memory can do: a copy on the device, reading alone and writing alone, at two sizes.
+// Throughput bars of the labs are fractions of such ceilings, never of a datasheet's.
 #include <lab/device.hpp>
 #include <lab/environment.hpp>
 
@@ -26,7 +26,7 @@ __global__ void fill_random(uint4* out,  // (n)
   }
 }
 
-/// Reads all of `in`; the sum is stored only if it takes a value that it never does, so that no load can be dropped.
+/// Reads all of `in`. The compiler cannot drop a load: the sum is stored if it equals a value that it never takes.
 __global__ void read_all(const uint4* in,  // (n), n a multiple of block * in_flight
                          unsigned* sum) {
   const uint4* mine = in + blockIdx.x * std::size_t{block * in_flight} + threadIdx.x;

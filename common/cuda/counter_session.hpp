@@ -1,4 +1,4 @@
-// Counters of this process's GPU, read by CUPTI's range profiler: user ranges, and the work runs once for each pass.
+// Reads counters of this process's GPU by CUPTI's range profiler, in user ranges; the work runs once for each pass.
 #pragma once
 
 #include <cuda.h>
@@ -15,17 +15,17 @@
 
 namespace lab {
 
-/// The runtime's context; makes it if there is none. Needs no link to the driver's library: programs must start
-/// without one.
+/// The runtime's context, created if there is none. Not linked with the driver's library: programs must start without
+/// it.
 CUcontext current_context();
 
-/// Metrics to be read on the current device, while this lives.
+/// Metrics that the current device reads while this object lives.
 class counter_access {
  public:
   /// Throws if counters may not be read.
   explicit counter_access(const std::vector<std::string>& metrics);
   ~counter_access();
-  counter_access(const counter_access&) = delete;  // what CUPTI begins it ends once
+  counter_access(const counter_access&) = delete;  // CUPTI must end exactly once what it has begun
   counter_access& operator=(const counter_access&) = delete;
   CUcontext context() const { return context_; }
   const metric_plan& plan() const { return *plan_; }
@@ -38,15 +38,15 @@ class counter_access {
 /// CUPTI's hold on one context. Only one profiler can have it.
 class counter_session {
  public:
-  /// Room for `ranges` ranges, one after the other: nesting would multiply the passes.
+  /// Room for `ranges` ranges in sequence: nesting would multiply the passes.
   counter_session(const counter_access& counters, std::size_t ranges);
   ~counter_session();
   counter_session(const counter_session&) = delete;  // owns CUPTI's object
   counter_session& operator=(const counter_session&) = delete;
 
-  /// One run of the work lies between these two.
+  /// These two enclose one run of the work.
   void start();
-  /// False where more passes are needed.
+  /// False if more passes are needed.
   bool stop();
 
   void push(const std::string& name);

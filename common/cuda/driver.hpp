@@ -1,4 +1,4 @@
-// The driver's functions, looked up by name and not linked: programs must start without a driver.
+// Looks up the driver's functions by name instead of linking them: programs must start without a driver.
 #pragma once
 
 #include <cuda.h>
@@ -10,7 +10,7 @@
 
 namespace lab {
 
-/// `version` is the CUDA version whose function of that name is meant, 12000 for CUDA 12.0.
+/// `version` selects the CUDA version of the function: 12000 for CUDA 12.0.
 template <class Function>
 Function* driver_function(const char* name, unsigned version = 12000) {
   LAB_CUDA_CHECK(cudaFree(nullptr));  // the runtime loads the driver and creates its context on first use

@@ -1,4 +1,4 @@
-// CUPTI's host half: metric names to a configuration of the counters, and raw counters back to values.
+// CUPTI's host half: turns metric names into a configuration of the counters, and raw counters into values.
 #include "metric_plan.hpp"
 
 #include <cupti_profiler_host.h>
@@ -90,7 +90,7 @@ metric_plan::metric_plan(const std::string& chip, const std::vector<std::string>
     : host_(open_host(chip, availability)), accepted_(separate(metrics)) {
   try {
     if (!accepted_.empty() && add_metrics(host_, accepted_) != CUPTI_SUCCESS) {
-      // CUPTI does not say which name it rejects: try each on its own host object.
+      // CUPTI does not say which name it rejects, so try each on its own host object.
       std::erase_if(accepted_, [&](const std::string& name) {
         CUpti_Profiler_Host_Object* trial = open_host(chip, availability);
         const CUptiResult status = add_metrics(trial, {name});
@@ -163,11 +163,11 @@ const std::vector<std::string>& profile_metrics() {
       "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
       "smsp__sass_inst_executed_op_global_ld.sum",
       "smsp__sass_inst_executed_op_global_st.sum",
-      "smsp__sass_inst_executed_op_ldgsts.sum",  // cp.async: loads that op_global_ld leaves out
+      "smsp__sass_inst_executed_op_ldgsts.sum",  // cp.async: loads that op_global_ld does not count
       "smsp__sass_data_bytes_mem_global_op_ld.sum",
       "smsp__sass_data_bytes_mem_global_op_st.sum",
       "smsp__sass_data_bytes_mem_global_op_ldgsts.sum",
-      "l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum",  // and what the copy engine of an SM brings
+      "l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum",  // and those of an SM's copy engine
   };
   return names;
 }

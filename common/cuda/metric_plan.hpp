@@ -1,5 +1,4 @@
-// How a chip's counters answer a list of Nsight Compute metrics: which of them it has, in how many passes. Needs no
-// GPU.
+// Plans how to read Nsight Compute metrics from a chip's counters: which it has, and in how many passes. Needs no GPU.
 #pragma once
 
 #include <cupti_result.h>
@@ -16,7 +15,7 @@ struct CUpti_Profiler_Host_Object;
 
 namespace lab {
 
-/// A CUPTI call that failed; `what()` says what can be done about it.
+/// A CUPTI call that failed; `what()` says what to do.
 struct cupti_error : std::runtime_error {
   cupti_error(const std::string& call, CUptiResult status);
   CUptiResult code;
@@ -26,7 +25,7 @@ struct cupti_error : std::runtime_error {
 void check_cupti(CUptiResult status, const char* call);
 #define LAB_CUPTI_CHECK(call) ::lab::check_cupti((call), #call)
 
-/// CUPTI's parameter structs begin with their own size, and everything not set must be zero.
+/// CUPTI's parameter structs begin with their own size; members that are not set must be zero.
 template <class T>
 T sized(std::size_t size) {
   T parameters{};
@@ -37,9 +36,9 @@ T sized(std::size_t size) {
 
 class metric_plan {
  public:
-  /// `chip` as CUPTI names it ("GH100"); `availability` is the image that CUPTI reads from a device, or empty for all
-  /// counters of the chip. "A / B" in `metrics` asks for A and for B. A metric that the chip lacks is left out with a
-  /// note. Throws cupti_error if the chip is unknown.
+  /// `chip` as CUPTI names it ("GH100"); `availability` is the image that CUPTI reads from a device; empty means all
+  /// counters of the chip. "A / B" in `metrics` requests A and B. A metric that the chip lacks is omitted with a note.
+  /// Throws cupti_error if the chip is unknown.
   metric_plan(const std::string& chip, const std::vector<std::string>& metrics,
               std::span<const std::uint8_t> availability = {});
   ~metric_plan();
@@ -61,8 +60,9 @@ class metric_plan {
   std::size_t passes_ = 0;
 };
 
-/// What lab::profile reads, in three passes on a GH100: memory traffic and what tensor cores do by hardware counters,
-/// the rest by patching the code ("sass"). Sums all: a range's ratio is made of its sums, never of its parts' ratios.
+/// What lab::profile reads, in three passes on a GH100: memory traffic and tensor-core work by hardware counters, the
+/// rest by patching the code ("sass"). All are sums: a range's ratio is computed from its sums, not from its parts'
+/// ratios.
 const std::vector<std::string>& profile_metrics();
 
 }  // namespace lab

@@ -1,4 +1,4 @@
-// What CUPTI's host half knows without a GPU: which counters a GH100 has, and how often work must run to read them.
+// Tests what CUPTI's host half knows without a GPU: a GH100's counters, and how often work must run to read them.
 #include "metric_plan.hpp"
 
 #include <gtest/gtest.h>

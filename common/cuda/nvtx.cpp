@@ -1,9 +1,8 @@
-// lab::range and NVTX are one on a GPU. Under a tool that listens to NVTX (Nsight sets NVTX_INJECTION64_PATH) our
-// ranges are pushed to it. Where there is none, we are the tool: what the program pushes by NVTX is heard as lab::range
-// is.
+// On a GPU, lab::range and NVTX are equivalent. If a tool listens to NVTX (Nsight sets NVTX_INJECTION64_PATH), we push
+// our ranges to it. If none does, we are the tool: we hear the program's NVTX ranges as we hear a lab::range.
 #include <cstdint>
 
-// This file is an injection: NVTX's header then wants this name to be known before it.
+// This file is an injection: NVTX's header then requires this name to be declared first.
 #define NVTX_STATIC_INJECTION_IMPL
 extern "C" int (*InitializeInjectionNvtx2_fnptr)(const void* (*)(std::uint32_t));
 #include <nvtx3/nvToolsExt.h>
@@ -26,7 +25,7 @@ class nvtx_ranges final : public range_listener {
   void leave() override { nvtxRangePop(); }
 } forwarding;
 
-/// The handle of a registered string is its copy, which stays.
+/// The handle of a registered string is a copy of it that is never freed.
 nvtxStringHandle_t keep(nvtxDomainHandle_t, const char* text) {
   return reinterpret_cast<nvtxStringHandle_t>(strdup(text ? text : ""));
 }
@@ -63,6 +62,6 @@ int attach(NvtxGetExportTableFunc_t tables) {
 }  // namespace lab
 
 extern "C" {
-extern const int lab_nvtx = 1;  // asked for by every GPU program, or the linker would leave this file out
+extern const int lab_nvtx = 1;  // every GPU program refers to it, or the linker would drop this file
 NvtxInitializeInjectionNvtxFunc_t InitializeInjectionNvtx2_fnptr = &lab::attach;
 }

@@ -1,4 +1,4 @@
-// NVTX ranges of a program and lab::range are one. Needs no GPU.
+// A program's NVTX ranges and lab::range are equivalent. Needs no GPU.
 #include <gtest/gtest.h>
 #include <nvtx3/nvtx3.hpp>
 

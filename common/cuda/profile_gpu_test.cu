@@ -1,4 +1,4 @@
-// lab::profile where only a GPU can be asked: tensor cores, DRAM, streams side by side, records that CUPTI drops.
+// Tests of lab::profile that need a GPU: tensor cores, DRAM, concurrent streams, records that CUPTI drops.
 #include <cublas_v2.h>
 #include <gtest/gtest.h>
 #include <lab/device.hpp>
@@ -18,7 +18,7 @@ __device__ unsigned long long nanoseconds_now() {
   return now;
 }
 
-/// As long at any clock: counters are read at others.
+/// Takes as long at any clock rate: counters are read at different ones.
 __global__ void spin(unsigned long long nanoseconds) {
   const unsigned long long start = nanoseconds_now();
   while (nanoseconds_now() - start < nanoseconds) {
@@ -140,13 +140,13 @@ TEST_F(ProfileGpu, WorkThatIsAnotherEachTimeHasNoCountersButTimes) {
 }
 
 TEST_F(ProfileGpu, DroppedRecordsAreCounted) {
-  lab::timeline::start({.bytes = 1 << 20, .most = 0});  // no room at all
+  lab::timeline::start({.bytes = 1 << 20, .most = 0});  // no space at all
   for (int i = 0; i < 100; ++i) spin<<<1, 32>>>(100);
   LAB_CUDA_CHECK(cudaGetLastError());
   const lab::device_account account = lab::timeline::stop();
   EXPECT_TRUE(std::any_of(account.notes.begin(), account.notes.end(),
                           [](const std::string& note) { return note.find("CUPTI dropped") != std::string::npos; }));
-  lab::timeline::start();  // and the next one has them all
+  lab::timeline::start();  // the next profile has all records
   for (int i = 0; i < 100; ++i) spin<<<1, 32>>>(100);
   LAB_CUDA_CHECK(cudaGetLastError());
   const auto activities = lab::timeline::stop().activities;

@@ -1,4 +1,4 @@
-// What a profile asks of a GPU: a timeline from one run, counters from as many more as they need passes.
+// What a profile needs from a GPU: a timeline from one run, and counters from one more run for each pass.
 #include <memory>
 
 #include "counter_session.hpp"
@@ -94,13 +94,13 @@ class gpu final : public profiled_device {
   }
 
  private:
-  /// Called where ranges begin and end, which must not throw.
+  /// Called where a range begins or ends, which must not throw.
   void count_in(int number) {
     if (number >= 0 && !busy_->contains(number)) number = -1;
     if (number == open_) return;
     try {
       if (open_ >= 0) {
-        LAB_CUDA_CHECK(cudaDeviceSynchronize());  // or what is still running would count for the next range
+        LAB_CUDA_CHECK(cudaDeviceSynchronize());  // or work that still runs would count for the next range
         counting_->pop();
       }
       open_ = -1;
@@ -122,7 +122,7 @@ class gpu final : public profiled_device {
 }  // namespace
 }  // namespace lab
 
-/// What ./course profile calls instead of a program's cudaDeviceReset: the program will run again.
+/// ./course profile calls this instead of the program's cudaDeviceReset, because the program will run again.
 extern "C" cudaError_t lab_keep_device() { return cudaDeviceSynchronize(); }
 
 extern "C" lab::profiled_device* lab_profiled_device() {

@@ -81,7 +81,7 @@ profiler::result profiler::collect(const std::function<void()>& launch_once, voi
   if (state_->counters && !state_->counters->plan().metrics().empty()) {
     try {
       counter_session session(*state_->counters, 1);
-      // One pass more than planned would be CUPTI's mistake; without a bound we would hang.
+      // More passes than planned would be a bug in CUPTI; without a bound we would hang.
       bool done = false;
       for (std::size_t pass = 0; !done && !thrown && pass <= 2 * state_->counters->plan().passes(); ++pass) {
         session.start();
@@ -96,7 +96,7 @@ profiler::result profiler::collect(const std::function<void()>& launch_once, voi
       counted.notes.push_back(std::string("counters were not read: ") + e.what());
     }
   }
-  // Alone it would look as if the counters had been read and had counted nothing.
+  // Reported alone, it would look as if the counters had been read and had counted nothing.
   if (state_->count_launches && !thrown && (state_->metrics.empty() || !counted.metrics.empty())) {
     try {
       const launch_counter counter;

@@ -1,4 +1,4 @@
-// A GPU's roofs, measured next to the work that they are compared with.
+// Measures a GPU's roofs in the same run as the work that is compared with them.
 #include "roofs.hpp"
 
 #include <cublas_v2.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int block = 256;
 
-__global__ void fill_random(std::uint16_t* out,  // (n) numbers in bf16, from 1 to 2: half of a float each
+__global__ void fill_random(std::uint16_t* out,  // (n) bf16 numbers from 1 to 2, two per float
                             std::size_t n) {
   for (std::size_t i = blockIdx.x * std::size_t{block} + threadIdx.x; i < n; i += gridDim.x * std::size_t{block})
     out[i] = static_cast<std::uint16_t>(0x3F80u | ((static_cast<unsigned>(i) * 2654435761u) >> 25));
@@ -24,7 +24,7 @@ __global__ void fill_random(std::uint16_t* out,  // (n) numbers in bf16, from 1 
 
 constexpr int chains = 8, steps = 4096;
 
-/// Independent chains of multiply-adds; stores only what it never computes.
+/// Independent chains of multiply-adds; stores a result only if it has a value that never occurs.
 __global__ void multiply_add(float* out, float a, float b) {
   float x[chains];
 #pragma unroll
@@ -38,7 +38,7 @@ __global__ void multiply_add(float* out, float a, float b) {
   if (sum == 12345.678f) *out = sum;
 }
 
-/// Reads `in` again and again, past L1; stores only what it never computes.
+/// Reads `in` repeatedly, bypassing L1; stores a result only if it has a value that never occurs.
 __global__ void read_again(unsigned* out, const uint4* in, std::size_t n, int rounds) {
   unsigned bits = 0;
   for (int r = 0; r < rounds; ++r)
@@ -50,7 +50,7 @@ __global__ void read_again(unsigned* out, const uint4* in, std::size_t n, int ro
   if (bits == 0) *out = bits;
 }
 
-/// The median of several, after as many to warm up.
+/// The median of several runs, after as many for warming up.
 double seconds_of(const stream& where, const std::function<void()>& work) {
   constexpr std::size_t samples = 9;
   std::vector<double> seconds;

@@ -1,4 +1,4 @@
-// By the driver's virtual memory management: an allocation, a range of addresses, a mapping, and access to it.
+// Uses the driver's virtual memory management: an allocation, an address range, a mapping, and access to it.
 #include "shared_memory.hpp"
 
 #include <unistd.h>
@@ -61,7 +61,7 @@ shared_device_memory::~shared_device_memory() try {
   LAB_DRIVER(cuMemAddressFree)(address_of(bytes_), bytes_.size());
   LAB_DRIVER(cuMemRelease)(allocation_);
 } catch (const std::exception&) {
-  // The driver takes everything back when the process ends.
+  // The driver frees everything when the process ends.
 }
 
 }  // namespace lab

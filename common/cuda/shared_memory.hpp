@@ -8,17 +8,16 @@ namespace lab {
 
 class shared_device_memory {
  public:
-  /// Allocates at least that much on the current device. Throws std::runtime_error if there is no GPU, or not so
-  /// much.
+  /// Allocates at least `bytes` on the current device. Throws std::runtime_error without a GPU or enough memory.
   explicit shared_device_memory(std::size_t bytes);
-  /// Maps what another process has allocated, of the size that it says. The descriptor stays the caller's.
+  /// Maps memory that another process has allocated, of the size it reports. The caller keeps owning the descriptor.
   shared_device_memory(int descriptor, std::size_t bytes);
   ~shared_device_memory();
   shared_device_memory(const shared_device_memory&) = delete;  // owns the mapping
   shared_device_memory& operator=(const shared_device_memory&) = delete;
 
   std::span<std::byte> bytes() const { return bytes_; }  ///< addresses on the device
-  int descriptor() const { return descriptor_; }         ///< for another process; -1 if that one allocated it
+  int descriptor() const { return descriptor_; }         ///< for another process; -1 if the other process allocated it
 
  private:
   void map();

@@ -28,7 +28,7 @@ using fill_record = CUpti_ActivityMemset4;
 
 constexpr CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
                                         CUPTI_ACTIVITY_KIND_RUNTIME,
-                                        CUPTI_ACTIVITY_KIND_DRIVER,  // libraries launch past the runtime
+                                        CUPTI_ACTIVITY_KIND_DRIVER,  // libraries launch without the runtime
                                         CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
                                         CUPTI_ACTIVITY_KIND_MEMCPY,
                                         CUPTI_ACTIVITY_KIND_MEMSET};
@@ -167,7 +167,7 @@ thread_local bool pushed = false;
 void timeline::start(timeline_buffers buffers) {
   LAB_CUDA_CHECK(cudaFree(nullptr));
   if (!taken.registered) {
-    // One clock for the device's records and for ours; it must be set before anything is recorded.
+    // The device's records and ours use one clock, which must be set before anything is recorded.
     LAB_CUPTI_CHECK(cuptiActivityRegisterTimestampCallback([] { return static_cast<std::uint64_t>(host_now()); }));
     LAB_CUPTI_CHECK(cuptiActivityRegisterCallbacks(give_buffer, take_buffer));
     taken.registered = true;
@@ -197,11 +197,11 @@ void timeline::segment(int number) {
 
 device_account timeline::stop() {
   const cudaError_t status = cudaDeviceSynchronize();
-  // Not under our lock: CUPTI calls take_buffer meanwhile.
+  // Not under our lock, because CUPTI calls take_buffer meanwhile.
   (void)cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   disable_all();
   const std::scoped_lock lock(taken.mutex);
-  std::size_t dropped = 0;  // also if there is no first buffer
+  std::size_t dropped = 0;  // even without a first buffer
   if (cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS) taken.dropped += dropped;
   device_account account;
   account.activities = std::exchange(taken.activities, {});

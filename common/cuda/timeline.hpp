@@ -1,4 +1,4 @@
-// When this process's GPU did what, by CUPTI's Activity API.
+// Records when this process's GPU did what, by CUPTI's Activity API.
 #pragma once
 
 #include <cstddef>
@@ -7,19 +7,19 @@
 
 namespace lab {
 
-/// CUPTI keeps records in buffers that we give it. If all are full it drops records, which are counted.
+/// CUPTI writes records into buffers that we provide. If all are full it drops records and counts them.
 struct timeline_buffers {
   std::size_t bytes = std::size_t{4} << 20, most = 256;
 };
 
-/// There is one in a process, as CUPTI's callbacks are.
+/// One per process, because CUPTI's callbacks are global.
 class timeline {
  public:
-  /// Throws if CUPTI refuses, above all if another tool has it.
+  /// Throws if CUPTI refuses, usually because another tool uses it.
   static void start(timeline_buffers buffers = {});
-  /// What the calling thread asks for from now on belongs to this segment; -1: to none.
+  /// Assigns the calling thread's further work to this segment; -1: to none.
   static void segment(int number);
-  /// Waits for all work.
+  /// Waits until all work is done.
   static device_account stop();
 };
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Looks at one page of each kind of the built site with axe-core, at 390, 1280 and 1600 pixels, on a light and a dark
-# page: alternative text, contrast, names, sizes of what one taps (WCAG 2.2, A and AA). Also: nothing wider than the
-# window, and no page heavier than 1 MB with its pictures, scripts and styles.
+# Checks one page of each kind of the built site with axe-core, at 390, 1280 and 1600 pixels, light and dark:
+# alternative text, contrast, names, sizes of tap targets (WCAG 2.2, A and AA). Also: nothing wider than the window, and
+# no page heavier than 1 MB with its pictures, scripts and styles.
 # usage: axe_test.sh HTML AXE_MIN_JS CHROMIUM
 set -euo pipefail
 html=$1 axe=$2 chromium=$3

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every command that a Markdown file shows is there: each ./course command with each of its options, each target, label and
-# program. usage: commands_test.sh SOURCE BUILD
+# Every command that a Markdown file shows exists: each ./course command with each of its options, each target, label and program.
+# usage: commands_test.sh SOURCE BUILD
 set -euo pipefail
 source=$1 build=$2
 cd "$source"
@@ -8,7 +8,7 @@ bad=0 shown=0
 complain() { echo "$*"; bad=1; }
 mapfile -t pages < <(find . \( -name 'build*' -o -name '.*' ! -name . -o -path ./autograder/template \) -prune -o -name '*.md' -print | sort)
 
-# What stands behind ./course, up to the end of the code or the remark.
+# What follows ./course, up to the end of the code or the remark.
 declare -A help
 while IFS=: read -r file words; do
   read -r _ command rest <<<"$words"
@@ -27,7 +27,7 @@ while IFS=: read -r file words; do
   done
 done < <(grep -oE '\./course [a-z][^`|#]*' "${pages[@]}")
 
-# A machine without nvcc has no target for a GPU, one without clang-tidy none for it.
+# A machine without nvcc has no GPU targets; one without clang-tidy has no tidy target.
 targets=$(cmake --build "$build" --target help)
 grep -q '\.cuda' <<<"$targets" && gpu=yes || gpu=no
 command -v run-clang-tidy-14 run-clang-tidy >/dev/null && tidy=yes || tidy=no

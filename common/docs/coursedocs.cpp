@@ -7,8 +7,8 @@
 //                                 drawings, on stdout; fails if one is gone
 //   coursedocs data RESULTS OUT   measured JSON as tables for gnuplot: OUT/throughput.tsv, counters.tsv, ceilings.tsv,
 //                                 blocks.tsv, staircase.tsv
-//   coursedocs links SOURCE       every relative link of every Markdown file leads somewhere
-//   coursedocs site OUT           the same for built HTML, with its anchors
+//   coursedocs links SOURCE       every relative link of every Markdown file leads somewhere, and numbered lists begin
+//   with 1 coursedocs site OUT           the same for built HTML, with its anchors
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -72,7 +72,7 @@ bool is_external(const std::string& target) {
          target.starts_with("javascript:");
 }
 
-/// Guides, handouts and worklogs are pages, by their names in capitals; every other file is shown as it is.
+/// Guides, handouts and worklogs, named in capitals, are pages; every other file is shown unprocessed.
 bool is_page(const fs::path& file) {
   const std::string stem = file.stem().string();
   return file.extension() == ".md" &&
@@ -92,7 +92,7 @@ std::vector<fs::path> markdown_in(const fs::path& source) {
   return files;
 }
 
-/// As GitHub makes an anchor of a heading.
+/// A heading's anchor, as GitHub forms it.
 std::string slug_of(const std::string& heading) {
   std::string slug;
   for (const char c : heading) {
@@ -121,7 +121,7 @@ std::string anchor_id(const std::string& page, const std::string& slug) {
   return id;
 }
 
-/// Name on the site of a file that is not a page.
+/// The site's name for a file that is not a page.
 std::string file_on_site(const fs::path& source, const fs::path& file) {
   return "files/" + fs::relative(file, source).generic_string() + ".txt";
 }
@@ -144,7 +144,7 @@ heading heading_in(const std::string& line) {
 
 bool is_fence(const std::string& line) { return line.starts_with("```"); }
 
-/// Lines of a document, each with whether it is code.
+/// A document's lines, each marked as code or text.
 template <class Visit>
 void each_line(const std::string& text, Visit visit) {
   bool code = false;
@@ -168,7 +168,7 @@ std::set<std::string> anchors_of(const fs::path& file) {
   return anchors;
 }
 
-/// A paragraph's lines put together: a link may be broken over two of them.
+/// A paragraph's lines joined: a link may span two of them.
 std::string unbroken(const std::string& text) {
   std::string out;
   bool code = false, in_link = false;
@@ -193,7 +193,7 @@ std::string unbroken(const std::string& text) {
 struct page_writer {
   fs::path source, file;
   std::string id;
-  std::set<std::string> children;  ///< a page has one parent: the first that says so
+  std::set<std::string> children;  ///< a page has one parent: the first that claims it
 
   /// Whether this page is above the other in the site's tree.
   bool adopts(const fs::path& other) const {
@@ -203,7 +203,7 @@ struct page_writer {
     return mine == source / "labs" && file.filename() == "README.md" && theirs.parent_path() == mine;
   }
 
-  /// For text within HTML, in which Doxygen does not look for Markdown.
+  /// For text inside HTML, which Doxygen does not search for Markdown.
   static std::string with_code(std::string text) {
     for (std::size_t at = 0, end;
          (at = text.find('`', at)) != std::string::npos && (end = text.find('`', at + 1)) != std::string::npos;)
@@ -225,7 +225,7 @@ struct page_writer {
                          drawing_on_site(source, target), words);
     }
     if (l.image) return fmt::format("![{}]({})", l.text, target.filename().string());
-    std::string plain = l.text;  // in a reference, Doxygen would print the marks of code
+    std::string plain = l.text;  // in a reference, Doxygen would print the code marks
     std::erase(plain, '`');
     if (is_page(target)) {
       const std::string other = page_id(source, target);
@@ -234,13 +234,13 @@ struct page_writer {
       return fmt::format("[{}](@ref {})", plain, other);
     }
     if (fs::is_directory(target)) return fmt::format("[{}](files.html)", l.text);
-    // A plot's script stands for the plot, which the build draws.
+    // A plot is represented by its script, which the build runs.
     if (target.extension() == ".gnuplot") return fmt::format("![{}]({}.svg)", l.text, target.stem().string());
     if (target.extension() == ".hpp") return fmt::format("[{}](@ref {})", plain, target.filename().string());
     return fmt::format("<a href=\"{}\">{}</a>", file_on_site(source, target), with_code(l.text));
   }
 
-  /// $x$ and $$x$$, as GitHub has formulas, in Doxygen's words.
+  /// Converts GitHub's formulas, $x$ and $$x$$, to Doxygen's.
   static std::string with_formulas(const std::string& line) {
     std::string out;
     bool code = false;
@@ -268,10 +268,10 @@ struct page_writer {
       if (!replacement.empty()) line.replace(l->begin, l->end - l->begin, replacement);
     }
     line = with_formulas(line);
-    // Doxygen takes this for an address, also as code.
+    // Doxygen mistakes this for an address, even in code.
     for (std::size_t at = line.find("`file:line`"); at != std::string::npos; at = line.find("`file:line`"))
       line.replace(at, 11, "<code>file&#58;line</code>");
-    // Doxygen knows neither element.
+    // Doxygen does not know these elements.
     const std::string open = "<details><summary>", close = "</summary>";
     if (line.starts_with(open)) {
       const std::size_t end = line.find(close);
@@ -318,7 +318,7 @@ std::string without_tags(const std::string& comment) {
   return out;
 }
 
-/// Our headers speak plain comments: the story at the top, and shapes in the margin of parameters. Doxygen wants marks.
+/// Our headers have plain comments: the story at the top, and shapes in the margin of parameters. Doxygen needs marks.
 std::string header_for_doxygen(const fs::path& file) {
   std::string out;
   bool top = true;
@@ -345,8 +345,8 @@ std::string page(const fs::path& source, const fs::path& file) {
   return page_writer{source, file, page_id(source, file), {}}.markdown();
 }
 
-/// For the site's pop-ups: each term of the glossary with its place and its sentences, as a script. Words that are
-/// mostly not meant as terms are left out.
+/// For the site's pop-ups: each term of the glossary with its place and its sentences, as a script. Omits words that
+/// are rarely meant as terms.
 nlohmann::json write_glossary(const fs::path& source, const fs::path& out) {
   const std::set<std::string> everyday = {"pass", "set",      "line",  "cause",  "cold",
                                           "warm", "interval", "event", "symptom"};
@@ -366,7 +366,7 @@ nlohmann::json write_glossary(const fs::path& source, const fs::path& out) {
         says += item[i];
       }
     }
-    std::size_t from = 0;  // where the sentences about a term begin
+    std::size_t from = 0;  // where a term's sentences begin
     for (std::size_t b = 0; b < bold.size(); ++b) {
       const auto starts = [&](std::size_t at) { return at == 0 || (at > 1 && says.compare(at - 2, 2, ". ") == 0); };
       if (starts(bold[b].second)) from = bold[b].second;
@@ -394,8 +394,7 @@ nlohmann::json write_glossary(const fs::path& source, const fs::path& out) {
   return terms;
 }
 
-/// Doxygen's search knows titles and what is in the code. The glossary's terms and the pages' headings come before
-/// these.
+/// Doxygen's search knows titles and code. Adds the glossary's terms and the pages' headings before these.
 void extend_search(const fs::path& source, const fs::path& out, const nlohmann::json& glossary) {
   struct entry {
     std::string words, link, where;
@@ -423,11 +422,11 @@ void extend_search(const fs::path& source, const fs::path& out, const nlohmann::
   const std::string data = text_of(out / "search" / "searchdata.js");
   if (data.find("0: \"") == std::string::npos) return;
   const std::size_t from = data.find("0: \"") + 4;
-  const std::string letters = data.substr(from, data.find('"', from) - from);  // all_N.js has what begins with letter N
+  const std::string letters = data.substr(from, data.find('"', from) - from);  // all_N.js has the entries for letter N
   std::map<std::size_t, std::string> rows;
   int number = 0;
   for (const entry& e : entries) {
-    std::string name;  // as search.js encodes what one types
+    std::string name;  // encoded as search.js encodes the query
     for (const char c : e.words) {
       const auto u = static_cast<unsigned char>(std::tolower(static_cast<unsigned char>(c)));
       name += std::isalnum(u) || u >= 0x80 ? std::string(1, static_cast<char>(u)) : fmt::format("_{:02x}", u);
@@ -447,7 +446,7 @@ void extend_search(const fs::path& source, const fs::path& out, const nlohmann::
     const fs::path file = out / "search" / fmt::format("all_{:x}.js", letter);
     std::string text = text_of(file);
     const std::string begin = "var searchData=\n[\n";
-    if (!text.starts_with(begin)) continue;  // another Doxygen's: its own search stays
+    if (!text.starts_with(begin)) continue;  // from another Doxygen: keep its own search
     std::ofstream(file, std::ios::binary) << text.insert(begin.size(), lines);
   }
 }
@@ -477,8 +476,17 @@ int check_links(const fs::path& source) {
   int links = 0, broken = 0, files = 0;
   for (const fs::path& file : markdown_in(source)) {
     ++files;
+    bool in_list = false;
     each_line(unbroken(text_of(file)), [&](const std::string& line, bool code) {
       if (code) return;
+      const std::size_t digits = line.find_first_not_of("0123456789");
+      const bool numbered = digits != std::string::npos && digits > 0 && line.compare(digits, 2, ". ") == 0;
+      if (numbered && !in_list && !line.starts_with("1.")) {
+        ++broken;
+        fmt::print("{}: {}: on the site this list begins again at 1: indent what interrupts it\n",
+                   fs::relative(file, source).string(), line.substr(0, 40));
+      }
+      in_list = numbered || (in_list && (line.empty() || line[0] == ' '));
       for (const link& l : links_in(line)) {
         if (is_external(l.target) || l.target.find(' ') != std::string::npos) continue;
         ++links;
@@ -489,7 +497,7 @@ int check_links(const fs::path& source) {
           ++broken;
           fmt::print("{}: [{}]({}): {}\n", fs::relative(file, source).string(), l.text, l.target, why);
         };
-        // The student's checkout has no solutions; what the build makes is there after it.
+        // The student's checkout has no solutions; the build's output exists only after it.
         const std::string top = fs::relative(target, source).begin()->string();
         if ((top == "solutions" || top == "slides") && !fs::exists(source / top)) continue;
         const bool drawn =
@@ -525,7 +533,7 @@ std::string unescaped(std::string url) {
   return url;
 }
 
-/// Marks of Markdown that a reader of the page would see: ` and *words*, outside of code.
+/// Markdown marks that a reader of the page would see: ` and *words*, outside code.
 std::vector<std::string> unread_markdown(const std::string& html) {
   std::string text;
   for (std::size_t at = 0; at < html.size();) {
@@ -577,7 +585,7 @@ int check_site(const fs::path& out) {
   for (const auto& [name, html] : pages)
     for (const char* attribute : {"href", "src"})
       for (const std::string& url : attributes(html, attribute)) {
-        // Doxygen's own summary names a section that it leaves out for nested classes of classes.
+        // Doxygen's own summary names a section that it omits for nested classes.
         if (is_external(url) || url.empty() || url == "#" || url == "#nested-classes") continue;
         ++links;
         const std::size_t hash = url.find('#');

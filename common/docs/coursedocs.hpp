@@ -1,4 +1,4 @@
-// What coursedocs' files share.
+// Shared by coursedocs' files.
 #pragma once
 
 #include <filesystem>
@@ -18,10 +18,10 @@ struct link {
   std::string text, target;
 };
 
-/// The links of one line, without what is between backticks.
+/// The links of one line, except between backticks.
 std::vector<link> links_in(const std::string& line);
 
-/// The deck with the code and figures that it quotes and descriptions of its drawings; `steps`: the folder of those
+/// The deck with the code and figures that it quotes and descriptions of its drawings; `steps`: the folder of drawings
 /// that build up in steps. Throws std::runtime_error if one is gone.
 std::string deck(const fs::path& source, const fs::path& file, const fs::path& steps);
 

@@ -14,7 +14,7 @@
 namespace docs {
 namespace {
 
-/// The text between the two lines "//! [marker]", without the indentation that all of it has.
+/// The text between the two lines "//! [marker]", without common indentation.
 std::string marked_code(const fs::path& file, const std::string& marker) {
   const std::string mark = "//! [" + marker + "]";
   std::vector<std::string> code;
@@ -24,12 +24,12 @@ std::string marked_code(const fs::path& file, const std::string& marker) {
       ++marks;
     else if (marks == 1 && line.find("//! [") == std::string::npos &&
              !(line.empty() && (code.empty() || code.back().empty())))
-      code.push_back(line);  // without the markers of other pieces, and what they leave empty
+      code.push_back(line);  // without other pieces' markers and the empty lines they leave
   }
   if (marks != 2)
     throw std::runtime_error(fmt::format("{}: the marker [{}] occurs {} times, but must occur twice: around the code",
                                          file.string(), marker, marks));
-  std::size_t indent = std::string::npos;  // of all but #pragma, which clang-format puts at the margin
+  std::size_t indent = std::string::npos;  // ignores #pragma, which clang-format puts at the margin
   for (const std::string& line : code)
     if (!line.starts_with("#")) indent = std::min(indent, line.find_first_not_of(' '));
   std::string out;
@@ -52,13 +52,13 @@ std::string trimmed(const std::string& text) {
   return from == std::string::npos ? "" : text.substr(from, text.find_last_not_of(' ') + 1 - from);
 }
 
-/// The cell of the one table that has such a column, in the one row that has such a cell.
+/// A cell of the only table with this column, in the only row with this cell.
 std::string cell_of(const fs::path& file, const std::string& row, const std::string& column) {
   std::vector<std::string> found;
-  std::size_t at = 0;  // of the column in the table around this line, 0 outside
+  std::size_t at = 0;  // index of the column in the table around this line; 0 outside a table
   for (const std::string& line : lines_of(text_of(file))) {
-    std::vector<std::string> cells;      // the first is what comes before the first |
-    if (trimmed(line).starts_with("|"))  // a list indents its tables
+    std::vector<std::string> cells;      // the first precedes the first |
+    if (trimmed(line).starts_with("|"))  // tables in a list are indented
       for (const std::string& cell : split(line, "|")) cells.push_back(trimmed(cell));
     const auto has = [&](const std::string& text) { return std::find(cells.begin(), cells.end(), text); };
     if (cells.empty())
@@ -74,7 +74,7 @@ std::string cell_of(const fs::path& file, const std::string& row, const std::str
   return found[0];
 }
 
-/// The number behind these names; an element of an array is named by its "case", or counted from 0.
+/// The number at this path; an array element is named by its "case" or its index from 0.
 double number_in(const fs::path& file, const std::vector<std::string>& names) {
   using nlohmann::json;
   const json document = json::parse(text_of(file));
@@ -126,7 +126,7 @@ std::string with_figures(const fs::path& source, std::string line) {
   return line;
 }
 
-/// What an SVG says of itself, for those who do not see it.
+/// An SVG's own description, for readers who cannot see it.
 std::string description_of(const fs::path& drawing) {
   const std::string svg = text_of(drawing), tag = "<desc id=\"d\">";
   const std::size_t begin = svg.find(tag), end = svg.find("</desc>");
@@ -140,8 +140,8 @@ std::string description_of(const fs::path& drawing) {
   return words;
 }
 
-/// A picture with its description as alternative text; of a handout's drawing only the name: the build puts it and the
-/// deck into one folder. A plot has no description, so the deck must have one.
+/// A picture with its description as alternative text. A handout's drawing keeps only its name, because the build puts
+/// it and the deck into one folder. A plot has no description, so the deck must supply one.
 std::string with_picture(const fs::path& file, const fs::path& steps, std::string line) {
   for (const link& l : links_in(line)) {
     if (!l.image) continue;
@@ -159,10 +159,10 @@ std::string with_picture(const fs::path& file, const fs::path& steps, std::strin
   return line;
 }
 
-/// The theme prints this many characters in a line at full size; a longer line would shrink all code of its slide.
+/// The theme fits this many characters in a line at full size; a longer line would shrink all code on its slide.
 constexpr std::size_t widest = 96;
 
-/// Where the body begins after for (...), if (...) or while (...); 0 if the line has none.
+/// The position of the body after for (...), if (...) or while (...); 0 if the line has none.
 std::size_t body_in(const std::string& line, std::size_t indent) {
   for (const std::string_view word : {"for (", "if (", "while ("})
     if (line.compare(indent, word.size(), word) == 0) {
@@ -174,8 +174,8 @@ std::size_t body_in(const std::string& line, std::size_t indent) {
   return 0;
 }
 
-/// The last place that fits, within the fewest brackets: after a comma, && or ||, before ? or :, or else any; 0 if
-/// none.
+/// The last fitting place to break, inside the fewest brackets: after a comma, && or ||, before ? or :, or else any; 0
+/// if none.
 std::size_t break_in(const std::string& line, std::size_t indent) {
   std::size_t best = 0;
   int depth = 0, least = 0;
@@ -192,7 +192,7 @@ std::size_t break_in(const std::string& line, std::size_t indent) {
   return best;
 }
 
-/// The code, with no line wider than a slide.
+/// The code, with lines broken to fit a slide.
 std::string within_a_slide(const std::string& code) {
   std::vector<std::string> left = lines_of(code);
   std::reverse(left.begin(), left.end());
@@ -206,7 +206,7 @@ std::string within_a_slide(const std::string& code) {
       out += line + "\n";
     } else if (const std::size_t at = line.rfind(' ', widest); comment == indent && at > line.find(' ', indent)) {
       const std::string mark =
-          line.substr(0, line.find(' ', indent) + 1);  // its last words go to the comment's next line
+          line.substr(0, line.find(' ', indent) + 1);  // its last words move to the comment's next line
       std::string rest = mark + line.substr(at + 1);
       if (!left.empty() && left.back().starts_with(mark)) {
         rest += " " + left.back().substr(mark.size());

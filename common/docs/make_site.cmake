@@ -1,5 +1,5 @@
-# Builds the site. Doxygen writes the page header of its own version; the theme's scripts are put into that.
-# cmake -D DOXYGEN=... -D DOXYFILE=... -D OUT=... -D COURSEDOCS=... -D SOURCE=... -D MATHJAX=... -P make_site.cmake
+# Builds the site. Doxygen writes its own version's page header, into which the theme's scripts go. cmake -D DOXYGEN=...
+# -D DOXYFILE=... -D OUT=... -D COURSEDOCS=... -D SOURCE=... -D MATHJAX=... -P make_site.cmake
 file(REMOVE_RECURSE ${OUT}/html)
 file(MAKE_DIRECTORY ${OUT}/html)
 execute_process(COMMAND ${DOXYGEN} -w html header.html footer.html style.css WORKING_DIRECTORY ${OUT}
@@ -27,10 +27,10 @@ file(READ ${OUT}/warnings.txt warnings)
 if(failed OR NOT warnings STREQUAL "")
   message(FATAL_ERROR "Doxygen is not content:\n${warnings}")
 endif()
-# Most pages have no formula, and need not load MathJax.
+# Most pages have no formulas and need not load MathJax.
 execute_process(COMMAND sh -c "grep -L 'class=\"formula' *.html | xargs sed -i '/src=\"mathjax\\/MathJax.js\"/d'"
                 WORKING_DIRECTORY ${OUT}/html COMMAND_ERROR_IS_FATAL ANY)
-# Of MathJax, what TeX in and SVG out need; its fonts are in the SVG's outlines.
+# Only the parts of MathJax for TeX input and SVG output; its fonts are in the SVG's outlines.
 foreach(part IN ITEMS MathJax.js config/TeX-AMS_SVG.js config/TeX-AMS_SVG-full.js extensions jax/element jax/input/TeX jax/output/SVG)
   get_filename_component(folder mathjax/${part} DIRECTORY)
   file(REAL_PATH ${MATHJAX}/${part} from)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The notebook is valid, without outputs, and its code cells run in order, in IPython, as on a notebook machine: they get the
-# course from a git address, grade lab 03 and show the report; what a student then writes is saved and restored.
-# The course that they get has its labs and commands; what they build there is taken from BUILD. With NOTEBOOK_WHOLE=1 it
-# is all of SOURCE's HEAD, which is built. Skipped without Debian's python3-ipython and python3-nbformat.
+# course from a git address, grade lab 03 and show the report; a student's later edits are saved and restored. The course that they
+# get has labs and commands, with its build taken from BUILD. With NOTEBOOK_WHOLE=1 it is all of SOURCE's HEAD, and is built.
+# Skipped without Debian's python3-ipython and python3-nbformat.
 # usage: notebook_test.sh SOURCE BUILD GRADER
 set -euo pipefail
 source=$1 build=$2 grader=$3
@@ -72,7 +72,7 @@ def sums(paths):
     return {path: hashlib.sha256(open(path, "rb").read()).hexdigest() for path in paths}
 
 
-# A cell that fails is noticed, and says what to do.
+# A failing cell is detected, and says what to do.
 success, text, _ = attempt(cells["get"].source)
 assert not success and "Set URL to the git address" in text, "without an address, the first cell does not say so"
 
@@ -103,7 +103,7 @@ run("restore")
 assert sums(mine) == mine, "what is restored is not what was saved"
 assert os.path.getmtime(f"{handin}/layout.cu") > before, "a restored file looks older than what was built without it"
 
-# Again on the same machine: nothing is cloned.
+# Running it again on the same machine clones nothing.
 run("get")
 assert os.getcwd().endswith("/content/roofline-labs"), os.getcwd()
 END

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Every command that a guide or handout shows is run by a test. The list below says by which; a command that is not in it fails.
-# `here` is this one, in a copy of what a ./course command touches, with 03 for NN and the file named after it; `there` is this
-# one, too, in the build itself; `gpu` is skipped without a GPU. A ./course command for a GPU has the test of the same one
-# on the simulated device. Without a sandbox, nothing is graded here.
+# A test runs every command that a guide or handout shows. The list below names the test; a command that is not in it fails. `here`
+# is this test, in a copy of what a ./course command touches, with 03 for NN and the file named after it; `there` is this test in
+# the build itself; `gpu` is skipped without a GPU. A ./course command for a GPU uses the test of the same command on the simulated
+# device. Without a sandbox, nothing is graded here.
 # usage: shown_test.sh SOURCE BUILD GRADER SIMCC
 set -euo pipefail
 source=$1 build=$2 grader=$3 simcc=$4
@@ -20,12 +20,16 @@ update --to 1.0.1                                       update
 update --undo                                           update
 run FILE.cu                                             here FILE.cu=program.cu
 run columns.cu                                          here
+run multiply.cu                                         here
 run FILE.cu --budget 60                                 here FILE.cu=program.cu
 run FILE.cu --devices 4                                 here FILE.cu=program.cu
 run FILE.cu -- ARGUMENTS                                here FILE.cu=program.cu
 run labs/13_when_it_crashes/crashed/kv_scores.cu -- NAME   lab13.crashed
 run labs/13_when_it_crashes/handin/kv_scores.cu -- NAME    lab13.crashed
 run $FILE -- NAME; done                                 lab13.crashed
+run labs/13_when_it_crashes/crashed/prefix_hits.cpp -- NAME   lab13.crashed
+run labs/13_when_it_crashes/crashed/prefix_hits.cpp -g -O1 -Xcompiler -fsanitize=address -- NAME   lab13.crashed
+findings NN                                             here
 see FILE.cu                                             here FILE.cu=program.cu
 see NN                                                  here
 debug FILE.cu                                           here FILE.cu=program.cu
@@ -96,6 +100,7 @@ build/bin/gpt2.solution.sim --pass cuda --random tiny --batch 2 --time 32 --two-
 build/bin/gpt2.solution.sim --pass cuda --random tiny --batch 2 --time 32 --two-blocks --trace --graph   gpt2.trace.graph
 cmake --build build --target lab11.backward.sim && build/bin/lab11.backward.sim   lab11.backward.sim
 cmake --build build --target lab09.hopper.sim && build/bin/lab09.hopper.sim       lab09.hopper.sim
+cmake --build build --target lab09.loss && build/bin/lab09.loss   there
 cmake --build build --target lab11.hopper.sim && build/bin/lab11.hopper.sim       lab11.hopper.sim
 build/bin/grader lab NN --submission wrong-hangs        lab03.expected
 build/bin/grader lab NN --submission wrong-hangs --show   there
@@ -115,7 +120,7 @@ while read -r line; do
   [[ -z $line ]] || how[${line%%  *}]=${line##*  }
 done <<<"$list"
 
-# A checkout with what these commands read and write, and a build that is always up to date.
+# A checkout with the files that these commands read and write, and a build that is always up to date.
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 chmod 755 "$place"
@@ -126,6 +131,7 @@ cp -r "$source/autograder/template" "$place/autograder"
 cp -r "$source"/common/sim/{debugger,devices} "$place/common/sim"
 cp "$source/common/sim/tests/programs/vector_add.cu" "$place/program.cu"
 cp "$place/program.cu" "$place/columns.cu"  # which the handout of lab 06 has
+cp "$place/program.cu" "$place/multiply.cu"  # and of lab 09
 {
   echo 'cmake_minimum_required(VERSION 3.22)'
   echo 'project(shown NONE)'
@@ -143,7 +149,7 @@ cd "$place"
 git init -q . && git add labs && git -c user.name=test -c user.email=test@localhost commit -qm start
 
 bad=0 sandbox=yes whole=yes
-# A student's copy lacks the tests of solutions and decks, another build those that need build/.
+# A student's copy lacks the tests of solutions and decks; other builds lack those that need build/.
 [[ -d $source/solutions && -d $source/slides && $build == "$source/build" ]] && command -v python3 >/dev/null || whole=no  # some need Python
 complain() { echo "$*"; bad=1; }
 cd "$source"
@@ -152,7 +158,7 @@ shown=$(grep -ohE '\./course [a-z][^`|#]*|(ctest|cmake) --?[a-z][^`|#]*|(^|[^& ]
   sed -E 's|^\./course ||; s/^[^a-zA-Z]+//; s/[ \\]+$//; s/\b([01][0-9]|42)\b/NN/; s/lab[01][0-9]$/labNN/' | sort -u)
 tests=$(ctest --test-dir "$build" -N)
 cd "$place"
-# In the order of the list: what is graded first is reported then.
+# In the order of the list: grading comes before reporting.
 while read -r line; do
   command=${line%%  *}
   [[ -n $command ]] && grep -qxF -- "$command" <<<"$shown" || { [[ -z $command ]] || complain "$command: no page shows it any longer"; continue; }
@@ -163,6 +169,10 @@ while read -r line; do
       typed=${command/NN/03}
       typed=${typed/ITEM/tiled_correct}
       [[ $command != new-lab* ]] || typed=${command/NN/42}
+      if [[ $command == findings* ]]; then
+        typed=${command/NN/13}
+        sed -i 's/^student = ""/student = "ann"/' labs/13*/handin/findings.toml
+      fi
       [[ ${how[$command]} != *=* ]] || typed=${typed/FILE.cu/${how[$command]#*=}}
       start=$(date +%s%N)
       status=0
@@ -182,7 +192,7 @@ while read -r line; do
       # Other tests build, too; a lab's own tests take the lock themselves.
       [[ $typed != cmake* ]] || typed="flock build/building.lock bash -c '$typed'"
       (cd "$source" && export BENCHMARK_MIN_TIME=0.01 && eval "$typed") >log 2>&1 </dev/null || status=$?
-      # A lab that is not solved fails its tests; all of them have run, and nothing crashed.
+      # An unsolved lab fails its tests, but all of them must run without a crash.
       if [[ $typed == ctest* && $status == 8 ]] && ! grep -qE 'Not Run|Exception|SEGFAULT|Timeout|No tests' log; then status=0; fi
       ((status == 0)) || { tail -n 40 log; complain "$typed: ended with $status"; } ;;
     gpu) ;;
@@ -202,7 +212,7 @@ made=(build/run/program build/see/program.html labs/42_sparsity/judge/rubric.tom
 [[ $sandbox == no ]] || made+=(grades.sqlite build/report/class/index.html build/report/class/leaderboard.html results.json canvas.csv)
 for file in "${made[@]}"; do [[ -s $file ]] || complain "no command made $file"; done
 
-# Paths begin where a command is typed.
+# Paths are relative to where a command is typed.
 if [[ $sandbox == yes ]]; then
   mkdir -p "$place/elsewhere/class/bob" && cd "$place/elsewhere"
   echo '#error nothing needs to run' >class/bob/column_sums.cpp

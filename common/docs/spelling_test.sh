@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What people read has no misspelling that codespell knows: guides, handouts, decks, hints, contracts, skeletons. A name that it
-# takes for a word goes in --ignore-words-list. usage: spelling_test.sh CODESPELL SOURCE
+# Texts for people have no misspelling that codespell knows: guides, handouts, decks, hints, contracts, skeletons. Put names that it
+# mistakes for words in --ignore-words-list. usage: spelling_test.sh CODESPELL SOURCE
 set -euo pipefail
 codespell=$1 source=$2
 cd "$source"

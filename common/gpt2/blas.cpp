@@ -1,5 +1,5 @@
-// The two functions of BLAS that Eigen calls with EIGEN_USE_BLAS, by Eigen's own products for the widest vectors that
-// this machine has. Matrices are column-major, as BLAS has them.
+// The two BLAS functions that Eigen calls with EIGEN_USE_BLAS, implemented by Eigen's own products for this machine's
+// widest vectors. Matrices are column-major, as in BLAS.
 #define Eigen EigenOfThisMachine
 #include <Eigen/Core>
 
@@ -7,7 +7,7 @@ namespace {
 
 using matrix = Eigen::Map<const Eigen::MatrixXf, 0, Eigen::OuterStride<>>;
 
-/// How the matrix lies in memory, of which op(M) has so many rows and columns.
+/// The layout of matrix M in memory, where op(M) has this many rows and columns.
 matrix stored(const float* m, char operation, int rows, int columns, int stride) {
   return operation == 'N' ? matrix(m, rows, columns, Eigen::OuterStride<>(stride))
                           : matrix(m, columns, rows, Eigen::OuterStride<>(stride));

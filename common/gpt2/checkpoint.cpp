@@ -1,5 +1,5 @@
-// Reading and writing checkpoints. Whatever a file says is checked before it is believed: it may be truncated, damaged,
-// of another model, or no checkpoint at all.
+// Reading and writing checkpoints. Everything read from a file is checked first: it may be truncated, damaged, from
+// another model, or no checkpoint at all.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -63,7 +63,7 @@ class safetensors {
   safetensors(std::span<const std::byte> file, const std::string& name)
       : name_(name), tensors_(tensors_of(file, name)) {}
 
-  /// With the names of GPT2LMHeadModel, or without "transformer." before each.
+  /// Tensors have GPT2LMHeadModel's names, or the same without the prefix "transformer.".
   const stored_tensor& at(const std::string& key) const {
     for (const std::string& full : {"transformer." + key, key})
       if (const auto found = tensors_.find(full); found != tensors_.end()) return found->second;
@@ -73,7 +73,7 @@ class safetensors {
     return tensors_.contains("transformer." + key) || tensors_.contains(key);
   }
 
-  /// Into `to`; where `transposed`, (in, out) there becomes (out, in) here.
+  /// Writes to `to`; if `transposed`, the file's (in, out) becomes (out, in).
   void read(const std::string& key, std::vector<std::size_t> shape, float* to, bool transposed = false) const {
     const stored_tensor& t = at(key);
     if (transposed) std::swap(shape[0], shape[1]);
@@ -117,7 +117,7 @@ checkpoint from_safetensors(std::span<const std::byte> file, const std::string& 
   } else {
     fail(name, "the number of heads is unknown: put the model's config.json next to the file");
   }
-  // Rounded up to a multiple of 128, as llm.c does: the rows of a matrix product then fill its tiles.
+  // Rounded up to a multiple of 128, as in llm.c, so that the rows of a matrix product fill its tiles.
   c.padded_vocabulary = (c.vocabulary + 127) / 128 * 128;
   expect_sane(c, name);
   // The file's size bounds the memory that is allocated.

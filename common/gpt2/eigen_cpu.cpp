@@ -1,6 +1,5 @@
-// LLM-Eigen on one core, with the widest vectors that it has.
-// Eigen's templates, compiled here for this machine and in the simulated device's cuBLAS for any, may not be mixed up
-// by the linker: here they get a name of their own.
+// LLM-Eigen on one core, with its widest vectors. Eigen's templates are compiled here for this machine, and in the
+// simulated device's cuBLAS for any machine. They have another name here so that the linker does not mix them up.
 #define Eigen EigenOfThisMachine
 #include "eigen_pass.hpp"
 

@@ -1,5 +1,6 @@
-// LLM-Eigen: GPT-2 as a list of tensor expressions. What runs them is the device: one core of the CPU, or a GPU, where
-// Eigen makes one or more kernels of each. One head after the other, as the published study's program does it.
+// LLM-Eigen: GPT-2 as a list of tensor expressions. The device evaluates them: one core of the CPU, or a GPU, where
+// Eigen generates one or more kernels for each. Heads are computed one after the other, as in the published study's
+// program.
 #pragma once
 
 #include <unsupported/Eigen/CXX11/Tensor>
@@ -13,7 +14,7 @@
 
 namespace gpt2 {
 
-/// Adds a token's and its position's vector.
+/// Adds the vectors of a token and of its position.
 struct embedded {
   const float *tokens, *positions;
   const int* ids;
@@ -24,7 +25,7 @@ struct embedded {
   }
 };
 
-/// 0 where a token may look, minus infinity at what comes after it.
+/// 0 where a token may look, minus infinity at later tokens.
 struct causal_mask {
   EIGEN_DEVICE_FUNC float operator()(const Eigen::array<Eigen::Index, 2>& at) const {
     return at[1] <= at[0] ? 0.0f : -std::numeric_limits<float>::infinity();
@@ -37,7 +38,7 @@ class eigen_pass : public pass {
   eigen_pass(const checkpoint& model, Device& device)
       : device_(device), config_(model.config), weights_(device, model.weights.size()) {
     device_.memcpyHostToDevice(weights_.data(), model.weights.data(), model.weights.size() * sizeof(float));
-    eigen_pass::synchronize();  // no other: this is the constructor
+    eigen_pass::synchronize();  // no override runs: this is the constructor
   }
 
   void load(std::span<const int> tokens, int batch, int length) override {
@@ -59,7 +60,7 @@ class eigen_pass : public pass {
       case operation::project_to_qkv:
         linear(normed_, qkv_, tensor::qkv_weight, tensor::qkv_bias, layer, c, 3 * c);
         break;
-      case operation::multiply_queries_by_keys:  // softmax and values too, head by head
+      case operation::multiply_queries_by_keys:  // softmax and values too, per head
         for (int b = 0; b < batch_; ++b)
           for (int h = 0; h < config_.heads; ++h) attend(b, h);
         break;

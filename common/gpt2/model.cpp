@@ -1,4 +1,4 @@
-// Sizes and offsets of GPT-2's weights, and random ones.
+// Sizes and offsets of GPT-2's weights, and random weights.
 #include "gpt2/model.hpp"
 
 #include <fmt/format.h>
@@ -105,7 +105,7 @@ checkpoint random_checkpoint(const config& of, std::uint64_t seed) {
   const auto uniform = [&] {  // in (0, 1]
     return (static_cast<double>(lab::splitmix64(state) >> 11) + 1.0) * 0x1p-53;
   };
-  // Sums of four uniform numbers are near enough to normal ones, and the same on every machine.
+  // Sums of four uniform numbers are close enough to a normal distribution, and the same on every machine.
   const auto normal = [&] { return (uniform() + uniform() + uniform() + uniform() - 2.0) * std::sqrt(3.0); };
   for (int kind = 0; kind < static_cast<int>(tensor::count); ++kind) {
     const auto which = static_cast<tensor>(kind);
@@ -116,7 +116,7 @@ checkpoint random_checkpoint(const config& of, std::uint64_t seed) {
       case tensor::norm1_weight:
       case tensor::norm2_weight:
       case tensor::final_norm_weight: mean = 1.0, deviation = 0.1; break;
-      // What is added to the residual stream again and again is made smaller (GPT-2 does the same).
+      // Weights whose products add to the residual stream in each layer are smaller, as in GPT-2.
       case tensor::projection_weight:
       case tensor::contract_weight: deviation = 0.02 / std::sqrt(2.0 * of.layers); break;
       case tensor::position_embedding: deviation = 0.01; break;

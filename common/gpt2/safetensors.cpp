@@ -63,7 +63,7 @@ std::vector<float> numbers_of(const stored_tensor& t, const std::string& key, co
   if (t.type != "F32" && t.type != "F16" && t.type != "BF16")
     fail(name, fmt::format("tensor {} has type {}; convert it to F32, F16 or BF16", key, t.type));
   const std::size_t each = t.type == "F32" ? 4 : 2, count = t.data.size() / each;
-  std::size_t expected = 1;  // divided, not multiplied: the sides may be anything
+  std::size_t expected = 1;  // divides instead of multiplying: dimensions may have any value
   for (const std::size_t side : t.shape) expected = side == 0 || expected > count / side ? count + 1 : expected * side;
   if (t.data.size() % each != 0 || expected != count)
     fail(name, fmt::format("tensor {} has {} bytes, which is not what its shape ({}) needs; the file is damaged", key,

@@ -41,7 +41,7 @@ void append(std::string& to, code_point c) {
   }
 }
 
-/// vocab.json and merges.txt write each byte as a character that can be seen: itself, or one from U+0100 on.
+/// vocab.json and merges.txt write each byte as a visible character: itself, or one from U+0100 on.
 std::string visible(unsigned char byte) {
   const auto seen = [](int b) { return (b >= '!' && b <= '~') || (b >= 0xA1 && b <= 0xAC) || b >= 0xAE; };
   int before = 0;
@@ -124,7 +124,7 @@ struct character {
   gpt2::kind kind;
 };
 
-/// Bytes that are not UTF-8 count as others.
+/// Bytes that are not UTF-8 count as "others".
 std::vector<character> characters_of(const std::string& text) {
   std::vector<character> result;
   for (std::size_t i = 0; i < text.size();) {
@@ -336,7 +336,7 @@ std::vector<int> generate(pass& with, const config& of, std::vector<int> tokens,
     throw model_error(fmt::format("{} tokens plus {} new ones exceed the model's context, {}; ask for fewer",
                                   tokens.size(), count, of.context));
   std::uint64_t state = how.seed;
-  // Always of one length, so that nothing has to be made room for again: what comes later changes nothing before it.
+  // The length is constant to avoid reallocation: later tokens change nothing before them.
   std::vector<int> padded(length, 0);
   while (tokens.size() < length) {
     std::copy(tokens.begin(), tokens.end(), padded.begin());

@@ -1,4 +1,4 @@
-// Reading models of Llama's family: llama/model.hpp. Whatever a file says is checked before it is believed.
+// Reading models of Llama's family: llama/model.hpp. Everything read from a file is checked first.
 #include "llama/model.hpp"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ using nlohmann::json;
 
 std::size_t product(int a, int b) { return static_cast<std::size_t>(a) * static_cast<std::size_t>(b); }
 
-/// What lab 10's contract allows, and nothing that is too large to be a model.
+/// Accepts what lab 10's contract allows, unless it is too large to be a model.
 void expect_supported(const config& c, const std::string& name) {
   constexpr int most = 1 << 20;
   for (const auto& [value, what] : {std::pair{c.layers, "layers"},
@@ -53,7 +53,7 @@ void expect_supported(const config& c, const std::string& name) {
 
 // ---- config.json --------------------------------------------------------------------------------------------------
 
-/// Members of one JSON object, with a model_error for each that has the wrong type.
+/// Members of one JSON object; one of the wrong type is a model_error.
 class settings {
  public:
   settings(const json& of, const std::string& name) : of_(of), name_(name) {}
@@ -85,8 +85,7 @@ class settings {
   const std::string& name_;
 };
 
-/// The angles of Llama 3.1 and later: slow pairs turn `factor` times as slowly, fast ones as before, those between
-/// partly.
+/// The angles of Llama 3.1 and later: slow pairs turn slower by `factor`, fast ones as before, others partly slower.
 double scaled(double frequency, const settings& by, const std::string& name) {
   const double factor = by.real("factor"), low = by.real("low_freq_factor"), high = by.real("high_freq_factor"),
                original = by.real("original_max_position_embeddings");
@@ -154,7 +153,7 @@ class tensors {
         if (!all_.emplace(key, tensor).second) fail(name, fmt::format("tensor {} is in two files", key));
   }
 
-  /// The bits of a tensor as bf16; it is expected to have this shape.
+  /// The bits of a tensor as bf16; it must have this shape.
   numbers take(const std::string& key, std::vector<std::size_t> shape) {
     const auto found = all_.find(key);
     if (found == all_.end()) fail(name_, fmt::format("tensor {} is missing; is a part of the model missing?", key));
@@ -173,7 +172,7 @@ class tensors {
     return result;
   }
 
-  /// A tensor that was not read must not matter.
+  /// A tensor that was never read is an error, unless it has no effect.
   void expect_rest_unused() const {
     for (const auto& [key, tensor] : all_)
       if (!key.ends_with("rotary_emb.inv_freq") && key != "lm_head.weight")
@@ -266,7 +265,7 @@ checkpoint read_folder(const std::filesystem::path& folder) {
       fail(list.string(), "has no weight_map; download it again");
     names.clear();
     for (const json& file : index["weight_map"]) {
-      // A name, no path: what a file says must not open others.
+      // A name, not a path: a file's contents must not open files elsewhere.
       if (!file.is_string() || file.get<std::string>().find_first_of("/\\") != std::string::npos)
         fail(list.string(), fmt::format("{} is not the name of a file", file.dump()));
       names.insert(file.get<std::string>());

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ./course bundle: see its help. Unpacks the packages that the course needs, builds with them as a student's machine will, and
-# keeps the compiler cache.
+# ./course bundle: see its help. Unpacks the packages that the course needs, builds with them as on a student's machine,
+# and keeps the compiler cache.
 set -euo pipefail
 course=$(realpath "$(dirname "$0")/../..")
 output=$course/build/roofline-labs.tar.gz labs=() without=(--exclude=./solutions --exclude=./slides)
@@ -31,7 +31,7 @@ cp "$course/common/prebuilt/c++" bin
 for tool in cmake ctest ninja ccache patch as ld ar ranlib nm objcopy addr2line strip readelf; do
   for folder in bin usr/bin; do [[ ! -e root/$folder/$tool ]] || ln -sf "../root/$folder/$tool" "bin/$tool"; done
 done
-# Every program that is started: those of bin/, and the compiler's own.
+# Every program that gets started: those of bin/, and the compiler's own.
 for program in bin/* root/usr/bin/g++ root/usr/lib/gcc/*/*/{cc1plus,collect2,lto-wrapper}; do
   program=$(realpath "$program")
   case $program in "$PWD/root/"*) echo "${program#"$PWD/root/"}" ;; esac
@@ -46,6 +46,6 @@ echo "\$ ${build[*]}" >&2
 "${build[@]}" >&2
 rm -rf build backups prebuilt/place
 cd ..
-# On a terminal, how much of it is packed.
+# On a terminal, shows the progress of packing.
 tar --checkpoint=4000 --checkpoint-action='ttyout=packing %{}T%*\r' -czf "$output" roofline-labs
 du -h "$output"

@@ -5,12 +5,12 @@ export CCACHE_SLOPPINESS=locale,pch_defines,time_macros,include_file_mtime,inclu
 export CMAKE_CXX_COMPILER_LAUNCHER=$PWD/common/prebuilt/compile
 configure_options=(-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON)  # those of another folder differ, and with them all that includes them
 if [[ -d $prebuilt/root ]]; then
-  # CMake does not find the folders of a compiler whose own path has spaces.
+  # CMake does not find the folders of a compiler if its path has spaces.
   [[ $prebuilt != *' '* ]] || { echo "course: this folder's path has spaces, with which a bundle cannot work; move it: $PWD" >&2; exit 2; }
   manager="" packages=()
   export PATH=$prebuilt/bin:$PATH CXX=$prebuilt/bin/c++ CMAKE_PREFIX_PATH=$prebuilt/root/usr
   if [[ $(cat "$prebuilt/place" 2>/dev/null) != "$prebuilt" ]]; then
-    # Its programs name their loader and libraries by their whole paths: once for each place.
+    # Its programs name their loader and libraries by absolute paths: patch them once for each location.
     libraries=("$prebuilt/root"/{usr/lib,lib}/*-linux-gnu)
     loader=$(echo "$prebuilt/root/lib"/*-linux-gnu/ld-linux-*.so.*)
     patchelf=("$loader" --library-path "${libraries[0]}:${libraries[1]}" "$prebuilt/root/usr/bin/patchelf")

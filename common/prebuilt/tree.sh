@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# A build tree that an image brings: made once, taken by a folder of the same path, whose files may be others.
+# A build tree inside an image: made once, used by a folder with the same path, whose files may differ.
 #   tree.sh make PREBUILT TARGET...   builds the course, and fills the compiler cache in PREBUILT; this is begin, the build and
-#   tree.sh begin PREBUILT            before the build: notes what each file of the course is
+#   tree.sh begin PREBUILT            before the build: records the content of each file of the course
 #   tree.sh keep PREBUILT             after it: moves build/ there
-#   tree.sh take PREBUILT             copies it to build/. Ninja then compiles what differs, and what was made for another processor.
-# Ninja goes by times, and a checkout is as new as its clone. So files with the noted content get a time before that build,
-# and all others the time of now.
+#   tree.sh take PREBUILT             copies it to build/. Ninja then compiles what differs or was built for another processor.
+# Ninja compares times, and all files of a fresh clone are new. So files with the recorded content get a time before that
+# build, and all others the current time.
 set -euo pipefail
 tree=$2/build
 processor() { "${CXX:-c++}" -march=native -x c++ -E -v /dev/null 2>&1 | grep -e -cc1 -e cc1plus; }  # what the compiler makes of it
@@ -26,7 +26,7 @@ case $1 in
     processor >"$2/processor"
     pwd >"$2/folder"
     rm -rf "$tree"
-    # With CUDA, CMake asks for which GPU when it configures: where the GPU is.
+    # With CUDA, CMake detects the GPU when it configures, on the machine that has it.
     if grep -q '^CMAKE_CUDA_COMPILER:.*=/' build/CMakeCache.txt; then rm -rf build; else mv build "$tree"; fi ;;
   take)
     [[ -d $tree && ! -e build && $(cat "$2/folder") == "$PWD" ]] || exit 1
@@ -34,7 +34,7 @@ case $1 in
     mapfile -t same < <(sed -n 's/: OK$//p' <<<"$compared")
     mapfile -t other < <(sed -n 's/: FAILED$//p' <<<"$compared")
     ((!${#other[@]})) || touch -c -- "${other[@]}" || exit 1
-    # Where another user owns them, they are compiled again, out of the cache.
+    # If another user owns them, they are rebuilt from the compiler cache.
     ((!${#same[@]})) || find "${same[@]}" -newer "$2/sources" -exec touch -c -r "$2/sources" {} + 2>/dev/null || true
     trap 'rm -rf build.part' EXIT
     rm -rf build.part

@@ -1,5 +1,5 @@
-// Flame graphs: stacks sampled by CPU time, and what the device did below the host functions that asked for it. The
-// format is folded stacks: "outer;inner;file.cpp:12 1500", a line for each stack, with nanoseconds.
+// Flame graphs: stacks sampled by CPU time, and device work below the host functions that issued it. The format is
+// folded stacks, one per line with its nanoseconds: "outer;inner;file.cpp:12 1500".
 #include <cxxabi.h>
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
@@ -27,14 +27,14 @@ namespace {
 
 constexpr std::size_t most_samples = 20'000, deepest = 96;
 
-/// Filled by a signal handler, so it is all there before.
+/// A signal handler fills it, so all memory is allocated before.
 struct sampler {
   struct sample {
     int frames;
     void* stack[deepest];
   };
   std::unique_ptr<sample[]> taken = std::make_unique<sample[]>(most_samples);
-  std::atomic<std::size_t> count = 0;  ///< also of those that were not kept
+  std::atomic<std::size_t> count = 0;  ///< including samples that were not kept
   profiled_device* device = nullptr;
   double cpu_seconds = 0;
 };
@@ -49,8 +49,7 @@ std::uintptr_t interrupted_at(const void* context) {
 #endif
 }
 
-/// Stores the stack, the interrupted instruction first. The device's own threads have stacks that cannot be walked, and
-/// are not the program's.
+/// Stores the stack, the interrupted instruction first. Skips the device's own threads: their stacks cannot be walked.
 void take_sample(int, siginfo_t*, void* context) {
   sampler* const into = sampling;
   if (!into) return;
@@ -90,7 +89,7 @@ std::string demangled(const char* name) {
   return without_arguments(status == 0 ? text.get() : name);
 }
 
-/// A function, and where in its source it was.
+/// A function and a position in its source.
 struct level {
   std::string function, file;
   int line = 0;
@@ -108,7 +107,7 @@ class symbols {
   symbols(const symbols&) = delete;  // owns the session
   symbols& operator=(const symbols&) = delete;
 
-  /// What runs at a program counter, with inlined functions, the outermost first.
+  /// The functions at a program counter, inlined ones included, the outermost first.
   const std::vector<level>& at(std::uintptr_t pc) {
     const auto [found, fresh] = known_.try_emplace(pc);
     if (fresh) found->second = look_up(pc);
@@ -164,7 +163,7 @@ class symbols {
   std::unordered_map<std::uintptr_t, std::vector<level>> known_;
 };
 
-/// What the simulated device's compiler puts into all code of .cu files, at each access and basic block.
+/// What the simulated device's compiler inserts at each access and basic block of .cu files.
 bool is_instrumentation(const std::string& function) {
   return function.starts_with("__tsan_") || function.starts_with("__sanitizer_cov_") || function.starts_with("sim_mem");
 }
@@ -172,7 +171,7 @@ bool is_instrumentation(const std::string& function) {
 /// Library headers call each other: the first function is enough.
 bool is_library(const level& here) { return here.file.starts_with("/usr/"); }
 
-/// What stands between a function object and its call, and begins a thread.
+/// Library frames between a function object and its call, or at the start of a thread.
 bool is_wrapper(const std::string& function) {
   static constexpr const char* words[] = {"std::_Function_handler", "std::function<", "std::__invoke", "::_State_impl<",
                                           "std::thread::_Invoker",  "_Invoker<",      "start_thread",  "clone"};
@@ -180,8 +179,8 @@ bool is_wrapper(const std::string& function) {
                      [&](const char* word) { return function.find(word) != std::string::npos; });
 }
 
-/// The program's own functions on a stack, the outermost first, and the line that the innermost was at. What follows
-/// below is the simulated device's: time that no GPU's host would spend, so a sample with any of it is empty.
+/// The program's own functions on a stack, the outermost first, and the line of the innermost. Empty if the stack
+/// contains the simulated device's code: a GPU's host would not spend that time.
 std::vector<std::string> program_frames(symbols& names, const std::vector<std::uintptr_t>& stack, bool sample) {
   std::vector<std::string> frames;
   std::string line;
@@ -222,7 +221,7 @@ std::vector<std::string> words_of(const std::string& path) {
 void start_sampling(profiled_device* device) {
   static sampler all;  // a late signal may still come
   void* warm_up[1];
-  backtrace(warm_up, 1);  // its first call loads a library
+  backtrace(warm_up, 1);  // the first call loads a library
   all.count = 0;
   all.device = device;
   all.cpu_seconds = cpu_seconds();

@@ -1,4 +1,4 @@
-// What a profile asks of the processor: perf_event's counters, and its ceilings with all cores at work.
+// What a profile needs from the processor: perf_event's counters, and the ceilings of all cores together.
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -52,7 +52,7 @@ int available_cores() {
   return sched_getaffinity(0, sizeof cores, &cores) == 0 ? std::max(1, CPU_COUNT(&cores)) : 1;
 }
 
-/// The best of several rounds in which each core does `amount` of something.
+/// The best of several rounds in which each core does `amount` of work.
 template <class Body>
 double rate_of_all_cores(int cores, double amount, const Body& body) {
   constexpr int rounds = 7;
@@ -99,7 +99,7 @@ processor_counts processor_counters::read() const {
       struct {
         std::uint64_t value, enabled, running;
       } got{};
-      // Where events take turns on too few counters, what was seen stands for the whole.
+      // If events take turns on too few counters, scale what was counted to the whole time.
       if (::read(file, &got, sizeof got) == sizeof got && got.running > 0)
         sum.values[i] +=
             static_cast<double>(got.value) * static_cast<double>(got.enabled) / static_cast<double>(got.running);
@@ -113,7 +113,7 @@ roofs processor_roofs() {
   constexpr std::size_t fma_floats = 12 * 16;
   constexpr std::int64_t fma_rounds = 200'000;
   constexpr std::size_t cached_bytes = 128 << 10;
-  constexpr int cached_rounds = 1024;  // a millisecond: meeting the other cores should cost nothing beside it
+  constexpr int cached_rounds = 1024;  // a millisecond: synchronizing the cores should cost nothing in comparison
   const int cores = available_cores();
   const auto last_cache = static_cast<std::size_t>(std::max(0L, sysconf(_SC_LEVEL3_CACHE_SIZE)));
   const std::size_t bytes =
@@ -145,7 +145,7 @@ roofs processor_roofs() {
   const double cache = rate_of_all_cores(cores, double{cached_bytes} * cached_rounds, [&](int core) {
     for (int i = 0; i < cached_rounds; ++i) read(core, cached_bytes);
   });
-  // No cache is slower than what it caches; others, on a busy machine, may have made it seem so.
+  // No cache is slower than the memory that it caches, but on a busy machine it may seem so.
   r.bytes_per_second.emplace_back("cache", std::max(cache, r.bytes_per_second.back().second));
   return r;
 }

@@ -1,7 +1,7 @@
-// ./course profile: compiles a program for a backend, or takes one of the course's, and runs it as the work to profile.
+// ./course profile: compiles a program for a backend, or takes one of the course's programs, and profiles its run.
 //
 //   profile PROGRAM|FILE.cu|FILE.cpp [--backend cpu|sim|cuda] [--output DIR] [--flame] [--] [ARGUMENTS]
-//   profile --target ...    prints what must be built first, a target of the build directory; runs nothing
+//   profile --target ...    prints the build target that is needed first; runs nothing
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ using words = std::vector<std::string>;
 
 const fs::path source = LAB_SOURCE_DIR, build = LAB_BINARY_DIR;
 
-/// What the user got wrong, and what to do.
+/// A user's mistake, and what to do.
 struct usage_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -42,7 +42,7 @@ bool has_gpu() { return fs::exists("/dev/nvidiactl"); }
 
 bool has_nvcc() { return std::system("command -v nvcc >/dev/null") == 0; }
 
-/// Options that this does not know begin the program's arguments.
+/// The first unknown option begins the program's arguments.
 request parsed(const words& given) {
   request r;
   for (std::size_t i = 0; i < given.size(); ++i) {
@@ -98,7 +98,7 @@ bool is_program(const std::string& name) {
   return false;
 }
 
-/// For a file, what it is linked with; otherwise the program itself.
+/// For a file, the libraries to link; otherwise the program itself.
 std::string target_of(const request& r) {
   if (r.is_file()) return "profile_" + r.backend;
   for (const std::string& target : {r.name + "." + r.backend, r.name})
@@ -121,8 +121,8 @@ std::vector<char*> pointers_to(words& command) {
   return pointers;
 }
 
-/// Runs a command, and says on a terminal each second how long it takes: after what it has printed of a line. Returns
-/// its exit status, or 128 and the signal.
+/// Runs a command; on a terminal, appends the elapsed seconds to the current line. Returns the exit status, or 128 plus
+/// the signal.
 int run(words command, const char* doing) {
   pid_t child = 0;
   const int error = posix_spawnp(&child, command[0].c_str(), nullptr, nullptr, pointers_to(command).data(), environ);
@@ -142,8 +142,8 @@ bool compiles(const words& command) {
   return run(command, "compiling") == 0;
 }
 
-/// Compiles the file so that our main() calls the program's as the work to profile; cudaDeviceReset, which would end a
-/// GPU between two runs, is replaced. Returns the program, or nothing if a command failed.
+/// Compiles the file so that our main() calls the program's as the work to profile. Replaces cudaDeviceReset, which
+/// would destroy the context between two runs. Returns the program, or nothing if a command failed.
 fs::path compiled(const request& r) {
   const fs::path folder = build / "run" / "profile";
   fs::create_directories(folder);
@@ -180,7 +180,7 @@ int main(int argc, char** argv) {
       return 0;
     }
     const fs::path program = r.is_file() ? compiled(r) : build / "bin" / target;
-    if (program.empty()) return 1;  // the compiler has said why
+    if (program.empty()) return 1;  // the compiler has printed why
     words command = {program.string()};
     command.insert(command.end(), r.arguments.begin(), r.arguments.end());
     say((r.flame ? "LAB_PROFILE_FLAME=1 LAB_PROFILE=" : "LAB_PROFILE=") + r.output.string(), command);

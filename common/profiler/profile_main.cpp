@@ -16,14 +16,14 @@ namespace {
 
 bool returned = false;
 
-/// If the program calls exit, nothing can be repeated or reported.
+/// If the program calls exit, we can neither repeat its work nor report it.
 void say_why_nothing_was_profiled() {
   if (!returned)
     std::fputs("profile: the program called exit(); return from main instead, so that it can run again\n", stderr);
 }
 
 int run_again(int argc, char** argv, char** environment) {
-  std::vector<std::string> words(argv, argv + argc);  // programs may change theirs
+  std::vector<std::string> words(argv, argv + argc);  // programs may change their arguments
   std::vector<char*> pointers;
   for (std::string& w : words) pointers.push_back(w.data());
   pointers.push_back(nullptr);
@@ -41,7 +41,7 @@ int main(int argc, char** argv, char** environment) {
   try {
     lab::profile p;
     p.run(path.substr(path.rfind('/') + 1), [&] {
-      if (runs++ == 1) {  // it has said all that it has to say
+      if (runs++ == 1) {  // it has printed everything
         std::fflush(stdout);
         if (const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0) {
           dup2(nowhere, STDOUT_FILENO);

@@ -82,7 +82,7 @@ bool has(const metric_values& metrics, std::initializer_list<const char*> names)
   return std::any_of(names.begin(), names.end(), [&](const char* n) { return metrics.contains(n); });
 }
 
-// ---- what counters say together; the simulated device and a GPU name some of them differently
+// ---- what counters say together; some have different names on the simulated device and on a GPU
 
 constexpr std::initializer_list<const char*> dram_read{"dram__bytes_read.sum"}, dram_written{"dram__bytes_write.sum"};
 constexpr std::initializer_list<const char*> loads{"smsp__sass_inst_executed_op_global_ld.sum",
@@ -113,7 +113,7 @@ struct column {
   std::vector<std::string> cells;
 };
 
-/// As wide as the terminal, or COLUMNS if there is none, from 80 to 100.
+/// The width of the terminal, or else COLUMNS, limited to 80 to 100.
 std::size_t table_width() {
   winsize size{};
   const char* const columns = std::getenv("COLUMNS");
@@ -147,7 +147,7 @@ std::string laid_out(const std::string& title, const std::vector<std::string>& n
   return out;
 }
 
-/// As many tables as it takes: 26 characters of each are left for the name.
+/// As many tables as needed; each leaves 26 characters for the name.
 std::string tables(const std::string& title, const std::vector<std::string>& names,
                    const std::vector<column>& columns) {
   std::string out;
@@ -193,7 +193,7 @@ struct kernel_sum {
   double seconds = 0;
 };
 
-/// Ours where the call is in a range, else the system's.
+/// Our process if the call is in a range, else the system's.
 std::uint64_t thread_of(const recording& rec, const activity& call) {
   const int run = run_of(rec, call);
   return run < 0 ? call.lane : static_cast<std::uint64_t>(rec.runs[static_cast<std::size_t>(run)].thread);
@@ -226,7 +226,7 @@ std::string table_of_part(const profile_contents& what) {
   for (const profile::row& r : rows)
     if (r.path.find('/') == std::string::npos) whole += device ? r.device_seconds : r.host_seconds;
 
-  // One root need not stand before every other name.
+  // A single root need not precede every other name.
   const bool one_root = std::count_if(rows.begin(), rows.end(),
                                       [](const profile::row& r) { return r.path.find('/') == std::string::npos; }) == 1;
   const auto shown = [&](const std::string& path) {
@@ -265,7 +265,7 @@ std::string table_of_part(const profile_contents& what) {
   std::string out = fmt::format("{} by range, {}, {}\n", times, device ? what.device : processor_name(), what.when);
   out += tables("range", names, columns);
 
-  // A second table of what was counted, where anything was.
+  // A second table with the counters, if any were read.
   columns.clear();
   const auto count = [&](const char* title, std::size_t width, const auto& value) {
     column c{title, width, {}};
@@ -280,7 +280,7 @@ std::string table_of_part(const profile_contents& what) {
   const auto sum = [](std::initializer_list<const char*> metrics) {
     return [=](const profile::row& r) { return std::pair(has(r.metrics, metrics), value_of(r.metrics, metrics)); };
   };
-  if (device && !what.modelled) {  // how long simulating takes says nothing
+  if (device && !what.modelled) {  // the duration of the simulation means nothing
     column host{"host", 10, {}};
     for (const profile::row& r : rows) host.cells.push_back(time_text(r.host_seconds));
     columns.push_back(std::move(host));
@@ -317,7 +317,7 @@ std::string table_of_part(const profile_contents& what) {
     }
     if (any) columns.push_back(std::move(warps));
   } else {
-    columns.clear();  // the times stand above
+    columns.clear();  // the times are printed above
   }
   for (const auto& [title, which] : {std::pair{"if warm", &decltype(profile::row::bound_seconds)::warm},
                                      {"measured", &decltype(profile::row::bound_seconds)::measured}}) {
@@ -422,7 +422,7 @@ std::string json_of(const profile_contents& what) {
 
 std::string trace_of(const profile_contents& what) {
   constexpr int host = 1, device = 2;
-  // Beside each stream its ranges: those of two streams may overlap as a stream's own never do.
+  // Each stream's ranges are next to it: ranges of two streams may overlap, those of one stream never do.
   const auto lane_of = [](std::uint64_t stream) { return 2 * stream + 1; };
   const auto ranges_beside = [](std::uint64_t stream) { return 2 * stream; };
   json events = json::array();
@@ -463,7 +463,7 @@ std::string trace_of(const profile_contents& what) {
   std::uint64_t races_so_far = 0;
   std::set<std::uint64_t> threads, streams;
   for (const recording& rec : what.recordings) {
-    // Where in a stream a range was: from its first kernel's beginning to its last one's end.
+    // A range's extent in a stream: from the start of its first kernel to the end of its last.
     std::map<std::pair<int, std::uint64_t>, std::pair<nanoseconds, nanoseconds>> spans;
     std::map<std::uint32_t, const activity*> calls;
     std::map<std::pair<std::uint64_t, nanoseconds>, std::string> raced;  // by what comes later
@@ -545,9 +545,9 @@ struct point {
   double intensity = 0, gigabytes_per_second = 0, label_at = 0;
 };
 
-/// Moves labels apart that would be printed on each other.
+/// Moves overlapping labels apart.
 void spread_labels(std::vector<point>& points) {
-  constexpr double apart = 1.6, near = 3;  // factors on the logarithmic axes: a line's height, a label's width
+  constexpr double apart = 1.6, near = 3;  // a line's height and a label's width, as factors on the logarithmic axes
   std::sort(points.begin(), points.end(),
             [](const point& a, const point& b) { return a.gigabytes_per_second < b.gigabytes_per_second; });
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -561,7 +561,7 @@ void spread_labels(std::vector<point>& points) {
 }  // namespace
 
 std::string roofline_svg_of(const profile_contents& what) {
-  constexpr double least = 0.03, most = 3000;  // FLOP per byte; what computes nothing is drawn at the left edge
+  constexpr double least = 0.03, most = 3000;  // FLOP per byte; ranges that compute nothing are drawn at the left edge
   const bool device = !what.device.empty();
   const roofs& r = device ? what.on_device : what.processor;
   if (what.recordings.empty() || r.bytes_per_second.empty() || r.flops_per_second.empty()) return "";
@@ -584,7 +584,7 @@ std::string roofline_svg_of(const profile_contents& what) {
       lowest = std::min(lowest, rate);
       highest = std::max(highest, rate);
     };
-    if (++drawn > 12) break;  // the longest come first; more would not be read
+    if (++drawn > 12) break;  // the longest come first; nobody would read more
     add(cold, row.declared.bytes);
     add(warm, l2_bytes(row.metrics));
     add(measured, dram_bytes(row.metrics));

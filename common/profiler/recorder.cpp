@@ -1,4 +1,4 @@
-// lab::profile: listens to ranges, has the work repeated for what cannot be had at once, and adds up by path.
+// lab::profile: listens to ranges, repeats the work for what one run cannot measure, and adds up by path.
 #include "lab/profiler.hpp"
 
 #include <unistd.h>
@@ -24,7 +24,7 @@ namespace {
 
 profiled_device* device_of_program() { return lab_profiled_device ? lab_profiled_device() : nullptr; }
 
-/// Listens. There is one in a process, for good: a range may end after its recording has.
+/// The listener. One per process, never destroyed: a range may end after its recording.
 class recorder final : public range_listener {
  public:
   void enter(std::string_view name, const work& declared) override {
@@ -89,7 +89,7 @@ class recorder final : public range_listener {
     return std::exchange(taken_, {});
   }
 
-  /// Runs `once`, telling the device the segments that the thread had in the recording.
+  /// Runs `once`, and tells the device the segments that the thread had in the recording.
   void replay(const std::function<void()>& once) {
     begin(mode::replaying);
     listen(true);
@@ -173,11 +173,11 @@ class recorder final : public range_listener {
   std::atomic<std::uint64_t> generation_{0};
   int threads_ = 0;
   recording taken_;
-  std::vector<int> order_;  // segments of the leading thread, -1 if it is in none
+  std::vector<int> order_;  // segments of the leading thread, -1 where it has none
   std::optional<processor_counters> counters_;
   processor_counts last_counts_;
   profiled_device* device_ = nullptr;
-  range_listener* outer_ = nullptr;  // NVTX, where a tool listens
+  range_listener* outer_ = nullptr;  // NVTX, if a tool listens
 };
 
 recorder& the_recorder() {
@@ -185,7 +185,7 @@ recorder& the_recorder() {
   return *forever;
 }
 
-/// Length of the union.
+/// The length of the union.
 nanoseconds covered(std::vector<std::pair<nanoseconds, nanoseconds>>& intervals) {
   std::sort(intervals.begin(), intervals.end());
   nanoseconds length = 0, reached = std::numeric_limits<nanoseconds>::min();
@@ -209,7 +209,7 @@ double value_of(const metric_values& metrics, const std::string& name) {
 
 void bound(profile::row& r, const roofs& on) {
   if (on.flops_per_second.empty() || on.bytes_per_second.empty()) return;
-  // The roof of the operations that the range has: tensor cores where it uses them.
+  // The roof for the range's operations: that of tensor cores if it uses them.
   std::string_view unit = "FP32";
   if (value_of(r.metrics, "sm__ops_path_tensor_src_tf32_dst_fp32.sum") > 0) unit = "TF32 tensor";
   if (value_of(r.metrics, "sm__ops_path_tensor_src_bf16_dst_fp32.sum") > 0) unit = "bf16 tensor";
@@ -257,7 +257,7 @@ std::vector<profile::row> profile_contents::rows() const {
     for (const auto& [segment, values] : rec.device.metrics)
       for (const auto& [name, value] : values)
         metrics[static_cast<std::size_t>(rec.segments[static_cast<std::size_t>(segment)])][name] += value;
-    for (std::size_t i = n; i-- > 0;) {  // children stand behind their parents
+    for (std::size_t i = n; i-- > 0;) {  // children come after their parents
       all[i].insert(all[i].end(), own[i].begin(), own[i].end());
       launches_all[i] += launches_own[i];
       if (rec.runs[i].parent < 0) continue;
@@ -329,7 +329,7 @@ profile::~profile() = default;
 
 namespace {
 
-/// Stacks of the work, which is repeated until there are enough; a second of it gives some hundreds.
+/// Samples stacks, repeating the work until there are enough; one second gives a few hundred.
 cpu_samples sampled(const std::function<void()>& work, profiled_device* device) {
   constexpr double enough_seconds = 1;
   constexpr int most_runs = 1000;
@@ -348,7 +348,7 @@ cpu_samples sampled(const std::function<void()>& work, profiled_device* device) 
   return taken;
 }
 
-/// Tells someone at a terminal what takes so long.
+/// On a terminal, says what is running.
 void say(const char* what) {
   if (isatty(STDERR_FILENO) == 1) std::fprintf(stderr, "profile: %s\n", what);
 }
@@ -371,8 +371,7 @@ void profile::run(std::string_view name, const std::function<void()>& work) {
     }
     return stop_recording();
   };
-  // A simulated run repeats exactly. Everything else should find caches, clocks and allocators as in the long
-  // run.
+  // A simulated run repeats exactly. Others need caches, clocks and allocators in their steady state.
   const bool simulated = s.device && s.device->modelled();
   if (!simulated) {
     say("a first run, which warms up");
@@ -385,7 +384,7 @@ void profile::run(std::string_view name, const std::function<void()>& work) {
     std::set<int> busy;
     for (const activity& a : taken.device.activities)
       if (a.segment >= 0 && a.what != activity::kind::call) busy.insert(a.segment);
-    std::exception_ptr thrown;  // is the caller's business; what counters throw is a note
+    std::exception_ptr thrown;  // is the caller's business; an exception of the counters becomes a note
     const auto rerun = [&] {
       the_recorder().replay([&] {
         try {

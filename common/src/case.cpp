@@ -1,4 +1,4 @@
-// The register of cases: each lab's cases.cpp enters its own, before main or when its module is loaded.
+// The registry of cases: each lab's cases.cpp registers its own before main, or when its module is loaded.
 #include "lab/case.hpp"
 
 #include <dlfcn.h>
@@ -18,7 +18,7 @@ struct maker {
 };
 
 std::map<std::string, maker>& makers() {
-  static std::map<std::string, maker> all;  // inside a function: registrations run before this file's own statics
+  static std::map<std::string, maker> all;  // local: registrations run before this file's globals exist
   return all;
 }
 

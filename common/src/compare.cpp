@@ -1,4 +1,4 @@
-// Comparing element by element. Written as "not within the tolerance", so that NaN fails.
+// Compares element by element. Written as "not within the tolerance", so that NaN fails.
 #include "lab/compare.hpp"
 
 #include <fmt/format.h>
@@ -18,11 +18,11 @@ std::string differences(std::span<const T> got, std::span<const T> want, toleran
   if (got.size() != want.size()) return fmt::format("{} elements, should be {}", got.size(), want.size());
   constexpr std::size_t shown = 3;
   std::size_t wrong = 0;
-  double least = std::numeric_limits<double>::infinity(), most = -least;  // got / want, of the wrong ones
+  double least = std::numeric_limits<double>::infinity(), most = -least;  // got / want, for the wrong elements
   bool finite = true;
   std::string text;
   for (std::size_t i = 0; i < want.size(); ++i) {
-    if (got[i] == want[i]) continue;  // equal infinities too
+    if (got[i] == want[i]) continue;  // covers equal infinities
     const double expected = static_cast<double>(want[i]);
     const double error = std::abs(static_cast<double>(got[i]) - expected);
     if (error <= allowed.absolute + allowed.relative * std::abs(expected) && std::isfinite(expected)) continue;
@@ -65,8 +65,8 @@ std::vector<double> times(matrix m, std::span<const double> v) {
   return out;
 }
 
-/// Errors of n elements, each at most what is allowed and none knowing of the others, add up with random signs to about
-/// the root of the sum of their squares; three times as much is a matter of a wrong element.
+/// Independent errors of n elements, each at most as large as allowed, add up with random signs to about the root of
+/// the sum of their squares; three times as much means a wrong element.
 std::string wrong_sums(matrix a, matrix b, matrix c, std::size_t m, std::size_t n, tolerance allowed) {
   constexpr double margin = 3;
   const std::vector<float> random = random_floats(n, secret_seed());
@@ -79,7 +79,7 @@ std::string wrong_sums(matrix a, matrix b, matrix c, std::size_t m, std::size_t 
       const double most = allowed.absolute + allowed.relative * std::abs(static_cast<double>(c[r * n + q]));
       squares += most * most;
     }
-    // Infinite where C is: then nothing is within it.
+    // Infinite if C is; then no comparison holds.
     const double error = std::abs(got[r] - want[r]), bound = margin * std::sqrt(squares);
     if (!(error <= bound) || !std::isfinite(bound))
       return fmt::format("row {}: its elements, summed with random signs, are off by {}; rounding explains at most {}",

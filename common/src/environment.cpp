@@ -1,4 +1,4 @@
-// Asks the machine who it is, with tools that are there anyway: /proc, uname and nvidia-smi.
+// Identifies the machine with tools that every system has: /proc, uname and nvidia-smi.
 #include "lab/environment.hpp"
 
 #include <sys/utsname.h>

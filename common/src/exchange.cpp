@@ -15,9 +15,9 @@ namespace {
 
 using std::filesystem::path;
 
-constexpr const char* begin = "lab-exchange-";  // then the process that made it
+constexpr const char* begin = "lab-exchange-";  // followed by the process that made it
 
-/// Removes the folders of processes that were killed before they could do so.
+/// Removes the folders of killed processes, which could not do so themselves.
 void remove_leftovers(const path& in) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(in, ignored)) {

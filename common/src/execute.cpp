@@ -1,5 +1,5 @@
-// Calls one function of the contract on the device that this program was built for. Compiled twice: for a GPU, and
-// with LAB_BACKEND_SIM for the simulated device, whose cuda_runtime.h then stands in for the toolkit's.
+// Calls one function of the contract on the device that this program was built for. Compiled twice: for a GPU, and with
+// LAB_BACKEND_SIM for the simulated device, whose cuda_runtime.h then replaces the toolkit's.
 #include "lab/execute.hpp"
 
 #include <algorithm>
@@ -36,8 +36,8 @@ using bytes_on_device = device_buffer<std::byte>;
 
 #ifdef LAB_BACKEND_SIM
 constexpr bool simulated = true;
-// The simulated device's checkers see every access outside an allocation, with its source line; inside a red zone
-// they would take it for a legal one.
+// The simulated device's checkers see every access outside an allocation, with its source line; a red zone would make
+// such an access legal.
 constexpr std::size_t red_zone_bytes = 0;
 constexpr double warm_up_seconds = 0.0;
 using sim::begin_call;
@@ -47,7 +47,7 @@ using sim::take_back;
 using sim::unnamed_allocations;
 using sim::why_launch_failed;
 
-/// A call that exits because a launch failed, as many a check does, takes the reason with it: it says that first.
+/// Many error checks exit when a launch fails, and the reason would be lost: so print it first.
 struct called_now {
   called_now() {
     static const int registered = std::atexit([] {
@@ -79,15 +79,15 @@ constexpr std::size_t red_zone_bytes = bytes_on_device::default_red_zone_bytes;
 constexpr double warm_up_seconds = 0.2;  // an idle GPU needs that long to raise its clocks
 #endif
 
-/// A fault of the student's code, in words for the student.
+/// A fault in the student's code, described for the student.
 struct fault : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// How this thread rounds, and whether it takes subnormals for 0.
+/// This thread's rounding mode, and whether it treats subnormals as 0.
 class floating_point_mode {
  public:
-  /// "" if it is as it was; puts it back.
+  /// "" if it is unchanged; restores it.
   std::string restore() const {
     if (std::fegetround() == rounding_ && now() == control_) return {};
     std::fesetround(rounding_);
@@ -113,7 +113,7 @@ class floating_point_mode {
   unsigned control_ = now();
 };
 
-/// The device's copies of a request's buffers, and the call that takes them.
+/// The device's copies of a request's buffers, and the call that uses them.
 struct device_arguments {
   explicit device_arguments(const request& what) {
     for (std::size_t i = 0; i < what.inputs.size(); ++i) {
@@ -147,12 +147,12 @@ struct device_arguments {
   }
 
   std::vector<bytes_on_device> inputs, outputs;
-  // On the simulated device what is put into the default stream by mistake shows: nothing orders the two.
+  // On the simulated device this reveals work that is put into the default stream by mistake: nothing orders the two.
   stream where{simulated ? cudaStreamNonBlocking : cudaStreamDefault};
   call arguments;
 };
 
-/// The two ways in which a launch can fail: refused at once, or aborted while it ran.
+/// A launch can fail in two ways: it is refused at once, or aborted while it runs.
 void expect_success() {
   if (const cudaError_t refused = cudaGetLastError(); refused != cudaSuccess)
     throw fault("a CUDA call or launch was refused: " + describe(refused));
@@ -160,7 +160,7 @@ void expect_success() {
     throw fault("the kernel was aborted: " + describe(broken));
 }
 
-/// Looks at a few random windows of each output for poison that a timed call left standing.
+/// Checks a few random windows of each output for poison that a timed call did not overwrite.
 void expect_written(const device_arguments& device, const request& what, std::minstd_rand& random) {
   std::byte window[4096];
   for (std::size_t i = 0; i < device.outputs.size(); ++i) {
@@ -189,8 +189,8 @@ struct cublas_product {
 #else
 /// The device's ceilings for a matrix product, row-major C (m, n) = A (m, k) B (k, n); parameters are m, n, k.
 /// "cublas": the case's own inputs, in FP32 without tensor cores. "cublas_aligned": bf16, with m, n and k rounded up to
-/// multiples of 8, so that each row starts at a multiple of 16 bytes, on matrices that hold the elements of the first
-/// two inputs again and again.
+/// multiples of 8, so that each row starts at a multiple of 16 bytes, on matrices filled by repeating the elements of
+/// the first two inputs.
 class cublas_product {
  public:
   cublas_product(const request& what, const device_arguments& device)
@@ -228,7 +228,7 @@ class cublas_product {
     if (status != CUBLAS_STATUS_SUCCESS)
       throw std::runtime_error("cannot measure the ceiling:  cuBLAS error " + std::to_string(status));
   }
-  /// `count` bf16 numbers, those of `from` again and again.
+  /// `count` bf16 numbers, repeating those of `from`.
   static const std::byte* repeated(const bytes_on_device& from, std::int64_t count,
                                    std::optional<bytes_on_device>& own) {
     own.emplace(size_bytes(dtype::bf16) * static_cast<std::size_t>(count), 0);
@@ -254,8 +254,8 @@ std::size_t l2_bytes() {
   return static_cast<std::size_t>(std::max(properties.l2CacheSize, 0));
 }
 
-/// Pairs of the call and of its ceiling, in the order ABBA, so that a drift of the clocks meets both
-/// alike. Outputs are poisoned and L2 is filled with other data before each; that work also hides the launch latency.
+/// Pairs of the call and of its ceiling, in the order ABBA, so that a drift of the clocks affects both equally. Outputs
+/// are poisoned and L2 is filled with other data before each; that work also hides the launch latency.
 void time_pairs(const entry& function, const request& what, device_arguments& device, response& result) {
   std::optional<bytes_on_device> flush;
   if (device.total_bytes() <= 8 * l2_bytes()) flush.emplace(2 * l2_bytes(), 0);
@@ -266,7 +266,7 @@ void time_pairs(const entry& function, const request& what, device_arguments& de
   else if (what.ceiling != "copy")
     throw std::invalid_argument("no ceiling '" + what.ceiling + "' on a device");
 
-  // Copied are the call's own first input's random bits where they suffice: zeros can be faster than data.
+  // The copy uses the random bits of the call's first input where they suffice: zeros can be faster than data.
   const auto copy_bytes = static_cast<std::size_t>(what.copy_bytes);
   std::optional<bytes_on_device> own_source;
   const bool borrowed = !device.inputs.empty() && device.inputs[0].bytes() >= copy_bytes;
@@ -314,7 +314,7 @@ void time_pairs(const entry& function, const request& what, device_arguments& de
   seconds(call_once);
 }
 
-/// Its inputs and parameters; its outputs are for the caller to add.
+/// Its inputs and parameters; the caller adds the outputs.
 call call_of(const request& what) {
   call made;
   for (const auto& input : what.inputs) made.inputs.push_back(input.data());
@@ -332,7 +332,7 @@ void run_resident(const entry& function, const request& what, call_gate& gate) {
   arguments.stream = where.get();
   bytes_on_device flush(2 * l2_bytes(), 0);
   gate.begin();
-  flush.poison(where);  // a cold L2, and the GPU is this process's again
+  flush.poison(where);  // a cold L2, and this process has the GPU again
   where.synchronize();
   gate.begin();
   function.run(arguments);
@@ -340,8 +340,8 @@ void run_resident(const entry& function, const request& what, call_gate& gate) {
   gate.end();
 }
 
-/// Runs the function with other numbers at the same addresses, so that one which remembers the addresses of what it has
-/// computed has the wrong results. Faults are left to the call that counts; false if there was one.
+/// Runs the function with other numbers at the same addresses, so that a function that caches results by address
+/// returns wrong ones. Returns false on a fault; the call that counts reports it.
 bool rehearse(const entry& function, const request& what, std::optional<device_arguments>& device) {
   for (std::size_t i = 0; i < device->inputs.size(); ++i)
     if (const dtype type = what.input_specs[i].type; type == dtype::f32 || type == dtype::f64 || type == dtype::bf16)
@@ -374,15 +374,15 @@ void run_on_device(const entry& function, const request& what, call_gate& gate, 
   gate.begin();
   misread_factors(what.misread);
   std::optional<device_arguments> made(std::in_place, what);
-  constexpr std::size_t most_to_rehearse = std::size_t{64} << 10;  // bytes: a call is rarely wrong for large ones alone
+  constexpr std::size_t most_to_rehearse = std::size_t{64} << 10;  // bytes: few calls are wrong for large inputs alone
   const bool rehearsed =
       simulated && !function.own_streams && made->total_bytes() <= most_to_rehearse && rehearse(function, what, made);
   device_arguments& device = *made;
-  LAB_CUDA_CHECK(cudaDeviceSynchronize());  // the call's stream may not wait for what was done in the default stream
+  LAB_CUDA_CHECK(cudaDeviceSynchronize());  // the call's stream may not wait for work in the default stream
   if (what.what == action::time) {
     time_pairs(function, what, device, result);
   } else if (simulated || what.what == action::profile) {
-    // The simulated device counts and checks whatever it runs. If a fault in a kernel makes the function throw, the
+    // The simulated device counts and checks everything it runs. If a fault in a kernel makes the function throw, its
     // report says more than the exception.
     std::exception_ptr thrown;
     bool by_contract = false;
@@ -396,7 +396,7 @@ void run_on_device(const entry& function, const request& what, call_gate& gate, 
         thrown = std::current_exception();
       }
     };
-    const std::size_t kept = unnamed_allocations();  // by earlier calls: what we allocate has names
+    const std::size_t kept = unnamed_allocations();  // by earlier calls: our own allocations have names
     const sim_objects before = objects_now();
     const auto counted = profiler(what.metrics).collect(run, function.own_streams ? nullptr : device.where.get());
     result.metrics = counted.metrics;
@@ -407,10 +407,9 @@ void run_on_device(const entry& function, const request& what, call_gate& gate, 
     if (!by_contract && (thrown || cudaPeekAtLastError() != cudaSuccess))
       if (const std::string why = why_launch_failed(); result.reports.empty() && !why.empty())
         result.reports.push_back(why);
-    // What the first such call keeps for later ones is no leak.
+    // What the first such call keeps for later calls is not a leak.
     if (const std::string left = new_objects(before); rehearsed && !left.empty())
-      result.reports.push_back("each such call leaves " + left +
-                               " more behind: free or destroy it, or reuse it in the next call");
+      result.reports.push_back("each such call leaks " + left + ": free or destroy it, or reuse it in the next call");
     if (thrown) std::rethrow_exception(thrown);
   } else {
     function.run(device.arguments);
@@ -438,15 +437,16 @@ struct lent_memory {
   }
 };
 
-/// Calls a host function again and again, with the same inputs and outputs of its own, and says if it leaves more
-/// memory behind than is kept for later calls, or "". glibc counts the freed pieces that it keeps for a thread as
-/// allocated: up to 7 of each size, together 240,128 bytes. Only what is more is a leak.
+/// Calls a host function repeatedly, with the same inputs and its own outputs; returns a report if it leaks memory,
+/// otherwise "". The first calls may make what later ones use. Only where glibc keeps no freed pieces for the
+/// thread, which it would count as allocated.
 std::string repeat_on_host(const entry& function, const request& what) {
   using clock = std::chrono::steady_clock;
-  constexpr int kept_pieces = 7;
-  constexpr std::size_t kept_bytes = 256 << 10;
-  constexpr auto patience = std::chrono::milliseconds(5), longest = std::chrono::milliseconds(100);
+  constexpr std::size_t most_calls = 4;
+  constexpr auto longest = std::chrono::milliseconds(100);  // slow functions are not called that often
   constexpr std::size_t page = 4096;
+  const char* const tunables = std::getenv("GLIBC_TUNABLES");
+  if (!tunables || tunables != exact_malloc) return {};
   std::vector<std::unique_ptr<std::byte, lent_memory>> own;
   call arguments = call_of(what);
   for (const auto& output : what.outputs) {
@@ -457,18 +457,14 @@ std::string repeat_on_host(const entry& function, const request& what) {
     arguments.outputs.push_back(own.back().get());
   }
   const auto began = clock::now();
-  const std::size_t at_first = bytes_allocated();
-  std::size_t before = at_first;
-  for (int calls = 1;; ++calls) {
-    function.run(arguments);
-    const std::size_t now = bytes_allocated();
-    if (now > at_first + kept_bytes)
-      return "each such call leaves about " + std::to_string((now - at_first) / static_cast<std::size_t>(calls)) +
-             " bytes allocated: free what it allocates";
-    const auto took = clock::now() - began;
-    if (took > longest || (now <= before && (calls > kept_pieces || took > patience))) return {};
-    before = now;
-  }
+  function.run(arguments);
+  const std::size_t before = bytes_allocated();
+  std::size_t calls = 0;
+  for (; calls < most_calls && clock::now() - began < longest; ++calls) function.run(arguments);
+  const std::size_t now = bytes_allocated();
+  if (now <= before) return {};
+  return "each such call leaves about " + std::to_string((now - before) / calls) +
+         " bytes allocated: free what it allocates";
 }
 
 void expect_sizes(const std::vector<buffer_spec>& specs, const std::vector<std::span<std::byte>>& spans) {
@@ -498,7 +494,7 @@ std::span<std::byte> map_device_memory([[maybe_unused]] int descriptor, [[maybe_
 #ifdef LAB_BACKEND_SIM
   throw std::runtime_error("the simulated device's memory cannot be shared with other processes");
 #else
-  static std::optional<shared_device_memory> mapped;  // of one judge, as long as this process lives
+  static std::optional<shared_device_memory> mapped;  // from one judge, for the life of this process
   mapped.emplace(descriptor, bytes);
   return mapped->bytes();
 #endif
@@ -541,7 +537,8 @@ response execute(const request& what, call_gate& gate) {
       complain("fails when it is called again");
     }
   complain(mode.restore());
-  // After a fault in a kernel every later call fails too, until the device is reset. All our buffers are gone by now.
+  // After a fault in a kernel every later call fails too, until the device is reset. All our buffers have been freed by
+  // now.
   if (on_device && !result.error.empty() &&
       (cudaGetLastError() != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess))
     (void)cudaDeviceReset();

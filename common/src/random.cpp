@@ -22,7 +22,7 @@ stream_key key_of(std::uint64_t seed) {
   return key;
 }
 
-/// Bytes of the stream from `block` on.
+/// Bytes of the stream, starting at `block`.
 void fill(void* to, std::size_t bytes, const stream_key& key, std::uint64_t block) {
   constexpr unsigned char nonce[crypto_stream_chacha20_NONCEBYTES] = {};
   auto* out = static_cast<unsigned char*>(to);
@@ -33,7 +33,7 @@ void fill(void* to, std::size_t bytes, const stream_key& key, std::uint64_t bloc
 }  // namespace
 
 std::vector<float> random_floats(std::size_t count, std::uint64_t seed) {
-  constexpr std::size_t numbers = 16 << 10;  // of one chunk, 1024 blocks of the stream
+  constexpr std::size_t numbers = 16 << 10;  // in one chunk, 1024 blocks of the stream
   const stream_key key = key_of(seed);
   std::vector<float> values(count);
   const auto chunk = [&](std::size_t i) {

@@ -26,7 +26,7 @@ rank_pair median_ranks(int count, double confidence) {
   // Each value lies below the true median with probability 1/2. The median escapes below rank k when fewer than k
   // values lie below it: the binomial tail of k - 1. Take the largest k whose two tails stay within 1 - confidence.
   const double allowed = 1.0 - confidence;
-  double probability = std::pow(0.5, count);  // that exactly k - 1 of `count` lie below
+  double probability = std::pow(0.5, count);  // probability that exactly k - 1 of `count` lie below
   double tail = 0.0;
   rank_pair result{1, std::max(count, 1)};
   for (int k = 1; 2 * k <= count; ++k) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# All device code of the labs and their solutions compiles for each GPU from sm_75 (a T4) to sm_120 that this nvcc knows; what uses
-# tensor cores for bf16, from sm_80.
-# Needs no GPU. Exit code 77: no nvcc here. usage: architectures_test.sh SOURCE [NVCC]
+# All device code of the labs and their solutions compiles for each GPU from sm_75 (a T4) to sm_120 that this nvcc
+# knows, or from sm_80 if it uses tensor cores for bf16. Needs no GPU. Exit code 77: no nvcc here. usage:
+# architectures_test.sh SOURCE [NVCC]
 set -euo pipefail
 source=$1 nvcc=${2:-nvcc}
 command -v "$nvcc" >/dev/null || { echo "SKIPPED: no nvcc here; developer.nvidia.com/cuda-downloads"; exit 77; }

@@ -2,7 +2,7 @@
 # arm64_test.sh PART SOURCE BUILD: the course on 64-bit Arm, cross-built and run by qemu-user.
 #   sim     the simulator's unit tests, the goldens, and both compared with the counts and results of this machine's build
 #   grader  lab 03: solution, skeleton and wrong submissions
-# Compilers run natively: only what they build is emulated. Exit code 77: not here, and what is missing.
+# Compilers run natively: only what they build is emulated. Exit code 77: impossible here; prints what is missing.
 set -euo pipefail
 part=$1 source=$2 native=$3
 arm=$native/arm64
@@ -12,7 +12,7 @@ skip() { echo "SKIPPED: $*"; exit 77; }
 for program in aarch64-linux-gnu-g++-12 qemu-aarch64-static apt-get; do
   command -v "$program" >/dev/null || skip "$program is missing: apt-get install g++-12-aarch64-linux-gnu qemu-user-static"
 done
-# A program that starts another needs the kernel to know Arm's programs.
+# If a program starts another, the kernel must recognize Arm programs.
 starts_programs=$([[ -e /proc/sys/fs/binfmt_misc/qemu-aarch64 ]] && echo yes || true)
 "$source/common/cmake/arm64/sysroot.sh" "$arm/root" ||
   skip "Debian's packages for arm64 cannot be had here"
@@ -38,14 +38,14 @@ sim)
   for unit in "${units[@]}"; do
     filter="-GoldensTimed.*"
     [[ $starts_programs ]] || filter+=:Kernels.AssertEndsTheLaunch
-    # Blocks in order, so that the goldens' counts are the same each time.
+    # Runs blocks in order, so that the goldens' counts are the same each time.
     echo "$unit: $(SIM_THREADS=$([[ $unit == goldens_test ]] && echo 1 || echo 2) emulate "$arm/bin/sim_$unit" \
       "--gtest_filter=$filter" --gtest_brief=1 >"$arm/$unit.log" 2>&1 || { cat "$arm/$unit.log" >&2; exit 1; }
       grep -o 'PASSED.*' "$arm/$unit.log")"
   done
 
-  # What this machine's processor counts and computes. The instructions are those of the compiler's code for each, so are
-  # the ifs that are predicated, and the modelled time follows them.
+  # Counts and results on this machine's processor. Instructions and predicated branches come from the compiler's code
+  # for each processor, and the modelled time follows them.
   SIM_THREADS=1 "$native/bin/sim_goldens_test" '--gtest_filter=Goldens.*' --gtest_brief=1 >/dev/null
   same='!/,(smsp__inst_executed.sum|smsp__inst_executed_op_shared_..\.sum|smsp__thread_inst_executed.*|gpu__time_duration.sum),/'
   compared=$(awk "$same" "$native/common/sim/goldens_errors.csv" | tee "$arm/goldens.x86-64" | wc -l)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# ./course bundle, from end to end: made here, unpacked in a bare Debian without compiler, CMake or libraries, where a user
-# without root and without network grades lab 03's solution. Needs root here, for the bare Debian. Minutes.
-# Exit code 77: not here, and what is missing. usage: bundle_test.sh SOURCE BUILD
+# ./course bundle, end to end: packed here, unpacked in a bare Debian without compiler, CMake or libraries, where a user
+# without root or network grades lab 03's solution. Needs root here, for the bare Debian. Takes minutes. Exit code 77:
+# impossible here; prints what is missing. usage: bundle_test.sh SOURCE BUILD
 set -euo pipefail
 source=$1 bare=$2/bare
 skip() { echo "SKIPPED: $*"; exit 77; }
@@ -33,6 +33,6 @@ unshare -n -m -p -f bash -c '
   ./course doctor
   time ./course lab 03 --submission solution' >"$bare.log" 2>&1 || status=$?
 cat "$bare.log"
-# A busy machine may leave the timed items open: 1.
+# Exit code 1: a busy machine may leave timed items open.
 ((status <= 1)) || { echo "ended with $status"; exit 1; }
 grep -qE 'transpose_tiled is coalesced on both sides +PASS' "$bare.log"

@@ -1,4 +1,4 @@
-// The inputs that every machine must agree on, and the register of cases.
+// The inputs on which all machines must agree, and the registry of cases.
 #include "lab/case.hpp"
 
 #include <gtest/gtest.h>
@@ -129,7 +129,7 @@ TEST(Seeds, DependOnAllThatTheyAreDerivedFrom) {
 TEST(Bfloat16, RoundsToTheNearestAndTiesToEven) {
   EXPECT_EQ(lab::to_bfloat16(1.0f), 1.0f);
   EXPECT_EQ(lab::to_bfloat16(-0.15625f), -0.15625f);
-  EXPECT_EQ(lab::to_bfloat16(1.0f + 0x1p-8f), 1.0f);            // half way between two, down to the even one
+  EXPECT_EQ(lab::to_bfloat16(1.0f + 0x1p-8f), 1.0f);            // halfway between two: rounds to even, here down
   EXPECT_EQ(lab::to_bfloat16(1.0f + 0x3p-8f), 1.0f + 0x1p-6f);  // and up
   EXPECT_EQ(lab::to_bfloat16(1.0f + 0x1.8p-8f), 1.0f + 0x1p-7f);
 }

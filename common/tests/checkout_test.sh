@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# From a clone to verdicts where much is unusual: a clone by Git for Windows, in a folder with a space and an umlaut, hand-ins whose
-# editor wrote CRLF, another compiler than g++. Lab 03's solution must have all points that this machine can assess, but for
-# throughput, which a busy machine may leave open. Compiles the course: minutes, fewer with ccache.
-# Exit code 77: not here, and what is missing. usage: checkout_test.sh SOURCE COMPILER
+# From a clone to verdicts under unusual conditions: a clone by Git for Windows, in a folder with a space and an umlaut,
+# hand-ins with CRLF line ends, a compiler other than g++. Lab 03's solution must get all points that this machine can
+# assess, except for throughput, which a busy machine may leave open. Compiles the course: minutes, fewer with ccache.
+# Exit code 77: impossible here; prints what is missing. usage: checkout_test.sh SOURCE COMPILER
 set -euo pipefail
 source=$1 compiler=$2
 command -v "$compiler" >/dev/null || { echo "SKIPPED: $compiler is missing: apt-get install ${compiler/++/}"; exit 77; }
@@ -10,7 +10,7 @@ command -v git >/dev/null || { echo "SKIPPED: no git here"; exit 77; }
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 mkdir "$place/origin" "$place/Meine Übung"
-# What is committed or would be.
+# The committed files, and those that would be.
 (cd "$source" && git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do [[ ! -e $file ]] || printf '%s\0' "$file"; done |
   xargs -0 cp -P --parents -t "$place/origin")
 git -C "$place/origin" init -q
@@ -27,7 +27,7 @@ cmake --preset default -DLABS_CUDA=OFF >"$place/log"
 ./course lab 03 >>"$place/log" 2>&1 || (($? == 1)) || { tail -n 60 "$place/log"; exit 1; }
 sed -n '/^Lab 03/,$p' "$place/log"
 (($(grep -cE ' PASS .* ([0-9]+) +/ +\1$' "$place/log") >= 14))
-# clang's code loads some float4 in parts, so counts may differ from those of g++'s.
+# clang's code loads some float4 in parts, so counts may differ from g++'s.
 lost='WRONG|CRASH|TIMEOUT|BUILD ERROR'
 [[ $compiler == clang* ]] || lost+='|WASTEFUL'
 ! sed -n '/^Lab 03/,$p' "$place/log" | grep -E "($lost) " || exit 1

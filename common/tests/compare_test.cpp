@@ -1,4 +1,4 @@
-// What counts as equal: NaN never, the tolerance itself still, and a message that names the place.
+// What counts as equal: never NaN, but a difference of exactly the tolerance; and a message that names the place.
 #include "lab/compare.hpp"
 
 #include <gtest/gtest.h>
@@ -109,7 +109,7 @@ TEST(ProductMismatch, SeesOneWrongElementOfALargeProduct) {
 }
 
 TEST(ProductMismatch, CannotBeForgedForOneVector) {
-  // A (B x) in a column, where x would be known: rows of signs from any fixed source.
+  // A (B x) in a column, if x were known: rows of signs from any fixed source.
   product p{400, 420, 440};
   const floats x = lab::random_floats(420, 20260 + 400);
   for (std::size_t r = 0; r < 400; ++r) {

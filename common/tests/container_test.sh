@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# The container image, from end to end: built by buildah from Debian's packages alone, on a base that debootstrap makes; started by
-# podman, without network, with a fresh clone on /course and without one. Lab 03's skeleton must have its verdicts, nothing but its
-# files may be compiled, and the first verdict comes within a minute of an idle machine. Says seconds and sizes.
-# Needs root here, for the base. Minutes. Exit code 77: not here, and what is missing. usage: container_test.sh SOURCE BUILD
+# The container image, end to end: built by buildah from Debian's packages alone, on a base made by debootstrap; started
+# by podman, without network, with and without a fresh clone on /course. Lab 03's skeleton must get its verdicts, only
+# its files may be compiled, and the first verdict must come within a minute on an idle machine. Prints seconds and
+# sizes. Needs root here, for the base. Takes minutes. Exit code 77: impossible here; prints what is missing. usage:
+# container_test.sh SOURCE BUILD
 set -euo pipefail
 source=$1 bare=$2/bare place=$2/container
 skip() { echo "SKIPPED: $*"; exit 77; }
@@ -21,7 +22,7 @@ trap clean EXIT
 clean
 mkdir -p "$place"
 
-# --- the base, as bundle_test.sh has it
+# --- the base, as in bundle_test.sh
 release=$(. /etc/os-release && echo "$VERSION_CODENAME")
 if [[ ! -e $bare/complete ]]; then
   rm -rf "$bare"
@@ -31,7 +32,7 @@ fi
 tar -C "$bare" -c --one-file-system --exclude=./home --exclude='./var/cache/apt/archives/*.deb' --exclude=./complete . |
   podman "${store[@]}" import - localhost/bare >/dev/null 2>"$place/log" || { cat "$place/log"; exit 1; }
 
-# --- the image, from what is committed or would be
+# --- the image, from the committed files and those that would be
 mkdir "$place/context"
 (cd "$source" && git ls-files -z --cached --others --exclude-standard | xargs -0 cp -P --parents -t "$place/context" 2>/dev/null) || true
 begun=$SECONDS
@@ -41,14 +42,14 @@ size() { podman "${store[@]}" image inspect --format '{{.Size}}' "$1"; }
 echo "built in $((SECONDS - begun)) s; MB: $(($(size localhost/roofline-labs) / 1000000)), of them the base $(($(size localhost/bare) / 1000000))"
 (($(size localhost/roofline-labs) < 1200000000)) || { echo "the image has grown beyond 1.2 GB"; exit 1; }
 
-# --- graded: as a user of podman would, where this machine lets it
+# --- grading, as a user of podman would, if this machine allows it
 # container COMMAND [OPTION...]
 container() {
   local command=$1
   shift
   local run=(podman "${store[@]}" run --rm --network none)
   if [[ -z ${simple:-} ]]; then
-    # A machine without cgroups of one kind, or whose limits root may not raise: a sandbox of CI, for example.
+    # For a machine that lacks a kind of cgroups or whose limits root may not raise, such as a CI sandbox.
     run+=(--cgroups=disabled --ulimit nofile=1024:1024 --ulimit nproc=4096:4096)
   fi
   unshare -m bash -c 'mount --make-rprivate / && { [[ $0 ]] || ! mountpoint -q /sys/fs/cgroup/unified || umount /sys/fs/cgroup/unified; } && exec "$@"' \
@@ -59,7 +60,7 @@ container true >"$place/log" 2>&1 || { simple=""; container true >"$place/log" 2
 git -c advice.detachedHead=false clone -q "$source" "$place/clone"
 rm -rf "$place/clone/solutions" "$place/clone/slides"
 cp -r "$place/context/." "$place/clone"  # with what is not committed
-# The table of verdicts comes at once, when all are known. Nothing may be compiled but what the student hands in.
+# The table of verdicts is printed at once, when all are known. Only the student's files may be compiled.
 for how in "a clone on /course" "the image's copy"; do
   mount=()
   [[ $how == the* ]] || mount=(-v "$place/clone:/course")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compiles the course for a GPU, and runs what needs none of it: names of counters, CUPTI's plans. Without CUPTI of 12.6 the course is
-# configured for the simulated device alone. usage: cuda_test.sh SOURCE BUILD
+# Compiles the course for a GPU, and runs what needs no GPU: names of counters, CUPTI's plans. Without CUPTI 12.6 the
+# course is configured for the simulated device alone. usage: cuda_test.sh SOURCE BUILD
 set -euo pipefail
 source=$1 build=$2
 PATH+=:/usr/local/cuda/bin

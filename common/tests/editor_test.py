@@ -24,7 +24,7 @@ def settings(name):
         return json.loads(re.sub(r"^\s*//.*", "", f.read(), flags=re.M))
 
 
-# One test for each item that ctest can assess; a new CMake also tells where the item is.
+# One test for each item that ctest can assess; a recent CMake also says where the item is.
 asked = subprocess.run(["ctest", "--preset", "labs", "--show-only=json-v1"], cwd=source, stdout=subprocess.PIPE, check=True, text=True)
 listed = json.loads(asked.stdout)["tests"]
 tests = {t["name"]: {p["name"]: p["value"] for p in t["properties"]} for t in listed}
@@ -49,7 +49,7 @@ for folder in sorted(os.listdir(os.path.join(source, "labs"))):
         place = tests.get(name, {}).get("DEF_SOURCE_LINE")
         expect("%s at line %d, not %s" % (name, line, place), place in (None, "%s:%d" % (rubric, line)))
 
-# What the compiler and the checkers print is found by the problem matchers, in the file and at the line.
+# The problem matchers find the file and line in the output of compiler and checkers.
 tasks = {t["label"]: t for t in settings("tasks.json")["tasks"]}
 
 
@@ -80,7 +80,7 @@ with tempfile.TemporaryDirectory() as place:
             expect("%s:%d in the problems of '%s', not %s" % (file, line, task, found),
                    len(found) == 1 and found[0][:3] == ("error", file, line) and message in found[0][3])
 
-# How GoogleTest prints a verdict, and what the test explorer shows of it.
+# A verdict as GoogleTest prints it, and as the test explorer shows it.
 pattern = settings("settings.json")["cmake.ctest.failurePatterns"][0]["regexp"]
 shown = re.findall(pattern, "[ RUN      ] Counters.item\n/labs/rubric.toml:37: Failure\nFailed\nWRONG, 0 of 4 points: title\nwhy\n"
                             "[  FAILED  ] Counters.item (2 ms)\n")

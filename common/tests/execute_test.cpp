@@ -1,4 +1,5 @@
-// What lab::execute says of right and wrong calls. The same expectations for a GPU and for the simulated device.
+// What lab::execute reports for right and wrong calls. The expectations are the same for a GPU and the simulated
+// device.
 #include "lab/execute.hpp"
 
 #include <gtest/gtest.h>
@@ -41,7 +42,7 @@ class Execute : public testing::Test {
   std::vector<float> in, out;
 };
 
-/// On a GPU red zones see it, on the simulated device its checkers.
+/// Detected by red zones on a GPU, by the checkers on the simulated device.
 void expect_blamed(const lab::response& answer) { EXPECT_TRUE(!answer.error.empty() || !answer.reports.empty()); }
 
 TEST_F(Execute, RunsACall) {
@@ -131,7 +132,7 @@ TEST_F(Execute, TheReportOfAFaultOutlivesTheExceptionThatFollows) {
 
 TEST_F(Execute, TheReportOfAFaultIsPrintedIfTheCallExits) {
   if (lab::backend_name() == "cuda") GTEST_SKIP() << "SKIPPED: the simulated device has reports";
-  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a fork would lack the device's threads
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a forked child would lack the device's threads
   EXPECT_EXIT(call("write_to_null_and_exit"), testing::ExitedWithCode(1), "which is not device memory");
 }
 
@@ -174,13 +175,12 @@ TEST_F(Execute, SeesMemoryThatEachCallLeaves) {
   if (lab::backend_name() == "cuda") GTEST_SKIP() << "SKIPPED: the simulated device counts allocations";
   const auto reports = [&](const char* entry) { return call(entry, lab::action::run, 1024).reports; };
   EXPECT_EQ(reports("copy_and_keep_memory"), std::vector<std::string>{});
-  EXPECT_EQ(reports("copy_and_leak"),
-            std::vector<std::string>{
-                "each such call leaves 1 allocation more behind: free or destroy it, or reuse it in the next call"});
   EXPECT_EQ(
-      reports("copy_and_leave_a_stream"),
-      std::vector<std::string>{
-          "each such call leaves 1 stream, 1 event more behind: free or destroy it, or reuse it in the next call"});
+      reports("copy_and_leak"),
+      std::vector<std::string>{"each such call leaks 1 allocation: free or destroy it, or reuse it in the next call"});
+  EXPECT_EQ(reports("copy_and_leave_a_stream"),
+            std::vector<std::string>{
+                "each such call leaks 1 stream, 1 event: free or destroy it, or reuse it in the next call"});
   EXPECT_EQ(reports("copy"), std::vector<std::string>{});
 }
 
@@ -265,7 +265,7 @@ TEST_F(Execute, TimesAnAlignedProductBesideACall) {
 }
 
 TEST_F(Execute, SeesATimedCallThatWroteNothing) {
-  // On a GPU the warm-up alone calls more often than this function works.
+  // On a GPU the warm-up alone makes more calls than this function survives.
   EXPECT_NE(call("copy_at_first", lab::action::time).error.find("unwritten"), std::string::npos);
 }
 
@@ -311,7 +311,7 @@ class Fault : public Execute {};
 // Last, because with some drivers this process cannot use the device again after an illegal address.
 TEST_F(Fault, UsesTheDeviceAgain) {
   expect_blamed(call("write_to_null"));
-  // Not every driver lets a process continue after an illegal address; then a new runner is started.
+  // Not every driver lets a process continue after an illegal address; if not, a new runner starts.
   if (lab::backend_name() == "cuda" && !call("copy").error.empty()) GTEST_SKIP() << "SKIPPED: this driver does not";
   EXPECT_EQ(call("copy").error, "");
   EXPECT_EQ(out, in);

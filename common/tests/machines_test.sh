@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# What `course` does on machines that CI does not have: which packages it asks other systems for, on Ubuntu 22.04, in a checkout by
-# Git for Windows, in a folder with spaces, where packages are missing, in another user's copy, on macOS, with an old compiler, CMake or
-# CUDA toolkit, after a compiler that was refused, with a T4, in WSL, on 64-bit Arm, with the build tree of an image, with clang. usage: machines_test.sh SOURCE
+# What `course` does on machines that CI does not have: which packages it requests from other systems, on Ubuntu 22.04, in a
+# checkout by Git for Windows, in a folder with spaces, where packages are missing, in another user's copy, on macOS, with an old
+# compiler, CMake or CUDA toolkit, after a compiler that was refused, with a T4, in WSL, on 64-bit Arm, with the build tree of an
+# image, with clang.
+# usage: machines_test.sh SOURCE
 set -Eeuo pipefail
 source=$1
 place=$(mktemp -d)
@@ -9,7 +11,7 @@ trap 'rm -rf "$place"' EXIT
 trap 'echo "line $LINENO: $BASH_COMMAND"; cat "$place/log" 2>/dev/null' ERR
 fail() { echo "$*"; exit 1; }
 
-# --- package managers: in a folder with spaces, with nothing on the PATH but what each test puts there
+# --- package managers: in a folder with spaces, with only what each test puts on the PATH
 folder="$place/my course"
 mkdir -p "$folder" "$place/bin"
 cp "$source"/{course,VERSION} "$folder"
@@ -42,7 +44,7 @@ grep -q '^install .*libcli11-dev' "$place/log"
 ! grep -q toml "$place/log" || fail "apt-get was asked for what Ubuntu 22.04 lacks"
 rm "$place"/bin/{apt-get,apt-cache,dpkg-query}
 
-# A system that lacks packages, such as Debian 11: what to do instead.
+# A system that lacks packages, such as Debian 11: it says what to do instead.
 fake dpkg-query 'exit 1'
 fake apt-cache 'exit 0'
 fake apt-get '[[ $1 != install ]]'
@@ -51,19 +53,19 @@ PATH=$place/bin "$folder/course" setup --packages >"$place/said" 2>&1 || status=
 ((status == 2)) && grep -q 'common/docs/PLATFORMS.md' "$place/said" || fail "where packages are missing: $(cat "$place/said")"
 rm "$place"/bin/{apt-get,apt-cache,dpkg-query}
 
-# Neither macOS nor Git Bash on Windows: where to go.
+# macOS and Git Bash on Windows: it says where to read on.
 for system in darwin23 msys; do
   status=0
   OSTYPE=$system "$folder/course" lab 03 >"$place/said" 2>&1 || status=$?
   ((status == 2)) && grep -q "not on $system.* common/docs/PLATFORMS.md" "$place/said" || fail "on $system: $(cat "$place/said")"
 done
 
-# None of these: which libraries, in words.
+# Any other system: it names the libraries.
 status=0
 PATH=$place/bin "$folder/course" setup --packages >"$place/said" 2>&1 || status=$?
 ((status == 2)) && grep -q 'no apt-get, dnf, pacman or zypper' "$place/said" || fail "without a package manager: $(cat "$place/said")"
 
-# --- a copy of another user's, as sudo ./course leaves it
+# --- a copy owned by another user, as sudo ./course leaves it
 chmod 755 "$place"
 chmod 555 "$folder"
 user=()
@@ -107,7 +109,7 @@ grep -q 'g++ 11 is too old: the course needs 12' "$place/said" || fail "doctor d
 grep -q 'CMake 3.18.4 is too old: the course needs 3.22' "$place/said" || fail "doctor does not say that CMake is too old: $(cat "$place/said")"
 rm "$place"/cuda/{g++,cmake}
 
-# --- a compiler that CMake refuses, then the one that it asks for
+# --- a compiler that CMake refuses, then one that it accepts
 mkdir "$place/two compilers"
 cp "$source"/{course,VERSION,CMakePresets.json} "$place/two compilers"
 cat >"$place/two compilers/CMakeLists.txt" <<'END'
@@ -124,7 +126,7 @@ done
 ! CXX=$place/cuda/old "$place/two compilers/course" setup >"$place/said" 2>&1 || fail "took a compiler that CMake refuses"
 CXX=$place/cuda/new "$place/two compilers/course" setup >"$place/said" 2>&1 || fail "after a refused compiler, another is refused: $(cat "$place/said")"
 
-# --- the least CMake is the same wherever it is said, and nothing newer is used
+# --- the minimum CMake is the same everywhere, and nothing newer is used
 least=$(sed -n 's/^least_cmake=\([0-9.]*\).*/\1/p' "$source/course")
 grep -q "^cmake_minimum_required(VERSION $least)" "$source/CMakeLists.txt" && grep -q '"cmakeMinimumRequired": { "major": 3, "minor": '"${least#3.}"',' "$source/CMakePresets.json" ||
   fail "CMake $least is the least for course, not for CMakeLists.txt or CMakePresets.json"
@@ -158,7 +160,7 @@ status=0
 "$folder/course" setup >"$place/said" 2>&1 || status=$?
 ((status == 2)) && grep -q 'path has spaces' "$place/said" || fail "a bundle in a path with spaces: $(cat "$place/said")"
 
-# --- a build tree that an image brings: what differs is compiled, whatever the times of the files, and nothing else
+# --- a build tree inside an image: exactly what differs is compiled, whatever the files' times
 mkdir "$place/image" "$folder/tree"
 cd "$folder/tree"
 cat >CMakeLists.txt <<'END'

@@ -1,5 +1,5 @@
 // lab::profile over kernels whose traffic is known to the byte: on the simulated device everywhere, on a GPU where
-// there is one. The residual add's integers are those of GPT-2's (B 4, T 64, C 768), the same on any device.
+// there is one. The residual add's integers are GPT-2's (B 4, T 64, C 768), the same on any device.
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 #include <lab/device.hpp>
@@ -21,8 +21,8 @@ __global__ void residual_add(float* out, const float* a, const float* b, int n) 
   if (i < n) out[i] = a[i] + b[i];
 }
 
-/// C (m, n) = A (m, k) B (k, n), row-major, a thread for each element: m * n * k multiply-adds and no other arithmetic
-/// on floats.
+/// C (m, n) = A (m, k) B (k, n), row-major, one thread per element: m * n * k multiply-adds and no other floating-point
+/// arithmetic.
 __global__ void product(float* c, const float* a, const float* b, int m, int n, int k) {
   const int column = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x), row = static_cast<int>(blockIdx.y);
   if (column >= n || row >= m) return;
@@ -157,12 +157,12 @@ TEST_F(Profile, WorkInTwoStreamsIsInTheRangesThatAskedForIt) {
   EXPECT_EQ(row(p, "both/second").launches, 1);
   const auto whole = row(p, "both"), left = row(p, "both/first"), right = row(p, "both/second");
   EXPECT_GT(right.device_self_seconds, 0);  // the fill
-  // Together they take no longer than one after the other, and no less than the longer.
+  // Together they take at most the sum of both times, and at least the longer one.
   EXPECT_LE(whole.device_seconds, left.device_seconds + right.device_seconds + 1e-9);
   EXPECT_GE(whole.device_seconds, std::max(left.device_seconds, right.device_seconds) - 1e-9);
 }
 
-/// The trace's events whose names begin like this.
+/// The trace's events whose names begin with this.
 int events_named(const std::string& trace, const std::string& name) {
   int count = 0;
   for (std::size_t at = 0; (at = trace.find("\"name\":\"" + name, at)) != std::string::npos; ++at) ++count;

@@ -1,4 +1,4 @@
-// lab::profile on the CPU, and its outputs: what a range costs, what adds up, what a trace must look like.
+// lab::profile on the CPU, and its outputs: the cost of a range, sums, and the form of a trace.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -252,7 +252,7 @@ TEST(Profile, CountsWhatTheProcessorDoesOrSaysWhyNot) {
   }
 }
 
-/// Best of several, of a loop whose body cannot be dropped.
+/// The best of several runs of a loop whose body cannot be optimized away.
 template <class Body>
 double nanoseconds_per(const Body& body) {
   constexpr int times = 200'000;

@@ -1,4 +1,4 @@
-// Requests and responses survive the way through JSON; anything else is refused, never misread.
+// Requests and responses survive conversion to JSON and back; anything else is refused, never misread.
 #include <gtest/gtest.h>
 
 #include <cmath>

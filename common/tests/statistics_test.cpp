@@ -1,4 +1,4 @@
-// Order statistics against values worked out by hand and against simulated measurements.
+// Order statistics, checked against hand-computed values and simulated measurements.
 #include "lab/statistics.hpp"
 
 #include <gtest/gtest.h>

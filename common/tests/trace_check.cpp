@@ -1,4 +1,4 @@
-// usage: trace_check trace.json    Says what is wrong with a trace; ends with 1 where anything is.
+// usage: trace_check trace.json    Says what is wrong with a trace; exits with 1 if anything is.
 #include <cstdio>
 #include <fstream>
 

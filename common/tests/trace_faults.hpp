@@ -1,4 +1,4 @@
-// What chrome://tracing and Perfetto's importer ask of a trace in JSON.
+// What chrome://tracing and Perfetto's importer require of a JSON trace.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace lab {
 
-/// One sentence each; empty if the trace can be opened and says what it should.
+/// One sentence each; empty if the trace is valid and complete.
 inline std::vector<std::string> trace_faults(const nlohmann::json& trace) {
   using nlohmann::json;
   std::vector<std::string> faults;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # ./course update over half-done labs: clones and unpacked archives, committed or not, on a branch of the student's own, with
-# renamed, edited and CRLF files, in a folder with spaces; undo; and every refusal. A small course of two labs in two
-# versions, made from the real one. usage: update_test.sh SOURCE
+# renamed, edited and CRLF files, in a folder with spaces; undo; and every refusal. Uses a small course of two labs in
+# two versions, made from the real one. usage: update_test.sh SOURCE
 set -Eeuo pipefail
 source=$1
 command -v git >/dev/null || { echo "SKIPPED: no git here; apt-get install git"; exit 77; }
@@ -53,7 +53,7 @@ cp -r "$old/." .
 git add -A && git commit -qm 'Version 1.0.0' && git tag v1.0.0
 git rm -rq . && cp -r "$new/." .
 git add -A && git commit -qm 'Version 1.1.0' && git tag v1.1.0
-# A folder that is worked in: what is not the course's does not come along.
+# A folder in use: files that are not the course's are not copied.
 mkdir "$new/build"
 echo theirs | tee "$new"/{progress.toml,attempts.jsonl,build/junk} >/dev/null
 mkdir "$place/archives"
@@ -105,7 +105,7 @@ updated() {
   says "labs/12_paged: a new lab"
   ! grep -qF 'labs/drawings: a new lab' "$place/log" || fail "takes a folder of drawings for a lab"
   says "keeps 2 hand-in files that you edited"
-  # What it tells the student to run shows the new line.
+  # The command that it suggests shows the new line.
   (bash -c "$(grep -m 1 '^ *diff -u ' "$place/log")" || true) | grep -q '^+new_key = nan' || fail "the diff that is shown does not show the new key"
 }
 
@@ -137,9 +137,9 @@ half() {  # half KIND: the student's copy, updated once and undone
     [[ $(git rev-parse HEAD) == "$head" ]] || fail "undo left another commit"
     [[ $(git status --porcelain) == "$status" ]] || fail "undo left: $(diff <(git status --porcelain) <(echo "$status"))"
   fi
-  # Again, and the student goes on before undoing it.
+  # Again, and the student continues to work before undoing it.
   [[ $kind != *staged* && $kind != *zip* && $kind != *tar* && $kind != *'git' ]] || return 0
-  # Another update was undone in this second, and in the next ones on a slow machine.
+  # Another update may have been undone within this second, or the next ones on a slow machine.
   [[ $kind != clone ]] || for later in 0 1 2; do mkdir -p "$(date -ud "+$later seconds" +backups/undone-%Y-%m-%dT%H-%M-%S)"; done
   course "${options[@]}" || fail "the update after undo ended with $?"
   updated
@@ -187,7 +187,7 @@ for kind in 'archive and folder' 'archive and tar' 'archive and zip' 'archive an
   half
 done
 
-# Nothing that the course owns is known to be unedited here: every file counts as the student's.
+# Here no file is known to be unedited: every file counts as the student's.
 kind='archive without a record'
 cp -r "$old" "$place/copies/unknown"
 cd "$place/copies/unknown"
@@ -211,7 +211,7 @@ says "Nothing to update: this is Roofline Labs 1.1.0"
 course --to 1.0.0 || fail "--to an older version ended with $?"
 [[ $(./course --version) == *1.0.0 ]] && tail -n 1 $handin/transpose.cu | grep -q mine || fail "--to 1.0.0 did not go there"
 course --undo || fail "--undo of that ended with $?"
-# Between two versions, a class may be pinned to a commit, and the number stays as it is.
+# A class may be pinned to a commit between two versions; the version number stays.
 cd "$place/origin"
 echo 'Between versions.' >>labs/hints.toml
 git commit -qam 'Between versions'
@@ -229,7 +229,7 @@ course --to "$between" || fail "--to an older commit ended with $?"
 [[ $(tail -n 1 labs/hints.toml) == 'Between versions.' ]] || fail "--to an older commit went elsewhere"
 git -C "$place/origin" reset -q --hard v1.1.0
 
-# Fetching starts git's maintenance, which goes on in the background.
+# Fetching starts git's maintenance, which continues in the background.
 kind='clone, due for maintenance'
 git clone -q "$place/origin" "$place/copies/due"
 cd "$place/copies/due"
@@ -246,7 +246,7 @@ course || fail "ended with $?"
 course || fail "the second update ended with $?"
 xargs kill <"$place/maintenance" 2>/dev/null || true  # it may have ended
 
-# The disk is full halfway.
+# The disk fills up halfway.
 kind='clone, interrupted'
 mkdir "$place/bin"
 printf '#!/bin/sh\ncase "$*" in *hints.toml.new~) echo "cp: No space left on device" >&2; exit 1 ;; esac\nexec %s "$@"\n' "$(command -v cp)" >"$place/bin/cp"
@@ -315,7 +315,7 @@ refuses "files have merge conflicts: README.md" --from "$new"
 kind='refusals without git'
 cp -r "$old" "$place/copies/no remote" && cd "$place/copies/no remote"
 refuses "This copy is not a git clone, so name it"
-# Within the student's own repository it is still a copy, and that repository is left alone.
+# Inside the student's own repository it is still a copy, and the repository is left alone.
 kind='archive in a repository'
 mkdir "$place/own" && cd "$place/own" && git init -q . && git commit -q --allow-empty -m start && cp -r "$old" labs && cd labs
 common/update.sh start

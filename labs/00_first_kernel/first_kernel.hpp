@@ -33,7 +33,7 @@ void add_neighbours(float* out,       // (rows, 256)
                     const float* in,  // (rows, 256)
                     int rows, cudaStream_t stream);
 
-/// row_sums.cu: out[r] = the sum of row r, in any order. A block sums a row, all its threads together.
+/// row_sums.cu: out[r] = the sum of row r, in any order. All threads of a block sum a row together.
 void row_sums(float* out,       // (rows)
               const float* in,  // (rows, 256)
               int rows, cudaStream_t stream);

@@ -39,8 +39,8 @@ void backward(float* d_in,                          // (n)
 
 // ---- chain_host.cpp: the chain on one core ------------------------------------------------------------------------
 
-/// out = the chain of in, on one thread. `kept` is memory for what your backward_host wants to find there: two arrays,
-/// one, or nothing.
+/// out = the chain of in, on one thread. `kept` is memory for whatever your backward_host needs: two arrays, one, or
+/// nothing.
 void forward_host(float* out, float* kept,  // (n), (2, n), host
                   const float* in,          // (n)
                   std::size_t n);

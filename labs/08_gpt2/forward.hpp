@@ -69,6 +69,7 @@ struct traced_kernel {
   std::string block;  ///< the innermost range that its thread was in when it was launched; "" if it was in none
   std::uint32_t stream = 0;
   std::uint64_t begin = 0, end = 0;
+  std::uint64_t launched = 0;  ///< when the call began that launched it
 };
 /// All kernels of the blocks of one name.
 struct traced_block {
@@ -89,6 +90,27 @@ struct timeline {
 /// needs and in any order. A kernel's record and that of the call that launched it, a call of the runtime or of the
 /// driver, have the same correlation ID.
 timeline trace(const std::function<void()>& pass);
+
+// ---- questions.cpp: what to do about it ----------------------------------------------------------------------------
+// Five questions to a timeline with at least one kernel. A block is named as in the timeline; of two with the same
+// answer, name either. Times are in nanoseconds.
+
+/// Which block to speed up first: its kernels run for the longest time in which no other block's kernel runs.
+std::string block_to_speed_up(const timeline& of);
+
+/// In which block to fuse kernels first: its kernels take the least time on average.
+std::string block_to_fuse(const timeline& of);
+
+/// How long the device waits for the host: no kernel runs, and each that was launched before has ended. Counted after
+/// the first kernel has begun.
+std::uint64_t time_waiting_for_host(const timeline& of);
+
+/// What several streams gain: the time in which kernels of at least two streams run.
+std::uint64_t time_overlapping(const timeline& of);
+
+/// How far ahead the host is: the largest number of kernels, at any time, that were launched and have not begun. A
+/// kernel that begins at the moment of another's launch does not wait then.
+int most_waiting(const timeline& of);
 
 // ---- analysis.cpp: FLOPs, bytes, bound -----------------------------------------------------------------------------
 

@@ -21,9 +21,9 @@ namespace lab11 {
 
 // ---- attention.cpp ------------------------------------------------------------------------------------------------
 
-/// A kernel computes scores tile by tile: `queries` queries times `keys` keys. The last tile of each direction may be
-/// smaller. If causal, it leaves out the tiles that no query of theirs sees, and computes every other tile whole.
-/// How many scores does it compute for one head?
+/// A kernel computes scores in tiles of `queries` queries times `keys` keys. The last tile in each direction may be
+/// smaller. If causal, it omits the tiles that none of their queries sees, and computes every other tile whole. How
+/// many scores does it compute for one head?
 std::int64_t computed_scores(std::int64_t tokens, std::int64_t queries, std::int64_t keys, bool causal);
 
 /// How many bytes does such a kernel load for one head, if each block has `queries` queries, loads them once, and loads
@@ -49,8 +49,8 @@ void attention_host(float* out,      // (tokens, size)
 
 // ---- attention.cu -------------------------------------------------------------------------------------------------
 
-/// In one launch. A block has 64 queries of one head, and loads K and V in tiles of at most 64 keys, without the tiles
-/// that only later queries see.
+/// Attention in one launch. A block has 64 queries of one head, and loads K and V in tiles of at most 64 keys, without
+/// the tiles that only later queries see.
 void attention_fp32(float* out,      // (heads, tokens, size)
                     float* lse,      // (heads, tokens)
                     const float* q,  // (heads, tokens, size)
@@ -69,7 +69,7 @@ void attention_bf16(bf16* out,      // (heads, tokens, size)
                     const bf16* v,  // (heads, tokens, size)
                     int heads, int tokens, int size, bool causal, cudaStream_t stream);
 
-/// How many parts a head's keys may be split into by decode_bf16.
+/// The maximum number of parts into which decode_bf16 may split a head's keys.
 constexpr int most_parts = 64;
 
 /// One query per head, as when a model writes its next token: out = softmax(q K^T / sqrt(size)) V. A head's keys are

@@ -1,4 +1,4 @@
-// One box compiles one file; one box links. What leaves a box is read here as data, never run here.
+// One box compiles each file; another links. A box's output is read here as data, never run.
 #include "build/box_builder.hpp"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::size_t largest_object = 32u << 20;
 
-/// A folder with one folder to read and one to write.
+/// A folder that contains one to read and one to write.
 struct scratch {
   scratch() {
     fs::create_directories(in);
@@ -39,7 +39,7 @@ struct scratch {
   fs::path in = folder.path() / "in", out = folder.path() / "out";
 };
 
-/// The text of a plain file that a box wrote; "" if it is missing, too large, or not a plain file.
+/// The text of a regular file that a box wrote; "" if it is missing, too large, or not regular.
 std::string from_box(const fs::path& file) {
   std::error_code error;
   if (fs::symlink_status(file, error).type() != fs::file_type::regular || fs::file_size(file) > largest_object)
@@ -47,7 +47,7 @@ std::string from_box(const fs::path& file) {
   return text_of(file);
 }
 
-/// Diagnostics without colours and control characters, with the files of the folder `in` as in `shown`.
+/// Diagnostics without colours and control characters, with files of the folder `in` shown as in `shown`.
 std::string plain(const std::string& text, const std::string& in, const std::string& shown) {
   std::string out;
   for (const char c : text)
@@ -55,7 +55,7 @@ std::string plain(const std::string& text, const std::string& in, const std::str
   return replaced(out, in, shown);
 }
 
-/// After pages of "required from" comes the error, so the errors are found first and cut then.
+/// The error may follow pages of "required from", so find the errors first and cut afterwards.
 std::string errors_in(const std::string& diagnostics, const std::string& in, const std::string& shown) {
   constexpr std::size_t enough = 2000;
   return first_errors(plain(diagnostics, in, shown)).substr(0, enough);
@@ -64,7 +64,7 @@ std::string errors_in(const std::string& diagnostics, const std::string& in, con
 /// lab08::...; symbols outside every lab's namespace belong to libraries.
 bool is_of_a_lab(const std::string& symbol) { return symbol.starts_with("_ZN5lab"); }
 
-/// A function that gets a stream, by its mangled name on the simulated device or with CUDA.
+/// Matches a function with a stream parameter by its mangled name on the simulated device or with CUDA.
 bool launches(const std::string& symbol) {
   return symbol.find("P10sim_stream") != std::string::npos || symbol.find("P11CUstream_st") != std::string::npos;
 }
@@ -72,7 +72,7 @@ bool launches(const std::string& symbol) {
 /// Only code from the device's compiler counts accesses, so the two kinds of files stay separate.
 bool is_device_code(const std::string& name) { return name.ends_with(".cu"); }
 
-/// The compiler marks inline assembly, wherever it comes from. nvcc's own is the device's code, as numbers.
+/// The compiler marks inline assembly, wherever it comes from. nvcc's own contains the device's code, as numbers.
 bool has_inline_assembly(const std::string& assembly, bool by_nvcc) {
   static const std::regex numbers(
       R"re(\s*(\.section \.nv_fatbin, "a"|\.align \d+|fatbinData:|\.(quad|long|byte) [0-9a-fx, ]+|\.text)?)re");
@@ -86,7 +86,7 @@ bool has_inline_assembly(const std::string& assembly, bool by_nvcc) {
   return false;
 }
 
-/// What immintrin.h and its kind offer.
+/// Intrinsics from immintrin.h and similar headers.
 bool has_host_instructions(std::string_view preprocessed) {
   for (const std::string_view begin : machine::instructions)
     for (std::size_t at = 0; (at = preprocessed.find(begin, at)) != std::string_view::npos; at += begin.size())
@@ -95,8 +95,8 @@ bool has_host_instructions(std::string_view preprocessed) {
 }
 
 /// Names of symbols and sections reach the assembler unchanged: a name with a line break can smuggle in instructions,
-/// which the compiler does not mark. It does mark asm with operands, and asm statements. What is read around one word
-/// may hold the next, so a text made for it would take quadratic time: one that is read so often counts as such a name.
+/// which the compiler does not mark, as it does asm statements and asm with operands. The text around one word may
+/// contain the next, so a malicious text would take quadratic time: too many reads count as such a name.
 bool has_assembly_in_a_name(std::string_view preprocessed) {
   constexpr std::size_t often = 16;
   std::size_t read = 0;
@@ -114,7 +114,7 @@ bool has_assembly_in_a_name(std::string_view preprocessed) {
     }
     return std::min(at, preprocessed.size() - 1);
   };
-  const auto is_statement = [&](std::size_t at) {  // what is before it, but for lines of the preprocessor's?
+  const auto is_statement = [&](std::size_t at) {  // what precedes it, except for preprocessor lines?
     while (at > 0) {
       const std::size_t last = preprocessed.find_last_not_of(" \t\n", at - 1);
       if (last == std::string_view::npos) return true;
@@ -150,10 +150,10 @@ bool has_assembly_in_a_name(std::string_view preprocessed) {
   return !goes_on(0);
 }
 
-/// A function of the compiler's that the file defines or undefines: sim/all_observed.h makes those with hooks of some.
-/// "" if there is none.
+/// A compiler function that the file defines or undefines, or "": sim/all_observed.h replaces some by versions with
+/// hooks.
 std::string redefined_builtin(const std::string& source) {
-  std::string joined;  // without the ends of spliced lines
+  std::string joined;  // with spliced lines joined
   for (std::size_t at = 0; at < source.size(); ++at) {
     const std::size_t end = source[at] == '\\' ? source.find_first_not_of(" \t\r\v\f", at + 1) : source.npos;
     if (end != source.npos && source[end] == '\n')
@@ -178,7 +178,7 @@ std::string header_refused(const std::string& name, const std::string& header) {
                      of_cuda ? " (the simulated device has only a part of CUDA's C++ libraries)" : "", rules);
 }
 
-/// The header that the compiler did not find; "" if it found all.
+/// The header that the compiler could not find; "" if it found all.
 std::string missing_header(const std::string& diagnostics) {
   constexpr std::string_view begin = "fatal error: ", ends[] = {": No such file or directory", "' file not found"};
   for (std::size_t at = 0; (at = diagnostics.find(begin, at)) != std::string::npos;) {
@@ -219,7 +219,7 @@ std::string path_of(std::string_view marker) {
   return path;
 }
 
-/// Files that the compiler read, according to the preprocessor's line markers.
+/// Files that the compiler read, by the preprocessor's line markers.
 std::set<std::string> included(std::string_view preprocessed) {
   std::set<std::string> files;
   for (std::size_t at = 0; at < preprocessed.size(); at = preprocessed.find('\n', at), at += at != preprocessed.npos) {
@@ -231,7 +231,7 @@ std::set<std::string> included(std::string_view preprocessed) {
   return files;
 }
 
-/// As the source spells it between quotes or angle brackets, where it does so itself.
+/// As the source spells it between quotes or angle brackets, if it includes it directly.
 std::string as_written(const std::string& header, std::string_view source) {
   for (std::size_t at = 0; (at = source.find_first_of("<\"", at)) != std::string_view::npos;) {
     const std::string spelled(source.substr(at + 1, source.find_first_of("<>\"\n", at + 1) - at - 1));
@@ -288,7 +288,7 @@ box_builder::box_builder(const fs::path& recipe, fs::path cache, wall behind, bo
     for (const std::string& name : symbols.defined)
       if (is_of_a_lab(name)) given_.insert(name);
   }
-  // Functions of the lab that the staff's code calls but does not define are the contract.
+  // The contract: functions of the lab that the staff's code calls but does not define.
   for (const std::string& name : wanted)
     if (is_of_a_lab(name) && !there.contains(name)) contract_.push_back(name);
   apart_ = !recipe_.at("apart").empty();
@@ -334,7 +334,7 @@ build_outcome box_builder::compile(const std::string& name, const hand_in& sourc
        {(in / name).string(), std::string("-c"), std::string("-o"), (out / "hand-in.o").string()})
     what.command.push_back(word);
   const std::string shown = source.folder.empty() ? "" : source.folder.string() + "/";
-  // So that reports name the file where it is edited, or the same place wherever it is compiled.
+  // Makes reports name the file where it is edited, or the same place wherever it is compiled.
   what.command.push_back(fmt::format("{}-ffile-prefix-map={}/={}", by_nvcc() && device ? "-Xcompiler=" : "",
                                      in.string(), shown.empty() ? handed_in_at : shown));
   what.cpu_seconds = static_cast<int>(allowed_.wall.count());
@@ -372,7 +372,7 @@ std::string box_builder::refusal(const std::string& name, const hand_in& source,
     for (const char* list : {"readable", "headers", "toolchain"})
       for (const std::string& path : recipe_.at(list))
         if (file == path || file.starts_with(path + "/")) return true;
-    // Compilers' temporary files. Others there are the student's: a box has none of them.
+    // Compilers' temporary files. Others there are the student's, and a box has none.
     const fs::path temporary = fs::temp_directory_path();
     return file.starts_with("/usr/lib/") || own.contains(fs::path(file).parent_path()) ||
            file.starts_with((temporary / "simcc-").string()) || file.starts_with((temporary / "tmpxft_").string());
@@ -402,7 +402,7 @@ box_builder::clean box_builder::take_out_unclean(const std::map<std::string, han
   for (const auto& [name, object] : objects)
     symbols[name] = read_object(text_of(object), refused[name], by_nvcc() && is_device_code(name));
   for (const auto& [name, own] : symbols) {
-    // No macro, whatever it is called, hides that the compiler left an assertion out, or found that it always holds.
+    // No macro can hide that the compiler omitted an assertion or proved that it always holds.
     if (own.undefined.contains("__assert_fail")) result.asserting.insert(name);
     if (const std::string found = foreign_name(sources.at(name).text, own.undefined); !found.empty())
       refused[name].push_back(
@@ -417,7 +417,7 @@ box_builder::clean box_builder::take_out_unclean(const std::map<std::string, han
   const bool all_compile = complaints.empty();
   constexpr const char* of_its_own = "each of these files is a separate program";
   std::vector<std::string> all;
-  // A file that is taken out may have defined functions that the others call.
+  // A removed file may have defined functions that the others call.
   for (bool more = check_; more;) {
     more = false;
     const bool complete = all_compile && all.empty();
@@ -549,20 +549,20 @@ build_outcome box_builder::build(const std::map<std::string, hand_in>& sources, 
       if (word.starts_with("/") && !word.starts_with("/usr/lib"))
         what.mounts.push_back({word, word});  // tools have that
     }
-  // One object of each kind, which exports only the contract's functions. Constructors must not run before main: the
-  // runner finds them in their own section (runner.cpp). The thread sanitizer's constructor, one per object of device
-  // code, is dropped.
+  // One object of each kind, exporting only the contract's functions. Constructors must not run before main: the runner
+  // finds them in their own section (runner.cpp). The thread sanitizer's constructor, in each object of device code, is
+  // dropped.
   const std::string constructors =
       "_constructors : { KEEP(*(SORT_BY_INIT_PRIORITY(.init_array.*))) KEEP(*(.init_array)) } }\n";
   replace_file(place.in / "host.ld", "SECTIONS { host" + constructors);
-  // The simulated device knows the code and the variables of .cu files as the program's own (common/sim/src/guard.hpp).
+  // Sections by which the simulated device recognizes code and variables of .cu files (common/sim/src/guard.hpp).
   const std::string own =
       "hand_in_code : { *(.text .text.*) }\n"
       "hand_in_data : { *(.data .data.rel .data.rel.local .data.rel.local.* .data.[!r]* .data._*) }\n"
       "hand_in_zeros : { *(.bss .bss.* COMMON) }\n";
   replace_file(place.in / "device.ld",
                "SECTIONS { /DISCARD/ : { *(.init_array.00099) }\n" + (by_nvcc() ? "" : own) + "device" + constructors);
-  // On the simulated device, functions of the host keep kernels out.
+  // On the simulated device, kernels may not call host functions.
   std::string renamed, keep_out = ".section hand_in_code,\"ax\",@progbits\n";
   for (const std::string& symbol : kept.of_host) {
     renamed += fmt::format("{0} sim_the_hosts_{0}\n", symbol);

@@ -1,5 +1,5 @@
-// The builder: compiles the submission in a box that holds nothing else, checks the object, and seals it so that
-// nothing but the contract's functions can be reached from outside.
+// The builder: compiles the submission in a box of its own, checks the object, and seals it so that only the contract's
+// functions can be reached from outside.
 #pragma once
 
 #include <chrono>
@@ -22,26 +22,26 @@ struct build_limits {
 /// A file of a submission.
 struct hand_in {
   std::string text;
-  std::filesystem::path folder;  ///< that messages name as the file's; none if it came from outside
+  std::filesystem::path folder;  ///< that messages name; none if the file came from outside
 };
 
-/// The folder that reports name for such files from outside; verdicts leave it out.
+/// The folder that reports name for such files; verdicts omit it.
 constexpr const char* handed_in_at = "/in/";
 
-/// A recipe, with the compiler's version: all that decides the result of compiling a submission, but for files'
-/// contents. Throws input_error if there is no such file.
+/// A recipe and the compiler's version: all that decides the result of compiling, except for files' contents. Throws
+/// input_error if there is no such file.
 std::string commands_of(const std::filesystem::path& recipe);
 
 class box_builder {
  public:
-  /// `recipe`: what add_lab wrote for this lab. `cache`: compiled objects by content. Throws input_error if the
-  /// recipe, or what it names, is missing.
+  /// `recipe`: written by add_lab for this lab. `cache`: compiled objects by content. Throws input_error if the recipe
+  /// or anything it names is missing.
   box_builder(const std::filesystem::path& recipe, std::filesystem::path cache, wall behind, bool check,
               build_limits allowed);
 
-  /// Compiles the sources, by file name, and links `program` of those that compile and may be handed in. In place of a
-  /// function of the contract that is in none of them, one that throws `file_not_built` (channel.hpp). The message,
-  /// which is for the student, says why something is left out; it is not ok if nothing is left.
+  /// Compiles the sources, by file name, and links `program` from those that compile and may be handed in. A missing
+  /// function of the contract is replaced by one that throws `file_not_built` (channel.hpp). The message tells the
+  /// student why something is left out; the result is not ok if nothing remains.
   build_outcome build(const std::map<std::string, hand_in>& sources, const std::filesystem::path& program) const;
 
   /// Files that a runner reads while it runs.
@@ -50,18 +50,18 @@ class box_builder {
  private:
   using words = std::vector<std::string>;
   build_outcome compile(const std::string& name, const hand_in& source, std::filesystem::path& object) const;
-  bool by_nvcc() const;  ///< whether that compiles the .cu files
-  /// Why the file may not be handed in, or "": inline assembly, headers that are not there in grading. `own`: folders
-  /// of this compilation.
+  bool by_nvcc() const;  ///< whether nvcc compiles the .cu files
+  /// Why the file may not be handed in, or "": inline assembly, headers unavailable in grading. `own`: folders of this
+  /// compilation.
   std::string refusal(const std::string& name, const hand_in& source, const std::string& preprocessed,
                       const std::string& assembly, const std::set<std::filesystem::path>& own) const;
   struct clean {
     words missing;                    ///< functions of the contract
-    std::string complaints;           ///< those before, and why something was taken out
+    std::string complaints;           ///< the same, and why something was removed
     std::set<std::string> asserting;  ///< see build_outcome
     std::set<std::string> of_host;    ///< functions of the host's libraries that .cu files call
   };
-  /// Takes out of `objects` what may not be handed in, with what calls it.
+  /// Removes from `objects` those that may not be handed in, and their callers.
   clean take_out_unclean(const std::map<std::string, hand_in>& sources,
                          std::map<std::string, std::filesystem::path>& objects, std::string complaints) const;
 
@@ -71,10 +71,10 @@ class box_builder {
   bool check_;
   build_limits allowed_;
   std::string tools_;              ///< fingerprint of compilers, flags and headers
-  words contract_;                 ///< mangled names of the functions that the staff's code calls
-  bool apart_ = false;             ///< no file may call another's functions
-  std::set<std::string> counted_;  ///< of these, the host functions whose accesses to memory are counted
-  std::set<std::string> given_;    ///< and of those that the lab gives to be called
+  words contract_;                 ///< mangled names of functions that the staff's code calls
+  bool apart_ = false;             ///< files may not call each other's functions
+  std::set<std::string> counted_;  ///< of these, the host functions whose memory accesses are counted
+  std::set<std::string> given_;    ///< and of those that the lab provides
 };
 
 }  // namespace grading

@@ -95,7 +95,7 @@ build_outcome builder::build_if_older(const std::string& target, const std::vect
   };
   if (!missing && std::none_of(sources.begin(), sources.end(), holds_newer)) return {true, {}};
   fs::create_directories(stamp.parent_path());
-  const fs::path begun = stamp.string() + ".new";  // what is saved while it builds is newer
+  const fs::path begun = stamp.string() + ".new";  // files saved during the build are newer
   replace_file(begun, "");
   build_outcome built_now = build(target);
   if (built_now.ok) fs::rename(begun, stamp);

@@ -1,4 +1,4 @@
-// Building the staff's part, by the same cmake command that a person would type.
+// Builds the staff's part by the cmake command that a person would type.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@ namespace grading {
 struct build_outcome {
   bool ok = false;
   std::string message;                ///< the first errors of the compiler, if it failed
-  std::set<std::string> asserting{};  ///< of a submission's files those that were compiled with an assertion
+  std::set<std::string> asserting{};  ///< the submission's files that were compiled with an assertion
 };
 
 class builder {
@@ -24,11 +24,11 @@ class builder {
 
   bool quiet = false;  ///< prints progress, but not the commands that it runs
 
-  /// Prints the command, runs it, keeps its output in build/logs/TARGET.log.
+  /// Prints the command, runs it, and keeps its output in build/logs/TARGET.log.
   build_outcome build(const std::string& target);
 
-  /// The same, but only if one of these files, or one in these folders, is newer than the last such build: asking CMake
-  /// and Ninja takes longer than looking. What is in a hand-in folder is the student's, and does not count.
+  /// The same, but only if one of these files, or one in these folders, is newer than the last such build: comparing
+  /// times is faster than running CMake and Ninja. A hand-in folder is the student's and does not count.
   build_outcome build_if_older(const std::string& target, const std::vector<std::filesystem::path>& sources);
 
  private:
@@ -40,10 +40,10 @@ class builder {
   std::set<std::string> targets_;  ///< empty until first asked for
 };
 
-/// "[12/240]" of a line that a build prints; "" for all others.
+/// The progress in a line of build output, such as "[12/240]"; "" for other lines.
 std::string step_of(const std::string& line);
 
-/// The first lines of a build's output that name an error, at most three, or its last lines.
+/// The first lines of a build's output that contain an error, at most three, or else its last lines.
 std::string first_errors(const std::string& log);
 
 }  // namespace grading

@@ -1,4 +1,4 @@
-// Works on the tokens of the text as it was handed in: before the preprocessor, so that nobody's macros stand between.
+// Works on the tokens of the text as handed in, before the preprocessor, so that no macros hide them.
 #include "build/names_check.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-/// The text without the ends of spliced lines, and the line that each character is in.
+/// The text with spliced lines joined, and each character's line.
 struct unspliced {
   explicit unspliced(const std::string& source) {
     int line = 1;
@@ -36,7 +36,7 @@ struct unspliced {
   std::vector<int> lines;
 };
 
-/// What one file sets for all: a pointer could go from a .cpp file to a .cu file that way.
+/// Settings shared by all files: through them a pointer could pass from a .cpp file to a .cu file.
 bool is_global_handler(std::string_view name) {
   for (const std::string_view own : {"new_handler"sv, "default_resource"sv, "terminate"sv, "unexpected"sv})
     if (name.ends_with(own) && (name.starts_with("set_") || name.starts_with("get_")) && name.size() == own.size() + 4)
@@ -44,18 +44,18 @@ bool is_global_handler(std::string_view name) {
   return false;
 }
 
-/// To the implementation of C++, or to that of the simulated device.
+/// Reserved for the C++ implementation or for the simulated device.
 bool is_reserved(std::string_view name) {
   return name.starts_with("__") || name.starts_with("sim_") ||
          (name.size() > 1 && name[0] == '_' && name[1] >= 'A' && name[1] <= 'Z');
 }
 
-/// Of the reserved names those that a program may write.
+/// Reserved names that a program may write.
 bool is_offered(std::string_view name) {
   constexpr std::size_t longest = 100;  // std::regex needs stack for each character
   static const std::regex offered(
-      // Keywords and macros in underscores: __global__, __restrict__, __FILE__, __x86_64__. Inline assembly has its own
-      // check.
+      // Keywords and macros with underscores: __global__, __restrict__, __FILE__, __x86_64__. Inline assembly has its
+      // own check.
       R"(__[A-Za-z0-9_]+__|__(restrict|cplusplus|cpp_\w+|func|int128|has_\w+|inline|alignof|signed|volatile|const|asm|)"
       R"(extension)|_(Float16|Pragma|Exit)|)"
       // Vector types and constants of the processor's intrinsics.
@@ -81,7 +81,7 @@ bool is_offered(std::string_view name) {
   return name.size() <= longest && std::regex_match(name.begin(), name.end(), offered);
 }
 
-/// Whether the compiler makes something of the name by itself, so that no symbol tells that it was used.
+/// Whether the compiler has the name built in, so that no symbol reveals its use.
 bool is_built_in(std::string_view name) {
   return name.starts_with("__builtin_") || name.starts_with("__sync_") || name.starts_with("__atomic_");
 }
@@ -120,7 +120,7 @@ class reading {
     });
   }
 
-  /// sim::x, using namespace sim, namespace s = sim, and sim in a macro, which may become any of them.
+  /// sim::x, using namespace sim, namespace s = sim, and sim in a macro, which may expand to any of them.
   bool names_the_namespace(std::size_t i) const {
     if (word(i) != "sim") return false;
     const bool aliased = i > 2 && word(i - 1) == "=" && word(i - 3) == "namespace";
@@ -131,10 +131,10 @@ class reading {
     return (word(i) == "#" && word(i + 1) == "#") || (word(i) == "%" && word(i + 1) == ":" && word(i + 2) == "%");
   }
 
-  /// Such a name, if ## can make it from the words of a macro that pastes and the arguments of this file's macros.
+  /// Such a name, if ## can build it from the words of a pasting macro and the arguments of this file's macros.
   std::string pasted_name() const {
     std::set<int> pasting;  // directives
-    bool scopes = false;    // whether what is put together may name a namespace
+    bool scopes = false;    // whether the pasted name may be a namespace
     std::set<std::string_view> macros, pieces;
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
       if (tokens_[i].directive != 0 && pastes(i)) pasting.insert(tokens_[i].directive);
@@ -168,7 +168,7 @@ class reading {
     return {};
   }
 
-  /// Whether pieces, one after the other, may make that name, or one that begins so.
+  /// Whether pieces in sequence may make that name, or one that begins with it.
   static bool can_make(std::string_view wanted, const std::set<std::string_view>& pieces, bool or_longer) {
     std::vector<bool> reached(wanted.size() + 1);
     reached[0] = true;

@@ -1,4 +1,4 @@
-// Reading ELF (System V ABI) with every offset checked.
+// Reads ELF (System V ABI), checking every offset.
 #include "build/object_check.hpp"
 
 #include <cxxabi.h>
@@ -41,14 +41,14 @@ std::string name_at(std::string_view data, const Elf64_Shdr& strings, std::uint6
   return std::string(text.substr(0, text.find('\0')));
 }
 
-/// Whether a name begins as the pattern says. std::regex needs stack for each character that it repeats, and a
-/// submission chooses how long its names are: a pattern that ends before the name does repeats nothing.
+/// Whether a name begins with the pattern. std::regex needs stack for each repeated character, and a submission chooses
+/// the length of its names: a pattern that matches only the beginning repeats nothing.
 bool begins(const std::string& name, const std::regex& pattern) {
   return std::regex_search(name, pattern, std::regex_constants::match_continuous);
 }
 
-/// Sections that a compiler makes of functions and data. Constructors and destructors of global objects are functions
-/// like others: the runner calls the first once its box is closed, and the second have nothing left to decide.
+/// Sections that a compiler makes for functions and data. Constructors and destructors of global objects are functions
+/// like others: the runner calls the former once its box is closed, and the latter run too late to matter.
 bool is_ordinary(const std::string& name) {
   static const std::regex ordinary(
       R"(\.(text|data|rodata|bss|tbss|tdata|init_array|fini_array|rela|debug_|gcc_except_table|eh_frame|comment|group|)"
@@ -56,7 +56,7 @@ bool is_ordinary(const std::string& name) {
   return name.empty() || begins(name, ordinary);
 }
 
-/// Where nvcc keeps the device's code.
+/// Sections in which nvcc keeps device code.
 bool is_gpu_code(const std::string& name) { return name == ".nv_fatbin" || name == ".nvFatBinSegment"; }
 
 void check_sections(std::string_view object, const std::vector<Elf64_Shdr>& sections, const Elf64_Shdr& names,
@@ -106,7 +106,8 @@ object_symbols read_object(std::string_view object, std::vector<std::string>& re
         continue;
       }
       const bool missing = symbol.st_shndx == SHN_UNDEF;
-      // clang asks so whether an extern thread_local, such as extern __shared__, has an initializer: it may be missing.
+      // clang tests through it whether an extern thread_local, such as extern __shared__, has an initializer: it may be
+      // missing.
       if (missing && bind == STB_WEAK && name.starts_with("_ZTH")) continue;
       (missing ? result.undefined : bind == STB_GLOBAL ? result.defined : result.weak).insert(name);
     }
@@ -121,9 +122,9 @@ object_symbols read_object(std::string_view object, std::vector<std::string>& re
 
 namespace {
 
-/// Whether a mangled name may stand for one of more than a megabyte. Each reference to a part before it can repeat that
-/// part, so `references` of them repeat it up to 3^(references / 3) times; each expansion of a pack, as often as the
-/// name has letters. The demangler has no limit of its own.
+/// Whether a mangled name may demangle to more than a megabyte. A reference can repeat an earlier part, so `references`
+/// of them repeat it up to 3^(references / 3) times, and a pack expansion as often as the name has letters. The
+/// demangler itself has no limit.
 bool unpacks_far(const std::string& symbol) {
   constexpr double most = 1 << 20;
   int references = 0, packs = 0;
@@ -174,7 +175,7 @@ std::set<std::string> defined_in(const std::filesystem::path& archive) {
   return result;
 }
 
-/// Names that a header declares, defines or calls: words before a parenthesis, an index, a value or a semicolon.
+/// Names that a header declares, defines or calls: words that precede a parenthesis, an index, a value or a semicolon.
 void add_names(const std::filesystem::path& header, std::set<std::string>& names) {
   const std::string text = text_of(header);
   const auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
@@ -192,7 +193,7 @@ void add_names(const std::filesystem::path& header, std::set<std::string>& names
   }
 }
 
-/// The library that defines it, of those that every C++ program has, the judge too: "libm.so.6".
+/// The library that defines it, such as "libm.so.6", among those that every C++ program has, including the judge.
 std::string library_of(const std::string& symbol) {
   const auto name_of = [](const void* address) -> std::string {
     Dl_info where{};
@@ -202,18 +203,18 @@ std::string library_of(const std::string& symbol) {
   for (const char* library : libraries) {
     void* loaded = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
     if (!loaded) continue;
-    const void* found = dlsym(loaded, symbol.c_str());  // in it, or in what it needs itself
+    const void* found = dlsym(loaded, symbol.c_str());  // in it, or in its own dependencies
     dlclose(loaded);
     if (!found) continue;
     const std::string where = name_of(found);
     if (where == library || std::find(std::begin(libraries), std::end(libraries), where) == std::end(libraries))
-      return library;  // it is there, or in no file: a variable of each thread, the kernel's clock
+      return library;  // it is there, or in no file: a thread-local variable, the kernel's clock
   }
   return {};
 }
 
-/// Whether a library's symbol is a variable's. Of a function that is chosen for the processor, the library has no
-/// symbol at the address that it gives.
+/// Whether a library's symbol is a variable. For a function selected by processor, the library has no symbol at the
+/// address that it returns.
 bool is_variable(const std::string& symbol) {
   void* const address = dlsym(RTLD_DEFAULT, symbol.c_str());
   Dl_info where{};
@@ -222,7 +223,7 @@ bool is_variable(const std::string& symbol) {
          ELF64_ST_TYPE(static_cast<const Elf64_Sym*>(entry)->st_info) == STT_OBJECT;
 }
 
-/// Without what headers add to the name for other standards and for checks of overflows.
+/// Without the parts that headers add for other standards and overflow checks.
 std::string plain_name(std::string c_function) {
   for (const std::string_view begin : {"__isoc99_", "__isoc23_", "__"})
     if (c_function.starts_with(begin) && (begin.size() > 2 || c_function.ends_with("_chk"))) {
@@ -233,7 +234,7 @@ std::string plain_name(std::string c_function) {
   return c_function;
 }
 
-/// Whether a function of the C library only computes, writes to existing streams, or asks for memory or the time.
+/// Whether a function of the C library only computes, writes to existing streams, allocates memory or reads the time.
 bool computes(const std::string& c_function) {
   static const std::set<std::string> names = [] {
     std::set<std::string> all;
@@ -271,7 +272,7 @@ bool computes(const std::string& c_function) {
         "clock clock_gettime clock_getres time gettimeofday timespec_get difftime mktime timegm gmtime gmtime_r "
         "localtime localtime_r asctime asctime_r ctime ctime_r strftime wcsftime nanosleep clock_nanosleep usleep "
         "sleep sched_yield raise "
-        // Locks, which cost a single thread nothing.
+        // Locks, which are free in a single thread.
         "__libc_single_threaded pthread_self pthread_equal pthread_once pthread_key_create pthread_key_delete "
         "pthread_getspecific pthread_setspecific pthread_mutex_init pthread_mutex_destroy pthread_mutex_lock "
         "pthread_mutex_trylock pthread_mutex_timedlock pthread_mutex_clocklock pthread_mutex_unlock "
@@ -280,7 +281,7 @@ bool computes(const std::string& c_function) {
         "pthread_rwlock_trywrlock pthread_rwlock_unlock pthread_cond_init pthread_cond_destroy pthread_cond_wait "
         "pthread_cond_timedwait pthread_cond_clockwait pthread_cond_signal pthread_cond_broadcast pthread_spin_init "
         "pthread_spin_destroy pthread_spin_lock pthread_spin_trylock pthread_spin_unlock "
-        // Names that headers give to some of them.
+        // Names by which headers call some of them.
         "__xpg_strerror_r __overflow __uflow __stack_chk_fail __chk_fail __fdelt_chk __memcpy_chk __cxa_atexit "
         "__cxa_finalize __cxa_thread_atexit_impl");
     for (std::string name; list >> name;) all.insert(name);
@@ -294,7 +295,7 @@ bool stays_inside(const std::string& cpp_function) {
   return file_class_of(cpp_function).empty() && cpp_function.find("6thread15_M_start_thread") == std::string::npos;
 }
 
-/// Whether compilers put the symbol into any object: arithmetic, exceptions, thread-local variables.
+/// Whether compilers themselves emit the symbol: arithmetic, exceptions, thread-local variables.
 bool is_the_compilers(const std::string& symbol) {
   static const std::regex support(
       std::string(R"(DW\.ref\.|_Unwind_|()") + machine::compilers_own +
@@ -312,8 +313,8 @@ bool is_hook(const std::string& symbol) {
   return begins(symbol, hooks);
 }
 
-/// Whether it moves data where no counter sees it: textures and surfaces, libraries whose work the simulated device
-/// does on the host, and what opens its memory to the host for them.
+/// Whether it moves data unseen by any counter: textures and surfaces, libraries whose work the simulated device does
+/// on the host, and functions that open its memory to the host for them.
 bool is_uncounted(const std::string& device_function) {
   static const std::regex functions(
       "cudaCreate(Texture|Surface)Object|cu(blas|sparse|solver|fft)|nccl|share_device_memory_with_host$");
@@ -338,20 +339,20 @@ bool copies_nothing(const std::string& symbol) {
 std::string in_place_of(const std::string& symbol) { return symbol.starts_with("sim_") ? symbol.substr(4) : ""; }
 
 bool copies_unseen(const std::string& symbol) {
-  constexpr std::size_t longest = 60;  // of those names, since a regex needs stack for each character
+  constexpr std::size_t longest = 60;  // limited to those names: a regex needs stack for each character
   if (symbol.size() > longest) return false;
   static const std::regex functions(
       "swab|st[rp]n?(cpy|cat)|strn?dup|strtok(_r)?|strsep|strxfrm|qsort(_r)?|lsearch|v?sw?scanf|fread|fgets|fmemopen|"
       "open_memstream|wcsn?(cpy|cat)|wcpn?cpy|wcsdup|wcstok|wcsxfrm|mbsn?r?towcs|wcsn?r?tombs|"
-      // And those that write elsewhere, where host code tells them.
+      // And those that write elsewhere, to an address from host code.
       "v?swprintf|v?asprintf|setv?buf|setlinebuf|(str|wcs)ftime|\\w+time_r|strerror_r|s?random_r|initstate(_r)?|"
       "setstate|"
       "[ejn]rand48|rand_r|mb(rtowc|towc|rtoc\\d+)|(wcr|wc|c\\d+r)tomb|wcsto\\w+|strtold|sigsetjmp|_?setjmp|"
       "pthread_\\w+_init|pthread_rwlock_try\\w+|pthread_\\w+_timedlock|pthread_\\w+_clocklock");
-  // Copies without _chk in their names have hooks.
+  // Copies without _chk in the name have hooks.
   static const std::regex checked("__w?mem(p?cpy|move)_chk");
-  // Functions of the mathematics library that read or write numbers by address. Of those that CUDA has, too, simcc
-  // makes calls with hooks, but not of their variants for other precisions.
+  // Functions of the mathematics library that read or write numbers by address. simcc adds hooks to calls of those that
+  // CUDA has, too, but not to their variants for other precisions.
   static const std::regex numbers(
       R"((canonicalize|totalorder(mag)?|[gs]etpayload|setpayloadsig)(f|l|f\d+x?)?|(frexp|modf|remquo|sincos)(l|f\d+x?))");
   return std::regex_match(plain_name(symbol), functions) || std::regex_match(symbol, checked) ||
@@ -379,7 +380,7 @@ std::string rival_of(const std::string& symbol) {
   struct rival {
     const char *inside, *name;
   };
-  // By the namespaces that their own code lies in, with the length of each name as in a mangled one.
+  // By the namespaces of their own code, with the length of each name as in a mangled one.
   for (const rival& r : {rival{"5Eigen8internal", "Eigen"}, rival{"5boost7numeric5ublas", "Boost"},
                          rival{"4arma4glue", "Armadillo"}, rival{"7cutlass4gemm", "CUTLASS"}})
     if (symbol.starts_with("_Z") && symbol.find(r.inside) != std::string::npos) return r.name;
@@ -402,8 +403,8 @@ bool callable::operator()(const std::string& symbol, bool by_device_code) const 
   if (is_the_compilers(symbol)) return true;
   if (by_device_code && is_hook(symbol)) return true;
   if (!by_device_code && also_.contains(symbol)) return true;
-  // The CUDA runtime: what the device's headers declare and its library defines, also by a C++ name; sim::name(...),
-  // too, that those headers' own functions call. Kernels and launches are for .cu files, where they are counted.
+  // The CUDA runtime: functions that the device's headers declare and its library defines, also under a C++ name, and
+  // sim::name(...), which those headers call. Kernels and launches are for .cu files, where they are counted.
   std::smatch name;
   static const std::regex in_cpp(R"(_Z(?:N3sim(\d{1,4})|(\d{1,4})(?=cu)))"), cuda("(cuda|nvtx)[A-Z]");
   if (std::regex_search(symbol, name, in_cpp, std::regex_constants::match_continuous)) {
@@ -425,12 +426,13 @@ bool callable::operator()(const std::string& symbol, bool by_device_code) const 
   const std::string library = library_of(symbol);
   if (library == "libm.so.6") return true;
   if (library == "libstdc++.so.6") return stays_inside(symbol);
-  // atexit is not a function of the shared library: a part of libc that each program has for itself.
+  // atexit is not in the shared library: each program contains that part of libc itself.
   return (library == "libc.so.6" || symbol == "atexit") && computes(symbol);
 }
 
 bool callable::is_the_hosts(const std::string& symbol) {
-  // What CUDA has in kernels, also as compilers call it, and what ends a program; variables of each thread.
+  // Functions that CUDA has in kernels, including compilers' names for them, and those that end a program; thread-local
+  // variables.
   static const std::regex of_kernels(
       R"((v?printf|__printf_chk|puts|putchar|abort|__assert_fail|_ZSt9terminatev)$|_ZSt\d{1,2}__throw_|_ZSt\d{1,2}__once_call)");
   if (is_the_compilers(symbol) || begins(symbol, of_kernels)) return false;

@@ -1,5 +1,5 @@
-// Workers write their result next to the book and rename it; the batch collects these files. So a result exists
-// whole or not at all, no worker ever waits for the book, and on a cluster nothing but this process locks it.
+// Workers write their results next to the grade book and rename them; the batch collects these files. So a result
+// exists whole or not at all, no worker waits for the book, and on a cluster only this process locks it.
 #include "class/batch.hpp"
 
 #include <fcntl.h>
@@ -58,7 +58,7 @@ class queue {
   std::deque<batch_job>& waiting() { return waiting_; }
   batch_summary& summary() { return summary_; }
 
-  /// After a worker ended: its result into the book, or the job back into the queue.
+  /// After a worker has ended: moves its result to the book, or its job back to the queue.
   void settle(const batch_job& job, const std::string& how) {
     grade_book book(options_.book);
     collect(book, spool_, options_.round);
@@ -92,7 +92,7 @@ class queue {
   clock::time_point start_ = clock::now();
 };
 
-/// With its output in the log.
+/// Sends its output to the log.
 int started(const std::vector<std::string>& words, const fs::path& log) {
   const int file = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file < 0) throw std::runtime_error(fmt::format("cannot write {}: {}", log.string(), std::strerror(errno)));
@@ -188,7 +188,7 @@ std::string why_skipped(const fs::directory_entry& entry) {
   return entry.is_regular_file() && stem_of_archive(name) ? "" : "is neither a folder nor an archive";
 }
 
-/// A folder with hand-in files may be one submission, or a class in which they got lost.
+/// A folder with hand-in files may be one submission, or a class with stray files.
 void expect_no_class(const fs::path& folder, const std::function<bool(const fs::path&)>& has_handin) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
@@ -252,8 +252,7 @@ int collect(grade_book& book, const fs::path& spool, const std::string& round) {
   for (const fs::directory_entry& entry : fs::directory_iterator(spool)) {
     if (entry.path().extension() != ".json") continue;
     try {
-      added +=
-          book.add(result_from_json(text_of(entry.path())), round);  // a full disk ends it here, and nothing is lost
+      added += book.add(result_from_json(text_of(entry.path())), round);  // a full disk ends it here without loss
     } catch (const input_error&) {
       continue;  // another grader collected it meanwhile
     } catch (const not_a_result&) {

@@ -1,4 +1,4 @@
-// What an instructor wants to know first: how did it go, what was hard, what should I review.
+// What an instructor wants to know first: how did it go, what was hard, what should I review?
 #include "class/class_report.hpp"
 
 #include <fmt/format.h>
@@ -123,8 +123,8 @@ json shown_of(const std::string& lab, const group& all, const std::string& pinne
           {"everyone", everyone(all)}};
 }
 
-/// A name for each submission from the first grading that it ever had, whose seed nobody in the class knows: the same
-/// all term, and a list of names does not reveal the student.
+/// A name for each submission from its first grading, whose seed nobody in the class knows: it stays the same all term,
+/// and a list of names does not reveal the student.
 std::map<std::string, std::string> made_up_names(const std::vector<result>& history) {
   std::map<std::string, std::string> names;
   for (const result& r : history)

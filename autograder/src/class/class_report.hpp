@@ -9,12 +9,12 @@
 
 namespace grading {
 
-/// The class: distribution, items by difficulty, flags, everyone with a link to their page. Results of another version
-/// of the course than the pinned one are for review; "" if none is pinned.
+/// The class page: distribution, items by difficulty, flags, and everyone with a link to their page. Results of another
+/// version of the course than the pinned one are for review; "" if none is pinned.
 std::string class_page(const std::vector<result>& results, const std::string& pinned = "");
 
-/// For students: the ten best ratios of each throughput item, and each record when it was set. Made-up names; results
-/// with a flag do not count, nor do items below or above what can be (INCONCLUSIVE).
+/// For students: the ten best ratios of each throughput item, and each record when it was set. Names are invented;
+/// results with a flag do not count, nor do INCONCLUSIVE items.
 std::string leaderboard_page(const std::vector<result>& history);
 
 /// File name of a student's page, next to the class page.

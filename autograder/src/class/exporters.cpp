@@ -1,5 +1,5 @@
 // Gradescope: github.com/gradescope/autograder_samples, docs/specs.md. Classroom 50: foundation50/classroom50,
-// classroom50/result/v1. JUnit: what ctest and CI servers read. Canvas: its gradebook import. nbgrader: its export CSV.
+// classroom50/result/v1. JUnit: read by ctest and CI servers. Canvas: its gradebook import. nbgrader: its export CSV.
 #include "class/exporters.hpp"
 
 #include <fmt/format.h>
@@ -22,14 +22,14 @@ namespace {
 using json = nlohmann::ordered_json;
 using files = std::map<std::string, std::string>;
 
-/// Text that came from a submission: no control characters, so that no terminal obeys it.
+/// Text from a submission, without control characters, so that no terminal obeys them.
 std::string plain(const std::string& text) {
   std::string out;
   for (const char c : text.substr(0, 4096))
     if (static_cast<unsigned char>(c) >= 32 || c == '\n' || c == '\t') out += c;
-  // JSON's writer turns bytes that are not UTF-8 into replacement characters.
+  // The JSON writer turns invalid UTF-8 into replacement characters.
   out = json::parse(json(out).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
-  // Nor U+0080 to U+009F, which terminals obey too, nor U+FFFE and U+FFFF, with which no XML is well-formed.
+  // Nor U+0080 to U+009F, which terminals obey too, nor U+FFFE and U+FFFF, which XML forbids.
   static const std::regex unfit("\xC2[\x80-\x9F]|\xEF\xBF[\xBE\xBF]");
   return std::regex_replace(out, unfit, "");
 }
@@ -106,7 +106,7 @@ files classroom50(const std::vector<result>& results) {
   return out;
 }
 
-/// XML 1.0 has no place for most control characters, not even escaped.
+/// XML 1.0 forbids most control characters, even escaped.
 std::string xml(const std::string& text) { return escaped(plain(text)); }
 
 files junit(const std::vector<result>& results) {
@@ -172,7 +172,7 @@ files nbgrader(const std::vector<result>& results) {
   return {{"nbgrader.csv", text}};
 }
 
-/// A gradebook as Canvas exports it: one row a student.
+/// A gradebook as Canvas exports it: one row per student.
 class gradebook {
  public:
   explicit gradebook(const std::string& text) : rows_(csv_rows(text)) {
@@ -201,7 +201,7 @@ class gradebook {
     return found == header_.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - header_.begin()));
   }
 
-  /// The assignment's column, by its beginning.
+  /// The assignment's column, found by its prefix.
   std::size_t assignment(const std::string& beginning) const {
     std::optional<std::size_t> found;
     for (std::size_t i = 0; i < header_.size(); ++i)
@@ -226,7 +226,7 @@ class gradebook {
     return match;
   }
 
-  /// By one column for all: two people may have the same number in two columns.
+  /// Uses one column for all: two people may have the same number in different columns.
   std::map<std::string, const csv_row*> matched(const std::string& asked, const std::set<std::string>& ids) const {
     std::vector<std::string> columns;
     for (const char* name : {"SIS Login ID", "SIS User ID", "ID", "Integration ID"})
@@ -273,7 +273,7 @@ files canvas(const std::vector<result>& results, const export_options& options) 
   const gradebook book(options.canvas_gradebook);
   const std::size_t grade = book.assignment(options.canvas_column);
   std::map<std::string, const result*> by_id;
-  std::set<std::string> left;  // graded, and not in the gradebook yet
+  std::set<std::string> left;  // graded but not in the gradebook yet
   for (const result& r : results) {
     by_id[r.submission] = &r;
     left.insert(r.submission);

@@ -12,29 +12,30 @@ namespace grading {
 
 struct export_options {
   std::string canvas_gradebook;  ///< a gradebook exported from Canvas: its columns and ids are kept
-  std::string canvas_column;     ///< the assignment's column in it, as far as it is unique: "Lab 3"
-  std::string canvas_key;        ///< the column that names submissions, "SIS Login ID"; "" for the one that matches
-  std::function<void(const std::string&)> remark = [](const std::string&) {};  ///< what a person should know
+  std::string canvas_column;     ///< a unique prefix of the assignment's column in it: "Lab 3"
+  std::string canvas_key;        ///< the column that names submissions, "SIS Login ID"; "" for the best match
+  std::function<void(const std::string&)> remark = [](const std::string&) {};  ///< notes for a person
 };
 
 /// "gradescope", "classroom50", "junit", "canvas", "csv", "nbgrader"
 const std::vector<std::string>& export_formats();
 
-/// Files by name. Results that say nothing about the submission (infra_error) are in none of them. Throws input_error
-/// if the format is unknown, if results of several labs or out of different points would go to a format that has
-/// a place for one, and if the gradebook is none or leaves open whose a result is.
+/// Files by name, without results that say nothing about the submission (infra_error). Throws input_error if the format
+/// is unknown, if results of several labs or with different totals would go to a format that holds only one, or if the
+/// gradebook is invalid or does not identify a result's student.
 std::map<std::string, std::string> exported(const std::string& format, const std::vector<result>& results,
                                             const export_options& options = {});
 
 /// CSV as rows of fields, and fields as a row (RFC 4180).
 struct csv_row {
-  std::size_t line = 1;  ///< where it begins
+  std::size_t line = 1;  ///< where the row begins
   std::vector<std::string> fields;
 };
 std::vector<csv_row> csv_rows(const std::string& text);
 std::string csv_line(std::vector<std::string> fields);
 
-/// Text that no spreadsheet takes for a formula: with an apostrophe before what it would. Different texts stay so.
+/// Text that no spreadsheet takes for a formula: an apostrophe precedes whatever looks like one. Different texts stay
+/// different.
 std::string no_formula(const std::string& field);
 
 }  // namespace grading

@@ -114,7 +114,7 @@ grade_book::grade_book(const std::filesystem::path& file) : file_(file) {
   if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path());
   try {
     if (sqlite3_open(file.c_str(), &db_) != SQLITE_OK) fail(db_, file_);
-    sqlite3_busy_timeout(db_, 60'000);            // another grader's transaction is over sooner
+    sqlite3_busy_timeout(db_, 60'000);            // another grader's transaction ends sooner
     const auto first = [&](const char* pragma) {  // closed at once: an open statement would hold a lock
       const statement ask = prepared(db_, file_, pragma, {});
       if (sqlite3_step(ask.get()) != SQLITE_ROW) fail(db_, file_);

@@ -12,12 +12,12 @@ struct sqlite3;
 
 namespace grading {
 
-/// The version of the course that a class is graded with: `version` in class.toml next to the grade book, "1.0.0" or,
-/// of one commit, "1.0.0+30a26d93"; "" if none is pinned. Throws input_error.
+/// The version of the course with which a class is graded: `version` in class.toml next to the grade book, "1.0.0" or,
+/// for a commit, "1.0.0+30a26d93"; "" if none is pinned. Throws input_error.
 std::string pinned_version(const std::filesystem::path& book);
 
-/// What of the course in a folder is not as pinned: its version; for a commit also what grades, file by file, but for
-/// hand-ins. "" if nothing is.
+/// How the course in a folder differs from the pin: by its version; for a commit also by any file that affects grades,
+/// except hand-ins. "" if it does not.
 std::string unlike_the_pin(const std::string& pinned, const std::filesystem::path& source);
 
 /// "ann: lab 03 graded by version 1.0.0, not by the pinned version 1.0.1", for each such result; none without a pin.
@@ -25,29 +25,30 @@ std::vector<std::string> graded_by_others(const std::vector<result>& results, co
 
 class grade_book {
  public:
-  /// Opens or makes the file. Throws std::runtime_error if it is damaged, no grade book, of a newer format, or cannot
-  /// be written.
+  /// Opens or creates the file. Throws std::runtime_error if it is damaged, not a grade book, in a newer format, or
+  /// cannot be written.
   explicit grade_book(const std::filesystem::path& file);
   ~grade_book();
   grade_book(const grade_book&) = delete;  // owns the connection
   grade_book& operator=(const grade_book&) = delete;
 
-  /// What a result is for: the same key twice is the same result. `round`: "" or a name such as "deadline".
+  /// Identifies a result. `round`: "" or a name such as "deadline".
   struct key {
     std::string lab, submission, digest, lab_version, round;
   };
 
-  /// One transaction. False if there is a result for this key already; an infra_error is none, and is only noted.
+  /// One transaction. False if there already is a result for this key; an infra_error does not count as one and is only
+  /// recorded.
   bool add(const result& r, const std::string& round);
   bool has(const key& what) const;
   int infra_errors(const key& what) const;
 
-  /// Everything there ever was, oldest first.
+  /// All results ever added, oldest first.
   std::vector<result> history(const std::string& lab = "") const;
 
-  /// The result that counts for each lab and submission: that of the deadline round if there is one, otherwise, of
-  /// those for which most could be assessed, the one with most points, the older of two equal ones: handing in again
-  /// never lowers a grade. Every student is included: if the machine failed each time, with that infra_error.
+  /// The result that counts for each lab and submission: that of the deadline round if there is one; otherwise, among
+  /// those with the most assessed points, the one with most points, and of equal ones the older: handing in again never
+  /// lowers a grade. Every student is included, with an infra_error if the machine failed each time.
   std::vector<result> that_count() const;
 
  private:

@@ -1,5 +1,5 @@
-// Reads declarations with a regular expression: contracts are simple enough for that, and a parameter that it cannot
-// read keeps its number.
+// Reads declarations with a regular expression: contracts are simple enough, and a parameter that it cannot read keeps
+// its number.
 #include "course/contract.hpp"
 
 #include <fmt/format.h>

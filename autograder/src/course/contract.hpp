@@ -8,20 +8,18 @@
 
 namespace grading {
 
-/// Pointers that a function writes through, those that it reads through, and its whole numbers, each in order.
+/// The pointers through which a function writes, those through which it reads, and its integers, each in order.
 struct signature {
   std::vector<std::string> outputs, inputs, sizes;
 };
 
-using contract = std::map<std::string, signature>;  ///< by the function's name
+using contract = std::map<std::string, signature>;  ///< by function name
 
-/// The contract of all functions that the headers in the folder declare. Of overloads it keeps the one with the most
-/// outputs.
+/// The contract of all functions that the folder's headers declare; of overloads, the one with the most outputs.
 contract contract_in(const std::filesystem::path& folder);
 contract contract_of(const std::string& header);
 
-/// "input 1" and "output 0" in a message get the parameters' names in place of the numbers, where there are as many of
-/// them.
+/// "input 1" and "output 0" in a message get parameter names instead of numbers if the function has that many.
 std::string with_names(std::string message, const signature& names, std::size_t inputs, std::size_t outputs);
 
 }  // namespace grading

@@ -1,4 +1,4 @@
-// From a measured ratio to a share of the points, so that noise never costs points.
+// Converts a measured ratio to a share of the points, so that noise never costs points.
 #pragma once
 
 #include <optional>
@@ -12,14 +12,14 @@ struct rung {
   double share = 0;
 };
 
-/// A rung counts as reached from this fraction of its ratio on.
+/// A rung counts as reached at this fraction of its ratio.
 constexpr double rung_allowance = 0.97;
 
-/// Share of the points, in whole tenths so that a percent of noise seldom moves it: 0 below the first rung, all from
-/// the last one on, and between two rungs growing with the logarithm of the ratio. NaN earns nothing.
+/// Share of the points, in whole tenths so that a percent of noise seldom moves it: 0 below the first rung, all at the
+/// last, and between two rungs linear in the logarithm of the ratio. NaN earns nothing.
 double credit(double ratio, const std::vector<rung>& rungs);
 
-/// The ratio that would earn more, and its share; none if there is no more to earn.
+/// The next ratio that earns more, and its share; none if there is no more to earn.
 std::optional<rung> next_step(double ratio, const std::vector<rung>& rungs);
 
 }  // namespace grading

@@ -1,4 +1,4 @@
-// The result that a submission must get, as its author wrote it down: at the head of its patch.
+// The result that a submission must get, as its author wrote it at the head of its patch.
 #pragma once
 
 #include <filesystem>
@@ -12,21 +12,21 @@
 namespace grading {
 
 struct expected_item {
-  std::vector<verdict> verdicts;  ///< any of them: what races may be right by luck
+  std::vector<verdict> verdicts;  ///< any of them: a race may give a right result by luck
   double least = 0, most = 0;     ///< points
 };
 
 struct expectation {
   std::string story;
-  std::string base = "solution";               ///< id of the submission that it is but for its mistake
+  std::string base = "solution";               ///< id of the submission that it equals except for its mistake
   bool demo = false;                           ///< one of the few that `grader demo` grades without --all
-  std::map<std::string, expected_item> items;  ///< "all" means every item; items not named, or none, get full points
+  std::map<std::string, expected_item> items;  ///< "all" means every item; all other items get full points
 };
 
 /// The table [items]; throws input_error.
 std::map<std::string, expected_item> expected_items(const toml_reader& items);
 
-/// Reads what precedes the first file of a patch; throws input_error.
+/// Reads the text before the first file of a patch; throws input_error.
 expectation read_expectation(const std::filesystem::path& patch);
 
 }  // namespace grading

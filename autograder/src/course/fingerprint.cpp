@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The files of a folder that a grading may depend on, in order.
+/// The files of a folder that can affect a grading, in order.
 std::vector<fs::path> files_in(const fs::path& folder) {
   static const std::set<std::string> nothing = {"handin", "tests", "docs", "drawings", "prebuilt", "goldens"};
   std::vector<fs::path> found;

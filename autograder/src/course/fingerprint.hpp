@@ -1,4 +1,4 @@
-// What decides a grading besides the submission: one hash of the files' contents, the same in each checkout and build.
+// One hash for all that decides a grading besides the submission: file contents, equal in every checkout and build.
 #pragma once
 
 #include <filesystem>
@@ -8,11 +8,11 @@
 
 namespace grading {
 
-/// Of the judge, both devices, what submissions are built with, and this lab's judge's side and given code. Texts for
-/// people, tests, hand-in files and other labs do not count.
+/// Covers the judge, both devices, what submissions are built with, and this lab's judge's side and given code, but not
+/// texts for people, tests, hand-in files or other labs.
 std::string staff_fingerprint(const lab_folder& lab);
 
-/// Of each file in a folder, or of a file: names and contents.
+/// Covers the name and content of a file, or of each file in a folder.
 std::string fingerprint_of_files(const std::filesystem::path& place);
 
 }  // namespace grading

@@ -86,7 +86,7 @@ std::string with_plan(const std::string& guide, const std::vector<rubric>& labs)
   std::array<double, 6> least{}, most{};  // of each column
   std::istringstream lines(guide.substr(from, guide.find("<!-- plan: end -->", from) - from));
   for (std::string line; std::getline(lines, line); table += line + "\n") {
-    std::vector<std::string> cells;  // what is before the first bar, too
+    std::vector<std::string> cells;  // includes the text before the first bar
     std::istringstream row(line);
     for (std::string cell; std::getline(row, cell, '|');) cells.push_back(cell);
     if (cells.size() != 7) throw input_error("the plan of a term: not a row of 6 cells: " + line);

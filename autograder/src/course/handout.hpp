@@ -1,4 +1,4 @@
-// Parts of Markdown files that are generated from other files, between two marks.
+// Generates parts of Markdown files, between two marks, from other files.
 #pragma once
 
 #include <filesystem>
@@ -13,13 +13,13 @@ namespace grading {
 /// is missing.
 std::string with_generated(const std::string& text, const std::string& name, const std::string& part);
 
-/// The handout with its grading table as the rubric has it.
+/// The handout with the rubric's grading table.
 std::string with_grading_table(const std::string& handout, const rubric& rules);
 
 /// The handout with the command that runs its items as tests, and the points that these cover.
 std::string with_tests(const std::string& handout, const rubric& rules);
 
-/// README.md, and the walkthrough in labs/, with their tables of all labs.
+/// README.md and the walkthrough in labs/, with their tables of all labs.
 std::string with_questions(const std::string& readme, const std::vector<rubric>& labs);
 std::string with_way(const std::string& walkthrough, const std::vector<rubric>& labs);
 
@@ -29,11 +29,11 @@ std::string with_plan(const std::string& guide, const std::vector<rubric>& labs)
 /// README.md in solutions/, with its list of worklogs.
 std::string with_worklogs(const std::string& solutions, const std::vector<rubric>& labs);
 
-/// The handout with the names of the files that are handed in.
+/// The handout with the list of hand-in files.
 std::string with_handin_list(const std::string& handout, const std::vector<std::string>& handin);
 
-/// A student's folder may have lost a file, or got one that grading will not take: throws input_error if it does not
-/// hold what the handout lists.
+/// Throws input_error unless a student's folder holds exactly what the handout lists: a file may be missing, and
+/// grading would ignore an extra one.
 void expect_handin_as_listed(const std::filesystem::path& lab_dir, const std::vector<std::string>& handin);
 
 }  // namespace grading

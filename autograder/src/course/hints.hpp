@@ -1,4 +1,4 @@
-// The next step for a student who is stuck, keyed to what went wrong and, if that says too little, to the item.
+// The next step for a student who is stuck, chosen by what went wrong or, if that says too little, by the item.
 #pragma once
 
 #include <filesystem>
@@ -14,23 +14,23 @@ namespace grading {
 struct hint {
   std::string item;               ///< "" for any
   std::string verdict;            ///< "" for any but PASS and BUILD ERROR
-  std::vector<std::string> says;  ///< one of these occurs in the item's message, whatever its case; none: any message
+  std::vector<std::string> says;  ///< one of these occurs in the item's message, ignoring case; none: any message
   std::vector<std::string> text;  ///< levels, each more explicit
 };
 
-/// The hints of a lab: its own hints.toml, then those that all labs share, hints.toml in the folder above. No hints
-/// if there is no file. Throws input_error.
+/// The hints of a lab: its own hints.toml, then those that all labs share, hints.toml in the folder above. No file
+/// means no hints. Throws input_error.
 std::vector<hint> read_hints(const std::filesystem::path& lab);
 
-/// Gives each item that did not pass its hint: the first that names words of its message, those of its own item before
-/// those for any; if none does, the one for its item and verdict, then the one for its item. Counters of a wrong result
-/// were not compared, so the last does not apply to them. A wrong finding's message quotes the student's answer, so its
-/// words pick no hint.
+/// Gives each item that did not pass its hint: the first that names words of its message, preferring hints for this
+/// item; otherwise the one for its item and verdict, then the one for its item. The last does not apply to counters of
+/// a wrong result, which were not compared. A wrong finding's message quotes the student's answer, so its words select
+/// no hint.
 void add_hints(std::vector<item_result>& items, const std::vector<hint>& hints);
 
-/// Hints for a fix tell the cause of the bug, and so may what a failing case says. An item that follows a finding gets
-/// both once the student has named a cause for that finding's program; until then it says how many cases fail, and its
-/// only hint asks for that cause.
+/// Hints for a fix reveal the cause of the bug, and so may a failing case's message. An item that follows a finding
+/// gets both once the student has named a cause for that finding's program; until then it says how many cases fail, and
+/// its only hint asks for that cause.
 void hold_causes(std::vector<item_result>& items, const rubric& rules,
                  const std::set<std::string>& programs_with_cause);
 

@@ -1,4 +1,4 @@
-// Reading rubric.toml. Every complaint has an address and says what to do.
+// Reads rubric.toml. Every error names its line and says what to do.
 #include "course/rubric.hpp"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ struct context {
   bool has_causes = false;
 };
 
-/// One of the words of a result, which is (in) the value of `key`.
+/// A word of a result from the value of `key`, or from its list.
 template <class Word>
 Word word_at(const toml_reader& in, const char* key, const std::string& name) try {
   return named<Word>(name);
@@ -44,7 +44,7 @@ const lab::test_case* case_of(const toml_reader& in, const context& known) {
   in.fail_at(in.line_of("case"), fmt::format("no case '{}' in cases.cpp; add it there or correct the name", id));
 }
 
-/// "entry/*" means all cases of the entry that are not for timing; anything else is the id of one case.
+/// "entry/*" means all cases of the entry except those for timing; anything else is the id of one case.
 std::vector<const lab::test_case*> matching(const toml_reader& in, const context& known) {
   std::vector<const lab::test_case*> result;
   for (const std::string& pattern : in.texts("cases")) {
@@ -60,7 +60,7 @@ std::vector<const lab::test_case*> matching(const toml_reader& in, const context
   return result;
 }
 
-/// Insertions, deletions and changes from one name to another.
+/// The edit distance of two names: insertions, deletions and changes.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -110,7 +110,7 @@ metric calls_of(const toml_reader& in, const lab::test_case& about) {
                          label));
 }
 
-/// The metric of a device case that a counter's label stands for.
+/// The metric of a device case that a counter's label means.
 metric counter_of(const toml_reader& in) {
   const std::string label = in.text("counter");
   const auto& known = lab::counter_labels;
@@ -126,7 +126,7 @@ metric counter_of(const toml_reader& in) {
   return result;
 }
 
-/// How many times as large the item's bar is at `there`: `grows` names the parameters that it is proportional to.
+/// The factor by which the item's bar is larger at `there`: it is proportional to the parameters in `grows`.
 double growth(const toml_reader& in, const context& known, const lab::test_case& here, const lab::test_case& there) {
   double times = 1;
   if (!in.has("grows")) return times;
@@ -142,7 +142,7 @@ double growth(const toml_reader& in, const context& known, const lab::test_case&
   return times;
 }
 
-/// A host case may also have conditions on what it outputs.
+/// A host case may also have conditions on its outputs.
 condition condition_of(const toml_reader& in, const context& known, const lab::test_case& of_item) {
   const lab::test_case& about = in.has("case") ? *case_of(in, known) : of_item;
   const bool host = about.where == lab::part::host, on_output = host && in.has("metric");
@@ -165,11 +165,11 @@ condition condition_of(const toml_reader& in, const context& known, const lab::t
   return result;
 }
 
-/// The condition and, if it is on the item's own case, the same for each drawn case that is like it.
+/// The condition and, if it is on the item's own case, the same for each drawn case like it.
 void add_conditions(const toml_reader& in, const context& known, const lab::test_case& of_item,
                     std::vector<condition>& all) {
   const condition own = all.emplace_back(condition_of(in, known, of_item));
-  growth(in, known, of_item, of_item);  // complains of a wrong name, also where nothing is drawn
+  growth(in, known, of_item, of_item);  // reports a wrong name even if nothing is drawn
   if (own.elsewhere) return;
   for (const lab::test_case& c : known.cases) {
     if (c.like != of_item.id) continue;
@@ -427,7 +427,7 @@ rubric parse_rubric(const std::string& text, const std::string& name, const std:
     sum += result.items.back().points;
   }
   result.version = hash_of(text + answers);
-  std::set<std::string> written;  // entries that the student writes are those that some item wants right
+  std::set<std::string> written;  // the student writes the entries that some item checks for correctness
   for (const item& i : result.items)
     if (i.kind == item_kind::correctness)
       for (const lab::test_case* c : i.cases) written.insert(c->entry);

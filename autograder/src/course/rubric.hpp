@@ -1,4 +1,4 @@
-// The rubric of a lab: points and thresholds, read from rubric.toml and refused if anything in it is invalid.
+// A lab's rubric: points and thresholds, read from rubric.toml, which is refused if anything in it is invalid.
 #pragma once
 
 #include <filesystem>
@@ -22,27 +22,28 @@ namespace grading {
 struct metric {
   std::string numerator;
   std::string denominator{};  ///< "" for none
-  std::string nsight{};       ///< what Nsight Compute calls the quotient, if it has it
+  std::string nsight{};       ///< Nsight Compute's name for the quotient, if it has one
   std::string text() const { return denominator.empty() ? numerator : numerator + " / " + denominator; }
   std::string nsight_name() const { return nsight.empty() ? text() : nsight; }
-  /// No value if it was not counted, or if nothing was divided by nothing: no such access was made.
+  /// No value if it was not counted, or if it is 0 / 0 because no such access was made.
   std::optional<double> of(const std::map<std::string, double>& counted) const;
 };
 
-/// Nsight Compute's counters have two underscores in their names; those of the simulated device alone, as api_calls,
-/// have not.
+/// Nsight Compute's counters have two underscores in their names; the simulated device's own, such as api_calls, do
+/// not.
 inline bool is_of_gpu(const std::string& counter) { return counter.find("__") != std::string::npos; }
 
-/// On the item's case, unless it names another one, such as sizes that no tile divides, or is repeated for drawn sizes,
-/// with bars that grow as the rubric says. There, it counts as one with the item's own condition on the same counter.
+/// Applies to the item's case unless it names another, for example with sizes that no tile divides, or is repeated for
+/// drawn sizes, with bars scaled by the rubric. There, it counts as one with the item's own condition on the same
+/// counter.
 struct condition {
   std::string label;  ///< of the counter
   grading::metric metric;
   std::optional<double> min, max;
   std::string note{};                         ///< what to compare it with; "" for nothing
   bool needed = false;                        ///< the item earns nothing without it
-  bool work = false;                          ///< the same, and having it earns nothing: less is not the task's work
-  const lab::test_case* elsewhere = nullptr;  ///< the case, if it is not the item's
+  bool work = false;                          ///< the same, and meeting it earns nothing: less would not be the task
+  const lab::test_case* elsewhere = nullptr;  ///< the case, if not the item's
   std::string text() const;
   bool holds(double value) const;  ///< equality up to 1e-9 of the bound
 };
@@ -53,9 +54,9 @@ struct prediction {
   grading::metric metric;
   double tolerance = 0.01;      ///< absolute
   double factor = 0;            ///< if not 0, replaces the tolerance: at most this many times too large or too small
-  bool measured = false;        ///< of the machine at hand: what the case says each time is right
-  std::optional<double> right;  ///< else: what a right solution does, from answers.toml
-  bool own = false;             ///< about a function that the student writes, which has to pass first
+  bool measured = false;        ///< depends on the machine: the case's value is right each time
+  std::optional<double> right;  ///< otherwise: the right solution's value, from answers.toml
+  bool own = false;             ///< about a function by the student, which must pass first
   bool allows(double predicted, double truth) const;
 };
 
@@ -65,17 +66,17 @@ struct item {
   double points = 0;
   std::vector<const lab::test_case*> cases;  ///< correctness: all of them; counters, throughput: the one
   std::vector<condition> require;            ///< counters
-  std::set<waste> by_design;                 ///< counters: gets no advice, since the task is about that waste
+  std::set<waste> by_design;                 ///< counters: gets no advice, because this waste is the task's subject
   std::vector<prediction> predict;           ///< predictions
   int sitting = 1;                           ///< a sitting's predictions are compared once all of them are made
   const lab::ceiling* ceiling = nullptr;     ///< throughput
   std::vector<rung> rungs;                   ///< throughput
   std::string program;                       ///< findings: of labs/NN_topic/crashed/
   std::string follows;       ///< correctness, counters: the findings item whose cause must be named before hints; or ""
-  double cause = -1;         ///< findings: position in the rubric's list of the right one, from answers.toml
-  std::string changed_file;  ///< correctness: what all points need few changes in; "" for none
-  std::size_t changes = 0;   ///< correctness: at most this many statements
-  double most = 1.3;         ///< throughput: a ratio above it is an error of the measurement
+  double cause = -1;         ///< findings: index of the right cause in the rubric's list, from answers.toml
+  std::string changed_file;  ///< correctness: the file that may change little for all points; "" for none
+  std::size_t changes = 0;   ///< correctness: changes at most this many statements
+  double most = 1.3;         ///< throughput: a higher ratio is a measurement error
   bool timed_on_gpu() const { return kind == item_kind::throughput && cases.front()->where == lab::part::device; }
 };
 
@@ -91,27 +92,27 @@ struct rubric {
   const item* find(const std::string& item_id) const;  ///< null if there is none
   bool has(const std::string& item_id) const { return find(item_id) != nullptr; }
 
-  /// Names of all counters that some item wants of a case.
+  /// The names of all counters that some item needs from a case.
   std::set<std::string> metrics_of(const lab::test_case& about) const;
 };
 
-/// The answers to a rubric's predictions as text of answers.toml. A number is written as the bit pattern of a double,
-/// so that it cannot be read by accident.
+/// The answers to a rubric's predictions as the text of answers.toml. Numbers are bit patterns of doubles, so that
+/// nobody reads them by accident.
 std::string answers_text(const std::map<std::string, double>& answers);
 
-/// The names of a lab's hand-in files: what its folder handin/ holds. Throws input_error if there are none, or if one
+/// The names of a lab's hand-in files, which are in its folder handin/. Throws input_error if there are none, or if one
 /// is outside that folder, as in older versions of the course.
 std::vector<std::string> handin_in(const std::filesystem::path& lab_dir);
 
-/// Reads a rubric, and the hand-in files and answers in `lab_dir`. `name` is what messages call it. The cases must
-/// outlive the rubric. Throws input_error with file, line and what to do.
+/// Reads a rubric, and the hand-in files and answers in `lab_dir`. Messages call it `name`. The cases must outlive the
+/// rubric. Throws input_error with file, line and what to do.
 rubric parse_rubric(const std::string& text, const std::string& name, const std::vector<lab::test_case>& cases,
                     const std::filesystem::path& lab_dir);
 
 /// A lab's title; throws input_error.
 std::string title_of(const lab_folder& lab);
 
-/// A lab's cases, with those whose sizes the seed draws.
+/// A lab's cases, including those whose sizes are drawn by the seed.
 std::vector<lab::test_case> all_cases_of(const std::string& lab, std::uint64_t seed);
 
 /// The rubric in a lab's folder; throws input_error.

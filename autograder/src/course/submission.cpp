@@ -1,4 +1,4 @@
-// Labs and submissions are folders; nothing is listed twice.
+// Labs and submissions are folders; no list repeats their names.
 #include "course/submission.hpp"
 
 #include <fmt/format.h>
@@ -54,7 +54,7 @@ submission solution_of(const fs::path& source, const lab_folder& lab) {
 std::vector<submission> submissions_of(const fs::path& source, const fs::path& build, const lab_folder& lab) {
   std::vector<submission> result;
   const submission solution = solution_of(source, lab);
-  // There may be nothing but notes beside it.
+  // Only notes may be next to it.
   if (fs::exists(solution.path)) result.push_back(solution);
   result.push_back(student_of(lab));
   for (const std::string kind : {"right", "wrong"})

@@ -1,4 +1,4 @@
-// Where labs and submissions lie in the source tree.
+// The positions of labs and submissions in the source tree.
 #pragma once
 
 #include <filesystem>
@@ -10,23 +10,23 @@ namespace grading {
 struct lab_folder {
   std::string number;          ///< "03"
   std::string name;            ///< "03_coalescing"
-  std::filesystem::path path;  ///< README.md, SEEN.md and the contract; the rest is in folders
+  std::filesystem::path path;  ///< README.md, SEEN.md and the contract; the rest is in subfolders
 
-  std::filesystem::path handin() const { return path / "handin"; }    ///< what a student hands in, and nothing else
-  std::filesystem::path crashed() const { return path / "crashed"; }  ///< programs to find out about, if it has any
+  std::filesystem::path handin() const { return path / "handin"; }    ///< only what a student hands in
+  std::filesystem::path crashed() const { return path / "crashed"; }  ///< crashed programs to investigate, if any
   std::filesystem::path judge() const { return path / "judge"; }      ///< rubric, answers and hints
 };
 
-/// All labs of a source tree, by number.
+/// All labs of a source tree, ordered by number.
 std::vector<lab_folder> labs_in(const std::filesystem::path& source);
 
-/// The lab that "03", "3" or "03_coalescing" means; throws input_error, which lists the labs there are.
+/// The lab meant by "03", "3" or "03_coalescing"; throws input_error, which lists all labs.
 lab_folder find_lab(const std::filesystem::path& source, const std::string& wanted);
 
 struct submission {
-  std::string id;              ///< "student", "solution", "right-<how>" or "wrong-<why>"
-  std::filesystem::path path;  ///< of its hand-in files; the last two kinds' are made whole with the lab's staff part
-  std::filesystem::path patch{};  ///< the last two kinds': what it must get, and how it differs from its base
+  std::string id;                 ///< "student", "solution", "right-<how>" or "wrong-<why>"
+  std::filesystem::path path;     ///< of its hand-in files; the last two kinds' are generated with the lab's staff part
+  std::filesystem::path patch{};  ///< for the last two kinds: the required result, and the difference from its base
 
   std::filesystem::path file(const std::string& name) const { return path / name; }
 };
@@ -38,7 +38,7 @@ submission solution_of(const std::filesystem::path& source, const lab_folder& la
 std::vector<submission> submissions_of(const std::filesystem::path& source, const std::filesystem::path& build,
                                        const lab_folder& lab);
 
-/// The one with that id; throws input_error, which lists the ids there are.
+/// The submission with that id; throws input_error, which lists all ids.
 const submission& submission_named(const std::vector<submission>& all, const std::string& id, const lab_folder& lab);
 
 }  // namespace grading

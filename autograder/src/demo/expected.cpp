@@ -16,7 +16,7 @@ std::string got_text(const item_result& item) {
   return fmt::format("{}: {}, {} points", item.id, name_of(item.verdict), points_text(item.points));
 }
 
-/// This machine, or this noise.
+/// Caused by this machine or its noise.
 bool cannot_tell(const item_result& item) {
   return !is_assessed(item.verdict) || item.verdict == verdict::inconclusive;
 }
@@ -82,11 +82,11 @@ std::string stale_answers(const result& of_solution, const rubric& rules) {
   return text;
 }
 
-std::string surprises_of_skeleton(const result& got) {
+std::string surprises_of_skeleton(const result& got, bool may_crash) {
   std::string text;
   for (const item_result& item : got.items) {
-    const bool fell =
-        item.verdict == verdict::crash || item.verdict == verdict::timeout || item.verdict == verdict::build_error;
+    const bool fell = (item.verdict == verdict::crash && !may_crash) || item.verdict == verdict::timeout ||
+                      item.verdict == verdict::build_error;
     if (fell) text += fmt::format("{}: a skeleton must build, run and return\n", got_text(item));
   }
   if (got.score() > most_for_a_skeleton + slack)
@@ -97,7 +97,7 @@ std::string surprises_of_skeleton(const result& got) {
 
 std::string surprises_of(const result& got, const lab_folder& lab, const submission& who) {
   if (who.id == "solution") return surprises_of_solution(got) + stale_answers(got, read_rubric(lab));
-  if (who.id == "student") return surprises_of_skeleton(got);
+  if (who.id == "student") return surprises_of_skeleton(got, std::filesystem::exists(lab.crashed()));
   return surprises(got, read_expectation(who.patch));
 }
 

@@ -1,4 +1,4 @@
-// Comparing a result with what it has to come to: a known-wrong submission loses exactly the points it should.
+// Compares a result with the expected one: a known-wrong submission must lose exactly the points it should.
 #pragma once
 
 #include <string>
@@ -13,18 +13,19 @@ namespace grading {
 /// "" if the item has the expected result, or could not be assessed here.
 std::string surprise(const item_result& item, const expected_item& want);
 
-/// "" if the result is as expected; otherwise each difference, one on a line.
+/// "" if the result is as expected; otherwise each difference on its own line.
 std::string surprises(const result& got, const expectation& want);
 
-/// The same for the reference solution (full points) and for the student's skeleton (no crash, at most 25 points).
+/// The same for the reference solution (full points) and for the student's skeleton (at most 25 points, and no crash,
+/// unless crashed programs are the task).
 std::string surprises_of_solution(const result& got);
-std::string surprises_of_skeleton(const result& got);
+std::string surprises_of_skeleton(const result& got, bool may_crash = false);
 
 /// The same for any of a lab's submissions; the solution's answers to predictions are compared, too.
 std::string surprises_of(const result& got, const lab_folder& lab, const submission& who);
 
-/// "" if the right values of all predictions are what the solution's counters say, each within what the prediction
-/// allows; `rules` are those that it was graded by.
+/// "" if the solution's counters confirm the right values of all predictions, within each prediction's tolerance; it
+/// was graded by `rules`.
 std::string stale_answers(const result& of_solution, const rubric& rules);
 
 }  // namespace grading

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -27,6 +28,10 @@ std::size_t changed_statements(const std::string& original, const std::string& f
 /// The student that a findings.toml names; "" if it names none. Throws input_error if it is not TOML, or the name is
 /// invalid.
 std::string student_of_findings(const std::string& findings);
+
+/// These findings with the place of each program's first report in the fields that are empty, but for the line, which
+/// the student is to look up. `programs` is the folder with the crashed programs. Throws input_error without a name.
+std::string with_places(const std::string& findings, const rubric& rules, const std::filesystem::path& programs);
 
 /// The causes that a student's findings.toml names, by program, as positions in the rubric's list.
 std::map<std::string, double> causes_in(const std::string& findings, const rubric& rules);

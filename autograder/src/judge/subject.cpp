@@ -283,7 +283,7 @@ trial subject::attempt(const lab::test_case& what, lab::action action, const std
   ready.request.pairs = pairs;
   ready.request.ceiling = ceiling;
   if (action == lab::action::time) ready.request.copy_bytes = what.work.bytes / 2;  // read once and written once
-  constexpr std::size_t most_to_repeat = 64 << 10;  // bytes: what large calls leave, small ones leave, too
+  constexpr std::size_t most_to_repeat = 256 << 10;  // bytes: what large calls leave, small ones leave, too
   ready.request.again = what.where == lab::part::host && !what.counts_calls && what.threads == 1 && what.memory == 0 &&
                         !what.oracle && ready.where.bytes <= most_to_repeat;
   trial result = call(ready);

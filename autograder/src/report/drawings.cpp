@@ -1,11 +1,10 @@
-// The report's drawings are scripts for gnuplot, not templates: axes, ticks and labels need their values scaled, and
-// gnuplot does that.
+// The report's drawings are gnuplot scripts, not templates: gnuplot scales the values of axes, ticks and labels.
 //
-// The roofline shows bytes per second over arithmetic intensity. Seen this way a kernel that computes nothing has a
-// place too. The CPU's ceiling and points are measured, the device's are modelled.
+// The roofline shows bytes per second over arithmetic intensity. This way a kernel that computes nothing has a place,
+// too. The CPU's ceiling and points are measured, the device's modelled.
 //
-// A sweep shows the modelled time over the number of blocks, where a case launches one kernel with many sizes of grid.
-// A wave more shows as a step.
+// A sweep shows the modelled time over the number of blocks, if a case launches one kernel with many grid sizes. Each
+// wave shows as a step.
 #include "report/drawings.hpp"
 
 #include <fmt/format.h>
@@ -51,7 +50,7 @@ plot plot_of(const result& r, const fs::path& source) {
     const lab::work ceiling = item.ceiling_rate();
     out.host_bytes = std::max(out.host_bytes, ceiling.bytes);
     out.host_flops = std::max(out.host_flops, ceiling.flops);
-    // What lies beyond the right edge is drawn at it, with its FLOP/s.
+    // Points beyond the right edge are drawn on it, with their FLOP/s.
     const double bytes = std::max(item.work.bytes, item.work.flops / right_edge);
     out.host.push_back({item.id, drawn(item.work), bytes / lab::median(calls) * 1e-9});
   }
@@ -65,7 +64,7 @@ plot plot_of(const result& r, const fs::path& source) {
   return out;
 }
 
-/// Moves labels apart that would be printed on each other.
+/// Moves overlapping labels apart.
 void spread_labels(std::vector<point>& points) {
   constexpr double apart = 1.5;  // a line of text, as a factor on the logarithmic axis
   std::sort(points.begin(), points.end(), [](const point& a, const point& b) {
@@ -100,7 +99,7 @@ set border 3 linecolor rgb '#7d8590'
 set tics nomirror
 set key outside top center horizontal textcolor rgb '#7d8590'
 )",
-                                no_flops, 3 * right_edge, no_flops);  // with room for the last point's name
+                                no_flops, 3 * right_edge, no_flops);  // leaves room for the last point's name
   std::vector<std::string> curves, data;
   const auto roof = [&](double bytes, double flops, const char* look, const char* title) {
     constexpr double none = 1e30;
@@ -124,7 +123,7 @@ set key outside top center horizontal textcolor rgb '#7d8590'
   return out + fmt::format("plot {}\n{}", fmt::join(curves, ", "), fmt::join(data, ""));
 }
 
-constexpr std::size_t fewest_sizes = 6;  // fewer show no shape
+constexpr std::size_t fewest_sizes = 6;  // fewer points show no shape
 
 /// Seconds by blocks; empty if the launches are of several kernels.
 std::map<double, double> sweep_of(const counted_case& p) {

@@ -1,4 +1,4 @@
-// What gnuplot draws for a submission's section of the report.
+// Gnuplot's drawings for a submission's section of the report.
 #pragma once
 
 #include <filesystem>
@@ -11,14 +11,14 @@
 namespace grading {
 
 struct drawing {
-  std::string subject;  ///< of a sweep its case; of a roofline the device whose times are modelled, "" if none are
-  std::string svg;      ///< an element that goes into the page as it is; "" if gnuplot is missing
+  std::string subject;  ///< a sweep's case; for a roofline the device whose times are modelled, "" if none are
+  std::string svg;      ///< an element to insert unchanged; "" if gnuplot is missing
 };
 
-/// The roofline with the points of this submission; nothing if no point has a place on it.
+/// The roofline with this submission's points; empty if there is nothing to plot.
 std::optional<drawing> roofline(const result& r, const std::filesystem::path& source);
 
-/// Modelled time over blocks, for each case that launches one kernel with many sizes of grid. None without gnuplot.
+/// Modelled time over blocks, for each case that launches one kernel with many grid sizes. None without gnuplot.
 std::vector<drawing> sweeps(const result& r);
 
 }  // namespace grading

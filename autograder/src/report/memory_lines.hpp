@@ -1,4 +1,4 @@
-// The report's view of the source: each line that touches memory, with what the counters say of it.
+// The report's view of the source: each line that accesses memory, with its counters.
 #pragma once
 
 #include <filesystem>

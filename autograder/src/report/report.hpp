@@ -12,11 +12,11 @@ namespace grading {
 /// The style sheet's class for a verdict: "good", "slow", "bad" or "none".
 const char* colour_of(verdict v);
 
-/// Where the warp view of a student's own files lies, in the folder of the report.
+/// The path of the warp view of a student's own files, in the report's folder.
 std::filesystem::path warp_view_of(const std::string& lab);
 
-/// The page; `source` is the source tree, whose lines it shows, and `folder` where it is to lie: beside the warp views
-/// of local gradings, which are its tabs. No tabs if that is "".
+/// The page; it shows lines of the source tree `source`. It is written to `folder`, next to the warp views of local
+/// gradings, which are its tabs; "" means no tabs.
 std::string rendered(const std::vector<result>& results, const std::filesystem::path& source,
                      const std::filesystem::path& folder = {});
 

@@ -21,11 +21,11 @@ namespace {
 
 bool starts_code_point(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
 
-/// Text of a submission may hold escape sequences; none reaches the terminal.
+/// A submission's text may contain escape sequences; none must reach the terminal.
 std::string printable(std::string text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
-    const bool after_c2 = i > 0 && text[i - 1] == '\xC2';  // U+0080 to U+009F: \xC2\x9B is an escape with its bracket
+    const bool after_c2 = i > 0 && text[i - 1] == '\xC2';  // U+0080 to U+009F: \xC2\x9B is an escape and its bracket
     if ((c < 32 && c != '\n') || c == 127 || (after_c2 && c < 0xA0)) text[i] = ' ';
     if (after_c2 && c < 0xA0) text[i - 1] = ' ';
   }
@@ -125,8 +125,8 @@ std::string advice_of(const item_result& item, const terminal_style& style) {
   return out.empty() ? out : fmt::format("\n{}  {}, costs no points\n", coloured("ADVICE", "36", style), item.id) + out;
 }
 
-/// What an item's message says went wrong: of a report of the simulated device (`sums.cu:19: kernel: ... (35 times)`),
-/// without the case and the number of times.
+/// What went wrong by an item's message; for a report of the simulated device (`sums.cu:19: kernel: ... (35 times)`),
+/// without the case and the count.
 std::string_view fault_in(const item_result& item) {
   std::string_view text = item.message;
   const auto digits_before = [&](std::size_t at) {
@@ -144,7 +144,7 @@ std::string_view fault_in(const item_result& item) {
   return text;
 }
 
-/// What went wrong with each item, once if several items say the same.
+/// What went wrong with each item; printed once if several items say the same.
 std::string complaints(const result& r, const terminal_style& style) {
   struct complaint {
     const item_result* item;
@@ -154,7 +154,7 @@ std::string complaints(const result& r, const terminal_style& style) {
   const auto is_own = [&](const item_result& item) { return !wrong_predictions(item, style).empty(); };
   for (const item_result& item : r.items) {
     if (item.verdict == verdict::pass || item.message.empty()) continue;
-    // Another hint is worth the repetition.
+    // A different hint justifies the repetition.
     const auto same = std::find_if(all.begin(), all.end(), [&](const complaint& c) {
       return !is_own(item) && !is_own(*c.item) && item.verdict == c.item->verdict &&
              fault_in(item) == fault_in(*c.item) && (item.hint.empty() || item.hint == c.item->hint);
@@ -165,7 +165,7 @@ std::string complaints(const result& r, const terminal_style& style) {
       same->others.push_back(item.id);
   }
   std::string out;
-  std::set<std::string> hinted;  // one hint for what went wrong several times
+  std::set<std::string> hinted;  // one hint for a repeated failure
   for (const auto& [item, others] : all) {
     out += fmt::format("\n{}  {}\n", coloured(name_of(item->verdict), ansi_colour_of(item->verdict), style), item->id);
     out += wrapped(item->message, 4, style.width) + wrong_predictions(*item, style);
@@ -202,7 +202,7 @@ std::string figure_column(const item_result& item) {
     return fmt::format("{:g} of {:g} {}", *item.figure, *item.threshold, item.what);
   if (item.kind == item_kind::predictions)
     return fmt::format("{} {:g} of {:g}", item.what, *item.figure, *item.threshold);
-  // Where points are lost, the message has the ceiling; the column is narrow.
+  // If points are lost, the message has the ceiling; the column is narrow.
   if (const std::string ceiling = item.ceiling_text(); item.verdict == verdict::pass && !ceiling.empty())
     return fmt::format("{} of {}", figure_text(*item.figure), ceiling);
   return fmt::format("{} (bar {})", figure_text(*item.figure), figure_text(*item.threshold));

@@ -1,4 +1,4 @@
-// Sums, and the store of results: a file each, written beside and renamed.
+// Sums, and the store of results: one file each, written to a temporary file and renamed.
 #include "result/result.hpp"
 
 #include <fmt/chrono.h>
@@ -29,8 +29,8 @@ using json = nlohmann::ordered_json;
 constexpr const char* schema_of_stored = "roofline-labs/results/v";
 constexpr int known_stored_format = 1;
 
-/// The results in the file as they stand there, also single ones that a later version wrote. Throws input_error if the
-/// file itself is of a newer format.
+/// The file's results unchanged, including single ones from a newer version. Throws input_error if the file itself has
+/// a newer format.
 std::vector<json> stored(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) return {};
   const json document = json::parse(text_of(file), nullptr, false);
@@ -42,7 +42,7 @@ std::vector<json> stored(const std::filesystem::path& file) {
   return results.is_array() ? std::vector<json>(results.begin(), results.end()) : std::vector<json>{};
 }
 
-/// Lab and submission; nothing if it has none.
+/// Its lab and submission, or nothing.
 std::pair<std::string, std::string> identity(const json& r) {
   if (!r.is_object()) return {};
   const auto submission = r.find("submission");

@@ -1,5 +1,5 @@
-// The one canonical result: what was graded, where, and the result of every item of the rubric. Every other format is
-// made from this.
+// The canonical result: what was graded, where, and the result of every rubric item. Every other format derives from
+// it.
 #pragma once
 
 #include <filesystem>
@@ -27,8 +27,8 @@ struct prediction_result {
   std::string key;
   std::optional<double> predicted;          ///< now
   std::optional<double> first;              ///< in the first complete set
-  std::optional<double> right;              ///< only if it was compared: not shown before
-  std::optional<double> seen, seen_on_gpu;  ///< in the submission's own code; shown, not graded
+  std::optional<double> right;              ///< only once compared; hidden before
+  std::optional<double> seen, seen_on_gpu;  ///< in the submission's own code; shown but not graded
   prediction_state state = prediction_state::not_compared;
   std::string waits_for;  ///< the function, if pending
 
@@ -46,8 +46,8 @@ struct item_result {
   std::string id, title;
   item_kind kind = item_kind::correctness;
   grading::verdict verdict = verdict::not_assessed;
-  double points = 0, max_points = 0;  ///< if INCONCLUSIVE, `points` are the least that it can be
-  std::optional<double> most_points;  ///< the most that it can be, if INCONCLUSIVE
+  double points = 0, max_points = 0;  ///< if INCONCLUSIVE, `points` is the minimum
+  std::optional<double> most_points;  ///< the maximum, if INCONCLUSIVE
   std::optional<double> figure, threshold;
   std::string what;     ///< what the figure counts: "cases", "sectors per load request", "of the read ceiling"
   std::string message;  ///< "" if there is nothing to say
@@ -60,21 +60,21 @@ struct item_result {
   std::optional<lab::interval> ci95;  ///< of the median ratio
   std::optional<double> noise;        ///< spread of the ceiling against itself, without unit
   lab::work work;                     ///< throughput: of one call
-  lab::work ceiling_work;  ///< of one call of the ceiling: FLOPs where it computes, bytes otherwise, the other is 0
+  lab::work ceiling_work;  ///< of one call of the ceiling: FLOPs if it computes, otherwise bytes; the other is 0
 
-  /// What the ceiling does in a second, by the median of its samples; nothing without any.
+  /// The ceiling's rate per second, by the median of its samples; nothing without samples.
   lab::work ceiling_rate() const;
-  /// The same as "28.1 GB/s"; "" without any.
+  /// The same as text, "28.1 GB/s"; "" without samples.
   std::string ceiling_text() const;
 
   /// "4.1", and "4.1 to 10.5" if INCONCLUSIVE.
   std::string earned_text() const;
 
-  /// How far the figure is from its threshold, as a fraction of the threshold.
+  /// The distance of the figure from its threshold, as a fraction of the threshold.
   std::optional<double> margin() const;
 };
 
-/// What the counters saw of one case.
+/// The counters of one case.
 struct counted_case {
   std::string case_id;
   grading::backend backend = grading::backend::sim;
@@ -82,33 +82,33 @@ struct counted_case {
   std::vector<lab::launch_record> launches;
 };
 
-/// The machine as lab::environment() tells it, asked once: "cpu", "compiler", "system", "gpu" and so on, and "cores".
+/// The machine by lab::environment(), called once: "cpu", "compiler", "system", "gpu" and so on, and "cores".
 const std::map<std::string, std::string>& this_machine();
 
-/// The version of the course that this program was built from, as the file VERSION names it: "1.0.0".
+/// The version of the course that this program was built from, from the file VERSION: "1.0.0".
 const std::string& course_version();
 
 struct result {
   std::string lab, lab_title, lab_version;
-  std::string course_version;  ///< that graded it; "" before there were versions
+  std::string course_version;  ///< that graded it; "" if older than versions
   std::string submission, path;
   std::map<std::string, std::string> machine;
   std::string date;  ///< RFC 3339
   grading::outcome outcome = grading::outcome::graded;
-  std::string graded_from;  ///< fingerprint of all that decides the result; "" if nothing was built
-  double seconds = 0;       ///< that it took to build and grade
-  bool official = false;    ///< by a judge that never loads the submission
-  bool sandboxed = false;   ///< if it was not, only trusted code was graded
-  std::string digest;       ///< SHA-256 of the files that were graded, if official
-  std::uint64_t seed = 0;   ///< decides all inputs and the sizes that were drawn; secret until then, so official only
+  std::string graded_from;         ///< fingerprint of all that decides the result; "" if nothing was built
+  double seconds = 0;              ///< that it took to build and grade
+  bool official = false;           ///< by a judge that never loads the submission
+  bool sandboxed = false;          ///< if not, only trusted code was graded
+  std::string digest;              ///< SHA-256 of the files that were graded, if official
+  std::uint64_t seed = 0;          ///< decides all inputs and drawn sizes; secret until graded, so official only
   std::vector<std::string> flags;  ///< oddities for a person to look at; they cost no points
   std::vector<item_result> items;
   std::vector<counted_case> counted;
   std::vector<std::string> notes;  ///< about the machine: what could not be assessed and why
   std::string printed;             ///< what the submission printed
 
-  double score() const;       ///< the least that it can be
-  double most_score() const;  ///< the most that it can be; the same if no item is INCONCLUSIVE
+  double score() const;       ///< the minimum
+  double most_score() const;  ///< the maximum; the same if no item is INCONCLUSIVE
   double out_of() const;      ///< points of all items that this machine could assess
   bool all_built() const;     ///< no item is BUILD ERROR
 };
@@ -118,7 +118,7 @@ std::string score_text(const result& r);
 
 std::string to_json(const result& r);  ///< one result, schema roofline-labs/result/v1
 
-/// The message for a file that a newer version wrote: it says so, and what to do.
+/// The message for a file written by a newer version, and what to do.
 std::string newer_text(const std::string& file, int format, int known);
 
 /// The number after `prefix` in the text; 0 if there is none.
@@ -129,28 +129,28 @@ struct not_a_result : std::runtime_error {
 };
 result result_from_json(const std::string& text);  ///< throws not_a_result
 
-/// The one of that lab and submission; null if there is none.
+/// The result for that lab and submission; null if there is none.
 const result* result_of(const std::vector<result>& all, const std::string& lab, const std::string& submission);
 
 std::string now_rfc3339();
 
-/// All results of a build directory, the latest of each submission, one file each: grading one costs the same however
-/// many there are.
+/// All results of a build directory, the latest of each submission, one file each, so that the cost of grading one does
+/// not depend on their number.
 struct result_store {
   std::filesystem::path folder;
 
-  /// Sorted by lab and submission; empty if there are none; results that cannot be read are left out. `lab`: of this
-  /// one alone, if any.
+  /// Sorted by lab and submission; empty if there are none; omits unreadable results. `lab` restricts them to one lab,
+  /// if given.
   std::vector<result> load(const std::string& lab = "") const;
-  /// Replaces the results of the same lab and submission, keeps all others, and writes by rename: a killed run loses
-  /// nothing, nor do several at once. Throws std::runtime_error if a file cannot be written, input_error if a newer
+  /// Replaces the results of the same lab and submission, keeps all others, and writes by rename: neither a killed run
+  /// nor concurrent ones lose anything. Throws std::runtime_error if a file cannot be written, input_error if a newer
   /// version of the course wrote it.
   void merge(const std::vector<result>& fresh) const;
   /// Forgets a lab's submissions that are not among these.
   void keep_only(const std::string& lab, const std::vector<std::string>& submissions) const;
 
  private:
-  /// Up to version 1.0 all results were in one file, FOLDER.json: parts it, and keeps it as FOLDER.json.parted.
+  /// Up to version 1.0 all results were in one file, FOLDER.json: splits it, and keeps it as FOLDER.json.parted.
   void part_old_file() const;
 };
 

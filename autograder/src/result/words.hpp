@@ -1,4 +1,4 @@
-// The words of a result, each with one name for terminal, report, JSON, rubrics and expectations.
+// The words of a result, each with one name in the terminal, report, JSON, rubrics and expectations.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace grading {
 
 template <class Word>
-struct word_table;  ///< what such a word is called, and the names in the order of the enum
+struct word_table;  ///< the kind of word, and its names in the order of the enum
 
 enum class verdict {
   pass,
@@ -19,10 +19,10 @@ enum class verdict {
   build_error,
   crash,
   timeout,
-  inconclusive,  ///< the machine was too noisy to say which points; the result has the least and the most
-  not_assessed,  ///< this machine cannot say
+  inconclusive,  ///< the machine was too noisy to tell the points; the result has their minimum and maximum
+  not_assessed,  ///< this machine cannot tell
   not_answered,  ///< not all predictions are made
-  pending,       ///< what is right so far is, and the rest waits for a function that does not pass yet
+  pending,       ///< no prediction is wrong; some wait for a function that does not pass yet
 };
 template <>
 struct word_table<verdict> {
@@ -38,8 +38,8 @@ inline bool is_assessed(verdict v) { return v != verdict::not_assessed; }  ///< 
 enum class outcome {
   graded,
   build_failed,
-  refused,     ///< nothing was taken in
-  infra_error  ///< the machine failed, not the submission: grade again
+  refused,     ///< nothing was accepted
+  infra_error  ///< the machine failed, not the submission: grade it again
 };
 template <>
 struct word_table<outcome> {
@@ -63,7 +63,7 @@ struct word_table<backend> {
   static constexpr const char* names[] = {"host", "sim", "cuda"};
 };
 
-/// What advice is about, and what a rubric's by_design excuses.
+/// Kinds of advice, which a rubric's by_design can excuse.
 enum class waste { small_grid, sectors_loaded, sectors_stored, bank_conflicts, one_block };
 template <>
 struct word_table<waste> {
@@ -75,9 +75,9 @@ struct word_table<waste> {
 /// The state of a prediction.
 enum class prediction_state {
   not_compared,  ///< not all of the lab's predictions are made yet
-  pending,       ///< waits for one of the student's functions, which does not pass yet
+  pending,       ///< waits for a student's function that does not pass yet
   wrong,
-  corrected,  ///< wrong in the first complete set, right now
+  corrected,  ///< wrong in the first complete set, now right
   first_try
 };
 template <>

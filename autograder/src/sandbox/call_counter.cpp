@@ -54,14 +54,14 @@ std::map<std::string, double> call_counter::end() {
 }
 
 void call_counter::answer_all() {
-  std::vector<std::uint64_t> space(128);  // a later kernel's question may be longer than ours
+  std::vector<std::uint64_t> space(128);  // a newer kernel's notification may be longer than ours
   for (;;) {
     pollfd ends[] = {{listener_, POLLIN, 0}, {wake_, POLLIN, 0}};
     if (poll(ends, 2, -1) < 0) continue;
     if (ends[1].revents || (ends[0].revents & (POLLHUP | POLLERR))) return;
     std::fill(space.begin(), space.end(), 0);
     auto& asked = *reinterpret_cast<seccomp_notif*>(space.data());
-    if (ioctl(listener_, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) continue;  // it was stopped, or ended, meanwhile
+    if (ioctl(listener_, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) continue;  // it has been stopped or has ended
     {
       std::unique_lock lock(mutex_);
       if (done_ && done_->load() == 0)
@@ -72,7 +72,7 @@ void call_counter::answer_all() {
     seccomp_notif_resp answer{};
     answer.id = asked.id;
     answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-    ioctl(listener_, SECCOMP_IOCTL_NOTIF_SEND, &answer);  // fails if it is no longer waiting: then it asks again
+    ioctl(listener_, SECCOMP_IOCTL_NOTIF_SEND, &answer);  // fails if it no longer waits: then it asks again
   }
 }
 

@@ -1,6 +1,6 @@
-// Counts the system calls of a runner by name, exactly: the kernel asks us before it lets any of them happen (seccomp's
-// user notification). The runner cannot take this back, and threads that it starts inherit it. A call costs the runner
-// two switches between processes, so what is counted is never timed.
+// Counts the system calls of a runner by name, exactly: the kernel asks us before it executes one (seccomp's user
+// notification). The runner cannot undo this, and its threads inherit it. A call costs the runner two context switches,
+// so a counted call is never timed.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ namespace grading {
 
 class call_counter {
  public:
-  /// Owns the descriptor, and lets every call pass from now on.
+  /// Takes ownership of the descriptor, and lets every call pass from now on.
   explicit call_counter(int listener);
   ~call_counter();
   call_counter(const call_counter&) = delete;
@@ -24,7 +24,7 @@ class call_counter {
   /// Counts from now until `done` is not 0. The calls after that wait for end(): a submission that sets `done` early
   /// gains nothing.
   void begin(const std::atomic<std::uint32_t>& done);
-  /// What was counted, by name.
+  /// The counts by name.
   std::map<std::string, double> end();
 
  private:

@@ -1,4 +1,4 @@
-// What judge and runner agree on: length-prefixed messages, and the place of each buffer in shared memory.
+// The protocol of judge and runner: length-prefixed messages, and the position of each buffer in shared memory.
 #pragma once
 
 #include <atomic>
@@ -16,33 +16,34 @@ namespace grading {
 
 constexpr int runner_socket = 3;  ///< file descriptors that a runner inherits
 constexpr int runner_memory = 4;
-constexpr int runner_device_memory = 5;            ///< only where the judge shares memory of a GPU
-constexpr const char* runner_host_only = "host";   ///< argument of a runner: calls of the host part only, one thread
+constexpr int runner_device_memory = 5;            ///< only if the judge shares GPU memory
+constexpr const char* runner_host_only = "host";   ///< runner argument: calls of the host part only, one thread
 constexpr const char* runner_counted = "counted";  ///< the judge counts its system calls; with the first only
 constexpr const char* runner_threads = "threads";  ///< it may start threads; with the first only
-/// Argument of a runner that no wall surrounds: it runs, too, where the system cannot limit its system calls.
+/// Argument of a runner without isolation: it also runs where the system cannot limit its system calls.
 constexpr const char* runner_without_wall = "without-wall";
-/// What a function throws that stands for one whose file was not built.
+/// Thrown by the substitute for a function whose file was not built.
 constexpr const char* file_not_built = "this function is in a file that was not built";
 constexpr std::size_t page_bytes = 4096;  ///< every buffer starts on a page
 constexpr std::uint32_t longest_message = 64u << 20;
 
-/// The first page of the shared memory; the buffers follow it. Nothing here decides anything: a submission
-/// that sets `done` too early is stopped there and then, with the output that it has.
+/// The first page of the shared memory; the buffers follow it. Nothing here decides anything: a submission that sets
+/// `done` too early is stopped at once, with the output so far.
 struct control {
   static constexpr std::uint32_t taken = ~std::uint32_t{0};
-  std::atomic<std::uint32_t> ready;     ///< runner: so many times of this request lab::call_gate::begin was reached
-  std::atomic<std::uint32_t> go;        ///< judge: so many of them may be passed; `taken`: it has the outputs
-  std::atomic<std::uint32_t> done;      ///< runner: the outputs are there
-  std::atomic<std::uint32_t> news;      ///< runner: done, or the last output holds a question; the judge sets it back
-  std::atomic<std::uint32_t> answered;  ///< judge: it holds the answer
-  std::uint64_t device_bytes;           ///< judge: of the memory on the device
+  std::atomic<std::uint32_t> ready;     ///< runner: how often this request has reached lab::call_gate::begin
+  std::atomic<std::uint32_t> go;        ///< judge: how many of these may be passed; `taken`: it has the outputs
+  std::atomic<std::uint32_t> done;      ///< runner: the outputs are ready
+  std::atomic<std::uint32_t> news;      ///< runner: done, or the last output holds a question; the judge resets it
+  std::atomic<std::uint32_t> answered;  ///< judge: the answer is ready
+  std::uint64_t device_bytes;           ///< judge: of the device memory
 };
 static_assert(sizeof(control) <= page_bytes && std::atomic<std::uint32_t>::is_always_lock_free);
 
 /// Sets `flag` to 1 and wakes the process that sleeps on it.
 void set_and_wake(std::atomic<std::uint32_t>& flag);
-/// Sleeps as long as the word, whose memory another process shares, has this value, or this long. May wake early.
+/// Sleeps while the word, in memory shared with another process, has this value, or until the time is up. May wake
+/// early.
 void sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value,
                  std::optional<std::chrono::nanoseconds> at_most = {});
 
@@ -59,7 +60,7 @@ void place(lab::request& what, const layout& where, std::span<std::byte> memory)
 /// Length, then text. False if the other side is gone.
 bool send_message(int socket, const std::string& text);
 
-/// One descriptor, and on the other side one of its own for the same; -1 if none came.
+/// Passes one descriptor; the other side receives its own for the same file, or -1 if none came.
 bool send_descriptor(int socket, int descriptor);
 int receive_descriptor(int socket);
 

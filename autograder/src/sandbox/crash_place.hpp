@@ -1,5 +1,5 @@
-// Where a program crashed: the line of the hand-in file. For a student's own machine: repeats the call with a signal
-// handler loaded into the program. Never for an official grading.
+// Finds the line of the hand-in file at which a program crashed, by repeating the call with a signal handler loaded
+// into the program. For a student's own machine, never for official grading.
 #pragma once
 
 #include <filesystem>
@@ -11,8 +11,8 @@
 
 namespace grading {
 
-/// " at gelu.cpp:12", or "" if that cannot be told. `again` has not run yet; `reporter` is the library with the
-/// handler; of the calls on the stack the innermost in one of `files` counts.
+/// " at gelu.cpp:12", or "" if unknown. `again` has not run yet; `reporter` is the library with the handler. The
+/// innermost call on the stack that is in one of `files` counts.
 std::string place_of_crash(executor& again, const std::filesystem::path& program, const std::filesystem::path& reporter,
                            const std::vector<std::string>& files, const std::function<void(executor&)>& call);
 

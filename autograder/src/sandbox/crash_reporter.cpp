@@ -1,5 +1,5 @@
-// A library that is loaded into a runner to find out where it crashes (crash_place.cpp): on a fatal signal it prints
-// where the program was, as offsets into the program file, and lets the signal end it.
+// A library loaded into a runner to find where it crashes (crash_place.cpp): on a fatal signal it prints the stack as
+// offsets into the program file, and lets the signal end the program.
 #include <execinfo.h>
 #include <link.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ std::uintptr_t base;
 void report(int signal) {
   void* stack[32];
   const int depth = backtrace(stack, 32);
-  // The first is this function. Each but the one that crashed is where a call returns to, one past it.
+  // The first is this function. All except the one that crashed are return addresses, one past the call.
   for (int i = 1; i < depth; ++i) {
     char line[40];
     const auto at = reinterpret_cast<std::uintptr_t>(stack[i]) - base - (i > 2 ? 1 : 0);
@@ -28,7 +28,7 @@ void report(int signal) {
 }
 
 __attribute__((constructor)) void install() {
-  unsetenv("LD_PRELOAD");  // what the program starts is another's business
+  unsetenv("LD_PRELOAD");  // other programs that it starts are not our concern
   dl_iterate_phdr(
       [](dl_phdr_info* program, std::size_t, void*) {
         base = program->dlpi_addr;
@@ -36,7 +36,7 @@ __attribute__((constructor)) void install() {
       },
       nullptr);
   void* stack[1];
-  backtrace(stack, 1);  // loads what it needs now, not in a handler
+  backtrace(stack, 1);  // loads its library now, not in a handler
   static char room[64 << 10];
   const stack_t other{room, 0, sizeof room};
   sigaltstack(&other, nullptr);

@@ -1,4 +1,4 @@
-// Where a submission runs, seen from the judge: some memory that both see, and one request at a time.
+// The judge's view of where a submission runs: memory that both see, and one request at a time.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@ struct answer {
   enum class ending { answered, crashed, timed_out };
   ending end = ending::answered;
   lab::response response;                    ///< if it answered
-  std::string what;                          ///< if it did not: why, as a sentence without full stop
+  std::string what;                          ///< if it did not answer: why, as a sentence without a full stop
   double seconds = 0;                        ///< between lab::call_gate's begin and end, by the caller's clock
   bool counted = false;                      ///< the two below were counted
   std::map<std::string, double> calls = {};  ///< system calls, by name
   double faults = 0;                         ///< page faults
-  double waited = 0;                         ///< of these seconds: ready to run, and the machine ran something else
-  std::size_t memory = 0;                    ///< peak bytes in addition to its buffers: known after start_over()
+  double waited = 0;       ///< part of these seconds: ready to run while the machine ran something else
+  std::size_t memory = 0;  ///< peak bytes in addition to its buffers: known after start_over()
 };
 
 class executor {
@@ -31,26 +31,25 @@ class executor {
   executor& operator=(const executor&) = delete;
   virtual ~executor() = default;
 
-  /// Page-aligned memory, at least `bytes` long, whose contents the submission gets with run(), and into which what it
-  /// made of them comes back; valid until the next call of this function. Throws std::runtime_error if there is none
-  /// left.
+  /// Page-aligned memory, at least `bytes` long, whose contents run() passes to the submission and overwrites with the
+  /// outcome; valid until the next call of this function. Throws std::runtime_error if there is none left.
   virtual std::span<std::byte> memory(std::size_t bytes) = 0;
 
-  /// Runs one request whose buffers lie in memory() as layout_of says. `settle` is called when the submission has its
-  /// inputs and has not begun: to empty the caches. `reply` answers, in the last output, what the submission asks.
+  /// Runs one request whose buffers lie in memory() as layout_of says. `settle` is called after the submission has its
+  /// inputs and before it begins, to flush the caches. `reply` answers the submission's questions, in the last output.
   virtual answer run(const lab::request& what, const std::function<void()>& settle = {},
                      const std::function<void(std::span<std::byte>)>& reply = {}) = 0;
 
-  /// From now on runs on the core and in the physical pages of `other`, as far as both are processes on the host: then
-  /// neither a slow core nor slow pages can make the one look slower than the other. Null: its own again. `other` must
-  /// live until then, and nothing is left of what either had in memory.
+  /// From now on, runs on the core and in the physical pages of `other`, if both are processes on the host, so that
+  /// neither a slow core nor slow pages make one look slower than the other. Null: its own again. `other` must live
+  /// until then, and both lose their memory contents.
   virtual void stand_beside(executor* /*other*/) {}
 
-  /// The next request, one of the host part, gets its own process, which has run nothing yet, as far as there are
-  /// processes: what it takes of memory is then known, and no earlier call has left it any.
+  /// The next request, for the host part, gets a fresh process, if there are processes at all: its memory use is then
+  /// known, and no earlier call has left it any memory.
   virtual void start_over() {}
 
-  /// What the submission printed so far, the first 64 KiB of it.
+  /// The first 64 KiB of what the submission has printed so far.
   virtual std::string output() { return {}; }
 };
 

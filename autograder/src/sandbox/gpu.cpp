@@ -1,4 +1,4 @@
-// Every copy waits until it is done: the judge has no work on the GPU while a runner's clock runs.
+// Every copy is synchronous: the judge has no work on the GPU while a runner's clock runs.
 #include "sandbox/gpu.hpp"
 
 #include <cstdlib>
@@ -34,15 +34,15 @@ class cuda_memory : public gpu_memory {
 class cuda_gpu : public gpu {
  public:
   void add_to(box& what) override {
-    LAB_CUDA_CHECK(cudaFree(nullptr));  // loads the driver, wherever this machine has it
+    LAB_CUDA_CHECK(cudaFree(nullptr));  // loads the driver from wherever this machine has it
     std::ifstream maps("/proc/self/maps");
-    // The driver loads libraries that lie beside it, by the loader's path: where it does not find them, cuBLAS's FP32
+    // The driver loads libraries from its own folder by the loader's path. If it does not find them, cuBLAS's FP32
     // product takes three times as long (4096 x 4096 x 4096 on an H200: 8.0 ms instead of 2.7).
     for (std::string line; what.driver.empty() && std::getline(maps, line);)
       if (line.find("/libcuda.so") != std::string::npos)
         what.driver = fs::canonical(line.substr(line.find('/'))).parent_path();
     if (what.driver.empty()) throw std::runtime_error("the grader is not linked with the GPU driver");
-    // One GPU, the judge's: a kernel on another would still run when this one's work is done.
+    // Only the judge's GPU: a kernel on another could still run when this one's work is done.
     const char* seen = std::getenv("CUDA_VISIBLE_DEVICES");
     const std::string all = seen ? seen : "0";
     what.variables["CUDA_VISIBLE_DEVICES"] = all.substr(0, all.find(','));

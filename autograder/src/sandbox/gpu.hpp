@@ -1,5 +1,5 @@
-// The judge's own use of a GPU: memory that it owns and a runner in a box maps. gpu.cpp is part of the grader only, and
-// of builds with CUDA only; the judge gets the GPU as an argument, or none.
+// The judge's use of a GPU: it owns memory that a runner in the sandbox maps. gpu.cpp is part of the grader alone, in
+// builds with CUDA; the judge gets a GPU or null as an argument.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ class gpu_memory {
   virtual ~gpu_memory() = default;
   virtual std::size_t bytes() const = 0;
   virtual int descriptor() const = 0;                       ///< for the runner
-  virtual void write(std::span<const std::byte> from) = 0;  ///< to its beginning; waits until it is there
+  virtual void write(std::span<const std::byte> from) = 0;  ///< to its beginning; waits until done
   virtual void read(std::span<std::byte> to) = 0;
 };
 
@@ -23,7 +23,7 @@ class gpu {
  public:
   virtual ~gpu() = default;
   virtual void add_to(box& what) = 0;  ///< device nodes, and the driver's library as /driver
-  /// At least that much. Throws std::runtime_error if there is not.
+  /// Allocates at least `bytes`; throws std::runtime_error if it cannot.
   virtual std::unique_ptr<gpu_memory> share(std::size_t bytes) = 0;
 };
 

@@ -1,4 +1,5 @@
-// The judge's end of a runner: spawn, ask, let it run for one call, stop it, look, drain what it prints, bury it.
+// The judge's end of a runner: starts it, sends requests, lets it run for one call, stops and inspects it, drains its
+// output, reaps it.
 #include "sandbox/process_executor.hpp"
 
 #include <fcntl.h>
@@ -35,7 +36,7 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 constexpr std::size_t most_code = std::size_t{24} << 20;  ///< of a runner and its libraries in memory
-constexpr int patience = 6;                               // on a busy machine a call may take so many times as long
+constexpr int patience = 6;                               // on a busy machine a call may take this many times as long
 constexpr const char* no_answer = "the program sent something other than an answer";
 constexpr const char* one_thread = "a submission runs on one core, in the thread that calls it";
 
@@ -44,8 +45,8 @@ void close_if_open(int& fd) {
   fd = -1;
 }
 
-/// The judge and all threads of a runner on one core, until this ends. While one works the others sleep, so that they
-/// do not disturb each other, and other busy processes get the other cores.
+/// Keeps the judge and all threads of a runner on one core while it lives. Only one of them works at a time, so they do
+/// not disturb each other, and other busy processes get the other cores.
 class on_one_core {
  public:
   explicit on_one_core(pid_t program) : program_(program) {
@@ -75,7 +76,7 @@ class on_one_core {
   cpu_set_t allowed_{};
 };
 
-/// How often a process has a file of a folder, or the folder itself, open and mapped.
+/// How often a process has opened and mapped a folder or files in it.
 struct files_in_use {
   int open = 0, mapped = 0;
 };
@@ -84,7 +85,7 @@ files_in_use files_of(int process, const std::filesystem::path& folder) {
   files_in_use result;
   if (folder.empty()) return result;
   std::error_code gone;
-  // The names that the kernel shows depend on where the folder is mounted; numbers and the last part of a name do not.
+  // The names that the kernel shows depend on where the folder is mounted; numbers and the last part of a path do not.
   const auto number_of = [](const std::filesystem::path& path) {
     struct stat status {};
     return stat(path.c_str(), &status) == 0 ? std::pair(status.st_dev, status.st_ino) : std::pair(dev_t{}, ino_t{});
@@ -104,7 +105,7 @@ files_in_use files_of(int process, const std::filesystem::path& folder) {
   return result;
 }
 
-/// What a call has left open, as an error; "" if it has closed everything.
+/// An error that names what a call has left open; "" if it has closed everything.
 std::string left_of(const files_in_use& before, const files_in_use& after) {
   if (after.open > before.open) return "left its file open; close it, on every path out of the function";
   if (after.mapped > before.mapped) return "left its file mapped; call munmap, on every path out of the function";
@@ -125,7 +126,7 @@ process_executor::process_executor(std::filesystem::path runner, limits allowed,
                                    std::vector<std::filesystem::path> readable)
     : runner_(std::move(runner)), allowed_(allowed), behind_(behind), readable_(std::move(readable)) {
   allowed_.driver = allowed_.driver || allowed_.device;
-  prctl(PR_SET_TIMERSLACK, 1000);  // our short sleeps end within a microsecond of when they should
+  prctl(PR_SET_TIMERSLACK, 1000);  // our short sleeps end within a microsecond of their time
 }
 
 process_executor::~process_executor() {
@@ -164,7 +165,7 @@ bool process_executor::shares(std::size_t bytes) const {
 }
 
 /// Memory of a sealed size: if it shrank, the judge would crash. A larger size needs new memory and a new runner that
-/// inherits it. Two that share it take turns: the other's runner is stopped whenever this one is not.
+/// inherits it. Two runners that share it take turns: one is always stopped.
 void process_executor::share(std::size_t bytes) {
   unshare();
   if (beside_ && beside_->shares(bytes)) {
@@ -223,6 +224,7 @@ void process_executor::start() {
   what.mounts = {{runner_, "/runner"}};
   for (const std::filesystem::path& path : readable_) what.mounts.push_back({path, path});
   if (!mode_.exchange.empty()) what.mounts.push_back({mode_.exchange, mode_.exchange});
+  if (mode_.exact_malloc) what.variables.emplace("GLIBC_TUNABLES", lab::exact_malloc);
   what.cpu_seconds = 600;
   std::vector<handed_down> descriptors{{ends[1], runner_socket}, {*memory_file_, runner_memory}};
   if (device_memory_) {
@@ -241,7 +243,7 @@ void process_executor::start() {
   if (!mode_.counted) return;
   pollfd ready{socket_, POLLIN, 0};
   const int listener = poll(&ready, 1, 10'000) > 0 ? receive_descriptor(socket_) : -1;
-  if (listener < 0) {  // this kernel cannot, or does not let us
+  if (listener < 0) {  // this kernel cannot do it or does not allow it
     stop();
     cannot_count_ = true;
     mode_.counted = false;
@@ -252,7 +254,7 @@ void process_executor::start() {
 
 void process_executor::stop() {
   if (child_.process > 0) {
-    counted();                                  // what it has waited is known as long as it is there
+    counted();                                  // its waiting time is known while the process exists
     if (program_ > 0) kill(program_, SIGKILL);  // before anything that waits for it
     kill(-child_.process, SIGKILL);
     wait_for_end(child_.process);
@@ -278,7 +280,7 @@ void process_executor::finish(std::chrono::milliseconds within) {
 
 bool process_executor::drain() {
   char piece[16 << 10];
-  // Bounded: a submission that prints faster than we read must not keep us here.
+  // Bounded: a submission that prints faster than we read must not hold us here.
   int pieces = 0;
   for (; pieces < 64; ++pieces) {
     const ssize_t got = read(child_.output, piece, sizeof piece);
@@ -313,7 +315,7 @@ std::optional<answer> process_executor::hold(std::size_t more_threads) {
                 fmt::format("has {} threads but began with {}; {}", threads, threads_, one_thread));
 }
 
-/// "; it printed last: " and that line of this request, or "": programs say why they give up.
+/// "; it printed last: " and the line printed during this request, or "": programs say why they give up.
 std::string process_executor::last_words() const {
   std::string_view rest = std::string_view(printed_).substr(std::min(printed_before_, printed_.size()));
   while (rest.ends_with('\n')) rest.remove_suffix(1);
@@ -333,10 +335,10 @@ answer process_executor::ended() {
   }
   if (reaped != child_.process)
     return failed(answer::ending::crashed, "the program closed its connection to the grader");
-  kill(-child_.process, SIGKILL);  // children that it left behind
+  kill(-child_.process, SIGKILL);  // orphaned children
   drain();
   child_.process = program_ = -1;
-  // A box ends as its program did, and reports a signal as a shell does.
+  // The box exits with its program's status, and reports a signal as a shell does.
   const int code = exit_code_of(status);
   if (code == 128 + SIGSYS && !mode_.threads)  // the runner's own filter
     return failed(answer::ending::crashed, fmt::format("starts a thread or a process; {}", one_thread));
@@ -349,8 +351,8 @@ answer process_executor::ended() {
                 fmt::format("the program ended before it answered (exit code {}){}", code, last_words()));
 }
 
-/// The part of the time since the request began that counts. Time that the runner, or the judge that answers it, waited
-/// for a core does not, because that is not the submission's fault. But a minimum always counts, so that everything
+/// The part of the time since the request began that counts. It excludes time that the runner, or the judge that
+/// answers it, waited for a core, which is not the submission's fault. But a minimum always counts, so that every call
 /// ends.
 std::chrono::nanoseconds process_executor::counted() {
   const int program = program_ > 0 ? program_ : program_in(child_.process);
@@ -361,7 +363,7 @@ std::chrono::nanoseconds process_executor::counted() {
 }
 
 std::optional<answer> process_executor::wait_for(const std::function<bool()>& reached, wait how) {
-  constexpr auto worth_spinning = std::chrono::microseconds(200);  // then leave the core to other processes
+  constexpr auto worth_spinning = std::chrono::microseconds(200);  // then yield the core to other processes
   constexpr clock::duration look_every = std::chrono::milliseconds(20);
   constexpr clock::duration shortest_nap = std::chrono::microseconds(10), longest_nap = std::chrono::milliseconds(1);
   const auto begun = clock::now();
@@ -389,12 +391,13 @@ std::optional<answer> process_executor::wait_for(const std::function<bool()>& re
       continue;
     }
     if (how == wait::spin && now - begun < worth_spinning) continue;
-    // Each nap takes time from a core that the runner may need. A tenth of what has passed delays no answer by more.
+    // Each poll takes time from a core that the runner may need. Sleeping a tenth of the elapsed time delays an answer
+    // by at most that share.
     const auto nap = how == wait::nap       ? std::clamp<clock::duration>((now - begun) / 10, shortest_nap, longest_nap)
                      : how == wait::message ? look_every
                                             : shortest_nap;
     const timespec moment{0, std::chrono::nanoseconds(nap).count()};
-    // A submission that prints much must not wait for us.
+    // A submission that prints a lot must not wait for us.
     pollfd changes[] = {{child_.output, POLLIN, 0}, {how == wait::message ? socket_ : -1, POLLIN, 0}};
     if (ppoll(changes, 2, &moment, nullptr) > 0 && changes[0].revents & POLLIN)
       drain();
@@ -406,7 +409,7 @@ std::optional<answer> process_executor::wait_for(const std::function<bool()>& re
 /// One message, while the runner runs and prints.
 std::optional<answer> process_executor::receive(std::string& text) {
   std::string received;
-  std::size_t wanted = sizeof(std::uint32_t);  // length first, then as much as it says
+  std::size_t wanted = sizeof(std::uint32_t);  // first the length, then that many bytes
   bool has_length = false, gone = false, lie = false;
   const auto whole = [&] {
     char piece[64 << 10];
@@ -466,10 +469,10 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   // Stopping and waking the device's threads would take time on the one core of a timed call.
   const bool timed_on_host = settle && !on_device, alone = std::exchange(starts_over_, false) && !on_device;
   const bool wants_counts = what.count_calls && !timed_on_host;
-  // Accesses of .cpp files are not seen: they have a process that counts nothing.
+  // Accesses of .cpp files are invisible, so they run in a process that counts nothing.
   const bool apart = what.on_host && !allowed_.trusted && !on_device;
   const mode wanted{timed_on_host || alone || wants_counts || what.threads > 1 || apart, wants_counts && !cannot_count_,
-                    what.threads > 1, lab::exchange_folder_if_any()};
+                    what.threads > 1, apart && !timed_on_host, lab::exchange_folder_if_any()};
   if (child_.process >= 0 && wanted != mode_) stop();
   mode_ = wanted;
   if (child_.process < 0) start();
@@ -494,11 +497,11 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   if (program_ < 0) return ended();
   if (auto instead = hold()) return *instead;
   const files_in_use files_before = files_of(program_, mode_.exchange);
-  // Memory that a global object allocated is the submission's, too.
+  // Memory allocated by global objects belongs to the submission, too.
   const std::size_t had = alone ? std::min(memory_of(program_).now, shared_.size() + most_code) : 0;
 
   put(bytes);
-  if (on_device) {  // it empties the caches itself: only its own process has the GPU then
+  if (on_device) {  // it flushes the caches itself: only its own process has the GPU then
     gate.go.store(1);
     thaw(program_);
     if (auto instead = wait_for([&] { return gate.ready.load() > 1 || gate.done.load() != 0; }, wait::nap))
@@ -507,7 +510,7 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   std::optional<on_one_core> together;
   if (timed_on_host) {
     together.emplace(program_);
-    // If the runner had to wait for a core here, it would also wait in the call, so choose another core.
+    // If the runner had to wait for a core here, it would also wait in the call: choose another core.
     std::size_t& core = beside_ ? beside_->core_ : core_;
     for (std::size_t tries = 0; tries < std::min<std::size_t>(together->cores(), 4); ++tries) {
       together->use(core);
@@ -536,27 +539,26 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   const double ran = ran_by(program_), waited = waited_by_task(program_), start = lab::raw_seconds();
   gate.go.store(on_device ? 2 : 1);
   thaw(program_);
-  // Looking again and again would take half a core from the simulated device. A GPU's call ends within microseconds.
+  // Polling would take half a core from the simulated device. A GPU's call ends within microseconds.
   const bool looks = on_device && !together && !counts;
   if (auto instead = wait_for(finished, looks    ? wait::spin
-                                        : counts ? wait::nap  // the call that would wake us waits for us
+                                        : counts ? wait::nap  // the call that would wake us waits for us itself
                                                  : wait::sleep))
     return *instead;
   double seconds = lab::raw_seconds() - start;
-  const double waited_in_it = waited_by_task(program_) - waited;  // later, it also waited for us to stop it
+  const double waited_in_it = waited_by_task(program_) - waited;  // later it would include waiting for us to stop it
   if (auto instead = hold(static_cast<std::size_t>(what.threads) - 1)) return *instead;
   std::map<std::string, double> calls;
   if (counts) calls = counter_->end();
   const double faults = counts ? faults_of(program_) - faults_before : 0;
-  // Work after it said "done", or in other threads, is part of the call. Not on a GPU, whose driver's threads run,
-  // too.
+  // Work after "done" or in other threads is part of the call, except on a GPU, where the driver's threads run, too.
   if (!allowed_.driver) seconds = std::max(seconds, ran_by(program_) - ran);
   const files_in_use files_after = files_of(program_, mode_.exchange);
   const std::size_t has_had = alone ? memory_of(program_).most : 0;
   together.reset();
   if (!allowed_.trusted) take(bytes);
 
-  // The runner answers once the outputs are taken, and once: another answer is the submission's.
+  // The runner answers once, after the outputs are taken: a second answer comes from the submission.
   if (speaks()) return failed(answer::ending::crashed, no_answer);
   gate.go.store(control::taken);
   thaw(program_);
@@ -564,7 +566,7 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   if (auto instead = receive(text)) return *instead;
   if (auto instead = hold(static_cast<std::size_t>(what.threads) - 1)) return *instead;
   if (speaks()) return failed(answer::ending::crashed, no_answer);
-  // A thread that was joined may need a moment to be gone.
+  // A joined thread may take a moment to disappear.
   for (int moments = 0; what.threads > 1; ++moments) {
     const std::size_t now = tasks_of(program_).size(), more = now - std::min(now, threads_);
     if (more == 0) break;
@@ -587,7 +589,7 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
                has_had - std::min(had, has_had)};
     if (says_more_than_asked(what, mode_.host_only, got.response)) return failed(answer::ending::crashed, no_answer);
     if (got.response.error.empty()) got.response.error = left_of(files_before, files_after);
-    // After some errors a GPU refuses everything else that the process asks of it: the next call gets a new one.
+    // After some errors a GPU refuses all further requests of the process, so the next call gets a new process.
     if (!got.response.error.empty() && !allowed_.outlives_errors) stop();
     return got;
   } catch (const std::runtime_error&) {

@@ -1,6 +1,6 @@
-// Runs requests in a runner process: started when first needed, killed when it takes too long, started again after.
-// It runs only during a request: while the judge writes inputs and reads outputs, all its threads are stopped. It sees
-// copies only. A timed call and the judge share one core.
+// Runs requests in a runner process: started when first needed, killed when it takes too long, then restarted. It runs
+// only during a request: while the judge writes inputs and reads outputs, all its threads are stopped. It sees only
+// copies. A timed call and the judge share one core.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@
 
 namespace grading {
 
-/// How long the calls of one submission may take together, in all its runners.
+/// The total time for all calls of one submission, in all its runners.
 struct time_budget {
   std::chrono::seconds all;
   std::chrono::nanoseconds spent{};
@@ -25,9 +25,9 @@ struct time_budget {
 
 struct limits {
   std::chrono::milliseconds per_request{
-      10'000};  ///< from sending a request to its whole answer, less what it waits for a core: README.md
+      10'000};  ///< from sending a request to its whole answer, less waiting for a core: README.md
   std::size_t memory = std::size_t{6} << 30;  ///< bytes in use
-  bool trusted = false;                       ///< staff's own: nothing that it wrote is read back
+  bool trusted = false;                       ///< the staff's: nothing that it wrote is read back
   gpu* device = nullptr;                      ///< if not null, buffers lie in its memory
   bool driver = false;                        ///< a GPU's driver runs beside it, and starts threads when it likes; it
                                               ///< does if there is a device
@@ -37,7 +37,7 @@ struct limits {
 
 class process_executor : public executor {
  public:
-  /// In a box nothing but the answer comes out, and it can read `readable`.
+  /// In a box only the answer comes out, and it can read `readable`.
   process_executor(std::filesystem::path runner, limits allowed, wall behind = wall::none,
                    std::vector<std::filesystem::path> readable = {});
   ~process_executor() override;
@@ -48,7 +48,7 @@ class process_executor : public executor {
   void stand_beside(executor* other) override;
   void start_over() override;
   std::string output() override;
-  /// Lets the runner end as a program does, with what it does last, instead of killing it; kills it after that time.
+  /// Lets the runner exit normally, with its exit handlers; kills it after that time.
   void finish(std::chrono::milliseconds within);
   std::size_t most_threads() const { return most_threads_; }  ///< that a runner had when it was stopped
 
@@ -60,20 +60,20 @@ class process_executor : public executor {
   void stop();   ///< kills the runner and whatever it started
   bool drain();  ///< false if nothing was printed
   void share(std::size_t bytes);
-  bool shares(std::size_t bytes) const;  ///< so many, and where it should
+  bool shares(std::size_t bytes) const;  ///< that many bytes, at the right position
   void unshare();
   void put(std::size_t bytes);   ///< the buffers, where the runner sees them
-  void take(std::size_t bytes);  ///< what it made of them
-  /// Stops the runner where it stands; otherwise an answer that says why that could not be.
+  void take(std::size_t bytes);  ///< what it turned them into
+  /// Stops the runner at once; otherwise returns an answer that says why that failed.
   std::optional<answer> hold(std::size_t more_threads = 0);
   answer ended();
   answer failed(answer::ending how, std::string why);
-  /// Waits until `reached` says so, `how` being what it does meanwhile (sleep: until there is news; message: until
-  /// one comes); otherwise an answer that says what happened instead.
+  /// Waits until `reached` returns true; `how` says how to wait (sleep: until something happens; message: until one
+  /// comes). Otherwise returns an answer that says what happened instead.
   enum class wait { spin, nap, sleep, message };
   std::optional<answer> wait_for(const std::function<bool()>& reached, wait how);
   std::optional<answer> receive(std::string& text);
-  bool speaks() const;  ///< whether it has sent something that is not read yet
+  bool speaks() const;  ///< whether it has sent something not yet read
   std::chrono::nanoseconds counted();
   std::string last_words() const;
 
@@ -82,17 +82,18 @@ class process_executor : public executor {
   wall behind_;
   std::vector<std::filesystem::path> readable_;
   std::span<std::byte> memory_;  ///< ours alone
-  std::span<std::byte> shared_;  ///< control page, then the same buffers unless they lie on the GPU
+  std::span<std::byte> shared_;  ///< control page, then the same buffers unless they are on the GPU
   std::unique_ptr<gpu_memory> device_memory_;
-  std::shared_ptr<const int> memory_file_;  ///< that shared_ is mapped from
+  std::shared_ptr<const int> memory_file_;  ///< backs shared_
   process_executor* beside_ = nullptr;
   child child_;       ///< process -1: not running
   int program_ = -1;  ///< the runner itself, in its box
   /// How it was started.
   struct mode {
-    bool host_only = false;  ///< without the device's threads
-    bool counted = false;    ///< its system calls are counted
-    bool threads = false;    ///< it may start threads
+    bool host_only = false;     ///< without the device's threads
+    bool counted = false;       ///< its system calls are counted
+    bool threads = false;       ///< it may start threads
+    bool exact_malloc = false;  ///< what calls leave allocated is known to the byte; not for calls that are timed
     std::filesystem::path exchange;
     bool operator==(const mode&) const = default;
   };
@@ -100,14 +101,14 @@ class process_executor : public executor {
   bool cannot_count_ = false;  ///< system calls, on this machine
   std::unique_ptr<call_counter> counter_;
   bool starts_over_ = false;  ///< the next request wants its own process
-  std::size_t threads_ = 0;   ///< that it had when it was first stopped
+  std::size_t threads_ = 0;   ///< at its first stop
   std::size_t most_threads_ = 0;
-  std::size_t core_ = 0;              ///< of those that the judge may use, the one that timed calls run on
+  std::size_t core_ = 0;              ///< the one of the judge's cores on which timed calls run
   time_point began_;                  ///< the request
-  std::chrono::nanoseconds limit_{};  ///< what of its time may count
-  double waited_ = 0;                 ///< seconds that the runner has waited for a core since then
-  double waited_before_ = 0;          ///< seconds that it had waited for a core when the request began
-  double judge_waited_before_ = 0;    ///< the same of the thread that asks
+  std::chrono::nanoseconds limit_{};  ///< how much of its time may count
+  double waited_ = 0;                 ///< seconds that the runner has waited for a core since
+  double waited_before_ = 0;          ///< the same at the beginning of the request
+  double judge_waited_before_ = 0;    ///< the same for the requesting thread
   int socket_ = -1;
   std::string printed_;
   std::size_t printed_before_ = 0;  ///< the request

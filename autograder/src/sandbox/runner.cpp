@@ -1,5 +1,5 @@
-// The runner: holds a submission, does what the judge asks, and decides nothing. It knows no case, no expected value
-// and no clock; it reads requests from an inherited socket and finds the buffers in inherited memory.
+// The runner: holds a submission, executes the judge's requests, and decides nothing. It knows no case, no expected
+// value and no clock; it reads requests from an inherited socket and finds the buffers in inherited memory.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -26,7 +26,7 @@
 namespace grading {
 namespace {
 
-/// All of the judge's memory, mapped once: a timed call must not meet page faults. Nothing else leads to it.
+/// All of the judge's memory, mapped once: a timed call must not meet page faults. Nothing else points to it.
 std::span<std::byte> shared_memory() {
   struct stat status {};
   if (fstat(grading::runner_memory, &status) != 0) throw std::runtime_error("the runner has no shared memory");
@@ -37,7 +37,7 @@ std::span<std::byte> shared_memory() {
   return {static_cast<std::byte*>(start), bytes};
 }
 
-/// Says that it is about to begin, and waits until the judge has written the inputs. One for each request.
+/// Announces that it is about to begin, and waits until the judge has written the inputs. One object per request.
 struct waiting_gate : lab::call_gate {
   explicit waiting_gate(grading::control& page) : shared(page) {}
   void begin() override {
@@ -63,13 +63,13 @@ struct waiting_gate : lab::call_gate {
   }
   grading::control& shared;
   std::uint32_t begun = 0;
-  /// From this begin() to end() the page is out of the submission's reach; 0: never. On a GPU, where threads are frozen
-  /// and kernels are not, a submission that says `done` itself would have them run beyond the clock.
+  /// From this begin() to end() the submission cannot reach the page; 0: never. On a GPU, where threads freeze but
+  /// kernels do not, a submission that set `done` itself could run kernels beyond the clock.
   std::uint32_t hidden_after = 0;
 };
 
-/// Lets the judge count every system call from now on, of all threads to come. What this runner needs for that is
-/// not asked about, and compute_only takes it away afterwards.
+/// Lets the judge count every system call from now on, including those of future threads. The calls needed for this are
+/// exempt, and compute_only removes them afterwards.
 void count_calls() {
   constexpr std::uint32_t not_asked[] = {SYS_sendmsg, SYS_seccomp, SYS_prctl, SYS_restart_syscall, SYS_rt_sigreturn};
   std::vector<sock_filter> rules{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
@@ -85,10 +85,10 @@ void count_calls() {
   close(static_cast<int>(listener));
 }
 
-/// Takes all system calls from this process but those that computing and printing need: no new threads, no signal
-/// handlers, no timers, nothing that works on its own in the kernel. Starting a thread ends the process with SIGSYS;
-/// the other calls say that the system does not have them. `threads`: it may start threads, but no processes. An
-/// emulator may have no filters: local grading runs there, too.
+/// Leaves this process only the system calls that computing and printing need: no new threads, no signal handlers, no
+/// timers, nothing asynchronous in the kernel. Starting a thread ends the process with SIGSYS; the other calls fail as
+/// if the system lacked them. `threads`: it may start threads, but no processes. An emulator may have no filters; local
+/// grading runs there, too.
 void compute_only(bool threads, bool without_wall) {
   namespace machine = grading::machine;
   std::vector<std::uint32_t> starts_threads = {SYS_clone, SYS_clone3};
@@ -119,7 +119,7 @@ void compute_only(bool threads, bool without_wall) {
                                  sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, machine::audit_architecture, 1, 0),
                                  answer(SECCOMP_RET_KILL_PROCESS), load(offsetof(seccomp_data, nr))};
   if (threads) {
-    rules.insert(rules.end(), {skip_unless(SYS_clone3, 1), answer(refused)});  // its flags are out of sight: use clone
+    rules.insert(rules.end(), {skip_unless(SYS_clone3, 1), answer(refused)});  // its flags are invisible: use clone
     rules.insert(rules.end(), {skip_unless(SYS_clone, 4), load(offsetof(seccomp_data, args[0])),
                                sock_filter BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1),
                                answer(SECCOMP_RET_ALLOW), answer(SECCOMP_RET_KILL_PROCESS)});
@@ -127,7 +127,7 @@ void compute_only(bool threads, bool without_wall) {
   for (const std::uint32_t call : starts_threads)
     rules.insert(rules.end(), {skip_unless(call, 1), answer(SECCOMP_RET_KILL_PROCESS)});
   for (const std::uint32_t call : needed) rules.insert(rules.end(), {skip_unless(call, 1), answer(SECCOMP_RET_ALLOW)});
-  // No new code: what was checked when it was built is all that runs.
+  // No new code: only code that was checked at build time runs.
   for (const std::uint32_t call : {SYS_mmap, SYS_mprotect})
     rules.insert(rules.end(), {skip_unless(call, 4), load(offsetof(seccomp_data, args[2])),
                                sock_filter BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 1, 0),
@@ -149,7 +149,7 @@ void compute_only(bool threads, bool without_wall) {
 }  // namespace
 }  // namespace grading
 
-// Constructors of the submission's global objects, as the builder leaves them: not for the loader to call.
+// Constructors of the submission's global objects; the builder hides them from the loader.
 using constructor = void (*)();
 extern "C" {
 [[gnu::weak, gnu::visibility("hidden")]] extern const constructor __start_host_constructors[],
@@ -159,12 +159,12 @@ extern "C" {
     __start_hand_in_data[], __stop_hand_in_data[], __start_hand_in_zeros[], __stop_hand_in_zeros[];
 }
 
-// In place of functions of the contract that no file of the submission defines (box_builder.cpp).
+// Replaces functions of the contract that no file of the submission defines (box_builder.cpp).
 extern "C" void hand_in_not_built() { throw std::runtime_error(grading::file_not_built); }
 
 int main(int argc, char** argv) try {
   using namespace grading;
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // no orphan keeps a core busy
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // so that no orphan keeps a core busy
   std::signal(SIGPIPE, SIG_IGN);
   const rlimit no_core_file{0, 0};
   setrlimit(RLIMIT_CORE, &no_core_file);
@@ -182,8 +182,8 @@ int main(int argc, char** argv) try {
               {__start_hand_in_zeros, __stop_hand_in_zeros},
               memory.subspan(grading::page_bytes)});
   std::span<std::byte> device_memory;
-  // The submission's first code to run; from here on everything forbidden is blocked. Where something is counted, no
-  // code of .cpp files runs, whose accesses to memory are not seen.
+  // The submission's first code to run; from here on everything forbidden is blocked. If anything is counted, no code
+  // of .cpp files runs: its memory accesses are invisible.
   if (host_only || lab::backend_name() != "sim")
     std::for_each(__start_host_constructors, __stop_host_constructors, [](constructor c) { c(); });
   std::for_each(__start_device_constructors, __stop_device_constructors, [](constructor c) { c(); });

@@ -28,8 +28,8 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-/// The filter as a program in memory, for bwrap to read. A deny list of calls that an attacker needs but a computing
-/// program does not. The other defences are namespaces and the lack of descriptors.
+/// The filter as a program in memory, for bwrap to read: it denies calls that an attacker needs but a computing program
+/// does not. The other defences are namespaces and the lack of descriptors.
 int filter(bool tools, bool gpu) {
   scmp_filter_ctx rules = seccomp_init(SCMP_ACT_ALLOW);  // other architectures' calls are killed by default
   if (!rules) throw std::runtime_error("libseccomp cannot make a filter");
@@ -115,10 +115,10 @@ int filter(bool tools, bool gpu) {
     for (const char* name : {"fork", "vfork", "memfd_create", "memfd_secret", "shmget", "msgget", "semget", "mq_open",
                              "setrlimit", "inotify_init", "inotify_init1"})
       deny(name);
-    if (!gpu) deny("socket");  // CUDA looks for a daemon of its own by a local one, and fails where it may not
+    if (!gpu) deny("socket");  // CUDA looks for its own daemon through a local socket, and fails if it may not
     seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
     seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1, SCMP_A2(SCMP_CMP_NE, 0, 0));
-    // The runner sends; a submission's printf, told to write there, does not.
+    // The runner uses send; printf, redirected there by a submission, does not.
     seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(write), 1, SCMP_A0(SCMP_CMP_EQ, runner_socket, 0));
     seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(writev), 1, SCMP_A0(SCMP_CMP_EQ, runner_socket, 0));
   }
@@ -151,10 +151,14 @@ std::vector<std::string> words_of(const box& what, wall behind, int filter_fd) {
   if (behind != wall::none) {
     add({"/usr/bin/prlimit", "--core=0", fmt::format("--fsize={}", what.file), "--nofile=256",
          fmt::format("--cpu={}", what.cpu_seconds), fmt::format("--stack={}", 64 << 20)});
-    // For a user that has other processes the number would count those too.
+    // For a user with other processes the number would count those, too.
     if (geteuid() == 0) add({fmt::format("--nproc={}", what.processes)});
     if (what.memory) add({fmt::format("--as={}", what.memory)});
     add({"--"});
+  }
+  if (behind == wall::none && !what.variables.empty()) {
+    add({"/usr/bin/env"});
+    for (const auto& [name, value] : what.variables) add({fmt::format("{}={}", name, value)});
   }
   if (behind == wall::user) {
     add({"/usr/bin/env", "-i", "PATH=/usr/bin:/bin", "HOME=/tmp", "TMPDIR=/tmp", "LC_ALL=C.UTF-8"});
@@ -187,7 +191,7 @@ std::vector<std::string> words_of(const box& what, wall behind, int filter_fd) {
   return words;
 }
 
-/// Runs the smallest box there is.
+/// Runs the smallest possible box.
 std::string try_box() {
   if (!can_limit_system_calls())
     return "this system cannot limit a program's system calls (seccomp), so it is probably an emulator: grade on a "
@@ -259,7 +263,7 @@ child start(const box& what, wall behind, std::vector<handed_down> descriptors) 
 }
 
 int program_in(int box_process) {
-  // bwrap stays outside as one process and is the first inside as another; below that is the program.
+  // bwrap is one process outside and the first one inside; the program is below that.
   for (const int first : children_of(box_process))
     for (const int program : children_of(first)) return program;
   return -1;
@@ -341,7 +345,7 @@ std::size_t freeze(int process) {
     }
     return true;
   };
-  // A thread inside an uninterruptible system call stops after it; that does not take forever.
+  // A thread in an uninterruptible system call stops after it, which takes only a short time.
   const auto deadline = clock::now() + std::chrono::seconds(10);
   std::vector<int> tasks;
   do {
@@ -377,7 +381,7 @@ ran run_in(const box& what, wall behind, std::chrono::milliseconds wall, std::si
     if (events[1].revents & POLLHUP) usleep(1000);
   }
   result.exit_code = wait_for_end(c.process);
-  kill(-c.process, SIGKILL);  // what it left behind if there is no box
+  kill(-c.process, SIGKILL);  // orphans, if there is no box
   drain();
   close(c.death);
   close(c.output);

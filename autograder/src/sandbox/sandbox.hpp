@@ -1,6 +1,6 @@
 // A sandbox ("box") for untrusted programs: bubblewrap's namespaces, a system call filter, resource limits, and a user
-// of its own. It contains only libraries, programs if it is for compiling, and named mounts; no network; no descriptors
-// except those passed in.
+// of its own. It contains only libraries, plus compilers in a build sandbox, and named mounts; no network; no
+// descriptors except those passed in.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 
 namespace grading {
 
-constexpr std::size_t kept_output = 64 << 10;  ///< bytes of what a program prints; the rest is dropped
+constexpr std::size_t kept_output = 64 << 10;  ///< bytes of a program's output; the rest is dropped
 
 struct box {
   struct mount {
@@ -22,62 +22,61 @@ struct box {
   };
   std::vector<std::string> command;
   std::vector<mount> mounts;
-  std::vector<std::filesystem::path> devices;  ///< nodes that stay usable
-  std::filesystem::path driver;  ///< folder of libraries that are looked for first; in a box it is /driver
-  std::map<std::string, std::string> variables;  ///< of the environment, beside the usual ones
-  bool tools = false;      ///< programs and child processes, too: to compile; otherwise libraries and threads only
+  std::vector<std::filesystem::path> devices;    ///< nodes that stay usable
+  std::filesystem::path driver;                  ///< folder that is searched first for libraries; /driver in a box
+  std::map<std::string, std::string> variables;  ///< environment variables besides the usual ones
+  bool tools = false;      ///< to compile: with programs and child processes; otherwise libraries and threads only
   int cpu_seconds = 60;    ///< of one process
   int processes = 256;     ///< and threads
-  std::size_t memory = 0;  ///< bytes of address space of one process; 0: not limited here
+  std::size_t memory = 0;  ///< bytes of address space per process; 0: no limit here
   std::size_t file = 64u << 20;  ///< largest file that it may write
 };
 
-/// What isolates a program from the machine.
+/// How a program is isolated from the machine.
 enum class wall {
   none,  ///< for code that is trusted
-  user,  ///< another user without privileges, and limits: where a platform's container allows no box. Only root has it
+  user,  ///< an unprivileged user and limits: if a platform's container allows no box. Needs root
   box,
 };
 
-/// "" if boxes work on this machine; otherwise why they do not, and what to do. Tried once.
+/// "" if boxes work on this machine; otherwise why not, and what to do. Tried once.
 const std::string& sandbox_obstacle();
 
-/// Whether this system lets a program give up system calls (seccomp). Emulators may not.
+/// Whether this system lets a program drop system calls (seccomp). Emulators may not.
 bool can_limit_system_calls();
 
-/// A started program. Move it into the object that waits for it.
+/// A running program. Move it into the object that waits for it.
 struct child {
   int process = -1;  ///< the box, or the program itself if there is none
-  int death = -1;    ///< descriptor that is readable once it has ended
-  int output = -1;   ///< what it prints, both streams; never blocks
+  int death = -1;    ///< descriptor that becomes readable when it ends
+  int output = -1;   ///< its output, both streams; never blocks
 };
 
-/// Starts the command behind that wall. Standard input is empty. Throws std::runtime_error if it cannot be started.
+/// Starts the command with that isolation. Standard input is empty. Throws std::runtime_error if it cannot be started.
 child start(const box& what, wall behind, std::vector<handed_down> descriptors = {});
 
 /// The one program in the box that is not the box itself; -1 if there is none.
 int program_in(int box_process);
 
-/// Bytes of memory that the process and everything below it have in use.
+/// Bytes of memory in use by the process and its descendants.
 std::size_t memory_of_tree(int process);
 
-/// Bytes of memory that one process has now, and that it had at most.
+/// Bytes of memory that one process has now, and its peak.
 struct memory_use {
   std::size_t now = 0, most = 0;
 };
 memory_use memory_of(int process);
 
-/// Its threads, as the kernel sees them.
+/// Its threads by the kernel's list.
 std::vector<int> tasks_of(int process);
 
-/// Seconds that all threads of the process ran, those that have ended too; exact while they are stopped.
+/// CPU seconds of all threads of the process, ended ones included; exact while they are stopped.
 double ran_by(int process);
 
 /// Page faults of all its threads.
 double faults_of(int process);
 
-/// Seconds that a thread was ready to run and did not, by the kernel's account. A process's own number is that of its
-/// first thread.
+/// Seconds that a thread was ready but not running, by the kernel's account. A process's number is its first thread's.
 double waited_by_task(int task);
 /// The longest of all threads.
 double waited_by(int process);
@@ -92,7 +91,7 @@ struct ran {
   std::string output;  ///< first 64 KiB
 };
 
-/// Runs the command to its end, and kills it when it takes longer or more memory than it may.
+/// Runs the command to its end; kills it if it exceeds its time or memory.
 ran run_in(const box& what, wall behind, std::chrono::milliseconds wall, std::size_t memory_in_use);
 
 }  // namespace grading

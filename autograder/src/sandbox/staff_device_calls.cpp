@@ -1,4 +1,4 @@
-// What the staff's own runner can do on a GPU: the ceilings of the device part, called as a student's function is.
+// The calls of the staff's own runner on a GPU: the ceilings of the device part, called like a student's function.
 #include <cublas_v2.h>
 
 #include <lab/call.hpp>
@@ -12,7 +12,7 @@ namespace {
 /// The cost of a call that does nothing.
 void nothing(const lab::call&) {}
 
-/// One input and one output of the size that is the parameter, in bytes.
+/// One input and one output; the parameter is their size in bytes.
 void copy(const lab::call& c) {
   LAB_CUDA_CHECK(cudaMemcpyAsync(c.output<std::byte>(0), c.input<std::byte>(0),
                                  static_cast<std::size_t>(c.parameters.at(0)), cudaMemcpyDeviceToDevice, c.stream));
@@ -20,7 +20,7 @@ void copy(const lab::call& c) {
 
 /// Inputs A (m, k) and B (k, n), one output; parameters m, n, k.
 void product(const lab::call& c, lab::dtype type) {
-  static cublasHandle_t handle = nullptr;  // making one takes longer than a product
+  static cublasHandle_t handle = nullptr;  // creating one takes longer than a product
   const auto expect = [](cublasStatus_t status) {
     if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cuBLAS error " + std::to_string(status));
   };

@@ -1,4 +1,4 @@
-// Puts an attack together, grades it officially, compares.
+// Assembles an attack, grades it officially, and compares.
 #include "staff/attacks.hpp"
 
 #include <fmt/format.h>

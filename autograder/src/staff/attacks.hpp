@@ -15,9 +15,9 @@ struct attack_outcome {
   double seconds = 0;
 };
 
-/// Folders of `attacks`, each a submission on top of its lab's solution: hand-in files, or a make.sh that is called
-/// with the folder of the submission; and attack.toml, which gives the required result. If attack.toml says so, the
-/// attack is graded again without the object check, to test the other defences.
+/// Each folder of `attacks` is a submission on top of its lab's solution: hand-in files, or a make.sh that is called
+/// with the submission's folder, and attack.toml with the required result. If attack.toml requests it, the attack is
+/// graded again without the object check, to test the other defences.
 std::vector<std::string> attacks_in(const std::filesystem::path& attacks);
 lab_folder lab_attacked(const std::filesystem::path& attack, const std::filesystem::path& source);
 attack_outcome run_attack(const std::filesystem::path& attack, const std::filesystem::path& source,

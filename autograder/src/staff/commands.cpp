@@ -1,4 +1,4 @@
-// The commands of the course's staff: does everything in it still come to what it should?
+// Commands for the course's staff, to test that everything still gets the expected results.
 #include "staff/commands.hpp"
 
 #include <fmt/format.h>
@@ -95,7 +95,7 @@ int honest(const settings& s, const std::string& only, std::size_t jobs) {
       return true;
     }
     std::string wrong = surprises_of(chosen[i], s.source, make, s.official());
-    if (!wrong.empty()) {  // once more: a busy machine decides nothing
+    if (!wrong.empty()) {  // once more: a busy machine proves nothing
       fmt::print("again{}\n{}", names, wrong);
       wrong = surprises_of(chosen[i], s.source, make, s.official());
     }
@@ -114,7 +114,7 @@ struct mutant_options {
   std::size_t jobs = 1;
 };
 
-/// Tries mutants of the solution, and lists those that no item noticed.
+/// Tries mutants of the solution, and lists those that no item detects.
 int mutants(const settings& s, const mutant_options& o) {
   const lab_folder lab = find_lab(s.source, o.lab);
   const submission solution = solution_of(s.source, lab);
@@ -125,7 +125,7 @@ int mutants(const settings& s, const mutant_options& o) {
   const std::size_t known = all.size();
   if (!o.file.empty()) std::erase_if(all, [&](const mutant& m) { return m.file != o.file; });
   if (o.lazy) std::erase_if(all, [](const mutant& m) { return !m.lazy; });
-  if (o.sample) {  // a shuffle's beginning
+  if (o.sample) {  // the first steps of a shuffle
     lab::random_sizes draw(seed);
     const std::size_t count = std::min(static_cast<std::size_t>(*o.sample), all.size());
     for (std::size_t i = 0; i < count; ++i)

@@ -1,4 +1,4 @@
-// Puts the files together, grades them as the course would and as a student does.
+// Assembles the files, and grades them officially and locally.
 #include "staff/honest.hpp"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ std::string hand_in_of(const fs::path& file) {
   return file.parent_path().filename().string() + file.extension().string();
 }
 
-/// What did not pass, one on a line.
+/// The items that did not pass, one per line.
 std::string differences(const result& r, const char* how) {
   std::string text;
   for (const item_result& item : r.items)
@@ -70,7 +70,7 @@ std::string surprises_of(const honest_submission& who, const fs::path& source, b
         std::any_of(i.cases.begin(), i.cases.end(), [&](const lab::test_case* c) { return names(text, c->entry); }))
       about.insert(i.id);
   std::string wrong = about.empty() ? "no item covers these files\n" : "";
-  // In this order: what the box has compiled, with nothing but the headers that are there, serves both.
+  // In this order: objects compiled in the box, with only its headers, serve both.
   official_options first = official;
   first.items = about;
   wrong += differences(grade_officially(who.lab, id, folder, first), "officially");

@@ -68,7 +68,7 @@ void check_predictions(const std::filesystem::path& file, const rubric& rules) {
     if (!asked.contains(key)) throw input_error(fmt::format("predictions.toml: rubric.toml never asks for '{}'", key));
 }
 
-/// A text's numbers, "2,621,440" and "12e6" and "nine" too.
+/// The numbers in a text, including "2,621,440", "12e6" and "nine".
 std::vector<double> numbers_in(const std::string& line) {
   static const std::vector<std::string> words = {"zero",  "one",   "two",  "three", "four",   "five",  "six",
                                                  "seven", "eight", "nine", "ten",   "eleven", "twelve"};
@@ -84,7 +84,7 @@ std::vector<double> numbers_in(const std::string& line) {
   return result;
 }
 
-/// The words and the numbers of a key's last part, without words that many keys share.
+/// The words and numbers of a key's last part, without words that many keys share.
 std::pair<std::vector<std::string>, std::vector<double>> parts_of(const std::string& key) {
   std::pair<std::vector<std::string>, std::vector<double>> parts;
   std::istringstream leaf(key.substr(key.rfind('.') + 1));
@@ -96,8 +96,8 @@ std::pair<std::vector<std::string>, std::vector<double>> parts_of(const std::str
   return parts;
 }
 
-/// Whether a line gives an answer away: by a number with three significant digits, wherever it is, or by a shorter
-/// one on a line with all of the key's words. 0 and 1 are everywhere, and so are numbers that the key itself has.
+/// Whether a line gives an answer away: by a number with three significant digits anywhere, or by a shorter one on a
+/// line with all of the key's words. Ignores 0 and 1, which are everywhere, and numbers in the key itself.
 bool gives_away(const std::string& line, const std::string& key, double answer) {
   if (std::abs(answer) < 1e-9 || std::abs(answer - 1) < 1e-3) return false;
   const auto [words, own] = parts_of(key);
@@ -142,13 +142,13 @@ void check_for_answers(const std::filesystem::path& lab, const rubric& rules) {
   if (!found.empty()) throw input_error(found.substr(0, found.size() - 1));
 }
 
-/// A crashed program is in the lab twice: as it crashed, and to be fixed.
+/// A lab has each crashed program twice: as it crashed, and to be fixed.
 void check_crashed(const lab_folder& lab, const rubric& rules, const std::vector<submission>& submissions) {
   for (const item& i : rules.items)
     if (!i.program.empty() && !fs::exists(lab.crashed() / (i.program + ".cu")))
       throw input_error(fmt::format("rubric.toml: {} is about the program '{}', and there is no crashed/{}.cu", i.id,
                                     i.program, i.program));
-  // A student's copy has no solution, and fixes.
+  // A student's copy has no solution but may have fixes.
   if (!fs::exists(lab.crashed()) || submissions.empty() || submissions.front().id != "solution") return;
   for (const auto& entry : fs::directory_iterator(lab.crashed()))
     if (const fs::path name = entry.path().filename();
@@ -157,7 +157,7 @@ void check_crashed(const lab_folder& lab, const rubric& rules, const std::vector
           fmt::format("handin/{0} is not crashed/{0}; copy it: cp crashed/{0} handin/{0}", name.string()));
 }
 
-/// Brings a file up to date, or complains that it is not.
+/// Updates a file, or reports that it is out of date.
 void keep_current(const settings& s, bool write, const fs::path& file, const std::string& should_be, const char* what) {
   if (text_of(file) == should_be) return;
   if (!write)

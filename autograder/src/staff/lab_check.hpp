@@ -1,4 +1,4 @@
-// A lab as its author left it: rubric, hints, predictions and wrong submissions must know the same items.
+// Checks an author's lab: rubric, hints, predictions and wrong submissions must name the same items.
 #pragma once
 
 #include <string>
@@ -15,9 +15,9 @@ namespace grading {
 /// read gives an answer away; or if a wrong submission's expectation names an unknown item.
 void check_lab(const lab_folder& lab, const rubric& rules, const std::vector<submission>& submissions);
 
-/// Checks the labs with these numbers, or all, and what is generated from them: tables of handouts, of README.md and of
-/// the walkthrough, answers to predictions, the scoreboard. Brings these up to date if it may write. Prints each
-/// complaint; returns whether there was none.
+/// Checks the labs with these numbers, or all, and everything generated from them: tables of handouts, of README.md and
+/// of the walkthrough, answers to predictions, the scoreboard. Updates these if it may write. Prints each error;
+/// returns whether there was none.
 bool check_course(const settings& s, const std::vector<std::string>& numbers, bool write);
 
 }  // namespace grading

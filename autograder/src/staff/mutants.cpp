@@ -1,5 +1,5 @@
-// Mutants are made in the text, where comments and strings are blanked out. Code here is formatted, so that an operator
-// with a blank on either side is a binary one and no bracket of a template. What does not compile does not count.
+// Mutants are changes of the text with comments and strings blanked out. Code here is formatted, so an operator with a
+// blank on either side is binary, not a template's bracket. Mutants that do not compile do not count.
 #include "staff/mutants.hpp"
 
 #include <fmt/format.h>
@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The source with blanks for comments, strings and lines of the preprocessor, and from a main function on: what
-/// follows it is a program to try things with, and no grading runs it.
+/// The source with comments, strings and preprocessor lines blanked out, and everything from a main function on: that
+/// is a program to try things with, which no grading runs.
 std::string blanked(const std::string& source) {
   std::string text(source.size(), ' ');
   for (std::size_t i = 0; i < source.size(); ++i)
@@ -81,7 +81,7 @@ class maker {
   }
 
   void one_line(std::size_t begin, const std::string& line) {
-    // Code of the course that asks for errors: none occurs in a test.
+    // The course's code that checks for errors: none occurs in a test.
     if (line.find("LAB_CUDA_CHECK(cudaGetLastError())") != std::string::npos) {
       last_ = {std::string::npos, {}};
       return;
@@ -108,7 +108,7 @@ class maker {
                                                         end - static_cast<std::size_t>(m.position(0)))));
     });
     for_each_match(line, R"((?:^|[^\w.'])(\d[\w.']*))", [&](const std::smatch& m) {
-      // A launch's dynamic shared memory: more than it uses changes nothing.
+      // A launch's dynamic shared memory: more than needed changes nothing.
       const std::size_t end = static_cast<std::size_t>(m.position(1) + m.length(1));
       if (m[1] != "0" || line.compare(end, 2, ", ") != 0 || line.find(">>>(", end) == std::string::npos)
         constant(position(m, 1), m[1]);
@@ -118,7 +118,7 @@ class maker {
       if (found != words().end()) word(begin, line, m, found->second);
     });
     for_each_match(line, R"(\b(?:if|while) (\(.*\)))", [&](const std::smatch& m) {
-      // Up to the bracket that closes the first.
+      // Ends at the bracket that closes the first.
       int open = 0;
       std::size_t length = 0;
       for (const char c : m.str(1)) {
@@ -145,7 +145,7 @@ class maker {
     }
   }
 
-  /// Whether a bound depends on a size that a caller chooses: other loops end by constants of the file's own.
+  /// Whether a bound depends on a size chosen by the caller: other loops end at the file's own constants.
   bool is_a_callers(const std::string& bound) const {
     static const std::regex name(R"([A-Za-z_]\w*)");
     return sizes_.empty() || std::any_of(std::sregex_iterator(bound.begin(), bound.end(), name), std::sregex_iterator(),
@@ -177,7 +177,7 @@ class maker {
                      add(position(m, 1), value.size(),
                          fmt::format("static_cast<float>(static_cast<_Float16>({}))", value), "value in fp16", true);
                    });
-    // A function of the host begins.
+    // The beginning of a host function.
     for_each_match(line, R"(^(?!.*__(?:global|device)__)(?: *)[\w:<>*& ]+ \*?[\w:]+\(.*\) (?:const )?\{()$)",
                    [&](const std::smatch& m) {
                      static const std::regex statement(R"(^ *(if|for|while|switch|else|return|do)\b)");
@@ -213,13 +213,13 @@ class maker {
     const bool call = after == '(';
     const std::string is = m[1];
     if ((is == "min" || is == "max" || is == "floor" || is == "ceil" || is.starts_with("fm")) != call) return;
-    if (is == "x" && before != '.') return;  // a dimension's name, nothing else
-    if (is == "stream" && (before != ' ' || (after != ')' && after != '>'))) return;  // an argument, no parameter
+    if (is == "x" && before != '.') return;                                           // just the name of a dimension
+    if (is == "stream" && (before != ' ' || (after != ')' && after != '>'))) return;  // an argument, not a parameter
     if (is == "stream" && at >= 13 && line.compare(at - 13, 12, "cudaStream_t") == 0) return;
     add(begin + at, end - at, other, fmt::format("{} -> {}", is, other));
   }
 
-  /// Complete in its line, and no declaration.
+  /// Complete in its line, and not a declaration.
   static bool is_statement(const std::string& line) {
     static const std::regex statement(
         R"(^ +(?=\S)(?!return [^;]|const |static |auto |using |case |default|template |struct |extern |typedef |else |for |if |while |do |switch |)"
@@ -247,7 +247,7 @@ std::string mutated(const std::string& source, const mutant& m) {
 std::string name_of(const mutant& m) { return fmt::format("{}  {}  |  {}", m.file, m.what, m.line_text); }
 
 namespace {
-/// The name that stands for every mutant of this line.
+/// The name for all mutants of this line.
 std::string name_of_all(const mutant& m) { return fmt::format("{}  *  |  {}", m.file, m.line_text); }
 }  // namespace
 
@@ -256,7 +256,7 @@ std::vector<mutant> mutants_of(const std::string& file, const std::string& sourc
 }
 
 namespace {
-/// The names of whole numbers that the functions of the lab's headers take.
+/// The names of integer parameters in the lab's headers.
 std::set<std::string> sizes_of(const lab_folder& lab) {
   static const std::regex parameter(R"(\b(?:int|unsigned|std::size_t|std::int64_t|int64_t|size_t) (\w+)\s*[,)])");
   std::set<std::string> names;
@@ -312,7 +312,7 @@ mutant_outcome try_mutant(const lab_folder& lab, const submission& solution, con
       if (lost != r.items.end()) out.lost = lost->id;
       return lost != r.items.end();
     };
-    if (!out.lost.empty() && loses({out.lost})) continue;  // what noticed it once does so again
+    if (!out.lost.empty() && loses({out.lost})) continue;  // the item that detected it once does so again
     if (!loses(items)) out.survived.push_back(seed);
     if (!out.compiles) break;
   }

@@ -1,4 +1,4 @@
-// Mutation testing: a solution with one small slip in it must lose points, whatever the seed. If no item notices a
+// Mutation testing: a solution with one small slip in it must lose points, whatever the seed. If no item detects a
 // slip, the lab lacks a case, or the slip changes nothing that the contract promises.
 #pragma once
 
@@ -17,28 +17,28 @@ namespace grading {
 struct mutant {
   std::string file;
   std::size_t at = 0, length = 0;
-  std::string text;       ///< in place of what is there
-  int line = 0;           ///< of the file, from 1
-  std::string line_text;  ///< without blanks at either end
+  std::string text;       ///< replaces the original text
+  int line = 0;           ///< in the file, from 1
+  std::string line_text;  ///< trimmed
   std::string what;       ///< "'<' -> '<='", "statement dropped"
-  bool lazy = false;      ///< no slip: right for most inputs, as a student writes who tries only a few
+  bool lazy = false;      ///< not a slip: right for most inputs, like the code of a student who tries only a few
 };
 
-/// What mutants.toml calls it: file, change and line; another mutant of an equal line may have the same.
+/// Its name in mutants.toml: file, change and line; mutants of equal lines may share it.
 std::string name_of(const mutant& m);
 
 /// The text of `file` with the mutant in it.
 std::string mutated(const std::string& source, const mutant& m);
 
-/// Every mutant of a C++ or CUDA source that this knows to make: operators, bounds, constants, types, conditions, terms
-/// and statements dropped, neighbouring statements in another order, another stream. The lazy ones: loops that end at
-/// 1000, a number in place of minus infinity, values in fp16, memory, a stream and an event left behind, a launch more,
-/// a barrier less. `sizes`: names of which one must be in the bound of a loop that ends at 1000; empty: any loop.
+/// Every mutant of a C++ or CUDA source that this can make: operators, bounds, constants, types, conditions, terms and
+/// statements dropped, adjacent statements swapped, another stream. The lazy ones: loops that end at 1000, a number
+/// instead of minus infinity, values in fp16, leaked memory, stream and event, an extra launch, a missing barrier.
+/// `sizes`: names of which one must be in the bound of a loop that ends at 1000; empty: any loop.
 std::vector<mutant> mutants_of(const std::string& file, const std::string& source,
                                const std::set<std::string>& sizes = {});
 
-/// The solution's own, but for those that its mutants.toml names as equivalent. Throws input_error if that file
-/// names one that does not exist.
+/// The solution's mutants, except those that its mutants.toml lists as equivalent. Throws input_error if that file
+/// lists one that does not exist.
 std::vector<mutant> mutants_of_lab(const lab_folder& lab, const submission& solution);
 
 struct mutant_outcome {

@@ -1,4 +1,4 @@
-// Everything but what a terminal is needed for begins in spawn().
+// Everything that needs no terminal starts in spawn().
 #include "support/command.hpp"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 namespace grading {
 namespace {
 
-constexpr int first_free = 64;  // our copies of what a child gets lie above the numbers that it gets them under
+constexpr int first_free = 64;  // our copies of a child's descriptors are above the child's numbers
 
 }  // namespace
 

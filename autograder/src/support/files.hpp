@@ -1,4 +1,4 @@
-// Reading and writing whole files, and folders for a while.
+// Reads and writes whole files, and makes temporary folders.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace grading {
 
-/// What is wrong in a file that people write: "rubric.toml:12: ...".
+/// An error in a file that people write: "rubric.toml:12: ...".
 struct input_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -16,12 +16,12 @@ struct input_error : std::runtime_error {
 /// The text of a file; throws input_error if it cannot be read.
 std::string text_of(const std::filesystem::path& file);
 
-/// Writes a temporary file next to it and renames that, so that no reader sees half of it and a full disk loses
-/// nothing. Makes the folder. Throws std::runtime_error if it cannot write.
+/// Writes a temporary file next to it and renames that, so that no reader sees half a file and a full disk loses
+/// nothing. Creates the folder. Throws std::runtime_error if it cannot write.
 void replace_file(const std::filesystem::path& file, std::string_view text);
 
-/// A new folder that is deleted, with all in it, when the object is destroyed. Another user, as which a box runs, can
-/// open what it knows the name of there, but not list it.
+/// A new folder, deleted with its contents when the object is destroyed. Another user, such as a box's, can open files
+/// in it whose names it knows, but cannot list it.
 class temporary_folder {
  public:
   /// Its name begins with the purpose. Throws std::runtime_error if it cannot be made.

@@ -1,4 +1,4 @@
-// Names for contents.
+// Names by content.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace grading {
 
-/// "fnv1a:..." of any text; it distinguishes versions, but does not protect against forgery.
+/// "fnv1a:..." of any text; distinguishes versions, but does not protect against forgery.
 std::string hash_of(std::string_view text);
 
 /// SHA-256 (FIPS 180-4) as 64 hexadecimal digits: safe against forgery.

@@ -1,4 +1,4 @@
-// Locks between processes: who may write a file, and who may measure on this machine.
+// Locks between processes, for writing a file and for measuring on this machine.
 #pragma once
 
 #include <fcntl.h>
@@ -11,11 +11,10 @@
 
 namespace grading {
 
-/// A lock on a file, which need not exist; it ends with the object, or with the process.
+/// A lock on a file, which need not exist; it ends with the object or the process.
 class file_lock {
  public:
-  /// Waits until it has the lock: LOCK_SH with others, LOCK_EX alone. Throws std::runtime_error if the file cannot
-  /// be opened.
+  /// Waits for the lock: LOCK_SH shared, LOCK_EX exclusive. Throws std::runtime_error if the file cannot be opened.
   file_lock(const std::filesystem::path& path, int how) : fd_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
     if (fd_ < 0) throw std::runtime_error("cannot open " + path.string());
     while (flock(fd_, how) != 0 && errno == EINTR) {
@@ -32,8 +31,8 @@ class file_lock {
   int fd_;
 };
 
-/// A measurement has the machine to itself; all other work of graders runs in parallel. A waiting measurement blocks
-/// new work, so that it gets its turn.
+/// A measurement has the machine to itself; all other work of graders is concurrent. A waiting measurement blocks new
+/// work, so that it gets its turn.
 class machine_lock {
  public:
   enum use { shared, alone };

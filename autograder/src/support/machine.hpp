@@ -1,4 +1,4 @@
-// What the grader has to know about the processor that it runs on: one file for each.
+// What the grader must know about its processor: one file for each.
 #pragma once
 
 #if defined(__x86_64__)

@@ -1,4 +1,4 @@
-// 64-bit Arm, for the grader. It has none of the older system calls.
+// 64-bit Arm, for the grader. It lacks the older system calls.
 #pragma once
 
 #include <elf.h>
@@ -24,11 +24,11 @@ constexpr std::string_view instructions[] = {"__builtin_aarch64_", "__builtin_ar
 constexpr std::string_view harmless_instruction = "__builtin_arm_yield";
 constexpr std::string_view instructions_header = "arm_neon.h";
 
-/// Atomics: which instruction the processor has is asked for in a function of the compiler's.
+/// Atomics: a function of the compiler's detects which instructions the processor has.
 constexpr const char* compilers_own = "__aarch64_(cas|swp|ld(add|clr|eor|set))\\d+_(relax|acq|rel|acq_rel|sync)";
 
-/// Assembly of a function that goes on to another, with all its arguments, unless a kernel of the simulated device
-/// calls it: NAME is its symbol, TEXT what a message calls it.
+/// Assembly of a function that jumps to another with all its arguments, unless a kernel of the simulated device calls
+/// it. NAME is its symbol, TEXT its name in messages.
 constexpr std::string_view for_the_host = R"(
 .globl sim_the_hosts_NAME
 .type sim_the_hosts_NAME, @function

@@ -17,11 +17,11 @@ constexpr auto elf_machine = EM_X86_64;
 inline void pause() { __builtin_ia32_pause(); }
 
 constexpr std::uint32_t audit_architecture = AUDIT_ARCH_X86_64;
-/// System calls that only this processor has: older forms of others.
+/// System calls that only this processor has: older forms of other calls.
 constexpr std::array<std::uint32_t, 2> starts_processes{SYS_fork, SYS_vfork};
 constexpr std::array<std::uint32_t, 5> computes_and_prints{SYS_time, SYS_open, SYS_stat, SYS_access, SYS_readlink};
 
-/// How the compiler's functions for single instructions begin, but for a pause, which is in <atomic>, too; their
+/// The prefix of the compiler's functions for single instructions, except a pause, which <atomic> uses, too; their
 /// header.
 constexpr std::string_view instructions[] = {"__builtin_ia32_"};
 constexpr std::string_view harmless_instruction = "__builtin_ia32_pause";
@@ -30,8 +30,8 @@ constexpr std::string_view instructions_header = "immintrin.h";
 /// A pattern of further functions that compilers call by themselves.
 constexpr const char* compilers_own = "__cpu_(model|indicator_init|features2)";
 
-/// Assembly of a function that goes on to another, with all its arguments, unless a kernel of the simulated device
-/// calls it: NAME is its symbol, TEXT what a message calls it.
+/// Assembly of a function that jumps to another with all its arguments, unless a kernel of the simulated device calls
+/// it. NAME is its symbol, TEXT its name in messages.
 constexpr std::string_view for_the_host = R"(
 .globl sim_the_hosts_NAME
 .type sim_the_hosts_NAME, @function

@@ -10,7 +10,7 @@
 namespace grading {
 namespace {
 
-/// How many bytes the character at the beginning has; 0 if it is not UTF-8.
+/// The number of bytes of the first character; 0 if it is not UTF-8.
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
@@ -22,7 +22,7 @@ std::size_t utf8_length(std::string_view text) {
   if (length == 0 || length > text.size()) return 0;
   for (std::size_t i = 1; i < length; ++i)
     if ((byte(i) & 0xC0) != 0x80) return 0;
-  // Longer than it need be, half of a UTF-16 pair, or beyond the last character.
+  // Overlong, half a UTF-16 pair, or beyond the last character.
   const bool bad = (lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xED && byte(1) > 0x9F) ||
                    (lead == 0xF0 && byte(1) < 0x90) || (lead == 0xF4 && byte(1) > 0x8F);
   return bad ? 0 : length;
@@ -30,12 +30,12 @@ std::size_t utf8_length(std::string_view text) {
 
 bool is_hex(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
 
-/// Whether a text of ours could be mistaken for an escape.
+/// Whether a text could be mistaken for one of our escapes.
 bool looks_escaped(std::string_view text) {
   return text.size() >= 4 && text[0] == '\\' && text[1] == 'x' && is_hex(text[2]) && is_hex(text[3]);
 }
 
-/// C0 and C1 controls, DEL, and what XML has no place for.
+/// C0 and C1 controls, DEL, and what XML excludes.
 bool controls(std::string_view character) {
   const auto lead = static_cast<unsigned char>(character[0]);
   if (character.size() == 1) return lead < 0x20 || lead == 0x7F;

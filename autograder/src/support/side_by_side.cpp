@@ -21,7 +21,7 @@ std::size_t side_by_side(std::size_t processes, std::size_t count, const std::fu
   void* shared = mmap(nullptr, sizeof(tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) throw std::runtime_error("cannot allocate a page of shared memory");
   auto& all = *new (shared) tally;
-  std::fflush(nullptr);  // or each child would print the buffered text again
+  std::fflush(nullptr);  // or each child would print the buffered text, too
   std::vector<pid_t> children;
   for (std::size_t p = 0; p < std::min(processes, count); ++p) {
     const pid_t child = fork();

@@ -1,4 +1,4 @@
-// Work in several processes at a time.
+// Runs work in several processes at a time.
 #pragma once
 
 #include <cstddef>

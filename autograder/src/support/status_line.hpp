@@ -1,5 +1,5 @@
-// What is being done and for how long: on a terminal one line that is written again each second, elsewhere nothing or,
-// now and then, a line.
+// Shows the current task and its duration: on a terminal in one line, updated each second; elsewhere not at all, or in
+// a line now and then.
 #pragma once
 
 #include <unistd.h>
@@ -14,13 +14,13 @@ namespace grading {
 
 class status_line {
  public:
-  /// Writes to `descriptor`; where that is not a terminal, a line every `seconds_elsewhere` seconds, 0 for none.
+  /// Writes to `descriptor`; if that is not a terminal, a line every `seconds_elsewhere` seconds, 0 for none.
   explicit status_line(int descriptor = STDERR_FILENO, int seconds_elsewhere = 0);
   ~status_line();  ///< wipes it
   status_line(const status_line&) = delete;
   status_line& operator=(const status_line&) = delete;
 
-  /// From now on this is being done; "" for nothing. The same task keeps its clock.
+  /// Sets the current task; "" for none. The same task keeps its clock.
   void show(const std::string& task, const std::string& detail = {});
 
  private:

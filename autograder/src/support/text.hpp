@@ -1,4 +1,4 @@
-// Lists, words and numbers as people read them.
+// Lists, words and numbers for people.
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 
 namespace grading {
 
-/// Adds one more to a list: the separator first, unless it is the first.
+/// Appends an entry to a list, after the separator unless it is the first.
 void add_to_list(std::string& list, std::string_view separator, std::string_view text);
 
-/// A list of at most `most`, then how many more there are: "a; b; and 3 more".
+/// A list of at most `most` entries and the number of the rest: "a; b; and 3 more".
 std::string shortened_list(const std::vector<std::string>& all, std::size_t most, std::string_view separator,
                            std::string_view last_separator);
 
-/// Every `from` in the text becomes `to`.
+/// Replaces every `from` in the text by `to`.
 std::string replaced(std::string text, std::string_view from, std::string_view to);
 
 /// Text that HTML and XML show as it is, inside elements and quoted attributes; control characters become blanks.
@@ -23,11 +23,11 @@ std::string escaped(const std::string& text);
 /// Whether the text contains the word as a whole word.
 bool names(const std::string& text, const std::string& word);
 
-/// Points as people write them: 4, 1.25, 83.8.
+/// Points in the usual form: 4, 1.25, 83.8.
 std::string points_text(double points);
 
-/// A figure for people. A whole number has all of its digits: 4, 16, 1,069,547. Another has three significant ones, or
-/// as many as asked for, and at least those before the point: 0.832, 31.8, 1,234.
+/// A figure for people. An integer has all of its digits: 4, 16, 1,069,547. Others have three significant ones, or as
+/// many as requested, and at least those before the point: 0.832, 31.8, 1,234.
 std::string figure_text(double figure, int digits = 3);
 
 }  // namespace grading

@@ -1,4 +1,4 @@
-// TOML with addresses.
+// TOML with line numbers.
 #include "support/toml.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Reading TOML so that every complaint says which file, which line, and what to do about it.
+// Reads TOML so that every error names the file and line and says what to do.
 #pragma once
 
 #include <toml++/toml.h>
@@ -12,10 +12,10 @@
 
 namespace grading {
 
-/// Throws input_error if the text is not TOML. `name` is what messages call it.
+/// Throws input_error if the text is not TOML. Messages call it `name`.
 toml::table toml_from(std::string_view text, const std::string& name);
 
-/// One table of a file, asked for its keys by type; every answer that is not there is an input_error.
+/// One table of a file; keys are read by type, and a missing or wrong value is an input_error.
 class toml_reader {
  public:
   toml_reader(const toml::table& table, std::string file_name) : table_(table), name_(std::move(file_name)) {}
@@ -25,7 +25,7 @@ class toml_reader {
   [[noreturn]] void fail_at(int line, const std::string& what) const;
   int line_of(std::string_view key) const;
 
-  /// Complains about any key that is not in the list.
+  /// Reports any key that is not in the list.
   void allow(std::initializer_list<std::string_view> keys) const;
   bool has(std::string_view key) const { return table_.contains(key); }
   std::string text(std::string_view key) const;

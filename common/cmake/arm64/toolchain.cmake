@@ -1,4 +1,4 @@
-# Builds the course for 64-bit Arm Linux on another machine, with the folder that sysroot.sh has made:
+# Builds the course for 64-bit Arm Linux on another machine, with the folder that sysroot.sh makes:
 #   cmake -S . -B build-arm64 -DCMAKE_TOOLCHAIN_FILE=common/cmake/arm64/toolchain.cmake -DLAB_ARM64=FOLDER -DLABS_CUDA=OFF
 # qemu-aarch64-static runs what it builds, here and in CTest.
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES LAB_ARM64)

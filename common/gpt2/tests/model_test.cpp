@@ -39,7 +39,7 @@ std::vector<std::byte> file_of(const checkpoint& model, stored_as form) {
   return bytes;
 }
 
-/// As Hugging Face writes it: names, shapes, and the matrices of Conv1D transposed.
+/// A file in Hugging Face's form: its names and shapes, with Conv1D's matrices transposed.
 std::vector<std::byte> safetensors_of(const checkpoint& model, const std::string& prefix) {
   const config& c = model.config;
   nlohmann::json index{{"__metadata__", {{"format", "pt"}}}};
@@ -105,7 +105,7 @@ TEST(Checkpoint, IsReadFromSafetensors) {
   for (const char* prefix : {"", "transformer."}) {
     const checkpoint read = checkpoint_from(safetensors_of(model, prefix), "f", R"({"n_head": 3})");
     EXPECT_EQ(read.config, model.config);
-    // The padding of the vocabulary is in no such file.
+    // Such files do not contain the padding of the vocabulary.
     const auto used = [](const checkpoint& c) {
       std::vector<float> w(c.weights.begin(), c.weights.begin() + c.config.vocabulary * c.config.channels);
       w.insert(w.end(), c.at(tensor::position_embedding), c.weights.data() + c.weights.size());
@@ -142,7 +142,7 @@ TEST(Checkpoint, SaysWhatIsWrong) {
   EXPECT_NE(with(256 + 77, 0x7FC00000).find("weight 77 is not a finite number"), std::string::npos);
 }
 
-/// Whatever the bytes say: a model, or a model_error; never a crash, never more memory than the file could fill.
+/// Any bytes give a model or a model_error: never a crash, never more memory than the file could fill.
 TEST(Checkpoint, IsReadOrRefusedWhateverTheBytes) {
   const checkpoint model = random_checkpoint(small, 3);
   std::mt19937 random(20'261'121);  // NOLINT(cert-msc51-cpp): the same in each run
@@ -195,8 +195,7 @@ TEST(EigenPass, IsEqualToTheReference) {
   }
 }
 
-/// Each weight matters: a pass that leaves one out differs.
-/// Column-major, and part of columns of `stride`.
+/// Each weight matters: a pass that omits one differs. Matrices are column-major, with columns `stride` apart.
 float element(const std::vector<float>& m, int stride, char operation, int row, int column) {
   return m[static_cast<std::size_t>(operation == 'N' ? row + column * stride : column + row * stride)];
 }
@@ -259,7 +258,7 @@ TEST(EigenPass, UsesEveryWeight) {
     changed.weights[offset_of(small, static_cast<tensor>(which)) + 5] += 0.5f;
     const auto other = make_eigen_on_cpu(changed);
     other->forward(tokens, 1, 9);
-    // A bias of all keys changes no softmax, but element 5 is of the queries.
+    // A bias of all keys changes no softmax, but element 5 belongs to the queries.
     EXPECT_NE(other->logits(), before) << which;
   }
 }
@@ -362,7 +361,7 @@ TEST(Generate, TakesTheLikeliestOrDraws) {
   const auto pass = make_eigen_on_cpu(model);
   const std::vector<int> greedy = generate(*pass, model.config, {5, 6}, 8, {});
   ASSERT_EQ(greedy.size(), 10u);
-  for (std::size_t n = 2; n < greedy.size(); ++n) {  // as float64 has it, computed without what comes later
+  for (std::size_t n = 2; n < greedy.size(); ++n) {  // the float64 result, computed without later tokens
     const std::vector<int> before(greedy.begin(), greedy.begin() + static_cast<std::ptrdiff_t>(n));
     const auto all = reference_logits(model, before, 1, static_cast<int>(n));
     const auto last = all.end() - model.config.vocabulary;

@@ -11,7 +11,7 @@
 
 namespace gpt2 {
 
-/// The type of the factors of matrix products. Sums and the residual stream are FP32 for all three.
+/// The type of the factors in matrix products. Sums and the residual stream are FP32 for all three.
 enum class precision { fp32, tf32, bf16 };
 
 /// Kernels that the caller supplies to a pass; every pass needs the first two. Each launches on `stream` and returns
@@ -25,7 +25,7 @@ struct kernels {
   void (*causal_softmax)(float* out, const float* scores, int matrices, int tokens, float scale,
                          cudaStream_t stream) = nullptr;
 
-  // If present, they replace several steps.
+  // Optional; each replaces several steps.
 
   /// x += addend, unless that is null; out = layer_norm(x)
   void (*add_and_norm)(float* x, float* out, const float* addend, const float* weight, const float* bias, int rows,
@@ -36,7 +36,7 @@ struct kernels {
   void (*attention)(float* out, const float* qkv, int batch, int tokens, int heads, cudaStream_t stream) = nullptr;
   void (*attention_bf16)(__nv_bfloat16* out, const __nv_bfloat16* qkv, int batch, int tokens, int heads,
                          cudaStream_t stream) = nullptr;
-  /// c (m, n) = a (m, k) b (k, n), where n and k are multiples of 8: all products but those of attention, in bf16.
+  /// c (m, n) = a (m, k) b (k, n), where n and k are multiples of 8: all bf16 products except attention's.
   void (*gemm_bf16)(__nv_bfloat16* c, const __nv_bfloat16* a, const __nv_bfloat16* b, int m, int n, int k,
                     cudaStream_t stream) = nullptr;
 };

@@ -53,14 +53,14 @@ enum class tensor {
   count
 };
 
-/// Floats of this tensor: of one layer, if each layer has its own.
+/// Floats in this tensor, or in one layer's part if each layer has its own.
 std::size_t size_of(const config& of, tensor which);
-/// Where it begins.
+/// The tensor's offset.
 std::size_t offset_of(const config& of, tensor which, int layer = 0);
-/// Number of floats of all tensors.
+/// Number of floats in all tensors.
 std::size_t parameters(const config& of);
 
-/// Throws model_error if a size is not positive or does not fit the others.
+/// Throws model_error if a size is not positive or contradicts the others.
 void expect_sane(const config& of, const std::string& where);
 
 /// Throws model_error if there are no tokens, if their number is not batch * length or exceeds the context, or if one
@@ -74,7 +74,7 @@ struct checkpoint {
 };
 
 /// llm.c's format, version 3 (fp32) or 5 (bf16), or Hugging Face's safetensors (F32, F16 or BF16; the number of heads
-/// comes from a config.json next to it; without one, there is a head for each 64 channels). Throws model_error.
+/// comes from config.json next to it, or else is channels / 64). Throws model_error.
 checkpoint read_checkpoint(const std::filesystem::path& file);
 
 /// The same from memory; messages call the file `name`; `config_json` is the text of config.json or "".

@@ -13,7 +13,7 @@
 
 namespace gpt2 {
 
-/// What a forward pass consists of; each pass puts a lab::range of this name around it.
+/// The blocks of a forward pass; each pass puts a lab::range of this name around each block.
 enum class block { embedding, norm1, attention, residual1, norm2, mlp, residual2, final_norm, logits };
 inline constexpr block all_blocks[] = {block::embedding, block::norm1,      block::attention,
                                        block::residual1, block::norm2,      block::mlp,
@@ -22,17 +22,17 @@ inline constexpr block all_blocks[] = {block::embedding, block::norm1,      bloc
 /// "LayerNorm 1", "attention", ...
 const char* name_of(block which);
 
-/// What a block must do, with no operation fused with another.
+/// The minimum work of a block, with no operations fused.
 struct block_work {
   double flops = 0;
   double weight_bytes = 0;
-  double activation_bytes = 0;  ///< what its operations read and write, counted for each operation
+  double activation_bytes = 0;  ///< bytes that its operations read and write, counted separately for each
   lab::work total() const { return {flops, weight_bytes + activation_bytes}; }
 };
 block_work work_of(block which, const config& of, int batch, int length, double bytes_each);
 
-/// What the blocks consist of, in the order of a pass; each is one or more kernels. The first and the last two are not
-/// of a layer.
+/// The operations of the blocks, in the order of a pass; each is one or more kernels. The first and the last two do not
+/// belong to a layer.
 enum class operation {
   embed,
   normalize_before_attention,
@@ -56,16 +56,16 @@ class pass {
   virtual ~pass() = default;
   /// Loads the tokens; does not wait for the copy. Throws model_error if they do not fit the model.
   virtual void load(std::span<const int> tokens, int batch, int length) = 0;
-  /// Computes the logits of all positions of the tokens that were loaded last, each block in its range. On a device it
+  /// Computes the logits of all positions of the tokens last loaded, with a range around each block. On a device it
   /// does not wait.
   void run();
-  /// One operation of that, in no range. Where one kernel does several, the first of them does all and the others do
-  /// nothing; but what adds to the residual stream and normalizes it at once belongs to the norm.
+  /// Runs one operation, without a range. If one kernel does several, the first does them all and the others do
+  /// nothing; but a kernel that adds to the residual stream and normalizes it belongs to the norm.
   virtual void compute(operation which, int layer) = 0;
-  /// What a block must do in this pass; nothing if another block does it along.
+  /// The minimum work of a block in this pass; zero if another block includes it.
   virtual std::optional<lab::work> work(block which) const = 0;
   virtual int layers() const = 0;
-  /// The same; if possible, the first call records the launches in a graph, and later calls launch that.
+  /// The same; if possible, the first call records the launches in a graph, which later calls launch.
   virtual void replay() = 0;
   void forward(std::span<const int> tokens, int batch, int length) {
     load(tokens, batch, length);

@@ -1,5 +1,5 @@
-// Files of safetensors: 8 bytes of length, so much JSON that says where each tensor stands, then the tensors. Whatever
-// a file says is checked before it is believed. All errors are model_errors that begin with the file's name.
+// A safetensors file: 8 bytes of length, JSON of that length with each tensor's position, then the tensors. Everything
+// read is checked first. All errors are model_errors that begin with the file's name.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,7 @@ struct stored_tensor {
 /// By name. They point into `file`.
 std::map<std::string, stored_tensor> tensors_of(std::span<const std::byte> file, const std::string& name);
 
-/// The tensor's numbers; its type must be F32, F16 or BF16, and it must have as many bytes as its shape needs. `key` is
-/// its name.
+/// The tensor's numbers. Its type must be F32, F16 or BF16, and its bytes must match its shape. `key` is its name.
 std::vector<float> numbers_of(const stored_tensor& t, const std::string& key, const std::string& name);
 
 /// The contents of a file.

@@ -1,5 +1,4 @@
-// Text to tokens and back, and tokens from a pass: byte-level byte-pair encoding (Radford et al., 2019), greedy and
-// sampled generation.
+// Byte-level byte-pair encoding of text to tokens and back (Radford et al., 2019), and greedy or sampled generation.
 #pragma once
 
 #include <cstdint>
@@ -40,17 +39,17 @@ class tokenizer {
 
   std::vector<std::string> bytes_;                             // by token
   std::map<std::string, int> ids_;                             // and back
-  std::map<std::pair<std::string, std::string>, int> merges_;  // the rank; without one, the lower token goes first
+  std::map<std::pair<std::string, std::string>, int> merges_;  // the rank; without ranks, the lower token goes first
   int end_of_text_ = -1;
 };
 
 struct sampling {
-  double temperature = 0;  ///< 0: always the likeliest token, the first if several are equal
+  double temperature = 0;  ///< 0: always the likeliest token; of equal ones the first
   int top = 0;             ///< choose among this many of the likeliest tokens; 0: among all
   std::uint64_t seed = 1;
 };
 
-/// The token that follows these logits; `state` is that of the random numbers. Throws model_error if a logit is NaN.
+/// The token that follows these logits; `state` belongs to the random numbers. Throws model_error if a logit is NaN.
 int choose(const std::vector<float>& logits, const sampling& how, std::uint64_t& state);
 
 /// Appends `count` tokens to `tokens`, and calls `made` with each. Recomputes the whole text for each token. Throws

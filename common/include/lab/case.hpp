@@ -29,7 +29,7 @@ class oracle {
 };
 
 struct test_case {
-  std::string id;     ///< unique in its lab, "entry/sizes": "transpose/33x65"
+  std::string id;     ///< unique in its lab, "entry/sizes", such as "transpose/33x65"
   std::string entry;  ///< name of the function, as in the lab's calls.cpp; "" if no function is called, see `oracle`
   part where = part::device;
   std::vector<std::int64_t> parameters;  ///< sizes and other parameters, in the order in which calls.cpp reads them
@@ -37,15 +37,14 @@ struct test_case {
   std::function<std::vector<buffer>(std::uint64_t seed)> inputs;
   /// "" if the outputs are right, otherwise what is wrong. `before` are the inputs as the judge made them.
   std::function<std::string(std::span<const buffer> before, std::span<const buffer> outputs)> check;
-  /// If there is one, what it knows after the call follows the other outputs, for `check` and for predictions.
+  /// If set, what it knows after the call follows the other outputs, for `check` and for predictions.
   std::function<std::unique_ptr<lab::oracle>(std::uint64_t seed)> oracle = {};
   lab::work work;
   std::size_t memory = 0;     ///< host part: bytes that the call may take in addition to its buffers; 0: no limit
   bool counts_calls = false;  ///< host part: the judge counts its system calls, see call_counter.hpp
-  int threads = 1;            ///< host part: that it may have at a time
-  bool timed =
-      false;  ///< for throughput items only: too large for the simulated device; patterns "entry/*" do not include it
-  std::string like = {};  ///< drawn: what counters items require of the case with this id holds here, too
+  int threads = 1;            ///< host part: number that it may have at a time
+  bool timed = false;  ///< for throughput items only: too large for the simulated device, and not matched by "entry/*"
+  std::string like = {};  ///< for a drawn case: counters items require the same of it as of the case with this id
 };
 
 /// `base`, for throughput items only.
@@ -54,21 +53,21 @@ inline test_case timed(test_case base) {
   return base;
 }
 
-/// `drawn`, for the counters items about the case `id`, too: their bars grow from its sizes as the rubric says.
+/// `drawn`, which the counters items about the case `id` include too: their bars scale with its sizes by the rubric.
 inline test_case like(std::string id, test_case drawn) {
   drawn.like = std::move(id);
   return drawn;
 }
 
-/// A lab's cases.cpp defines one object of this kind; a program that links it can find the cases by the lab's name.
-/// `draw`, if there is one, makes more cases with random sizes, which no one knows before an official grading; the
-/// rubric's "entry/*" includes them.
+/// A lab's cases.cpp defines one such object; a program that links it finds the cases by the lab's name. `draw`, if
+/// there is one, makes more cases with random sizes, unknown before an official grading; the rubric's "entry/*"
+/// includes them.
 struct case_registration {
   case_registration(std::string lab, std::vector<test_case> (*make)(),
                     std::vector<test_case> (*draw)(std::uint64_t seed) = nullptr);
 };
 
-/// Where `cases_of` finds a lab that is not linked in: the module FOLDER/NN_topic.so.
+/// Where `cases_of` finds a lab that is not linked in: in the module FOLDER/NN_topic.so.
 void load_cases_from(const std::filesystem::path& folder);
 
 /// The module of a lab's cases in the folder of `load_cases_from`.
@@ -85,7 +84,7 @@ std::vector<test_case> drawn_cases_of(const std::string& lab, std::uint64_t seed
 void in_parallel(std::size_t count, const std::function<void(std::size_t first, std::size_t last)>& body,
                  std::size_t each = 1);
 
-/// The same for compute(i), for each i below `count`.
+/// The same, calling compute(i) for each i below `count`.
 template <class Compute>
 void for_each_index(std::size_t count, const Compute& compute, std::size_t each = 1) {
   const auto part = [&](std::size_t first, std::size_t last) {

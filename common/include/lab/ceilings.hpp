@@ -17,9 +17,9 @@ namespace lab {
 struct ceiling {
   const char* name;
   part where;
-  const char* figure;                                                 ///< what a ratio to it is
-  enum class work { bytes, input_bytes, flops } moves = work::bytes;  ///< what its rate is in: those of the case
-  bool is_limit = true;  ///< false for another way to do the same, which a good call may well beat
+  const char* figure;                                                 ///< the meaning of a ratio to it
+  enum class work { bytes, input_bytes, flops } moves = work::bytes;  ///< the unit of its rate, counted by the case
+  bool is_limit = true;  ///< false for a mere alternative, which a good call may well beat
 };
 inline constexpr ceiling ceilings[] = {
     {"read", part::host, "of read bandwidth", ceiling::work::input_bytes},
@@ -29,6 +29,7 @@ inline constexpr ceiling ceilings[] = {
     {"tanh", part::host, "of the speed of Eigen's tanh"},
     {"file", part::host, "of file bandwidth"},
     {"threads", part::host, "times as fast as a thread for each part", ceiling::work::bytes, false},
+    {"prefixes", part::host, "of a correct program's speed", ceiling::work::bytes, false},
     {"copy", part::device, "of copy bandwidth"},
     {"cublas", part::device, "of cuBLAS's speed", ceiling::work::flops},
     {"cublas_aligned", part::device, "of cuBLAS's speed at aligned sizes", ceiling::work::flops},
@@ -61,11 +62,15 @@ void eigen_tanh(float* out, const float* in, std::size_t n);
 /// Reads the first `bytes` bytes of a file into `to`, with as few system calls as possible. Throws std::runtime_error.
 void read_file(const char* path, std::byte* to, std::size_t bytes);
 
-/// `operations` times: starts a thread for each of `parts` parts, each with lab::small_work of `rounds`, and waits for
-/// their end. What they computed.
+/// `operations` times: starts a thread for each of `parts` parts, each with lab::small_work of `rounds`, and joins
+/// them. Returns what they computed.
 std::int64_t thread_per_part(std::int64_t parts, std::int64_t operations, std::int64_t rounds);
 
-/// Calls one of the host's as a student's function is called. For each: inputs; outputs; parameters.
+/// For each prompt, how many tokens at its start an earlier one has, too; prompt p has tokens first[p] to first[p + 1]
+/// - 1.
+void shared_prefixes(int* out, const int* tokens, const int* first, std::int64_t prompts);
+
+/// Calls one of the host's ceilings as a student's function is called. For each: inputs; outputs; parameters.
 ///   read   anything; one i64, the sum of all words; the inputs' sizes in bytes
 ///   triad  b and c, n floats each, and one float, the scale; a; n
 ///   fma    n floats, and their n constants; n floats; n, rounds
@@ -73,6 +78,7 @@ std::int64_t thread_per_part(std::int64_t parts, std::int64_t operations, std::i
 ///   tanh   n floats; n floats; n
 ///   file   the file's path and a zero; its bytes; their number
 ///   threads  nothing; anything; parts, operations, rounds
+///   prefixes  tokens, and where each prompt's begin; what they share; prompts
 /// Throws std::out_of_range for an unknown name or for too few buffers or parameters.
 void run_host_ceiling(const std::string& name, const std::vector<const void*>& inputs,
                       const std::vector<void*>& outputs, const std::vector<std::int64_t>& parameters);

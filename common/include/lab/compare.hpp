@@ -1,4 +1,4 @@
-// Comparing a result with what it should be.
+// Compares a result with its expected value.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ std::string mismatch(std::span<const double> got, std::span<const double> want, 
 double largest_error(std::span<const float> got, std::span<const double> want);
 
 /// What is wrong with row-major C (m, n) = A (m, k) B (k, n), or "": an element may be off by `allowed`. A small
-/// product is computed again in double. Of a large one, eight rows are; for all rows, C x must equal A (B x) for three
+/// product is computed again in double, a large one only in eight rows; for all rows, C x must equal A (B x) for three
 /// vectors x of random signs (Freivalds, 1977). Rows and signs are chosen only after the answer is known, so no answer
 /// can be tailored to them.
 std::string product_mismatch(std::span<const float> a, std::span<const float> b, std::span<const float> c,

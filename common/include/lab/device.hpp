@@ -48,7 +48,7 @@ inline void check_cuda(cudaError_t status, const char* call, std::string_view fi
 
 namespace lab {
 
-/// Owns a stream. Work in it and in the default stream is ordered, so a timing includes every launch.
+/// Owns a stream. It is ordered with the default stream, so a timing includes every launch.
 class stream {
  public:
   explicit stream(unsigned flags = cudaStreamDefault) { LAB_CUDA_CHECK(cudaStreamCreateWithFlags(&handle_, flags)); }
@@ -91,8 +91,8 @@ class device_buffer {
  public:
   static constexpr std::size_t default_red_zone_bytes = 4096;
 
-  /// Red zones of `red_zone_bytes` on either side, rounded up to 256; 0 for none. Throws lab::device_error if there is
-  /// too little memory.
+  /// With red zones of `red_zone_bytes` on either side, rounded up to 256; 0 for none. Throws lab::device_error if
+  /// there is too little memory.
   explicit device_buffer(std::size_t size, std::size_t red_zone_bytes = default_red_zone_bytes)
       : size_(size), zone_bytes_((red_zone_bytes + 255) / 256 * 256) {
     static std::atomic<std::uint32_t> buffers{0};
@@ -128,7 +128,7 @@ class device_buffer {
   T* data() const { return reinterpret_cast<T*>(static_cast<std::byte*>(base_) + zone_bytes_); }
   std::size_t size() const { return size_; }
   std::size_t bytes() const { return size_ * sizeof(T); }
-  /// The simulated device's messages and its account call it so.
+  /// Names it in the simulated device's messages and account.
   void set_name(const std::string& name) {
     if (sim::name_allocation) sim::name_allocation(base_, name);
   }
@@ -150,8 +150,7 @@ class device_buffer {
   }
 
  private:
-  /// All NaNs are different, also from those of other buffers, so that even a copy from one red zone to another is
-  /// detected.
+  /// All NaNs differ, even between buffers, so that a copy from one red zone to another is detected.
   std::vector<std::uint32_t> zone_content() const {
     std::vector<std::uint32_t> words(zone_bytes_ / sizeof(std::uint32_t));
     for (std::size_t i = 0; i < words.size(); ++i)

@@ -1,4 +1,4 @@
-// A device's figures, as its description common/sim/devices/NAME.toml has them.
+// A device's figures from its description common/sim/devices/NAME.toml.
 #pragma once
 
 #include <toml++/toml.h>
@@ -8,7 +8,7 @@
 
 namespace lab {
 
-/// Throws std::runtime_error, which names the file and the key, for what is not there.
+/// Throws std::runtime_error, which names the file and the key, if one is missing.
 class device_file {
  public:
   device_file(const std::string& folder, const std::string& name) try

@@ -1,4 +1,4 @@
-// The counters of the simulated device, by Nsight Compute's names: what a rubric can ask for.
+// The simulated device's counters by Nsight Compute's names: those that a rubric can use.
 #pragma once
 
 #include <string>
@@ -105,19 +105,19 @@ inline constexpr std::string_view device_metrics[] = {
     "words_copied",
 };
 
-/// While this is counted, the factors may be misread (sim::misread_factors): the first input of such a case is bf16.
+/// While this counts, the factors may be misread (sim::misread_factors): the first input of such a case is bf16.
 inline constexpr const char tensor_operations[] = "sm__ops_path_tensor_src_bf16_dst_fp32.sum";
 
-/// Bytes of inputs, and of outputs, that were moved by copies of the runtime's or by atomics.
+/// Bytes of inputs and of outputs that the runtime's copies or atomics moved.
 inline constexpr const char bytes_past_loads[] = "bytes_past_loads", bytes_past_stores[] = "bytes_past_stores";
-/// Whether a counter is about copies of the runtime's, too.
+/// Whether a counter includes the runtime's copies.
 constexpr bool counts_copies(std::string_view metric) {
   return metric == "launches_copies_fills" || metric == "bytes_to_device" || metric == "pageable_bytes" ||
          metric == "stream_time";
 }
 
-/// A plain name for a counter or for the quotient of two, used by rubrics and messages, and the Nsight Compute metric
-/// that shows it, if that is not the counter itself.
+/// A plain name for a counter or a quotient of two, used by rubrics and messages, and the Nsight Compute metric that
+/// shows it if it is not the counter itself.
 struct counter_label {
   const char *label, *metric, *nsight = "";
 };

@@ -1,4 +1,4 @@
-// Where and when a number was measured.
+// Records where and when a number was measured.
 #pragma once
 
 #include <map>

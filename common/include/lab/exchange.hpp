@@ -1,19 +1,19 @@
-// Files for submissions that read some: a folder that the judge writes and its runners may only read. A case makes its
-// file there when it makes its inputs, one of which is the path.
+// Files for submissions to read: a folder that the judge writes and its runners may only read. A case that needs a file
+// creates it with its inputs, one of which is the path.
 #pragma once
 
 #include <filesystem>
 
 namespace lab {
 
-/// Made when first asked for, in memory where there is room, and removed when the program ends. Each process has its
-/// own, children too.
+/// Created on first use, in memory if there is room, and removed when the program ends. Each process has its own,
+/// including children.
 const std::filesystem::path& exchange_folder();
 
-/// For a process that ends without the end of the program.
+/// For a process that ends without running exit handlers.
 void remove_exchange_folder();
 
-/// The same, or an empty path if nothing was ever put there.
+/// The same, or an empty path if the folder was never used.
 std::filesystem::path exchange_folder_if_any();
 
 }  // namespace lab

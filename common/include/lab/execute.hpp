@@ -7,6 +7,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lab/buffer.hpp"
@@ -26,10 +27,9 @@ struct request {
   std::vector<buffer_spec> input_specs, output_specs;
   std::vector<std::span<std::byte>> inputs, outputs;  ///< one span for each spec, in host memory unless `resident`
   bool resident =
-      false;  ///< action::run of a device entry: the spans are in device memory and go to the entry unchanged
-  bool again =
-      false;  ///< host part: after the call that counts, it is called again, to see what each call leaves behind
-  // The judge's, for the process that is to run it:
+      false;           ///< action::run of a device entry: the spans are in device memory and go to the entry unchanged
+  bool again = false;  ///< host part: repeat the call after the one that counts, to find what each leaves behind
+  // Set by the judge for the process that will run it:
   bool on_host = false;              ///< a host entry
   bool count_calls = false;          ///< its system calls are counted
   int threads = 1;                   ///< it may have this many threads at a time
@@ -40,13 +40,13 @@ struct request {
   double copy_bytes = 0;         ///< action::time: bytes that the copy reads, and as many that it writes
 };
 
-/// What one source line asked of the memory system in one launch.
+/// What one source line requested from the memory system in one launch.
 struct line_counters {
   std::string file;
   int line = 0;
   std::string operation;  ///< "global load", "global store", "shared load", "shared store", "atomic"
   std::uint64_t requests = 0;
-  std::uint64_t lanes = 0;       ///< active, over all requests
+  std::uint64_t lanes = 0;       ///< active lanes, over all requests
   std::uint64_t sectors = 0;     ///< global: 32-byte sectors
   std::uint64_t wavefronts = 0;  ///< shared: passes over the banks
   std::uint64_t ideal = 0;       ///< minimum sectors or wavefronts for the same lanes
@@ -63,18 +63,21 @@ struct launch_record {
 
 struct response {
   std::string error;                    ///< "" or why the call failed
-  std::vector<std::string> reports;     ///< what the simulated device's checkers found, one sentence each
+  std::vector<std::string> reports;     ///< the findings of the simulated device's checkers, one sentence each
   std::vector<launch_record> launches;  ///< simulated device only
   std::map<std::string, double>
       metrics;                     ///< sums over all launches, by Nsight Compute name; missing = not available here
-  std::vector<std::string> notes;  ///< degradations, such as counters that this user may not read
+  std::vector<std::string> notes;  ///< limitations, such as counters that this user may not read
   std::vector<double> call_seconds, ceiling_seconds;  ///< action::time: pairs
 };
 
-/// For callers that write, read and time from outside: `begin` is called when the inputs are needed, `end` when the
-/// outputs are complete. On the host, and for resident buffers, these calls directly enclose the student's function;
-/// otherwise they also enclose the copies to and from the device. For resident buffers `begin` is called twice: when
-/// the inputs are needed, and when the caches are cold and the clock may start.
+/// GLIBC_TUNABLES with which the bytes that malloc has given are known exactly.
+constexpr std::string_view exact_malloc = "glibc.malloc.tcache_count=0";
+
+/// For callers that write, read and time from another process: `begin` is called when the inputs are needed, `end` when
+/// the outputs are complete. On the host, and for resident buffers, these calls directly enclose the student's
+/// function; otherwise they also enclose the copies to and from the device. For resident buffers `begin` is called
+/// twice: when the inputs are needed, and when the caches are cold and the clock may start.
 struct call_gate {
   virtual ~call_gate() = default;
   virtual void begin() {}
@@ -90,12 +93,12 @@ inline response execute(const request& what) {
   return execute(what, open);
 }
 
-/// Starts all threads that calls will need, so that none starts later. False on a GPU, whose driver may start threads
-/// at any time.
+/// Starts all threads that calls will need, so that none starts later. Returns false on a GPU, whose driver may start
+/// threads at any time.
 bool start_threads();
 
 /// Keeps the submission's host code in .cu files, and its kernels, from writing anything but its own variables, its
-/// stack from the caller's frame down, what it allocates, and `given`. Nothing on a GPU.
+/// stack from the caller's frame down, what it allocates, and `given`. Does nothing on a GPU.
 struct submission_parts {
   std::span<const std::byte> code, data, zeros, given;
 };
@@ -107,7 +110,7 @@ std::span<std::byte> map_device_memory(int descriptor, std::size_t bytes);
 /// "sim" or "cuda": the device on which `execute` runs the device part.
 std::string backend_name();
 
-std::string to_json(const request& what);            ///< without the buffers' contents
+std::string to_json(const request& what);            ///< without the contents of the buffers
 request request_from_json(const std::string& text);  ///< spans are empty; throws std::runtime_error
 std::string to_json(const response& what);
 response response_from_json(const std::string& text);

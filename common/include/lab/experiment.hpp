@@ -1,4 +1,4 @@
-// The main of a lab's experiment, a program that measures something real and shows it as a table or as JSON.
+// The main function of a lab's experiment, which measures something real and prints a table or JSON.
 #pragma once
 
 #include <cstdio>

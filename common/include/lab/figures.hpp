@@ -1,4 +1,4 @@
-// Cases that call nothing: figures that the judge knows or measures itself, for predictions.
+// Cases without a call: figures that the judge knows or measures itself, for predictions.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Cases of a function that computes a formula: it is called on rows of numbers, and each result is compared with the
+// Cases for a function that computes a formula: it is called with rows of numbers, and each result is compared with the
 // right one.
 #pragma once
 
@@ -19,7 +19,7 @@ struct formula {
   std::vector<std::string> arguments, results;
   std::function<std::vector<double>(const double* arguments)> want;
   double tolerance = 1e-9;                                         ///< relative: you may order the factors as you like
-  std::function<std::string(const double* arguments)> about = {};  ///< a name for a row, for messages
+  std::function<std::string(const double* arguments)> about = {};  ///< names a row in messages
 };
 
 /// A host case that calls the formula on each row of arguments. Input: all rows, f64; parameter: their number; output:

@@ -34,7 +34,7 @@ struct arrivals {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address(this)), "r"(expected));
   }
   __device__ void arrive() { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address(this)) : "memory"); }
-  /// Arrives, and lets the phase last until `bytes` have been copied, too.
+  /// Arrives, and keeps the phase open until `bytes` have been copied, too.
   __device__ void arrive_and_expect(int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(this)), "r"(bytes) : "memory");
   }
@@ -57,10 +57,10 @@ struct arrivals {
   }
 };
 
-/// Shows initialized barriers to the cluster and to TMA; then comes a barrier of the block or cluster
+/// Makes initialized barriers visible to the cluster and to TMA; follow it with a barrier of the block or cluster
 /// (fence.mbarrier_init).
 __device__ inline void fence_init() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
-/// Shows this thread's writes to shared memory to TMA and wgmma (fence.proxy.async).
+/// Makes this thread's writes to shared memory visible to TMA and wgmma (fence.proxy.async).
 __device__ inline void fence_writes() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 /// A barrier for all threads of all blocks of the cluster (barrier.cluster).
@@ -73,7 +73,7 @@ __device__ inline int cluster_rank() {
   return rank;
 }
 
-/// Barrier `number`, 1 to 15, of this many threads of a block (bar.sync). Of these, some may arrive without waiting
+/// Barrier `number`, 1 to 15, for this many threads of a block (bar.sync). Some of them may arrive without waiting
 /// (bar.arrive).
 template <int threads>
 __device__ void group_barrier(int number) {
@@ -84,8 +84,8 @@ __device__ void group_arrive(int number) {
   asm volatile("bar.arrive %0, %1;" ::"r"(number), "n"(threads) : "memory");
 }
 
-/// Registers for each thread of a group of 128, a multiple of 8 from 24 to 240: fewer or more than at the launch
-/// (setmaxnreg). The other groups of the block must give up what one takes.
+/// Sets the registers per thread of a group of 128, a multiple of 8 from 24 to 240 (setmaxnreg). If one group takes
+/// more than at the launch, other groups of the block must give them up.
 template <int count>
 __device__ void fewer_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
@@ -97,8 +97,8 @@ __device__ void more_registers() {
 
 // ---- TMA -----------------------------------------------------------------------------------------------------------
 
-/// A dense row-major tensor of 2 or 3 dimensions, for copies of boxes of it. Its rows start at multiples of 16 bytes; a
-/// row of a box has 128 bytes, other edges have at most 256 elements. For bf16 and 8-bit elements.
+/// A dense row-major tensor of 2 or 3 dimensions whose boxes TMA copies. Its rows start at multiples of 16 bytes; a row
+/// of a box has 128 bytes, other edges have at most 256 elements. For bf16 and 8-bit elements.
 ///
 ///   map_of(a, {m, k}, {128, 64})     128 x 64 elements of a matrix (m, k)
 template <class T, std::size_t rank>
@@ -111,7 +111,7 @@ CUtensorMap map_of(const T* p, const int (&sizes)[rank], const int (&box)[rank])
   }();
   cuuint64_t lengths[rank], pitches[rank], pitch = sizeof(T);
   cuuint32_t edges[rank], apart[rank];
-  for (std::size_t i = 0; i < rank; ++i) {  // the driver's first dimension is the one of neighbours
+  for (std::size_t i = 0; i < rank; ++i) {  // the driver's first dimension is the contiguous one
     lengths[i] = static_cast<cuuint64_t>(sizes[rank - 1 - i]);
     pitches[i] = pitch *= lengths[i];
     edges[i] = static_cast<cuuint32_t>(box[rank - 1 - i]);
@@ -127,7 +127,7 @@ CUtensorMap map_of(const T* p, const int (&sizes)[rank], const int (&box)[rank])
 }
 
 /// Copies the box of a matrix that begins at (row, column) to `to`, asynchronously (cp.async.bulk.tensor). `arrived`
-/// gets all bytes of the box; what is outside of the matrix is 0. One thread calls it, as all functions of TMA.
+/// counts all bytes of the box; elements outside the matrix are 0. One thread calls it, like all TMA functions.
 __device__ inline void copy_box(void* to, const CUtensorMap& map, arrivals& arrived, int row, int column) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::
@@ -135,7 +135,8 @@ __device__ inline void copy_box(void* to, const CUtensorMap& map, arrivals& arri
       "l"(&map), "r"(address(&arrived)), "r"(column), "r"(row)
       : "memory");
 }
-/// The same to all blocks of `ranks`, a bit each: to the same place, and to each one's own barrier (.multicast).
+/// The same for all blocks in the bit mask `ranks`: to the same address in each, signalling each block's own barrier
+/// (.multicast).
 __device__ inline void multicast_box(void* to, const CUtensorMap& map, arrivals& arrived, int row, int column,
                                      unsigned short ranks) {
   asm volatile(
@@ -153,7 +154,7 @@ __device__ inline void copy_box(void* to, const CUtensorMap& map, arrivals& arri
       : "memory");
 }
 
-/// Copies a box from shared memory to the matrix; what is outside of it is not written.
+/// Copies a box from shared memory to the matrix; writes nothing outside it.
 __device__ inline void store_box(const CUtensorMap& map, const void* from, int row, int column) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(&map),
                "r"(address(from)), "r"(column), "r"(row)
@@ -164,21 +165,22 @@ __device__ inline void store_box(const CUtensorMap& map, const void* from, int p
                "r"(address(from)), "r"(column), "r"(row), "r"(plane)
                : "memory");
 }
-/// This thread's stores so far are a group (cp.async.bulk.commit_group).
+/// Closes a group of this thread's stores so far (cp.async.bulk.commit_group).
 __device__ inline void commit_stores() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
-/// Until all groups have read shared memory, which may be written again (.wait_group.read), or are done (.wait_group).
+/// Waits until all groups have read shared memory, so that it may be overwritten (.wait_group.read), or are done
+/// (.wait_group).
 __device__ inline void wait_for_reads() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
 __device__ inline void wait_for_stores() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
 
 // ---- wgmma ---------------------------------------------------------------------------------------------------------
 // Products of 128 threads, four warps, all of which call these functions. Factors are tiles in shared memory, named by
-// descriptors. A thread has sums of a row g and of row g + 8 of its warp's 16, in each part of 8 columns two
-// neighbours; lane = 4 g + t:
+// descriptors. A thread holds sums of rows g and g + 8 of its warp's 16, two adjacent ones in each 8 columns; lane = 4
+// g + t:
 //
 //   d[4 j], d[4 j + 1]           row 16 warp + g,     columns 8 j + 2 t and 8 j + 2 t + 1
 //   d[4 j + 2], d[4 j + 3]       row 16 warp + g + 8
 
-/// The matrix descriptor of a factor of wgmma in shared memory, with rows of 128 bytes, swizzled as by TMA. The next
+/// The matrix descriptor of a wgmma factor in shared memory, with rows of 128 bytes, swizzled as TMA does. The next
 /// eight rows are `next_8` bytes away. If the factor's rows are not along k, the next 128 bytes of a row are
 /// `next_line` bytes away. A descriptor + i is 16 i bytes further.
 __device__ inline std::uint64_t factor(const void* tile, unsigned next_line, unsigned next_8) {
@@ -186,11 +188,12 @@ __device__ inline std::uint64_t factor(const void* tile, unsigned next_line, uns
   return bits(address(tile)) | bits(next_line) << 16 | bits(next_8) << 32 | 1ull << 62;
 }
 
-/// Before the first product, and after other code has touched the sums or a factor in registers (wgmma.fence).
+/// Call before the first product, and after other code has touched the sums or a factor in registers (wgmma.fence).
 __device__ inline void fence_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-/// The products so far are a group (wgmma.commit_group).
+/// Closes a group of the products so far (wgmma.commit_group).
 __device__ inline void commit_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-/// Until at most `under_way` groups are not done; only then may sums be read or factors be written (wgmma.wait_group).
+/// Waits until at most `under_way` groups are unfinished; only then may sums be read or factors be written
+/// (wgmma.wait_group).
 template <int under_way>
 __device__ void wait_for_products() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(under_way) : "memory");
@@ -214,7 +217,7 @@ __device__ void wait_for_products() {
   "%102, %103, %104, %105, %106, %107, %108, %109, %110, %111, %112, %113, %114, %115, %116, %117, %118, " \
   "%119, %120, %121, %122, %123, %124, %125, %126, %127"
 
-/// The same, for sums that are used next while products with other sums go on: the compiler keeps their use after this.
+/// The same, for sums that are used next while other products continue: the compiler keeps their use after this.
 template <int under_way>
 __device__ void wait_for_products(float (&d)[64]) {
   asm volatile("wgmma.wait_group.sync.aligned %64;" : LAB_SUMS_64(0) : "n"(under_way) : "memory");
@@ -245,8 +248,8 @@ __device__ inline void multiply_transposed(float (&d)[64], std::uint64_t a, std:
       : LAB_SUMS_64(0)
       : "l"(a), "l"(b), "r"(add));
 }
-/// d = a b + …, in bf16: 64 x 128 = 64 x 16 times 16 x 128, a from registers: of its warp's 16 rows a thread holds
-/// what it does for lab::mma. Rows of b are not along k.
+/// d = a b + …, in bf16: 64 x 128 = 64 x 16 times 16 x 128, a from registers: a thread holds the same elements of its
+/// warp's 16 rows as for lab::mma. Rows of b are not along k.
 __device__ inline void multiply(float (&d)[64], const unsigned (&a)[4], std::uint64_t b, int add) {
   asm volatile(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\nwgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
@@ -262,7 +265,7 @@ __device__ inline void multiply(float (&d)[64], const unsigned (&a)[4], std::uin
 
 // ---- From sums to tiles --------------------------------------------------------------------------------------------
 
-/// Four matrices of 8 x 8 from registers to shared memory, the reverse of ldmatrix (tensor_core.hpp).
+/// Stores four 8 x 8 matrices from registers to shared memory, the reverse of ldmatrix (tensor_core.hpp).
 __device__ inline void stmatrix(void* row, unsigned r0, unsigned r1, unsigned r2, unsigned r3) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address(row)), "r"(r0), "r"(r1),
                "r"(r2), "r"(r3)

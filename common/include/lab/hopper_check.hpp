@@ -1,4 +1,4 @@
-// What the checks of the optional Hopper parts share, with GoogleTest.
+// Shared by the GoogleTest checks of the optional Hopper parts.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -46,7 +46,7 @@ inline std::vector<float> from_device(const device_buffer<__nv_bfloat16>& from) 
   return wide;
 }
 
-/// Counts a call, waits for it, and fails for each report of the simulated device.
+/// Counts a call, waits for it, and fails on each report of the simulated device.
 template <class F>
 profiler::result checked(const F& call, const stream& in, std::vector<std::string> metrics = {"launches"}) {
   std::exception_ptr thrown;  // reports come first: they say why
@@ -65,7 +65,7 @@ profiler::result checked(const F& call, const stream& in, std::vector<std::strin
   return counted;
 }
 
-/// Counters of TMA's and wgmma's work, and of the same work in other ways.
+/// Counters of the work of TMA and wgmma, and of the same work done by other instructions.
 inline const std::string tma_bytes = "l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum",
                          wgmma = "sm__inst_executed_pipe_tensor_op_gmma.sum",
                          all_tensor = "sm__inst_executed_pipe_tensor.sum",

@@ -1,5 +1,5 @@
-// What the simulated device tells the staff's calls.cpp; a submission may not call it. The accesses of host functions
-// in .cu files, one by one: its compiler puts a hook at each access to memory, in host functions too.
+// What the simulated device tells the staff's calls.cpp; a submission may not call it. It reports each memory access of
+// host functions in .cu files: its compiler instruments those, too.
 #pragma once
 
 #include <malloc.h>
@@ -13,24 +13,24 @@ struct sim_host_watcher {
   virtual void see(std::uintptr_t address, std::size_t bytes, bool store) = 0;
 };
 
-/// `who` sees the accesses of this thread outside of kernels, until it is null again. Absent on a GPU.
+/// `who` receives this thread's accesses outside kernels, until it is set to null. Absent on a GPU.
 extern "C" [[gnu::weak]] void sim_watch_host(sim_host_watcher* who);
 
-/// What the simulated device counts of this call begins here: calls.cpp has prepared its arguments. Absent on a GPU.
+/// Starts counting this call: calls.cpp has prepared its arguments. Absent on a GPU.
 extern "C" [[gnu::weak]] void sim_count_from_here();
 
-/// Whether grids begin with their last block: CUDA promises no order. Absent on a GPU.
+/// Makes grids begin with their last block: CUDA promises no order. Absent on a GPU.
 extern "C" [[gnu::weak]] void sim_begin_with_last_block(bool yes);
-/// Grids begin with every `step`-th block, from block 0 on; 1: as numbered.
+/// Makes grids begin with every `step`-th block, starting at block 0; 1: in order.
 extern "C" [[gnu::weak]] void sim_begin_with_every_block(std::size_t step);
 
-/// CUPTI delivers this record as if it were its own: if its kind is enabled, and a kernel's once the host has waited
-/// for the device. Absent on a GPU, and in a program that does not use CUPTI.
+/// Makes CUPTI deliver this record as its own: if its kind is enabled, and for a kernel once the host has waited for
+/// the device. Absent on a GPU, and in a program that does not use CUPTI.
 extern "C" [[gnu::weak]] void sim_add_activity(const void* record, std::size_t bytes);
-/// CUPTI returns each buffer after so many records, although more would fit; 0: when it is full.
+/// Makes CUPTI return each buffer after this many records, although more would fit; 0: when it is full.
 extern "C" [[gnu::weak]] void sim_limit_buffers(std::size_t records);
 
-/// What the program has made on the simulated device and not yet freed or destroyed: calls.cpp compares before and
+/// Objects on the simulated device that the program has not yet freed or destroyed: calls.cpp compares before and
 /// after.
 struct sim_objects {
   std::size_t allocations, streams, events, graphs;
@@ -46,7 +46,7 @@ inline sim_objects objects_now() {
   return now;
 }
 
-/// "2 allocations, 1 stream": those that are there now, and were not before; "" if there are none.
+/// "2 allocations, 1 stream": those created since `before`; "" if there are none.
 inline std::string new_objects(const sim_objects& before) {
   const sim_objects now = objects_now();
   std::string text;
@@ -61,7 +61,7 @@ inline std::string new_objects(const sim_objects& before) {
   return text;
 }
 
-/// Bytes that malloc has given and that were not freed. Only glibc says it.
+/// Bytes from malloc that are not freed yet. Only glibc knows.
 inline std::size_t bytes_allocated() {
 #if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
   const struct mallinfo2 now = mallinfo2();

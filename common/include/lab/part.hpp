@@ -1,4 +1,4 @@
-// On which processor a function of the contract runs.
+// The processor on which a function of the contract runs.
 #pragma once
 
 namespace lab {

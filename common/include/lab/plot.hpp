@@ -5,7 +5,7 @@
 
 namespace lab {
 
-/// The <svg> element that gnuplot draws; "" if it cannot. The script must contain no student's text: gnuplot can run
+/// The <svg> element that gnuplot draws; "" if it cannot. The script must not contain a student's text: gnuplot can run
 /// commands.
 std::string drawn_by_gnuplot(const std::string& script);
 

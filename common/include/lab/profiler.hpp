@@ -1,6 +1,6 @@
-// What a piece of device work did, with the same interface on both devices: from CUPTI's range profiler on a GPU, from
-// its own counters on the simulated device. `profiler` reads chosen counters of one call; `profile` says where a
-// program's time goes, range by range:
+// What a piece of device work did, with one interface for both devices: from CUPTI's range profiler on a GPU, from the
+// simulated device's own counters. `profiler` reads chosen counters of one call; `profile` shows where a program's time
+// goes, range by range:
 //
 //   lab::profile p;
 //   p.run("forward", [&] { forward(model); });   // forward() has lab::range in it
@@ -59,11 +59,11 @@ class profile {
   profile& operator=(const profile&) = delete;
 
   /// Runs `work` in a range of this name. It runs more than once: to warm up, for times, and on a GPU once for each
-  /// pass over the counters; so it must do the same each time. You may call this several times, also with other names.
-  /// Exceptions of `work` propagate.
+  /// pass over the counters; so it must do the same each time. You may call this several times, with different names if
+  /// you like. Exceptions of `work` propagate.
   void run(std::string_view name, const std::function<void()>& work);
 
-  /// All runs of the ranges with one path; includes inner ranges, except in members named self.
+  /// All runs of ranges with the same path; includes inner ranges, except in members named self.
   struct row {
     std::string path;  ///< "forward/layer/attention"
     int calls = 0;
@@ -81,7 +81,7 @@ class profile {
     } bound_seconds;
   };
   std::vector<row> rows() const;           ///< the longest first
-  std::vector<std::string> notes() const;  ///< what is missing, and why
+  std::vector<std::string> notes() const;  ///< what is missing and why
 
   void table(std::ostream& out) const;
   /// Makes the directory. Throws std::runtime_error if it cannot write.

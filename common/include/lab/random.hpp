@@ -11,7 +11,8 @@ namespace lab {
 /// Uniform in [-1, 1), multiples of 2^-23.
 std::vector<float> random_floats(std::size_t count, std::uint64_t seed);
 
-/// Uniform in [-usual, usual), but one in 97 in [-far, far). Random bits choose which, so the index does not reveal it.
+/// Uniform in [-usual, usual), but one in 97 in [-far, far). Random bits choose which ones, so the index reveals
+/// nothing.
 std::vector<float> long_tailed_floats(std::size_t count, float usual, float far, std::uint64_t seed);
 
 /// Whole numbers from `least` to `most`, both included.
@@ -24,7 +25,7 @@ class random_sizes {
   std::uint64_t seed_, drawn_ = 0;
 };
 
-/// The seed of one call of one case: a function of all three that reveals nothing about `secret`.
+/// The seed of one call of one case: depends on all three and reveals nothing about `secret`.
 std::uint64_t derived_seed(std::uint64_t secret, std::string_view about, std::uint64_t number);
 
 /// From the operating system's entropy; below 2^63, which any JSON reader can hold. For random choices that must come

@@ -1,12 +1,12 @@
-// A name for a stretch of the program. Host code only, and the same source for the CPU, the simulated device and a GPU:
+// A name for a stretch of the program. Host code only; the same source serves the CPU, the simulated device and a GPU:
 //
 //   {
 //     const lab::range here("layernorm", {.flops = 7.0 * n, .bytes = 8.0 * n});
 //     layernorm<<<...>>>(...);
 //   }
 //
-// Listeners receive the names: lab::profile (lab/profiler.hpp), or, as NVTX ranges on a GPU, the tool that the program
-// runs under. Otherwise a range costs one relaxed load.
+// Listeners receive the names: lab::profile (lab/profiler.hpp) or, as NVTX ranges on a GPU, the tool that runs the
+// program. Otherwise a range costs one relaxed load.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 
 namespace lab {
 
-/// Is called for every range, in that range's thread. Must outlive the ranges that began while it listened.
+/// Called for every range, in the range's thread. Must outlive the ranges that begin while it listens.
 class range_listener {
  public:
   virtual void enter(std::string_view name, const work& declared) = 0;

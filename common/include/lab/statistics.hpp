@@ -20,7 +20,7 @@ struct interval {
 };
 
 /// Ranks, counted from 1, of the sorted values between which the true median lies with the given confidence, whatever
-/// the distribution: 6 and 16 for 21 values. If there are too few values for that, the first and the last.
+/// the distribution: 6 and 16 for 21 values. If there are too few values, the first and the last.
 struct rank_pair {
   int low = 1;
   int high = 1;

@@ -17,9 +17,9 @@
 
 namespace lab {
 
-/// Four matrices of 8 x 8 elements of 16 bits from shared memory. Lanes 0 to 7 pass the addresses of the rows of the
-/// first matrix, 8 to 15 those of the second, and so on; a row is 16 bytes, and starts at a multiple of 16 bytes.
-/// to[i] holds columns 2t and 2t + 1 of row g of matrix i.
+/// Loads four 8 x 8 matrices of 16-bit elements from shared memory. Lanes 0 to 7 pass the addresses of the rows of the
+/// first matrix, 8 to 15 those of the second, and so on; a row is 16 bytes, and starts at a multiple of 16 bytes. to[i]
+/// holds columns 2t and 2t + 1 of row g of matrix i.
 __device__ inline void ldmatrix(unsigned (&to)[4], const void* row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])

@@ -1,5 +1,5 @@
 // Models of Llama's family as lab 10 computes them: sizes, weights in the order of its contract
-// (labs/10_decode/decode.hpp), and Hugging Face's folders, which hold them in another.
+// (labs/10_decode/decode.hpp), and Hugging Face's folders, which use another order.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct config {
 };
 
 /// "1b" (Llama 3.2 1B), "tiny", or eight numbers "layers:width:heads:kv_heads:size:hidden:vocabulary:context". Throws
-/// model_error for anything else, and for what lab 10's contract excludes.
+/// model_error for anything else, and for sizes that lab 10's contract excludes.
 config config_named(const std::string& name);
 
 /// Matrices are row-major, an element holds the bits of a bf16.
@@ -42,7 +42,7 @@ struct checkpoint {
   numbers embedding;  // (vocabulary, width), also the weights of the logits
   numbers norm;       // (width)
   std::vector<layer> layers;
-  std::vector<double> frequencies;  // (size / 2): the angle by which each pair of a head turns from token to token
+  std::vector<double> frequencies;  // (size / 2): the angle by which each pair of a head rotates per token
   std::vector<int> ends;            // tokens that end a text
 
   /// cos and sin of each pair's angle, for the first `capacity` tokens: (capacity, size).
@@ -50,12 +50,13 @@ struct checkpoint {
 };
 
 /// A Hugging Face folder: config.json, and model.safetensors or its parts with model.safetensors.index.json; F32, F16
-/// or BF16, rounded to bf16. Rows of q and k are sorted: Hugging Face turns number i of a head with number i + size /
-/// 2, lab 10 number 2 i with 2 i + 1. Throws model_error with what is not supported: other families, weights of their
-/// own for the logits, biases, another epsilon than 1e-5, other heads than lab 10's, scaled angles except Llama 3's.
+/// or BF16, rounded to bf16. Rows of q and k are reordered: Hugging Face rotates number i of a head with number i +
+/// size / 2, lab 10 number 2 i with 2 i + 1. Throws model_error for what is not supported: other families, separate
+/// weights for the logits, biases, an epsilon other than 1e-5, heads other than lab 10's, scaled angles except Llama
+/// 3's.
 checkpoint read_folder(const std::filesystem::path& folder);
 
-/// The same from memory: the contents of config.json, and each file of tensors by its name.
+/// The same from memory: the contents of config.json, and of each tensor file by its name.
 checkpoint checkpoint_from(const std::string& config_json,
                            const std::map<std::string, std::span<const std::byte>>& files, const std::string& name);
 

@@ -1,5 +1,5 @@
-// For tests: a random model as Hugging Face keeps it, its files, and its logits in float64 by plain loops. Nothing here
-// knows how the course orders weights: halves of a head turn together, and there is no cache.
+// For tests: a random model in Hugging Face's form, its files, and its float64 logits by plain loops. Independent of
+// the course's order of weights: the halves of a head rotate together, and there is no cache.
 #pragma once
 
 #include <cmath>
@@ -18,7 +18,7 @@ namespace hugging_face {
 
 struct tensor {
   std::vector<std::size_t> shape;
-  std::vector<float> values;  // each is a bf16
+  std::vector<float> values;  // each fits bf16
 };
 
 struct model {
@@ -73,7 +73,7 @@ inline std::vector<std::byte> bytes_of(const std::string& text) {
   return bytes;
 }
 
-/// safetensors of those tensors whose names `chosen` accepts; type is F32, F16 or BF16.
+/// A safetensors file of the tensors whose names `chosen` accepts; type is F32, F16 or BF16.
 inline std::vector<std::byte> file_of(
     const model& m, const std::string& type,
     const std::function<bool(const std::string&)>& chosen = [](const std::string&) { return true; }) {
@@ -87,7 +87,7 @@ inline std::vector<std::byte> file_of(
         data.append(reinterpret_cast<const char*>(&value), 4);
         continue;
       }
-      // To fp16 and not to nearest: of a bf16 in its range no bit is lost.
+      // To fp16 without rounding: a bf16 in its range loses no bits.
       std::uint32_t word;
       std::memcpy(&word, &value, 4);
       const int exponent = static_cast<int>(word >> 23 & 255) - 127 + 15;

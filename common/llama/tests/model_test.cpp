@@ -1,4 +1,4 @@
-// Reading folders of Hugging Face: what is supported, what is refused and with which words, and any bytes at all.
+// Tests reading Hugging Face folders: what is supported, what is refused with which message, and arbitrary bytes.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -40,7 +40,7 @@ TEST(Folder, IsReadInEachType) {
     EXPECT_EQ(got.embedding, want.embedding);
     EXPECT_EQ(got.layers[1].gate_up, want.layers[1].gate_up);
   }
-  const checkpoint half = read(m, "F16");  // small numbers lose bits there
+  const checkpoint half = read(m, "F16");  // where small numbers lose bits
   for (std::size_t i = 0; i < want.embedding.size(); ++i)
     ASSERT_NEAR(at(half.embedding, i), at(want.embedding, i), 1e-4f);
 }
@@ -141,7 +141,7 @@ TEST(Folder, ScalesAnglesAsLlama3Does) {
   ASSERT_EQ(f.size(), 32u);
   EXPECT_DOUBLE_EQ(f[0], 1.0);
   EXPECT_DOUBLE_EQ(f[31], std::pow(500000.0, -62.0 / 64) / 32) << "slower than one turn in 8,192 tokens";
-  // Pair 16 turns 8192 / (2 pi sqrt(500000)) = 1.844 times: a share of 0.844 / 3 stays as it was.
+  // Pair 16 turns 8192 / (2 pi sqrt(500000)) = 1.844 times: a share of 0.844 / 3 is unchanged.
   const double before = std::pow(500000.0, -0.5), share = (8192 * before / (2 * 3.14159265358979) - 1) / 3;
   EXPECT_NEAR(share, 0.2813, 1e-4);
   EXPECT_NEAR(f[16], before * (share + (1 - share) / 32), 1e-15);
@@ -162,7 +162,7 @@ TEST(Config, HasNames) {
     EXPECT_NE(error_of([&] { config_named(bad); }), "") << bad;
 }
 
-/// Whatever the bytes say: a model, or a model_error; never a crash, never more memory than the file could fill.
+/// Any bytes give a model or a model_error: never a crash, never more memory than the file could fill.
 TEST(Folder, IsReadOrRefusedWhateverTheBytes) {
   const hugging_face::model m = hugging_face::random_model(small, 6);
   const std::vector<std::byte> good = file_of(m, "BF16");
@@ -177,7 +177,7 @@ TEST(Folder, IsReadOrRefusedWhateverTheBytes) {
       const std::size_t colon = text.find(':', random() % text.size()), end = text.find_first_of(",}", colon);
       if (colon != std::string::npos && end != std::string::npos)
         text.replace(colon + 1, end - colon - 1, pieces[random() % std::size(pieces)]);
-    } else if (trial % 3 == 1) {  // so does one of the list of tensors
+    } else if (trial % 3 == 1) {  // so does one in the list of tensors
       std::uint64_t length;
       std::memcpy(&length, bad.data(), 8);
       std::string index(reinterpret_cast<const char*>(bad.data()) + 8, length);

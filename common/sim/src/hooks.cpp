@@ -2,23 +2,11 @@
 // the hooks of -fsanitize=thread and -fsanitize-coverage=trace-pc.
 #include "hooks.hpp"
 
-#include <cxxabi.h>
-#include <malloc.h>
-#include <pthread.h>
-#include <semaphore.h>
-#include <sys/time.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
-#include <condition_variable>
-#include <cstdarg>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <cwchar>
-#include <new>
 
 #include "faults.hpp"
 #include "guard.hpp"

@@ -194,8 +194,9 @@ extern "C" void sim___cxa_free_exception(void* of) {
 
 // ---- what wakes other threads, which a stream's host function may have done -----------------------------------------
 
-#define SIM_LOCK(name, type)                                           \
+#define SIM_LOCK(name, type, ...)                                      \
   extern "C" int sim_##name(type* of) {                                \
+    __VA_ARGS__;                                                       \
     sim::observe_store(of, sizeof(type), __builtin_return_address(0)); \
     return name(of);                                                   \
   }
@@ -204,18 +205,12 @@ SIM_LOCK(pthread_mutex_trylock, pthread_mutex_t)
 SIM_LOCK(pthread_rwlock_rdlock, pthread_rwlock_t)
 SIM_LOCK(pthread_rwlock_wrlock, pthread_rwlock_t)
 SIM_LOCK(pthread_spin_lock, pthread_spinlock_t)
-#define SIM_SIGNAL(name, type)                                         \
-  extern "C" int sim_##name(type* of) {                                \
-    sim::note_host_signal();                                           \
-    sim::observe_store(of, sizeof(type), __builtin_return_address(0)); \
-    return name(of);                                                   \
-  }
-SIM_SIGNAL(pthread_mutex_unlock, pthread_mutex_t)
-SIM_SIGNAL(pthread_rwlock_unlock, pthread_rwlock_t)
-SIM_SIGNAL(pthread_spin_unlock, pthread_spinlock_t)
-SIM_SIGNAL(pthread_cond_signal, pthread_cond_t)
-SIM_SIGNAL(pthread_cond_broadcast, pthread_cond_t)
-SIM_SIGNAL(sem_post, sem_t)
+SIM_LOCK(pthread_mutex_unlock, pthread_mutex_t, sim::note_host_signal())
+SIM_LOCK(pthread_rwlock_unlock, pthread_rwlock_t, sim::note_host_signal())
+SIM_LOCK(pthread_spin_unlock, pthread_spinlock_t, sim::note_host_signal())
+SIM_LOCK(pthread_cond_signal, pthread_cond_t, sim::note_host_signal())
+SIM_LOCK(pthread_cond_broadcast, pthread_cond_t, sim::note_host_signal())
+SIM_LOCK(sem_post, sem_t, sim::note_host_signal())
 extern "C" int sim_pthread_once(pthread_once_t* of, void (*function)()) {
   const int result = pthread_once(of, function);
   sim::note_host_signal();

@@ -17,7 +17,7 @@
 // The coordinates that kernels read; declared const in sim/device.h.
 extern __thread uint3 threadIdx;
 extern __thread uint3 blockIdx;
-extern __thread uint3 blockDim;  // sim::dimensions there, with the same layout
+extern __thread uint3 blockDim;  // sim::types::dimensions there, with the same layout
 extern __thread uint3 gridDim;
 
 namespace sim {

@@ -236,4 +236,12 @@ TEST(Assembly, KernelsCopiesAreObserved) {
       std::string::npos);
 }
 
+TEST(Assembly, StrtolOfANewerGlibcIsObserved) {  // __isoc23_strtol, from 2.38 on
+  const std::string edited = sim::edit_assembly(
+      "\t.type k, @function\nk:\n\tcall\t__isoc23_strtol@PLT\n\tmovq\t__isoc23_strtoull@GOTPCREL(%rip), %rax\n", {},
+      *sim::x86_64());
+  EXPECT_NE(edited.find("call\tsim_strtol@PLT"), std::string::npos) << edited;
+  EXPECT_NE(edited.find("sim_strtoull@GOTPCREL"), std::string::npos) << edited;
+}
+
 }  // namespace

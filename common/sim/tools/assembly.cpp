@@ -229,8 +229,9 @@ class editor {
 
   /// What library functions read and write through pointers are a kernel's accesses, too, and kernels have a heap of
   /// their own; a stream's host function may wake other threads; and of a graded program's host code it is known what
-  /// it writes. clang has names of its own for copies, from 15 on.
-  static bool is_redirected(string_view name) {
+  /// it writes. The name of ours, or "" for any other function. clang has names of its own for copies, from 15 on;
+  /// glibc, from 2.38 on, for strtol.
+  static string ours_for(string_view name) {
     static const std::set<string, std::less<>> names = [] {
       std::istringstream list(
           "memcpy memmove memset mempcpy bcopy wmemcpy wmemmove wmempcpy wmemset sincos sincosf modf modff frexp "
@@ -248,11 +249,13 @@ class editor {
           "_ZNSt18condition_variable10notify_allEv");
       return std::set<string, std::less<>>(std::istream_iterator<string>(list), {});
     }();
-    return names.contains(name);
+    for (const string_view prefix : {"__tsan_", "__isoc23_"})
+      if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+    return names.contains(name) ? "sim_" + string(name) : "";
   }
   void redirect(std::size_t i, string_view callee) {
-    const string name(callee.starts_with("__tsan_") ? callee.substr(7) : callee);
-    if (is_redirected(name)) lines_[i].replace(lines_[i].find(callee), callee.size(), "sim_" + name);
+    if (const string ours = ours_for(callee); !ours.empty())
+      lines_[i].replace(lines_[i].find(callee), callee.size(), ours);
   }
   /// The address of such a function becomes that of ours. The program may have a variable of that name.
   void redirect_pointers(std::size_t i) {
@@ -263,8 +266,9 @@ class editor {
       if (at == string::npos) continue;
       std::size_t begin = at;
       while (begin > 0 && in_name(l[begin - 1])) --begin;
-      const string_view name = string_view(l).substr(begin, at - begin);
-      if (is_redirected(name) && !own_.contains(name)) l.insert(begin, "sim_");
+      const string name = l.substr(begin, at - begin);
+      if (const string ours = ours_for(name); !ours.empty() && !own_.contains(name))
+        l.replace(begin, name.size(), ours);
       return;
     }
   }
@@ -280,7 +284,7 @@ class editor {
       if (const std::size_t sum = lines_[i].find(" md5 0x"); sum != string::npos) lines_[i].resize(sum);
     } else if (word == ".quad") {
       const string_view value = trim(s.substr(word.size()));
-      if (is_redirected(value) && !own_.contains(value)) lines_[i] = "\t.quad\tsim_" + string(value);
+      if (const string ours = ours_for(value); !ours.empty() && !own_.contains(value)) lines_[i] = "\t.quad\t" + ours;
     } else if (word == ".zero" && in_shared_) {
       lines_[i] += "\n\t.zero\t" + std::to_string(gap_bytes);
     } else if (word == ".type" && s.find("function") != string_view::npos) {

@@ -1,5 +1,5 @@
-// A program whose proportions are known: of two host functions one computes three times as long as the other, and of
-// two lines of a kernel one asks for eight times as many sectors as the other.
+// A program whose proportions are known: one of two host functions computes three times as long as the other, and one
+// of two lines of a kernel requests eight times as many sectors as the other.
 //   ./course profile common/tests/programs/flame_demo.cu --backend sim --flame
 #include <cuda_runtime.h>
 

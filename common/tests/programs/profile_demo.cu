@@ -1,4 +1,4 @@
-// A program to be profiled: three layers of ranges, a kernel in each, and one of NVTX's. Its argument makes it larger.
+// A program to profile: three layers of ranges, a kernel in each, and one NVTX range. Its argument makes it larger.
 //   ./course profile common/tests/programs/profile_demo.cu
 //   ./course profile common/tests/programs/profile_demo.cu --backend cuda -- 64
 #include <cuda_runtime.h>
@@ -21,7 +21,7 @@ __global__ void residual_add(float* out, const float* a, const float* b, int n) 
   if (i < n) out[i] = a[i] + b[i];
 }
 
-/// C (rows, n) = A (rows, k) B (k, n), a thread for each element.
+/// C (rows, n) = A (rows, k) B (k, n), one thread per element.
 __global__ void product(float* c, const float* a, const float* b, int n, int k) {
   const int column = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x), row = static_cast<int>(blockIdx.y);
   if (column >= n) return;

@@ -14,7 +14,7 @@ using std::int64_t;
 using floats = std::span<const float>;
 constexpr int64_t row = 256;  // floats in a row of add_neighbours and row_sums
 
-/// A case whose element i of `outputs` must be want(inputs, i).
+/// A case in which element i of `outputs` must be want(inputs, i).
 template <class Want>
 test_case elementwise(std::string entry, std::string sizes, std::vector<int64_t> parameters,
                       std::vector<int64_t> input_sizes, int64_t outputs, Want want, int64_t row_length = 0) {
@@ -76,8 +76,8 @@ test_case add_twice(const char* entry, int64_t n) {
                      [](const std::vector<floats>& in, std::size_t i) { return 2.0f * in[0][i] + in[1][i]; });
 }
 
-/// Sums of runs of `length` numbers. In any order, a sum is far closer to the exact one than a quarter of a millionth
-/// of the sum of the magnitudes, except for one that leaves out numbers.
+/// Sums of runs of `length` numbers. In any order, a sum is off by far less than a quarter of a millionth of the sum of
+/// the magnitudes, unless it leaves out numbers.
 test_case sums(std::string entry, lab::part where, int64_t rows, int64_t length) {
   test_case c;
   const int64_t parameter = where == lab::part::host ? length : rows;
@@ -129,7 +129,7 @@ std::vector<test_case> cases() {
   return all;
 }
 
-/// Sizes that no one could have prepared for.
+/// Random sizes: nobody can prepare for them.
 std::vector<test_case> drawn_cases(std::uint64_t seed) {
   lab::random_sizes size(seed);
   const int64_t rows = size(100, 600);

@@ -10,7 +10,7 @@
 
 namespace lab01 {
 
-/// Operations so far. Additions and multiplications inside matrix products, and everything else.
+/// Operations so far: additions and multiplications inside matrix products, and everything else.
 struct operation_counts {
   std::int64_t in_products = 0, elsewhere = 0;
   bool inside_product = false;

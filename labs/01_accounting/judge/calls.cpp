@@ -7,8 +7,8 @@ namespace {
 
 using namespace lab01;
 
-/// Input 0 is a table of arguments, `width` doubles a row, as many rows as parameter 0 says; `f` writes `results`
-/// doubles for each row to output 0.
+/// Input 0 is a table of arguments with `width` doubles per row; parameter 0 is the number of rows; `f` writes
+/// `results` doubles for each row to output 0.
 template <int width, int results = 1, class F>
 void rows(const lab::call& c, F f) {
   for (int i = 0; i < c.parameter(0); ++i) f(c.output<double>(0) + i * results, c.input<double>(0) + i * width);
@@ -28,7 +28,7 @@ void rowwise(const lab::call& c) {
   f(c.output<float>(0), c.input<float>(0), c.parameter(0), c.parameter(1), c.stream);
 }
 
-/// One word a formula keeps the table readable.
+/// One word per formula keeps the table readable.
 #define FORMULA(name, width, expression)                                                                     \
   {                                                                                                          \
 #name, lab::part::host,                                                                                  \

@@ -36,7 +36,7 @@ std::function<doubles(std::uint64_t)> fixed(doubles rows) {
   return [rows = std::move(rows)](std::uint64_t) { return rows; };
 }
 
-/// So many rows of whole numbers, each column between its two bounds.
+/// A table of integers, each column between its two bounds.
 std::function<doubles(std::uint64_t)> drawn(std::size_t count, std::vector<std::pair<int64_t, int64_t>> bounds) {
   return [=](std::uint64_t seed) {
     lab::random_sizes size(seed);
@@ -47,7 +47,7 @@ std::function<doubles(std::uint64_t)> drawn(std::size_t count, std::vector<std::
   };
 }
 
-/// A side, for products whose FLOPs fit no integer of 64 bits; a float cannot hold it.
+/// A matrix side for products whose FLOPs exceed 64-bit integers; no float can hold it.
 constexpr double huge = 4096.0 * 1'048'583;
 
 const names of_model = {"layers", "heads", "channels", "vocabulary", "context"};
@@ -77,7 +77,7 @@ struct model {
   explicit model(const double* in) : layers(in[0]), heads(in[1]), channels(in[2]), vocabulary(in[3]), context(in[4]) {}
 };
 
-/// What running the model counts.
+/// The counts from running the model.
 struct run_counts {
   double parameters = 0, flops = 0, kept = 0, cached = 0;
 };
@@ -93,7 +93,7 @@ run_counts run(const double* in, double tokens, bool causal) {
           static_cast<double>(model.kept), static_cast<double>(model.cached)};
 }
 
-/// The same without running, for models of which a run would take days. The solution has to meet both.
+/// The same by formula, for models that would run for days. The solution must match both.
 run_counts reckoned(const double* in, double tokens, bool causal) {
   const model m(in);
   const double c = m.channels, pairs = causal ? tokens * (tokens + 1) / 2 : tokens * tokens;
@@ -126,7 +126,7 @@ void add_flops(std::vector<test_case>& all) {
       "linear_backward_flops", {"data", "in", "out", "input_gradient"}, {"FLOPs"}, [](const double* a) {
         return doubles{(a[3] != 0 ? 4 : 2) * a[0] * a[1] * a[2]};
       }};
-  // The lecture's two layers: the second needs both gradients, the first only that of its weights.
+  // The lecture's two layers: the second needs both gradients, the first only the gradient of its weights.
   all.push_back(rows_case(backward, "worked", fixed({1024, 64, 64, 1, 1024, 256, 64, 0})));
   all.push_back(rows_case(backward, "huge", fixed({huge, huge, huge, 1, huge, huge, huge, 0})));
   all.push_back(rows_case(backward, "drawn", drawn(8, {{1, 5000}, {1, 5000}, {1, 5000}, {0, 1}})));
@@ -143,7 +143,7 @@ const doubles gpt2_sizes[] = {{12, 12, 768, 50'257, 1024},
                               {48, 25, 1600, 50'257, 1024},
                               {12, 12, 768, 50'304, 1024}};
 
-/// Larger than any model: no count of it fits 64 bits.
+/// Larger than any model: its counts exceed 64 bits.
 const doubles huge_size = {1000, 1024, huge, 1e6, 1e6};
 
 doubles huge_row(doubles more) {
@@ -212,7 +212,7 @@ struct ieee {
   int bias() const { return (1 << (exponent_bits - 1)) - 1; }
 };
 
-/// The value of the code `bits`, sign left aside: all numbers of a format in order, infinity behind the last.
+/// The value of the code `bits` without its sign: the codes count all numbers of a format in order, then infinity.
 double decoded(std::uint64_t bits, ieee f) {
   const auto mantissa = static_cast<double>(bits & ((std::uint64_t{1} << f.mantissa_bits) - 1));
   const int exponent = static_cast<int>(bits >> f.mantissa_bits);
@@ -230,7 +230,7 @@ double nearest(double value, ieee f) {
     const std::uint64_t middle = low + (high - low) / 2;
     (decoded(middle, f) <= magnitude ? low : high) = middle;
   }
-  // Rounding treats infinity as the number that would come after the largest.
+  // Rounding treats infinity as the number after the largest.
   const double below = decoded(low, f);
   const double above = high == infinite ? std::ldexp(1.0, f.bias() + 1) : decoded(high, f);
   const bool up = magnitude - below > above - magnitude || (magnitude - below == above - magnitude && low % 2 == 1);
@@ -268,7 +268,7 @@ void add_formats(std::vector<test_case>& all) {
       fixed({5, 10, 1e-8, 8, 7, 1e-8,        5,  10, 65'519, 5, 10, 65'520, 5, 10, -7e4,     5, 10, 6e-8,
              5, 10, 2e-8, 8, 7, 1.001953125, 5,  10, 2049,   5, 10, 2051,   8, 23, 0.1,      5, 2,  0.1,
              5, 10, 0,    8, 7, -3.4e38,     11, 52, 0.1,    9, 30, 0.1,    5, 10, infinity, 8, 7,  -infinity})));
-  // So near a tie that a float cannot tell.
+  // So near a tie that a float cannot distinguish them.
   all.push_back(rows_case(stored, "near_ties", fixed({5, 10, 1.0004882822, 5, 10, 1.0014648427, 8, 7, -1.003906251})));
   all.push_back(rows_case(stored, "drawn", [](std::uint64_t seed) {
     lab::random_sizes size(seed);
@@ -332,14 +332,14 @@ void add_planning(std::vector<test_case>& all) {
       "largest_model", {"devices", "bytes_of_each", "bytes_per_parameter"}, {"parameters"}, [](const double* a) {
         return doubles{a[0] * a[1] / a[2]};
       }};
-  // The lecture's, whose answer is 40 billion.
+  // The lecture's question, whose answer is 40 billion.
   all.push_back(rows_case(largest, "worked", fixed({8, 80e9, 16})));
   all.push_back(rows_case(largest, "drawn", drawn(4, {{1, 100}, {1, 1000}, {1, 20}})));
 }
 
 // ---- peaks ---------------------------------------------------------------------------------------------------------
 
-/// `a` begins `skipped` floats into output 0, whose place is a multiple of 256 bytes.
+/// `a` begins `skipped` floats into output 0, which starts at a multiple of 256 bytes.
 test_case triad(int64_t n, int64_t skipped = 0) {
   test_case result;
   result.id = "triad/" + std::to_string(n) + (skipped > 0 ? "-unaligned" : "");
@@ -366,7 +366,7 @@ test_case triad(int64_t n, int64_t skipped = 0) {
   return result;
 }
 
-/// x after so many steps x <- x * x + c, each rounded once or each rounded twice.
+/// x after this many steps x <- x * x + c, each rounded once or each rounded twice.
 float after(float x, float c, int64_t rounds, bool fused) {
   for (int64_t k = 0; k < rounds; ++k)
     x = fused ? std::fma(x, x, c) : static_cast<float>(static_cast<double>(x) * static_cast<double>(x)) + c;
@@ -381,10 +381,10 @@ std::string wrong_chain(float got, float x, float c, int64_t rounds) {
   return text;
 }
 
-/// Steps x <- x * x + c with c in [-1.99, -1.9), where all x stay between c and c * c + c and never settle: whatever a
-/// step loses or rounds in another way grows about twofold with each step after it. So the result is compared bit for
-/// bit, and no round can be left out. A float can take few enough values that chains run into cycles, by 1000 rounds
-/// one in 15, and that two of one c would meet: more rounds, or a common c, would leave something to save.
+/// Steps x <- x * x + c with c in [-1.99, -1.9), where all x stay between c and c * c + c and never settle: any loss or
+/// different rounding roughly doubles with each later step. So the result is compared bit for bit, and no round can be
+/// omitted. Floats have so few values that chains enter cycles (one in 15 by 1000 rounds), and that two chains with the
+/// same c would meet: more rounds, or a common c, would allow shortcuts.
 test_case chains(const std::string& entry, int64_t n, int64_t rounds) {
   test_case result;
   result.id = entry + "/" + std::to_string(n) + "x" + std::to_string(rounds);
@@ -458,7 +458,7 @@ struct operation {
   double flops, bytes;
 };
 
-/// In fp32, each input read once and each output written once; `element` is one of a million.
+/// In fp32, with each input read once and each output written once; `element` is one of a million.
 std::vector<operation> operations() {
   const auto matmul = [](double m, double n, double k) {
     return std::pair{2 * m * n * k, 4 * (m * k + k * n + m * n)};
@@ -607,7 +607,7 @@ std::vector<test_case> cases() {
   return all;
 }
 
-/// Sizes that no one could have prepared for. (Formulas draw their rows from the seed as they are.)
+/// Random sizes: nobody can prepare for them. (Formulas already draw their rows from the seed.)
 std::vector<test_case> drawn_cases(std::uint64_t seed) {
   lab::random_sizes size(seed);
   std::vector<test_case> all;
@@ -617,13 +617,13 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     all.push_back(copy(size(5, 20'000)));
     all.push_back(chains("device_fma_chains", size(2, 5000), size(1, 60)));
   }
-  // More than any case above has.
+  // Larger than any case above.
   all.push_back(triad(size(100'004, 200'000)));
   all.push_back(chains("fma_chains", size(6145, 9000), 10));
   all.push_back(copy((1 << 20) + size(4, 9999)));
   for (const char* entry : {"fma_chains", "device_fma_chains"}) all.push_back(chains(entry, 40, size(1001, 2000)));
   all.push_back(chains("device_fma_chains", size(65'537, 80'000), 3));
-  // Where counters are counted.
+  // The cases for counters.
   all.push_back(like("copy/1048579", copy(8 * size(40'000, 120'000) + 3)));
   all.push_back(like("device_fma_chains/65536x64", chains("device_fma_chains", 1024 * size(16, 60), size(40, 80))));
   return all;

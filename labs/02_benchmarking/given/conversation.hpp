@@ -1,5 +1,5 @@
 // How a benchmark and a simulated machine communicate: the benchmark runs in your program, the machine in the grader's.
-// A request without an answer is recorded; a request with one sends the records and waits. So nothing in your program's
+// A request that needs no answer is recorded; one that does sends the records and waits. So nothing in your program's
 // memory says what the machine will do next.
 #pragma once
 

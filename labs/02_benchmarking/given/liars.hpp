@@ -44,7 +44,7 @@ class simulated_machine : public machine {
  public:
   simulated_machine(const behaviour& how, std::uint64_t seed) : how_(how), state_(seed) {}
 
-  /// What the clocks show when the machine is made: it has run for over a day, so a float cannot hold its time.
+  /// The clocks at the start: the machine has already run for over a day, so a float cannot hold its time.
   static constexpr double switched_on_seconds = 1e5;
 
   double wall_seconds() override {
@@ -110,7 +110,7 @@ class simulated_machine : public machine {
   int misuses = 0;                    ///< runs on an input that was not prepared
   int timings = 0;                    ///< clock readings after a run
   int throttled_calls = 0;            ///< throttled for some or all of their time
-  std::vector<int> throttled_series;  ///< the last call of each series of throttled ones without a rest between them
+  std::vector<int> throttled_series;  ///< the last call of each series of throttled calls without a rest
   double elapsed() const { return now_; }
   int clock_reads = 0;
   static constexpr int most_clock_reads = 1 << 15;  ///< each is a question to the grader

@@ -64,9 +64,8 @@ class chain : public real_machine {
   double rested_ = 0;
 };
 
-/// Multiply-adds, of which each input needs another number: `rounds` of the first input, the second and so on, over and
-/// over. Each call goes on with the values that the previous one left, so the last values tell how many rounds there
-/// were.
+/// Multiply-adds; each input needs a different number of them: `rounds` of the first input, the second and so on,
+/// cyclically. Each call continues with the previous call's values, so the last values reveal the number of rounds.
 class uneven : public real_machine {
  public:
   uneven(std::span<float> values, std::span<const float> constants, std::span<const std::int64_t> rounds)

@@ -20,7 +20,7 @@ namespace {
 
 using namespace lab02;
 
-/// Input: cold, least samples, relative error, budget. Outputs: the timing; what the benchmark asks of the machine.
+/// Input: cold, least samples, relative error, budget. Outputs: the timing; the benchmark's requests to the machine.
 void run_benchmark(const lab::call& c) {
   const double* in = c.input<double>(0);
   distant_machine m(*c.output<mailbox>(1), c.ask);
@@ -36,8 +36,7 @@ void run_benchmark(const lab::call& c) {
   std::copy(std::begin(all), std::end(all), c.output<double>(0));
 }
 
-/// Inputs: values, constants, rounds of each input, the error. Outputs: the last values; median, calls and what they
-/// did.
+/// Inputs: values, constants, rounds of each input, the error. Outputs: the last values; median, calls and their work.
 void run_sampling(const lab::call& c) {
   const auto n = static_cast<std::size_t>(c.parameter(0)), inputs = static_cast<std::size_t>(c.parameter(3));
   float* values = c.output<float>(0);
@@ -63,7 +62,7 @@ double middle(std::vector<double> of) {
   return of[of.size() / 2];
 }
 
-/// What a call of the loop takes, without Google Benchmark.
+/// The time of one call of the loop without Google Benchmark.
 double plain_seconds(const std::string& loop, std::size_t n) {
   std::minstd_rand random(static_cast<unsigned>(n));
   std::uniform_real_distribution<float> draw;
@@ -87,7 +86,7 @@ double plain_seconds(const std::string& loop, std::size_t n) {
   return middle(samples);
 }
 
-/// Keeps what is measured of each benchmark, whatever its options add to its name.
+/// Keeps each benchmark's measurements, whatever its options add to its name.
 struct collector : benchmark::BenchmarkReporter {
   bool ReportContext(const Context&) override { return true; }
   void ReportRuns(const std::vector<Run>& report) override {
@@ -98,7 +97,7 @@ struct collector : benchmark::BenchmarkReporter {
   std::map<std::string, std::vector<Run>> runs;
 };
 
-/// What the library measures of the registered benchmarks of these names; then there are none.
+/// The library's measurements of the registered benchmarks with these names; unregisters all of them.
 std::map<std::string, std::vector<benchmark::BenchmarkReporter::Run>> runs_of(const char* names) {
   static std::string words[] = {"google", "--benchmark_min_time=0.02", "--benchmark_repetitions=3"};
   char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
@@ -111,7 +110,7 @@ std::map<std::string, std::vector<benchmark::BenchmarkReporter::Run>> runs_of(co
 }
 
 google_figures figures_of(std::vector<benchmark::BenchmarkReporter::Run> runs) {
-  // On a busy machine real time is longer, and CPU time with PauseTiming or manual times is that of something else.
+  // On a busy machine real time is longer; CPU time with PauseTiming or manual times measures something else.
   const auto seconds = [](const auto& r) {
     return std::min(r.real_accumulated_time, r.cpu_accumulated_time) / static_cast<double>(r.iterations);
   };
@@ -130,7 +129,7 @@ google_figures figures_of(std::vector<benchmark::BenchmarkReporter::Run> runs) {
   return all;
 }
 
-/// Input: how long the chain is. Output: three medians, and what Google Benchmark says.
+/// Input: the length of the chain. Output: three medians, and Google Benchmark's figure.
 void run_real(const lab::call& c) {
   chain m(*c.input<std::int64_t>(0));
   for (int i = 0; i < 3; ++i) c.output<double>(0)[i] = lab02::benchmark(m, {false, 11, 0.01, 0.1}).median_seconds;
@@ -140,10 +139,10 @@ void run_real(const lab::call& c) {
   c.output<double>(0)[3] = figures_of(runs_of("^chain$").begin()->second).seconds;
 }
 
-/// Output: google_figures of those of `google_runs` that sort, or of those that do not.
+/// Output: google_figures for the `google_runs` that sort, or for those that do not.
 void run_google(const lab::call& c) {
   const bool sorts = c.parameter(0) != 0;
-  benchmark::ClearRegisteredBenchmarks();  // by macros: a change in one would not be graded again
+  benchmark::ClearRegisteredBenchmarks();  // by macros: a change in one would not trigger a new grading
   register_benchmarks();
   auto runs = runs_of(sorts ? "^sort/" : "^(sum|scale)/");
   auto* out = c.output<google_figures>(0);

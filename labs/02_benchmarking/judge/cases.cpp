@@ -1,5 +1,5 @@
-// Lab 02's problems: functions that deceive the code that times them, honest ones that a distrustful benchmark wrongs,
-// and what each truly costs.
+// Lab 02's problems: functions that deceive the code that times them, honest ones that a distrustful benchmark
+// misjudges, and the true cost of each.
 #include <lab/case.hpp>
 #include <lab/ceilings.hpp>
 #include <lab/compare.hpp>
@@ -35,13 +35,13 @@ std::string text(const parts&... all) {
   return out.str();
 }
 
-/// What the benchmark said, and what the machine knows of it.
+/// What the benchmark reported, and what the machine knows about it.
 struct outcome {
   double median, low, high, overhead, samples, outliers, dropped;
   double truth, true_overhead, tick, second_lie;
-  double spread;  ///< calls take up to this share more or less, or two of five so much more
+  double spread;  ///< calls take up to this share more or less, or two in five this much more
   double calls, elapsed, outliers_made, misuses, timings, throttled_calls;
-  std::span<const double> throttled_ago;  ///< throttled series: so many calls before the end
+  std::span<const double> throttled_ago;  ///< throttled series: this many calls before the end
   outcome(std::span<const double> said, std::span<const double> known)
       : median(said[0]),
         low(said[1]),
@@ -68,23 +68,23 @@ struct subject {
   std::string name;
   behaviour how;
   bool cold = false;
-  double tolerance = 0.01;                               ///< relative, of the median
-  std::function<std::string(const outcome&)> also = {};  ///< "" or what else is wrong
+  double tolerance = 0.01;                               ///< relative error of the median
+  std::function<std::string(const outcome&)> also = {};  ///< "" or another fault
   double budget = 10;
-  double most_calls = 0;  ///< 0: no matter
+  double most_calls = 0;  ///< 0: not checked
   int least_samples = 11;
   double error = 0.01;
   int second_lie = -1;                 ///< its index
-  double behaviour::*drawn = nullptr;  ///< what the seed decides besides the times, within a tenth
-  double calls_per_tick = 0;           ///< not 0: the tick is that many times as long as a call, whatever the seed
-  bool over_budget = false;            ///< least_samples alone take longer than the budget
+  double behaviour::*drawn = nullptr;  ///< decided by the seed besides the times, which vary by a tenth
+  double calls_per_tick = 0;           ///< not 0: the tick lasts this many calls, whatever the seed
+  bool over_budget = false;            ///< even least_samples take longer than the budget
 };
 
 double truth_of(const behaviour& how, bool cold) { return how.seconds + (cold ? how.cold_extra : 0); }
 
 double spread_of(const behaviour& how) { return how.noise + how.input_spread + how.slow_mode - 1; }
 
-/// The same deception at another scale, so that its true time cannot be known beforehand.
+/// The same deception at another scale, so that its true time is unpredictable.
 behaviour scaled(behaviour how, std::uint64_t seed, double behaviour::*drawn = nullptr) {
   lab::random_sizes size(seed);
   const double factor = size(600, 1400) / 1000.0;
@@ -115,9 +115,9 @@ constexpr lie lies[] = {
 
 constexpr std::size_t page_faults = 2, cold_caches = 6, below_resolution = std::size(lies) - 1;
 
-/// Which lie goes with `first`: any other, drawn. Two pairs are always there: pages to be touched before caches are
-/// emptied, and several inputs in one sample. What is below the clock's resolution is neither cold nor launched one by
-/// one, so nothing else goes with that.
+/// The lie paired with `first`: any other, drawn at random. Two pairs are always included: pages to touch before caches
+/// are flushed, and several inputs in one sample. Work below the clock's resolution is neither cold nor launched
+/// singly, so these lies are not paired with it.
 std::size_t partner_of(std::size_t first, std::uint64_t seed) {
   if (first == below_resolution) return page_faults;
   if (first == page_faults) return cold_caches;
@@ -166,7 +166,7 @@ std::string complaint(const subject& s, const outcome& o) {
     return text("a median of ", o.samples, " samples; the options ask for at least ", s.least_samples);
   if (!(o.samples + o.dropped <= o.timings))
     return text("reports ", o.samples, " samples and ", o.dropped, " dropped ones, but timed ", o.timings);
-  const double rounding = 1e-5 * o.truth;  // more than a tick where a sample is one call
+  const double rounding = 1e-5 * o.truth;  // more than a tick if a sample is one call
   if (!(o.low <= o.median + rounding && o.median <= o.high + rounding))
     return text("low ", o.low, ", median ", o.median, ", high ", o.high, " s are not in order");
   if (!(std::abs(o.overhead - o.true_overhead) <= 0.05 * o.true_overhead + o.tick + 1e-7))
@@ -184,7 +184,7 @@ std::string complaint(const subject& s, const outcome& o) {
   return s.also ? s.also(o) : std::string();
 }
 
-/// "" where a tenth of the calls is faster than low and a tenth slower than high, both as shares of the truth.
+/// "" if a tenth of the calls is faster than low and a tenth slower than high, both as shares of the truth.
 std::string tenths_missed(const outcome& o, double low, double high, double within) {
   const bool right = std::abs(o.low / o.truth - low) <= within && std::abs(o.high / o.truth - high) <= within;
   return right ? std::string()
@@ -192,8 +192,9 @@ std::string tenths_missed(const outcome& o, double low, double high, double with
                       "the calls are below ", low, " and a tenth above ", high);
 }
 
-/// The same for calls that spread evenly, and whether so many were seen that the median's standard error, 1.25 sigma /
-/// sqrt(n), is near `error`; a third of that number is allowed. `above`: of the spread, where the slow tenth begins.
+/// The same for evenly spread calls; also checks that enough were seen for the median's standard error, 1.25 sigma /
+/// sqrt(n), to be near `error`; a third of that number is allowed. `above`: the share of the spread at which the slow
+/// tenth begins.
 std::string spread_missed(const outcome& o, double error, double above = 0.8) {
   const double enough = std::pow(1.25 / 1.35 * o.spread / error, 2);
   if (!(o.samples >= enough / 3))
@@ -246,8 +247,8 @@ std::vector<subject> subjects() {
     all.back().also = [](const outcome& o) { return spread_missed(o, 0.02); };
   }
   all.push_back({"throttled", {.seconds = 1e-2, .throttle_after = 0.025, .throttle_share = 0.5, .best_share = 0.93}});
-  all.back().least_samples = 61, all.back().budget = 40;  // more are dropped than there are warm-ups
-  // None was throttled for a part of its time.
+  all.back().least_samples = 61, all.back().budget = 40;  // more dropped samples than warm-ups
+  // None was throttled for only part of its time.
   all.back().also = [](const outcome& o) { return tenths_missed(o, 1, 1, 0.1); };
   all.push_back({"launch_overhead", {.seconds = 8e-6, .launch_seconds = 2e-5, .wait_seconds = 4e-6}, false, 0.02});
   // Honest ones.
@@ -261,8 +262,8 @@ std::vector<subject> subjects() {
       return wrong.empty() ? none_lost(o) : wrong;
     };
   }
-  // A hundred calls or less: neither another budget nor a number of samples that is enough for `noisy` fits in it. New
-  // memory takes most of it, so the time of the samples alone does not say when it is used up.
+  // At most a hundred calls: a different budget does not fit, nor does a number of samples that is enough for `noisy`.
+  // New memory takes most of the budget, so the samples' time alone does not show when it is used up.
   all.push_back({"two_costs_small_budget", {.fault_seconds = 2e-3, .slow_mode = 1.9}});
   all.back().budget = 0.3, all.back().also = [](const outcome& o) { return tenths_missed(o, 1, 1 + o.spread, 0.05); };
   all.push_back({"warm_wanted", {.cold_extra = 3e-3}});
@@ -278,24 +279,23 @@ std::vector<subject> subjects() {
       return wrong.empty() ? none_lost(o) : wrong;
     };
   }
-  // Eighty samples have the error that the options ask for. A smaller one that is good enough for `noisy`, too, takes
-  // more than 1300.
+  // Eighty samples have the requested error. An error small enough for `noisy`, too, takes more than 1300.
   all.push_back({"noisy_large_error", {.noise = 0.9}, false, 0.6, none_lost});
   all.back().least_samples = 51, all.back().error = 0.1, all.back().most_calls = 1300;
   all.back().drawn = &behaviour::noise;
-  // Each call is hundreds of ticks long: means of four calls or more hide the spread.
+  // Each call lasts hundreds of ticks: means of four or more calls hide the spread.
   all.push_back({"noisy_fine_tick", {.seconds = 2e-5, .noise = 0.25}, false, 0.06});
   all.back().least_samples = 301, all.back().drawn = &behaviour::noise;
   all.back().also = [](const outcome& o) {
     return tenths_missed(o, 1 - 0.8 * o.spread, 1 + 0.8 * o.spread, 0.34 * o.spread);
   };
-  // Lower than the clock of `throttled` after it fell: only what was seen here tells which is which.
+  // Lower than the throttled clock of `throttled`: only readings on this machine distinguish the two.
   all.push_back({"lower_clock", {.best_share = 0.45}, false, 0.01, none_lost});
   all.back().drawn = &behaviour::best_share;
   return all;
 }
 
-/// `drawn` is `s` with its machine as the seed makes it.
+/// `drawn` is `s` with the seed's machine.
 test_case conversation(const std::string& entry, const subject& s, std::function<subject(std::uint64_t seed)> drawn) {
   test_case result;
   result.id = entry + "/" + s.name;
@@ -344,8 +344,8 @@ test_case combined_case(std::size_t first) {
   });
 }
 
-/// A launch shorter than the work, and a call of several ticks: a sample needs many calls. The launches after the first
-/// overlap with work, so that the overhead is in a sample once, unless the benchmark waits for each call.
+/// The launch is shorter than the work, and a call lasts several ticks: a sample needs many calls. Launches after the
+/// first overlap with work, so a sample contains the overhead once, unless the benchmark waits for each call.
 test_case launches_in_a_sample_case() {
   subject s;
   s.name = "several_launches_in_a_sample", s.tolerance = 0.03;
@@ -377,8 +377,8 @@ test_case naive_case(const subject& s) {
                            [figures = doubles{naive_benchmark(m), truth_of(s.how, s.cold)}] { return figures; });
 }
 
-/// What Google Benchmark reports for a loop around m.run(0): series of more and more calls, until one takes half a
-/// second; then that one's mean. The rule is that of BenchmarkRunner in version 1.7.1.
+/// What Google Benchmark reports for a loop around m.run(0): longer and longer series until one takes half a second,
+/// then its mean. The rule is BenchmarkRunner's in version 1.7.1.
 double google_benchmark(lab02::machine& m) {
   constexpr double least_seconds = 0.5;
   for (double calls = 1;;) {
@@ -404,9 +404,9 @@ test_case report_case() {
   return lab::figures_case("report/lies", [] { return doubles{14, 9, 19, 24, 28, 33}; });
 }
 
-/// A benchmark of this machine against Google Benchmark, and against plain samples that the grader takes itself, right
-/// afterwards: within a factor of three. Others may use the machine too. `times` as long a function as that of half a
-/// microsecond: no constant fits.
+/// Compares a benchmark of this machine with Google Benchmark, and with the grader's own plain samples right
+/// afterwards: within a factor of three, since others may use the machine too. The function takes `times` half a
+/// microsecond, so that no constant fits.
 test_case real_case(const std::string& name, int64_t times) {
   test_case result;
   result.id = "real/" + name;
@@ -438,7 +438,7 @@ test_case real_case(const std::string& name, int64_t times) {
 }
 
 /// Inputs of uneven length, and an error that takes `needed` of them: how much longer does a benchmark take than these
-/// calls alone? Their multiply-adds are those of the ceiling.
+/// calls alone? The ceiling does the same multiply-adds.
 test_case sampling_case(int64_t needed) {
   constexpr int64_t values = 192, rounds = 8000, inputs = 1 << 14;
   constexpr double spread = 0.5, per_sigma = 1.25 / 1.35;  // as in spread_missed
@@ -467,7 +467,7 @@ test_case sampling_case(int64_t needed) {
     if (!(3 * calls >= static_cast<double>(needed)))
       return text("stopped after ", calls, " calls; for the error that the options ask for, about ", needed,
                   " samples are needed");
-    if (!(100 * timings >= static_cast<double>(needed)))  // a coarse clock may need some calls in a sample
+    if (!(100 * timings >= static_cast<double>(needed)))  // a coarse clock may need several calls in a sample
       return text("made ", calls, " calls, but read the clock after only ", timings, " of them");
     if (!(all_rounds <= 1e9)) return text("called it ", calls, " times");
     std::vector<float> x(before[0].as<float>().begin(), before[0].as<float>().end());
@@ -490,7 +490,7 @@ std::string google_missed(const lab02::google_run& wanted, const lab02::google_f
   if (!(got.seconds > 0))
     return text("no benchmark of the name ", name, " ran: does register_benchmarks() register it?");
   const double ratio = got.seconds / got.plain_seconds;
-  // Where vectors lie in memory makes a short loop up to three times as fast; sorting takes the same everywhere.
+  // The vectors' positions in memory can make a short loop three times as fast; sorting takes the same time everywhere.
   const double least = wanted.bytes > 0 ? 0.2 : 0.6, most = wanted.bytes > 0 ? 5 : 1.6;
   const auto says = [&] {
     return text(name, " takes ", got.seconds, " s an iteration, which is ", ratio, " times what the loop takes");
@@ -509,8 +509,7 @@ std::string google_missed(const lab02::google_run& wanted, const lab02::google_f
   return bytes.empty() ? rate_missed("flops", got.flops_per_second, wanted.flops) : bytes;
 }
 
-/// All benchmarks of these loops. They run in the submission's process; what the judge compares with is measured there,
-/// too.
+/// All benchmarks of these loops. They run in the submission's process; the judge's reference is measured there, too.
 test_case google_loops_case(const std::string& name, bool sorts) {
   const auto count = std::count_if(std::begin(lab02::google_runs), std::end(lab02::google_runs),
                                    [=](const lab02::google_run& r) { return (r.bytes == 0) == sorts; });
@@ -551,8 +550,8 @@ double mann_whitney(std::span<const double> one, std::span<const double> other) 
   return variance > 0 ? std::erfc(std::abs(u - n * m / 2) / std::sqrt(2 * variance)) : 1;
 }
 
-/// Series of n and m times. The second takes up to `shift` times its spread longer; one in ten is interrupted; both are
-/// read in steps of `tick`, if that is not 0.
+/// Series of n and m times. The second is longer by up to `shift` times its spread; one sample in ten is interrupted;
+/// both are rounded to `tick`, if not 0.
 test_case p_value_case(const std::string& name, int64_t n, int64_t m, double shift, double tick) {
   test_case result;
   result.id = "p_value/" + name;

@@ -1,4 +1,4 @@
-// Which benchmarks of google.cpp are graded, and what the runner says of each.
+// The graded benchmarks of google.cpp, and the runner's figures for each.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace lab02 {
 struct google_run {
   const char* loop;
   std::size_t n;
-  double bytes, flops;  ///< of an iteration; 0: not asked for
+  double bytes, flops;  ///< per iteration; 0: not required
   std::string name() const { return loop + ("/" + std::to_string(n)); }
 };
 
@@ -27,10 +27,10 @@ inline constexpr google_run google_runs[] = {
 };
 
 struct google_figures {
-  double seconds = 0;                        ///< of an iteration, 0: there is no such benchmark
+  double seconds = 0;                        ///< per iteration; 0: no such benchmark
   double real_seconds = 0, cpu_seconds = 0;  ///< rates are per second of one or the other
   double bytes_per_second = 0, flops_per_second = 0;
-  double plain_seconds = 0;  ///< of the loop, without Google Benchmark
+  double plain_seconds = 0;  ///< of the loop without Google Benchmark
 };
 
 }  // namespace lab02

@@ -48,7 +48,7 @@ test_case sigmoid(const std::string& entry, int64_t rows, int64_t columns) {
                                      out[i] = static_cast<float>(1.0 / (1.0 + std::exp(-static_cast<double>(in[i]))));
                                    return out;
                                  });
-  // Beyond what a polynomial could stand in for, and far out.
+  // Beyond the range of a polynomial approximation, and far out.
   result.inputs = [n = rows * columns](std::uint64_t seed) {
     return std::vector{buffer::of(lab::long_tailed_floats(static_cast<std::size_t>(n), 8.0f, 120.0f, seed))};
   };
@@ -60,7 +60,7 @@ test_case transpose(const std::string& entry, int64_t rows, int64_t columns) {
   return elementwise(entry, by(rows, columns), {rows, columns}, rows * columns, rows * columns,
                      static_cast<std::size_t>(rows), {}, [rows, columns](std::span<const float> in) {
                        floats out(in.size());
-                       constexpr int64_t tile = 64;  // cache blocking: the judge has large cases too
+                       constexpr int64_t tile = 64;  // cache blocking, because the judge has large cases too
                        for (int64_t r0 = 0; r0 < rows; r0 += tile)
                          for (int64_t c0 = 0; c0 < columns; c0 += tile)
                            for (int64_t r = r0; r < std::min(r0 + tile, rows); ++r)
@@ -103,9 +103,9 @@ test_case points(int64_t n) {
 
 test_case column_sums(int64_t rows, int64_t columns) {
   // The sum of n floats of magnitude <= 1, in any order, is off by at most n^2 / 2 roundings of 2^-24 (Higham,
-  // Accuracy and Stability, 4.2: gamma_{n-1} times the sum of magnitudes). With random signs partial sums grow like
-  // sqrt(n / 3) and errors like n / 3 roundings of 2^-25: 1e-8 n. Among thousands of columns a few have partial sums
-  // three times as large and errors of five sigma: 1.8e-7 n was seen. Thirty times 1e-8 n is allowed.
+  // Accuracy and Stability, 4.2: gamma_{n-1} times the sum of magnitudes). With random signs, partial sums grow like
+  // sqrt(n / 3) and errors like n / 3 roundings of 2^-25: 1e-8 n. A few of thousands of columns have partial sums three
+  // times as large and errors of five sigma: we saw 1.8e-7 n, and allow thirty times 1e-8 n.
   const double bound = static_cast<double>(rows) * static_cast<double>(rows) * 0x1p-24;
   test_case result = elementwise(
       "column_sums", by(rows, columns), {rows, columns}, rows * columns, columns, 0,
@@ -121,7 +121,7 @@ test_case column_sums(int64_t rows, int64_t columns) {
   return result;
 }
 
-/// Everything that computes on a matrix, for one shape.
+/// All cases that compute on a matrix of this shape.
 void add_shape(std::vector<test_case>& all, int64_t rows, int64_t columns) {
   for (const char* entry : {"transpose_naive", "transpose_tiled", "transpose_padded", "transpose"})
     all.push_back(transpose(entry, rows, columns));
@@ -132,11 +132,11 @@ void add_shape(std::vector<test_case>& all, int64_t rows, int64_t columns) {
 
 std::vector<test_case> cases() {
   std::vector<test_case> all;
-  // 1, primes, one below and one above each tile and warp multiple, non-square, one that fills a device; more rows, and
-  // columns, than a grid has in y.
+  // 1, primes, one below and one above each tile and warp multiple, non-square, one that fills a device; more rows, or
+  // columns, than a grid has blocks in y.
   const std::pair<int64_t, int64_t> shapes[] = {{1, 1},       {1, 37},    {37, 1},  {31, 33},  {32, 32},
                                                 {33, 31},     {63, 65},   {64, 64}, {127, 97}, {1000, 3},
-                                                {1024, 1024}, {66, 32},   {32, 66},  // one side alone a multiple of 4
+                                                {1024, 1024}, {66, 32},   {32, 66},  // only one side is a multiple of 4
                                                 {66'000, 2},  {2, 66'000}};
   for (const auto& [rows, columns] : shapes) add_shape(all, rows, columns);
   all.push_back(column_sums(30'000, 5));  // one side beyond any fixed buffer
@@ -164,7 +164,7 @@ std::vector<test_case> cases() {
   return all;
 }
 
-/// Sizes that no one could have prepared for.
+/// Random sizes: nobody can prepare for them.
 std::vector<test_case> drawn_cases(std::uint64_t seed) {
   lab::random_sizes size(seed);
   std::vector<test_case> all;
@@ -175,7 +175,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     all.push_back(gather("copy_vectorized", std::to_string(n), n, -1, n, 1, 0));
     all.push_back(points(n));
   }
-  // More than any case above has.
+  // Larger than any case above.
   const int64_t few = size(1, 3), many = size(66'001, 80'000);
   for (const char* entry : {"transpose_tiled", "transpose_padded", "transpose"}) {
     all.push_back(transpose(entry, few, many));
@@ -188,7 +188,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   const int64_t copied = (1 << 20) + size(1, 9999), split = (1 << 18) + size(1, 9999);
   all.push_back(gather("copy_vectorized", std::to_string(copied), copied, -1, copied, 1, 0));
   all.push_back(points(split));
-  // Where counters are counted: whole warps and tiles.
+  // The cases for counters: whole warps and tiles.
   const int64_t rows = 32 * size(5, 20), columns = 32 * size(5, 20), vectors = 128 * size(100, 2000);
   for (const char* entry : {"transpose_tiled", "transpose_padded", "transpose"})
     all.push_back(like(std::string(entry) + "/1024x1024", transpose(entry, rows, columns)));

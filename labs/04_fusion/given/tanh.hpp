@@ -6,6 +6,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "lab/exponential.hpp"
+
 namespace lab04 {
 
 /// tanh(x), accurate to 3e-7, for any x.
@@ -15,20 +17,7 @@ inline float tanh_of(float x) {
   // choice between floats may be compiled to a branch, and then the loop around it is not vectorized.
   const std::int32_t magnitude = std::bit_cast<std::int32_t>(x) & 0x7FFFFFFF;
   const float capped = std::bit_cast<float>(std::min(magnitude, std::bit_cast<std::int32_t>(10.0f)));
-  // e^y = 2^k e^f: adding and subtracting 1.5 * 2^23 rounds to the whole number k; |f| <= ln(2) / 2.
-  const float y = 2.0f * capped;
-  const float shifted = y * 1.44269504f + 12582912.0f;
-  const float k = shifted - 12582912.0f;
-  const float f = (y - k * 0.693359375f) + k * 2.12194440e-4f;
-  float e = 1.0f / 720.0f;  // Taylor's series of e^f
-  e = e * f + 1.0f / 120.0f;
-  e = e * f + 1.0f / 24.0f;
-  e = e * f + 1.0f / 6.0f;
-  e = e * f + 0.5f;
-  e = e * f + 1.0f;
-  e = e * f + 1.0f;
-  const float power = std::bit_cast<float>((std::bit_cast<std::int32_t>(shifted) - 0x4B400000 + 127) << 23);
-  const float result = 1.0f - 2.0f / (e * power + 1.0f);
+  const float result = 1.0f - 2.0f / (lab::exponential(2.0f * capped) + 1.0f);
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(result) | (std::bit_cast<std::uint32_t>(x) & 0x80000000u));
 }
 

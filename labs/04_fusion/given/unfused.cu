@@ -86,7 +86,7 @@ struct squared_distance {
   __device__ float operator()(float x) const { return (x - from) * (x - from); }
 };
 
-/// One thread reads the row's values for all threads.
+/// One thread reads the row's values on behalf of all.
 __device__ float of_row(const float* values) {
   __shared__ float value;
   if (threadIdx.x == 0) value = values[blockIdx.x];

@@ -1,4 +1,4 @@
-// Lab 04's problems: sizes, seeded inputs, what must come out, and how much work that is.
+// Lab 04's problems: sizes, seeded inputs, expected results, and how much work they take.
 #include <lab/case.hpp>
 #include <lab/compare.hpp>
 
@@ -19,25 +19,25 @@ using floats = std::vector<float>;
 
 std::string by(int64_t rows, int64_t columns) { return std::to_string(rows) + "x" + std::to_string(columns); }
 
-// ---- what must come out, in double ---------------------------------------------------------------------------------
+// ---- expected results, in double ---------------------------------------------------------------------------------
 
 /// The same as the tanh form, with one exponential: (1 + tanh u) / 2 = 1 / (1 + exp(-2 u)).
 double gelu(double x) { return x / (1.0 + std::exp(-2.0 * 0.79788456 * (x + 0.044715 * x * x * x))); }
 
-/// 1 + tanh(u) is rounded near 1 and then multiplied by x / 2: for |x| <= 10, where it is not yet 0 or 2, that is off
-/// by up to 10 / 2 * 2^-23, a little more with a tanh that is good to 2 units in the last place.
+/// 1 + tanh(u) is rounded near 1 and then multiplied by x / 2. For |x| <= 10, where it is not yet 0 or 2, the error is
+/// up to 10 / 2 * 2^-23, or a little more with a tanh accurate to 2 units in the last place.
 constexpr lab::tolerance gelu_tolerance{2e-6, 2e-6};
 
-/// Two roundings each of numbers up to 1, and their sum.
+/// Two roundings each for numbers up to 1, and for their sum.
 constexpr lab::tolerance sine_tolerance{4e-7, 0.0};
 
 /// The mean, of magnitude up to 200, is rounded to 8e-6 and summed with a few such errors; the deviation is above 1.
-/// Rows that hardly vary lie around 0, and lose nothing. An element far from the others becomes as much as the
-/// root of their number, 128, and is rounded to a few units of that.
+/// Rows that hardly vary are around 0 and lose nothing. An element far from the others becomes up to the root of their
+/// number, 128, and is rounded to a few units of that.
 constexpr lab::tolerance layernorm_tolerance{2e-4, 2e-6};
 
-/// Inputs of magnitude up to 110, so that exp2f(x * log2(e) - ...) is off by up to 1e-5; the rest is smaller. Nothing
-/// but a masked element comes near 1e-20.
+/// Inputs of magnitude up to 110, so that exp2f(x * log2(e) - ...) is off by up to 1e-5; the rest is smaller. Only a
+/// masked element comes near 1e-20.
 constexpr lab::tolerance softmax_tolerance{1e-20, 2e-5};
 
 floats layernorm(std::span<const float> in, std::size_t columns) {
@@ -75,7 +75,7 @@ floats softmax(std::span<const float> in, std::size_t columns) {
 
 // ---- inputs --------------------------------------------------------------------------------------------------------
 
-/// Mostly in [-6, 6), where GELU bends; some up to 120, where a careless exp is infinite.
+/// Mostly in [-6, 6), where GELU curves; some up to 120, where a careless exp is infinite.
 floats activations(int64_t n, std::uint64_t seed) {
   return lab::long_tailed_floats(static_cast<std::size_t>(n), 6.0f, 120.0f, seed);
 }
@@ -89,9 +89,9 @@ floats any_finite(int64_t n, std::uint64_t seed) {
   return x;
 }
 
-/// Rows that vary by `spread` around a level of their own, between -`level` and `level`, one in four with an
-/// element far from all others, the first, the last or one between: subtracting large numbers from each other, or
-/// letting them into an exp, shows. `change` turns one row of each four into something else; the seed says which.
+/// Rows that vary by `spread` around their own level between -`level` and `level`. One in four has an element far from
+/// all others: the first, the last or one between. This reveals subtractions of large numbers, or their exp. `change`
+/// replaces one row in four, chosen by the seed.
 floats rows_around(int64_t rows, int64_t columns, float spread, float level, float far, std::uint64_t seed,
                    float (*change)(float value, int64_t c, int64_t columns)) {
   floats x = lab::random_floats(static_cast<std::size_t>(rows * columns), seed);
@@ -108,15 +108,15 @@ floats rows_around(int64_t rows, int64_t columns, float spread, float level, flo
   return x;
 }
 
-/// A row whose variance is smaller than the epsilon that is added to it.
+/// A row whose variance is smaller than the epsilon added to it.
 float nearly_constant(float value, int64_t, int64_t) { return 0.003f * value; }
 
-/// A row far below zero, the first elements masked as attention does it.
+/// A row far below zero, its first elements masked as in attention.
 float masked(float value, int64_t c, int64_t columns) { return 3 * c < columns - 1 ? -1e30f : 8.0f * value - 100.0f; }
 
 // ---- cases ---------------------------------------------------------------------------------------------------------
 
-/// A case with `outputs` of which the first must be want(first input); the others are scratch.
+/// A case whose first output must be want(first input); the others are scratch.
 test_case problem(std::string entry, std::string sizes, std::vector<int64_t> parameters, std::vector<int64_t> outputs,
                   std::function<floats(std::uint64_t seed)> input, std::function<floats(std::span<const float>)> want,
                   lab::tolerance allowed, std::size_t row_length = 0) {
@@ -170,7 +170,7 @@ test_case bias_gelu_residual(int64_t rows, int64_t columns) {
     const auto in = before[0].as<float>(), bias = before[1].as<float>(), residual = before[2].as<float>();
     floats want(in.size());
     for (std::size_t i = 0; i < in.size(); ++i) {
-      const float x = in[i] + bias[i % static_cast<std::size_t>(columns)];  // rounded, as it must be in float
+      const float x = in[i] + bias[i % static_cast<std::size_t>(columns)];  // rounded as in float
       want[i] = static_cast<float>(static_cast<double>(residual[i]) + gelu(static_cast<double>(x)));
     }
     return lab::mismatch(got[0].as<float>(), want, gelu_tolerance, static_cast<std::size_t>(columns));
@@ -195,13 +195,13 @@ test_case rows_of(const std::string& entry, int64_t rows, int64_t columns) {
           float* const row = &x[static_cast<std::size_t>(r * columns)];
           const int64_t kind = draw(0, 2);
           if (kind == 1) {
-            // Two elements are so far above the others that only the true maximum keeps exp() finite, and one of them a
-            // little higher: capping exp() does not do instead.
+            // Two elements are so far above the others that only the true maximum keeps exp() finite; one of them is
+            // slightly higher, so capping exp() fails.
             const int64_t far = draw(0, columns - 1), apart = draw(1, std::max<int64_t>(columns - 1, 1));
             const float highest = row[far] += static_cast<float>(draw(300, 600));
             if (columns > 1) row[(far + apart) % columns] = highest - static_cast<float>(draw(2, 20)) / 8;
           } else if (kind == 2) {
-            // Far below any number that a maximum might begin with, as a row that is all masked.
+            // Far below any number with which a maximum might start, like a fully masked row.
             std::fill_n(row, columns, -std::ldexp(static_cast<float>(draw(5, 7)), static_cast<int>(draw(16, 24))));
           }
         }
@@ -246,14 +246,14 @@ std::vector<test_case> cases() {
     all.push_back(rows_of(entry, 250, 1000));
   }
   all.push_back(timed(gelu_of("gelu", 1 << 28)));
-  all.push_back(timed(gelu_of("gelu_unfused", 1 << 28)));  // what fusion is worth
+  all.push_back(timed(gelu_of("gelu_unfused", 1 << 28)));  // the gain by fusion
   all.push_back(timed(gelu_of("gelu_host", 1 << 24)));
   all.push_back(timed(rows_of("layernorm", 1 << 16, 4096)));
   all.push_back(timed(rows_of("softmax", 1 << 15, 8192)));
   return all;
 }
 
-/// Sizes that no one could have prepared for.
+/// Random sizes: nobody can prepare for them.
 std::vector<test_case> drawn_cases(std::uint64_t seed) {
   lab::random_sizes size(seed);
   std::vector<test_case> all;
@@ -262,7 +262,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     const int64_t rows = size(2, 40);
     add_shape(all, rows, size(16, 3'000));
   }
-  // More than any case above has, or as much as there may be.
+  // Larger than any case above, or the maximum.
   const int64_t longest = (1 << 20) + size(1, 9999), rows = 64 * size(4, 10), columns = 64 * size(8, 14);
   add_length(all, longest);
   all.push_back(bias_gelu_residual(size(66'001, 80'000), 2));

@@ -1,6 +1,6 @@
 // Given: an account of a training step, call by call, and of the memory and FLOPs that it needs. Your program and the
-// grader each keep one: yours stops at the first invalid call; the grader's decides your grade. It sees only which
-// calls were made.
+// grader each keep one: yours stops at the first invalid call; the grader's decides your grade. An account sees only
+// which calls were made.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class account {
   account(std::vector<std::int64_t> bytes, std::vector<std::int64_t> flops)
       : bytes_(std::move(bytes)), flops_(std::move(flops)), there_(bytes_.size()), left_(bytes_.size()) {}
 
-  /// "", or why this call is invalid now.
+  /// "", or the reason why this call is invalid now.
   std::string enter(network_call c) {
     const auto layers = static_cast<std::int64_t>(bytes_.size());
     if (c.layer < 0 || c.layer >= layers) return "no layer " + std::to_string(c.layer);

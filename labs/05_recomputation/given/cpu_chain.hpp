@@ -36,7 +36,7 @@ class cpu_chain {
     }
   }
 
-  /// CPU seconds of this thread for one call; time in which other threads run does not count.
+  /// This thread's CPU seconds for one call; the time of other threads does not count.
   double seconds(void (cpu_chain::*step)()) {
     const double start = now();
     (this->*step)();
@@ -59,7 +59,7 @@ class cpu_chain {
 
 /// Time of the recomputed chain over that of the stored one: the median of 40 pairs. The calls of a pair are close in
 /// time, so other load mostly slows both. Comparing the fastest call of each kind would be worse: one kind may have run
-/// in a quiet moment and the other not. Every second pair is taken in the other order.
+/// in a quiet moment and the other not. Every second pair runs in the opposite order.
 inline double recomputed_over_stored(std::size_t n) {
   cpu_chain chain(n);
   std::vector<double> ratios;

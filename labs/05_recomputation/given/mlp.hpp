@@ -23,7 +23,7 @@ class mlp : public network {
   using matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   using view = Eigen::Map<const matrix>;
 
-  /// `widths` are those of the input and of each layer; `weights` and `gradients` hold the layers one after the other.
+  /// `widths` belong to the input and to each layer; `weights` and `gradients` hold the layers in order.
   mlp(std::vector<std::int64_t> widths, std::int64_t batch, const float* weights, const float* in, const float* d_out,
       float* gradients)
       : widths_(std::move(widths)), batch_(batch), in_(in), activations_(layers()), seen_(bytes(), flops()) {

@@ -5,27 +5,17 @@
 #include <bit>
 #include <cstdint>
 
+#include "lab/exponential.hpp"
+
 namespace lab05 {
 
 /// sigmoid(x), for any x; its relative error is at most 3e-7 for |x| <= 87, beyond which |x| counts as 87.
 inline float sigmoid_of(float x) {
-  // With e = e^-|x| it is 1 / (1 + e), and e / (1 + e) where x is negative. The bits of positive floats are in the
-  // order of their values; a choice between floats may be compiled to a branch, and then no loop around it is
-  // vectorized.
+  // With e = e^-|x| it is 1 / (1 + e), or e / (1 + e) if x is negative. The bits of positive floats are in the order of
+  // their values; a choice between floats may be compiled to a branch, and then no loop around it is vectorized.
   const std::int32_t bits = std::bit_cast<std::int32_t>(x), all_if_negative = bits >> 31;
   const float y = -std::bit_cast<float>(std::min(bits & 0x7FFFFFFF, std::bit_cast<std::int32_t>(87.0f)));
-  // e^y = 2^k e^f: adding and subtracting 1.5 * 2^23 rounds to the whole number k; |f| <= ln(2) / 2.
-  const float shifted = y * 1.44269504f + 12582912.0f;
-  const float k = shifted - 12582912.0f;
-  const float f = (y - k * 0.693359375f) + k * 2.12194440e-4f;
-  float e = 1.0f / 720.0f;  // Taylor's series of e^f
-  e = e * f + 1.0f / 120.0f;
-  e = e * f + 1.0f / 24.0f;
-  e = e * f + 1.0f / 6.0f;
-  e = e * f + 0.5f;
-  e = e * f + 1.0f;
-  e = e * f + 1.0f;
-  e *= std::bit_cast<float>((std::bit_cast<std::int32_t>(shifted) - 0x4B400000 + 127) << 23);
+  const float e = lab::exponential(y);
   const std::int32_t one = std::bit_cast<std::int32_t>(1.0f);
   return std::bit_cast<float>((std::bit_cast<std::int32_t>(e) & all_if_negative) | (one & ~all_if_negative)) /
          (1.0f + e);

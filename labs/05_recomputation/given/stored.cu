@@ -11,7 +11,7 @@ int ceil_div(int a, int b) { return (a - 1) / b + 1; }
 
 __device__ float sigmoid(float x) { return __fdividef(1.0f, 1.0f + __expf(-x)); }
 
-/// Calls f(i) for each whole float4 i, else g(i) for each element i of those left over.
+/// Calls f(i) for each whole float4 i, and g(i) for each leftover element i.
 template <class four, class one>
 __device__ void each(int n, four f, one g) {
   const int i = blockIdx.x * block_size + threadIdx.x;

@@ -9,7 +9,7 @@
 namespace {
 
 /// Inputs: widths, weights, input, gradient of the output, and a plan or a budget. Parameters: layers, batch. Outputs:
-/// gradients; how many calls the network saw, and these calls; the plan.
+/// gradients; the number of calls to the network, and these calls; the plan.
 lab05::mlp network_of(const lab::call& c) {
   const auto* widths = c.input<std::int64_t>(0);
   return {std::vector(widths, widths + c.parameter(0) + 1),

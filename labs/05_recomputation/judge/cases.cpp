@@ -1,4 +1,4 @@
-// Lab 05's problems: sizes, seeded inputs, what must come out, and how much work that is.
+// Lab 05's problems: sizes, seeded inputs, expected results, and how much work they take.
 #include <lab/case.hpp>
 #include <lab/compare.hpp>
 #include <lab/device_file.hpp>
@@ -34,20 +34,20 @@ std::string text(const parts&... all) {
 
 double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 
-/// Derivative of the chain where its first two results are `first` and `second`.
+/// The derivative of the chain if its first two results are `first` and `second`.
 double derivative(double first, double second) {
   const double third = sigmoid(second);
   return third * (1 - third) * second * (1 - second) * first * (1 - first);
 }
 
-/// Three sigmoids, each good to a few units in the last place.
+/// Three sigmoids, each accurate to a few units in the last place.
 constexpr lab::tolerance chain_tolerance{0.0, 2e-6};
 
-/// 1 - first may lose digits here where first is near 1, up to 6e-8 absolutely; the other factors make 1/16 of that.
-/// The rest is the rounding of ten operations. backward_digits allows no such loss.
+/// 1 - first may lose digits here if first is near 1, up to 6e-8 absolutely; the other factors reduce that to 1/16. The
+/// rest is the rounding of ten operations. backward_digits allows no such loss.
 constexpr lab::tolerance derivative_tolerance{2e-8, 4e-6};
 
-/// Mostly in [-8, 8), where the sigmoid bends; some up to 120, where exp is infinite.
+/// Mostly in [-8, 8), where the sigmoid curves; some up to 120, where exp is infinite.
 floats inputs_of_chain(int64_t n, std::uint64_t seed) {
   return lab::long_tailed_floats(static_cast<std::size_t>(n), 8.0f, 120.0f, seed);
 }
@@ -123,8 +123,8 @@ test_case chain_host(int64_t n) {
   return result;
 }
 
-/// Where the first sigmoid is next to 0 or to 1, the gradient has as many digits as anywhere. Beyond 80 it is smaller
-/// than the smallest normal float.
+/// The gradient has all of its digits even if the first sigmoid is close to 0 or 1. Beyond 80 it is smaller than the
+/// smallest normal float.
 test_case backward_digits(int64_t n) {
   test_case result = chain("backward_digits", n, 1);
   result.inputs = [n](std::uint64_t seed) {
@@ -140,7 +140,7 @@ test_case backward_digits(int64_t n) {
     for (std::size_t i = 0; i < in.size(); ++i) {
       const double x = static_cast<double>(in[i]), tail = std::exp(-std::abs(x));
       const double first = sigmoid(x), second = sigmoid(first), third = sigmoid(second);
-      // s (1 - s) of the first, without a difference of neighbours
+      // the first s (1 - s), without subtracting nearly equal numbers
       const double want = static_cast<double>(d_out[i]) * third * (1 - third) * second * (1 - second) * tail /
                           ((1 + tail) * (1 + tail));
       if (!(std::abs(static_cast<double>(out[i]) - want) <= 4e-5 * std::abs(want)))
@@ -154,7 +154,7 @@ test_case backward_digits(int64_t n) {
 
 // ---- checkpoints ----------------------------------------------------------------------------------------------------
 
-/// " 1 0 1", and of long lists the beginning.
+/// " 1 0 1"; only the beginning of a long list.
 template <class numbers>
 std::string list(const numbers& values) {
   constexpr std::size_t most = 16;
@@ -167,7 +167,7 @@ struct cost {
   int64_t peak_bytes = 0, extra_flops = 0;
 };
 
-/// What a plan costs; `kept(i)` says whether it keeps activation i.
+/// The cost of a plan; `kept(i)` says whether it keeps activation i.
 template <class predicate>
 cost cost_of(predicate kept, std::span<const int64_t> bytes, std::span<const int64_t> flops) {
   int64_t held = 0, run = 0, longest = 0, extra = 0;
@@ -184,8 +184,8 @@ cost cost_of(predicate kept, std::span<const int64_t> bytes, std::span<const int
   return {held + longest, extra};
 }
 
-/// Of the plans within the budget that with the fewest extra FLOPs, and of such plans the one with the least peak: all
-/// plans are tried.
+/// The plan within the budget with the fewest extra FLOPs, and among equal ones the one with the lowest peak. Tries all
+/// plans.
 cost best_of_all(std::span<const int64_t> bytes, std::span<const int64_t> flops, int64_t budget) {
   constexpr int64_t most = std::numeric_limits<int64_t>::max();
   cost best{most, most};
@@ -197,8 +197,8 @@ cost best_of_all(std::span<const int64_t> bytes, std::span<const int64_t> flops,
   return best;
 }
 
-/// A budget `part` of the way from the least that is possible to all. Then less, to where the best plan fits exactly;
-/// or one byte less still, where it no longer fits.
+/// A budget `part` of the way from the minimum to the maximum, then reduced until the best plan fits exactly, or by one
+/// byte more, so that it no longer fits.
 int64_t budget_for(std::span<const int64_t> bytes, std::span<const int64_t> flops, double part, bool one_less) {
   int64_t all = 0, least = std::numeric_limits<int64_t>::max();
   for (const int64_t b : bytes) all += b;
@@ -209,15 +209,15 @@ int64_t budget_for(std::span<const int64_t> bytes, std::span<const int64_t> flop
   return one_less && exact > least ? exact - 1 : exact;
 }
 
-/// All layers alike: with k kept, the n - k others fall into k + 1 runs as even as can be.
+/// Equal layers: with k kept, the n - k others form k + 1 runs of nearly equal length.
 int64_t most_kept_of_equal(int64_t layers, int64_t budget) {
   for (int64_t k = layers; k > 0; --k)
     if (k + (layers - k + k) / (k + 1) <= budget) return k;
   return 0;
 }
 
-/// The fewest extra FLOPs, for chains too long to try all plans, of few bytes altogether. For each size that the
-/// longest run may have: least[i][b] is what plans cost that keep layer i - 1 (0: the input) and hold b bytes up to it.
+/// The fewest extra FLOPs, for chains with too many plans to try but few bytes in all. For each size of the longest
+/// run, least[i][b] is the cost of plans that keep layer i - 1 (0: the input) and hold b bytes up to it.
 int64_t least_again(std::span<const int64_t> bytes, std::span<const int64_t> flops, int64_t budget) {
   constexpr int64_t never = std::numeric_limits<int64_t>::max();
   const std::size_t end = bytes.size() + 1;
@@ -241,9 +241,9 @@ int64_t least_again(std::span<const int64_t> bytes, std::span<const int64_t> flo
   return best;
 }
 
-/// A chain of `layers` layers. Random ones have at most 16 layers, and a budget_for() them; longer ones have an entry
-/// of their own: equal ones with a budget of about `part` times sqrt(layers) activations, mixed ones of 1 to 4 bytes a
-/// layer with a budget of so many bytes.
+/// A chain of `layers` layers. Random ones have at most 16 layers and a budget by budget_for(); longer ones have their
+/// own entry: equal ones with a budget of about `part` times sqrt(layers) activations, mixed ones with 1 to 4 bytes per
+/// layer and a budget in bytes.
 test_case checkpoints(const std::string& kind, int64_t layers, double part) {
   const bool random = kind == "random", mixed = kind == "mixed";
   test_case result;
@@ -255,7 +255,7 @@ test_case checkpoints(const std::string& kind, int64_t layers, double part) {
   result.outputs = {{dtype::u8, layers}};
   result.inputs = [=](std::uint64_t seed) {
     lab::random_sizes draw(seed + static_cast<std::uint64_t>(layers));
-    // Also as large as they are: gigabytes, and 1e12 FLOPs.
+    // Includes realistic sizes: gigabytes, and 1e12 FLOPs.
     const bool large = random ? part == 0.1 : part > 2;
     const int64_t unit = large ? 1 << 30 : 4096, work = large ? 1'000'000'000'000 : 1'000'000;
     numbers bytes(static_cast<std::size_t>(layers), unit), flops(static_cast<std::size_t>(layers), work);
@@ -358,8 +358,7 @@ std::vector<double> gradients_of(const layer_sizes& s, std::span<const float> we
   return all;
 }
 
-/// A training step of an MLP. `last_input` makes its plan or its budget; `allowed` says which peak and which FLOPs
-/// again it may have.
+/// A training step of an MLP. `last_input` makes its plan or its budget; `allowed` limits its peak and its extra FLOPs.
 test_case training(const std::string& entry, const std::string& name, const layer_sizes& s,
                    std::function<buffer(std::uint64_t seed)> last_input, std::function<cost(const buffer&)> allowed) {
   test_case result;
@@ -414,7 +413,7 @@ test_case training(const std::string& entry, const std::string& name, const laye
   return result;
 }
 
-/// With a given plan, which keeps a share of the activations.
+/// With a given plan that keeps a share of the activations.
 test_case backpropagate(int64_t layers, double share) {
   const layer_sizes s = random_layers(layers);
   const auto plan = [=](std::uint64_t seed) {
@@ -430,7 +429,7 @@ test_case backpropagate(int64_t layers, double share) {
                   allowed);
 }
 
-/// With a budget, within which no plan has fewer FLOPs again than allowed: all plans were tried, or, for equal layers
+/// With a budget; the allowed extra FLOPs are those of the best plan, found by trying all plans or, for equal layers
 /// and a budget of 2 sqrt(layers) activations, by formula.
 test_case train_step(const std::string& kind, int64_t layers, double part) {
   const bool random = kind == "random";
@@ -451,8 +450,8 @@ test_case train_step(const std::string& kind, int64_t layers, double part) {
 
 // ---- when it loses --------------------------------------------------------------------------------------------------
 
-/// What the recomputed backward pass asks for: exponentials for each byte that it moves; and whether memory is what the
-/// handout's two machines wait for then: they can do less for each byte.
+/// What the recomputed backward pass needs: exponentials per byte moved; and whether the handout's two machines have
+/// time for more, and so wait for memory.
 test_case roofline() {
   constexpr double intensity = 3.0 / 12;
   const lab::device_file device(LAB_DEVICES, "h200");
@@ -499,7 +498,7 @@ std::vector<test_case> cases() {
   return all;
 }
 
-/// Sizes that no one could have prepared for.
+/// Random sizes: nobody can prepare for them.
 std::vector<test_case> drawn_cases(std::uint64_t seed) {
   lab::random_sizes size(seed);
   std::vector<test_case> all;
@@ -512,7 +511,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     all.push_back(backpropagate(size(4, 15), 0.3));
     all.push_back(train_step("random", size(4, 12), 0.2));
   }
-  // More than any case above has.
+  // Larger than any case above.
   for (const int64_t n : {(1 << 20) + size(1, 9999), 8192 * size(40, 100)}) {
     const bool counted = n < 1 << 20;
     all.push_back(lab::like(counted ? "forward/1048576" : "", forward("forward", n)));

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "blas.hpp"
+#include "question.hpp"
 #undef cublasSgemm
 #define cublasSgemm cublasSgemm_v2  // the library's own, here
 #undef cublasSgemmStridedBatched
@@ -94,6 +95,20 @@ namespace {
 
 using lab06::with_cublas;
 
+/// `tune` takes a plain function, so what it measures by is found here.
+const lab::call* tuned = nullptr;
+
+lab06::question answered(const lab06::question& asked) {
+  auto* const mailbox = tuned->output<lab06::question>(1);
+  *mailbox = asked;
+  tuned->ask();
+  return *mailbox;
+}
+
+double measured(const lab06::configuration& what) {
+  return answered({.what = lab06::question::time, .tried = what}).seconds;
+}
+
 template <void (*multiply)(float*, const float*, const float*, int, int, int, cudaStream_t)>
 void on_device(const lab::call& c) {
   multiply(c.output<float>(0), c.input<float>(0), c.input<float>(1), c.parameter(0), c.parameter(1), c.parameter(2),
@@ -146,6 +161,25 @@ constexpr lab::entry table[] = {
          lab06::blas_mix(blas, c.output<float>(0), c.input<float>(0), c.input<float>(1), c.parameter(0), c.parameter(1),
                          c.parameter(2));
        });
+     }},
+    {"fits", lab::part::host,
+     [](const lab::call& c) {
+       auto* to = c.output<std::uint8_t>(0);
+       for (const int bm : lab06::sides)
+         for (const int bn : lab06::sides)
+           for (const int bk : lab06::depths)
+             for (const int tm : lab06::thread_sides)
+               for (const int tn : lab06::thread_sides)
+                 *to++ = lab06::fits({bm, bn, bk, tm, tn}, {c.parameter(0), c.parameter(1)});
+     }},
+    {"tune", lab::part::host,
+     [](const lab::call& c) {
+       tuned = &c;
+       for (int i = 0; i < c.parameter(0); ++i) {
+         const lab06::limits of = answered({.what = lab06::question::next}).of;
+         const lab06::configuration best = lab06::tune(of, c.parameter(1), measured);
+         *c.output<double>(0) = answered({.what = lab06::question::found, .tried = best}).seconds;
+       }
      }},
     {"gemm", lab::part::host,
      [](const lab::call& c) {

@@ -1,11 +1,18 @@
 // Lab 06's problems: sizes, seeded inputs, what must come out, and how much work that is.
 #include <lab/case.hpp>
 #include <lab/compare.hpp>
+#include <lab/figures.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <memory>
+#include <random>
 #include <string>
 #include <utility>
+
+#include "question.hpp"
 
 namespace {
 
@@ -180,8 +187,195 @@ void add_attention(std::vector<test_case>& all, int64_t tokens, int64_t heads, i
   all.push_back(library_call("blas_mix", text, {tokens, heads, head_dim}, mix));
 }
 
+// ---- tune.cpp -------------------------------------------------------------------------------------------------------
+
+using lab06::configuration;
+using lab06::limits;
+
+std::vector<configuration> configurations() {
+  std::vector<configuration> all;
+  for (const int bm : lab06::sides)
+    for (const int bn : lab06::sides)
+      for (const int bk : lab06::depths)
+        for (const int tm : lab06::thread_sides)
+          for (const int tn : lab06::thread_sides) all.push_back({bm, bn, bk, tm, tn});
+  return all;
+}
+
+std::string named(const configuration& c) {
+  return std::to_string(c.bm) + " x " + std::to_string(c.bn) + " x " + std::to_string(c.bk) + ", " +
+         std::to_string(c.tm) + " x " + std::to_string(c.tn) + " per thread";
+}
+
+struct needs {
+  explicit needs(const configuration& c)
+      : threads(c.bm / c.tm * (c.bn / c.tn)),
+        registers((c.tm * c.tn + 2 * (c.tm + c.tn) + 32 + 7) / 8 * 8),
+        shared_bytes(2 * 4 * c.bk * (c.bm + c.bn)) {}
+  int threads, registers, shared_bytes;
+  bool fit(const limits& of) const {
+    return threads % 32 == 0 && threads <= 1024 && registers <= 255 && threads * registers <= of.registers &&
+           shared_bytes <= of.shared_bytes;
+  }
+};
+
+test_case fits(int shared_bytes, int registers) {
+  test_case result;
+  result.id = "fits/" + std::to_string(shared_bytes) + "-" + std::to_string(registers);
+  result.entry = "fits";
+  result.where = lab::part::host;
+  result.parameters = {shared_bytes, registers};
+  result.outputs = {{dtype::u8, std::ssize(configurations())}};
+  result.inputs = [](std::uint64_t) { return std::vector<buffer>(); };
+  result.check = [of = limits{shared_bytes, registers}](std::span<const buffer>, std::span<const buffer> outputs) {
+    const auto got = outputs[0].as<std::uint8_t>();
+    const std::vector<configuration> all = configurations();
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (const needs n(all[i]); (got[i] != 0) != n.fit(of))
+        return named(all[i]) + (n.fit(of) ? " fits" : " does not fit") + ": " + std::to_string(n.threads) +
+               " threads of " + std::to_string(n.registers) + " registers, " + std::to_string(n.shared_bytes) +
+               " bytes of shared memory";
+    return std::string();
+  };
+  return result;
+}
+
+/// A GPU and a product, drawn, and a model of how long each configuration takes. Not one GPU: the balance between
+/// arithmetic, shared memory and DRAM is another each time, so the best configuration is, too.
+class landscape {
+ public:
+  explicit landscape(std::uint64_t seed) : random_(seed) {
+    constexpr int shared[] = {48 << 10, 100 << 10, 164 << 10, 227 << 10};
+    of.shared_bytes = shared[random_() % std::size(shared)];
+    m_ = spread(300, 6000), n_ = spread(300, 6000), k_ = spread(256, 4096);
+    multiprocessors_ = spread(16, 140);
+    bytes_per_cycle_ = spread(4, 24);  // of DRAM and L2, for one multiprocessor
+    latency_ = spread(400, 1000), barrier_ = spread(20, 120);
+    wobble_ = random_();
+  }
+
+  double seconds(const configuration& c) const {
+    const needs n(c);
+    const double blocks = std::ceil(m_ / c.bm) * std::ceil(n_ / c.bn);
+    const double resident = std::min({static_cast<double>(of.shared_bytes / n.shared_bytes),
+                                      static_cast<double>(of.registers / (n.threads * n.registers)),
+                                      static_cast<double>(2048 / n.threads), std::ceil(blocks / multiprocessors_)});
+    const double waves = std::ceil(blocks / (multiprocessors_ * resident));
+    // Cycles of a multiprocessor for the tiles of one step.
+    const double arithmetic = resident * c.bm * c.bn * c.bk / 128.0;
+    const double shared = resident * n.threads / 32 * c.bk * (c.tm + c.tn) / 2.0;
+    const double global = resident * 4.0 * c.bk * (c.bm + c.bn) / bytes_per_cycle_;
+    const double busy = std::max({arithmetic, shared, global}) + std::min(arithmetic, shared) / 4;
+    const double independent =
+        resident * n.threads / 32 * c.tm * c.tn;  // multiply-adds that do not wait for each other
+    const double step = busy / std::pow(std::min(1.0, independent / 512), 0.7) + barrier_ / resident +
+                        std::max(0.0, latency_ - busy) / 2;
+    const double cycles = waves * (std::ceil(k_ / c.bk) * step + 2 * latency_ + 8 * c.tm * c.tn);
+    std::uint64_t hash = wobble_;  // what no model knows: up to 4 %
+    for (const int size : {c.bm, c.bn, c.bk, c.tm, c.tn})
+      hash = lab::derived_seed(hash, "wobble", static_cast<std::uint64_t>(size));
+    return cycles * (1 + 0.04 * static_cast<double>(hash >> 11) * 0x1p-53) / 1.5e9;
+  }
+
+  double least() const {
+    double result = std::numeric_limits<double>::infinity();
+    for (const configuration& c : configurations())
+      if (needs(c).fit(of)) result = std::min(result, seconds(c));
+    return result;
+  }
+
+  limits of{0, 65536};
+
+ private:
+  /// As likely to be in one power of two as in another.
+  double spread(double least, double most) {
+    return std::round(least * std::pow(most / least, static_cast<double>(random_() >> 11) * 0x1p-53));
+  }
+
+  std::mt19937_64 random_;
+  double m_, n_, k_, multiprocessors_, bytes_per_cycle_, latency_, barrier_;
+  std::uint64_t wobble_;
+};
+
+/// Measures for the submission, which has neither the landscapes nor the number of calls in its memory.
+class measurements : public lab::oracle {
+ public:
+  measurements(std::uint64_t seed, std::int64_t landscapes, std::int64_t most)
+      : seed_(seed), landscapes_(landscapes), most_(most) {}
+
+  void answer(std::span<std::byte> bytes) override {
+    lab06::question asked;
+    std::memcpy(&asked, bytes.data(), sizeof asked);
+    if (asked.what == lab06::question::next) {
+      now_ = std::make_unique<landscape>(lab::derived_seed(seed_, "landscape", static_cast<std::uint64_t>(done_)));
+      left_ = most_;
+      asked.of = now_->of;
+    } else if (now_) {
+      const std::vector<configuration> all = configurations();
+      const bool known = std::any_of(
+          all.begin(), all.end(), [&](const configuration& c) { return std::memcmp(&c, &asked.tried, sizeof c) == 0; });
+      const bool fit = known && needs(asked.tried).fit(now_->of);
+      asked.seconds = fit ? now_->seconds(asked.tried) : std::numeric_limits<double>::quiet_NaN();
+      if (asked.what == lab06::question::time && left_-- == 0)
+        complain("measures more than " + std::to_string(most_) + " times");
+      if (!fit)
+        complain((asked.what == lab06::question::time ? "measures " : "returns ") + named(asked.tried) +
+                 (known ? ", which does not fit" : ", which is no configuration"));
+      if (asked.what == lab06::question::found) {
+        ++done_;
+        if (fit) loss_ += 100 * (asked.seconds / now_->least() - 1) / static_cast<double>(landscapes_);
+        now_.reset();
+        asked.seconds = loss_;
+      }
+    }
+    std::memcpy(bytes.data(), &asked, sizeof asked);
+  }
+
+  /// How many landscapes were done, by how many percent what was found is slower than the best, on average; and what
+  /// was wrong, as text.
+  buffer account() const override {
+    std::vector<double> all{static_cast<double>(done_), loss_};
+    for (const char letter : wrong_) all.push_back(letter);
+    return buffer::of(all);
+  }
+
+ private:
+  void complain(std::string text) {
+    if (wrong_.empty()) wrong_ = std::move(text);
+  }
+
+  std::uint64_t seed_;
+  std::int64_t landscapes_, most_, left_ = 0, done_ = 0;
+  double loss_ = 0;
+  std::unique_ptr<landscape> now_;
+  std::string wrong_;
+};
+
+test_case tune(std::int64_t landscapes, std::int64_t most) {
+  test_case result;
+  result.id = "tune/" + std::to_string(landscapes) + "-" + std::to_string(most);
+  result.entry = "tune";
+  result.where = lab::part::host;
+  result.parameters = {landscapes, most};
+  result.outputs = {{dtype::f64, 1}, {dtype::u8, static_cast<int64_t>(sizeof(lab06::question))}};
+  result.inputs = [](std::uint64_t) { return std::vector<buffer>(); };
+  result.oracle = [=](std::uint64_t seed) { return std::make_unique<measurements>(seed, landscapes, most); };
+  result.check = [=](std::span<const buffer>, std::span<const buffer> outputs) {
+    const auto account = outputs.back().as<double>();
+    if (account.size() > 2) return std::string(account.begin() + 2, account.end());
+    if (account[0] != static_cast<double>(landscapes)) return std::string("was not asked about all landscapes");
+    return std::string(outputs[0].as<double>()[0] == account[1] ? "" : "reports another loss than the judge measured");
+  };
+  return result;
+}
+
 constexpr const char* entries[] = {"sgemm_naive",      "sgemm_coalesced", "sgemm_tiled",     "sgemm_1d", "sgemm_2d",
                                    "sgemm_vectorized", "sgemm_pipelined", "sgemm_warptiled", "sgemm",    "gemm"};
+
+/// given/listing.md: additions and multiplications in one round of the inner loop; its loads from shared memory; bytes
+/// of the wider ones; times that the loop over i is unrolled; loads from global memory that a lane beyond k skips;
+/// barriers in the outer loop; percent of the inner loop's instructions that are multiply-adds.
+std::vector<double> listing() { return {16, 8, 16, 4, 2, 2, 100.0 * 16 / 29}; }
 
 std::vector<test_case> cases() {
   std::vector<test_case> all;
@@ -209,6 +403,11 @@ std::vector<test_case> cases() {
   }
   for (const shape& s : {shape{1, 1, 1}, {5, 1, 3}, {3, 4, 1}, {7, 3, 5}, {17, 2, 16}})
     add_attention(all, s.m, s.n, s.k);
+  for (const int shared_bytes : {48 << 10, 100 << 10, 164 << 10, 227 << 10}) all.push_back(fits(shared_bytes, 65536));
+  all.push_back(fits(227 << 10, 32768));
+  for (const int64_t most : {1, 2, 7}) all.push_back(tune(20, most));
+  all.push_back(tune(200, 32));
+  all.push_back(lab::figures_case("figures/listing", listing));
   all.push_back(timed(multiply("sgemm", {4096, 4096, 4096})));
   all.push_back(timed(multiply("sgemm", {8192, 8192, 8192})));
   all.push_back(timed(multiply("gemm", {768, 768, 768})));
@@ -238,6 +437,8 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     const auto around = [&] { return margins{size(0, 9), size(1, 9), size(0, 9), size(1, 9)}; };
     all.push_back(block({size(2, 90), size(2, 90), size(2, 90)}, size(9, 40), beta, around(), around(), around()));
   }
+  all.push_back(fits(static_cast<int>(size(16, 256)) << 10, static_cast<int>(size(64, 512)) << 7));
+  all.push_back(like("tune/200-32", tune(201, size(33, 36))));
   add_attention(all, size(9, 60), size(2, 8), size(2, 40));
   add_attention(all, size(2, 9), size(9, 20), size(41, 64));
   return all;

@@ -34,7 +34,7 @@ struct sweep {
   std::string name() const { return std::to_string(by.tile_m) + " x " + std::to_string(by.tile_n); }
 };
 
-/// This device without its rates: the sweep finds one, and tiles come from L2 fast enough.
+/// This device without its rates: the sweep finds one, and L2 delivers tiles fast enough.
 device this_device() {
   cudaDeviceProp p{};
   LAB_CUDA_CHECK(cudaGetDeviceProperties(&p, 0));
@@ -152,7 +152,7 @@ int main(int argc, char** argv) {
     const device on = this_device();
     std::vector<sweep> all;
     for (const int tile_m : {128, 256}) {
-      // It also takes the rest of the shared memory.
+      // It also reserves the rest of the shared memory.
       sweep s{{tile_m, 128, 256, 255, on.shared_bytes_of_sm - on.reserved_bytes, 4}, sizes(gpu)};
       check(tile_m);
       measure(s, gpu ? 7 : 1);

@@ -15,8 +15,8 @@ void expect(cublasStatus_t status) {
                              "; are the sizes positive, and no leading dimension smaller than its row?");
 }
 
-/// One for the whole process: making it takes longer than most products. By itself the library may cut k into parts and
-/// add their sums in bf16, as it does for odd sizes on an H200; the mode keeps them in FP32.
+/// One for the whole process: creating it takes longer than most products. By default the library may split k and add
+/// the partial sums in bf16, as it does for odd sizes on an H200; this mode keeps them in FP32.
 cublasHandle_t handle() {
   static const cublasHandle_t instance = [] {
     cublasHandle_t made = nullptr;
@@ -29,7 +29,7 @@ cublasHandle_t handle() {
 
 }  // namespace
 
-// cuBLAS counts along columns: what it takes for B^T A^T is A B along rows.
+// cuBLAS is column-major: its B^T A^T is our row-major A B.
 void product(bf16* c, int ldc, const bf16* a, int lda, const bf16* b, int ldb, int m, int n, int k,
              cudaStream_t stream) {
   const auto end = [](const bf16* matrix, int rows, int columns, int leading) {

@@ -19,7 +19,7 @@ inline int blocks_that_fit(const kernel& by, const device& on) {
 
 struct dealt {
   std::int64_t tiles = 0, waves = 0;
-  std::int64_t multiply_adds = 0;  ///< that all waves together have room for, divided by k
+  std::int64_t multiply_adds = 0;  ///< for which all waves have room, divided by k
 };
 
 inline dealt deal(const shape& s, const kernel& by, const device& on) {

@@ -10,7 +10,7 @@ namespace {
 
 using namespace lab07;
 
-/// Numbers of a row of input 0, taken one after the other.
+/// Reads the numbers of a row of input 0 in order.
 struct row {
   const double* at;
   double number() { return *at++; }
@@ -37,8 +37,8 @@ struct row {
   }
 };
 
-/// What the submission says of functions that others build on: tiles, occupancy, and `more` of waves and seconds. So a
-/// message can tell where a wrong answer comes from.
+/// The submission's answers for functions that others use: tiles, occupancy, and `more` of waves and seconds. A message
+/// can then tell where a wrong answer comes from.
 double* said(double* out, const shape& s, const kernel& by, const device& on, int more) {
   out[0] = static_cast<double>(tiles(s, by));
   out[1] = occupancy(by, on);
@@ -48,8 +48,7 @@ double* said(double* out, const shape& s, const kernel& by, const device& on, in
   return out + 4;
 }
 
-/// Parameters: how many rows of input 0, how many numbers in each, how many kernels after shape and device. `f` makes
-/// a number of each row.
+/// Parameters: rows of input 0, numbers in each, and kernels after shape and device. `f` turns each row into a number.
 template <class F>
 void rows(const lab::call& c, F f) {
   for (int i = 0; i < c.parameter(0); ++i) {
@@ -64,7 +63,7 @@ void rows(const lab::call& c, F f) {
 
 template <auto f, int more>
 void of_all(const lab::call& c) {
-  double* earlier = c.output<double>(1);  // NaN, but for what is said
+  double* earlier = c.output<double>(1);  // NaN unless set
   rows(c, [&](const shape& s, const std::vector<kernel>& by, const device& on) {
     earlier = said(earlier, s, by[0], on, more);
     return f(s, by[0], on);

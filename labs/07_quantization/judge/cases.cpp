@@ -1,5 +1,5 @@
-// Lab 07's problems: random shapes, kernels and devices for the formulas, sizes for the products, what must come out,
-// and how much work that is. The devices are those that common/sim/devices describes, and some that do not exist.
+// Lab 07's problems: random shapes, kernels and devices for the formulas, sizes for the products, expected results, and
+// how much work they take. The devices are those of common/sim/devices, and some that do not exist.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ device read_device(const std::string& name, int element_bytes) {
   return on;
 }
 
-/// A device as its description has it, for elements of 2 bytes on tensor cores, or of 4 without.
+/// A device from its description, for elements of 2 bytes on tensor cores, or of 4 without.
 const device& described_device(const std::string& name, int element_bytes) {
   static const auto all = [] {
     std::map<std::pair<std::string, int>, device> read;
@@ -65,8 +65,8 @@ bool is_described(const std::string& name) {
   return std::find(std::begin(described), std::end(described), name) != std::end(described);
 }
 
-/// Whole numbers from `least` to `most`, quickly: most of what is drawn with them is thrown away. Nothing is secret
-/// here, as a submission sees all of a case.
+/// Integers from `least` to `most`, quickly: most draws are discarded. They need not be secret, because a submission
+/// sees all of a case.
 class quick_sizes {
  public:
   explicit quick_sizes(std::uint64_t seed) : bits_(seed) {}
@@ -150,11 +150,11 @@ question question_at(const double* in, int64_t kernels) {
   return q;
 }
 
-/// Blocks that each of the four things on a multiprocessor is enough for. For drawing questions and for messages: what
-/// `occupancy` must answer is counted by schedule.hpp.
+/// The number of blocks allowed by each of a multiprocessor's four resources. Only for drawing questions and for
+/// messages: schedule.hpp counts the right answer.
 struct limits {
   int64_t registers_of_block = 0;
-  std::array<int64_t, 4> blocks{};  ///< by threads, places, registers, shared memory
+  std::array<int64_t, 4> blocks{};  ///< by threads, slots, registers, shared memory
 
   int64_t fit() const { return *std::min_element(blocks.begin(), blocks.end()); }
   int64_t fit_without(std::size_t which) const {
@@ -179,7 +179,7 @@ limits limits_of(const kernel& by, const device& on) {
 
 __extension__ typedef __int128 wide;
 
-/// What is right of one kernel.
+/// The right answers for one kernel.
 struct truth {
   wide tiles = 0, waves = 0;
   int64_t occupancy = 0, blocks_of_wave = 0;
@@ -191,7 +191,7 @@ wide quotient_up(wide a, wide b) { return (a + b - 1) / b; }
 
 wide tiles_of(const shape& s, const kernel& by) { return quotient_up(s.m, by.tile_m) * quotient_up(s.n, by.tile_n); }
 
-/// By quotients, from so many blocks on a multiprocessor.
+/// Computed by division, from the number of blocks on a multiprocessor.
 truth reckoned(const shape& s, const kernel& by, const device& on, int64_t occupancy) {
   truth t;
   t.occupancy = occupancy;
@@ -209,7 +209,7 @@ truth reckoned(const shape& s, const kernel& by, const device& on, int64_t occup
   return t;
 }
 
-/// Blocks are put on a multiprocessor one by one, and tiles are dealt out so, unless that would take too long.
+/// Puts blocks on a multiprocessor and assigns tiles one by one, unless that would take too long.
 truth right(const shape& s, const kernel& by, const device& on) {
   const truth t = reckoned(s, by, on, lab07::blocks_that_fit(by, on));
   if (t.occupancy == 0 || t.tiles > 10'000'000) return t;
@@ -218,10 +218,10 @@ truth right(const shape& s, const kernel& by, const device& on) {
   return t;
 }
 
-/// The same for drawing questions, of which most are thrown away.
+/// The same for drawing questions, most of which are discarded.
 truth drawn_right(const question& q) { return reckoned(q.s, q.by[0], q.on, limits_of(q.by[0], q.on).fit()); }
 
-/// The smallest n greater than q.s.n at which a square takes more waves than there, of so many tiles each.
+/// The smallest n greater than q.s.n at which a square product takes more waves, with this many tiles per wave.
 int64_t next_more(const question& q, int64_t places) {
   const auto at_n = [&](int64_t n) { return quotient_up(tiles_of({n, n, 1}, q.by[0]), places); };
   int64_t n = q.s.n + 1;
@@ -243,7 +243,7 @@ std::vector<double> seconds_of_all(const question& q, std::size_t ignored = none
   return all;
 }
 
-/// The first of the kernels with the least seconds. Kernels that differ in what `seconds` does not ask are equals.
+/// The first of the fastest kernels. Kernels that differ only in properties that `seconds` does not use are equal.
 std::ptrdiff_t best_of(const std::vector<double>& seconds) {
   const auto best = std::min_element(seconds.begin(), seconds.end());
   return std::isinf(*best) ? -1 : best - seconds.begin();
@@ -260,7 +260,7 @@ std::vector<property> properties(const std::string& entry, bool described_one) {
   std::vector<property> all;
   const auto add = [&](property holds) { all.push_back(std::move(holds)); };
   if (entry == "tiles") {
-    // The last row and column of tiles is whole, one element wide, or one short of whole.
+    // The last row and column of tiles are full, one element wide, or one short of full.
     for (const int more : {0, 1, -1}) {
       add([=](const question& q) { return (q.s.m - more) % q.by[0].tile_m == 0 && q.s.m > q.by[0].tile_m; });
       add([=](const question& q) { return (q.s.n - more) % q.by[0].tile_n == 0 && q.s.n > q.by[0].tile_n; });
@@ -288,7 +288,7 @@ std::vector<property> properties(const std::string& entry, bool described_one) {
       const int unit = q.on.register_unit, all_threads = q.by[0].threads * q.by[0].registers;
       return of(q).decides(registers) && q.on.registers_of_sm / ((all_threads + unit - 1) / unit * unit) > of(q).fit();
     });
-    add([=](const question& q) {  // what each block takes besides its own
+    add([=](const question& q) {  // what each block takes in addition to its own
       return of(q).decides(shared) && q.by[0].shared_bytes > 0 &&
              q.on.shared_bytes_of_sm / q.by[0].shared_bytes > of(q).fit();
     });
@@ -305,7 +305,7 @@ std::vector<property> properties(const std::string& entry, bool described_one) {
       if (which != threads || !described_one)
         add([=](const question& q) { return of(q).decides(which) && of(q).fit() == 0; });
     if (!described_one) add([](const question& q) { return q.by[0].shared_bytes + q.on.reserved_bytes == 0; });
-    if (!described_one)  // what the system reserves counts for blocks without shared memory of their own, too
+    if (!described_one)  // the system's reserve also counts for blocks without shared memory of their own
       add([=](const question& q) { return of(q).decides(shared) && q.by[0].shared_bytes == 0; });
   }
   if (entry == "waves" || entry == "utilization" || entry == "seconds") {
@@ -326,7 +326,7 @@ std::vector<property> properties(const std::string& entry, bool described_one) {
     const auto edge = [](int64_t n, int tile) { return (n - 1) % tile == 0; };
     add([=](const question& q) { return edge(cliff(q), q.by[0].tile_m) && !edge(cliff(q), q.by[0].tile_n); });
     add([=](const question& q) { return edge(cliff(q), q.by[0].tile_n) && !edge(cliff(q), q.by[0].tile_m); });
-    add([=](const question& q) { return next_tile(q) < cliff(q); });   // more tiles, and no more waves
+    add([=](const question& q) { return next_tile(q) < cliff(q); });   // more tiles but no more waves
     add([=](const question& q) { return next_tile(q) == cliff(q); });  // the very next tile
     add([=](const question& q) { return cliff(q) == q.s.n + 1; });
     add([=](const question& q) { return edge(q.s.n, q.by[0].tile_m) && q.s.n > 1; });
@@ -337,7 +337,7 @@ std::vector<property> properties(const std::string& entry, bool described_one) {
     add([=](const question& q) { return best(q) > 0 && std::isinf(seconds_of_all(q)[0]); });
     add([=](const question& q) { return best(q) == std::ssize(q.by) - 1; });
     add([=](const question& q) { return best(q) == 0; });
-    add([=](const question& q) {  // others are as fast: the first of them
+    add([=](const question& q) {  // others are as fast: the first one counts
       const std::vector<double> seconds = seconds_of_all(q);
       return best(q) == 0 && std::count(seconds.begin(), seconds.end(), seconds[0]) > 2;
     });
@@ -363,18 +363,18 @@ question drawn_question(quick_sizes& draw, const std::string& entry, const std::
   const int64_t kernels = entry == "best_kernel" ? 8 : 1;
   while (std::ssize(q.by) < kernels)
     q.by.push_back(any ? random_kernel(draw, element_bytes) : fitting_kernel(draw, element_bytes, q.on));
-  if (entry == "best_kernel") {  // some kernel once more, some of them too large for any device
+  if (entry == "best_kernel") {  // some kernels repeated, some too large for any device
     if (const int64_t copies = draw(0, 3); copies > 0)
       for (int64_t i = 0; i < copies; ++i) q.by[at(draw(0, 7))] = q.by[at(draw(0, 7))];
     if (draw(0, 9) == 0)
       for (kernel& by : q.by) by.shared_bytes = q.on.shared_bytes_of_sm / 128 * 128 + 128;
   }
-  if (entry == "occupancy" && draw(0, 3) == 0) {  // shared memory in parts without a rest
+  if (entry == "occupancy" && draw(0, 3) == 0) {  // shared memory divided without remainder
     const int64_t part = q.on.shared_bytes_of_sm / draw(1, 8) - q.on.reserved_bytes;
     q.by[0].shared_bytes = static_cast<int>(std::max<int64_t>(0, part / 128 * 128));
   }
   const kernel& by = q.by[0];
-  const auto side = [&](int tile) {  // of any size, or about a multiple of the tile
+  const auto side = [&](int tile) {  // any size, or near a multiple of the tile
     if (entry == "next_cliff") return huge ? draw(int64_t{1} << 31, int64_t{1} << 35) : draw(1, 1500);
     if (huge) return draw(1, int64_t{1} << draw(30, 40));
     return draw(0, 1) == 0 ? draw(1, 5000) : std::max<int64_t>(1, tile * draw(1, 24) + draw(-1, 1));
@@ -403,7 +403,7 @@ std::vector<question> questions(const std::string& entry, const std::string& abo
 
 // ---- answers ------------------------------------------------------------------------------------------------------
 
-/// The numbers that a message is about, by name, with what lies between them and the answer.
+/// The numbers for a message, by name, with the steps from them to the answer.
 std::string explained(const std::string& entry, const question& q) {
   const kernel& by = q.by[0];
   const device& on = q.on;
@@ -433,7 +433,7 @@ std::string explained(const std::string& entry, const question& q) {
   return text + "; " + wave;
 }
 
-/// "" where `got` answers the question, else what is wrong with it.
+/// "" if `got` is right, otherwise what is wrong with it.
 std::string judged(const std::string& entry, const question& q, double got) {
   if (entry == "best_kernel") {
     const std::vector<double> all = seconds_of_all(q);
@@ -447,7 +447,7 @@ std::string judged(const std::string& entry, const question& q, double got) {
     if (!(got >= 0 && got < static_cast<double>(all.size()) && got == std::floor(got)))
       return fmt::format("returned {}, should be {}", got, about(want));
     const auto chosen = static_cast<std::ptrdiff_t>(got);
-    // Two kernels may have the same time by chance, up to rounding; those of the same tile and wave always do.
+    // Two kernels may have the same time by chance, up to rounding; those with the same tile and wave always do.
     const auto same = [&](std::ptrdiff_t i) {
       const kernel &a = q.by[at(i)], &b = q.by[at(chosen)];
       return a.tile_m == b.tile_m && a.tile_n == b.tile_n &&
@@ -473,8 +473,8 @@ std::string judged(const std::string& entry, const question& q, double got) {
   return fmt::format("returned {:.10g}, should be {:.10g}", got, want);
 }
 
-/// What the submission says of the functions that `entry` builds on: tiles, occupancy, waves and seconds, NaN where it
-/// was not asked.
+/// The submission's answers for the functions that `entry` uses: tiles, occupancy, waves and seconds; NaN if not
+/// requested.
 constexpr int64_t earlier_numbers = 4, most_shapes = 3;
 constexpr double most_asked = 0x1p36;  // as in calls.cpp
 
@@ -531,7 +531,7 @@ test_case formula(const std::string& entry, const std::string& about) {
           builds_on_others
               ? wrong_before(entry, q, got[at(i)], outputs[1].as<double>().subspan(at(i * earlier), at(earlier)))
               : "";
-      // What is shown is the smallest that is wrong of itself, or else the smallest.
+      // Shows the smallest question that is wrong on its own, or else the smallest.
       const double size = static_cast<double>(q.s.m) * static_cast<double>(q.s.n);
       if (wrong++ == 0 || (from.empty() && !origin.empty()) || (from.empty() == origin.empty() && size < smallest)) {
         smallest = size;
@@ -548,8 +548,8 @@ test_case formula(const std::string& entry, const std::string& about) {
   return result;
 }
 
-/// The figures that are predicted: `entry` for square products of sizes `sizes` on a described device, by a kernel of
-/// one block per multiprocessor.
+/// The predicted figures: `entry` for square products of the given `sizes` on a described device, with one block per
+/// multiprocessor.
 test_case figures(const std::string& entry, const std::string& about, int tile_m, int tile_n,
                   const std::vector<int64_t>& sizes) {
   test_case result;
@@ -745,13 +745,13 @@ std::vector<test_case> cases() {
   all.push_back(timed(narrow_gemm({4096, 31, 500})));
 
   all.push_back(fixed_tile_gemm("177", 40, {177}));
-  // The busiest of the H200's 132 multiprocessors has one block, two from 177 on, three from 257, four from 305. By
+  // The busiest of the H200's 132 multiprocessors has one block, from 177 on two, from 257 three, from 305 four. By
   // waves() all are one wave: eight such blocks fit on a multiprocessor.
   all.push_back(fixed_tile_gemm("sweep", 16, {161, 176, 177, 256, 257, 304, 305}));
   return all;
 }
 
-/// Sizes that no one could have prepared for.
+/// Random sizes: nobody can prepare for them.
 std::vector<test_case> drawn_cases(std::uint64_t seed) {
   lab::random_sizes size(seed);
   std::vector<test_case> all;
@@ -760,7 +760,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   all.push_back(pad(rows, columns, rows + size(0, 9), columns + size(0, 9)));
   all.push_back(unpad(rows, columns, columns + size(0, 9)));
   for (int i = 0; i < 2; ++i) all.push_back(padded_gemm({size(2, 300), size(2, 300), size(2, 300)}));
-  // Where counters are counted.
+  // The cases for counters.
   const int64_t high = size(513, 700), broad = 2 * size(260, 340) + 1;
   all.push_back(like("pad/509x511-512x512", pad(high, broad, high + size(0, 9), broad + size(1, 9))));
   all.push_back(like("unpad/509x511-512", unpad(high, broad, broad + size(1, 9))));

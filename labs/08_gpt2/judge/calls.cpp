@@ -171,7 +171,7 @@ void write_kernels(const lab::call& c) {
   for (std::size_t i = 0; i < std::min(t.kernels.size(), static_cast<std::size_t>(c.parameter(1))); ++i) {
     const traced_kernel& k = t.kernels[i];
     for (const double v : {number_in(k.name, "kernel"), number_in(k.block, "range"), static_cast<double>(k.stream),
-                           since(k.begin), since(k.end)})
+                           since(k.begin), since(k.end), since(k.launched)})
       *out++ = v;
   }
 }
@@ -186,6 +186,31 @@ void write_sums(const lab::call& c) {
     for (const double v : {number_in(t.blocks[i].name, "range"), static_cast<double>(t.blocks[i].launches),
                            static_cast<double>(t.blocks[i].busy)})
       *out++ = v;
+}
+
+/// A timeline of the judge's own. Inputs: of each kernel its name, block, stream, begin, end and launch; idle time,
+/// longest gap and blocks, of each its name, launches and busy time. Parameters: kernels, room for blocks.
+timeline given_timeline(const lab::call& c) {
+  const auto block = [](std::int64_t number) { return number < 0 ? "" : std::string(name_of("range", number)); };
+  const auto u64 = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
+  timeline t;
+  for (const auto* k = c.input<std::int64_t>(0); std::ssize(t.kernels) < c.parameter(0); k += 6)
+    t.kernels.push_back(
+        {name_of("kernel", k[0]), block(k[1]), static_cast<std::uint32_t>(k[2]), u64(k[3]), u64(k[4]), u64(k[5])});
+  const auto* sums = c.input<std::int64_t>(1);
+  t.idle = u64(sums[0]), t.longest_gap = u64(sums[1]);
+  for (const auto *b = sums + 2, *const end = b + 3 * c.parameter(1); b != end && b[1] > 0; b += 3)
+    t.blocks.push_back({block(b[0]), static_cast<int>(b[1]), u64(b[2])});
+  return t;
+}
+
+double number_of(const std::string& block) { return number_in(block, "range"); }
+double number_of(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds); }
+double number_of(int kernels) { return kernels; }
+
+template <auto question>
+void ask(const lab::call& c) {
+  *c.output<double>(0) = number_of(question(given_timeline(c)));
 }
 
 /// A whole forward pass on the device, with the student's two blocks in it: both, or one alone (cases.cpp).
@@ -232,6 +257,11 @@ constexpr lab::entry table[] = {
      [](const lab::call& c) { recorder(c.output<double>(0), c.parameter(2), c.parameter(1)).run(c.parameter(0)); }},
     {"trace", lab::part::host, write_kernels},
     {"trace_sums", lab::part::host, write_sums},
+    {"block_to_speed_up", lab::part::host, ask<block_to_speed_up>},
+    {"block_to_fuse", lab::part::host, ask<block_to_fuse>},
+    {"time_waiting_for_host", lab::part::host, ask<time_waiting_for_host>},
+    {"time_overlapping", lab::part::host, ask<time_overlapping>},
+    {"most_waiting", lab::part::host, ask<most_waiting>},
     {"block_work", lab::part::host,
      [](const lab::call& c) {
        rows<8, 3>(c, [](double* out, const double* in) {

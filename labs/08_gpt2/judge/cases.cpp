@@ -381,7 +381,7 @@ std::vector<drawn_record> draw_pass(int64_t kernels, int64_t streams, int64_t th
 }
 
 struct true_kernel {
-  int64_t name, block, stream, begin, end;
+  int64_t name, block, stream, begin, end, launched;
   auto operator<=>(const true_kernel&) const = default;
 };
 bool starts_earlier(const true_kernel& a, const true_kernel& b) {
@@ -407,7 +407,7 @@ std::vector<true_kernel> true_kernels(std::span<const int64_t> numbers, int64_t 
       if (range.first->thread == call.thread && range.first->start < call.start && call.end < range.second->start &&
           (!block || block->start < range.first->start))
         block = range.first;
-    kernels.push_back({r.name, block ? block->name : -1, r.stream, r.start - from, r.end - from});
+    kernels.push_back({r.name, block ? block->name : -1, r.stream, r.start - from, r.end - from, call.start - from});
   }
   std::sort(kernels.begin(), kernels.end(), starts_earlier);
   return kernels;
@@ -426,8 +426,8 @@ std::string check_kernels(std::span<const int64_t> records, int64_t from, std::s
            std::to_string(want.size());
   std::vector<true_kernel> got;
   for (std::size_t i = 0; i < want.size(); ++i) {
-    const auto* row = &out[1 + 5 * i];
-    got.push_back({whole(row[0]), whole(row[1]), whole(row[2]), whole(row[3]), whole(row[4])});
+    const auto* row = &out[1 + 6 * i];
+    got.push_back({whole(row[0]), whole(row[1]), whole(row[2]), whole(row[3]), whole(row[4]), whole(row[5])});
     if (i > 0 && got[i].begin < got[i - 1].begin)
       return "kernel " + std::to_string(i) + " of the timeline begins before the one before it";
   }
@@ -441,27 +441,38 @@ std::string check_kernels(std::span<const int64_t> records, int64_t from, std::s
              " ns on the timeline, but ran from " + std::to_string(w.begin) + " to " + std::to_string(w.end);
     if (g.block != w.block)
       return which + " belongs to " + block_text(g.block) + ", but was launched in " + block_text(w.block);
+    if (g.launched != w.launched)
+      return which + " was launched at " + std::to_string(g.launched) + " ns on the timeline, but its call began at " +
+             std::to_string(w.launched);
     return which + " has another name or stream than its record";
   }
   return {};
 }
 
-std::string check_sums(std::span<const int64_t> records, int64_t from, std::span<const double> out, int64_t room) {
-  struct sum {
-    int64_t launches = 0, busy = 0, until = 0;
-  };
-  std::map<int64_t, sum> want;
-  const std::vector<true_kernel> kernels = true_kernels(records, from);
-  int64_t idle = 0, longest = 0, until = kernels.front().begin;
+struct sum {
+  int64_t launches = 0, busy = 0, until = 0;
+};
+struct true_sums {
+  std::map<int64_t, sum> blocks;
+  int64_t idle = 0, longest = 0;
+};
+true_sums sums_of(const std::vector<true_kernel>& kernels) {
+  true_sums all;
+  int64_t until = kernels.front().begin;
   for (const true_kernel& k : kernels) {
-    sum& s = want[k.block];
+    sum& s = all.blocks[k.block];
     ++s.launches;
     s.busy += std::max<int64_t>(0, k.end - std::max(k.begin, s.until));
     s.until = std::max(s.until, k.end);
-    idle += std::max<int64_t>(0, k.begin - until);
-    longest = std::max(longest, k.begin - until);
+    all.idle += std::max<int64_t>(0, k.begin - until);
+    all.longest = std::max(all.longest, k.begin - until);
     until = std::max(until, k.end);
   }
+  return all;
+}
+
+std::string check_sums(std::span<const int64_t> records, int64_t from, std::span<const double> out, int64_t room) {
+  const auto [want, idle, longest] = sums_of(true_kernels(records, from));
   const auto differ = [](const std::string& what, int64_t got, int64_t right) {
     return what + " is " + std::to_string(got) + ", should be " + std::to_string(right);
   };
@@ -491,7 +502,7 @@ test_case trace(bool sums, int64_t kernels, int64_t streams, int64_t threads) {
   result.where = lab::part::host;
   const int64_t room = sums ? 16 : kernels;
   result.parameters = {most_records_a_kernel * kernels + deepest * threads, room};
-  result.outputs = {{dtype::f64, sums ? 3 + 3 * room : 1 + 5 * room}};
+  result.outputs = {{dtype::f64, sums ? 3 + 3 * room : 1 + 6 * room}};
   result.inputs = [=](std::uint64_t seed) {
     const std::vector<drawn_record> records = draw_pass(kernels, streams, threads, seed);
     int64_t from = records.front().start;
@@ -510,6 +521,112 @@ test_case trace(bool sums, int64_t kernels, int64_t streams, int64_t threads) {
   };
   return result;
 }
+
+// ---- questions to a timeline ----------------------------------------------------------------------------------------
+
+/// The right answers; in the first two, one for each block that may be named.
+struct right_answers {
+  std::vector<int64_t> to_speed_up, to_fuse;
+  int64_t waiting_for_host = 0, overlapping = 0, most_waiting = 0;
+};
+
+/// Between two moments at which a kernel is launched, begins or ends nothing changes.
+right_answers answers_to(const std::vector<true_kernel>& kernels) {
+  std::map<int64_t, std::vector<std::pair<const true_kernel*, int>>> moments;  // 0: launched, 1: begins, 2: ends
+  for (const true_kernel& k : kernels) {
+    moments[k.launched].emplace_back(&k, 0);
+    moments[k.begin].emplace_back(&k, 1);
+    moments[k.end].emplace_back(&k, 2);
+  }
+  right_answers right;
+  std::map<int64_t, int> in_block, in_stream;  // kernels that run
+  std::map<int64_t, int64_t> alone, mean;
+  int64_t last = 0, waiting = 0, running = 0;
+  bool begun = false;
+  for (const auto& [now, changes] : moments) {
+    const int64_t time = now - last;
+    if (in_block.size() == 1) alone[in_block.begin()->first] += time;
+    if (in_stream.size() > 1) right.overlapping += time;
+    if (begun && running == 0 && waiting == 0) right.waiting_for_host += time;
+    for (const auto& [k, what] : changes) {
+      waiting += what == 0 ? 1 : what == 1 ? -1 : 0;
+      running += what == 1 ? 1 : what == 2 ? -1 : 0;
+      begun = begun || what == 1;
+      for (const auto& [all, one] : {std::pair{&in_block, k->block}, {&in_stream, k->stream}}) {
+        int& count = (*all)[one] += what == 1 ? 1 : what == 2 ? -1 : 0;
+        if (count == 0) all->erase(one);
+      }
+    }
+    right.most_waiting = std::max(right.most_waiting, waiting);
+    last = now;
+  }
+  std::map<int64_t, std::pair<int64_t, int64_t>> times;  // of all kernels of a block: their sum and their number
+  for (const true_kernel& k : kernels) times[k.block].first += k.end - k.begin, ++times[k.block].second;
+  int64_t longest = -1;
+  const auto* shortest = &times.begin()->second;
+  for (const auto& [block, t] : times) {
+    longest = std::max(longest, alone[block]);
+    if (t.first * shortest->second < shortest->first * t.second) shortest = &t;
+  }
+  for (const auto& [block, t] : times) {
+    if (alone[block] == longest) right.to_speed_up.push_back(block);
+    if (t.first * shortest->second == shortest->first * t.second) right.to_fuse.push_back(block);
+  }
+  return right;
+}
+
+enum class question { block_to_speed_up, block_to_fuse, time_waiting_for_host, time_overlapping, most_waiting };
+
+std::string check_answer(question what, const right_answers& right, double answer) {
+  const auto block = [&](const std::vector<int64_t>& any) -> std::string {
+    if (std::find(any.begin(), any.end(), whole(answer)) != any.end()) return {};
+    return "the answer is " + block_text(whole(answer)) + ", should be " + block_text(any.front());
+  };
+  const auto number = [&](int64_t want) -> std::string {
+    if (whole(answer) == want) return {};
+    return "the answer is " + std::to_string(whole(answer)) + ", should be " + std::to_string(want);
+  };
+  switch (what) {
+    case question::block_to_speed_up: return block(right.to_speed_up);
+    case question::block_to_fuse: return block(right.to_fuse);
+    case question::time_waiting_for_host: return number(right.waiting_for_host);
+    case question::time_overlapping: return number(right.overlapping);
+    default: return number(right.most_waiting);
+  }
+}
+
+test_case asked(question what, int64_t kernels, int64_t streams, int64_t threads) {
+  constexpr const char* entries[] = {"block_to_speed_up", "block_to_fuse", "time_waiting_for_host", "time_overlapping",
+                                     "most_waiting"};
+  constexpr int64_t most_blocks = 7;
+  test_case result;
+  result.entry = entries[static_cast<int>(what)];
+  result.id = result.entry + "/" + std::to_string(kernels) + "_kernels_" + std::to_string(streams) + "_streams";
+  result.where = lab::part::host;
+  result.parameters = {kernels, most_blocks};
+  result.outputs = {{dtype::f64, 1}};
+  result.inputs = [=](std::uint64_t seed) {
+    const std::vector<drawn_record> records = draw_pass(kernels, streams, threads, seed);
+    const std::vector<true_kernel> all =
+        true_kernels(std::span(&records.front().kind, records.size() * sizeof(drawn_record) / sizeof(int64_t)), 0);
+    const true_sums of = sums_of(all);
+    std::vector<int64_t> rows, sums{of.idle, of.longest};
+    for (const true_kernel& k : all) rows.insert(rows.end(), {k.name, k.block, k.stream, k.begin, k.end, k.launched});
+    for (const auto& [name, s] : of.blocks) sums.insert(sums.end(), {name, s.launches, s.busy});
+    sums.resize(at(2 + 3 * most_blocks));
+    return std::vector{buffer::of(rows), buffer::of(sums)};
+  };
+  result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
+    std::vector<true_kernel> all;
+    for (const auto* k = before[0].as<int64_t>().data(); std::ssize(all) < kernels; k += 6)
+      all.push_back({k[0], k[1], k[2], k[3], k[4], k[5]});
+    return check_answer(what, answers_to(all), outputs[0].as<double>()[0]);
+  };
+  return result;
+}
+constexpr question all_questions[] = {question::block_to_speed_up, question::block_to_fuse,
+                                      question::time_waiting_for_host, question::time_overlapping,
+                                      question::most_waiting};
 
 // ---- blocks --------------------------------------------------------------------------------------------------------
 
@@ -811,6 +928,9 @@ std::vector<test_case> cases() {
   for (const bool sums : {false, true})
     for (const auto& [kernels, streams, threads] : {std::array{12, 1, 1}, {150, 3, 1}, {1200, 4, 2}})
       all.push_back(trace(sums, kernels, streams, threads));
+  for (const question what : all_questions)
+    for (const auto& [kernels, streams, threads] : {std::array{1, 1, 1}, {40, 1, 1}, {150, 3, 1}, {1200, 4, 2}})
+      all.push_back(asked(what, kernels, streams, threads));
   add_analysis(all);
   all.push_back(study());
   all.push_back(profiled());
@@ -872,6 +992,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   }
   all.push_back(attention_heads(size(1100, 1400), size(3, 9), 1));
   all.push_back(residual_norm(size(257, 600), 33));
+  for (const question what : all_questions) all.push_back(asked(what, size(200, 900), size(2, 6), size(1, 3)));
   // More than any case above has, or as much as there may be.
   all.push_back(layer_norm("layer_norm", size(257, 600), 33));
   all.push_back(layer_norm("layer_norm", 2, size(4000, 4096)));

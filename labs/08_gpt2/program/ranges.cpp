@@ -66,4 +66,11 @@ void gpt2::print_timeline(const std::function<void()>& once) {
   fmt::print("{} kernels in {:.1f} us, of which the device is idle for {:.1f}; longest gap {:.1f} us\n",
              t.kernels.size(), microseconds(t.kernels.empty() ? 0 : end - t.kernels.front().begin),
              microseconds(t.idle), microseconds(t.longest_gap));
+  if (t.kernels.empty()) return;
+  const auto named = [](const std::string& block) { return block.empty() ? "(no range)" : block; };
+  fmt::print("by your questions.cpp: speed up {} first, fuse in {} first\n", named(lab08::block_to_speed_up(t)),
+             named(lab08::block_to_fuse(t)));
+  fmt::print("the device waits for the host for {:.1f} us; streams overlap for {:.1f}; at most {} kernels wait\n",
+             microseconds(lab08::time_waiting_for_host(t)), microseconds(lab08::time_overlapping(t)),
+             lab08::most_waiting(t));
 }

@@ -15,7 +15,7 @@
 namespace lab11 {
 
 /// Device pointers from cudaMalloc; inputs and outputs never overlap. size is 64 or 128, tokens at least 1, causal as
-/// in attention.hpp. At most three launches on `stream`; nothing is allocated, and no tokens x tokens numbers are
+/// in attention.hpp. At most three launches on `stream`; nothing is allocated, and nothing of size tokens x tokens is
 /// stored.
 void attention_backward(float* d_q,          // (heads, tokens, size)
                         float* d_k,          // (heads, tokens, size)

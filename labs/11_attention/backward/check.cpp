@@ -20,7 +20,7 @@ struct shape {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// One head, by the definitions.
+/// One head, by definition.
 struct reference {
   const double *q, *k, *v, *d_out;
   int tokens, size;
@@ -119,7 +119,7 @@ struct on_gpu {
   lab::device_buffer<float> d_q{q.size()}, d_k{q.size()}, d_v{q.size()}, delta{at(s.heads * s.tokens)};
 };
 
-/// The largest difference, relative to the largest gradient, or to 0.01: with one token those of q and k are 0.
+/// The largest difference, relative to the largest gradient or to 0.01: with one token the gradients of q and k are 0.
 double off(const lab::device_buffer<float>& got, const std::function<doubles(reference&)>& of, const problem& p) {
   std::vector<float> read(got.size());
   LAB_CUDA_CHECK(cudaMemcpy(read.data(), got.data(), got.bytes(), cudaMemcpyDeviceToHost));
@@ -206,11 +206,11 @@ TEST(Traffic, HasNoMatrixOfScores) {
   EXPECT_GE(counted.metrics["launches"], 1);
   EXPECT_TRUE(counted.reports.empty()) << counted.reports.front();
   EXPECT_EQ(counted.metrics["allocations"], 0) << "counted on the simulated device alone";
-  // An array has 2,048 sectors; the three gradients are stored once; delta takes at most one for each row. Scores would
-  // have 8,192.
+  // An array has 2,048 sectors; the three gradients are stored once; delta takes at most one per row. Scores would take
+  // 8,192.
   EXPECT_LE(counted.metrics[stored], 3 * 2048 + 256);
   EXPECT_GE(counted.metrics[stored], 3 * 2048);
-  // A block for 64 rows loads its own two arrays once, and the two others whole.
+  // A block of 64 rows loads its own part of two arrays once, and all of the other two.
   EXPECT_LE(counted.metrics[loaded], 2 * (2 + 4 * 2) * 2048 + 2 * 2048 + 2048);
 }
 
@@ -220,7 +220,7 @@ TEST(Traffic, IsLessBehindTheMask) {
   on_gpu device(p);
   auto counted = lab::profiler({loaded}).collect([&] { device.run(); }, device.stream.get());
   EXPECT_GT(counted.metrics[loaded], 0);
-  // 1, 2, 3 and 4 quarters of what a block loads otherwise.
+  // 1, 2, 3 and 4 quarters of a block's other loads.
   EXPECT_LE(counted.metrics[loaded], 2 * (2 * 4 + 2 * 10) * 512 + 2 * 2048 + 2048);
 }
 

@@ -1,4 +1,4 @@
-// Checks attention_hopper: each row and its lse against float64; and that TMA copies and wgmma multiplies.
+// Checks each row of attention_hopper and its lse against float64, and that TMA copies and wgmma multiplies.
 #include <algorithm>
 #include <cmath>
 
@@ -35,7 +35,7 @@ struct problem {
   }
 };
 
-/// The largest error of a row's elements, and that of its lse.
+/// The largest error of a row's elements, and the error of its lse.
 std::pair<double, double> errors(const problem& p, std::size_t row, const float* out, float lse) {
   const auto tokens = static_cast<std::size_t>(p.tokens), head = row - row % tokens;
   const std::size_t seen = p.causal ? row % tokens + 1 : tokens;
@@ -92,7 +92,7 @@ TEST_F(Traffic, IsLeftToTmaAndWgmma) {
   const problem p{2, 512};
   auto counted = lab::checked_traffic([&] { p.run(); }, p.stream);
   EXPECT_EQ(counted.metrics[lab::operations], 2 * 4.0 * 512 * 512 * size) << "two products of each head";
-  // Queries once; keys and values once for each 64 or more queries.
+  // Queries once; keys and values once per 64 or more queries.
   const double array = 2.0 * 2 * 512 * size;
   EXPECT_LE(counted.metrics[lab::tma_bytes], array + 2 * array * 512 / 64);
   EXPECT_GE(counted.metrics[lab::tma_bytes], 3 * array);

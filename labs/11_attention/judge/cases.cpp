@@ -1,5 +1,5 @@
 // Lab 11's problems: what tiles cost, results to join, attention of all shapes, and one query at a time. Each row is
-// computed again in double, with the softmax as its definition has it.
+// recomputed in double, with the softmax by definition.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -77,7 +77,7 @@ void add_formulas(std::vector<test_case>& all, const tiling& t, int64_t size, in
 
 // ---- results to join ----------------------------------------------------------------------------------------------
 
-/// Rows of which each side may have seen no keys, or keys with scores far above or below the other's.
+/// In these rows each side may have seen no keys, or keys with scores far above or below the other's.
 test_case merge(int64_t rows, int64_t size) {
   test_case c;
   c.id = fmt::format("merge/{}x{}", rows, size);
@@ -120,7 +120,7 @@ test_case merge(int64_t rows, int64_t size) {
       for (std::size_t i = 0; i < at(size); ++i) {
         const double x = static_cast<double>(a[r * at(size) + i]), y = static_cast<double>(b[r * at(size) + i]);
         const double want = none ? 0 : (wa * x + wb * y) / (wa + wb), one = static_cast<double>(got[r * at(size) + i]);
-        // A difference of large logarithms is off by its own rounding.
+        // A difference of large logarithms has their rounding error.
         const double allowed = (2e-6 + (none ? 0 : 2e-7 * std::abs(most))) * (std::abs(x) + std::abs(y));
         if (!(std::abs(one - want) <= allowed))
           return fmt::format("row {}, column {}: {} with lse {} and {} with lse {} become {}, should be {:.7g}", r, i,
@@ -139,7 +139,7 @@ struct shape {
   bool causal;
 };
 
-/// What tells FP32 from bf16: by how much a weight, and an element of the result, may be rounded.
+/// The difference between FP32 and bf16: how far a weight and an element of the result may be rounded.
 struct precision {
   const char* name;
   dtype type;
@@ -159,10 +159,10 @@ floats widened(const buffer& b) {
   return floats(b.as<bfloat16>().begin(), b.as<bfloat16>().end());
 }
 
-/// What queries, keys and values are like. Scores are off from zero by about `spread`; with a large one a softmax that
-/// does not subtract the maximum overflows, and one key takes nearly all of the weight. If `below`, all scores lie
-/// between -1000, the contract's end, and -400: their exponentials are zero in float. `middle` is the mean of the
-/// values; far from zero, rounded partial sums show.
+/// The form of queries, keys and values. Scores are about `spread` away from zero; if it is large, a softmax that does
+/// not subtract the maximum overflows, and one key has nearly all of the weight. If `below`, all scores lie between
+/// -1000, the contract's end, and -400: their exponentials are zero in float. `middle` is the mean of the values; far
+/// from zero, rounded partial sums show.
 struct likes {
   float spread = 1;
   bool below = false;
@@ -170,8 +170,8 @@ struct likes {
 };
 constexpr likes usual{}, below_zero{1, true}, far_values{1, false, 4.0f};
 
-/// Keys are multiplied by a power of two that the seed decides, queries divided by it, values by another: all the same
-/// in float and in bf16, out of fp16's range.
+/// The seed chooses a power of two that multiplies keys and divides queries, and another for values: harmless in float
+/// and bf16, but outside fp16's range.
 auto inputs_of(const precision& p, int64_t queries, const shape& s, const likes& l) {
   return [=](std::uint64_t seed) {
     constexpr float around = 1.75f;
@@ -189,9 +189,8 @@ auto inputs_of(const precision& p, int64_t queries, const shape& s, const likes&
   };
 }
 
-/// What is wrong with one row: `n` keys are seen, and `lse_off` becomes by how much its logarithm is off. Errors are
-/// bounded as a computation in FP32 in any order bounds them: each score by the sum of |q k|, the sums over keys by
-/// their length.
+/// What is wrong with one row that sees `n` keys; sets `lse_off` to the error of its logarithm. Errors are bounded as
+/// for FP32 in any order: a score by the sum of |q k|, sums over keys by their length.
 std::string wrong_row(const precision& p, std::span<const float> q, std::span<const float> k, std::span<const float> v,
                       std::span<const float> got, const float* lse, std::size_t n, double& lse_off) {
   const std::size_t size = q.size();
@@ -231,7 +230,7 @@ std::string wrong_row(const precision& p, std::span<const float> q, std::span<co
   return {};
 }
 
-/// All rows of a small result; of a large one 200 that are drawn now, after the answer is known.
+/// All rows of a small result; 200 of a large one, drawn after the answer is known.
 auto check_of(const precision& p, int64_t queries, const shape& s, bool has_lse) {
   return [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const floats q = widened(before[0]), k = widened(before[1]), v = widened(before[2]), out = widened(outputs[0]);
@@ -262,8 +261,7 @@ auto check_of(const precision& p, int64_t queries, const shape& s, bool has_lse)
     if (first != wrong.end())
       return fmt::format("{} of {} rows are wrong: {}", std::count_if(wrong.begin(), wrong.end(), is_wrong),
                          wrong.size(), *first);
-    // Weights that are rounded go up and down, and their sum is off by less than one of them. A sum that is itself
-    // rounded is not.
+    // Roundings of weights go up and down, so their sum is off by less than a single one. A rounded sum is not.
     const double off = std::accumulate(lse_off.begin(), lse_off.end(), 0.0) / static_cast<double>(lse_off.size()),
                  most = p.weight / 8;
     return s.tokens < 64 || s.causal || off <= most
@@ -278,7 +276,7 @@ std::string name_of(const shape& s, const likes& l) {
                      l.spread > 1 ? "-spread" : "", l.below ? "-below" : "", l.middle > 1 ? "-far" : "");
 }
 
-/// The first parameters are those of its ceiling, with as many operations if not causal: see calls.cpp.
+/// The first parameters belong to its ceiling, which has as many operations if not causal: see calls.cpp.
 test_case attention(const char* entry, const precision& p, const shape& s, const likes& l = usual) {
   test_case c;
   c.id = fmt::format("{}/{}", entry, name_of(s, l));
@@ -298,13 +296,13 @@ test_case on_host(shape s, const likes& l = usual) {
   s.heads = 1;
   test_case c = attention("attention_host", in_fp32, s, l);
   c.where = lab::part::host;
-  c.parameters[0] = s.tokens * s.size;  // so many chains
-  c.parameters[1] = 2 * s.tokens;       // of so many multiply-adds
+  c.parameters[0] = s.tokens * s.size;  // number of chains
+  c.parameters[1] = 2 * s.tokens;       // multiply-adds in each
   return c;
 }
 
-/// It may take 12 times the memory of its queries: enough for copies of all its arguments in double, less than a byte
-/// for each score.
+/// It may use 12 times the memory of its queries: enough for copies of all its arguments in double, but less than a
+/// byte per score.
 test_case on_host_without_matrix(const shape& s) {
   test_case c = on_host(s);
   c.id += "-memory";
@@ -353,7 +351,7 @@ std::vector<test_case> cases() {
   for (const auto& [rows, size] : {std::pair<int64_t, int64_t>{1, 1}, {7, 64}, {64, 128}, {300, 3}})
     all.push_back(merge(rows, size));
 
-  // 1, primes, one below and one above each tile, more and fewer queries than a block has, both sizes of a head.
+  // 1, primes, one below and one above each tile, more and fewer queries than a block has, both head sizes.
   constexpr shape shapes[] = {{1, 1, 64, false},   {3, 2, 128, true},   {2, 17, 64, true},   {1, 31, 128, false},
                               {2, 63, 64, false},  {1, 64, 128, true},  {2, 65, 64, true},   {1, 65, 128, false},
                               {1, 127, 64, false}, {1, 128, 64, true},  {1, 129, 128, true}, {2, 200, 64, false},
@@ -370,20 +368,20 @@ std::vector<test_case> cases() {
       all.push_back(on_host(s, l));
     }
   all.push_back(attention("attention_bf16", in_bf16, {1, 700, 64, false}, far_values));
-  // So many tokens that a window of the last few hundred keys is not enough; for FP32 so many that shared memory has no
-  // room for all scores of 64 queries.
+  // Enough tokens that a window of the last few hundred keys fails; for FP32, enough that the scores of 64 queries do
+  // not fit in shared memory.
   all.push_back(attention("attention_fp32", in_fp32, {1, 1100, 64, true}));
   all.push_back(attention("attention_bf16", in_bf16, {1, 700, 64, true}));
-  // Many heads, so that a kernel may choose other tiles.
+  // Many heads, for which a kernel may choose other tiles.
   all.push_back(attention("attention_bf16", in_bf16, {65, 130, 64, true}));
   all.push_back(attention("attention_fp32", in_fp32, {33, 20, 64, false}));
-  // What counters and predictions are about.
+  // The cases for counters and predictions.
   for (const bool causal : {false, true}) {
     all.push_back(attention("attention_fp32", in_fp32, {1, 256, 128, causal}));
     all.push_back(attention("attention_bf16", in_bf16, {1, 256, 128, causal}));
   }
   all.push_back(unfused({1, 256, 128, false}));
-  all.push_back(on_host_without_matrix({1, 4500, 64, true}));  // more keys than a fixed array has
+  all.push_back(on_host_without_matrix({1, 4500, 64, true}));  // more keys than a fixed-size array
 
   for (const auto& [heads, tokens, size] : {std::array<int64_t, 3>{1, 1, 64},
                                             {3, 2, 128},
@@ -397,7 +395,7 @@ std::vector<test_case> cases() {
                                             {70, 130, 64},
                                             {2, 4096, 128}})
     all.push_back(decode(heads, tokens, size));
-  // More keys than 64 parts of 2048, with weights so unequal that keys which are left out show.
+  // More keys than 64 parts of 2048, with weights so unequal that omitted keys show.
   all.push_back(decode(1, 140'000, 64, {2}));
   all.push_back(decode(2, 700, 128, {96}));
   all.push_back(decode(3, 513, 64, {24}));
@@ -410,7 +408,7 @@ std::vector<test_case> cases() {
   return all;
 }
 
-/// Sizes that no one could have prepared for.
+/// Random sizes: nobody can prepare for them.
 std::vector<test_case> drawn_cases(std::uint64_t seed) {
   lab::random_sizes draw(seed);
   std::vector<test_case> all;
@@ -423,7 +421,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     add_formulas(all, {draw(2, 5000), draw(1, 300), draw(1, 300), causal}, 64, 2);
   }
   all.push_back(lab::like("decode_bf16/2x4096x128", decode(2, 64 * draw(56, 63), 128)));
-  // More than any case above has: tokens, then heads.
+  // Larger than any case above: tokens, then heads.
   const bool causal = draw(0, 1) == 1;
   all.push_back(attention("attention_fp32", in_fp32, {1, draw(1101, 1400), 64, causal}));
   all.push_back(attention("attention_bf16", in_bf16, {1, draw(701, 1000), 64, causal}));

@@ -1,4 +1,4 @@
-// What the main functions of the twelve programs share: sizes drawn from a name, and a check that ends the program.
+// What the main functions of the programs share: sizes drawn from a name, and a check that ends the program.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -146,6 +146,10 @@ constexpr lab::entry table[] = {
                           c.stream);
        });
      }},
+    {"prefix_hits", lab::part::host,
+     [](const lab::call& c) {
+       lab13::prefix_hits(c.output<int>(0), c.input<int>(0), c.input<int>(1), c.parameter(0));
+     }},
 };
 
 }  // namespace

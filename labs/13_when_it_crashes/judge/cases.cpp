@@ -4,8 +4,11 @@
 #include <lab/compare.hpp>
 #include <lab/random.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -307,7 +310,10 @@ test_case long_rows(int64_t rows, int64_t room) {
       [=](std::uint64_t seed) {
         std::vector<int> lengths = drawn_ints(rows, 1, room, seed);
         lengths[0] = static_cast<int>(std::min<int64_t>(room, 256));  // as long as one block's part
-        return std::vector{buffer::of(some(rows * room, seed)), buffer::of(lengths)};
+        floats in = some(rows * room, seed);
+        for (int64_t r = 2; r < rows; r += 3)  // far below zero
+          for (int64_t i = 0; i < room; ++i) in[static_cast<std::size_t>(r * room + i)] -= 1e5f;
+        return std::vector{buffer::of(in), buffer::of(lengths)};
       },
       [=](std::span<const buffer> in) {
         floats out;
@@ -318,6 +324,51 @@ test_case long_rows(int64_t rows, int64_t room) {
         }
         return out;
       });
+}
+
+/// Prompts of up to `room` tokens. The buffers and the parameter are those of the ceiling "prefixes", too.
+test_case prefix_hits(int64_t prompts, int64_t room) {
+  test_case c;
+  c.entry = "prefix_hits";
+  c.id = fmt::format("prefix_hits/{}x{}", prompts, room);
+  c.where = lab::part::host;
+  c.parameters = {prompts};
+  c.outputs = {{dtype::i32, prompts}};
+  c.inputs = [=](std::uint64_t seed) {
+    lab::random_sizes draw(seed);
+    std::vector<int> tokens, first(1, 0);
+    for (int64_t p = 0; p < prompts; ++p) {
+      const auto begin = tokens.size(), length = static_cast<std::size_t>(draw(0, room));
+      // The first few begin with other tokens; each later one goes on where it leaves an earlier one.
+      const auto from = static_cast<std::size_t>(p < 8 ? 0 : draw(0, p - 1));
+      const int64_t others = p < 8 ? 0 : first[from + 1] - first[from];
+      const int64_t shared = others == 0 ? 0 : draw(1, others);
+      for (int64_t i = 0; i < shared && tokens.size() < begin + length; ++i)
+        tokens.push_back(tokens[static_cast<std::size_t>(first[from] + i)]);
+      while (tokens.size() < begin + length) tokens.push_back(static_cast<int>(draw(0, 50256)));
+      first.push_back(static_cast<int>(tokens.size()));
+    }
+    tokens.resize(static_cast<std::size_t>(prompts * room));  // as large for each seed
+    return std::vector{buffer::of(tokens), buffer::of(first)};
+  };
+  c.check = [=](std::span<const buffer> in, std::span<const buffer> out) -> std::string {
+    const std::span<const int> first = in[1].as<int>();
+    std::map<std::pair<int64_t, int>, int64_t> nodes;  // by parent and token
+    for (int64_t p = 0; p < prompts; ++p) {
+      int want = 0;
+      int64_t at = 0;
+      for (int i = first[p]; i < first[p + 1]; ++i) {
+        const auto& [node, fresh] = nodes.try_emplace({at, in[0].as<int>()[i]}, static_cast<int64_t>(nodes.size()) + 1);
+        want += !fresh;
+        at = node->second;
+      }
+      if (const int got = out[0].as<int>()[p]; got != want)
+        return fmt::format("hits[{}] is {}, should be {}: prompt {} of {}", p, got, want, p, prompts);
+    }
+    return "";
+  };
+  c.work.bytes = 2.0 * static_cast<double>(prompts * room);  // of tokens: half of the room, 4 each
+  return c;
 }
 
 std::vector<test_case> make() {
@@ -347,22 +398,28 @@ std::vector<test_case> make() {
   for (const int64_t n : {1, 32, 33, 128, 4127}) all.push_back(group_scales(n));
   all.push_back(group_scales_in_turn(4096, 4127));
   add(long_rows, {{1, 1}, {9, 256}, {33, 1000}, {64, 700}});
+  add(prefix_hits, {{1, 8}, {20, 8}, {1000, 64}});
+  all.push_back(lab::timed(prefix_hits(1000, 48)));
   return all;
 }
 
 std::vector<test_case> draw(std::uint64_t seed) {
   lab::random_sizes size(seed);
   const int64_t pages = size(2, 12), n = size(100, 3000);
-  return {kv_scores(size(66, 400), size(1, 48)),
-          page_rows(pages, size(1, 5), size(0, pages - 1), size(1, 30), size(1, 40)), row_sums(size(2, 50), size(2, 7)),
-          head_sums("head_sums", size(2, 12), 64 * size(2, 6)), pad_rows(size(9, 60), 4 * size(2, 40), 1),
-          slot_rows(size(9, 30), size(33, 200)), pick_expert(size(65, 400), size(2, 30)), two_streams(size(1, n), n),
-          row_norms(size(1, 5), size(1026, 3000)), tree_sums(size(2, 100), size(40, 64)),
-          group_scales(32 * size(4, 60) + size(1, 31)), long_rows(size(2, 60), size(257, 1500)),
-          // Where counters are counted.
-          lab::like("kv_scores/96x16", kv_scores(32 * size(4, 12), size(17, 48))),
-          lab::like("two_streams/700x4001", two_streams(size(1, 700), size(4002, 6000))),
-          lab::like("row_norms/3x1025", row_norms(size(4, 9), 32 * size(40, 90) + 1))};
+  return {
+      kv_scores(size(66, 400), size(1, 48)), page_rows(pages, size(1, 5), size(0, pages - 1), size(1, 30), size(1, 40)),
+      row_sums(size(2, 50), size(2, 7)), head_sums("head_sums", size(2, 12), 64 * size(2, 6)),
+      pad_rows(size(9, 60), 4 * size(2, 40), 1), slot_rows(size(9, 30), size(33, 200)),
+      pick_expert(size(65, 400), size(2, 30)), two_streams(size(1, n), n), row_norms(size(1, 5), size(1026, 3000)),
+      tree_sums(size(2, 100), size(40, 64)), group_scales(32 * size(4, 60) + size(1, 31)),
+      long_rows(size(2, 60), size(257, 1500)), prefix_hits(size(30, 300), size(4, 40)),
+      // More than a loop that ends too early has seen.
+      kv_scores(size(2, 9), size(1001, 1100)), page_rows(size(1001, 1010), 1, 0, 2, 1),
+      page_rows(2, 3, 1, 2, size(340, 400)), pad_rows(9, 4 * size(600, 700), 1), pad_rows(9, 4 * size(2050, 2100), 4),
+      // Where counters are counted.
+      lab::like("kv_scores/96x16", kv_scores(32 * size(4, 12), size(17, 48))),
+      lab::like("two_streams/700x4001", two_streams(size(1, 700), size(4002, 6000))),
+      lab::like("row_norms/3x1025", row_norms(size(4, 9), 32 * size(40, 90) + 1))};
 }
 
 const lab::case_registration registered("13_when_it_crashes", make, draw);

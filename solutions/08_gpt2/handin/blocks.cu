@@ -18,7 +18,6 @@ struct larger {
   __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
 };
 
-//! [reduced]
 /// `value` of all lanes of the row's `warps`, combined; in every lane. Each use needs a `partial` of its own.
 template <int warps, class operation>
 __device__ float reduced(float value, float* partial, operation combine) {
@@ -31,7 +30,6 @@ __device__ float reduced(float value, float* partial, operation combine) {
   }
   return value;
 }
-//! [reduced]
 
 /// `width` floats side by side: 4 where each row starts at a multiple of 16 bytes, else 1.
 template <int width>

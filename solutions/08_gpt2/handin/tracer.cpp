@@ -94,8 +94,12 @@ timeline trace(const std::function<void()>& pass) {
   const std::scoped_lock lock(mutex);
   timeline result;
   std::map<std::uint32_t, std::string> blocks = blocks_of_calls();
+  std::map<std::uint32_t, std::uint64_t> launched;
+  for (const host_event& e : events)
+    if (e.what == host_event::kind::call) launched[e.call] = e.at;
   for (auto& [call, kernel] : kernels) {
     kernel.block = blocks[call];
+    kernel.launched = launched[call];
     result.kernels.push_back(kernel);
   }
   std::sort(result.kernels.begin(), result.kernels.end(),

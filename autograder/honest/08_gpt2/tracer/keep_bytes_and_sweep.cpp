@@ -111,6 +111,7 @@ timeline lab08::trace(const std::function<void()> &pass)
 		t.name = k.name; t.stream = k.streamId; t.begin = k.start; t.end = k.end;
 		auto api = apis.find(k.correlationId);
 		uint64_t best = 0;
+		if (api != apis.end()) t.launched = api->second.start;
 		if (api != apis.end())
 			for (auto &[id, s] : spans)
 				if (s.thread == api->second.threadId && s.from <= api->second.start && api->second.start <= s.to && s.from > best)

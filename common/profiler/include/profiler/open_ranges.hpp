@@ -1,4 +1,4 @@
-// Ranges that begin with one call and end with another, as NVTX's do: reported to the listeners of lab::range.
+// Reports ranges that begin and end with separate calls, such as NVTX's, to the listeners of lab::range.
 #pragma once
 
 #include <vector>

@@ -21,6 +21,14 @@
 
 namespace sim {
 
+/// Of what a program can get hold of. A call finds functions in the namespace of its arguments' types: not in sim,
+/// whose functions no program may call.
+namespace types {
+/// The threads that an atomic or a fence orders: all, or those of a block.
+enum class scope : unsigned char { device, block };
+}  // namespace types
+using namespace types;
+
 /// Waits for all threads of the block.
 void block_barrier(const void* pc);
 int block_barrier_count(int predicate, const void* pc);  ///< threads of the block with a true predicate
@@ -29,8 +37,6 @@ void grid_barrier(const void* pc);
 /// One of the block's 16 numbered barriers: arrives, and waits until `threads` of its threads have; 0: all of them.
 /// Threads that have returned count as arrived where all are awaited.
 void named_barrier(unsigned id, unsigned threads, bool wait, const void* pc);
-/// The threads that an atomic or a fence orders: all, or those of a block.
-enum class scope : unsigned char { device, block };
 /// Other threads see what this thread has written so far before what it writes later.
 void fence(scope within = scope::device);
 /// The thread waits for the kernel before its own, with which that may overlap (cudaGridDependencySynchronize), or lets

@@ -34,11 +34,16 @@
 #define LAB_SIMULATED_DEVICE 1
 
 namespace sim {
+namespace types {
 /// A dim3 without constructors: the compiler adds no hooks only to reads of plain constants.
 struct dimensions {
   unsigned x, y, z;
   operator dim3() const { return {x, y, z}; }
 };
+}  // namespace types
+/// A value that can be made and copied where nothing is observed: no code of the program's runs for it.
+template <class T>
+inline constexpr bool plain = std::is_trivial_v<T>&& std::is_trivially_constructible_v<T, T&>;
 /// The types that one load or store of a thread can move.
 template <class T>
 inline constexpr bool moves_at_once = std::is_arithmetic_v<T> || is_vector<T>;
@@ -53,8 +58,8 @@ __attribute__((always_inline)) constexpr void rolled_loop() {
 // Const here, so that the compiler adds no hooks to their reads; the workers set them.
 extern const __thread uint3 threadIdx;
 extern const __thread uint3 blockIdx;
-extern const __thread sim::dimensions blockDim;
-extern const __thread sim::dimensions gridDim;
+extern const __thread sim::types::dimensions blockDim;
+extern const __thread sim::types::dimensions gridDim;
 constexpr int warpSize = 32;
 
 // ---- barriers, fences, clock

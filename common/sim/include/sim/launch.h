@@ -25,6 +25,7 @@ inline configuration configure(dim3 grid, dim3 block, std::size_t dynamic_shared
   return {grid, block, dynamic_shared_bytes, stream, false};
 }
 
+namespace types {
 /// What simcc makes of an argument NULL: any pointer, or 0.
 struct null {
   template <class T>
@@ -40,6 +41,7 @@ struct zero {
     return 0;
   }
 };
+}  // namespace types
 template <class T>
 using zero_as_int = std::conditional_t<std::is_same_v<std::decay_t<T>, zero>, int, T>;
 
@@ -56,7 +58,7 @@ struct frame {
   SIM_QUIET static void run(void* self) { static_cast<frame*>(self)->call(std::index_sequence_for<Arguments...>()); }
   template <std::size_t... Index>
   SIM_QUIET void call(std::index_sequence<Index...>) {
-    kernel(std::get<Index>(arguments)...);
+    kernel(std::get<Index>(std::as_const(arguments))...);  // as constants, they are copied by their bytes
   }
 };
 
@@ -95,11 +97,13 @@ struct kernel_of_bytes {
   SIM_QUIET void operator()(kept<Parameters>... arguments) const { kernel(arguments...); }
 };
 
+namespace types {
 /// A kernel and its parameters if its name alone determines them: not those of a template that deduces them.
 template <class... Parameters>
 struct parameters {
   void (*kernel)(Parameters...);
 };
+}  // namespace types
 template <class Function>
 struct parameters_in;
 template <class... Parameters>
@@ -108,14 +112,17 @@ struct parameters_in<void(Parameters...)> {
 };
 template <class Function>
 typename parameters_in<Function>::type parameters_of(int, Function*);
+namespace types {
 /// Of a template or an overloaded kernel: the one that has exactly these.
 template <class... Parameters>
 struct exactly {
   using kernel = void(Parameters...);
 };
+}  // namespace types
 template <class... Parameters>
 parameters<Parameters...> parameters_of(exactly<Parameters...>, typename exactly<Parameters...>::kernel*);
 
+namespace types {
 /// `signature`, if called, returns the kernel's parameters.
 template <class Kernel, class Signature, class = void>
 class configured_kernel {
@@ -181,6 +188,8 @@ struct configured_kernel<Kernel, Signature, parameters<Parameters...>> : configu
   }
 };
 
+}  // namespace types
+
 /// What `Signature` would return for an int; void if it cannot be called with one.
 template <class Signature, class = void>
 struct signature_result {
@@ -191,6 +200,7 @@ struct signature_result<Signature, std::enable_if_t<std::is_invocable_v<Signatur
   using type = std::invoke_result_t<Signature, int>;
 };
 
+namespace types {
 template <class Kernel, class Signature>
 class named_kernel {
  public:
@@ -206,6 +216,7 @@ class named_kernel {
   Kernel kernel_;
   Signature signature_;
 };
+}  // namespace types
 
 template <class... Parameters>
 auto kernel_value(const char* name, void (*kernel)(Parameters...)) {

@@ -15,7 +15,9 @@
 
 namespace sim {
 
+namespace types {
 enum class element : std::uint8_t { f16, bf16, tf32, e4m3, e5m2, s8, u8, s4, u4, f64, f32, s32 };
+}  // namespace types
 
 /// D = A B + C. `sum` is the type of C and D: f16, f32, s32 or f64.
 struct product_shape {

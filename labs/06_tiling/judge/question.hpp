@@ -1,0 +1,15 @@
+// What calls.cpp asks the judge about tune: the next landscape's limits, a measurement, or how good a result is.
+#pragma once
+
+#include "tune.hpp"
+
+namespace lab06 {
+
+struct question {
+  enum kind : int { next, time, found } what = next;
+  configuration tried{};
+  limits of{};         ///< the answer to `next`
+  double seconds = 0;  ///< the answer to `time`; to `found`, by how many percent results were too slow so far
+};
+
+}  // namespace lab06
