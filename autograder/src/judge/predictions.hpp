@@ -27,8 +27,8 @@ bool is_complete(const prediction_set& made, const rubric& rules, int sitting);
 /// The predictions of those sittings that are complete.
 prediction_set complete_sittings(const prediction_set& made, const rubric& rules);
 
-/// The first complete set of each sitting of a lab. It cannot be changed any more, and earns full points if it is right;
-/// a later correction earns half.
+/// The first complete set of each sitting of a lab. It cannot be changed any more, and earns full points if it is
+/// right; a later correction earns half.
 struct locked_predictions {
   std::string date;  ///< RFC 3339; "" if nothing is locked
   prediction_set values;
