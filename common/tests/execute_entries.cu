@@ -185,6 +185,13 @@ constexpr lab::entry table[] = {
        static const auto* kept = new int[100];
        (void)kept;
      }},
+    {"renew_a_little_larger", lab::part::host,
+     [](const lab::call&) {
+       static int turn = 0;
+       static char* kept = nullptr;
+       delete[] kept;
+       kept = new char[++turn < 4 ? 1000 : 1016];
+     }},
     {"free_aligned_memory", lab::part::host, [](const lab::call&) { std::free(std::aligned_alloc(64, 256)); }},
     {"leave_memory", lab::part::host, [](const lab::call&) { last_left = new int[100]; }},
     {"copy_and_give_memory_back", lab::part::device, copy_and_give_memory_back},

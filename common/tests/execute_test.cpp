@@ -192,6 +192,7 @@ TEST_F(Execute, SeesWhatEachCallOnTheHostLeaves) {
     return lab::execute(ask).error;
   };
   EXPECT_EQ(error("keep_for_later", true), "");
+  EXPECT_EQ(error("renew_a_little_larger", true), "") << "once is no leak";
   EXPECT_EQ(error("free_aligned_memory", true), "");
   EXPECT_EQ(error("round_down", true),
             "leaves the processor in another mode of floating-point arithmetic (rounding, or subnormals taken for 0): "

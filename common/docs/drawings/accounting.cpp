@@ -17,7 +17,7 @@ lab::roofline h200() {
 
 drawing roof() {
   const lab::roofline r = h200();
-  drawing d("01_accounting", "README.md", "two_limits", "Two limits make a roof",
+  drawing d("01_accounting", "two_limits", "Two limits make a roof",
             fmt::format(
                 "Roofline of an H200, both axes logarithmic. Left of the ridge point at {:.0f} FLOP per byte the limit "
                 "rises with the intensity, at {:.2f} TB/s; right of it the limit is flat, at {:.0f} TFLOP/s.",
@@ -58,7 +58,7 @@ drawing longer_bar() {
   const lab::roofline r = h200();
   const double elements = 1 << 26, bytes = 8;
   drawing d(
-      "01_accounting", "README.md", "longer_bar", "The longer bar is the time",
+      "01_accounting", "longer_bar", "The longer bar is the time",
       fmt::format(
           "The same array three times: moving it takes {:.0f} µs. With 16 and 96 FLOPs per element the arithmetic "
           "takes less or as long; with 192 it takes twice as long, and decides the time.",
@@ -84,93 +84,9 @@ drawing longer_bar() {
   return d;
 }
 
-drawing products() {
-  const int m = 3, k = 4, n = 5;
-  drawing d(
-      "01_accounting", "README.md", "products", "A product, counted",
-      fmt::format(
-          "A matrix product of (3, 4) and (4, 5). Each of the 15 results takes 4 multiplications and 4 additions: {} "
-          "FLOPs on {} numbers.",
-          2 * m * n * k, m * k + k * n + m * n));
-  const double cell = 20, left = 40, top = 50;
-  const double bx = left + k * cell + 26, ay = top + k * cell + 26;
-  const auto grid = [&](double x, double y, int rows, int columns, int row, int column, const char* role) {
-    for (int i = 0; i < rows; ++i)
-      for (int j = 0; j < columns; ++j)
-        d.box(x + j * cell, y + i * cell, cell - 2, cell - 2, i == row || j == column ? role : "idle");
-  };
-  grid(left, ay, m, k, 1, -1, "used");
-  grid(bx, top, k, n, -1, 3, "used");
-  grid(bx, ay, m, n, -1, -1, "used");
-  d.box(bx + 3 * cell, ay + cell, cell - 2, cell - 2, "time");
-  d.text(left, ay - 8, "A, m × k", "mute");
-  d.text(bx, top - 8, "B, k × n", "mute");
-  d.text(bx, ay - 8, "C, m × n", "mute");
-  const double tx = bx + n * cell + 14;
-  d.text(tx, top + 12, "one result:");
-  d.text(tx, top + 29, "k times ×", "time-text");
-  d.text(tx, top + 46, "k times +", "time-text");
-  d.text(tx, ay + 12, "m n results:");
-  d.text(tx, ay + 29, "2 m n k FLOPs", "time-text");
-  d.text(left, ay + m * cell + 22, "at least m k + k n + m n numbers moved", "used-text");
-  return d;
-}
-
-drawing training_state() {
-  const double parameters = 124439808;  // GPT-2 small, as in the handout
-  drawing d(
-      "01_accounting", "README.md", "training_state", "Sixteen bytes for each parameter",
-      fmt::format(
-          "Training in FP32 keeps 4 bytes of weight, 4 of gradient and 8 of AdamW's two moments for each parameter: "
-          "{:.2f} GB for GPT-2 small, before any activation.",
-          parameters * 16 / 1e9));
-  const double cell = inner / 16, y = 40;
-  const struct {
-    const char *name, *role;
-    int bytes;
-  } parts[] = {{"weight", "used", 4}, {"gradient", "time", 4}, {"AdamW's moments", "reg", 8}};
-  double x = margin;
-  for (const auto& part : parts) {
-    for (int i = 0; i < part.bytes; ++i) d.box(x + i * cell, y, cell - 2, 26, part.role);
-    d.text(x, y + 43, part.name, "");
-    d.text(x, y + 59, fmt::format("{:.2f} GB", parameters * part.bytes / 1e9), "mute");
-    x += part.bytes * cell;
-  }
-  d.text(margin, y + 84, fmt::format("GPT-2 small, {} parameters, FP32", grouped(static_cast<long long>(parameters))),
-         "mute");
-  d.text(margin, y + 100, "Activations come on top, and grow with the batch.", "mute");
-  return d;
-}
-
-drawing chains() {
-  drawing d("01_accounting", "README.md", "chains", "Waiting for your own result",
-            "A unit that starts one operation per cycle and takes three cycles for each. One chain of dependent "
-            "operations keeps it "
-            "busy in one cycle of three; three independent chains keep it always busy.");
-  const double cell = 26, left = 58;
-  const auto panel = [&](double y, int how_many, const std::string& words) {
-    d.text(margin, y - 8, words);
-    for (int cycle = 0; cycle < 11; ++cycle) {
-      const int chain = cycle % 3;
-      const double x = left + cycle * cell;
-      if (chain < how_many)
-        d.label(x, y, cell - 3, 20, "time", std::string(1, "abc"[chain]));
-      else
-        d.box(x, y, cell - 3, 20, "free");
-    }
-    d.text(margin, y + 14, "starts", "mute");
-  };
-  panel(54, 1, "one chain: each step needs the last");
-  panel(112, 3, "three chains: always something to start");
-  d.arrow(left, 146, width - margin, 146);
-  d.text(left, 162, "cycles", "mute");
-  d.text(width - margin, 162, "an operation takes 3 of them", "mute", at::end);
-  return d;
-}
-
 drawing twelve() {
   const lab::roofline r = h200();
-  drawing d("01_accounting", "SEEN.md", "twelve", "Eight left of the ridge, four right",
+  drawing d("01_accounting", "twelve", "Eight left of the ridge, four right",
             "The twelve operations by arithmetic intensity. Eight have at most 1.1 FLOP per byte; the four with reuse "
             "have 64 to 683, "
             "and the ridge is at 12.");
@@ -409,7 +325,7 @@ drawing eight_calls() {
 }  // namespace
 
 void accounting(drawing_list& to) {
-  for (const auto make : {products, roof, longer_bar, training_state, chains, twelve}) to.push_back(make());
+  for (const auto make : {roof, longer_bar, twelve}) to.push_back(make());
   for (const int step : {1, 2, 3}) to.push_back(layer(step));
   for (const int step : {1, 2, 3}) to.push_back(a100(step));
   for (const auto make : {batches, ranges, triad_bytes, attention_share, eight_calls}) to.push_back(make());

@@ -15,37 +15,6 @@ namespace {
 
 constexpr const char* lab11 = "11_attention";
 
-drawing matrix() {
-  drawing d(lab11, "README.md", "matrix", "The matrix in the middle",
-            "Unfused, scores go to memory and come back between three launches. Fused, a block keeps its queries and "
-            "goes over keys and values tile by tile; one tile of scores exists at a time, on the chip.");
-  const auto rows = [&](double y, const std::string& words, std::string_view style) {
-    d.text(margin, y, words, style);
-  };
-  rows(46, "unfused: three launches", "waste-text");
-  const double y = 58;
-  d.label(margin, y + 24, 46, 26, "used", "Q, K");
-  d.arrow(margin + 50, y + 37, margin + 72, y + 37);
-  d.label(margin + 76, y, 74, 74, "waste", "scores", "");
-  d.arrow(margin + 154, y + 37, margin + 176, y + 37);
-  d.label(margin + 180, y, 74, 74, "waste", "weights", "");
-  d.arrow(margin + 258, y + 37, margin + 280, y + 37);
-  d.label(margin + 284, y + 24, 46, 26, "used", "out");
-  rows(y + 92, "tokens × tokens, in memory", "mute");
-  const double low = 190;
-  rows(low - 8, "fused: one launch", "used-text");
-  d.label(margin, low + 12, 30, 48, "reg", "Q");
-  for (int i = 0; i < 4; ++i) d.box(margin + 50 + i * 52, low, 48, 16, i == 1 ? "shared" : "idle");
-  for (int i = 0; i < 4; ++i) d.box(margin + 50 + i * 52, low + 56, 48, 16, i == 1 ? "shared" : "idle");
-  d.label(margin + 102, low + 22, 48, 28, "reg", "tile");
-  d.text(margin + 264, low + 13, "K", "shared-text");
-  d.text(margin + 264, low + 41, "scores", "reg-text");
-  d.text(margin + 264, low + 69, "V", "shared-text");
-  d.arrow(margin + 160, low + 36, margin + 206, low + 36);
-  rows(low + 94, "The tile moves along K and V.", "mute");
-  return d;
-}
-
 /// A row of scores in tiles, and what is kept after each.
 drawing online() {
   const std::vector<std::vector<double>> tiles{{1, 3, 2}, {0, 2, 1}, {5, 4, 2}};
@@ -60,7 +29,7 @@ drawing online() {
     most = next;
     kept.emplace_back(most, sum);
   }
-  drawing d(lab11, "README.md", "online", "A softmax that begins before its row ends",
+  drawing d(lab11, "online", "A softmax that begins before its row ends",
             fmt::format("Scores 1 3 2, 0 2 1 and 5 4 2 come tile by tile. After each tile the largest score m and the "
                         "sum l of weights are kept: m = {:.0f} and l = {:.2f}, then {:.0f} and {:.2f}, then {:.0f} and "
                         "{:.2f}. The third tile has a larger score, so what was summed up is multiplied by {:.2f}.",
@@ -83,31 +52,10 @@ drawing online() {
   return d;
 }
 
-drawing split() {
-  drawing d(lab11, "README.md", "split", "One query, all multiprocessors",
-            "One block per head: two of many multiprocessors work. With a head's keys split over blocks all of them "
-            "work, and a second launch joins the parts.");
-  const double cell = 20, y = 56;
-  const auto blocks = [&](double top, int used) {
-    for (int i = 0; i < 16; ++i) d.box(margin + i * (cell + 1), top, cell - 1, 22, i < used ? "used" : "idle");
-  };
-  d.text(margin, y - 10, "one block per head, 2 heads", "waste-text");
-  blocks(y, 2);
-  d.text(margin, y + 60, "8 blocks per head, each an eighth of the keys", "used-text");
-  blocks(y + 70, 16);
-  for (int h = 0; h < 2; ++h) {
-    const double middle = margin + (h * 8 + 4) * (cell + 1);
-    for (int i = 0; i < 8; ++i) d.line(margin + (h * 8 + i) * (cell + 1) + cell / 2, y + 96, middle, y + 122);
-    d.label(middle - 34, y + 122, 68, 24, "time", "join");
-  }
-  d.text(margin, y + 168, "A part leaves its m, l and o.", "mute");
-  return d;
-}
-
 drawing mask() {
   int needed = 0;
   for (int warp = 0; warp < 16; ++warp) needed += warp * 16 / 64 + 1;
-  drawing d(lab11, "SEEN.md", "mask", "What the mask saves",
+  drawing d(lab11, "mask", "What the mask saves",
             fmt::format("256 queries in 16 warps, 256 keys in 4 tiles. A warp computes each tile that one of its "
                         "queries sees: {} of 64 tiles. Of the scores in them, those past the diagonal are masked.",
                         needed));
@@ -493,7 +441,7 @@ drawing turns(int groups) {
 }  // namespace
 
 void attention(drawing_list& to) {
-  for (const auto make : {matrix, online, split, mask}) to.push_back(make());
+  for (const auto make : {online, mask}) to.push_back(make());
   for (const auto make : {any_shift, shares, loaded, padded, score_rounded, scaled_tiles}) to.push_back(make());
   for (const int step : {1, 2, 3, 4}) to.push_back(kept_numbers(step));
   for (const int step : {1, 2, 3}) to.push_back(square(step));

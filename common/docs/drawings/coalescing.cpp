@@ -1,4 +1,4 @@
-// Lab 03: sectors, banks, and a transpose through shared memory.
+// Labs 00 and 03: sectors, banks, and a transpose through shared memory.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,41 +6,29 @@
 #include <map>
 #include <set>
 
-#include "../../sim/src/heap.hpp"
 #include "counted.hpp"
 #include "drawing.hpp"
 
 namespace drawings {
 namespace {
 
-constexpr int line_bytes = sim::line_bytes, sector_bytes = sim::sector_bytes, word_bytes = sim::word_bytes, banks = 32;
-
-template <class Of>
-warp_offsets by_lane(Of of) {
-  warp_offsets offsets{};
-  for (int lane = 0; lane < 32; ++lane) offsets[static_cast<std::size_t>(lane)] = of(lane);
-  return offsets;
-}
-
-drawing one_line() {
-  drawing d("03_coalescing", "README.md", "one_line", "Memory is cut like a ruler",
-            fmt::format("A line of {} bytes is {} sectors of {} bytes; a sector is {} floats of {} bytes.", line_bytes,
-                        line_bytes / sector_bytes, sector_bytes, sector_bytes / word_bytes, word_bytes));
-  const double unit = inner / (line_bytes / word_bytes);
-  const auto brace = [&](double x, double w, double y, const std::string& words, const char* style) {
-    d.line(x, y, x + w, y, "pen");
-    d.line(x, y - 4, x, y + 4, "pen");
-    d.line(x + w, y - 4, x + w, y + 4, "pen");
-    d.text(margin, y + 17, words, style);
-  };
-  for (int s = 0; s < line_bytes / sector_bytes; ++s)
-    for (int w = 0; w < sector_bytes / word_bytes; ++w)
-      d.box(margin + (s * (sector_bytes / word_bytes) + w) * unit + (w == 0 ? 1.5 : 0), 40, unit - (w == 0 ? 3 : 1.5),
-            24, s == 0 ? "used" : "idle", 1);
-  brace(margin, unit, 76, fmt::format("a float: {} bytes", word_bytes), "");
-  brace(margin, unit * sector_bytes / word_bytes, 110,
-        fmt::format("a sector: {} bytes, what a request costs", sector_bytes), "used-text");
-  brace(margin, inner, 144, fmt::format("a line: {} bytes", line_bytes), "");
+drawing two_walks() {
+  drawing d("00_first_kernel", "two_walks", "The same elements, another order",
+            "One load of a warp. In a grid-stride loop 32 threads read 32 neighbours, 4 sectors. With chunks of 16 "
+            "they touch 32 sectors and use an eighth of each.");
+  double y = 44;
+  for (const int step : {1, 16}) {
+    const auto touched = touched_sectors(by_lane([&](int lane) { return step * lane * word_bytes; }), word_bytes);
+    const std::string role = step == 1 ? "used" : "waste";
+    d.text(margin, y, step == 1 ? "grid-stride loop: x[i]" : "chunks of 16: x[16 i]");
+    d.text(width - margin, y, fmt::format("{} sectors", touched.size()), role + "-text", at::end);
+    const double unit = inner / 64;
+    for (int s = 0; s < 64; ++s)
+      d.box(margin + s * unit, y + 8, unit - 1, 16,
+            std::binary_search(touched.begin(), touched.end(), s) ? role : "idle", 0.5);
+    y += 56;
+  }
+  d.text(margin, 148, "a box is a sector of 8 floats; the row is 2 KiB of x", "mute");
   return d;
 }
 
@@ -75,7 +63,7 @@ drawing whole_sectors() {
   const auto groups =
       by_lane([](int lane) { return lane / 8 * line_bytes + lane % 8 / 2 * word_bytes + lane % 2 * 16 * word_bytes; });
   const int few = counted_sectors(half, 2), many = counted_sectors(groups, word_bytes);
-  drawing d("03_coalescing", "README.md", "whole_sectors", "A request costs whole sectors",
+  drawing d("03_coalescing", "whole_sectors", "A request costs whole sectors",
             fmt::format("Two requests of 32 lanes. Lanes that load neighbouring 16-bit numbers touch {} sectors and "
                         "use each byte. Lanes "
                         "that load floats in groups of four touch {} sectors, and half of each is wasted.",
@@ -94,7 +82,7 @@ drawing whole_sectors() {
 }
 
 drawing bank_words() {
-  drawing d("03_coalescing", "README.md", "bank_words", "Each bank serves one word at a time",
+  drawing d("03_coalescing", "bank_words", "Each bank serves one word at a time",
             "Shared memory has 32 banks. Lanes that read neighbouring words, or all the same word, take one wavefront. "
             "If two words of "
             "each of 16 banks are wanted, the request takes two.");
@@ -131,7 +119,7 @@ drawing bank_words() {
 }
 
 drawing wide_shared() {
-  drawing d("03_coalescing", "README.md", "wide_shared", "Wide loads take the warp in parts",
+  drawing d("03_coalescing", "wide_shared", "Wide loads take the warp in parts",
             "How many wavefronts a conflict-free load from shared memory takes: one for 4 bytes per lane, two for 8, "
             "four for 16. If "
             "neighbouring lanes read the same 16 bytes, two.");
@@ -157,7 +145,7 @@ drawing wide_shared() {
 }
 
 drawing through_tile() {
-  drawing d("03_coalescing", "README.md", "through_tile", "Turn the tile where turning is cheap",
+  drawing d("03_coalescing", "through_tile", "Turn the tile where turning is cheap",
             "A transpose through shared memory, in three steps: each warp loads a row of the input and stores it as a "
             "row of the tile; "
             "after the barrier each warp reads a column of the tile and stores it as a row of the output.");
@@ -186,7 +174,7 @@ drawing through_tile() {
 }
 
 drawing patterns() {
-  drawing d("03_coalescing", "SEEN.md", "patterns", "Sectors of a load, counted",
+  drawing d("03_coalescing", "patterns", "Sectors of a load, counted",
             "Sectors that a warp touches when lane i reads one float: at i 4, at i + 1 5, at i + 8 4, at 2 i 8, at 3 i "
             "12, at 32 i 32. Blue "
             "is the share of each sector that is used.");
@@ -220,7 +208,7 @@ drawing step_zero() {
   const int columns = 1024;
   const int per_row = counted_sectors(by_lane([&](int lane) { return lane * columns * word_bytes; }), word_bytes);
   const int per_column = counted_sectors(by_lane([&](int lane) { return lane * word_bytes; }), word_bytes);
-  drawing d("03_coalescing", "SEEN.md", "step_zero", "Freeze time at the first step",
+  drawing d("03_coalescing", "step_zero", "Freeze time at the first step",
             fmt::format("A row-major matrix of 1024 columns, and what a warp loads in its first step. With a thread "
                         "per row the lanes go down a "
                         "column and touch {} sectors. With a thread per column they go along a row and touch {}.",
@@ -248,7 +236,7 @@ drawing step_zero() {
 }
 
 drawing pitches() {
-  drawing d("03_coalescing", "SEEN.md", "pitches", "Down a column: which banks?",
+  drawing d("03_coalescing", "pitches", "Down a column: which banks?",
             "Lane i reads word i times pitch. The banks that are met, and the wavefronts: pitch 32 one bank, 32 "
             "wavefronts; 33 all "
             "banks, 1; 34, 36, 40 and 48 take 2, 4, 8 and 16.");
@@ -461,7 +449,8 @@ drawing two_sides() {
 }  // namespace
 
 void coalescing(drawing_list& to) {
-  for (const auto make : {one_line, whole_sectors, bank_words, wide_shared, through_tile, patterns, step_zero, pitches})
+  for (const auto make :
+       {two_walks, whole_sectors, bank_words, wide_shared, through_tile, patterns, step_zero, pitches})
     to.push_back(make());
   const request requests[] = {
       {"one_lane", by_lane([](int) { return 20; }), 4, 128, 1},

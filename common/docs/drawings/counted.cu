@@ -14,7 +14,6 @@
 #include <string>
 
 #include "../../../labs/04_fusion/fusion.hpp"
-#include "../../sim/src/heap.hpp"
 
 namespace drawings {
 namespace {
@@ -223,10 +222,9 @@ std::vector<launch_bytes> counted_gate(int n, bool stored) {
 }
 
 std::vector<int> touched_sectors(const warp_offsets& offsets, int bytes) {
-  constexpr int sector = static_cast<int>(sim::sector_bytes);
   std::set<int> touched;
   for (const int offset : offsets)
-    for (int s = offset / sector; s <= (offset + bytes - 1) / sector; ++s) touched.insert(s);
+    for (int s = offset / sector_bytes; s <= (offset + bytes - 1) / sector_bytes; ++s) touched.insert(s);
   if (static_cast<int>(touched.size()) != counted_sectors(offsets, bytes))
     throw std::runtime_error("a drawing would show other sectors than the simulated device counts");
   return {touched.begin(), touched.end()};

@@ -8,7 +8,15 @@
 
 namespace drawings {
 
+constexpr int line_bytes = 128, sector_bytes = 32, word_bytes = 4, banks = 32;
 using warp_offsets = std::array<int, 32>;  ///< in bytes, by lane
+
+template <class Of>
+warp_offsets by_lane(Of of) {
+  warp_offsets offsets{};
+  for (int lane = 0; lane < 32; ++lane) offsets[static_cast<std::size_t>(lane)] = of(lane);
+  return offsets;
+}
 
 /// Sectors of global memory that a load touches of `bytes` (2, 4, 8 or 16) per lane, counted.
 int counted_sectors(const warp_offsets& offsets, int bytes);

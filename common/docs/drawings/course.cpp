@@ -52,7 +52,7 @@ void course(drawing_list& to) {
     if (!on.empty()) who += fmt::format("{}{:02} on {}", who.empty() ? "" : ", ", number, on);
   }
   drawing d(
-      ".", "README.md", "course", "The course in one picture",
+      ".", "course", "The course in one picture",
       fmt::format("In each lab you predict, write CUDA, count and measure, and compare with your prediction. The {} "
                   "labs, with hours; arcs lead from a lab to those that build on it: {}.",
                   labs.size(), who));

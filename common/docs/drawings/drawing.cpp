@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstring>
 #include <stdexcept>
 
 namespace drawings {
@@ -52,6 +54,35 @@ std::string escaped(const std::string& words) {
   return out;
 }
 
+std::string unescaped(std::string words) {
+  for (const auto& [from, to] : {std::pair{"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}})
+    for (std::size_t i = 0; (i = words.find(from, i)) != words.npos; ++i) words.replace(i, std::strlen(from), 1, to);
+  return words;
+}
+
+std::string inside(const std::string& svg, std::string_view from, std::string_view to) {
+  const std::size_t begin = svg.find(from), end = begin == svg.npos ? begin : svg.find(to, begin + from.size());
+  if (end == svg.npos) throw std::runtime_error(fmt::format("a drawing without {}…{}", from, to));
+  return svg.substr(begin + from.size(), end - begin - from.size());
+}
+
+std::vector<std::string> elements(const std::string& svg, std::string_view from, std::string_view to) {
+  std::vector<std::string> all;
+  for (std::size_t i = 0; (i = svg.find(from, i)) != svg.npos; ++i) all.push_back(inside(svg.substr(i), from, to));
+  return all;
+}
+
+/// Of the first element that has it; empty if none has.
+std::string attribute(const std::string& element, const std::string& name) {
+  const std::string before = " " + name + "=\"";
+  return element.find(before) == element.npos ? "" : inside(element, before, "\"");
+}
+
+double number_in(const std::string& element, const std::string& name) {
+  const std::string value = attribute(element, name);
+  return value.empty() ? 0 : std::stod(value);
+}
+
 bool has(std::string_view style, std::string_view word) {
   return (" " + std::string(style) + " ").find(" " + std::string(word) + " ") != std::string::npos;
 }
@@ -80,13 +111,8 @@ std::string grouped(long long number) {
   return digits;
 }
 
-drawing::drawing(std::string of_lab, std::string on_page, std::string its_name, std::string its_title,
-                 std::string what_it_says)
-    : lab(std::move(of_lab)),
-      page(std::move(on_page)),
-      name(std::move(its_name)),
-      title(std::move(its_title)),
-      says(std::move(what_it_says)) {
+drawing::drawing(std::string of_lab, std::string its_name, std::string its_title, std::string what_it_says)
+    : lab(std::move(of_lab)), name(std::move(its_name)), title(std::move(its_title)), says(std::move(what_it_says)) {
   heading(22, title);
 }
 
@@ -102,8 +128,6 @@ void drawing::box(double x, double y, double w, double h, std::string_view role,
 void drawing::label(double x, double y, double w, double h, std::string_view role, const std::string& words,
                     std::string_view style) {
   box(x, y, w, h, role, 2.5);
-  if (width_of(words, style) > w)
-    throw std::runtime_error(fmt::format("{}: \"{}\" is wider than its box", name, words));
   text(x + w / 2, y + h / 2 + size_of(style) * 0.36, words, style, at::middle);
 }
 
@@ -139,16 +163,13 @@ void drawing::dot(double x, double y, double radius, std::string_view role) {
 }
 
 void drawing::text(double x, double y, const std::string& words, std::string_view style, at anchor) {
-  const double w = width_of(words, style), size = size_of(style);
-  const double left = anchor == at::start ? x : anchor == at::middle ? x - w / 2 : x - w;
-  texts_.push_back({left, y - 0.75 * size, left + w, y + 0.2 * size, words});
   body_ +=
       fmt::format("<text{}{} x=\"{}\" y=\"{}\">{}</text>\n", style.empty() ? "" : fmt::format(" class=\"{}\"", style),
                   anchor == at::start    ? ""
                   : anchor == at::middle ? " text-anchor=\"middle\""
                                          : " text-anchor=\"end\"",
                   number(x), number(y), escaped(words));
-  reach(y + 0.3 * size);
+  reach(y + 0.3 * size_of(style));
 }
 
 void drawing::legend(double y, const std::vector<std::pair<std::string_view, std::string>>& entries) {
@@ -162,23 +183,54 @@ void drawing::legend(double y, const std::vector<std::pair<std::string_view, std
 
 std::string drawing::svg() const {
   const double height = std::ceil(bottom_ + margin);
-  for (std::size_t i = 0; i < texts_.size(); ++i) {
-    const extent& t = texts_[i];
-    if (t.left < 2 || t.right > across_ - 2 || t.top < 2)
-      throw std::runtime_error(fmt::format("{}: \"{}\" is cut off: it reaches from {:.0f} to {:.0f} of {}", name,
-                                           t.words, t.left, t.right, across_));
-    for (std::size_t j = 0; j < i; ++j) {
-      const extent& o = texts_[j];
-      if (t.left < o.right && o.left < t.right && t.top < o.bottom && o.top < t.bottom)
-        throw std::runtime_error(fmt::format("{}: \"{}\" lies on \"{}\"", name, t.words, o.words));
-    }
-  }
-  return fmt::format(
+  return checked(fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {2} {3}\" role=\"img\" "
       "aria-labelledby=\"t d\">\n"
-      "<title id=\"t\">{4}</title>\n<desc id=\"d\">{5}</desc>\n<style>{6}</style>\n"
-      "<rect class=\"ground\" width=\"{2}\" height=\"{3}\" rx=\"6\"/>\n{7}</svg>\n",
-      across_ * 1.5, height * 1.5, across_, height, escaped(title), escaped(says), style(), body_);
+      "<title id=\"t\">{4}</title>\n<desc id=\"d\">{5}</desc>\n<style></style>\n"
+      "<rect class=\"ground\" width=\"{2}\" height=\"{3}\" rx=\"6\"/>\n{6}</svg>\n",
+      across_ * 1.5, height * 1.5, across_, height, escaped(title), escaped(says), body_));
+}
+
+std::string description_of(const std::string& svg) { return unescaped(inside(svg, "<desc id=\"d\">", "</desc>")); }
+
+std::string checked(std::string svg) {
+  struct box {
+    double left, top, right, bottom;
+  };
+  struct words_at : box {
+    std::string words;
+  };
+  double across = 0, high = 0;
+  if (std::sscanf(attribute(svg, "viewBox").c_str(), "0 0 %lf %lf", &across, &high) != 2)
+    throw std::runtime_error("give the size as viewBox=\"0 0 WIDTH HEIGHT\"");
+  std::vector<box> boxes;
+  std::vector<words_at> texts;
+  for (const std::string& e : elements(svg, "<rect", "/>")) {
+    const double x = number_in(e, "x"), y = number_in(e, "y");
+    boxes.push_back({x, y, x + number_in(e, "width"), y + number_in(e, "height")});
+  }
+  for (const std::string& e : elements(svg, "<text", "</text>")) {
+    const std::string class_of = attribute(e, "class"), anchor = attribute(e, "text-anchor");
+    const std::string words = unescaped(e.substr(e.find('>') + 1));
+    const double x = number_in(e, "x"), y = number_in(e, "y"), w = width_of(words, class_of), size = size_of(class_of);
+    const double left = anchor.empty() ? x : anchor == "middle" ? x - w / 2 : x - w;
+    const words_at t{{left, y - 0.75 * size, left + w, y + 0.2 * size}, words};
+    if (t.left < 2 || t.right > across - 2 || t.top < 2 || t.bottom > high)
+      throw std::runtime_error(
+          fmt::format("\"{}\" is cut off: it takes {:.0f} to {:.0f} of {} across, {:.0f} to {:.0f} of {} down", words,
+                      t.left, t.right, across, t.top, t.bottom, high));
+    for (const words_at& o : texts)
+      if (t.left < o.right && o.left < t.right && t.top < o.bottom && o.top < t.bottom)
+        throw std::runtime_error(fmt::format("\"{}\" lies on \"{}\"", words, o.words));
+    texts.push_back(t);
+    for (const box& b : boxes)  // a label is in the middle of its box, and all numbers are rounded
+      if (anchor == "middle" && std::abs(x - (b.left + b.right) / 2) < 0.2 &&
+          std::abs(y - 0.36 * size - (b.top + b.bottom) / 2) < 0.2 && w > b.right - b.left + 0.1)
+        throw std::runtime_error(fmt::format("\"{}\" is wider than its box", words));
+  }
+  const std::size_t begin = svg.find("<style>") + 7, end = svg.find("</style>");
+  if (begin < 7 || end == svg.npos) throw std::runtime_error("give it a <style></style>, to be filled in");
+  return svg.replace(begin, end - begin, style());
 }
 
 }  // namespace drawings

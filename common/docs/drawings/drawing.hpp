@@ -22,15 +22,14 @@ enum class at { start, middle, end };
 /// is white.
 class drawing {
  public:
-  /// `page`: README.md or SEEN.md of the lab, or of labs/ itself if `lab` is ".", which shows the drawing with `says`
-  /// as its alternative text.
-  drawing(std::string lab, std::string page, std::string name, std::string title, std::string says);
+  /// For a page of the lab, or of labs/ itself if `lab` is ".", which shows it with `says` as its alternative text.
+  drawing(std::string lab, std::string name, std::string title, std::string says);
   /// For a deck, which shows it as steps/NAME.svg.
   drawing(std::string name, std::string says);
   bool is_step() const { return lab.empty(); }
 
   void box(double x, double y, double w, double h, std::string_view role, double round = 1.5);
-  /// A box with text in its middle; throws if the text does not fit.
+  /// A box with text in its middle.
   void label(double x, double y, double w, double h, std::string_view role, const std::string& words,
              std::string_view style = "on");
   void line(double x1, double y1, double x2, double y2, std::string_view role = "hair");
@@ -43,21 +42,19 @@ class drawing {
   /// A row of small boxes with what their colours mean.
   void legend(double y, const std::vector<std::pair<std::string_view, std::string>>& entries);
 
-  /// Throws if text leaves the drawing or overlaps other text.
   std::string svg() const;
 
-  std::string lab, page, name, title, says;
+  std::string lab, name, title, says;
 
  private:
-  struct extent {
-    double left, top, right, bottom;
-    std::string words;
-  };
   void reach(double y) { bottom_ = bottom_ < y ? y : bottom_; }
   std::string body_;
-  std::vector<extent> texts_;
   double across_ = width, bottom_ = 0;
 };
+
+/// The SVG with the colours that all share; throws if text leaves it, lies on other text or is wider than its box.
+std::string checked(std::string svg);
+std::string description_of(const std::string& svg);
 
 /// "1,234,567"
 std::string grouped(long long number);
@@ -65,7 +62,6 @@ std::string grouped(long long number);
 using drawing_list = std::vector<drawing>;
 void course(drawing_list& to);
 void opening(drawing_list& to);
-void first_kernel(drawing_list& to);
 void accounting(drawing_list& to);
 void benchmarking(drawing_list& to);
 void coalescing(drawing_list& to);

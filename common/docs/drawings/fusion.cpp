@@ -10,40 +10,9 @@
 namespace drawings {
 namespace {
 
-drawing passes() {
-  drawing d("04_fusion", "README.md", "passes", "Every kernel goes back to memory",
-            "Three operations on an array. As three kernels they make six passes: each loads the array and stores it. "
-            "As one kernel they "
-            "make two, and intermediate results stay in registers.");
-  const char* steps[] = {"scale", "add 1", "relu"};
-  const auto memory = [&](double y) { d.label(margin, y, inner, 20, "used", "memory"); };
-  double y = 40;
-  d.text(margin, y, "one kernel per operation: 6 passes", "waste-text");
-  memory(y + 10);
-  const double cell = inner / 3;
-  for (int i = 0; i < 3; ++i) {
-    const double x = margin + i * cell + 10;
-    d.label(x, y + 62, cell - 20, 24, "reg", steps[i]);
-    d.arrow(x + 12, y + 31, x + 12, y + 60, "used-line");
-    d.arrow(x + cell - 32, y + 61, x + cell - 32, y + 32, "used-line");
-  }
-  y = 156;
-  d.text(margin, y, "one kernel: 2 passes", "used-text");
-  memory(y + 10);
-  for (int i = 0; i < 3; ++i) {
-    const double x = margin + i * cell + 10;
-    d.label(x, y + 62, cell - 20, 24, "reg", steps[i]);
-    if (i < 2) d.arrow(x + cell - 19, y + 74, x + cell - 1, y + 74, "reg-line");
-  }
-  d.arrow(margin + 22, y + 31, margin + 22, y + 60, "used-line");
-  d.arrow(width - margin - 22, y + 61, width - margin - 22, y + 32, "used-line");
-  d.text(margin, y + 110, "An arrow to or from memory is one pass.", "mute");
-  return d;
-}
-
 drawing launches() {
   const double launch = device_figure("h200", "launch_seconds") * 1e6;
-  drawing d("04_fusion", "README.md", "launches", "A small array costs its launches",
+  drawing d("04_fusion", "launches", "A small array costs its launches",
             fmt::format("Each launch costs {:.1f} µs on an H200. Three launches on 1024 floats take {:.1f} µs, one "
                         "takes {:.1f}: moving the "
                         "8 KiB takes 0.002 µs per launch.",
@@ -63,34 +32,8 @@ drawing launches() {
   return d;
 }
 
-drawing row_in_registers() {
-  const int columns = 4096, threads = 256;
-  drawing d("04_fusion", "README.md", "row_in_registers", "Load the row once, use it three times",
-            fmt::format("LayerNorm by one block per row: the row of {} floats is loaded once, {} floats per thread. "
-                        "Mean, squared distances "
-                        "and output are computed from these registers, and the row is stored once.",
-                        columns, columns / threads));
-  d.label(margin, 38, inner, 22, "used",
-          fmt::format("a row in memory: {} floats, {} KiB", columns, columns * 4 / 1024));
-  d.arrow(width / 2, 61, width / 2, 84, "used-line");
-  d.text(width / 2 + 10, 77, "once", "used-text");
-  d.label(margin, 86, inner, 30, "reg", fmt::format("registers: {} threads × {} floats", threads, columns / threads));
-  const char* steps[] = {"mean", "distances²", "output"};
-  const double cell = inner / 3;
-  for (int i = 0; i < 3; ++i) {
-    const double x = margin + i * cell;
-    d.arrow(x + cell / 2, 117, x + cell / 2, 140, "reg-line");
-    d.label(x + 6, 142, cell - 12, 24, "time", steps[i]);
-    if (i < 2) d.arrow(x + cell - 5, 154, x + cell + 5, 154, "time-line");
-  }
-  d.arrow(margin + 2.5 * cell, 167, margin + 2.5 * cell, 190, "used-line");
-  d.text(margin + 2.5 * cell + 10, 183, "once", "used-text");
-  d.label(margin, 192, inner, 22, "used", "the row's result in memory");
-  return d;
-}
-
 drawing butterfly() {
-  drawing d("04_fusion", "README.md", "butterfly", "Five exchanges add up a warp",
+  drawing d("04_fusion", "butterfly", "Five exchanges add up a warp",
             "The sum over a warp by shuffles: in five steps each lane adds the value of the lane whose number differs "
             "by 16, 8, 4, 2, "
             "1. Drawn: what reaches lane 0. The other lanes do the same, and each has the sum.");
@@ -120,7 +63,7 @@ drawing gelu_passes() {
   const auto launches = counted_gelu_unfused(n);
   double all = 0;
   for (const auto& l : launches) all += (l.loaded + l.stored) / (4.0 * n);
-  drawing d("04_fusion", "SEEN.md", "gelu_passes", fmt::format("GELU, unfused: {:.0f} passes", all),
+  drawing d("04_fusion", "gelu_passes", fmt::format("GELU, unfused: {:.0f} passes", all),
             fmt::format("The {} kernels of the unfused GELU, as counted: {:.0f} passes over the array. The fused "
                         "kernel loads once and stores "
                         "once.",
@@ -147,7 +90,7 @@ drawing gelu_passes() {
 }
 
 drawing online_softmax() {
-  drawing d("04_fusion", "SEEN.md", "online_softmax", "Maximum and sum in one pass",
+  drawing d("04_fusion", "online_softmax", "Maximum and sum in one pass",
             "Online softmax over the row 1, 3, 2, 5. When the maximum grows, the sum so far is multiplied by e to the "
             "power of old minus new "
             "maximum; otherwise only a term is added. At the end the sum is that of two passes.");
@@ -288,8 +231,7 @@ drawing online_step(int done) {
 }  // namespace
 
 void fusion(drawing_list& to) {
-  for (const auto make : {passes, launches, row_in_registers, butterfly, gelu_passes, online_softmax})
-    to.push_back(make());
+  for (const auto make : {launches, butterfly, gelu_passes, online_softmax}) to.push_back(make());
   for (int kernels = 1; kernels <= 3; ++kernels) to.push_back(chain(kernels, false));
   to.push_back(chain(3, true));
   for (const int shown : {1, 2, 5}) to.push_back(exchanges(shown));

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
 
@@ -12,106 +11,9 @@
 namespace drawings {
 namespace {
 
-drawing forward_pass() {
-  drawing d("08_gpt2", "README.md", "forward_pass", "Nine kinds of blocks",
-            "GPT-2's forward pass: embedding, then L times LayerNorm 1, attention, residual 1, LayerNorm 2, MLP, "
-            "residual 2; then a final "
-            "LayerNorm and the logits. Each residual adds what came before the norm.");
-  const double x = 96, w = 150, h = 22, step = 31;
-  const struct {
-    const char *name, *role;
-  } blocks[] = {{"embedding", "used"},  {"LayerNorm 1", "used"},     {"attention", "time"},
-                {"residual 1", "used"}, {"LayerNorm 2", "used"},     {"MLP", "time"},
-                {"residual 2", "used"}, {"final LayerNorm", "used"}, {"logits", "time"}};
-  double y = 40;
-  d.box(x - 44, y + step + 2, w + 66, 6 * step + 2, "free", 6);
-  d.text(x - 38, y + step + 20, "× L", "");
-  for (int i = 0; i < 9; ++i) {
-    const double by = y + i * step + (i >= 1 ? 8 : 0) + (i >= 7 ? 8 : 0);
-    d.label(x, by, w, h, blocks[i].role, blocks[i].name);
-    if (i < 8) d.arrow(x + w / 2, by + h + 1, x + w / 2, by + step + (i == 0 || i == 6 ? 8 : 0) - 1);
-    if (i == 1 || i == 4) {  // the way around: from before the norm to the residual
-      const double from = by - 5, to = by + 2 * step + h / 2;
-      d.curve({{x + w / 2, from}, {x + w + 12, from}, {x + w + 12, to}, {x + w + 10, to}}, "reg-line");
-      d.arrow(x + w + 12, to, x + w + 1, to, "reg-line");
-    }
-  }
-  const double end = y + 8 * step + 16 + h;
-  d.text(margin, end + 22, "attention: C → 3C, scores Q Kᵀ, softmax,", "mute");
-  d.text(margin, end + 38, "weighted values, C → C.", "mute");
-  d.text(margin, end + 54, "MLP: C → 4C, GELU, 4C → C.", "mute");
-  d.legend(end + 78, {{"time", "matrix products"}, {"used", "by element or row"}});
-  return d;
-}
-
-drawing ranges() {
-  drawing d("08_gpt2", "README.md", "ranges", "Work belongs to the innermost range",
-            "Timeline of a profile. On the host, a range for the layer contains ranges for norm, attention and "
-            "residual, in which launches "
-            "happen. Each kernel on the device counts for the range in which it was launched, even if it runs later.");
-  const double left = 58, y = 44;
-  const auto range = [&](double x, double w, double at_y, const char* role, const char* words) {
-    d.label(left + x, at_y, w, 20, role, words, std::string(role) == "idle" ? "s" : "on s");
-  };
-  d.text(margin, y + 14, "ranges", "mute");
-  range(0, 284, y, "idle", "layer");
-  range(4, 58, y + 23, "shared", "norm 1");
-  range(66, 136, y + 23, "time", "attention");
-  range(206, 74, y + 23, "reg", "residual 1");
-  d.text(margin, y + 68, "host", "mute");
-  d.text(margin, y + 112, "device", "mute");
-  const struct {
-    double launch, start, length;
-    const char* role;
-  } kernels[] = {{18, 40, 44, "shared"},
-                 {78, 88, 40, "time"},
-                 {104, 130, 52, "time"},
-                 {140, 184, 34, "time"},
-                 {222, 234, 36, "reg"}};
-  for (const auto& k : kernels) {
-    d.box(left + k.launch, y + 56, 9, 18, "idle", 1.5);
-    d.box(left + k.start, y + 98, k.length, 20, k.role, 2);
-    d.line(left + k.launch + 4, y + 75, left + k.start + 3, y + 97, "pen");
-  }
-  d.line(left, y + 75, width - margin, y + 75);
-  d.line(left, y + 119, width - margin, y + 119);
-  d.text(margin, y + 146, "self: its own launches. total: with ranges inside.", "");
-  d.text(margin, y + 164, "layer has self 0: all its launches are in ranges.", "mute");
-  return d;
-}
-
-drawing where_bytes() {
-  drawing d("08_gpt2", "README.md", "where_bytes", "Which bytes come from where",
-            "Two pictures of DRAM, L2 and the multiprocessors. Cold: weights and activations both come from DRAM. "
-            "L2-warm: only the weights "
-            "come from DRAM; activations were just written and stay in L2.");
-  const auto panel = [&](double x, const char* words, bool warm) {
-    const double w = 156;
-    d.text(x, 46, words, "");
-    d.label(x, 56, w, 26, "idle", "DRAM", "");
-    d.label(x, 126, w, 26, "shared", "L2");
-    d.label(x, 196, w, 26, "time", "multiprocessors");
-    d.arrow(x + 30, 84, x + 30, 124, "reg-line");
-    d.arrow(x + 30, 154, x + 30, 194, "reg-line");
-    if (!warm) {
-      d.arrow(x + 96, 84, x + 96, 124, "used-line");
-      d.arrow(x + 126, 125, x + 126, 83, "used-line");
-    }
-    d.arrow(x + 96, 154, x + 96, 194, "used-line");
-    d.arrow(x + 126, 195, x + 126, 153, "used-line");
-  };
-  panel(margin, "cold", false);
-  panel(width - margin - 156, "L2-warm", true);
-  d.line(margin, 244, margin + 16, 244, "reg-line");
-  d.text(margin + 22, 248, "weights", "reg-text");
-  d.line(margin + 92, 244, margin + 108, 244, "used-line");
-  d.text(margin + 114, 248, "activations, read and written", "used-text");
-  return d;
-}
-
 drawing triangle() {
   const int n = 8;
-  drawing d("08_gpt2", "README.md", "triangle", "Read the triangle, write the square",
+  drawing d("08_gpt2", "triangle", "Read the triangle, write the square",
             "Causal softmax of 8 × 8 scores: row t reads t + 1 scores, 36 of 64 in all. The scores past the diagonal "
             "were never computed and are "
             "not read; the output has zeros there.");
@@ -136,7 +38,7 @@ drawing triangle() {
 
 drawing warp_owns_row() {
   const int columns = 768, lanes = 32, wide = 4;
-  drawing d("08_gpt2", "SEEN.md", "warp_owns_row", "A warp owns a row",
+  drawing d("08_gpt2", "warp_owns_row", "A warp owns a row",
             fmt::format("LayerNorm of a row of {} floats by one warp: {} loads of 16 bytes per lane put {} floats into "
                         "each lane's registers, "
                         "where they stay until the store. Shuffles compute the sums, without a barrier.",
@@ -173,7 +75,7 @@ drawing bounds() {
        10 * rows * C + 4 * scores},
       {"MLP", linear(C, 4 * C) + 9 * rows * 4 * C + linear(4 * C, C), 8 * C * C + 5 * C, (5 + 8 + 5) * rows * C},
       {"logits", 2 * rows * C * V, V * C, rows * C + rows * V}};
-  drawing d("08_gpt2", "SEEN.md", "bounds", "Cold, bytes decide; warm, FLOPs do",
+  drawing d("08_gpt2", "bounds", "Cold, bytes decide; warm, FLOPs do",
             "Least times on an A100 in TF32 for attention, MLP and logits: the FLOPs, all bytes from DRAM, and L2-warm "
             "the weights from DRAM. "
             "All bytes from DRAM take longer than the FLOPs; the weights alone take less.");
@@ -433,7 +335,7 @@ drawing thread_per_row() {
 }  // namespace
 
 void gpt2(drawing_list& to) {
-  for (const auto make : {forward_pass, ranges, where_bytes, triangle, warp_owns_row, bounds}) to.push_back(make());
+  for (const auto make : {triangle, warp_owns_row, bounds}) to.push_back(make());
   for (const auto make :
        {self_total, fits, bounds_by_rows, crossing, passes, chip, unnamed, percent, thread_per_row, cures})
     to.push_back(make());

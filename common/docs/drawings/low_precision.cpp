@@ -22,7 +22,7 @@ drawing formats() {
              {"fp16", sim::binary16::exponent_bits, sim::binary16::mantissa_bits},
              {"e5m2", 5, sim::e5m2::mantissa_bits},
              {"e4m3", 4, sim::e4m3::mantissa_bits}};
-  drawing d("09_low_precision", "README.md", "formats", "Where the bits go",
+  drawing d("09_low_precision", "formats", "Where the bits go",
             "Bits of six formats: sign, exponent, fraction. fp32 has 1, 8, 23; tf32 1, 8, 10; bf16 1, 8, 7; fp16 1, 5, "
             "10; e5m2 1, 5, 2; "
             "e4m3 1, 4, 3.");
@@ -51,7 +51,7 @@ drawing number_line() {
   std::set<double> numbers;
   for (int bits = 0; bits < 0x20; ++bits) numbers.insert(sim::decode8<sim::e4m3>(static_cast<std::uint8_t>(bits)));
   const double smallest = *std::next(numbers.begin()), top_number = 4 * std::ldexp(1, sim::e4m3::lowest);
-  drawing d("09_low_precision", "README.md", "number_line", "The distance doubles with the exponent",
+  drawing d("09_low_precision", "number_line", "The distance doubles with the exponent",
             "The numbers of e4m3 from 0 to 1/16, as marks. Up to 1/32 neighbours are 1/512 apart, subnormal ones "
             "included; from 1/32 on they "
             "are 1/256 apart.");
@@ -80,7 +80,7 @@ drawing number_line() {
 }
 
 drawing groups() {
-  drawing d("09_low_precision", "README.md", "groups", "One scale for a group of neighbours",
+  drawing d("09_low_precision", "groups", "One scale for a group of neighbours",
             "A group and its scale. int8: 64 bytes and a float of 4, 8.5 bits per weight. int4: 32 bytes and a float, "
             "4.5. mxfp4: 16 bytes for "
             "32 weights and 1 byte, 4.25.");
@@ -107,7 +107,7 @@ constexpr const char* register_role[] = {"used", "time", "shared", "reg"};
 drawing fragment_layout() {
   const fragments f = found_fragments();
   const int lane = 9, g = lane / 4, t = lane % 4;
-  drawing d("09_low_precision", "README.md", "fragment_layout", "What one lane holds",
+  drawing d("09_low_precision", "fragment_layout", "What one lane holds",
             fmt::format("The elements that lane {} holds of A, B and C, for mma of 16 × 8 × 16, as found on the "
                         "simulated device. With lane = 4 g "
                         "+ t: rows g and g + 8 of A and C, column g of B, and neighbours from 2 t on.",
@@ -149,7 +149,7 @@ drawing fragment_layout() {
 
 drawing row_addresses() {
   const fragments f = found_fragments();
-  drawing d("09_low_precision", "README.md", "row_addresses", "Eight lanes name rows, all lanes get parts",
+  drawing d("09_low_precision", "row_addresses", "Eight lanes name rows, all lanes get parts",
             "ldmatrix of one 8 × 8 matrix: lanes 0 to 7 pass the addresses of its rows, 16 bytes each. Then each of "
             "the 32 lanes gets two "
             "neighbours: lane 4 g + t the columns 2 t and 2 t + 1 of row g.");
@@ -176,57 +176,6 @@ drawing row_addresses() {
   return d;
 }
 
-drawing stages() {
-  drawing d("09_low_precision", "README.md", "stages", "Three buffers: two copies in flight",
-            "Timeline of three buffers. While the tensor cores use the tile in one, the copies of the next two tiles "
-            "are in flight in the others. "
-            "A buffer is filled again as soon as its tile has been used.");
-  const double left = margin + 52, use = 40, copy = 2 * use;
-  const double y = 50;
-  for (int buffer = 0; buffer < 3; ++buffer) {
-    d.text(margin, y + buffer * 30 + 15, fmt::format("buf {}", buffer), "mute");
-    d.line(left, y + buffer * 30 + 24, width - margin, y + buffer * 30 + 24);
-  }
-  const double end = width - margin;
-  for (int tile = 0; tile < 6; ++tile) {
-    const double start = left + tile * use, row = y + tile % 3 * 30;
-    const double room = std::min(copy, end - start), then = std::min(use, end - start - copy);
-    if (room > 20) d.label(start, row, room - 2, 20, "shared", room > 60 ? fmt::format("copy {}", tile) : "", "on s");
-    if (then > 20) d.label(start + copy, row, then - 2, 20, "time", fmt::format("use {}", tile), "on s");
-  }
-  d.arrow(left, y + 100, end, y + 100);
-  d.text(left, y + 116, "time", "mute");
-  d.text(margin, y + 140, "A copy may take twice as long as the use of a tile,", "");
-  d.text(margin, y + 156, "and the tensor cores still never wait.", "");
-  return d;
-}
-
-drawing ring() {
-  drawing d(
-      "09_low_precision", "README.md", "ring", "Two barriers for each buffer",
-      "One thread copies to four buffers, 128 threads multiply what is in them. Each buffer has two barriers: filled "
-      "tells the 128 threads that its bytes are there; emptied tells the one thread that it may be filled again.");
-  const double side = 98, top = 48, high = 98, buffer = 76, right = width - margin - side;
-  const auto actor = [&](double x, const char* role, const char* who, const char* does) {
-    d.box(x, top, side, high, role);
-    d.text(x + side / 2, top + high / 2 - 4, who, "on", at::middle);
-    d.text(x + side / 2, top + high / 2 + 14, does, "on", at::middle);
-  };
-  actor(margin, "time", "one thread", "copies");
-  actor(right, "used", "128 threads", "multiply");
-  for (int i = 0; i < 4; ++i)
-    d.label(width / 2 - buffer / 2, top + i * 26, buffer, 20, "shared", fmt::format("buffer {}", i));
-  d.arrow(margin + side + 3, top + high / 2, width / 2 - buffer / 2 - 3, top + high / 2);
-  d.arrow(width / 2 + buffer / 2 + 3, top + high / 2, right - 3, top + high / 2);
-  const auto tells = [&](double y, double from, double to, const std::string& what) {
-    d.text(width / 2, y, what, "", at::middle);
-    d.arrow(from, y + 8, to, y + 8);
-  };
-  tells(top + high + 24, margin + side / 2, right + side / 2, "filled[i]: all bytes of buffer i are here");
-  tells(top + high + 54, right + side / 2, margin + side / 2, "emptied[i]: its products are done");
-  return d;
-}
-
 template <class Format>
 std::vector<double> partial_sums(double term, int count) {
   const double rounded = sim::decode<Format>(sim::encode<Format>(term));
@@ -240,7 +189,7 @@ drawing stalled_sum() {
   const std::vector<double> bf16 = partial_sums<sim::bfloat16>(0.01, count),
                             fp16 = partial_sums<sim::binary16>(0.01, count);
   const auto stop = std::find(bf16.begin(), bf16.end(), bf16.back()) - bf16.begin();
-  drawing d("09_low_precision", "SEEN.md", "stalled_sum", "A sum that stops growing",
+  drawing d("09_low_precision", "stalled_sum", "A sum that stops growing",
             fmt::format("Partial sums of 0.01 added a thousand times. In fp16 the sum reaches {:.3f}; in bf16 it "
                         "reaches {:.0f} after {} additions "
                         "and stays there.",
@@ -278,7 +227,7 @@ drawing swizzle() {
   };
   const warp_offsets plain = rows(false), moved = rows(true);
   const int plain_wavefronts = counted_matrix_wavefronts(plain), moved_wavefronts = counted_matrix_wavefronts(moved);
-  drawing d("09_low_precision", "SEEN.md", "swizzle", "Move the chunks, and all banks work",
+  drawing d("09_low_precision", "swizzle", "Move the chunks, and all banks work",
             fmt::format("Eight rows of A's tile, 64 bytes each, two rows across the 32 banks. In row-major order the "
                         "first chunks of all rows "
                         "lie in the same eight banks: {} wavefronts for four matrices. With chunk xor row / 2 they lie "
@@ -557,8 +506,7 @@ drawing rows_in_banks() {
 }  // namespace
 
 void low_precision(drawing_list& to) {
-  for (const auto make :
-       {formats, number_line, groups, row_addresses, fragment_layout, stages, ring, stalled_sum, swizzle})
+  for (const auto make : {formats, number_line, groups, row_addresses, fragment_layout, stalled_sum, swizzle})
     to.push_back(make());
   for (const auto make : {counting, halfway, stops, stuck, powers, scaled_loss, warp_matrices, strips, rows_in_banks})
     to.push_back(make());

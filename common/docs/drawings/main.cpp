@@ -1,6 +1,7 @@
 // The drawings of the handouts, labs/NN_topic/drawings/NAME.svg, and the steps of the decks, which only the build has.
-//   drawings write LABS    makes all drawings of the handouts
-//   drawings check LABS    fails if a file differs from its drawing, or its page does not show it
+// A drawing of a handout without computed figures has no maker: its SVG is the source.
+//   drawings write LABS    makes the drawings of the handouts, and renews the colours of the others
+//   drawings check LABS    fails if a file differs from its drawing, its text does not fit or no page shows it
 //   drawings steps FOLDER  makes the decks' drawings, FOLDER/NAME.svg
 #include <fmt/format.h>
 
@@ -9,6 +10,8 @@
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "counted.hpp"
 #include "drawing.hpp"
@@ -23,8 +26,8 @@ enum class of { handouts, decks };
 
 drawing_list all(of what) {
   drawing_list list;
-  for (const auto lab : {course, opening, first_kernel, accounting, benchmarking, coalescing, fusion, recomputation,
-                         tiling, quantization, gpt2, low_precision, decode, attention, host, crashes})
+  for (const auto lab : {course, opening, accounting, benchmarking, coalescing, fusion, recomputation, tiling,
+                         quantization, gpt2, low_precision, decode, attention, host, crashes})
     lab(list);
   std::erase_if(list, [&](const drawing& d) { return d.is_step() != (what == of::decks); });
   return list;
@@ -50,51 +53,68 @@ fs::path file_of(const fs::path& labs, const drawing& d) {
   return (labs / d.lab / "drawings" / (d.name + ".svg")).lexically_normal();
 }
 
-int write(of what, const fs::path& into) {
-  int failed = 0;
-  for (const drawing& d : all(what)) {
-    try {
-      const std::string svg = d.svg();
-      const fs::path file = what == of::decks ? into / (d.name + ".svg") : file_of(into, d);
-      fs::create_directories(file.parent_path());
-      std::ofstream(file, std::ios::binary) << svg;
-    } catch (const std::exception& error) {
-      fmt::print("{}\n", error.what());
-      ++failed;
-    }
+std::vector<fs::path> files_in(const fs::path& labs) {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::recursive_directory_iterator(labs))
+    if (entry.path().extension() == ".svg") found.push_back(entry.path().lexically_normal());
+  return found;
+}
+
+int failures = 0;
+void complain(const std::string& words) {
+  ++failures;
+  fmt::print("{}\n", words);
+}
+
+/// Complains if `make` throws.
+template <class Make>
+void with(const std::string& whose, Make make) {
+  try {
+    make();
+  } catch (const std::exception& error) {
+    complain(whose + ": " + error.what());
   }
-  return failed == 0 ? 0 : 1;
+}
+
+int write(of what, const fs::path& into) {
+  const auto put = [](const fs::path& file, const std::string& svg) {
+    fs::create_directories(file.parent_path());
+    std::ofstream(file, std::ios::binary) << svg;
+  };
+  for (const drawing& d : all(what))
+    with(d.name, [&] { put(what == of::decks ? into / (d.name + ".svg") : file_of(into, d), d.svg()); });
+  if (what == of::handouts)
+    for (const fs::path& file : files_in(into)) with(file.string(), [&] { put(file, checked(text_of(file))); });
+  return failures == 0 ? 0 : 1;
 }
 
 int check(const fs::path& labs) {
-  int wrong = 0;
-  const auto complain = [&](const std::string& words) {
-    ++wrong;
-    fmt::print("{}\n", words);
-  };
-  std::set<fs::path> files;
+  const char* const how = " differs: cmake --build build --target drawings.write";
+  for (const drawing& d : all(of::handouts))
+    with(d.name, [&] {
+      if (text_of(file_of(labs, d)) != d.svg()) complain(file_of(labs, d).string() + how);
+    });
   std::set<std::string> names;
-  for (const drawing& d : all(of::handouts)) {
-    const fs::path file = file_of(labs, d);
-    files.insert(file);
-    if (!names.insert(d.name).second)
-      complain(d.name + ": two drawings have this name, and the site has one folder for all");
-    if (text_of(file) != d.svg()) complain(file.string() + " differs: cmake --build build --target drawings.write");
-    const auto must_show = [&](const fs::path& on, const char* folder) {
-      const std::string shown = fmt::format("![{}]({}drawings/{}.svg)", d.says, folder, d.name);
-      const std::string page = one_line(text_of(on));
-      const auto first = page.find(shown);
-      if (first == page.npos || page.find(shown, first + 1) != page.npos)
-        complain(fmt::format("{} must show this drawing once, with its description:\n\n{}\n", on.string(), shown));
-    };
-    must_show(labs / d.lab / d.page, "");
-    if (d.lab == ".") must_show(labs.parent_path() / d.page, "labs/");  // the front page does, too
-  }
-  for (const auto& entry : fs::recursive_directory_iterator(labs))
-    if (entry.path().extension() == ".svg" && !files.contains(entry.path()))
-      complain(entry.path().string() + ": no program makes this drawing");
-  fmt::print("{} drawings, {} complaints\n", files.size(), wrong);
-  return wrong == 0 && files.size() > 30 ? 0 : 1;
+  const std::vector<fs::path> files = files_in(labs);
+  for (const fs::path& file : files)
+    with(file.string(), [&] {
+      const std::string svg = text_of(file), name = file.stem().string();
+      if (checked(svg) != svg) complain(file.string() + how);
+      if (!names.insert(name).second)
+        complain(name + ": two drawings have this name, and the site has one folder for all");
+      const auto must_show = [&](const fs::path& folder, const std::string& pages, const char* where) {
+        const std::string shown = fmt::format("![{}]({}drawings/{}.svg)", description_of(svg), where, name);
+        const auto first = pages.find(shown);
+        if (first == pages.npos || pages.find(shown, first + 1) != pages.npos)
+          complain(fmt::format("a page in {} must show this drawing once, with its description:\n\n{}\n",
+                               folder.string(), shown));
+      };
+      const fs::path folder = file.parent_path().parent_path(), top = labs.parent_path();
+      must_show(folder, one_line(text_of(folder / "README.md") + '\n' + text_of(folder / "SEEN.md")), "");
+      if (fs::equivalent(folder, labs)) must_show(top, one_line(text_of(top / "README.md")), "labs/");  // here, too
+    });
+  fmt::print("{} drawings, {} complaints\n", files.size(), failures);
+  return failures == 0 && files.size() > 30 ? 0 : 1;
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "../../../labs/07_quantization/given/schedule.hpp"
@@ -36,7 +35,7 @@ lab07::dealt square(std::int64_t n, const lab07::kernel& by, const lab07::device
 drawing edge_tiles() {
   const lab07::device a100 = device_of("a100");
   const auto fits = square(1792, large(256, 128), a100), more = square(1793, large(256, 128), a100);
-  drawing d("07_quantization", "README.md", "edge_tiles", "One row more, a row of tiles more",
+  drawing d("07_quantization", "edge_tiles", "One row more, a row of tiles more",
             fmt::format("C of 1792 × 1792 is covered by {} tiles of 256 × 128. C of 1793 × 1793 needs {}: an eighth "
                         "row and a fifteenth "
                         "column of tiles, nearly all of which is discarded.",
@@ -60,7 +59,7 @@ drawing edge_tiles() {
 drawing waves() {
   const lab07::device a100 = device_of("a100");
   const auto more = square(1793, large(256, 128), a100);
-  drawing d("07_quantization", "README.md", "waves", "The last wave costs as much as a full one",
+  drawing d("07_quantization", "waves", "The last wave costs as much as a full one",
             fmt::format("{} blocks on the {} multiprocessors of an A100: the first wave fills all of them, the second "
                         "has {} blocks and leaves "
                         "{} idle.",
@@ -88,7 +87,7 @@ drawing waves() {
 drawing staircase() {
   const lab07::device a100 = device_of("a100");
   const lab07::kernel by = large(256, 128);
-  drawing d("07_quantization", "README.md", "steps", "Time is a staircase",
+  drawing d("07_quantization", "steps", "Time is a staircase",
             "Waves of an n × n product on an A100, tiles of 256 × 128, for n up to 2816: flat steps, with a cliff at "
             "1793 where one wave "
             "becomes two. The work itself grows smoothly.");
@@ -147,7 +146,7 @@ drawing occupancy() {
                    {"shared", alone(&lab07::device::shared_bytes_of_sm)}};
   const int fit = lab07::blocks_that_fit(by, h200);
   drawing d(
-      "07_quantization", "README.md", "occupancy", "What runs out first decides",
+      "07_quantization", "occupancy", "What runs out first decides",
       fmt::format("One multiprocessor of an H200 and a kernel with 256 threads, 64 registers per thread and 36 KiB of "
                   "shared memory per "
                   "block. Threads allow {} blocks, slots {}, registers {}, shared memory {}: so {} run at a time.",
@@ -168,7 +167,7 @@ drawing occupancy() {
 }
 
 drawing row_starts() {
-  drawing d("07_quantization", "README.md", "row_starts", "Odd rows begin anywhere",
+  drawing d("07_quantization", "row_starts", "Odd rows begin anywhere",
             "Where the rows of a bf16 matrix begin, in units of 16 bytes. With 1792 columns each row begins at a "
             "boundary. With 1793 columns "
             "each begins 2 bytes further, and only one row in eight is at a boundary.");
@@ -192,7 +191,7 @@ drawing row_starts() {
 
 drawing cliffs() {
   const lab07::device h200 = device_of("h200");
-  drawing d("07_quantization", "SEEN.md", "cliffs", "An H200's own cliffs",
+  drawing d("07_quantization", "cliffs", "An H200's own cliffs",
             "Waves of an n × n product on an H200, by tile: with 128 × 128 the first cliff is at 1409, with 256 × 128 "
             "at 2049.");
   const double left = 36, right = width - margin, top = 66, bottom = 208;

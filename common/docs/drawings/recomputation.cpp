@@ -10,33 +10,6 @@
 namespace drawings {
 namespace {
 
-drawing needs() {
-  drawing d("05_recomputation", "README.md", "needs", "What the backward pass needs again",
-            "The chain x, s1, s2, s3 runs forward; the gradient runs back through three factors. Each factor s (1 - s) "
-            "needs the value that "
-            "the forward pass computed at the same place.");
-  const double cell = inner / 4, w = 52;
-  const char* values[] = {"x", "s1", "s2", "s3"};
-  const auto x = [&](int i) { return margin + i * cell + (cell - w) / 2; };
-  const double top = 54, low = 160;
-  d.text(margin, top - 10, "forward: s = sigmoid of the one before", "used-text");
-  for (int i = 0; i < 4; ++i) {
-    d.label(x(i), top, w, 26, "used", values[i]);
-    if (i < 3) d.arrow(x(i) + w + 2, top + 13, x(i + 1) - 2, top + 13, "used-line");
-  }
-  for (int i = 1; i < 4; ++i) {
-    d.label(x(i) - 8, low, w + 16, 26, "time", "s(1 − s)");
-    d.arrow(x(i) - 10, low + 13, x(i - 1) + (i == 1 ? w : w + 8) + 2, low + 13, "time-line");
-    d.arrow(x(i) + w / 2, top + 28, x(i) + w / 2, low - 2);
-  }
-  d.label(x(0), low, w, 26, "idle", "d x", "");
-  d.text(margin, top + 60, "needed again:");
-  d.text(margin, top + 76, "keep, or");
-  d.text(margin, top + 92, "compute twice?");
-  d.text(margin, low + 46, "backward: the gradient times one factor after another", "time-text");
-  return d;
-}
-
 /// How long each activation is held, in steps of one layer, under a plan of recomputation.hpp.
 struct span {
   int layer, from, to;
@@ -92,7 +65,7 @@ drawing held() {
   for (int i = 3; i < layers; i += 4) some[static_cast<std::size_t>(i)] = 1;
   const lifetimes kept = run(all), plan = run(some);
   drawing d(
-      "05_recomputation", "README.md", "held", "How long each activation is held",
+      "05_recomputation", "held", "How long each activation is held",
       fmt::format(
           "Twelve layers, time to the right. Keeping everything holds {} activations at once. Keeping every fourth and "
           "recomputing the others in runs holds at most {}, and computes {} layers a second time.",
@@ -123,7 +96,7 @@ drawing valley() {
   int best = 0;
   for (int k = 0; k <= layers; ++k)
     if (peak(k) < peak(best)) best = k;
-  drawing d("05_recomputation", "README.md", "valley", "Keep few, and the runs are long",
+  drawing d("05_recomputation", "valley", "Keep few, and the runs are long",
             fmt::format("100 equal layers: activations held at the peak, by how many are kept. None kept: {}. All "
                         "kept: {}. The fewest, {}, "
                         "with {} kept.",
@@ -152,36 +125,12 @@ drawing valley() {
   return d;
 }
 
-drawing eight_or_five() {
-  drawing d("05_recomputation", "SEEN.md", "eight_or_five", "Eight passes or five",
-            "Stored: forward reads x and writes s1, s2 and out; backward reads s1, s2 and d_out and writes d_x: 8 "
-            "passes. Recomputed: forward "
-            "reads x and writes out; backward reads x and d_out and writes d_x: 5 passes.");
-  const double cell = 41;
-  const auto row = [&](double y, const std::string& words, const std::vector<std::pair<const char*, bool>>& arrays) {
-    d.text(margin, y + 16, words);
-    double x = margin + 70;
-    for (const auto& [name, reads] : arrays) {
-      d.label(x, y, cell + 2, 24, reads ? "used" : "time", name);
-      x += cell + 6;
-    }
-  };
-  d.text(margin, 44, "stored: 8 passes", "waste-text");
-  row(54, "forward", {{"x", true}, {"s1", false}, {"s2", false}, {"out", false}});
-  row(84, "backward", {{"s1", true}, {"s2", true}, {"d_out", true}, {"d_x", false}});
-  d.text(margin, 138, "recomputed: 5 passes", "used-text");
-  row(148, "forward", {{"x", true}, {"out", false}});
-  row(178, "backward", {{"x", true}, {"d_out", true}, {"d_x", false}});
-  d.legend(228, {{"used", "an array read"}, {"time", "an array written"}});
-  return d;
-}
-
 drawing exponentials() {
   // The handout's figures of both machines; the H200's clock is the simulated device's.
   const double h200 = device_figure("h200", "multiprocessors") * 16 * device_figure("h200", "sm_clock_hertz") / 2 /
                       device_figure("h200", "dram_bytes_per_second");
   const double needed = 3.0 / 12, slow = 1 / 10e-9 / 10e9, fast = 1 / 5e-9 / 10e9;
-  drawing d("05_recomputation", "SEEN.md", "exponentials", "The same kernel, two ridges",
+  drawing d("05_recomputation", "exponentials", "The same kernel, two ridges",
             fmt::format("Exponentials per byte, logarithmic. The recomputed backward pass needs {:.2f}; an H200 has "
                         "time for {:.2f}, so memory "
                         "decides there. One core has time for {:.2f} to {:.2f}, so exponentials decide.",
@@ -541,7 +490,7 @@ drawing plans() {
 }  // namespace
 
 void recomputation(drawing_list& to) {
-  for (const auto make : {needs, held, valley, eight_or_five, exponentials}) to.push_back(make());
+  for (const auto make : {held, valley, exponentials}) to.push_back(make());
   const std::vector<int> all(6, 1), third{0, 0, 1, 0, 0, 1, 0, 0, 1}, last_three{0, 0, 0, 1, 1, 1};
   to.push_back(held_until("all_forward", all, 6, "Six layers forward: every activation is kept."));
   to.push_back(held_until("all_back", all, 12, "Six layers forward and backward: the first made is the last used."));

@@ -4,66 +4,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../../sim/src/heap.hpp"
 #include "counted.hpp"
 #include "drawing.hpp"
 
 namespace drawings {
 namespace {
 
-drawing block_tile() {
-  drawing d("06_tiling", "README.md", "block_tile", "A block walks along k",
-            "A block computes a tile of 128 × 128 elements of C. For each 8 steps along k it fetches 128 × 8 of A and "
-            "8 × 128 of B into "
-            "shared memory, each once, and all threads of the block use them.");
-  const double a = margin + 6, tile = 62, deep = 16, side = 132;
-  const double cx = a + 150, cy = 168;
-  d.box(cx, 56, side + 30, 96, "idle", 2);
-  d.box(a, cy, 132, side - 20, "idle", 2);
-  d.box(cx, cy, side + 30, side - 20, "idle", 2);
-  const double tx = cx + 52, ty = cy + 28;
-  d.box(tx, 56, tile, 96, "free", 0);
-  d.box(a, ty, 132, tile, "free", 0);
-  d.label(tx, 56 + 40, tile, deep, "shared", "8 × 128", "on s");
-  d.box(a + 54, ty, deep, tile, "shared", 1);
-  d.label(tx, ty, tile, tile, "reg", "C tile");
-  d.arrow(a + 74, ty + 31, a + 104, ty + 31, "shared-line");
-  d.arrow(tx + 10, 116, tx + 10, 142, "shared-line");
-  d.text(a, cy - 8, "A, m × k", "mute");
-  d.text(cx, 48, "B, k × n", "mute");
-  d.text(cx + side + 26, cy + side - 28, "C", "mute", at::end);
-  d.text(a, ty + tile + 16, "128 × 8", "shared-text");
-  d.text(tx, ty + tile + 14, "128 × 128", "reg-text");
-  const double y = cy + side - 20 + 26;
-  d.text(margin, y, "Each number fetched is used 128 times.");
-  return d;
-}
-
-drawing reuse() {
-  drawing d("06_tiling", "README.md", "reuse", "A wider tile uses each number more often",
-            "Tiles of 1 × 1, 2 × 2 and 4 × 4 elements of C, one step along k: 2, 4 and 8 numbers are fetched for 1, 4 "
-            "and 16 multiply-adds. "
-            "Each number is used 1, 2 and 4 times.");
-  const double cell = 18;
-  double x = margin + 4;
-  for (const int t : {1, 2, 4}) {
-    const double gx = x + 26, gy = 74;
-    for (int i = 0; i < t; ++i) {
-      d.box(gx + i * cell, gy - 24, cell - 2, cell - 2, "used");
-      d.box(gx - 24, gy + i * cell, cell - 2, cell - 2, "used");
-      for (int j = 0; j < t; ++j) d.box(gx + j * cell, gy + i * cell, cell - 2, cell - 2, "reg");
-    }
-    d.text(x, 166, fmt::format("{} fetched", 2 * t), "used-text");
-    d.text(x, 182, fmt::format("{} used", t * t), "reg-text");
-    d.text(x, 202, fmt::format("{} per number", t));
-    x += t == 1 ? 108 : 112;
-  }
-  d.legend(228, {{"used", "numbers of A and B"}, {"reg", "multiply-adds"}});
-  return d;
-}
-
 drawing three_levels() {
-  drawing d("06_tiling", "README.md", "three_levels", "The same idea, three times",
+  drawing d("06_tiling", "three_levels", "The same idea, three times",
             "The tiles of the warp-tiled rung. A block computes 128 × 256 elements from shared memory, one of its "
             "eight warps 32 × 128 of "
             "them, and one thread 8 × 16, from registers.");
@@ -91,39 +39,6 @@ drawing three_levels() {
   return d;
 }
 
-drawing two_buffers() {
-  drawing d("06_tiling", "README.md", "two_buffers", "Copy the next tile while using this one",
-            "Timeline of a block. With one buffer, copies and multiply-adds take turns. With two buffers, the copy of "
-            "the next tile runs "
-            "while the block computes on the current one.");
-  const double left = margin, copy = 46, use = 62;
-  double y = 52;
-  d.text(left, y - 8, "one buffer: taking turns", "waste-text");
-  for (int i = 0; i < 3; ++i) {
-    const double x = left + i * (copy + use);
-    d.label(x, y, copy - 3, 22, "shared", fmt::format("copy {}", i), "on s");
-    d.label(x + copy, y + 26, use - 3, 22, "time", fmt::format("use {}", i), "on s");
-  }
-  y = 138;
-  d.text(left, y - 8, "two buffers: both at once", "used-text");
-  for (int i = 0; i < 4; ++i) {
-    const double x = i == 0 ? left : left + copy + (i - 1) * use;
-    d.label(x, y, copy - 3, 22, "shared", fmt::format("copy {}", i), "on s");
-    if (i < 4) d.label(left + copy + i * use, y + 26, use - 3, 22, "time", fmt::format("use {}", i), "on s");
-  }
-  d.arrow(left, 200, width - margin, 200);
-  d.text(left, 216, "time", "mute");
-  d.text(width - margin, 216, "tiles 0, 1, 2, …", "mute", at::end);
-  return d;
-}
-
-template <class Of>
-warp_offsets by_lane(Of of) {
-  warp_offsets offsets{};
-  for (int lane = 0; lane < 32; ++lane) offsets[static_cast<std::size_t>(lane)] = of(lane);
-  return offsets;
-}
-
 /// Sectors of one load of A and one of B by a warp, at n = 256: lanes down a column of C, or along a row.
 struct two_loads {
   int a, b;
@@ -136,7 +51,7 @@ two_loads loads_of(bool along_row) {
 
 drawing two_words() {
   const two_loads naive = loads_of(false), coalesced = loads_of(true);
-  drawing d("06_tiling", "SEEN.md", "two_words", "Swapping two words",
+  drawing d("06_tiling", "two_words", "Swapping two words",
             fmt::format("Which elements a warp loads. Naive: lanes go down C, so A costs {} sectors and B {}. "
                         "Coalesced: lanes go along C, so A "
                         "costs {} and B {}.",
@@ -171,7 +86,7 @@ drawing two_words() {
 }
 
 drawing ladder() {
-  const double n = 256, sector = static_cast<double>(sim::sector_bytes) / 4, warp_steps = n * n * n / 32;
+  const double n = 256, sector = sector_bytes / 4.0, warp_steps = n * n * n / 32;
   const two_loads naive = loads_of(false), coalesced = loads_of(true);
   const auto tiled = [&](double m, double k) { return (n * n / (m * k)) * (m + k) * n / sector; };
   const struct {
@@ -183,7 +98,7 @@ drawing ladder() {
                {"1-D", tiled(64, 64)},
                {"2-D", tiled(128, 128)},
                {"warp tiles", tiled(128, 256)}};
-  drawing d("06_tiling", "SEEN.md", "rungs", "Each rung asks memory for less",
+  drawing d("06_tiling", "rungs", "Each rung asks memory for less",
             "Sectors that all global loads touch at m = n = k = 256, logarithmic: naive 17,301,504; coalesced "
             "2,621,440; tiled 131,072; 1-D "
             "65,536; 2-D 32,768; warp tiles 24,576.");
@@ -363,7 +278,7 @@ drawing buffers(int count) {
 }  // namespace
 
 void tiling(drawing_list& to) {
-  for (const auto make : {block_tile, reuse, three_levels, two_buffers, two_words, ladder}) to.push_back(make());
+  for (const auto make : {three_levels, two_words, ladder}) to.push_back(make());
   for (int step = 0; step < 3; ++step) to.push_back(patch(step));
   for (int step = 0; step < 5; ++step) to.push_back(walk_along_k(step));
   for (const int shown : {1, 4}) to.push_back(tile_widths(shown));
