@@ -414,7 +414,8 @@ rubric parse_rubric(const std::string& text, const std::string& name, const std:
   const std::string answers = std::filesystem::exists(known_answers) ? text_of(known_answers) : "";
   context known{cases, result.names, answers_in(answers), {}, {}, lab.has("causes")};
   double sum = 0;
-  for (const toml_reader& i : in.tables("item")) {
+  const std::vector<toml_reader> tables = in.tables("item");
+  for (const toml_reader& i : tables) {
     item next = item_of(i, known);
     if (i.has("follows")) {
       next.follows = i.text("follows");
@@ -425,6 +426,15 @@ rubric parse_rubric(const std::string& text, const std::string& name, const std:
     }
     result.items.push_back(std::move(next));
     sum += result.items.back().points;
+  }
+  for (std::size_t k = 0; k < tables.size(); ++k) {
+    const auto asks = [&, sitting = result.items[k].sitting](const item& i) {
+      return i.sitting == sitting && !i.predict.empty();
+    };
+    if (tables[k].has("sitting") && std::none_of(result.items.begin(), result.items.end(), asks))
+      tables[k].fail_at(tables[k].line_of("sitting"),
+                        fmt::format("no item has predictions in sitting {}; write the sitting of one that has",
+                                    result.items[k].sitting));
   }
   result.version = hash_of(text + answers);
   std::set<std::string> written;  // the student writes the entries that some item checks for correctness

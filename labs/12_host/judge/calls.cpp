@@ -26,9 +26,11 @@
 #include <ctime>
 #include <exception>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <set>
 #include <stdexcept>
@@ -256,48 +258,60 @@ void run_attention(const lab::call& c) {
               3, c.output<double>(0));
 }
 
-/// Two threads add to numbers at these two places, at the same time, and in turn with that to numbers on pages of their
-/// own. Returns how fast the former is, 1 being as fast as the latter. Each thread's own processor time counts, so it
-/// does not matter if others take a core away; while only one of the two runs, though, nothing can be seen, so the slow
-/// quarter of the former decides.
-double measured_sharing(std::int64_t* one, std::int64_t* other) {
-  constexpr int rounds = 40, additions = 20'000;
+/// Two threads add to numbers at these two places, and in turn with that to numbers on pages of their own. Returns how
+/// fast the former is, 1 being as fast as the latter; nothing if both rarely ran at the same time, as on a busy
+/// machine.
+std::optional<double> measured_sharing(std::int64_t* one, std::int64_t* other) {
+  using clock = std::chrono::steady_clock;
+  constexpr int additions = 20'000, enough = 20;
   alignas(page_bytes) static std::int64_t apart[2 * page_bytes / sizeof(std::int64_t)];
-  std::array<std::array<std::vector<double>, 2>, 2> seconds;  // by thread; at their places, apart
+  const std::array<std::array<std::int64_t*, 2>, 2> to{
+      {{one, other}, {apart, apart + page_bytes / sizeof(std::int64_t)}}};
+  std::array<std::vector<double>, 2> seconds;           // at their places; apart
+  std::array<std::array<clock::time_point, 2>, 2> ran;  // by thread: from, to
   std::atomic<int> arrived = 0;
+  std::atomic<bool> done = false;
+  const auto few = [&] { return std::min(seconds[0].size(), seconds[1].size()) < enough; };
   const auto body = [&](std::size_t self) {
-    for (int round = 0; round < 2 * rounds; ++round) {
-      std::int64_t& to = round % 2 == 1 ? apart[self * page_bytes / sizeof(std::int64_t)] : self == 0 ? *one : *other;
-      for (++arrived; arrived < 2 * (round + 1);) std::this_thread::yield();
-      timespec begin{}, end{};
-      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
-      for (int i = 0; i < additions; ++i) std::atomic_ref(to).fetch_add(1, std::memory_order_relaxed);
-      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
-      seconds[self][static_cast<std::size_t>(round % 2)].push_back(
-          static_cast<double>(end.tv_sec - begin.tv_sec) + 1e-9 * static_cast<double>(end.tv_nsec - begin.tv_nsec));
+    const auto late = clock::now() + std::chrono::milliseconds(500);
+    auto meet = [&, all = 0]() mutable {
+      for (++arrived, all += 2; arrived < all;) std::this_thread::yield();
+    };
+    for (std::size_t kind = 0;; kind = 1 - kind) {
+      if (self == 0) done = !few() || clock::now() > late;
+      meet();
+      if (done) return;
+      ran[self][0] = clock::now();
+      for (int i = 0; i < additions; ++i) std::atomic_ref(*to[kind][self]).fetch_add(1, std::memory_order_relaxed);
+      ran[self][1] = clock::now();
+      meet();
+      if (self == 1) continue;
+      const std::chrono::duration<double> any = std::max(ran[0][1], ran[1][1]) - std::min(ran[0][0], ran[1][0]),
+                                          both = std::min(ran[0][1], ran[1][1]) - std::max(ran[0][0], ran[1][0]);
+      if (both > 0.75 * any) seconds[kind].push_back(any.count());
     }
   };
   std::thread second(body, 1);
   body(0);
   second.join();
-  double worst = 1;
-  for (auto& [at_places, on_pages] : seconds) {
-    std::sort(at_places.begin(), at_places.end());
-    std::sort(on_pages.begin(), on_pages.end());
-    worst = std::min(worst, on_pages[rounds / 2] / at_places[3 * rounds / 4]);
-  }
-  return worst;
+  if (few()) return {};
+  const auto median = [](std::vector<double>& all) {
+    std::nth_element(all.begin(), all.begin() + enough / 2, all.begin() + enough);
+    return all[enough / 2];
+  };
+  return std::min(1.0, median(seconds[1]) / median(seconds[0]));
 }
 
-/// The workers one after the other; the model then lets them take turns, and two threads measure the places that the
-/// first two workers chose. On one core there is nothing to measure: there the model decides alone.
+/// The workers one after the other; the model then lets them take turns, and two threads measure two places that
+/// workers chose, on the same line if there are such. Where that cannot be measured, as on one core, the model decides
+/// alone.
 void run_count_positive(const lab::call& c) {
   const int workers = c.parameter(1);
   auto* const totals = c.output<std::int64_t>(2);
   const std::size_t bytes = bytes_per_worker * static_cast<std::size_t>(workers);
   std::fill_n(totals, bytes / sizeof *totals, 0);
   std::vector<std::vector<shared_access>> all;
-  std::vector<std::uintptr_t> places;
+  std::set<std::int64_t*> places;
   double grown = sim_watch_host ? 0 : std::numeric_limits<double>::infinity();  // infinity: no hooks, so not counted
   for (int w = 0; w < workers; ++w) {
     within watching;
@@ -306,16 +320,19 @@ void run_count_positive(const lab::call& c) {
     count_positive(totals, c.input<std::int32_t>(0), static_cast<std::size_t>(c.parameters[0]), w, workers);
     watching.look();
     grown += static_cast<double>(watching.grown);
-    if (watching.last != 0) places.push_back(watching.last / sizeof(std::int64_t) * sizeof(std::int64_t));
+    if (watching.last != 0) places.insert(totals + (watching.last - watching.begin) / sizeof *totals);
     all.push_back(std::move(watching.seen));
   }
   for (int w = 0; w < workers; ++w) c.output<std::int64_t>(1)[w] = total_of(totals, w, workers);
   const std::uint64_t moved = lines_moved(all);
-  std::copy_n(std::array{static_cast<double>(moved), grown, moved == 0 ? 1.0 : 0.0}.begin(), 3, c.output<double>(0));
-  constexpr std::int64_t counted_from = 5000;  // as in cases.cpp
-  if (places.size() >= 2 && c.parameters[0] >= counted_from && std::thread::hardware_concurrency() > 1)
-    c.output<double>(0)[2] =
-        measured_sharing(reinterpret_cast<std::int64_t*>(places[0]), reinterpret_cast<std::int64_t*>(places[1]));
+  double speed = moved == 0 ? 1 : 0;
+  if (places.size() >= 2 && c.parameters[2] != 0 && std::thread::hardware_concurrency() > 1) {
+    const auto line = [&](const std::int64_t* place) { return (place - totals) * sizeof *place / line_bytes; };
+    auto one = std::adjacent_find(places.begin(), places.end(), [&](auto* a, auto* b) { return line(a) == line(b); });
+    if (one == places.end()) one = places.begin();
+    speed = measured_sharing(*one, *std::next(one)).value_or(speed);
+  }
+  std::copy_n(std::array{static_cast<double>(moved), grown, speed}.begin(), 3, c.output<double>(0));
 }
 
 // ---- pool ---------------------------------------------------------------------------------------------------------

@@ -371,9 +371,9 @@ test_case count_case(int64_t n, int64_t workers) {
   c.id = fmt::format("count_positive/{}-{}", n, workers);
   c.entry = "count_positive";
   c.where = lab::part::host;
-  c.parameters = {n, workers};
+  c.parameters = {n, workers, n >= counted_from};
   c.outputs = {{dtype::f64, 3}, {dtype::i64, workers}, {dtype::i64, 32 * workers}};
-  c.threads = n >= counted_from ? 2 : 1;  // calls.cpp measures with one more
+  c.threads = n >= counted_from ? 2 : 1;
   c.inputs = [=](std::uint64_t seed) {
     std::vector<std::int32_t> x(at(n));
     std::uint64_t state = seed;
@@ -495,9 +495,19 @@ std::vector<double> records() {
   return {4, 3, 2, 1, 2457983.0 / 200, 9919 * 0.727, (1346.0 + 485 + 63) / 4258, 0x40 - 0x10};
 }
 
-/// What was measured with given/h100.md and is not in it: W x for n = 2^9 is the first that the GPU computes faster
-/// than one core, and n = 2^10 if W is copied there first; microseconds for eight parts in four streams.
-std::vector<double> h100() { return {9, 10, 5896}; }
+/// By formulas with the figures of given/h100.md; SEEN.md has what was measured. 2 to which power is the first n for
+/// which the GPU computes W x faster than one core, and if W is copied there first; microseconds for eight parts in
+/// four streams, where each copy hides the kernels of the parts before.
+std::vector<double> h100() {
+  const auto first_power = [](double copied_bytes_per_us) {
+    for (int power = 1;; ++power) {
+      const double bytes = 4 * std::pow(4.0, power);
+      const double core = bytes / (bytes <= 0x1p20 ? 32e3 : bytes <= 0x1p24 ? 22e3 : 8.5e3);
+      if (15 + bytes / 2.8e6 + bytes / copied_bytes_per_us < core) return static_cast<double>(power);
+    }
+  };
+  return {first_power(std::numeric_limits<double>::infinity()), first_power(53.8e3), 8 * 630 + 760};
+}
 
 // ---- all ------------------------------------------------------------------------------------------------------------
 
