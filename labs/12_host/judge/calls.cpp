@@ -258,9 +258,8 @@ void run_attention(const lab::call& c) {
               3, c.output<double>(0));
 }
 
-/// Two threads add to numbers at these two places, and in turn with that to numbers on pages of their own. Returns how
-/// fast the former is, 1 being as fast as the latter; nothing if both rarely ran at the same time, as on a busy
-/// machine.
+/// Two threads add to numbers at these two places, alternating with numbers on pages of their own. Returns how fast the
+/// former is, 1 being as fast as the latter; nothing if both rarely ran at the same time, as on a busy machine.
 std::optional<double> measured_sharing(std::int64_t* one, std::int64_t* other) {
   using clock = std::chrono::steady_clock;
   constexpr int additions = 20'000, enough = 20;
