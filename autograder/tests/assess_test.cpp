@@ -388,6 +388,20 @@ TEST_F(Assess, AnUnlockedSetThatIsNotCompleteIsNotCompared) {
   EXPECT_EQ(assessed(predictions()).predictions[0].first, 4) << "what was locked stays when more is asked for";
 }
 
+TEST_F(Assess, ASittingIsComparedOnceItsOwnPredictionsAreMade) {
+  rules.items = {predictions(), predictions()};
+  rules.items[1].sitting = 2;
+  rules.items[1].predict.resize(1);
+  rules.items[1].predict[0].key = "t.one";
+  const auto verdicts = [&] {
+    return std::pair(assess(rules.items[0], session).verdict, assess(rules.items[1], session).verdict);
+  };
+  predict("s = { one = 4, two = 3 }\n");
+  EXPECT_EQ(verdicts(), (std::pair{verdict::pass, verdict::not_answered}));
+  predict("s = { one = 4 }\nt = { one = 4 }\n");
+  EXPECT_EQ(verdicts(), (std::pair{verdict::not_answered, verdict::pass}));
+}
+
 TEST_F(Assess, APredictionAboutOnesOwnFunctionWaitsForIt) {
   item i = predictions();
   i.predict[1].own = true;

@@ -139,6 +139,12 @@ TEST(NextItem, IsTheBuildThenThePredictionsThenTheOrderOfTheRubric) {
   EXPECT_EQ(next_item(graded({fine, elsewhere, wrong}))->id, "wrong");
   EXPECT_EQ(next_item(graded({wrong, blank}))->id, "blank");
   EXPECT_EQ(next_item(graded({wrong, blank, broken}))->id, "broken");
+  item_result later = blank, compared = fine;
+  later.predictions.resize(1);
+  compared.predictions.resize(1);
+  compared.predictions[0].state = prediction_state::first_try;
+  EXPECT_EQ(next_item(graded({wrong, later}))->id, "blank");
+  EXPECT_EQ(next_item(graded({compared, wrong, later}))->id, "wrong") << "the second sitting's wait for their turn";
   // A pass below full marks, between two rungs, is work left too.
   EXPECT_EQ(next_item(graded({item("half", verdict::too_slow, 2)}))->id, "half");
 }
@@ -309,6 +315,17 @@ TEST_F(Locked, TheFirstCompleteSetIsKeptWithItsTime) {
   replace_file(file, "[a]\none = 8\ntwo = 9\nthree = 3\n");
   EXPECT_EQ(lock().values, (prediction_set{{"a.one", 1}, {"a.two", 2.5}, {"a.three", 3}})) << "what was locked stays";
   EXPECT_EQ(lock().date, first.date);
+}
+
+TEST_F(Locked, EachSittingIsLockedOnItsOwn) {
+  rules.items.push_back(rules.items[0]);
+  rules.items[1].sitting = 2;
+  rules.items[1].predict.resize(1);
+  rules.items[1].predict[0].key = "b.one";
+  replace_file(file, "[a]\none = nan\ntwo = 2\n[b]\none = 3\n");
+  EXPECT_EQ(lock().values, (prediction_set{{"b.one", 3}})) << "a.one is missing";
+  replace_file(file, "[a]\none = 1\ntwo = 2\n[b]\none = 9\n");
+  EXPECT_EQ(lock().values, (prediction_set{{"a.one", 1}, {"a.two", 2}, {"b.one", 3}}));
 }
 
 TEST_F(Locked, TheFirstCauseOfEachProgramIsKept) {

@@ -276,6 +276,7 @@ item item_of(const toml_reader& in, context& known) {
     in.fail_at(in.line_of("points"),
                fmt::format("{} points; an item must have more than 0 and at most {} points: split it", out.points,
                            most_points));
+  if (in.has("sitting")) out.sitting = static_cast<int>(in.number("sitting"));
   switch (out.kind) {
     case item_kind::correctness:
       in.allow({"id", "title", "kind", "points", "cases", "file", "changes", "follows"});
@@ -287,7 +288,7 @@ item item_of(const toml_reader& in, context& known) {
       }
       break;
     case item_kind::counters:
-      in.allow({"id", "title", "kind", "points", "case", "require", "by_design", "follows"});
+      in.allow({"id", "title", "kind", "points", "case", "require", "by_design", "follows", "sitting"});
       if (in.has("by_design"))
         for (const std::string& name : in.texts("by_design"))
           out.by_design.insert(word_at<waste>(in, "by_design", name));
@@ -295,7 +296,7 @@ item item_of(const toml_reader& in, context& known) {
       for (const toml_reader& c : in.tables("require")) add_conditions(c, known, *out.cases[0], out.require);
       break;
     case item_kind::predictions:
-      in.allow({"id", "title", "kind", "points", "predict"});
+      in.allow({"id", "title", "kind", "points", "predict", "sitting"});
       for (const toml_reader& p : in.tables("predict")) out.predict.push_back(prediction_of(p, known));
       break;
     case item_kind::throughput: read_throughput(in, known, out); break;
@@ -413,7 +414,8 @@ rubric parse_rubric(const std::string& text, const std::string& name, const std:
   const std::string answers = std::filesystem::exists(known_answers) ? text_of(known_answers) : "";
   context known{cases, result.names, answers_in(answers), {}, {}, lab.has("causes")};
   double sum = 0;
-  for (const toml_reader& i : in.tables("item")) {
+  const std::vector<toml_reader> tables = in.tables("item");
+  for (const toml_reader& i : tables) {
     item next = item_of(i, known);
     if (i.has("follows")) {
       next.follows = i.text("follows");
@@ -424,6 +426,15 @@ rubric parse_rubric(const std::string& text, const std::string& name, const std:
     }
     result.items.push_back(std::move(next));
     sum += result.items.back().points;
+  }
+  for (std::size_t k = 0; k < tables.size(); ++k) {
+    const auto asks = [&, sitting = result.items[k].sitting](const item& i) {
+      return i.sitting == sitting && !i.predict.empty();
+    };
+    if (tables[k].has("sitting") && std::none_of(result.items.begin(), result.items.end(), asks))
+      tables[k].fail_at(tables[k].line_of("sitting"),
+                        fmt::format("no item has predictions in sitting {}; write the sitting of one that has",
+                                    result.items[k].sitting));
   }
   result.version = hash_of(text + answers);
   std::set<std::string> written;  // the student writes the entries that some item checks for correctness

@@ -68,6 +68,7 @@ struct item {
   std::vector<condition> require;            ///< counters
   std::set<waste> by_design;                 ///< counters: gets no advice, because this waste is the task's subject
   std::vector<prediction> predict;           ///< predictions
+  int sitting = 1;                           ///< a sitting's predictions are compared once all of them are made
   const lab::ceiling* ceiling = nullptr;     ///< throughput
   std::vector<rung> rungs;                   ///< throughput
   std::string program;                       ///< findings: of labs/NN_topic/crashed/

@@ -37,11 +37,11 @@ condition_result measured(const condition& c, const trial& t, const subject& s) 
   return {c.text(), c.metric.nsight_name(), s.backend(), value, c.min, c.max, value && c.holds(*value)};
 }
 
-/// Whether all predictions of the lab are made: until then nothing says what a right solution would count.
-bool has_predicted(const grading_session& session) {
+/// Whether all predictions of the sitting are made: until then nothing says what a right solution would count.
+bool has_predicted(const grading_session& session, int sitting) {
   try {
     return is_complete(both(session.locked.values, read_predictions(session.predictions, *session.rules)),
-                       *session.rules);
+                       *session.rules, sitting);
   } catch (const input_error&) {
     return false;
   }
@@ -253,7 +253,7 @@ void assess_counters(const item& what, grading_session& session, item_result& ou
   bool has_needed = true;
   const lab::test_case* blamed = nullptr;  // by the message so far
   std::string by_name;                     // where there are too many system calls
-  const bool predicted = has_predicted(session);
+  const bool predicted = has_predicted(session, what.sitting);
   for (const auto& s : session.subjects) {
     if (!runs_on(c, session, *s)) continue;
     const trial& t = s->count(c, session.rules->metrics_of(c));

@@ -30,9 +30,10 @@ std::optional<double> number_at(const toml::table& answers, const std::string& k
 }
 
 template <class Visit>
-void for_each_prediction(const rubric& rules, const Visit& visit) {
+void for_each_prediction(const rubric& rules, int sitting, const Visit& visit) {
   for (const item& i : rules.items)
-    for (const prediction& p : i.predict) visit(p);
+    for (const prediction& p : i.predict)
+      if (i.sitting == sitting) visit(p);
 }
 
 std::optional<double> value_in(const prediction_set& all, const std::string& key) {
@@ -82,9 +83,9 @@ prediction_set read_predictions(const std::filesystem::path& file, const rubric&
   prediction_set result;
   if (!std::filesystem::exists(file)) return result;
   const toml::table document = toml_from(text_of(file), "predictions.toml");
-  for_each_prediction(rules, [&](const prediction& p) {
-    if (const auto made = number_at(document, p.key)) result[p.key] = *made;
-  });
+  for (const item& i : rules.items)
+    for (const prediction& p : i.predict)
+      if (const auto made = number_at(document, p.key)) result[p.key] = *made;
   return result;
 }
 
@@ -93,10 +94,18 @@ prediction_set both(prediction_set first, const prediction_set& second) {
   return first;
 }
 
-bool is_complete(const prediction_set& made, const rubric& rules) {
+bool is_complete(const prediction_set& made, const rubric& rules, int sitting) {
   bool complete = true;
-  for_each_prediction(rules, [&](const prediction& p) { complete = complete && made.contains(p.key); });
+  for_each_prediction(rules, sitting, [&](const prediction& p) { complete = complete && made.contains(p.key); });
   return complete;
+}
+
+prediction_set complete_sittings(const prediction_set& made, const rubric& rules) {
+  prediction_set result;
+  for (const item& i : rules.items)
+    for (const prediction& p : i.predict)
+      if (is_complete(made, rules, i.sitting)) result[p.key] = made.at(p.key);
+  return result;
 }
 
 std::vector<prediction_result> not_compared(const item& what, const prediction_set& made) {
@@ -111,14 +120,16 @@ std::vector<prediction_result> not_compared(const item& what, const prediction_s
 std::map<std::string, locked_predictions> first_complete(const std::vector<result>& history) {
   std::map<std::string, locked_predictions> first;
   for (const result& r : history) {
-    prediction_set made;
+    prediction_set all, compared;
     bool complete = true;
     for (const item_result& i : r.items)
       for (const prediction_result& p : i.predictions) {
         complete = complete && p.predicted;
-        if (p.predicted) made[p.key] = *p.predicted;
+        if (p.predicted) all[p.key] = *p.predicted;
+        if (p.predicted && p.state != prediction_state::not_compared) compared[p.key] = *p.predicted;
       }
-    if (made.empty() || !complete) continue;
+    const prediction_set& made = complete ? all : compared;
+    if (made.empty()) continue;
     locked_predictions& kept = first.try_emplace(r.submission, locked_predictions{r.date, {}}).first->second;
     kept.values = both(kept.values, made);
   }
@@ -159,10 +170,10 @@ void assess_predictions(const item& what, grading_session& session, item_result&
   }
   // Rubrics change: what was locked before a key was added stays, but says nothing of that key.
   const prediction_set first_set = both(session.locked.values, now);
-  if (!is_complete(first_set, *session.rules)) {
+  if (!is_complete(first_set, *session.rules, what.sitting)) {
     std::vector<std::string> missing;
     std::size_t all = 0;
-    for_each_prediction(*session.rules, [&](const prediction& p) {
+    for_each_prediction(*session.rules, what.sitting, [&](const prediction& p) {
       ++all;
       if (!first_set.contains(p.key)) missing.push_back(p.key);
     });

@@ -21,11 +21,14 @@ prediction_set read_predictions(const std::filesystem::path& file, const rubric&
 /// All of the first set, and of the second what the first lacks.
 prediction_set both(prediction_set first, const prediction_set& second);
 
-/// Whether each key of the rubric has a number.
-bool is_complete(const prediction_set& made, const rubric& rules);
+/// Whether each key that the rubric asks for in this sitting has a number.
+bool is_complete(const prediction_set& made, const rubric& rules, int sitting);
 
-/// The first complete set of a lab. It cannot be changed any more, and earns full points if it is right; a later
-/// correction earns half.
+/// The predictions of those sittings that are complete.
+prediction_set complete_sittings(const prediction_set& made, const rubric& rules);
+
+/// The first complete set of each sitting of a lab. It cannot be changed any more, and earns full points if it is
+/// right; a later correction earns half.
 struct locked_predictions {
   std::string date;  ///< RFC 3339; "" if nothing is locked
   prediction_set values;
@@ -34,8 +37,8 @@ struct locked_predictions {
 /// An item's predictions, right or wrong.
 std::vector<prediction_result> not_compared(const item& what, const prediction_set& made);
 
-/// The first complete set of each student in a history, the oldest result first. Complete is what answered all that was
-/// asked when it was graded; where later versions asked for more, those answers come from the first set that has them.
+/// The first complete sets of each student in a history, the oldest result first. Complete is what was compared, or
+/// answered all that was asked when it was graded; later answers come from the first set that has them.
 std::map<std::string, locked_predictions> first_complete(const std::vector<result>& history);
 
 /// As `locked` and `predicted` in a table, and back.

@@ -103,15 +103,14 @@ locked_predictions lock_predictions(const fs::path& progress_file, const std::st
   progress all = read_progress(progress_file);
   locked_predictions& locked = all[lab].locked;
   if (lock_causes(locked, rules, predictions.parent_path() / "findings.toml")) write_progress(progress_file, all);
-  if (!locked.date.empty() && is_complete(locked.values, rules)) return locked;
   prediction_set now;
   try {
     now = read_predictions(predictions, rules);
   } catch (const input_error&) {  // the item's own verdict says what is wrong with the file
   }
-  // An update may ask for more: what was locked stays, and what is new is locked with it.
-  if (!locked.date.empty()) now = both(locked.values, now);
-  if (now.empty() || !is_complete(now, rules)) return locked;
+  // A later sitting, or an update, asks for more: what was locked stays, and what is new is locked with it.
+  now = both(locked.values, complete_sittings(both(locked.values, now), rules));
+  if (now == locked.values) return locked;
   locked = {locked.date.empty() ? now_rfc3339() : locked.date, now};
   write_progress(progress_file, all);
   return locked;
@@ -153,8 +152,18 @@ const item_result* next_item(const result& r) {
         std::find_if(r.items.begin(), r.items.end(), [&](const item_result& i) { return is_open(i) && which(i); });
     return found == r.items.end() ? nullptr : &*found;
   };
-  for (const verdict urgent : {verdict::build_error, verdict::not_answered})
-    if (const item_result* found = first([&](const item_result& i) { return i.verdict == urgent; })) return found;
+  // Once one sitting's predictions are compared, those of the next wait for their turn.
+  const auto is_compared = [](const item_result& i) {
+    return std::any_of(i.predictions.begin(), i.predictions.end(),
+                       [](const prediction_result& p) { return p.state != prediction_state::not_compared; });
+  };
+  const bool begun = std::any_of(r.items.begin(), r.items.end(), is_compared);
+  if (const item_result* found = first([](const item_result& i) { return i.verdict == verdict::build_error; }))
+    return found;
+  if (const item_result* found = first([&](const item_result& i) {
+        return i.verdict == verdict::not_answered && (i.predictions.empty() || !begun);
+      }))
+    return found;
   const item_result* found = first([](const item_result& i) { return i.verdict != verdict::inconclusive; });
   return found ? found : first([](const item_result&) { return true; });
 }

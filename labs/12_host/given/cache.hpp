@@ -11,7 +11,7 @@
 
 namespace lab12 {
 
-constexpr std::uint64_t line_bytes = 64, page_bytes = 4096;
+constexpr std::uint64_t line_bytes = 64, page_bytes = 4096, huge_page_bytes = 2 << 20;
 
 /// Set-associative, with the line that was used longest ago replaced. A line's set is its address in lines, modulo the
 /// number of sets.
@@ -37,18 +37,24 @@ class cache_level {
 };
 
 /// One core's: 8 KiB of first level with 8 ways, 64 KiB of last level with 16 ways, lines of 64 bytes. What misses the
-/// first level is looked for in the last. Loads and stores count alike. Pages of 4 KiB get places in memory in the
-/// order in which they are first touched, so that it does not matter where a program's arrays lie.
+/// first level is looked for in the last. Loads and stores count alike. Pages get places in memory in the order in
+/// which they are first touched, so that it does not matter where a program's arrays lie. The TLB keeps the places of
+/// the 64 pages that were used last; a page that it misses is looked up in the page table.
 class cache {
  public:
-  std::uint64_t accesses = 0, first_misses = 0, last_misses = 0;
+  std::uint64_t accesses = 0, first_misses = 0, last_misses = 0, tlb_misses = 0;
+
+  explicit cache(std::uint64_t bytes_of_a_page = page_bytes) : page_lines_(bytes_of_a_page / line_bytes) {}
 
   void access(std::uint64_t address, std::size_t bytes) {
     ++accesses;
     for (std::uint64_t line = address / line_bytes; line <= (address + bytes - 1) / line_bytes; ++line) {
-      const std::uint64_t page = line * line_bytes / page_bytes;
-      if (page != last_page_) last_place_ = places_.try_emplace(last_page_ = page, places_.size()).first->second;
-      const std::uint64_t at = last_place_ * (page_bytes / line_bytes) + line % (page_bytes / line_bytes);
+      const std::uint64_t page = line / page_lines_;
+      if (page != last_page_) {
+        last_place_ = places_.try_emplace(last_page_ = page, places_.size()).first->second;
+        tlb_misses += !tlb_.access(page);
+      }
+      const std::uint64_t at = last_place_ * page_lines_ + line % page_lines_;
       if (first_.access(at)) continue;
       ++first_misses;
       last_misses += !last_.access(at);
@@ -56,7 +62,9 @@ class cache {
   }
 
  private:
+  std::uint64_t page_lines_;
   cache_level first_{8 << 10, 8}, last_{64 << 10, 16};
+  cache_level tlb_{64 * line_bytes, 64};  ///< one set of 64 entries; an entry holds a page, not a line
   std::unordered_map<std::uint64_t, std::uint64_t> places_;
   std::uint64_t last_page_ = ~std::uint64_t{0}, last_place_ = 0;
 };

@@ -1,13 +1,20 @@
-// Four programs with a bad habit each, for strace and perf: records.md shows what those said of them, without names. A
-// number from 1 to 4 says which program runs; without one, all of them run for a moment. To compile it, in this lab's
-// folder: g++ -std=c++20 -O2 -I. given/experiment.cpp -o experiment
+// Four programs with a bad habit each, for strace and perf: records.md shows what those said of them, without names.
+// Three more measure this machine: 5 what a pool of threads gains, 6 what two cores lose by sharing a line, 7 what a
+// page's size costs. The first argument says which program runs; without one, all of them run for a moment. To compile
+// it, in this lab's folder: g++ -std=c++20 -O2 -I. -I../../common/include given/experiment.cpp handin/pool.cpp -o
+// experiment
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <lab/small_work.hpp>
 #include <thread>
 #include <vector>
 
@@ -59,12 +66,87 @@ void asks_until(int share) {
   for (std::thread& one : threads) one.join();
 }
 
+/// Microseconds that `call` takes at best: what else runs on the machine disturbs most calls.
+template <class function>
+double least_us(int times, const function& call) {
+  double least = 1e300;
+  for (int i = 0; i < times; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    call();
+    least =
+        std::min(least, std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
+  }
+  return least;
+}
+
+/// 8 parts of some length by your pool, and one after the other.
+void threads_gain(int share) {
+  const auto part = [](void* rounds, int i) {
+    static std::atomic<std::int64_t> sink;
+    sink += lab::small_work(*static_cast<std::int64_t*>(rounds), i);
+  };
+  std::printf("8 parts: one after the other, and by pools of 2, 4 and 8 threads; microseconds\n");
+  for (std::int64_t rounds : {1'000, 10'000, 100'000}) {
+    std::printf("%9.0f", least_us(400 / share, [&] {
+                  for (int i = 0; i < 8; ++i) part(&rounds, i);
+                }));
+    for (const int threads : {2, 4, 8}) {
+      lab12::pool* const p = lab12::start_pool(threads);
+      std::printf("%9.0f", least_us(400 / share, [&] { lab12::run(*p, part, &rounds, 8); }));
+      lab12::stop_pool(p);
+    }
+    std::printf("\n");
+  }
+}
+
+/// Two threads add to a number each.
+void shared_line(int share) {
+  struct alignas(128) pair_of_lines {
+    std::atomic<std::int64_t> numbers[16];
+  };
+  static pair_of_lines memory[2];
+  const int times = 2'000'000 / share;
+  const auto nanoseconds = [&](std::atomic<std::int64_t>& other) {
+    const auto add = [times](std::atomic<std::int64_t>& to) {
+      for (int i = 0; i < times; ++i) to.fetch_add(1, std::memory_order_relaxed);
+    };
+    return 1e3 / times * least_us(5, [&] {
+             std::thread second([&] { add(other); });
+             add(memory[0].numbers[0]);
+             second.join();
+           });
+  };
+  const double together = nanoseconds(memory[0].numbers[1]), apart = nanoseconds(memory[1].numbers[0]);
+  std::printf("two threads, a number each: %.1f ns per addition on one line, %.1f on two lines\n", together, apart);
+}
+
+/// Reads from places in 256 MiB that no prefetcher foresees.
+void pages(int share) {
+  constexpr std::size_t bytes = 256u << 20, huge_page = 2u << 20;
+  const int reads = 4'000'000 / share;
+  for (const int advice : {MADV_NOHUGEPAGE, MADV_HUGEPAGE}) {
+    auto* const memory = static_cast<char*>(std::aligned_alloc(huge_page, bytes));
+    if (!memory) return;
+    madvise(memory, bytes, advice);
+    for (std::size_t at = 0; at < bytes; at += 4096) memory[at] = 1;
+    volatile std::uint64_t last = 1;
+    std::uint64_t at = last;
+    const double us = least_us(3, [&] {
+      for (int i = 0; i < reads; ++i) at = at * 6364136223846793005u + static_cast<unsigned char>(memory[at >> 36]);
+      last = at;
+    });
+    std::printf("%s pages: %.1f ns per read\n", advice == MADV_HUGEPAGE ? "2 MiB" : "4 KiB", 1e3 * us / reads);
+    std::free(memory);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  constexpr void (*programs[])(int) = {small_reads, allocations, new_threads, asks_until};
+  constexpr void (*programs[])(int) = {small_reads,  allocations, new_threads, asks_until,
+                                       threads_gain, shared_line, pages};
   const int which = argc > 1 ? std::atoi(argv[1]) : 0;
-  for (int i = 1; i <= 4; ++i)
+  for (int i = 1; i <= 7; ++i)
     if (which == i || which == 0) programs[i - 1](which == 0 ? 20 : 1);
   if (which == 0) std::puts("strace -c -f and perf stat say more of one program: give its number, 1 to 4");
 }

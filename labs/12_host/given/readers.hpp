@@ -1,4 +1,5 @@
-// Four ways to load the same file, and three things that a loop may do a thousand times: how many system calls is each?
+// Three ways to load the same file, and three things that a loop may do a thousand times: how many system calls is
+// each?
 #pragma once
 
 #include <fcntl.h>
@@ -30,16 +31,6 @@ inline void read_at_once(const char* path, std::byte* to) {
   fstat(file, &status);
   for (ssize_t got, rest = status.st_size; rest > 0 && (got = read(file, to, static_cast<std::size_t>(rest))) > 0;)
     to += got, rest -= got;
-  close(file);
-}
-
-/// Tensor by tensor.
-inline void seek_and_read(const char* path, const tensor* tensors, std::size_t count) {
-  const int file = open(path, O_RDONLY);
-  for (std::size_t i = 0; i < count; ++i) {
-    lseek(file, tensors[i].offset, SEEK_SET);
-    if (read(file, tensors[i].to, static_cast<std::size_t>(tensors[i].bytes)) < 0) break;
-  }
   close(file);
 }
 

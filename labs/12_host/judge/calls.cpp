@@ -26,9 +26,11 @@
 #include <ctime>
 #include <exception>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <set>
 #include <stdexcept>
@@ -154,13 +156,14 @@ struct through_a_cache : watcher {
   cache seen;
 };
 
-/// The accesses to a worker's totals, and how often a total has grown by the next access to anything.
+/// The accesses to a worker's totals, where it stored last, and how often a total has grown by the next access to
+/// anything.
 struct within : watcher {
   void see(std::uintptr_t address, std::size_t, bool store) override {
     look();
     if (address - begin >= bytes) return;
     seen.push_back({address, store});
-    if (store) stored = address;
+    if (store) last = stored = address;
   }
   void look() {
     if (const std::uintptr_t from = std::exchange(stored, 0)) {
@@ -169,7 +172,7 @@ struct within : watcher {
       if (total > most) ++grown, most = total;
     }
   }
-  std::uintptr_t begin = 0, stored = 0;
+  std::uintptr_t begin = 0, stored = 0, last = 0;
   std::size_t bytes = 0;
   std::int64_t most = 0, grown = 0;
   std::vector<shared_access> seen;
@@ -255,13 +258,59 @@ void run_attention(const lab::call& c) {
               3, c.output<double>(0));
 }
 
-/// The workers one after the other; the model then lets them take turns.
+/// Two threads add to numbers at these two places, alternating with numbers on pages of their own. Returns how fast the
+/// former is, 1 being as fast as the latter; nothing if both rarely ran at the same time, as on a busy machine.
+std::optional<double> measured_sharing(std::int64_t* one, std::int64_t* other) {
+  using clock = std::chrono::steady_clock;
+  constexpr int additions = 20'000, enough = 20;
+  alignas(page_bytes) static std::int64_t apart[2 * page_bytes / sizeof(std::int64_t)];
+  const std::array<std::array<std::int64_t*, 2>, 2> to{
+      {{one, other}, {apart, apart + page_bytes / sizeof(std::int64_t)}}};
+  std::array<std::vector<double>, 2> seconds;           // at their places; apart
+  std::array<std::array<clock::time_point, 2>, 2> ran;  // by thread: from, to
+  std::atomic<int> arrived = 0;
+  std::atomic<bool> done = false;
+  const auto few = [&] { return std::min(seconds[0].size(), seconds[1].size()) < enough; };
+  const auto body = [&](std::size_t self) {
+    const auto late = clock::now() + std::chrono::milliseconds(500);
+    auto meet = [&, all = 0]() mutable {
+      for (++arrived, all += 2; arrived < all;) std::this_thread::yield();
+    };
+    for (std::size_t kind = 0;; kind = 1 - kind) {
+      if (self == 0) done = !few() || clock::now() > late;
+      meet();
+      if (done) return;
+      ran[self][0] = clock::now();
+      for (int i = 0; i < additions; ++i) std::atomic_ref(*to[kind][self]).fetch_add(1, std::memory_order_relaxed);
+      ran[self][1] = clock::now();
+      meet();
+      if (self == 1) continue;
+      const std::chrono::duration<double> any = std::max(ran[0][1], ran[1][1]) - std::min(ran[0][0], ran[1][0]),
+                                          both = std::min(ran[0][1], ran[1][1]) - std::max(ran[0][0], ran[1][0]);
+      if (both > 0.75 * any) seconds[kind].push_back(any.count());
+    }
+  };
+  std::thread second(body, 1);
+  body(0);
+  second.join();
+  if (few()) return {};
+  const auto median = [](std::vector<double>& all) {
+    std::nth_element(all.begin(), all.begin() + enough / 2, all.begin() + enough);
+    return all[enough / 2];
+  };
+  return std::min(1.0, median(seconds[1]) / median(seconds[0]));
+}
+
+/// The workers one after the other; the model then lets them take turns, and two threads measure two places that
+/// workers chose, on the same line if there are such. Where that cannot be measured, as on one core, the model decides
+/// alone.
 void run_count_positive(const lab::call& c) {
   const int workers = c.parameter(1);
   auto* const totals = c.output<std::int64_t>(2);
   const std::size_t bytes = bytes_per_worker * static_cast<std::size_t>(workers);
   std::fill_n(totals, bytes / sizeof *totals, 0);
   std::vector<std::vector<shared_access>> all;
+  std::set<std::int64_t*> places;
   double grown = sim_watch_host ? 0 : std::numeric_limits<double>::infinity();  // infinity: no hooks, so not counted
   for (int w = 0; w < workers; ++w) {
     within watching;
@@ -270,11 +319,19 @@ void run_count_positive(const lab::call& c) {
     count_positive(totals, c.input<std::int32_t>(0), static_cast<std::size_t>(c.parameters[0]), w, workers);
     watching.look();
     grown += static_cast<double>(watching.grown);
+    if (watching.last != 0) places.insert(totals + (watching.last - watching.begin) / sizeof *totals);
     all.push_back(std::move(watching.seen));
   }
   for (int w = 0; w < workers; ++w) c.output<std::int64_t>(1)[w] = total_of(totals, w, workers);
-  c.output<double>(0)[0] = static_cast<double>(lines_moved(all));
-  c.output<double>(0)[1] = grown;
+  const std::uint64_t moved = lines_moved(all);
+  double speed = moved == 0 ? 1 : 0;
+  if (places.size() >= 2 && c.parameters[2] != 0 && std::thread::hardware_concurrency() > 1) {
+    const auto line = [&](const std::int64_t* place) { return (place - totals) * sizeof *place / line_bytes; };
+    auto one = std::adjacent_find(places.begin(), places.end(), [&](auto* a, auto* b) { return line(a) == line(b); });
+    if (one == places.end()) one = places.begin();
+    speed = measured_sharing(*one, *std::next(one)).value_or(speed);
+  }
+  std::copy_n(std::array{static_cast<double>(moved), grown, speed}.begin(), 3, c.output<double>(0));
 }
 
 // ---- pool ---------------------------------------------------------------------------------------------------------
@@ -372,8 +429,8 @@ double sleeping_parts(pool& p, int threads) {
 }
 
 /// Operations whose parts sleep for some tenths of a millisecond and wait for no other: a caller that takes all parts,
-/// unless one keeps it long, meets no part of another thread. Whether others took a part in three of them; on a busy
-/// machine that may take many.
+/// unless one keeps it long, meets no part of another thread but by chance. Whether others took a part in a quarter of
+/// them, and in a dozen; on a busy machine that may take many.
 bool shares(pool& p, int threads) {
   struct sleeper {
     std::thread::id caller = std::this_thread::get_id();
@@ -385,16 +442,17 @@ bool shares(pool& p, int threads) {
       std::this_thread::sleep_for(self.time);
     }
   };
-  constexpr int enough = 3, most = 300;
+  constexpr int enough = 12, most = 300;
   std::minstd_rand random(std::random_device{}());
   int shared = 0;
-  for (int i = 0; i < most && shared < enough && threads > 1; ++i) {
+  for (int i = 1; i <= most && threads > 1; ++i) {
     sleeper all;
     all.time = std::chrono::microseconds(std::uniform_int_distribution<int>(100, 400)(random));
     run(p, sleeper::work, &all, threads);
     shared += all.shared;
+    if (shared >= enough && 4 * shared >= i) return true;
   }
-  return shared >= enough || threads == 1;
+  return threads == 1;
 }
 
 /// Runs two pools by two threads at the same time. Whether each part ran as often as it should.
@@ -589,11 +647,6 @@ constexpr lab::entry table[] = {
     {"read_in_pieces", lab::part::host, whole_file<read_in_pieces>},
     {"read_at_once", lab::part::host, whole_file<read_at_once>},
     {"map_and_copy", lab::part::host, whole_file<map_and_copy>},
-    {"seek_and_read", lab::part::host,
-     [](const lab::call& c) {
-       const std::size_t count = tensors_of(c);
-       seek_and_read(c.input<char>(0), tensors.data(), count);
-     }},
     {"allocate_often", lab::part::host,
      [](const lab::call& c) { allocate_often(c.output<std::byte>(0), c.parameter(0)); }},
     {"ask_the_clock", lab::part::host,

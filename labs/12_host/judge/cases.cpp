@@ -246,8 +246,7 @@ test_case generate_case(int64_t vocabulary, int64_t width, int64_t first, int64_
   return c;
 }
 
-// ---- a pool of threads
-// ------------------------------------------------------------------------------------------------
+// ---- a pool of threads ----------------------------------------------------------------------------------------------
 
 /// The first three parameters are those of the ceiling "threads", too.
 test_case pool_case(int64_t parts, int64_t operations, int64_t rounds, int64_t threads, int64_t pools = 1,
@@ -282,9 +281,8 @@ test_case pool_case(int64_t parts, int64_t operations, int64_t rounds, int64_t t
       return "two threads run two pools at the same time: some parts did not run exactly once; keep what a "
              "pool works on in the pool";
     if (state == 5)
-      return "the caller of run takes every part itself while parts sleep; wake other threads as soon as there is a "
-             "part "
-             "for them";
+      return "the caller of run takes nearly every part itself while parts sleep; wake other threads as soon as there "
+             "is a part for them";
     if (state == 2) return "run returned before all of its parts had";
     if (state != 1)
       return fmt::format("{} parts for {} threads: {} parts should run at the same time, but did not", parts, threads,
@@ -363,16 +361,19 @@ test_case attention_case(int64_t tokens, int64_t size, const likes& l = {}) {
   return c;
 }
 
-// ---- totals that several cores write
-// ---------------------------------------------------------------------------------
+// ---- totals that several cores write --------------------------------------------------------------------------------
+
+/// From so many elements on, a case is one whose lines are counted and whose sharing is measured.
+constexpr int64_t counted_from = 5000;
 
 test_case count_case(int64_t n, int64_t workers) {
   test_case c;
   c.id = fmt::format("count_positive/{}-{}", n, workers);
   c.entry = "count_positive";
   c.where = lab::part::host;
-  c.parameters = {n, workers};
-  c.outputs = {{dtype::f64, 2}, {dtype::i64, workers}, {dtype::i64, 32 * workers}};
+  c.parameters = {n, workers, n >= counted_from};
+  c.outputs = {{dtype::f64, 3}, {dtype::i64, workers}, {dtype::i64, 32 * workers}};
+  c.threads = n >= counted_from ? 2 : 1;
   c.inputs = [=](std::uint64_t seed) {
     std::vector<std::int32_t> x(at(n));
     std::uint64_t state = seed;
@@ -446,42 +447,67 @@ test_case forward_case(int64_t layers, int64_t n) {
 
 // ---- figures for the predictions ----------------------------------------------------------------------------------
 
-/// Misses of the last level when a matrix of 512 rows of 512 floats is read once: by rows, by columns, by columns if
-/// each row has 64 bytes more.
+/// A matrix of 512 rows of 512 floats is read once, by columns. Misses of the last level: as it is, and if each row has
+/// 64 bytes more. Misses of the TLB: with pages of 4 KiB, and of 2 MiB.
 std::vector<double> walks() {
   constexpr std::uint64_t n = 512;
-  const auto misses = [](bool by_columns, std::uint64_t row_bytes) {
-    lab12::cache seen;
-    for (std::uint64_t a = 0; a < n; ++a)
-      for (std::uint64_t b = 0; b < n; ++b) seen.access(by_columns ? b * row_bytes + 4 * a : a * row_bytes + 4 * b, 4);
-    return static_cast<double>(seen.last_misses);
+  const auto by_columns = [](std::uint64_t row_bytes, std::uint64_t bytes_of_a_page = lab12::page_bytes) {
+    lab12::cache seen(bytes_of_a_page);
+    for (std::uint64_t column = 0; column < n; ++column)
+      for (std::uint64_t row = 0; row < n; ++row) seen.access(row * row_bytes + 4 * column, 4);
+    return seen;
   };
-  return {misses(false, 4 * n), misses(true, 4 * n), misses(true, 4 * n + 64)};
+  const lab12::cache whole = by_columns(4 * n);
+  return {static_cast<double>(whole.last_misses), static_cast<double>(by_columns(4 * n + 64).last_misses),
+          static_cast<double>(whole.tlb_misses),
+          static_cast<double>(by_columns(4 * n, lab12::huge_page_bytes).tlb_misses)};
 }
 
-/// How often lines move if each of 8 workers stores its own total 1000 times: totals side by side, and one per line.
+/// Misses of the last level when 128 rows of 256 weights meet a batch of 32, 128 and 512 tokens of 256 floats: for each
+/// row of weights, each token.
+std::vector<double> batches() {
+  constexpr std::uint64_t rows = 128, row_bytes = 256 * 4, tokens_from = rows * row_bytes;
+  std::vector<double> result;
+  for (const std::uint64_t batch : {32, 128, 512}) {
+    lab12::cache seen;
+    for (std::uint64_t row = 0; row < rows; ++row)
+      for (std::uint64_t token = 0; token < batch; ++token)
+        for (std::uint64_t at = 0; at < row_bytes; at += 4) {
+          seen.access(row * row_bytes + at, 4);
+          seen.access(tokens_from + token * row_bytes + at, 4);
+        }
+    result.push_back(static_cast<double>(seen.last_misses));
+  }
+  return result;
+}
+
+/// How often lines move if each of 8 workers stores its own total 1000 times, and totals are side by side.
 std::vector<double> neighbours() {
-  const auto moved = [](std::uint64_t stride) {
-    std::vector<std::vector<lab12::shared_access>> cores(8);
-    for (std::uint64_t w = 0; w < cores.size(); ++w) cores[w].assign(1000, {stride * w, true});
-    return static_cast<double>(lab12::lines_moved(cores));
-  };
-  return {moved(8), moved(64)};
+  std::vector<std::vector<lab12::shared_access>> cores(8);
+  for (std::uint64_t w = 0; w < cores.size(); ++w) cores[w].assign(1000, {8 * w, true});
+  return {static_cast<double>(lab12::lines_moved(cores))};
 }
 
 /// Of given/records.md: which of A to D, 1 to 4, are W, X, Y and Z; W's page faults for each of its 200 arrays of 48
-/// MiB; B's reads for each MiB of its file of 32 MiB; which are J and P; what O's threads waited in all, in ms; the
-/// samples within a page fault; of the line in perf c2c, the HITM at byte 0x8, and the bytes from 0x10 to the line's
-/// end.
+/// MiB; what O's threads waited in all, in ms; the samples within a page fault; of the line in perf c2c, the bytes from
+/// 0x10 to the line's end.
 std::vector<double> records() {
-  const double fault_samples = (1346.0 + 485 + 63) / 4258;
-  return {4, 3, 2, 1, 2457983.0 / 200, 65548.0 / 32, 3, 4, 9919 * 0.727, fault_samples, 0.7421, 0x40 - 0x10};
+  return {4, 3, 2, 1, 2457983.0 / 200, 9919 * 0.727, (1346.0 + 485 + 63) / 4258, 0x40 - 0x10};
 }
 
-/// What was measured with given/h100.md and is not in it: W x for n = 2^9 is the first that the GPU computes faster
-/// than one core, and n = 2^10 if W is copied there first; microseconds for n = 8192 on a core, on the GPU, and with
-/// the copy; eight parts in four streams.
-std::vector<double> h100() { return {9, 10, 31279, 113.9, 5354, 5896}; }
+/// By formulas with the figures of given/h100.md; SEEN.md has what was measured. 2 to which power is the first n for
+/// which the GPU computes W x faster than one core, and if W is copied there first; microseconds for eight parts in
+/// four streams, where each copy hides the kernels of the parts before.
+std::vector<double> h100() {
+  const auto first_power = [](double copied_bytes_per_us) {
+    for (int power = 1;; ++power) {
+      const double bytes = 4 * std::pow(4.0, power);
+      const double core = bytes / (bytes <= 0x1p20 ? 32e3 : bytes <= 0x1p24 ? 22e3 : 8.5e3);
+      if (15 + bytes / 2.8e6 + bytes / copied_bytes_per_us < core) return static_cast<double>(power);
+    }
+  };
+  return {first_power(std::numeric_limits<double>::infinity()), first_power(53.8e3), 8 * 630 + 760};
+}
 
 // ---- all ------------------------------------------------------------------------------------------------------------
 
@@ -561,12 +587,12 @@ std::vector<test_case> cases() {
                                   {1, 1024}})  // as many layers, and as large ones, as there may be
     all.push_back(forward_case(layers, n));
 
-  for (const char* entry : {"read_in_pieces", "read_at_once", "seek_and_read", "map_and_copy"})
-    all.push_back(reader_case(entry));
+  for (const char* entry : {"read_in_pieces", "read_at_once", "map_and_copy"}) all.push_back(reader_case(entry));
   all.push_back(habit_case("allocate_often", 100));
   all.push_back(habit_case("ask_the_clock", 1000));
   all.push_back(habit_case("lock_and_unlock", 1000));
   all.push_back(lab::figures_case("figures/walks", walks));
+  all.push_back(lab::figures_case("figures/batches", batches));
   all.push_back(lab::figures_case("figures/neighbours", neighbours));
   all.push_back(lab::figures_case("figures/records", records));
   all.push_back(lab::figures_case("figures/h100", h100));
@@ -583,7 +609,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     all.push_back(attention_case(draw(2, 300), 16 * draw(1, 4)));
     const int64_t vocabulary = draw(2, 300);
     all.push_back(generate_case(vocabulary, draw(1, 100), draw(0, vocabulary - 1), draw(1, 200)));
-    all.push_back(count_case(draw(1, 5000), draw(2, 40)));
+    all.push_back(count_case(draw(1, counted_from - 1), draw(2, 40)));
     all.push_back(forward_case(draw(1, 9), 32 * draw(1, 6)));
     all.push_back(pool_case(draw(0, 1000), draw(1, 50), draw(0, 300), draw(1, 8), draw(1, 3)));
   }
@@ -596,7 +622,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   all.push_back(lab::like("generate/2048x32-12000",
                           generate_case(draw(500, 900), draw(20, 40), draw(0, 499), draw(9000, 12'000))));
   all.push_back(lab::like("attention/512x32", lab::timed(attention_case(64 * draw(6, 9) + 32, 32))));
-  all.push_back(lab::like("count_positive/8000-8", count_case(draw(5000, 8000), draw(3, 30))));
+  all.push_back(lab::like("count_positive/8000-8", count_case(draw(counted_from, 8000), draw(3, 30))));
   all.push_back(lab::like("forward/24x384", forward_case(draw(25, 32), 384)));
   return all;
 }
