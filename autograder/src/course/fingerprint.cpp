@@ -12,14 +12,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Whether nothing in a folder can affect a grading: what students write or read, and what only shows a result.
+bool decides_nothing(const fs::path& folder) {
+  static const std::set<std::string> anywhere = {"handin", "tests", "docs", "drawings", "prebuilt", "goldens"};
+  static const std::set<std::string> under_src = {"class", "commands", "report", "student"};
+  static const std::set<std::string> under_sim = {"debugger", "see"};
+  const std::string name = folder.filename().string(), parent = folder.parent_path().filename().string();
+  return anywhere.contains(name) || (parent == "src" && under_src.contains(name)) ||
+         (parent == "sim" && under_sim.contains(name));
+}
+
 /// The files of a folder that can affect a grading, in order.
 std::vector<fs::path> files_in(const fs::path& folder) {
-  static const std::set<std::string> nothing = {"handin", "tests", "docs", "drawings", "prebuilt", "goldens"};
   std::vector<fs::path> found;
   if (fs::is_regular_file(folder)) found.push_back(folder);
   if (!fs::is_directory(folder)) return found;
   for (fs::recursive_directory_iterator at(folder), end; at != end; ++at) {
-    if (at->is_directory() && nothing.contains(at->path().filename().string()))
+    if (at->is_directory() && decides_nothing(at->path()))
       at.disable_recursion_pending();
     else if (at->is_regular_file() && at->path().extension() != ".md")
       found.push_back(at->path());
