@@ -66,7 +66,49 @@ class predication {
   std::set<const block_info*> branches_;
 };
 
+/// Computed from sums, never averaged over launches.
+struct ratio {
+  std::string name, numerator, denominator;
+  double factor;
+};
+const std::vector<ratio>& ratios() {
+  static const std::vector<ratio> all = [] {
+    std::vector<ratio> r = {{"smsp__thread_inst_executed_per_inst_executed.ratio", "smsp__thread_inst_executed.sum",
+                             "smsp__inst_executed.sum", 1}};
+    for (const std::string op : {"ld", "st"}) {
+      const std::string sectors = "l1tex__t_sectors_pipe_lsu_mem_global_op_" + op + ".sum";
+      r.push_back({"smsp__sass_average_data_bytes_per_sector_mem_global_op_" + op + ".pct",
+                   "smsp__sass_data_bytes_mem_global_op_" + op + ".sum", sectors, 100.0 / sector_bytes});
+      r.push_back({"l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_" + op + ".ratio", sectors,
+                   "l1tex__t_requests_pipe_lsu_mem_global_op_" + op + ".sum", 1});
+    }
+    return r;
+  }();
+  return all;
+}
+
 }  // namespace
+
+void add_ratios(std::map<std::string, double>& m) {
+  for (const ratio& r : ratios())
+    if (const auto all = m.find(r.denominator); all != m.end() && all->second > 0)
+      m[r.name] = r.factor * m[r.numerator] / all->second;
+}
+
+std::map<std::string, double> metrics_of(const std::vector<const launched*>& all) {
+  std::map<std::string, double> sums;
+  for (const launched* l : all)
+    for (const auto& [name, value] : metrics_of(*l))
+      if (name.ends_with(".sum")) sums[name] += value;
+  add_ratios(sums);
+  return sums;
+}
+
+bool is_metric(const std::string& name) {
+  static const std::map<std::string, double> sums = metrics_of(launched());
+  return sums.contains(name) ||
+         std::any_of(ratios().begin(), ratios().end(), [&](const auto& r) { return r.name == name; });
+}
 
 std::map<std::string, double> metrics_of(const launched& what) {
   struct sums {
@@ -100,12 +142,6 @@ std::map<std::string, double> metrics_of(const launched& what) {
     m[fmt::format("l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum", name)] = g.sectors;
     m[fmt::format("smsp__inst_executed_op_global_{}.sum", name)] = g.requests;
     m[fmt::format("smsp__sass_data_bytes_mem_global_op_{}.sum", name)] = g.bytes;
-    if (g.sectors > 0) {
-      m[fmt::format("smsp__sass_average_data_bytes_per_sector_mem_global_op_{}.pct", name)] =
-          100 * g.bytes / (g.sectors * sector_bytes);
-      m[fmt::format("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_{}.ratio", name)] =
-          g.sectors / g.requests;
-    }
     const sums& s = by[{space::shared, op}];
     m[fmt::format("smsp__inst_executed_op_shared_{}.sum", name)] = s.requests + s.switched_off;
     m[fmt::format("smsp__sass_inst_executed_op_shared_{}.sum", name)] = s.requests;
@@ -177,8 +213,6 @@ std::map<std::string, double> metrics_of(const launched& what) {
   m["smsp__sass_thread_inst_executed_op_dfma_pred_on.sum"] = e.dfma;
   m["smsp__inst_executed.sum"] = e.instructions;
   m["smsp__thread_inst_executed.sum"] = e.thread_instructions;
-  if (e.instructions > 0)
-    m["smsp__thread_inst_executed_per_inst_executed.ratio"] = e.thread_instructions / e.instructions;
   const dim3 &g = what.config.grid, &b = what.config.block;
   const double blocks = what.registers > 0 ? static_cast<double>(g.x) * g.y * g.z : 0;  // none known of a library's
   const unsigned warps = (b.x * b.y * b.z + lanes_per_warp - 1) / lanes_per_warp;
@@ -204,6 +238,7 @@ std::map<std::string, double> metrics_of(const launched& what) {
   m["dram__bytes_read.sum"] = traffic.read_bytes;
   m["dram__bytes_write.sum"] = traffic.written_bytes;
   m["gpu__time_duration.sum"] = what.modelled_seconds * 1e9;
+  add_ratios(m);
   return m;
 }
 

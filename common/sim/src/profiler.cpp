@@ -114,18 +114,7 @@ profiler::result profiler::collect(const std::function<void()>& launch_once, voi
   for (const sim::stream_watch::piece& p : watched.work) streams.insert(p.number);
   r.metrics["streams"] = static_cast<double>(streams.size());
   r.metrics["unaligned_products"] = static_cast<double>(sim::unaligned_products - unaligned_before);
-  // Ratios are computed from sums, never averaged over launches.
-  if (const double instructions = r.metrics["smsp__inst_executed.sum"]; instructions > 0)
-    r.metrics["smsp__thread_inst_executed_per_inst_executed.ratio"] =
-        r.metrics["smsp__thread_inst_executed.sum"] / instructions;
-  for (const std::string op : {"ld", "st"}) {
-    const double bytes = r.metrics["smsp__sass_data_bytes_mem_global_op_" + op + ".sum"];
-    const double sectors = r.metrics["l1tex__t_sectors_pipe_lsu_mem_global_op_" + op + ".sum"];
-    const double requests = r.metrics["l1tex__t_requests_pipe_lsu_mem_global_op_" + op + ".sum"];
-    if (sectors == 0) continue;
-    r.metrics["smsp__sass_average_data_bytes_per_sector_mem_global_op_" + op + ".pct"] = 100 * bytes / (32 * sectors);
-    r.metrics["l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_" + op + ".ratio"] = sectors / requests;
-  }
+  sim::add_ratios(r.metrics);
   for (const std::string& name : state_->wanted)
     if (!r.metrics.contains(name) && !name.ends_with(".pct") && !name.ends_with(".ratio"))
       r.notes.push_back(name + " is not counted by the simulated device");
