@@ -91,6 +91,22 @@ struct timeline {
 /// driver, have the same correlation ID.
 timeline trace(const std::function<void()>& pass);
 
+// ---- tracer.cpp: what each block did -------------------------------------------------------------------------------
+
+/// A block of a pass; no other has its name. `launch` does not wait for its kernels.
+struct launched_block {
+  std::string name;
+  std::function<void()> launch;
+};
+struct counted_block {
+  std::string name;
+  std::vector<double> values;  ///< one of each metric, in their order
+};
+
+/// Launches the blocks, in order, each in a range of its name, and returns what CUPTI's Range Profiler counts in each.
+/// A run reads few metrics: the whole pass runs again until all have been read. Metrics are named as in Nsight Compute.
+std::vector<counted_block> count(const std::vector<launched_block>& pass, const std::vector<std::string>& metrics);
+
 // ---- questions.cpp: what to do about it ----------------------------------------------------------------------------
 // Five questions to a timeline with at least one kernel. A block is named as in the timeline; of two with the same
 // answer, name either. Times are in nanoseconds.

@@ -29,6 +29,8 @@ extern "C" [[gnu::weak]] void sim_begin_with_every_block(std::size_t step);
 extern "C" [[gnu::weak]] void sim_add_activity(const void* record, std::size_t bytes);
 /// Makes CUPTI return each buffer after this many records, although more would fit; 0: when it is full.
 extern "C" [[gnu::weak]] void sim_limit_buffers(std::size_t records);
+/// Makes CUPTI's Range Profiler count this, too, in the ranges that are open, in each pass.
+extern "C" [[gnu::weak]] void sim_add_counter(const char* metric, double value);
 
 /// Objects on the simulated device that the program has not yet freed or destroyed: calls.cpp compares before and
 /// after.

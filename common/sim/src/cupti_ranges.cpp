@@ -15,6 +15,7 @@
 
 #include "cupti_profiler_host.h"
 #include "devices.hpp"
+#include "lab/host_accesses.hpp"
 #include "launches.hpp"
 #include "metrics.hpp"
 #include "model.hpp"
@@ -27,10 +28,12 @@ using names = std::vector<std::string>;
 struct counted_range {
   std::string name;
   std::map<std::size_t, std::vector<std::size_t>> launches = {};
+  std::map<std::size_t, std::map<std::string, double>> added = {};  // by the staff
 };
 struct open_range {
   std::string name;
   std::size_t first_launch;
+  std::map<std::string, double> added = {};
 };
 }  // namespace sim
 
@@ -58,13 +61,22 @@ constexpr char between_names = '\x1f';
 
 CUpti_RangeProfiler_Object* of_device[most_devices];
 
-/// A GPU reads some metrics from its counters and others by patching the kernel's code, which takes passes of their
-/// own; it may need more passes than these two.
-bool is_by_patching(std::string_view metric) { return metric.find("_sass_") != std::string_view::npos; }
-std::set<bool> groups_of(const names& metrics) {
-  std::set<bool> groups;
-  for (const std::string& m : metrics) groups.insert(is_by_patching(m));
-  return groups;
+/// The pass of each metric, from 0. A GPU reads few counters at a time, and counts "sass" metrics by patching the
+/// kernels' code, in a pass of their own. How many it reads at a time depends on the chip; here they are two.
+std::vector<std::size_t> passes_of(const names& metrics) {
+  constexpr std::size_t at_a_time = 2;
+  const auto patched = [](const std::string& m) { return m.find("_sass_") != m.npos; };
+  std::vector<std::size_t> passes;
+  std::size_t counters = 0;
+  for (const std::string& m : metrics) passes.push_back(patched(m) ? 0 : counters++ / at_a_time);
+  const std::size_t last = (counters + at_a_time - 1) / at_a_time;
+  for (std::size_t i = 0; i < metrics.size(); ++i)
+    if (patched(metrics[i])) passes[i] = last;
+  return passes;
+}
+std::size_t number_of_passes(const names& metrics) {
+  const std::vector<std::size_t> all = passes_of(metrics);
+  return 1 + *std::max_element(all.begin(), all.end());
 }
 
 std::string joined(const names& metrics) {
@@ -143,35 +155,40 @@ std::optional<counter_data> read(const std::uint8_t* image, std::size_t bytes) {
 std::size_t level_of(const CUpti_RangeProfiler_Object& o) { return o.first_level + o.pass * o.levels / o.passes; }
 
 /// Adds launches to the range of this name, which other passes, too, and the same pass again, may have.
-void count(CUpti_RangeProfiler_Object& of, const std::string& name, std::size_t first, std::size_t end) {
-  auto found = std::find_if(of.ranges.begin(), of.ranges.end(), [&](const auto& r) { return r.name == name; });
+void count(CUpti_RangeProfiler_Object& of, const open_range& what, std::size_t end) {
+  auto found = std::find_if(of.ranges.begin(), of.ranges.end(), [&](const auto& r) { return r.name == what.name; });
   if (found == of.ranges.end()) {
     if (of.ranges.size() == of.most_ranges) {
       of.dropped += of.pass == 0;
       return;
     }
-    found = of.ranges.insert(found, counted_range{name});
+    found = of.ranges.insert(found, counted_range{what.name});
   }
-  for (std::size_t i = first; i < end; ++i)
-    if (launch_log()[i].device == of.device) found->launches[of.pass].push_back(i);
+  std::vector<std::size_t>& launches = found->launches[of.pass];
+  for (std::size_t i = what.first_launch; i < end; ++i)
+    if (launch_log()[i].device == of.device) launches.push_back(i);
+  for (const auto& [metric, value] : what.added) found->added[of.pass][metric] += value;
 }
 
-/// Metrics of the groups whose pass has run, 0 for the others.
+/// 0 for metrics whose pass has not run.
 counter_data counted(const CUpti_RangeProfiler_Object& by) {
   counter_data data{by.metrics, {}};
-  const std::set<bool> groups = groups_of(by.metrics);
+  const std::vector<std::size_t> pass_of = passes_of(by.metrics);
   for (const counted_range& r : by.ranges) {
     counter_data::range& to = data.ranges.emplace_back();
     to.name = r.name;
-    std::map<bool, std::map<std::string, double>> values;
+    to.values.resize(by.metrics.size());
     for (const auto& [pass, launches] : r.launches) {
       std::vector<const launched*> all;
       for (const std::size_t i : launches) all.push_back(&launch_log()[i]);
-      for (const bool group : groups)
-        if (by.in_one_pass || group == *std::next(groups.begin(), static_cast<long>(pass % groups.size())))
-          values[group] = metrics_of(all);
+      std::map<std::string, double> values = metrics_of(all);
+      if (const auto added = r.added.find(pass); added != r.added.end()) {
+        for (const auto& [metric, value] : added->second) values[metric] += value;
+        add_ratios(values);
+      }
+      for (std::size_t m = 0; m < by.metrics.size(); ++m)
+        if (by.in_one_pass || pass_of[m] == pass % (by.passes / by.levels)) to.values[m] = values[by.metrics[m]];
     }
-    for (const std::string& m : by.metrics) to.values.push_back(values[is_by_patching(m)][m]);
   }
   return data;
 }
@@ -266,7 +283,7 @@ CUptiResult cuptiProfilerHostGetNumOfPasses(CUpti_Profiler_Host_GetNumOfPasses_P
   SIM_EXPECT(CUpti_Profiler_Host_GetNumOfPasses_Params);
   const names metrics = metrics_in(p->pConfigImage, p->configImageSize);
   if (metrics.empty()) return CUPTI_ERROR_INVALID_PARAMETER;
-  p->numOfPasses = groups_of(metrics).size();
+  p->numOfPasses = number_of_passes(metrics);
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToGpuValues_Params* p) {
@@ -332,7 +349,7 @@ CUptiResult cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params* p)
   fresh.first_level = p->minNestingLevel;
   fresh.levels = each_kernel ? 1 : p->numNestingLevels;
   fresh.pass = p->passIndex;
-  fresh.passes = in_one_pass ? 1 : fresh.levels * groups_of(metrics).size();
+  fresh.passes = in_one_pass ? 1 : fresh.levels * number_of_passes(metrics);
   o = fresh;
   return CUPTI_SUCCESS;
 }
@@ -355,7 +372,7 @@ CUptiResult cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params* p) {
   o.running = false;
   if (o.each_kernel)
     for (std::size_t i = o.first_launch; i < launch_log().size(); ++i)
-      count(o, std::to_string(i - o.first_launch), i, i + 1);
+      count(o, {std::to_string(i - o.first_launch), i}, i + 1);
   ++o.pass;
   p->isAllPassSubmitted = o.pass == o.passes;
   p->passIndex = o.pass % o.passes;
@@ -378,7 +395,7 @@ CUptiResult cuptiRangeProfilerPopRange(CUpti_RangeProfiler_PopRange_Params* p) {
   CUpti_RangeProfiler_Object& o = *p->pRangeProfilerObject;
   if (o.open.empty()) return CUPTI_ERROR_INVALID_OPERATION;
   const std::scoped_lock lock(runtime_state_mutex());
-  if (o.open.size() == level_of(o)) count(o, o.open.back().name, o.open.back().first_launch, launch_log().size());
+  if (o.open.size() == level_of(o)) count(o, o.open.back(), launch_log().size());
   o.open.pop_back();
   return CUPTI_SUCCESS;
 }
@@ -417,3 +434,10 @@ CUptiResult cuptiRangeProfilerCounterDataGetRangeInfo(CUpti_RangeProfiler_Counte
 }
 
 }  // extern "C"
+
+void sim_add_counter(const char* metric, double value) {
+  const std::scoped_lock lock(runtime_state_mutex());
+  for (CUpti_RangeProfiler_Object* o : of_device)
+    if (o)
+      for (open_range& r : o->open) r.added[metric] += value;
+}

@@ -188,6 +188,47 @@ void write_sums(const lab::call& c) {
       *out++ = v;
 }
 
+/// A pass whose counters the judge has drawn. Parameters: blocks and metrics. Input 0: of each block the number in its
+/// name, and what it adds to each of the sums below; input 1: the metrics to ask for, the last of all the ratio. Writes
+/// how many blocks were counted, whether all of them ran in order each time, and of each its name and values.
+void write_counters(const lab::call& c) {
+  static constexpr const char* names[] = {"dram__bytes_read.sum",
+                                          "dram__bytes_write.sum",
+                                          "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum",
+                                          "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
+                                          "smsp__inst_executed.sum",
+                                          "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+                                          "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+                                          "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio"};
+  constexpr std::size_t sums = std::size(names) - 1;
+  const auto blocks = static_cast<std::size_t>(c.parameter(0)), metrics = static_cast<std::size_t>(c.parameter(1));
+  std::vector<launched_block> pass;
+  std::size_t next = 0;
+  bool in_order = true;
+  for (std::size_t i = 0; i < blocks; ++i) {
+    const auto* const row = c.input<std::int64_t>(0) + i * (1 + sums);
+    pass.push_back({name_of("block", row[0]), [&, row, i] {
+                      in_order &= next == i;
+                      next = (i + 1) % blocks;
+                      for (std::size_t m = 0; sim_add_counter && m < sums; ++m)
+                        sim_add_counter(names[m], static_cast<double>(row[1 + m]));
+                    }});
+  }
+  std::vector<std::string> asked;
+  for (std::size_t m = 0; m < metrics; ++m) asked.emplace_back(names[c.input<std::int64_t>(1)[m]]);
+  const std::vector<counted_block> got = count(pass, asked);
+  double* out = c.output<double>(0);
+  *out++ = static_cast<double>(got.size());
+  *out++ = in_order && next == 0;
+  for (std::size_t i = 0; i < std::min(blocks, got.size()); ++i) {
+    *out++ = number_in(got[i].name, "block");
+    if (got[i].values.size() != metrics)
+      throw lab::broken_contract("count returns " + std::to_string(got[i].values.size()) +
+                                 " values of a block, should be " + std::to_string(metrics));
+    out = std::copy(got[i].values.begin(), got[i].values.end(), out);
+  }
+}
+
 /// A timeline of the judge's own. Inputs: of each kernel its name, block, stream, begin, end and launch; idle time,
 /// longest gap and blocks, of each its name, launches and busy time. Parameters: kernels, room for blocks.
 timeline given_timeline(const lab::call& c) {
@@ -257,6 +298,7 @@ constexpr lab::entry table[] = {
      [](const lab::call& c) { recorder(c.output<double>(0), c.parameter(2), c.parameter(1)).run(c.parameter(0)); }},
     {"trace", lab::part::host, write_kernels},
     {"trace_sums", lab::part::host, write_sums},
+    {"count", lab::part::host, write_counters},
     {"block_to_speed_up", lab::part::host, ask<block_to_speed_up>},
     {"block_to_fuse", lab::part::host, ask<block_to_fuse>},
     {"time_waiting_for_host", lab::part::host, ask<time_waiting_for_host>},

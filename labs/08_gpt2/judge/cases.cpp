@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "gpt2/pass.hpp"
@@ -522,6 +523,67 @@ test_case trace(bool sums, int64_t kernels, int64_t streams, int64_t threads) {
   return result;
 }
 
+// ---- counters by range
+// -----------------------------------------------------------------------------------------------
+
+/// The metrics of calls.cpp: sums, of which `sectors` and `requests` are two, and their ratio.
+constexpr std::size_t counted_sums = 7, sectors = 5, requests = 6;
+
+std::string number_text(double value) {
+  return value == std::floor(value) ? std::to_string(whole(value)) : std::to_string(value);
+}
+
+test_case counted(int64_t blocks, int64_t metrics) {
+  test_case result;
+  result.entry = "count";
+  result.id = "count/" + std::to_string(blocks) + "_blocks_" + std::to_string(metrics) + "_metrics";
+  result.where = lab::part::host;
+  result.parameters = {blocks, metrics};
+  result.outputs = {{dtype::f64, 2 + blocks * (1 + metrics)}};
+  result.inputs = [=](std::uint64_t seed) {
+    lab::random_sizes draw(seed);
+    const auto shuffled = [&](int64_t count) {
+      std::vector<int64_t> all(at(count));
+      std::iota(all.begin(), all.end(), 0);
+      for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[at(draw(0, static_cast<int64_t>(i) - 1))]);
+      return all;
+    };
+    std::vector<int64_t> table;
+    for (const int64_t name : shuffled(blocks)) {
+      table.push_back(name);
+      for (std::size_t m = 0; m < counted_sums; ++m) table.push_back(draw(1, 1'000'000));
+    }
+    std::vector<int64_t> asked = shuffled(counted_sums + 1);
+    asked.resize(at(metrics));
+    return std::vector{buffer::of(table), buffer::of(asked)};
+  };
+  result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
+    const auto table = before[0].as<int64_t>(), asked = before[1].as<int64_t>();
+    const auto out = outputs[0].as<double>();
+    if (whole(out[0]) != blocks)
+      return std::to_string(whole(out[0])) + " blocks are counted, but the pass has " + std::to_string(blocks);
+    if (out[1] != 1) return "a run of the pass launches its blocks in another order, or not all of them";
+    for (std::size_t i = 0; i < at(blocks); ++i) {
+      const auto row = out.subspan(2 + i * at(1 + metrics));
+      const auto drawn = table.subspan(i * (1 + counted_sums));
+      const std::string which = "block " + std::to_string(i) + " of " + std::to_string(blocks);
+      if (whole(row[0]) != drawn[0]) return which + " has another name than in the pass";
+      const auto sums = drawn.subspan(1);
+      for (std::size_t m = 0; m < at(metrics); ++m) {
+        const auto metric = at(asked[m]);
+        const double want = metric < counted_sums
+                                ? static_cast<double>(sums[metric])
+                                : static_cast<double>(sums[sectors]) / static_cast<double>(sums[requests]);
+        if (!(std::abs(row[1 + m] - want) <= 1e-9 * want))
+          return which + ": metric " + std::to_string(m) + " of " + std::to_string(metrics) + " is " +
+                 number_text(row[1 + m]) + ", should be " + number_text(want);
+      }
+    }
+    return {};
+  };
+  return result;
+}
+
 // ---- questions to a timeline ----------------------------------------------------------------------------------------
 
 /// The right answers; in the first two, one for each block that may be named.
@@ -928,6 +990,7 @@ std::vector<test_case> cases() {
   for (const bool sums : {false, true})
     for (const auto& [kernels, streams, threads] : {std::array{12, 1, 1}, {150, 3, 1}, {1200, 4, 2}})
       all.push_back(trace(sums, kernels, streams, threads));
+  for (const auto& [blocks, metrics] : {std::array{1, 1}, {5, 2}, {9, 8}}) all.push_back(counted(blocks, metrics));
   for (const question what : all_questions)
     for (const auto& [kernels, streams, threads] : {std::array{1, 1, 1}, {40, 1, 1}, {150, 3, 1}, {1200, 4, 2}})
       all.push_back(asked(what, kernels, streams, threads));
@@ -982,6 +1045,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     all.push_back(ranges(layers, -1));
     all.push_back(ranges(layers, size(0, 12 * layers + 2)));
     all.push_back(trace(i == 1, size(1300, 2000), size(2, 6), size(1, 3)));
+    all.push_back(counted(size(10, 40), size(3, 7)));
     all.push_back(layer_norm("layer_norm", size(2, 40), size(16, 2000)));
     all.push_back(softmax("causal_softmax", size(1, 4), size(3, 200), size(50, 250)));
   }

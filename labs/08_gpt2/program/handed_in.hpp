@@ -13,6 +13,8 @@ const kernels& handed_in();
 void run_in_ranges(pass& with);
 /// The timeline of tracer.cpp.
 void print_timeline(const std::function<void()>& once);
+/// The counters of tracer.cpp, in the blocks of ranges.cpp.
+void print_counters(pass& with);
 
 /// Heads of 64 only; others are computed as before.
 void use_attention_of_lab11(kernels& with);

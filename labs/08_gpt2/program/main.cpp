@@ -26,7 +26,7 @@ struct options {
   std::string checkpoint, random, write, dtype = "fp32", prompt, tokenizer, logits;
   std::vector<int> tokens;
   int batch = 4, length = 64, generate = -1, repeat = 3;
-  bool graph = false, two_blocks = false, my_ranges = false, trace = false, lab11 = false, lab09 = false;
+  bool graph = false, two_blocks = false, my_ranges = false, trace = false, count = false, lab11 = false, lab09 = false;
   sampling how;
   std::uint64_t seed = 1;
 };
@@ -70,6 +70,11 @@ void time_passes(const options& o, pass& with, const checkpoint& model) {
     once();  // a graph is captured, and libraries choose their kernels, in the first
     with.synchronize();
     return print_timeline(once);
+  }
+  if (o.count) {
+    with.run();  // as above
+    with.synchronize();
+    return print_counters(with);
   }
   double fastest = INFINITY, flops = 0;
   for (int i = 0; i < o.repeat; ++i) {
@@ -137,6 +142,8 @@ int main(int argc, char** argv) try {
   app.add_flag("--two-blocks", o.two_blocks, "use only LayerNorm and softmax as handed in, even where more is fused");
   app.add_flag("--my-ranges", o.my_ranges, "run the operations in the ranges of your ranges.cpp, not in the course's");
   app.add_flag("--trace", o.trace, "print the timeline that your tracer.cpp makes of --pass cuda");
+  app.add_flag("--count", o.count,
+               "print the counters that your tracer.cpp reads of --pass cuda, by the blocks of ranges.cpp");
   app.add_flag("--lab11", o.lab11, "attention by your lab 11, for heads of 64");
   app.add_flag("--lab09", o.lab09, "products by gemm_pipelined of your lab 09, with --dtype bf16");
   app.add_option("--logits", o.logits, "write the logits, floats, (batch, time, vocabulary), to this file");
@@ -153,7 +160,7 @@ int main(int argc, char** argv) try {
   o.how.seed = o.seed;
   if (o.lab09 && o.dtype != "bf16") throw model_error("lab 09 multiplies bf16; add --dtype bf16");
   if ((o.lab09 || o.lab11) && o.pass != "cuda") throw model_error("--lab09 and --lab11 are for --pass cuda; add it");
-  if (o.trace && o.pass != "cuda") throw model_error("--trace is for --pass cuda; add it");
+  if ((o.trace || o.count) && o.pass != "cuda") throw model_error("--trace and --count are for --pass cuda; add it");
   if (o.my_ranges && o.graph) throw model_error("a graph has no ranges; omit --graph or --my-ranges");
   if (!o.prompt.empty() && o.checkpoint.empty() && o.random.empty()) o.checkpoint = TINY_GPT2 "/model.safetensors";
   if (o.generate < 0) o.generate = o.prompt.empty() ? 0 : 64;

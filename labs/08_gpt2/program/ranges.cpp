@@ -2,7 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
+#include <map>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "forward.hpp"
@@ -13,25 +17,35 @@ namespace {
 
 using gpt2::operation;
 
-class recorded final : public lab08::operations {
+/// Operations that are all of one kind.
+class any_operations : public lab08::operations {
+ public:
+  void embed() override { run(operation::embed, 0); }
+  void normalize_before_attention(int layer) override { run(operation::normalize_before_attention, layer); }
+  void project_to_qkv(int layer) override { run(operation::project_to_qkv, layer); }
+  void multiply_queries_by_keys(int layer) override { run(operation::multiply_queries_by_keys, layer); }
+  void softmax(int layer) override { run(operation::softmax, layer); }
+  void weigh_values(int layer) override { run(operation::weigh_values, layer); }
+  void project_attention(int layer) override { run(operation::project_attention, layer); }
+  void add_attention(int layer) override { run(operation::add_attention, layer); }
+  void normalize_before_mlp(int layer) override { run(operation::normalize_before_mlp, layer); }
+  void expand(int layer) override { run(operation::expand, layer); }
+  void gelu(int layer) override { run(operation::gelu, layer); }
+  void contract(int layer) override { run(operation::contract, layer); }
+  void add_mlp(int layer) override { run(operation::add_mlp, layer); }
+  void normalize_last() override { run(operation::normalize_last, 0); }
+  void multiply_by_embedding() override { run(operation::multiply_by_embedding, 0); }
+
+  virtual void run(operation which, int layer) = 0;
+
+ protected:
+  ~any_operations() = default;
+};
+
+class recorded final : public any_operations {
  public:
   explicit recorded(gpt2::pass& with) : with_(with) {}
-
-  void embed() override { with_.compute(operation::embed, 0); }
-  void normalize_before_attention(int layer) override { with_.compute(operation::normalize_before_attention, layer); }
-  void project_to_qkv(int layer) override { with_.compute(operation::project_to_qkv, layer); }
-  void multiply_queries_by_keys(int layer) override { with_.compute(operation::multiply_queries_by_keys, layer); }
-  void softmax(int layer) override { with_.compute(operation::softmax, layer); }
-  void weigh_values(int layer) override { with_.compute(operation::weigh_values, layer); }
-  void project_attention(int layer) override { with_.compute(operation::project_attention, layer); }
-  void add_attention(int layer) override { with_.compute(operation::add_attention, layer); }
-  void normalize_before_mlp(int layer) override { with_.compute(operation::normalize_before_mlp, layer); }
-  void expand(int layer) override { with_.compute(operation::expand, layer); }
-  void gelu(int layer) override { with_.compute(operation::gelu, layer); }
-  void contract(int layer) override { with_.compute(operation::contract, layer); }
-  void add_mlp(int layer) override { with_.compute(operation::add_mlp, layer); }
-  void normalize_last() override { with_.compute(operation::normalize_last, 0); }
-  void multiply_by_embedding() override { with_.compute(operation::multiply_by_embedding, 0); }
+  void run(operation which, int layer) override { with_.compute(which, layer); }
 
   /// A range with a block's name has that block's work, so that the profiler can say what share of the roof it reaches.
   void enter(const char* name) override {
@@ -45,6 +59,38 @@ class recorded final : public lab08::operations {
  private:
   gpt2::pass& with_;
   std::vector<std::unique_ptr<lab::range>> open_;
+};
+
+/// Puts the operations into the innermost range's list.
+class listed final : public any_operations {
+ public:
+  explicit listed(gpt2::pass& with) : with_(with) {}
+  void run(operation which, int layer) override {
+    block& here = open_.empty() ? blocks_.emplace_back(block{"(no range)", {}}) : *open_.back();
+    here.operations.emplace_back(which, layer);
+  }
+  void enter(const char* name) override { open_.push_back(&blocks_.emplace_back(block{name, {}})); }
+  void leave() override { open_.pop_back(); }
+
+  /// Each with its number, so that no two have the same name.
+  std::vector<lab08::launched_block> pass() const {
+    std::vector<lab08::launched_block> all;
+    for (const block& b : blocks_)
+      if (!b.operations.empty())
+        all.push_back({b.name + " #" + std::to_string(all.size()), [this, &b] {
+                         for (const auto& [which, layer] : b.operations) with_.compute(which, layer);
+                       }});
+    return all;
+  }
+
+ private:
+  struct block {
+    std::string name;
+    std::vector<std::pair<operation, int>> operations;
+  };
+  gpt2::pass& with_;
+  std::deque<block> blocks_;
+  std::vector<block*> open_;
 };
 
 }  // namespace
@@ -73,4 +119,35 @@ void gpt2::print_timeline(const std::function<void()>& once) {
   fmt::print("the device waits for the host for {:.1f} us; streams overlap for {:.1f}; at most {} kernels wait\n",
              microseconds(lab08::time_waiting_for_host(t)), microseconds(lab08::time_overlapping(t)),
              lab08::most_waiting(t));
+}
+
+void gpt2::print_counters(pass& with) {
+  const std::vector<std::string> metrics{"dram__bytes_read.sum",
+                                         "dram__bytes_write.sum",
+                                         "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum",
+                                         "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum",
+                                         "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
+                                         "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+                                         "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"};
+  listed blocks(with);
+  lab08::forward(blocks, with.layers());
+  std::vector<std::string> names;
+  std::map<std::string, std::vector<double>> sums;  // ratios are never added
+  for (const lab08::counted_block& b : lab08::count(blocks.pass(), metrics)) {
+    const std::string name = b.name.substr(0, b.name.find(" #"));
+    std::vector<double>& sum = sums[name];
+    if (sum.empty()) names.push_back(name);
+    sum.resize(metrics.size());
+    for (std::size_t m = 0; m < std::min(metrics.size(), b.values.size()); ++m) sum[m] += b.values[m];
+  }
+  fmt::print("{:18} {:>10} {:>10} {:>16} {:>18}\n", "block", "DRAM, KB", "kFLOP", "sectors loaded",
+             "sectors a request");
+  for (const std::string& name : names) {
+    const std::vector<double>& v = sums[name];
+    fmt::print("{:18} {:>10.1f} {:>10.1f} {:>16} {:>18}\n", name, 1e-3 * (v[0] + v[1]), 1e-3 * (v[2] + v[3] + 2 * v[4]),
+               v[5], v[6] > 0 ? fmt::format("{:.1f}", v[5] / v[6]) : "-");
+  }
+#ifndef GPT2_ON_GPU
+  fmt::print("The simulated device does not count a library's launches: products are missing.\n");
+#endif
 }

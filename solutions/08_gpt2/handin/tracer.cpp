@@ -1,4 +1,5 @@
-// Where the time goes, by CUPTI's Activity API: collect all records, sort what the host did by time, and replay it.
+// Where the time goes, by CUPTI's Activity API: collect all records, sort what the host did by time, and replay it. And
+// what each block did, by its Range Profiler.
 #include <cuda_runtime.h>
 #include <cupti.h>
 
@@ -8,17 +9,11 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "counters.hpp"
 #include "forward.hpp"
 
 namespace lab08 {
 namespace {
-
-void check(CUptiResult status) {
-  if (status == CUPTI_SUCCESS) return;
-  const char* text = nullptr;
-  (void)cuptiGetResultString(status, &text);
-  throw std::runtime_error(text ? text : "CUPTI failed");
-}
 
 // Libraries may launch by the driver. CUPTI_ACTIVITY_KIND_KERNEL would serialize the kernels.
 constexpr CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_RUNTIME,
@@ -84,12 +79,12 @@ std::map<std::uint32_t, std::string> blocks_of_calls() {
 timeline trace(const std::function<void()>& pass) {
   events.clear();
   kernels.clear();
-  check(cuptiActivityRegisterCallbacks(give, take));
-  for (const CUpti_ActivityKind kind : kinds) check(cuptiActivityEnable(kind));
+  check_cupti(cuptiActivityRegisterCallbacks(give, take));
+  for (const CUpti_ActivityKind kind : kinds) check_cupti(cuptiActivityEnable(kind));
   pass();
   if (cudaDeviceSynchronize() != cudaSuccess) throw std::runtime_error("the pass failed");
-  check(cuptiActivityFlushAll(0));  // calls take: not under the lock
-  for (const CUpti_ActivityKind kind : kinds) check(cuptiActivityDisable(kind));
+  check_cupti(cuptiActivityFlushAll(0));  // calls take: not under the lock
+  for (const CUpti_ActivityKind kind : kinds) check_cupti(cuptiActivityDisable(kind));
 
   const std::scoped_lock lock(mutex);
   timeline result;
@@ -124,6 +119,30 @@ timeline trace(const std::function<void()>& pass) {
   }
   for (const auto& [name, s] : sums) result.blocks.push_back({name, s.launches, s.busy});
   return result;
+}
+
+std::vector<counted_block> count(const std::vector<launched_block>& pass, const std::vector<std::string>& metrics) {
+  range_counters counters(metrics, pass.size());
+  for (bool done = false; !done;) {
+    auto start = RANGE_PARAMETERS(counters, Start);
+    check_cupti(cuptiRangeProfilerStart(&start));
+    for (const launched_block& block : pass) {
+      auto push = RANGE_PARAMETERS(counters, PushRange);
+      push.pRangeName = block.name.c_str();
+      check_cupti(cuptiRangeProfilerPushRange(&push));
+      block.launch();
+      // What still runs would count for the next range.
+      if (cudaDeviceSynchronize() != cudaSuccess) throw std::runtime_error("the pass failed");
+      auto pop = RANGE_PARAMETERS(counters, PopRange);
+      check_cupti(cuptiRangeProfilerPopRange(&pop));
+    }
+    auto stop = RANGE_PARAMETERS(counters, Stop);
+    check_cupti(cuptiRangeProfilerStop(&stop));
+    done = stop.isAllPassSubmitted;
+  }
+  auto decode = RANGE_PARAMETERS(counters, DecodeData);
+  check_cupti(cuptiRangeProfilerDecodeData(&decode));
+  return counters.decoded();
 }
 
 }  // namespace lab08
