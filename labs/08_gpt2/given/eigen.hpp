@@ -1,8 +1,7 @@
 // Eigen for block.cpp, without assembly, which cannot be checked:
 //  - It has its own name, because other parts of the program compile Eigen for other vectors.
-//  - Its products of matrices, and of a matrix and a vector, call sgemm_ and sgemv_, which the course compiles once
-//  from
-//    Eigen's own (common/gpt2/blas.cpp). That also saves you seconds.
+//  - Its products of matrices, and of a matrix and a vector, call sgemm_ and sgemv_. The course compiles these once
+//    (common/gpt2/blas.cpp), which also saves you seconds.
 //  - It treats clang as g++ 12, for which it uses no assembly.
 #pragma once
 

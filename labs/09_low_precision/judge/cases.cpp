@@ -262,8 +262,7 @@ float right_descend(float w, float rate, float gradient, std::size_t steps, form
 /// A function of several numbers that returns one.
 template <class Inputs, class Right>
 test_case reduction(std::string id, std::vector<int64_t> parameters, Inputs inputs, bool may_fuse, Right right) {
-  test_case result =
-      host_case(std::move(id), std::move(parameters), {{dtype::f64, 1}});  // f64, so that predictions can use it
+  test_case result = host_case(std::move(id), std::move(parameters), {{dtype::f64, 1}});  // f64 for predictions
   result.inputs = [=](std::uint64_t seed) { return std::vector{buffer::of(inputs(seed))}; };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const auto x = before[0].as<float>();
