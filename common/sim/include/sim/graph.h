@@ -65,7 +65,7 @@ struct cudaMemAllocNodeParams {
 struct cudaMemFreeNodeParams {
   void* dptr;
 };
-/// A number that kernels set and conditional nodes ask for.
+/// A number that kernels set and conditional nodes read.
 using cudaGraphConditionalHandle = unsigned long long;
 enum cudaGraphConditionalNodeType { cudaGraphCondTypeIf = 0, cudaGraphCondTypeWhile = 1, cudaGraphCondTypeSwitch = 2 };
 struct cudaConditionalNodeParams {
@@ -113,7 +113,7 @@ constexpr unsigned long long cudaGraphInstantiateFlagAutoFreeOnLaunch = 1;
 
 extern "C" {
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
-/// Adds what is captured to a graph that exists, of which cudaStreamEndCapture then needs no address.
+/// Adds the captured work to an existing graph; cudaStreamEndCapture then needs no address for one.
 cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
                                           const cudaGraphEdgeData* edges, std::size_t count,
                                           cudaStreamCaptureMode mode);
