@@ -40,7 +40,7 @@ void end_at_division(int, siginfo_t* crash, void*) {
 
 }  // namespace
 
-/// For this OS thread. A program's own handler stays.
+/// Installs the handler for this OS thread. A program's own handler stays.
 void worker::watch_crashes() {
   const auto watch = [](int signal, void (*handler)(int, siginfo_t*, void*)) {
     struct sigaction now {};

@@ -537,7 +537,7 @@ std::vector<test_case> cases() {
   for (const auto& [vocabulary, width, first, count] : loops)
     all.push_back(generate_case(vocabulary, width, first, count));
   all.push_back(generate_case(30, 8, 29, 20, numbers::below_zero));
-  // A token exceeds 16 bits, and may have 7 digits; a state is wider than the array that anybody would put on a stack.
+  // A token exceeds 16 bits, and may have 7 digits; a state is too wide for any array on a stack.
   all.push_back(generate_case(70'000, 3, 69'999, 12, numbers::large));
   all.push_back(generate_case(1'200'000, 3, 1'199'999, 9, numbers::large));
   all.push_back(generate_case(7, 5000, 6, 40));

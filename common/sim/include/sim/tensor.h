@@ -60,7 +60,7 @@ void wait_for_products(unsigned groups, const void* pc);
 
 /// The factors that tensor cores misread now; see names.h.
 unsigned misread_mask();
-/// The value that they read a factor as. The deciding bits are the same in every format and after scaling by a power of
+/// How they read a factor. The deciding bits are the same in every format and after scaling by a power of
 /// 2.
 template <class T>
 __attribute__((always_inline)) SIM_QUIET inline T as_read(T x, unsigned mask) {
