@@ -1,5 +1,5 @@
-// Runs everything that a lab's rubric asks of a hand-in, in one process and on one backend, and writes the results
-// as JSON: the numbers behind the tables of reference results. Official grades come from the judge, not from here.
+// Runs everything that a lab's rubric asks of a submission, in one process and on one backend, and writes the results
+// as JSON, from which the tables of reference results are made. Official grades come from the judge.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -17,7 +17,7 @@ namespace {
 using namespace grading;
 using nlohmann::json;
 
-/// Counted in addition to what the rubric names, so that the tables can say why.
+/// Counters beyond those that the rubric names; the tables use them to explain results.
 const std::set<std::string> always_counted = {
     "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
     "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
@@ -41,14 +41,15 @@ bool on_device(const lab::test_case& c) { return c.where == lab::part::device; }
 
 std::string sizes_of(const lab::test_case& c) { return c.id.substr(c.id.find('/')); }
 
-/// A counter of the simulated device alone is not a reason to count on a GPU.
+/// A counter that only the simulated device has is no reason to count on a GPU.
 bool has_a_counter_here(const lab::test_case& c, const rubric& rules) {
   const std::set<std::string> metrics = rules.metrics_of(c);
   return std::any_of(metrics.begin(), metrics.end(),
                      [](const std::string& name) { return this_backend() == backend::sim || is_of_gpu(name); });
 }
 
-/// What the rubric counts, at its sizes in every function: a ladder can be compared only whole.
+/// The rubric's counters, at its sizes, in every function: the rungs of a ladder are comparable only if each has all of
+/// them.
 bool is_counted(const lab::test_case& c, const rubric& rules) {
   if (!on_device(c) || c.timed) return false;
   return std::any_of(lab::cases_of(rules.id).begin(), lab::cases_of(rules.id).end(), [&](const lab::test_case& other) {
@@ -132,7 +133,7 @@ json throughput(const lab::test_case& c, const rubric& rules, grading_session& s
           {"pairs", {{"call_seconds", calls}, {"ceiling_seconds", ceilings}}}};
 }
 
-/// A short table for people; the JSON has everything.
+/// A short table for people; the JSON file has everything.
 void print_table(const json& report) {
   for (const json& c : report["counters"]) {
     const auto id = c["case"].get<std::string>();
@@ -152,7 +153,7 @@ void print_table(const json& report) {
   }
 }
 
-/// A line for each entry of a list, and for each other member.
+/// One line for each entry of a list, and for each other member.
 std::string in_lines(const json& report) {
   std::string text;
   for (const auto& [key, value] : report.items()) {

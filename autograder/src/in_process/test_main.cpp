@@ -1,6 +1,6 @@
-// GoogleTest front of a lab: one test for each item of its rubric, in one process with the submission. Quick and
-// debuggable, and not official: what counts is `grader`, which never loads the submission. Predictions are left to it:
-// it locks them before it says what is right.
+// GoogleTest front of a lab: one test for each item of its rubric, in one process with the submission. Quick, easy to
+// debug, and not official: grades come from `grader`, which never loads the submission. `grader` also keeps the
+// predictions: it locks them before it says what is right.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 using namespace grading;
 
-/// Where an editor shows a failure: what the item asks for.
+/// The file and line that an editor shows for a failure: those of the item.
 struct rubric_text {
   std::string file, text;
   int line_of(const item& i) const {
@@ -25,7 +25,7 @@ struct rubric_text {
   }
 };
 
-/// Lives as long as the program: each test asks for its own item.
+/// Lives until the program ends: each test asks for its own item.
 struct front {
   rubric_text text;
   rubric rules;
@@ -68,7 +68,7 @@ void register_items(front& f) {
   expect_handin_as_listed(folder, f.rules.handin);
   f.session.rules = &f.rules;
   f.session.predictions = folder / "handin" / "predictions.toml";
-  f.session.pairs = 11;  // an answer within seconds of an edit; the grader takes more
+  f.session.pairs = 11;  // results within seconds of an edit; the grader takes more pairs
   f.session.subjects.push_back(
       std::make_unique<subject>(this_backend(), std::make_unique<in_process_executor>(), /*seed=*/1));
   f.session.without_sim = "graded on the simulated device; this program runs on the GPU";

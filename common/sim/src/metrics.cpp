@@ -17,7 +17,7 @@
 namespace sim {
 namespace {
 
-/// As in the names of the tensor cores' counters.
+/// The types' names in the tensor cores' counters.
 std::string tensor_path(element a, element sum) {
   const auto name = [](element e) {
     switch (e) {
@@ -39,7 +39,7 @@ std::string tensor_path(element a, element sum) {
 }
 
 /// How often warps pass a block of shared-memory accesses without an active lane because nvcc predicates it: a short
-/// one that stores nothing to global memory, as 38 public programs and the goldens show.
+/// block without stores to global memory, as in 38 public programs and the goldens.
 class predication {
  public:
   explicit predication(const launch_counts& counts) {
@@ -51,7 +51,7 @@ class predication {
     }
   }
   double passed(std::uintptr_t pc) const {
-    constexpr unsigned most_instructions = 16;  // with 6 to 30 as many counters agree
+    constexpr unsigned most_instructions = 16;  // limits from 6 to 30 make as many counters agree
     const block_info* b = block_around(pc);
     if (!b || b->predicated == 0 || b->instructions > most_instructions || branches_.contains(b)) return 0;
     return std::max(0.0, requests_at(b - b->predicated) - requests_at(b));
@@ -71,7 +71,7 @@ class predication {
 std::map<std::string, double> metrics_of(const launched& what) {
   struct sums {
     double requests = 0, sectors = 0, bytes = 0, wavefronts = 0, ideal = 0;
-    double switched_off = 0;  // instructions on shared memory, of warps without an active lane
+    double switched_off = 0;  // instructions on shared memory, in warps without an active lane
   };
   std::map<std::pair<space, operation>, sums> by, by_matrix;
   std::set<std::uint64_t>
@@ -180,7 +180,7 @@ std::map<std::string, double> metrics_of(const launched& what) {
   if (e.instructions > 0)
     m["smsp__thread_inst_executed_per_inst_executed.ratio"] = e.thread_instructions / e.instructions;
   const dim3 &g = what.config.grid, &b = what.config.block;
-  const double blocks = what.registers > 0 ? static_cast<double>(g.x) * g.y * g.z : 0;  // none known of a library's
+  const double blocks = what.registers > 0 ? static_cast<double>(g.x) * g.y * g.z : 0;  // unknown for a library's work
   const unsigned warps = (b.x * b.y * b.z + lanes_per_warp - 1) / lanes_per_warp;
   m["sm__ctas_launched.sum"] = blocks;
   m["smsp__warps_launched.sum"] = blocks * warps;
@@ -214,7 +214,7 @@ std::vector<lab::line_counters> lines_of(const launched& what) {
     const operation op = site_operation(key.second);
     const bool remote = op >= operation::remote_load && op <= operation::remote_atomic;
     if (c.requests == 0 || (key.first == space::none && !remote)) continue;
-    if (op == operation::copy) continue;  // counted where it ends
+    if (op == operation::copy) continue;  // counted when it ends
     const source_line at = line_of(site_pc(key.second));
     const std::string name = name_of(key.first, op);
     lab::line_counters& l = lines[{at.file, at.line, name}];

@@ -1,6 +1,6 @@
-// The warp view's page: its three files in common/sim/see, and what they draw as JSON. The JSON holds what the account
-// holds (launches, counters, counts by source line) and the steps that recording.cpp has kept; view.js reads it and
-// says what each part is.
+// The warp view's page: its three files in common/sim/see, and the data that they draw, as JSON. The JSON holds the
+// account's data (launches, counters, counts by source line) and the steps that recording.cpp has kept; view.js reads
+// it and documents each part.
 #include "see.hpp"
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ namespace {
 constexpr std::size_t max_listed_launches = 256, max_listed_faults = 20;
 constexpr int max_lines_of_file = 3000, lines_around = 100;
 
-/// How many bytes the UTF-8 character at the front of `text` has; 0 if there is none.
+/// The length in bytes of the UTF-8 character at the front of `text`; 0 if there is none.
 std::size_t character_bytes(std::string_view text) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   const unsigned first = byte(0);
@@ -95,7 +95,7 @@ const char* name_of(operation op) {
 
 bool shown(operation op) { return op < operation::local || op == operation::block || op == operation::sync; }
 
-/// The page's JSON. Sites, files and allocations are numbered as they are met.
+/// The page's JSON. Sites, files and allocations are numbered in order of appearance.
 class page_data {
  public:
   std::string text() {
@@ -151,8 +151,8 @@ class page_data {
     return known->second;
   }
 
-  /// The kernel's own name, where it is known: from the launch, or else from what its first warp did. Of the functions
-  /// in which that was, the one that the launch names: the first may be a copy of an argument.
+  /// The kernel's own name, if known: from the launch, otherwise from its first warp's first step. Among the functions
+  /// of that step, the one that the launch names: the first may be a copy of an argument.
   static std::string function_of(const launched& what) {
     if (what.function != 0) return function_name(what.function);
     const std::string named = what.kernel.substr(0, what.kernel.find('<'));
@@ -213,7 +213,7 @@ class page_data {
                        }));
   }
 
-  /// Addresses as the first one, and how far each is from the one before, or a list of distances from the first.
+  /// Encodes addresses as the first one and a constant step, or as a list of distances from the first.
   std::string step(const recorded_step& s, const launched& what) {
     const std::string head =
         fmt::format("[{},{},{},{}", s.number, site({s.where, s.site}, what), s.lanes, s.instructions);
@@ -233,7 +233,7 @@ class page_data {
         even ? std::to_string(stride) : list(a, [&](std::uintptr_t x) { return std::to_string(distance(a[0], x)); }));
   }
 
-  /// The shared arrays that the block accessed: name, where they begin, and which words no thread touched.
+  /// The shared arrays that the block accessed: name, begin, and the words that no thread touched.
   static std::string arrays(const recorded_block& b, const launched& what) {
     std::string result;
     for (const shared_array& array : shared_arrays()) {
@@ -272,7 +272,7 @@ class page_data {
     });
   }
 
-  /// Whole files; of a very long one, the lines around those that are named.
+  /// Whole files; for a very long one, the lines around those that are named.
   std::string files() {
     std::vector<std::string> texts(files_.size());
     for (const auto& [path, number] : files_) {
@@ -297,7 +297,7 @@ class page_data {
   std::map<site_key, std::size_t> sites_;
   std::string sites_text_;
   std::map<std::string, int> files_;
-  std::vector<std::set<int>> lines_;  // by file: those that are named
+  std::vector<std::set<int>> lines_;  // by file: the named lines
   std::map<std::uintptr_t, allocation> allocations_;
 };
 
@@ -308,7 +308,7 @@ std::string file_text(const std::string& name) {
 
 const std::string data_begin = "<script type=\"application/json\" id=\"data\">\n", data_end = "\n</script>";
 
-/// What an earlier page draws, under another id; "" without one, or if the file is no such page.
+/// The data of an earlier page, under another id; "" if there is none, or if the file is no such page.
 std::string data_of_earlier(const char* path) {
   if (!path || !*path) return {};
   std::ifstream in(path, std::ios::binary);

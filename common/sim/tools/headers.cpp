@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 struct include {
   std::size_t at, length;  // of "name" or <name> in the text
   fs::path found;
-  bool beside;  // the file that includes it
+  bool beside;  // relative to the including file
 };
 
 struct file {
@@ -25,7 +25,7 @@ struct file {
   std::vector<edit> edits;
   bool refused = false;
   std::vector<include> includes;
-  fs::path written;  // not empty: the file that replaces it
+  fs::path written;  // the file that replaces it, if any
 };
 
 std::string read(const fs::path& path) {
@@ -69,7 +69,7 @@ class program {
 
   lowered_file write_to(const fs::path& lowered, const fs::path& name) {
     files_.at(source_).written = lowered;
-    for (bool more = true; more;) {  // on to the files that include replaced ones
+    for (bool more = true; more;) {  // repeat for the files that include replaced ones
       more = false;
       for (auto& [path, f] : files_) {
         bool must = !f.edits.empty();
@@ -101,7 +101,7 @@ class program {
     f.text = read(path);
     const std::vector<token> tokens = tokens_of(f.text);
     find_includes(path, f, tokens);
-    for (const include& i : f.includes) visit(i.found);  // first: their macros may be used here
+    for (const include& i : f.includes) visit(i.found);  // first, because their macros may be used here
     f.edits = all_edits(f.text, tokens, &macros_, &kernels_);
     add_variables(f.text, tokens, known_);
     for (const edit& e : f.edits) f.refused |= e.text.find("GCC error") != std::string::npos;
