@@ -9,6 +9,7 @@
 #include "heap.hpp"
 #include "library.hpp"
 #include "metrics.hpp"
+#include "sim/counters.hpp"
 #include "streams.hpp"
 
 namespace lab {
@@ -90,8 +91,11 @@ profiler::result profiler::collect(const std::function<void()>& launch_once, voi
   r.metrics["allocations"] = static_cast<double>(sim::allocations_so_far() - allocations);
   r.metrics["launches"] = static_cast<double>(r.launches.size());
   r.metrics["launches_copies_fills"] = static_cast<double>(watched.work.size());
-  for (const char* op : {"fmul", "ffma", "dmul", "dfma"})
-    r.metrics["multiplications"] += r.metrics[std::string("smsp__sass_thread_inst_executed_op_") + op + "_pred_on.sum"];
+  for (const sim::counter_name& one : std::initializer_list<sim::counter_name>{
+           "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum", "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
+           "smsp__sass_thread_inst_executed_op_dmul_pred_on.sum",
+           "smsp__sass_thread_inst_executed_op_dfma_pred_on.sum"})
+    r.metrics["multiplications"] += r.metrics[one.text];
   // For bars that a GPU's counters of the same names cannot meet: its profiler's time of any small kernel is some 50
   // microseconds, and a driver copies small arrays by a kernel of its own.
   r.metrics["modelled_time"] = r.metrics["gpu__time_duration.sum"];

@@ -17,7 +17,6 @@
 #include "faults.hpp"
 #include "grid.hpp"
 #include "heap.hpp"
-#include "lab/device_metrics.hpp"
 #include "launches.hpp"
 #include "lines.hpp"
 #include "metrics.hpp"
@@ -25,6 +24,7 @@
 #include "program.hpp"
 #include "recording.hpp"
 #include "settings.hpp"
+#include "sim/counters.hpp"
 
 namespace sim {
 namespace {
@@ -104,18 +104,22 @@ class page_data {
     for (std::size_t i = 0; i < std::min(log.size(), max_listed_launches); ++i)
       launches += (i > 0 ? ",\n" : "") + launch(log[i]);
     const device_description& d = described_device();
-    std::string labels;
-    for (const lab::counter_label& l : lab::counter_labels)
-      labels += fmt::format("{}{}:{}", labels.empty() ? "" : ",", json_string(l.metric), json_string(l.label));
+    std::string labels, compared;
+    for (const counter& c : counters) {
+      const std::string name = json_string(std::string(c.name));
+      if (!c.name.empty() && !c.label.empty())
+        labels += fmt::format("{}{}:{}", labels.empty() ? "" : ",", name, json_string(std::string(c.label)));
+      if (c.uses & counter::compared) compared += (compared.empty() ? "" : ",") + name;
+    }
     const char* name = setting("SIM_SEE_NAME");
     const std::string of_allocations = allocations(), of_files = files();  // the files last: the others name them
     std::string text = fmt::format(
         "{{\"program\":{},\n\"device\":{{\"name\":{},\"multiprocessors\":{},\"bytes_per_second\":{},"
         "\"flop_per_second\":{{\"FP32\":{},\"bf16\":{},\"TF32\":{}}}}},\n\"sampling\":{},\"launches_in_all\":{},"
-        "\"labels\":{{{}}},\n",
+        "\"labels\":{{{}}},\"compared\":[{}],\n",
         json_string(name ? name : program_invocation_short_name), json_string(d.name), d.multiprocessors,
         d.copy_bytes_per_second, d.fp32_flops_per_second, d.bf16_tensor_flops_per_second,
-        d.tf32_tensor_flops_per_second, sampling(), log.size(), labels);
+        d.tf32_tensor_flops_per_second, sampling(), log.size(), labels, compared);
     text += fmt::format("\"limits\":{{\"launches\":{},\"steps\":{},\"further\":{},\"phases\":{}}},\n",
                         max_recorded_launches, max_steps, max_further_steps, max_phases);
     return text + fmt::format("\"launches\":[{}],\n\"sites\":[{}],\n\"allocations\":{},\n\"files\":{}}}", launches,
