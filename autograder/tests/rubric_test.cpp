@@ -344,9 +344,10 @@ TEST(Labs, AreListedFromTheirRubrics) {
             "<!-- plan: begin -->\n| | | | | | |\n| 00 A test | 2 to 4 | 1 | | 2 | |\n| project | 15 | 3 | | | |\n"
             "| hours in all | | 17 to 19 | 0 to 0 | 2 to 4 | |\n<!-- plan: end -->");
   EXPECT_THROW(with_plan("<!-- plan: begin -->\n| | | | | | |\n<!-- plan: end -->", {lab}), input_error);
-  EXPECT_NE(with_tests("<!-- tests: begin -->\n<!-- tests: end -->\n", lab)
-                .find("items but the predictions as tests:\n75 of 100 points"),
-            std::string::npos);
+  const std::string tests = "<!-- tests: begin -->\n<!-- tests: end -->\n";
+  EXPECT_NE(with_tests(tests, lab).find("as a test.\n"), std::string::npos);
+  lab.items.back().cases = lab.items.front().cases;  // on the device
+  EXPECT_NE(with_tests(tests, lab).find("as a test; 25 points need a GPU.\n"), std::string::npos);
 }
 
 /// A lab with that rubric, its hints and predictions, and a wrong submission; each mistake in one of them is told.

@@ -5,10 +5,9 @@
 # What the grader needs to build submissions itself (the student's own files, the solution, and other right and wrong
 # ones): the target lab03.staff and build/recipes/03_coalescing.<backend>.json. For
 # the student and the solution it makes, for each backend,
-#   lab03.<submission>.<backend>.test      GoogleTest over the rubric, in one process
 #   lab03.<submission>.<backend>.bench     Google Benchmark over the cases
 #   lab03.<submission>.<backend>.experiment   where given/ has an experiment.cpp
-# and lab03.student.sim.debug, the test with kernels compiled for the debugger (./course debug).
+# and lab03.student.sim.debug, which assesses an item in one process, with kernels compiled for the debugger (./course debug).
 # Each program in crashed/ becomes build/bin/crashed/labNN.NAME, with its own main.
 # add_lab(12_host CALLS open read) lets the .cpp files of that lab call these functions of the C library, too.
 # With COUNTED attention, that function of the contract is plain C++ in a .cu file, and the judge counts its accesses.
@@ -152,7 +151,8 @@ extern const char* const lab_dir = "@contract@";
   add_library(${lab}.name OBJECT EXCLUDE_FROM_ALL ${name_of_lab})
   set(judge $<TARGET_OBJECTS:${lab}.judge> $<TARGET_OBJECTS:${lab}.name>)
 
-  add_custom_target(${lab})
+  add_custom_target(${lab} DEPENDS grader)
+  add_dependencies(${lab} ${lab}.staff)
   foreach(submission IN LISTS submissions)
     foreach(backend IN LISTS backends)
       set(objects ${staff_${backend}})
@@ -161,7 +161,6 @@ extern const char* const lab_dir = "@contract@";
         list(APPEND objects ${object})
       endforeach()
       set(name ${lab}.${submission}.${backend})
-      _lab_program(${name}.test "${objects};${judge}" in_process_test ${library_${backend}})
       _lab_program(${name}.bench "${objects};${judge}" in_process_bench ${library_${backend}})
       if(EXISTS ${contract}/given/experiment.cpp)
         set(products "")
@@ -184,16 +183,14 @@ extern const char* const lab_dir = "@contract@";
           endif()
           list(APPEND objects ${object})
         endforeach()
-        _lab_program(${name}.debug "${objects};${judge}" in_process_test ${library_sim})
+        _lab_program(${name}.debug "${objects};${judge}" in_process_debug ${library_sim})
       endif()
-      if(submission STREQUAL "student" AND (backend STREQUAL "sim" OR CUDA_GPU_HERE))
-        add_dependencies(${lab} ${name}.test)
-      elseif(submission STREQUAL "solution" AND LABS_MEASURE)
+      if(submission STREQUAL "solution" AND LABS_MEASURE)
         _lab_program(${name}.measure "${objects};${judge}" in_process_measure ${library_${backend}})
       endif()
     endforeach()
   endforeach()
-  _lab_tests(${lab} ${dir} "${backends}" ${root})
+  _lab_tests(${lab} ${dir} ${root})
 endfunction()
 
 # The headers that C, C++ and POSIX need, for the sandboxes that compile submissions. Other installed headers, such as
@@ -366,11 +363,15 @@ function(_lab_others lab dir answers)
   add_custom_target(${lab}.others DEPENDS ${made})
 endfunction()
 
-# What `ctest -L lab03` runs: a build, then the student's programs, one test for each backend and item of the rubric, which
-# an editor lists and runs singly. Predictions and findings are locked first, by the grader.
-function(_lab_tests lab dir backends root)
+# What `ctest -L lab03` runs: a build, then `grader lab 03 ITEM` for each item of the rubric, which an editor lists and runs
+# singly.
+function(_lab_tests lab dir root)
   add_test(NAME ${lab}.build COMMAND flock ${PROJECT_BINARY_DIR}/building.lock ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target ${lab})
   set_tests_properties(${lab}.build PROPERTIES LABELS "${lab}" FIXTURES_SETUP ${lab}.built)
+  set(devices sim)
+  if(CUDA_GPU_HERE)
+    list(APPEND devices gpu)
+  endif()
   set(rubric ${root}/labs/${dir}/judge/rubric.toml)
   if(root STREQUAL PROJECT_SOURCE_DIR)  # a test changes that of the trial lab, which CMake would make again
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${rubric})
@@ -385,23 +386,17 @@ function(_lab_tests lab dir backends root)
       set(id ${CMAKE_MATCH_1})
       set(id_at ${rubric}:${line_number})
     endif()
-    if(NOT line MATCHES "^kind = \"(correctness|counters|throughput)\"")
+    if(NOT line MATCHES "^kind = \"([a-z]+)\"")
       continue()
     endif()
     set(kind ${CMAKE_MATCH_1})
-    foreach(backend IN LISTS backends)
-      if(backend STREQUAL "sim" OR CUDA_GPU_HERE)
-        set(test ${lab}.${backend}.${id})
-        # Through env: ctest lists no command for a program that is not built yet, and CMake Tools cannot run such a
-        # test.
-        add_test(NAME ${test} COMMAND env $<TARGET_FILE:${lab}.student.${backend}.test> --gtest_filter=*.${id})
-        set_tests_properties(
-          ${test} PROPERTIES LABELS "${lab};$<IF:$<STREQUAL:${backend},cuda>,gpu,sim>;${kind}" FIXTURES_REQUIRED ${lab}.built TIMEOUT 300
-                             SKIP_REGULAR_EXPRESSION "SKIPPED;Running 0 tests" RUN_SERIAL TRUE DEF_SOURCE_LINE ${id_at})
-      endif()
-    endforeach()
+    # Through env: ctest lists no command for a program that is not built yet, and CMake Tools cannot run such a test.
+    add_test(NAME ${lab}.${id} COMMAND env $<TARGET_FILE:grader> lab ${number} ${id} --source ${root})
+    set_tests_properties(
+      ${lab}.${id} PROPERTIES LABELS "${lab};${devices};${kind}" FIXTURES_REQUIRED ${lab}.built TIMEOUT 300
+                              SKIP_REGULAR_EXPRESSION "SKIPPED: " RUN_SERIAL TRUE DEF_SOURCE_LINE ${id_at})
   endforeach()
-  if(NOT "cuda" IN_LIST backends OR NOT CUDA_GPU_HERE)
+  if(NOT CUDA_GPU_HERE)
     add_test(NAME ${lab}.cuda COMMAND ${CMAKE_COMMAND} -E echo "SKIPPED: no GPU with a CUDA toolkit when this was configured")
     set_tests_properties(${lab}.cuda PROPERTIES LABELS "${lab};gpu" SKIP_REGULAR_EXPRESSION "SKIPPED: ")
   endif()
@@ -411,22 +406,17 @@ function(_lab_tests lab dir backends root)
     math(EXPR turn "(1${number} + 7 * ${day}) % 9 + 1")
     # A separate report: a joint one would be rewritten after each lab.
     add_test(NAME ${lab}.expected COMMAND ${LABS_IN_TIME} 700 $<TARGET_FILE:grader> demo --lab ${dir} --all --source ${root} --report ${PROJECT_BINARY_DIR}/expected/${lab})
-    set_tests_properties(${lab}.expected PROPERTIES LABELS "course;sweep" SKIP_RETURN_CODE 77 TIMEOUT 1200 RUN_SERIAL TRUE COST -0.${turn})
+    set_tests_properties(${lab}.expected PROPERTIES LABELS "course;sweep" TIMEOUT 1200 RUN_SERIAL TRUE COST -0.${turn})
     # The part that every machine runs: the solution, the skeleton and a few wrong submissions.
     add_test(NAME ${lab}.demo COMMAND grader demo --lab ${dir} --source ${root} --report ${PROJECT_BINARY_DIR}/demo/${lab})
     set_tests_properties(${lab}.demo PROPERTIES LABELS "course" TIMEOUT 600 RUN_SERIAL TRUE)
-    # The programs that ctest runs for a student, built with the solution.
-    add_custom_target(${lab}.front DEPENDS ${lab}.solution.sim.test)
-    add_dependencies(long ${lab}.front)
-    add_test(NAME ${lab}.front COMMAND ${lab}.solution.sim.test --gtest_filter=-Throughput.*)
-    set_tests_properties(${lab}.front PROPERTIES LABELS "course;sweep" TIMEOUT 300)
     if(EXISTS ${root}/labs/${dir}/crashed)
       add_test(NAME ${lab}.crashed COMMAND ${PROJECT_SOURCE_DIR}/common/cmake/crashed_test.sh $<TARGET_FILE:simcc> ${root}/labs/${dir}
                                            ${root}/solutions/${dir}/handin ${PROJECT_BINARY_DIR}/crashed/${lab})
       set_tests_properties(${lab}.crashed PROPERTIES LABELS "course;sweep" TIMEOUT 600)
     endif()
     if(TARGET ${lab}.solution.sim.experiment)
-      add_dependencies(${lab}.front ${lab}.solution.sim.experiment)
+      add_dependencies(long ${lab}.solution.sim.experiment)
       add_test(NAME ${lab}.experiment COMMAND ${lab}.solution.sim.experiment)
       set_tests_properties(${lab}.experiment PROPERTIES LABELS "course;sweep" TIMEOUT 300)
     endif()
