@@ -196,9 +196,9 @@ std::vector<const lab::test_case*> cases_to_draw(const rubric& rules, const std:
 }  // namespace
 
 std::optional<result> known_result(const std::vector<result>& stored, const lab_folder& lab, const submission& who,
-                                   const builder& make) {
+                                   const std::string& fingerprint) {
   const result* found = result_of(stored, lab.name, who.id);
-  if (!found || found->graded_from.empty() || found->graded_from != fingerprint_of(lab, who, make)) return {};
+  if (!found || found->graded_from.empty() || found->graded_from != fingerprint) return {};
   const bool noisy = std::any_of(found->items.begin(), found->items.end(),
                                  [](const item_result& i) { return i.verdict == verdict::inconclusive; });
   return noisy ? std::nullopt : std::optional(*found);

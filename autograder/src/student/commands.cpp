@@ -179,7 +179,7 @@ int watch_lab(const settings& s, const std::string& number) {
              fs::relative(lab.handin(), s.source).string());
   std::fflush(stdout);
   watch_settings w{s.source, s.progress_file(), s.attempts_file(), s.store(), s.local(), {}};
-  w.first = known_result(s.store().load(), lab, student_of(lab), make);
+  w.first = known_result(s.store().load(), lab, student_of(lab), fingerprint_of(lab, student_of(lab), make));
   return watch(lab, make, std::move(w)) ? all_well : not_full_marks;
 }
 
