@@ -305,8 +305,8 @@ class page_data {
   std::map<std::uintptr_t, allocation> allocations_;
 };
 
-std::string file_text(const std::string& name) {
-  std::ifstream in(SIM_SEE_DIR "/" + name, std::ios::binary);
+std::string file_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
@@ -315,8 +315,7 @@ const std::string data_begin = "<script type=\"application/json\" id=\"data\">\n
 /// What an earlier page draws, under another id; "" without one, or if the file is no such page.
 std::string data_of_earlier(const char* path) {
   if (!path || !*path) return {};
-  std::ifstream in(path, std::ios::binary);
-  const std::string page{std::istreambuf_iterator<char>(in), {}};
+  const std::string page = file_text(path);
   const std::size_t begin = page.find(data_begin), end = page.find(data_end, begin);
   if (begin == std::string::npos || end == std::string::npos) {
     fmt::print(stderr, "simulated device: {} is not a page of the warp view, so nothing is compared\n", path);
@@ -329,11 +328,12 @@ std::string data_of_earlier(const char* path) {
 }  // namespace
 
 void write_page(const std::string& path) {
-  std::string page = file_text("page.html");
-  for (const auto& [mark, text] : {std::pair{"<!--style-->", "<style>\n" + file_text("style.css") + "</style>"},
-                                   {"<!--data-->", data_begin + page_data().text() + data_end},
-                                   {"<!--before-->", data_of_earlier(setting("SIM_SEE_BEFORE"))},
-                                   {"<!--script-->", "<script>\n" + file_text("view.js") + "</script>"}}) {
+  std::string page = file_text(SIM_SEE_DIR "/page.html");
+  for (const auto& [mark, text] :
+       {std::pair{"<!--style-->", "<style>\n" + file_text(SIM_SEE_DIR "/style.css") + "</style>"},
+        {"<!--data-->", data_begin + page_data().text() + data_end},
+        {"<!--before-->", data_of_earlier(setting("SIM_SEE_BEFORE"))},
+        {"<!--script-->", "<script>\n" + file_text(SIM_SEE_DIR "/view.js") + "</script>"}}) {
     const std::size_t at = page.find(mark);
     if (at == std::string::npos) {
       fmt::print(stderr, "simulated device: {}/page.html is missing or has no {}\n", SIM_SEE_DIR, mark);
