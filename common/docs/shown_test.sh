@@ -36,7 +36,6 @@ debug FILE.cu                                           here FILE.cu=program.cu
 debug FILE.cu -- ARGUMENTS                              here FILE.cu=program.cu
 debug labs/13_when_it_crashes/crashed/kv_scores.cu -- NAME   here
 debug NN ITEM                                           here
-lab NN ITEM                                             here
 debug common/sim/tests/debugger/faults.cu -- 0          sim.debugger
 debug --dump FILE                                       sim.debugger
 debug FILE --build                                      sim.debugger
@@ -55,6 +54,7 @@ run                                                     help
 grade                                                   help
 new-lab                                                 help
 lab NN                                                  docs.watch
+lab NN ITEM                                             docs.watch
 watch NN                                                docs.watch
 hint NN                                                 docs.watch
 hint NN ITEM                                            docs.watch
