@@ -10,6 +10,7 @@
 #include "in_process/in_process_executor.hpp"
 #include "judge/assess.hpp"
 #include "lab/environment.hpp"
+#include "sim/counters.hpp"
 #include "support/files.hpp"
 
 namespace {
@@ -17,25 +18,12 @@ namespace {
 using namespace grading;
 using nlohmann::json;
 
-/// Counters beyond those that the rubric names; the tables use them to explain results.
-const std::set<std::string> always_counted = {
-    "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
-    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-    "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
-    "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
-    "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct",
-    "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct",
-    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
-    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
-    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
-    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
-    "smsp__inst_executed_op_shared_ld.sum",
-    "smsp__inst_executed_op_shared_st.sum",
-    "dram__bytes_read.sum",
-    "dram__bytes_write.sum",
-    "gpu__time_duration.sum",
-};
+/// What the rubric names, and what the tables say why with.
+std::set<std::string> with_measured(std::set<std::string> metrics) {
+  for (const sim::counter& c : sim::counters)
+    if (c.uses & sim::counter::measured) metrics.emplace(c.name);
+  return metrics;
+}
 
 bool on_device(const lab::test_case& c) { return c.where == lab::part::device; }
 
@@ -77,9 +65,7 @@ json spread(const std::vector<double>& samples) {
 }
 
 json counters(const lab::test_case& c, const rubric& rules, subject& s) {
-  std::set<std::string> metrics = rules.metrics_of(c);
-  metrics.insert(always_counted.begin(), always_counted.end());
-  const trial& counted = s.count(c, metrics);
+  const trial& counted = s.count(c, with_measured(rules.metrics_of(c)));
   json asked = json::object();
   const auto add = [&](const std::string& what, const metric& m) {
     const std::optional<double> value = m.of(counted.response.metrics);
@@ -189,7 +175,7 @@ int measure(int argc, char** argv) {
   const std::vector<lab::test_case>& cases = lab::cases_of(lab_name);
   const rubric rules = parse_rubric(text_of(folder / "judge" / "rubric.toml"), "rubric.toml", cases, folder);
   if (list_metrics) {
-    std::set<std::string> names = always_counted;
+    std::set<std::string> names = with_measured({});
     for (const lab::test_case& c : cases)
       if (on_device(c)) names.merge(rules.metrics_of(c));
     std::erase_if(names, [](const std::string& name) { return !is_of_gpu(name); });

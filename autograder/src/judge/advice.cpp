@@ -10,6 +10,7 @@
 
 #include "lab/device_file.hpp"
 #include "result/words.hpp"
+#include "sim/counters.hpp"
 #include "support/text.hpp"
 
 namespace grading {
@@ -85,10 +86,11 @@ void add_lines(std::vector<advice>& out, const std::vector<lab::launch_record>& 
     const std::uint64_t all = shared ? of_shared : of_global;
     // At least twice what is needed, and a tenth of the case's traffic of that kind.
     if (c.requests < least_requests || excess_of(c) < c.ideal || 10 * excess_of(c) < all) continue;
-    const std::string nsight =
-        shared
-            ? fmt::format("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum", load ? "ld" : "st")
-            : fmt::format("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_{}.ratio", load ? "ld" : "st");
+    using name = sim::counter_name;
+    const char* nsight = shared ? load ? name("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum")
+                                       : name("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum")
+                         : load ? name("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio")
+                                : name("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio");
     out.push_back({shared ? waste::bank_conflicts
                    : load ? waste::sectors_loaded
                           : waste::sectors_stored,

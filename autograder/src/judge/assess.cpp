@@ -10,7 +10,7 @@
 
 #include "judge/failures.hpp"
 #include "judge/findings.hpp"
-#include "lab/device_metrics.hpp"
+#include "sim/counters.hpp"
 #include "support/files.hpp"
 #include "support/text.hpp"
 
@@ -73,7 +73,7 @@ std::string calls_by_name(const trial& t) {
   constexpr std::size_t most = 6;
   std::vector<std::pair<double, std::string>> calls;
   for (const auto& [name, count] : t.response.metrics)
-    if (name.starts_with(lab::calls_of) && count > 0) calls.emplace_back(-count, name.substr(lab::calls_of.size()));
+    if (name.starts_with(calls_of) && count > 0) calls.emplace_back(-count, name.substr(calls_of.size()));
   std::sort(calls.begin(), calls.end());
   std::vector<std::string> texts;
   for (const auto& [count, name] : calls) texts.push_back(fmt::format("{} {}", figure_text(-count), name));
@@ -228,10 +228,10 @@ std::string not_counted(const item& what, const trial& t) {
            "theirs";
   std::set<std::string> asked;
   for (const condition& r : what.require) asked.insert({r.metric.numerator, r.metric.denominator});
-  if (std::any_of(asked.begin(), asked.end(), lab::counts_copies)) return {};
+  if (std::any_of(asked.begin(), asked.end(), sim::counts_copies)) return {};
   double past = 0;
   for (const auto& [operation, counter] :
-       {std::pair{"_op_ld", lab::bytes_past_loads}, {"_op_st", lab::bytes_past_stores}})
+       {std::pair{"_op_ld", sim::bytes_past_loads}, {"_op_st", sim::bytes_past_stores}})
     if (const auto found = t.response.metrics.find(counter);
         found != t.response.metrics.end() &&
         std::any_of(asked.begin(), asked.end(),
@@ -293,7 +293,7 @@ void assess_counters(const item& what, grading_session& session, item_result& ou
                         complaint(r, out.conditions.back(), worst_line(counted.response.launches, r), predicted));
       }
       has_needed = has_needed && !r.needed && !r.work;
-      if (r.metric.numerator == lab::all_calls) by_name = calls_by_name(counted);
+      if (r.metric.numerator == all_calls) by_name = calls_by_name(counted);
     }
   }
   if (out.conditions.empty()) return;  // not assessed; the note says why

@@ -21,7 +21,7 @@ namespace grading {
 struct grading_session {
   const grading::rubric* rules = nullptr;
   std::vector<std::unique_ptr<subject>> subjects;  ///< at most one for each backend; host cases run on the first
-  std::string without_sim, without_cuda;           ///< why that backend is absent
+  std::string without_cuda;                        ///< why that backend is absent
   std::filesystem::path predictions;               ///< the submission's predictions.toml
   std::map<std::string, std::string> handed_in;    ///< texts of the hand-in files that findings and changes need
   std::set<std::string> asserting;                 ///< the hand-in files that were compiled with an assertion

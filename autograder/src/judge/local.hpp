@@ -44,7 +44,7 @@ std::string fingerprint_of(const lab_folder& lab, const submission& who, const b
 
 /// The stored result, if its inputs are unchanged and noise did not decide it.
 std::optional<result> known_result(const std::vector<result>& stored, const lab_folder& lab, const submission& who,
-                                   const builder& make);
+                                   const std::string& fingerprint);
 
 /// Builds the submission, but not the staff's part, and grades it. Throws input_error or std::runtime_error for faults
 /// other than the submission's.

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <functional>
 
-#include "lab/device_metrics.hpp"
+#include "sim/counters.hpp"
 #include "support/text.hpp"
 
 namespace grading {
@@ -183,8 +183,8 @@ trial subject::call(prepared_case& ready, const std::function<void()>& settle) {
     got.what = named(std::move(got.what), ready);
     falls& so_far = fallen_[what.entry];
     ++so_far.count;
-    so_far.later = {v, fmt::format("not run, because {} already failed: {}", what.id, got.what), {}};
-    return {v, fmt::format("{}: {}", what.id, got.what), {}};
+    so_far.later = {v, fmt::format("not run, because {} already failed: {}", what.id, got.what)};
+    return {v, fmt::format("{}: {}", what.id, got.what)};
   }
   trial result;
   result.seconds = got.seconds;
@@ -196,10 +196,10 @@ trial subject::call(prepared_case& ready, const std::function<void()>& settle) {
     double all = 0;
     // A system call that an item asks about but that was never made counts as 0.
     for (const std::string& name : ready.request.metrics)
-      if (name.starts_with(lab::calls_of)) result.response.metrics[name] = 0;
-    for (const auto& [name, count] : got.calls) result.response.metrics[lab::calls_of + name] = count, all += count;
-    result.response.metrics[lab::all_calls] = all;
-    result.response.metrics[lab::page_faults] = got.faults;
+      if (name.starts_with(calls_of)) result.response.metrics[name] = 0;
+    for (const auto& [name, count] : got.calls) result.response.metrics[calls_of + name] = count, all += count;
+    result.response.metrics[all_calls] = all;
+    result.response.metrics[page_faults] = got.faults;
   } else if (what.counts_calls) {
     result.response.notes.emplace_back(
         "system calls are not counted here: ./course lab counts them, with Linux 5.5 or later");
@@ -299,7 +299,7 @@ const trial& subject::count(const lab::test_case& what, const std::set<std::stri
   if (const auto known = counted_.find(what.id); known != counted_.end()) return known->second;
   // If an item counts tensor cores, its result must come from them. So they misread some factors, and a result that
   // stays right did not use them. A result that is neither right nor the misread one may have scaled its factors.
-  const bool on_tensor_cores = backend_ == backend::sim && metrics.contains(lab::tensor_operations);
+  const bool on_tensor_cores = backend_ == backend::sim && metrics.contains(sim::tensor_operations);
   const auto misread =
       on_tensor_cores ? static_cast<unsigned>(1 + lab::derived_seed(seed_, "misread/" + what.id, 0) % 127) : 0;
   trial result = attempt(what, lab::action::profile, metrics, 0, "copy", misread);

@@ -21,7 +21,7 @@ struct trial {
   grading::verdict verdict = verdict::pass;  ///< pass, wrong, crash, timeout or build_error
   std::string message;                       ///< "" for pass
   bool for_show = false;                     ///< its results do not come from the tensor cores that it keeps busy
-  lab::response response;
+  lab::response response{};
   double seconds = 0, waited = 0;  ///< of the call; see answer
   std::size_t memory = 0;          ///< taken by the call, if the case limits it
   std::size_t bytes = 0;           ///< of the case's buffers; 0 if it was not called

@@ -197,7 +197,7 @@ void assess_throughput(const item& what, grading_session& session, item_result& 
                : session.on_gpu ? session.on_gpu.get()
                                 : session.subject_on(backend::cuda);
   if (!s) {
-    out.message = host ? session.without_sim : session.without_cuda;
+    out.message = session.without_cuda;
     return;
   }
   if (host && !can_limit_system_calls()) {

@@ -90,6 +90,36 @@ int grade_lab(const settings& s, const std::string& number, const std::string& i
   return r.score() >= r.out_of() - 1e-6 ? all_well : not_full_marks;
 }
 
+/// The line of the rubric that asks for the item, where an editor shows its verdict.
+std::string place_of(const lab_folder& lab, const std::string& id) {
+  const fs::path rubric = lab.judge() / "rubric.toml";
+  const std::string text = text_of(rubric);
+  const auto end = text.begin() + static_cast<std::ptrdiff_t>(text.find(fmt::format("\nid = \"{}\"\n", id)) + 1);
+  return fmt::format("{}:{}", rubric.string(), 1 + std::count(text.begin(), end, '\n'));
+}
+
+/// One item of your own files, as ctest runs it: graded like all of them, but the result is not kept.
+int grade_item(const settings& s, const std::string& number, const std::string& id) {
+  const lab_folder lab = find_lab(s.source, number);
+  const submission who = student_of(lab);
+  builder make(s.build);
+  make.quiet = true;
+  build_staff(lab, make);
+  local_options options = s.local();
+  options.locked = locked_for(s.progress_file(), lab, who);
+  options.second_seed = true;
+  options.items = {id};
+  const result r = grade_locally(lab, who, make, options);
+  options.progress("");
+  const item_result& got = r.items.front();
+  if (!is_assessed(got.verdict)) fmt::print("SKIPPED: ");
+  const bool full = !is_assessed(got.verdict) || got.points >= got.max_points - 1e-6;
+  if (!full) fmt::print("{}: ", place_of(lab, id));
+  fmt::print("{}", one_item(got, style_of_stdout()));
+  if (!full && !got.hint.empty()) fmt::print("{}", wrapped("hint: " + got.hint.front(), 4, style_of_stdout().width));
+  return full ? all_well : not_full_marks;
+}
+
 /// The item with this id in a result or a rubric. If there is none, throws input_error with all ids.
 template <class Items>
 const auto* item_named(const std::string& id, const Items& items, const lab_folder& lab) {
@@ -149,7 +179,7 @@ int watch_lab(const settings& s, const std::string& number) {
              fs::relative(lab.handin(), s.source).string());
   std::fflush(stdout);
   watch_settings w{s.source, s.progress_file(), s.attempts_file(), s.store(), s.local(), {}};
-  w.first = known_result(s.store().load(), lab, student_of(lab), make);
+  w.first = known_result(s.store().load(), lab, student_of(lab), fingerprint_of(lab, student_of(lab), make));
   return watch(lab, make, std::move(w)) ? all_well : not_full_marks;
 }
 
@@ -267,17 +297,20 @@ void add_student_commands(command_line& line) {
   const settings& s = line.common;
   {
     struct options {
-      std::string lab, submission = "student";
+      std::string lab, item, submission = "student";
       bool show = false;
     };
     const auto o = std::make_shared<options>();
-    CLI::App& lab =
-        line.add("lab", "build and grade one submission of a lab, by default your own files in labs/NN_*/handin",
-                 [o, &s] { return grade_lab(s, o->lab, o->submission, o->show); });
+    CLI::App& lab = line.add(
+        "lab", "build and grade one submission of a lab, by default your own files in labs/NN_*/handin", [o, &s] {
+          return o->item.empty() ? grade_lab(s, o->lab, o->submission, o->show) : grade_item(s, o->lab, o->item);
+        });
     lab.footer("Shows verdicts, figures and hints. The exit code is 0 for full marks.");
     add_lab(lab, o->lab);
+    CLI::Option* item = lab.add_option("item", o->item, "only this item of your own files; its result is not kept");
     lab.add_option("--submission", o->submission, "student, solution, right-<how> or wrong-<why>")
-        ->capture_default_str();
+        ->capture_default_str()
+        ->excludes(item);
     lab.add_flag("--show", o->show,
                  "print how a submission differs from its base (for a wrong one: its mistake); do not grade");
   }

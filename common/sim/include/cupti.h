@@ -30,12 +30,14 @@
   RESULT(ERROR_NOT_READY, 13)                          \
   RESULT(ERROR_NOT_COMPATIBLE, 14)                     \
   RESULT(ERROR_NOT_INITIALIZED, 15)                    \
+  RESULT(ERROR_INVALID_METRIC_NAME, 17)                \
   RESULT(ERROR_QUEUE_EMPTY, 18)                        \
   RESULT(ERROR_INVALID_STREAM, 20)                     \
   RESULT(ERROR_INVALID_KIND, 21)                       \
   RESULT(ERROR_NOT_SUPPORTED, 27)                      \
   RESULT(ERROR_INSUFFICIENT_PRIVILEGES, 35)            \
   RESULT(ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, 39) \
+  RESULT(ERROR_INVALID_CHIP_NAME, 46)                  \
   RESULT(ERROR_UNKNOWN, 999)
 enum CUptiResult {
 #define SIM_RESULT(name, number) CUPTI_##name = number,

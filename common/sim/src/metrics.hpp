@@ -12,6 +12,11 @@ namespace sim {
 
 /// Counters of one launch. dram__* and gpu__time_duration are modelled, the others exact.
 std::map<std::string, double> metrics_of(const launched& what);
+/// Of several launches together: their sums, and ratios of these.
+std::map<std::string, double> metrics_of(const std::vector<const launched*>& all);
+void add_ratios(std::map<std::string, double>& sums);
+/// Whether a launch may have it.
+bool is_metric(const std::string& name);
 std::vector<lab::line_counters> lines_of(const launched& what);
 
 }  // namespace sim

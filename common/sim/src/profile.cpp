@@ -75,7 +75,7 @@ class simulated final : public lab::profiled_device {
   lab::device_account count(const std::function<void()>&, const std::set<int>&,
                             const std::vector<std::string>& metrics) override {
     lab::device_account none;
-    const lab::metric_values known = metrics_of({});
+    const lab::metric_values known = metrics_of(launched());
     for (const std::string& name : metrics)
       if (!known.contains(name)) none.notes.push_back(name + " is not counted by the simulated device");
     return none;

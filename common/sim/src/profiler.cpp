@@ -9,6 +9,7 @@
 #include "heap.hpp"
 #include "library.hpp"
 #include "metrics.hpp"
+#include "sim/counters.hpp"
 #include "streams.hpp"
 
 namespace lab {
@@ -90,8 +91,11 @@ profiler::result profiler::collect(const std::function<void()>& launch_once, voi
   r.metrics["allocations"] = static_cast<double>(sim::allocations_so_far() - allocations);
   r.metrics["launches"] = static_cast<double>(r.launches.size());
   r.metrics["launches_copies_fills"] = static_cast<double>(watched.work.size());
-  for (const char* op : {"fmul", "ffma", "dmul", "dfma"})
-    r.metrics["multiplications"] += r.metrics[std::string("smsp__sass_thread_inst_executed_op_") + op + "_pred_on.sum"];
+  for (const sim::counter_name& one : std::initializer_list<sim::counter_name>{
+           "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum", "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
+           "smsp__sass_thread_inst_executed_op_dmul_pred_on.sum",
+           "smsp__sass_thread_inst_executed_op_dfma_pred_on.sum"})
+    r.metrics["multiplications"] += r.metrics[one.text];
   // For bars that a GPU's counters of the same names cannot meet: its profiler reports about 50 microseconds for any
   // small kernel, and a driver copies small arrays with its own kernel.
   r.metrics["modelled_time"] = r.metrics["gpu__time_duration.sum"];
@@ -114,18 +118,7 @@ profiler::result profiler::collect(const std::function<void()>& launch_once, voi
   for (const sim::stream_watch::piece& p : watched.work) streams.insert(p.number);
   r.metrics["streams"] = static_cast<double>(streams.size());
   r.metrics["unaligned_products"] = static_cast<double>(sim::unaligned_products - unaligned_before);
-  // Ratios are computed from sums, never averaged over launches.
-  if (const double instructions = r.metrics["smsp__inst_executed.sum"]; instructions > 0)
-    r.metrics["smsp__thread_inst_executed_per_inst_executed.ratio"] =
-        r.metrics["smsp__thread_inst_executed.sum"] / instructions;
-  for (const std::string op : {"ld", "st"}) {
-    const double bytes = r.metrics["smsp__sass_data_bytes_mem_global_op_" + op + ".sum"];
-    const double sectors = r.metrics["l1tex__t_sectors_pipe_lsu_mem_global_op_" + op + ".sum"];
-    const double requests = r.metrics["l1tex__t_requests_pipe_lsu_mem_global_op_" + op + ".sum"];
-    if (sectors == 0) continue;
-    r.metrics["smsp__sass_average_data_bytes_per_sector_mem_global_op_" + op + ".pct"] = 100 * bytes / (32 * sectors);
-    r.metrics["l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_" + op + ".ratio"] = sectors / requests;
-  }
+  sim::add_ratios(r.metrics);
   for (const std::string& name : state_->wanted)
     if (!r.metrics.contains(name) && !name.ends_with(".pct") && !name.ends_with(".ratio"))
       r.notes.push_back(name + " is not counted by the simulated device");

@@ -29,6 +29,7 @@
 #include "model.hpp"
 #include "see.hpp"
 #include "settings.hpp"
+#include "sim/counters.hpp"
 
 namespace sim {
 
@@ -226,13 +227,13 @@ int print_account(ending how) {
     std::map<std::string, double> m = metrics_of(l);
     const double requests =
         m["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"] + m["l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"];
-    const auto rate = [&](const char* op) {
-      const double r = m[fmt::format("l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum", op)];
-      return r == 0 ? std::string("-")
-                    : fmt::format("{:.2f}", m[fmt::format("l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum", op)] / r);
+    const auto rate = [&](counter_name ratio) {
+      return m.contains(ratio.text) ? fmt::format("{:.2f}", m[ratio.text]) : std::string("-");
     };
     fmt::print(stderr, "{:28.28} {:>12} {:>9} {:>10.0f} {:>8} {:>8} {:>9.0f} {:>13.2f}\n", l.kernel,
-               dimensions(l.config.grid), dimensions(l.config.block), requests, rate("ld"), rate("st"),
+               dimensions(l.config.grid), dimensions(l.config.block), requests,
+               rate("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio"),
+               rate("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio"),
                m["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"], l.modelled_seconds * 1e6);
   }
   std::map<std::tuple<std::string, int, std::string>, lab::line_counters> lines;

@@ -17,7 +17,6 @@
 #include "faults.hpp"
 #include "grid.hpp"
 #include "heap.hpp"
-#include "lab/device_metrics.hpp"
 #include "launches.hpp"
 #include "lines.hpp"
 #include "metrics.hpp"
@@ -25,6 +24,7 @@
 #include "program.hpp"
 #include "recording.hpp"
 #include "settings.hpp"
+#include "sim/counters.hpp"
 
 namespace sim {
 namespace {
@@ -104,18 +104,22 @@ class page_data {
     for (std::size_t i = 0; i < std::min(log.size(), max_listed_launches); ++i)
       launches += (i > 0 ? ",\n" : "") + launch(log[i]);
     const device_description& d = described_device();
-    std::string labels;
-    for (const lab::counter_label& l : lab::counter_labels)
-      labels += fmt::format("{}{}:{}", labels.empty() ? "" : ",", json_string(l.metric), json_string(l.label));
+    std::string labels, compared;
+    for (const counter& c : counters) {
+      const std::string name = json_string(std::string(c.name));
+      if (!c.name.empty() && !c.label.empty())
+        labels += fmt::format("{}{}:{}", labels.empty() ? "" : ",", name, json_string(std::string(c.label)));
+      if (c.uses & counter::compared) compared += (compared.empty() ? "" : ",") + name;
+    }
     const char* name = setting("SIM_SEE_NAME");
     const std::string of_allocations = allocations(), of_files = files();  // the files last: the others name them
     std::string text = fmt::format(
         "{{\"program\":{},\n\"device\":{{\"name\":{},\"multiprocessors\":{},\"bytes_per_second\":{},"
         "\"flop_per_second\":{{\"FP32\":{},\"bf16\":{},\"TF32\":{}}}}},\n\"sampling\":{},\"launches_in_all\":{},"
-        "\"labels\":{{{}}},\n",
+        "\"labels\":{{{}}},\"compared\":[{}],\n",
         json_string(name ? name : program_invocation_short_name), json_string(d.name), d.multiprocessors,
         d.copy_bytes_per_second, d.fp32_flops_per_second, d.bf16_tensor_flops_per_second,
-        d.tf32_tensor_flops_per_second, sampling(), log.size(), labels);
+        d.tf32_tensor_flops_per_second, sampling(), log.size(), labels, compared);
     text += fmt::format("\"limits\":{{\"launches\":{},\"steps\":{},\"further\":{},\"phases\":{}}},\n",
                         max_recorded_launches, max_steps, max_further_steps, max_phases);
     return text + fmt::format("\"launches\":[{}],\n\"sites\":[{}],\n\"allocations\":{},\n\"files\":{}}}", launches,
@@ -301,8 +305,8 @@ class page_data {
   std::map<std::uintptr_t, allocation> allocations_;
 };
 
-std::string file_text(const std::string& name) {
-  std::ifstream in(SIM_SEE_DIR "/" + name, std::ios::binary);
+std::string file_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
@@ -311,8 +315,7 @@ const std::string data_begin = "<script type=\"application/json\" id=\"data\">\n
 /// The data of an earlier page, under another id; "" if there is none, or if the file is no such page.
 std::string data_of_earlier(const char* path) {
   if (!path || !*path) return {};
-  std::ifstream in(path, std::ios::binary);
-  const std::string page{std::istreambuf_iterator<char>(in), {}};
+  const std::string page = file_text(path);
   const std::size_t begin = page.find(data_begin), end = page.find(data_end, begin);
   if (begin == std::string::npos || end == std::string::npos) {
     fmt::print(stderr, "simulated device: {} is not a page of the warp view, so nothing is compared\n", path);
@@ -325,11 +328,12 @@ std::string data_of_earlier(const char* path) {
 }  // namespace
 
 void write_page(const std::string& path) {
-  std::string page = file_text("page.html");
-  for (const auto& [mark, text] : {std::pair{"<!--style-->", "<style>\n" + file_text("style.css") + "</style>"},
-                                   {"<!--data-->", data_begin + page_data().text() + data_end},
-                                   {"<!--before-->", data_of_earlier(setting("SIM_SEE_BEFORE"))},
-                                   {"<!--script-->", "<script>\n" + file_text("view.js") + "</script>"}}) {
+  std::string page = file_text(SIM_SEE_DIR "/page.html");
+  for (const auto& [mark, text] :
+       {std::pair{"<!--style-->", "<style>\n" + file_text(SIM_SEE_DIR "/style.css") + "</style>"},
+        {"<!--data-->", data_begin + page_data().text() + data_end},
+        {"<!--before-->", data_of_earlier(setting("SIM_SEE_BEFORE"))},
+        {"<!--script-->", "<script>\n" + file_text(SIM_SEE_DIR "/view.js") + "</script>"}}) {
     const std::size_t at = page.find(mark);
     if (at == std::string::npos) {
       fmt::print(stderr, "simulated device: {}/page.html is missing or has no {}\n", SIM_SEE_DIR, mark);

@@ -28,20 +28,6 @@ struct file {
   fs::path written;  // the file that replaces it, if any
 };
 
-std::string read(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw std::runtime_error("cannot read " + path.string());
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-void write(const fs::path& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  if (!out.flush()) throw std::runtime_error("cannot write " + path.string());
-}
-
 std::string in_quotes(const fs::path& path) {
   std::string result = "\"";
   for (const char c : path.string()) {
@@ -86,8 +72,8 @@ class program {
       if (f.written.empty()) continue;
       const fs::path original = path == source_ ? name : path;
       // Before any macro of the program's own, such as N.
-      write(f.written, (ptx && path == source_ ? "#include \"sim/ptx.h\"\n" : "") + ("#line 1 " + in_quotes(original)) +
-                           "\n" + text_of(path, f));
+      write_file(f.written, (ptx && path == source_ ? "#include \"sim/ptx.h\"\n" : "") +
+                                ("#line 1 " + in_quotes(original)) + "\n" + text_of(path, f));
       result.refused |= f.refused;
       result.originals.emplace_back(f.written.string(), original.string());
     }
@@ -98,7 +84,7 @@ class program {
   void visit(const fs::path& path) {
     if (!files_.emplace(path, file{}).second) return;
     file f;
-    f.text = read(path);
+    f.text = read_file(path);
     const std::vector<token> tokens = tokens_of(f.text);
     find_includes(path, f, tokens);
     for (const include& i : f.includes) visit(i.found);  // first, because their macros may be used here
@@ -167,6 +153,20 @@ class program {
 
 }  // namespace
 
+std::string read_file(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw std::runtime_error("cannot read " + path.string());
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+void write_file(const fs::path& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  if (!out.flush()) throw std::runtime_error("cannot write " + path.string());
+}
+
 std::vector<edit> all_edits(const std::string& source, const std::vector<token>& tokens, macro_table* known,
                             std::set<std::string>* kernels) {
   std::vector<edit> edits = assembler_edits(source, tokens, known);
@@ -181,7 +181,7 @@ lowered_file lower_with_headers(const fs::path& source, const fs::path& lowered,
 }
 
 void lowered_file::name_originals(const fs::path& dependencies) const {
-  std::string text = read(dependencies);
+  std::string text = read_file(dependencies);
   for (const auto& [file, original] : originals)
     for (std::size_t at = text.find(file); at != std::string::npos; at = text.find(file, at + original.size())) {
       if (at + file.size() < text.size() && text[at + file.size()] == '.') {
@@ -190,7 +190,7 @@ void lowered_file::name_originals(const fs::path& dependencies) const {
       }
       text.replace(at, file.size(), original);
     }
-  write(dependencies, text);
+  write_file(dependencies, text);
 }
 
 }  // namespace sim

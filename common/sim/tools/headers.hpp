@@ -22,6 +22,10 @@ struct lowered_file {
   void name_originals(const std::filesystem::path& dependencies) const;
 };
 
+/// Throw std::runtime_error.
+std::string read_file(const std::filesystem::path& path);
+void write_file(const std::filesystem::path& path, const std::string& text);
+
 /// All edits of a file: inline PTX, launches, refusals. They do not overlap. `known`: see assembler_edits; `kernels`:
 /// see launch_edits.
 std::vector<edit> all_edits(const std::string& source, const std::vector<token>& tokens, macro_table* known = nullptr,

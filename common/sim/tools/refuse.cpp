@@ -54,8 +54,8 @@ constexpr advice libraries[] = {{"cudnn", "cuDNN"},
                                 {"cublasXt", "cuBLAS on several devices"},
                                 {"cupti_events", "CUPTI's Event API"},
                                 {"cupti_metrics", "CUPTI's Metric API"},
-                                {"cupti_p", "CUPTI's Profiling and Sampling APIs"},
-                                {"cupti_range", "CUPTI's Range Profiling API"},
+                                {"cupti_pc", "CUPTI's PC Sampling API"},
+                                {"cupti_pm", "CUPTI's PM Sampling API"},
                                 {"cupti_sass", "CUPTI's SASS Metrics API"},
                                 {"nvperf", "Nsight's metrics library"}};
 

@@ -46,20 +46,6 @@ using words = std::vector<std::string>;
   std::exit(code);
 }
 
-std::string read_file(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) stop("cannot read " + path.string());
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-void write_file(const fs::path& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  if (!out.flush()) stop("cannot write " + path.string());
-}
-
 /// `output`: where its output goes; -1: to ours.
 pid_t start(const words& command, int output = -1) {
   std::vector<char*> arguments;
@@ -124,7 +110,7 @@ class register_count {
     if (child_ < 0) return "";
     int status = 0;
     waitpid(child_, &status, 0);
-    return status == 0 ? read_file("/proc/self/fd/" + std::to_string(said_)) : "";
+    return status == 0 ? sim::read_file("/proc/self/fd/" + std::to_string(said_)) : "";
   }
 
  private:
@@ -244,7 +230,7 @@ class command_line {
     return false;
   }
   void read_options(const std::string& path) {
-    const words more = split(read_file(path), " \t\r\n");
+    const words more = split(sim::read_file(path), " \t\r\n");
     words_.insert(words_.begin() + static_cast<std::ptrdiff_t>(at_), more.begin(), more.end());
   }
   /// The words of a list; quotes keep separators within a word, even if they begin inside it (`-I"a folder"`).
@@ -423,7 +409,7 @@ void add_dependencies(words& command, const request& r, const fs::path& object) 
 
 /// Whether a file itself includes one of our headers.
 bool includes_ours(const fs::path& file) {
-  std::istringstream text(read_file(file));
+  std::istringstream text(sim::read_file(file));
   for (std::string line; std::getline(text, line);) {
     const std::size_t hash = line.find_first_not_of(" \t"), open = line.find_first_of("<\"");
     if (hash == std::string::npos || open == std::string::npos || line[hash] != '#') continue;
@@ -522,14 +508,14 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
   std::optional<register_count> counting;
   if (r.registers || !r.object_only) counting.emplace(source, r.flags);
   run(compile);
-  const std::string compiled = read_file(assembly);
+  const std::string compiled = sim::read_file(assembly);
   for (const char* own : {"sim_blocks", "sim_device_variables", "sim_host_variables", "sim_registers"})
     if (compiled.find(own) != std::string::npos)
       stop(source.string() + ": the simulated device reserves the name " + own + "; choose another");
   std::string edited = sim::edit_assembly(compiled, {r.device_debug, r.fast_math, r.checked_calls}, *processor);
   edited += sim::variable_tables(edited, lowering.known);
   if (counting) edited += sim::register_table(edited, counting->answer());
-  write_file(assembly, edited);
+  sim::write_file(assembly, edited);
   run({compiler, "-c", assembly, "-o", object.string()});
   if (!r.keep) fs::remove(assembly);
   if (r.dependencies) lowering.name_originals(dependency_file(r, object));
@@ -558,7 +544,8 @@ fs::path built(const component& library) {
       start({"flock", SIM_BUILD "/building.lock", SIM_CMAKE, "--build", SIM_BUILD, "--target", target}, output);
   int status = 1;
   if (child >= 0) waitpid(child, &status, 0);
-  if (status != 0) stop("cannot build " + library.title + ":\n" + read_file("/proc/self/fd/" + std::to_string(output)));
+  if (status != 0)
+    stop("cannot build " + library.title + ":\n" + sim::read_file("/proc/self/fd/" + std::to_string(output)));
   close(output);
   return file;
 }
@@ -568,8 +555,8 @@ fs::path built(const component& library) {
 int main(int argc, char** argv) {
   const request r = command_line(argc, argv).made();
   static const scratch between;  // static: gone at every exit
-  if (r.device_link) {           // nothing to do, but CMake needs its object
-    write_file(between.path / "empty.cpp", "");
+  if (r.device_link) {           // nothing to do, but CMake wants its object
+    sim::write_file(between.path / "empty.cpp", "");
     run({host_compiler(), "-c", (between.path / "empty.cpp").string(), "-o", r.output.string()});
     return 0;
   }
@@ -591,7 +578,7 @@ int main(int argc, char** argv) {
   link.insert(link.end(), r.link_flags.begin(), r.link_flags.end());
   for (const component& library : components) {
     const auto calls = [&](const std::string& word) {
-      return !word.starts_with("-") && fs::is_regular_file(word) && may_call(read_file(word), library);
+      return !word.starts_with("-") && fs::is_regular_file(word) && may_call(sim::read_file(word), library);
     };
     if (r.components.contains(library.name) || std::any_of(link.begin() + 3, link.end(), calls))
       link.push_back(built(library).string());

@@ -1,0 +1,419 @@
+// CUPTI's Range Profiler. The device always counts, so a range is a list of launches. As on a GPU the program runs once
+// for each pass, and a pass counts only some of the metrics.
+#include "cupti_range_profiler.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cupti_profiler_host.h"
+#include "devices.hpp"
+#include "launches.hpp"
+#include "metrics.hpp"
+#include "model.hpp"
+#include "runtime.hpp"
+
+namespace sim {
+using names = std::vector<std::string>;
+
+/// The launches of a range, by pass. A name of an inner range begins with those of the outer ones.
+struct counted_range {
+  std::string name;
+  std::map<std::size_t, std::vector<std::size_t>> launches = {};
+};
+struct open_range {
+  std::string name;
+  std::size_t first_launch;
+};
+}  // namespace sim
+
+struct CUpti_Profiler_Host_Object {
+  sim::names metrics;
+};
+
+struct CUpti_RangeProfiler_Object {
+  int device = 0;
+  sim::names metrics = {};
+  std::span<std::uint8_t> image = {};
+  bool each_kernel = false, in_one_pass = false;
+  std::size_t most_ranges = 0, first_level = 1, levels = 1;
+  std::size_t pass = 0, passes = 0;
+  bool running = false;
+  std::vector<sim::open_range> open = {};
+  std::size_t first_launch = 0, dropped = 0;
+  std::vector<sim::counted_range> ranges = {};
+};
+
+namespace sim {
+namespace {
+
+constexpr char between_names = '\x1f';
+
+CUpti_RangeProfiler_Object* of_device[most_devices];
+
+/// A GPU reads some metrics from its counters and others by patching the kernel's code, which takes passes of their
+/// own; it may need more passes than these two.
+bool is_by_patching(std::string_view metric) { return metric.find("_sass_") != std::string_view::npos; }
+std::set<bool> groups_of(const names& metrics) {
+  std::set<bool> groups;
+  for (const std::string& m : metrics) groups.insert(is_by_patching(m));
+  return groups;
+}
+
+std::string joined(const names& metrics) {
+  std::string text;
+  for (const std::string& m : metrics) text += m + '\n';
+  return text;
+}
+names separated(std::string_view text, char end = '\n') {
+  names all;
+  for (std::size_t length; (length = text.find(end)) != text.npos; text.remove_prefix(length + 1))
+    all.emplace_back(text.substr(0, length));
+  return all;
+}
+/// As in the configuration; empty if it is not one.
+names metrics_in(const std::uint8_t* config, std::size_t bytes) {
+  if (!config) return {};
+  names all = separated({reinterpret_cast<const char*>(config), bytes});
+  return joined(all).size() == bytes && std::all_of(all.begin(), all.end(), is_metric) ? all : names();
+}
+
+/// What the counter data image holds: a line of metrics, then for each range its name and its values.
+struct counter_data {
+  names metrics;
+  struct range {
+    std::string name;
+    std::vector<double> values;
+  };
+  std::vector<range> ranges;
+};
+constexpr std::string_view mark = "simulated counters\n";
+constexpr std::size_t longest_name = 256;
+std::size_t bytes_of(const counter_data& data) {
+  std::size_t bytes = mark.size() + joined(data.metrics).size() + 2;
+  for (const counter_data::range& r : data.ranges) bytes += r.name.size() + 1 + r.values.size() * sizeof(double);
+  return bytes;
+}
+void write(const counter_data& data, std::span<std::uint8_t> image) {
+  auto to = image.begin();
+  const auto put = [&](const void* from, std::size_t bytes) {
+    to = std::copy_n(static_cast<const std::uint8_t*>(from), bytes, to);
+  };
+  const std::string metrics = joined(data.metrics);
+  put(mark.data(), mark.size());
+  put(metrics.c_str(), metrics.size() + 1);
+  for (const counter_data::range& r : data.ranges) {
+    put(r.name.c_str(), r.name.size() + 1);
+    put(r.values.data(), r.values.size() * sizeof(double));
+  }
+  std::fill(to, image.end(), std::uint8_t{0});
+}
+std::optional<counter_data> read(const std::uint8_t* image, std::size_t bytes) {
+  if (!image) return std::nullopt;
+  std::string_view rest(reinterpret_cast<const char*>(image), bytes);
+  if (!rest.starts_with(mark)) return std::nullopt;
+  rest.remove_prefix(mark.size());
+  const auto text = [&] {
+    const std::string_view found = rest.substr(0, rest.find('\0'));
+    rest.remove_prefix(std::min(rest.size(), found.size() + 1));
+    return found;
+  };
+  counter_data data;
+  data.metrics = separated(text());
+  const std::size_t row = data.metrics.size() * sizeof(double);
+  while (!rest.empty() && rest.front() != '\0') {
+    counter_data::range& r = data.ranges.emplace_back();
+    r.name = text();
+    if (rest.size() < row) return std::nullopt;
+    r.values.resize(data.metrics.size());
+    std::memcpy(r.values.data(), rest.data(), row);
+    rest.remove_prefix(row);
+  }
+  return data;
+}
+
+/// The level of nesting whose ranges the pass counts.
+std::size_t level_of(const CUpti_RangeProfiler_Object& o) { return o.first_level + o.pass * o.levels / o.passes; }
+
+/// Adds launches to the range of this name, which other passes, too, and the same pass again, may have.
+void count(CUpti_RangeProfiler_Object& of, const std::string& name, std::size_t first, std::size_t end) {
+  auto found = std::find_if(of.ranges.begin(), of.ranges.end(), [&](const auto& r) { return r.name == name; });
+  if (found == of.ranges.end()) {
+    if (of.ranges.size() == of.most_ranges) {
+      of.dropped += of.pass == 0;
+      return;
+    }
+    found = of.ranges.insert(found, counted_range{name});
+  }
+  for (std::size_t i = first; i < end; ++i)
+    if (launch_log()[i].device == of.device) found->launches[of.pass].push_back(i);
+}
+
+/// Metrics of the groups whose pass has run, 0 for the others.
+counter_data counted(const CUpti_RangeProfiler_Object& by) {
+  counter_data data{by.metrics, {}};
+  const std::set<bool> groups = groups_of(by.metrics);
+  for (const counted_range& r : by.ranges) {
+    counter_data::range& to = data.ranges.emplace_back();
+    to.name = r.name;
+    std::map<bool, std::map<std::string, double>> values;
+    for (const auto& [pass, launches] : r.launches) {
+      std::vector<const launched*> all;
+      for (const std::size_t i : launches) all.push_back(&launch_log()[i]);
+      for (const bool group : groups)
+        if (by.in_one_pass || group == *std::next(groups.begin(), static_cast<long>(pass % groups.size())))
+          values[group] = metrics_of(all);
+    }
+    for (const std::string& m : by.metrics) to.values.push_back(values[is_by_patching(m)][m]);
+  }
+  return data;
+}
+
+/// Whether `parameters` are of this call: as large as its struct.
+template <class Parameters>
+bool are_valid(const Parameters* parameters, std::size_t bytes) {
+  return parameters && parameters->structSize == bytes;
+}
+#define SIM_EXPECT(type) \
+  if (!are_valid(p, type##_STRUCT_SIZE)) return CUPTI_ERROR_INVALID_PARAMETER
+/// The same for a call on an object.
+#define SIM_EXPECT_OBJECT(type) \
+  SIM_EXPECT(type);             \
+  if (!p->pRangeProfilerObject) return CUPTI_ERROR_INVALID_PARAMETER
+
+}  // namespace
+}  // namespace sim
+
+using namespace sim;
+
+extern "C" {
+
+CUptiResult cuptiDeviceGetChipName(CUpti_Device_GetChipName_Params* p) {
+  SIM_EXPECT(CUpti_Device_GetChipName_Params);
+  if (p->deviceIndex >= static_cast<std::size_t>(device_count())) return CUPTI_ERROR_INVALID_DEVICE;
+  switch (10 * described_device().compute_major + described_device().compute_minor) {
+    case 80: p->pChipName = "GA100"; break;
+    case 86: p->pChipName = "GA106"; break;
+    case 89: p->pChipName = "AD102"; break;
+    default: p->pChipName = "GH100"; break;
+  }
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiProfilerInitialize(CUpti_Profiler_Initialize_Params* p) {
+  SIM_EXPECT(CUpti_Profiler_Initialize_Params);
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiProfilerDeInitialize(CUpti_Profiler_DeInitialize_Params* p) {
+  SIM_EXPECT(CUpti_Profiler_DeInitialize_Params);
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiProfilerGetCounterAvailability(CUpti_Profiler_GetCounterAvailability_Params* p) {
+  SIM_EXPECT(CUpti_Profiler_GetCounterAvailability_Params);
+  if (p->pCounterAvailabilityImage && p->counterAvailabilityImageSize > 0) *p->pCounterAvailabilityImage = 1;
+  p->counterAvailabilityImageSize = 1;  // nothing to say: all counters are there
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiProfilerHostInitialize(CUpti_Profiler_Host_Initialize_Params* p) {
+  SIM_EXPECT(CUpti_Profiler_Host_Initialize_Params);
+  CUpti_Device_GetChipName_Params here{CUpti_Device_GetChipName_Params_STRUCT_SIZE, nullptr, 0, nullptr};
+  if (!p->pChipName || cuptiDeviceGetChipName(&here) != CUPTI_SUCCESS) return CUPTI_ERROR_INVALID_PARAMETER;
+  if (std::string_view(p->pChipName) != here.pChipName) return CUPTI_ERROR_INVALID_CHIP_NAME;
+  if (p->profilerType != CUPTI_PROFILER_TYPE_RANGE_PROFILER) return CUPTI_ERROR_NOT_SUPPORTED;
+  p->pHostObject = new CUpti_Profiler_Host_Object;
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiProfilerHostDeinitialize(CUpti_Profiler_Host_Deinitialize_Params* p) {
+  SIM_EXPECT(CUpti_Profiler_Host_Deinitialize_Params);
+  if (!p->pHostObject) return CUPTI_ERROR_INVALID_PARAMETER;
+  delete p->pHostObject;
+  return CUPTI_SUCCESS;
+}
+// The library's answer to an unknown name, though NVIDIA's header promises CUPTI_ERROR_INVALID_METRIC_NAME.
+CUptiResult cuptiProfilerHostConfigAddMetrics(CUpti_Profiler_Host_ConfigAddMetrics_Params* p) {
+  SIM_EXPECT(CUpti_Profiler_Host_ConfigAddMetrics_Params);
+  if (!p->pHostObject || !p->ppMetricNames || p->numMetrics == 0) return CUPTI_ERROR_INVALID_PARAMETER;
+  const names added(p->ppMetricNames, p->ppMetricNames + p->numMetrics);
+  if (!std::all_of(added.begin(), added.end(), is_metric)) return CUPTI_ERROR_INVALID_PARAMETER;
+  names& all = p->pHostObject->metrics;
+  for (const std::string& m : added)
+    if (std::find(all.begin(), all.end(), m) == all.end()) all.push_back(m);
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiProfilerHostGetConfigImageSize(CUpti_Profiler_Host_GetConfigImageSize_Params* p) {
+  SIM_EXPECT(CUpti_Profiler_Host_GetConfigImageSize_Params);
+  if (!p->pHostObject) return CUPTI_ERROR_INVALID_PARAMETER;
+  p->configImageSize = joined(p->pHostObject->metrics).size();
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiProfilerHostGetConfigImage(CUpti_Profiler_Host_GetConfigImage_Params* p) {
+  SIM_EXPECT(CUpti_Profiler_Host_GetConfigImage_Params);
+  if (!p->pHostObject || !p->pConfigImage) return CUPTI_ERROR_INVALID_PARAMETER;
+  const std::string text = joined(p->pHostObject->metrics);
+  if (p->configImageSize < text.size()) return CUPTI_ERROR_INVALID_PARAMETER;
+  std::copy(text.begin(), text.end(), p->pConfigImage);
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiProfilerHostGetNumOfPasses(CUpti_Profiler_Host_GetNumOfPasses_Params* p) {
+  SIM_EXPECT(CUpti_Profiler_Host_GetNumOfPasses_Params);
+  const names metrics = metrics_in(p->pConfigImage, p->configImageSize);
+  if (metrics.empty()) return CUPTI_ERROR_INVALID_PARAMETER;
+  p->numOfPasses = groups_of(metrics).size();
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToGpuValues_Params* p) {
+  SIM_EXPECT(CUpti_Profiler_Host_EvaluateToGpuValues_Params);
+  if (!p->pHostObject || !p->ppMetricNames || !p->pMetricValues) return CUPTI_ERROR_INVALID_PARAMETER;
+  const auto data = read(p->pCounterDataImage, p->counterDataImageSize);
+  if (!data || p->rangeIndex >= data->ranges.size()) return CUPTI_ERROR_INVALID_PARAMETER;
+  for (std::size_t i = 0; i < p->numMetrics; ++i) {
+    const auto found = std::find(data->metrics.begin(), data->metrics.end(), p->ppMetricNames[i]);
+    if (found == data->metrics.end()) return CUPTI_ERROR_INVALID_METRIC_NAME;
+    p->pMetricValues[i] = data->ranges[p->rangeIndex].values[static_cast<std::size_t>(found - data->metrics.begin())];
+  }
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params* p) {
+  SIM_EXPECT(CUpti_RangeProfiler_Enable_Params);
+  const std::scoped_lock lock(runtime_state_mutex());
+  const int device = p->ctx ? driver::device_of(p->ctx) : current_device();
+  if (!is_device(device)) return CUPTI_ERROR_INVALID_PARAMETER;
+  if (of_device[device]) return CUPTI_ERROR_INVALID_OPERATION;
+  p->pRangeProfilerObject = of_device[device] = new CUpti_RangeProfiler_Object{device};
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiRangeProfilerDisable(CUpti_RangeProfiler_Disable_Params* p) {
+  SIM_EXPECT_OBJECT(CUpti_RangeProfiler_Disable_Params);
+  const std::scoped_lock lock(runtime_state_mutex());
+  of_device[p->pRangeProfilerObject->device] = nullptr;
+  delete p->pRangeProfilerObject;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiRangeProfilerGetCounterDataSize(CUpti_RangeProfiler_GetCounterDataSize_Params* p) {
+  SIM_EXPECT_OBJECT(CUpti_RangeProfiler_GetCounterDataSize_Params);
+  if (!p->pMetricNames || p->numMetrics == 0 || p->maxNumOfRanges == 0 || p->maxNumRangeTreeNodes < p->maxNumOfRanges)
+    return CUPTI_ERROR_INVALID_PARAMETER;
+  const counter_data empty{names(p->pMetricNames, p->pMetricNames + p->numMetrics), {}};
+  if (!std::all_of(empty.metrics.begin(), empty.metrics.end(), is_metric)) return CUPTI_ERROR_INVALID_PARAMETER;
+  p->counterDataSize = bytes_of(empty) + p->maxNumOfRanges * (longest_name + p->numMetrics * sizeof(double));
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiRangeProfilerCounterDataImageInitialize(CUpti_RangeProfiler_CounterDataImage_Initialize_Params* p) {
+  SIM_EXPECT_OBJECT(CUpti_RangeProfiler_CounterDataImage_Initialize_Params);
+  if (!p->pCounterData || p->counterDataSize < bytes_of({})) return CUPTI_ERROR_INVALID_PARAMETER;
+  write({}, {p->pCounterData, p->counterDataSize});
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params* p) {
+  SIM_EXPECT_OBJECT(CUpti_RangeProfiler_SetConfig_Params);
+  CUpti_RangeProfiler_Object& o = *p->pRangeProfilerObject;
+  if (o.running) return CUPTI_ERROR_INVALID_OPERATION;
+  const names metrics = metrics_in(p->pConfig, p->configSize);
+  const bool each_kernel = p->range == CUPTI_AutoRange, in_one_pass = p->replayMode == CUPTI_KernelReplay;
+  if (metrics.empty() || !read(p->pCounterDataImage, p->counterDataImageSize) || p->maxRangesPerPass == 0 ||
+      p->numNestingLevels == 0 || p->minNestingLevel == 0 || (!each_kernel && p->range != CUPTI_UserRange) ||
+      p->replayMode <= CUPTI_Replay_INVALID || p->replayMode >= CUPTI_Replay_COUNT || (in_one_pass && !each_kernel))
+    return CUPTI_ERROR_INVALID_PARAMETER;
+  CUpti_RangeProfiler_Object fresh{o.device, metrics, {p->pCounterDataImage, p->counterDataImageSize}};
+  fresh.each_kernel = each_kernel;
+  fresh.in_one_pass = in_one_pass;
+  fresh.most_ranges = p->maxRangesPerPass;
+  fresh.first_level = p->minNestingLevel;
+  fresh.levels = each_kernel ? 1 : p->numNestingLevels;
+  fresh.pass = p->passIndex;
+  fresh.passes = in_one_pass ? 1 : fresh.levels * groups_of(metrics).size();
+  o = fresh;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params* p) {
+  SIM_EXPECT_OBJECT(CUpti_RangeProfiler_Start_Params);
+  CUpti_RangeProfiler_Object& o = *p->pRangeProfilerObject;
+  if (o.running || o.metrics.empty()) return CUPTI_ERROR_INVALID_OPERATION;
+  const std::scoped_lock lock(runtime_state_mutex());
+  if (o.pass == o.passes) o.pass = 0, o.ranges.clear();
+  o.running = true;
+  o.first_launch = launch_log().size();
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params* p) {
+  SIM_EXPECT_OBJECT(CUpti_RangeProfiler_Stop_Params);
+  CUpti_RangeProfiler_Object& o = *p->pRangeProfilerObject;
+  if (!o.running || !o.open.empty()) return CUPTI_ERROR_INVALID_OPERATION;
+  const std::scoped_lock lock(runtime_state_mutex());
+  o.running = false;
+  if (o.each_kernel)
+    for (std::size_t i = o.first_launch; i < launch_log().size(); ++i)
+      count(o, std::to_string(i - o.first_launch), i, i + 1);
+  ++o.pass;
+  p->isAllPassSubmitted = o.pass == o.passes;
+  p->passIndex = o.pass % o.passes;
+  p->targetNestingLevel = level_of(o);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiRangeProfilerPushRange(CUpti_RangeProfiler_PushRange_Params* p) {
+  SIM_EXPECT_OBJECT(CUpti_RangeProfiler_PushRange_Params);
+  CUpti_RangeProfiler_Object& o = *p->pRangeProfilerObject;
+  if (!p->pRangeName || !*p->pRangeName) return CUPTI_ERROR_INVALID_PARAMETER;
+  if (!o.running || o.each_kernel) return CUPTI_ERROR_INVALID_OPERATION;
+  const std::scoped_lock lock(runtime_state_mutex());
+  const std::string outer = o.open.empty() ? "" : o.open.back().name + between_names;
+  o.open.push_back({outer + p->pRangeName, launch_log().size()});
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiRangeProfilerPopRange(CUpti_RangeProfiler_PopRange_Params* p) {
+  SIM_EXPECT_OBJECT(CUpti_RangeProfiler_PopRange_Params);
+  CUpti_RangeProfiler_Object& o = *p->pRangeProfilerObject;
+  if (o.open.empty()) return CUPTI_ERROR_INVALID_OPERATION;
+  const std::scoped_lock lock(runtime_state_mutex());
+  if (o.open.size() == level_of(o)) count(o, o.open.back().name, o.open.back().first_launch, launch_log().size());
+  o.open.pop_back();
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData_Params* p) {
+  SIM_EXPECT_OBJECT(CUpti_RangeProfiler_DecodeData_Params);
+  CUpti_RangeProfiler_Object& o = *p->pRangeProfilerObject;
+  if (o.running || o.metrics.empty()) return CUPTI_ERROR_INVALID_OPERATION;
+  const std::scoped_lock lock(runtime_state_mutex());
+  counter_data data = counted(o);
+  p->numOfRangeDropped = o.dropped;
+  for (; bytes_of(data) > o.image.size() && !data.ranges.empty(); data.ranges.pop_back()) ++p->numOfRangeDropped;
+  if (bytes_of(data) > o.image.size()) return CUPTI_ERROR_INVALID_PARAMETER;
+  write(data, o.image);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiRangeProfilerGetCounterDataInfo(CUpti_RangeProfiler_GetCounterDataInfo_Params* p) {
+  SIM_EXPECT(CUpti_RangeProfiler_GetCounterDataInfo_Params);
+  const auto data = read(p->pCounterDataImage, p->counterDataImageSize);
+  if (!data) return CUPTI_ERROR_INVALID_PARAMETER;
+  p->numTotalRanges = data->ranges.size();
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiRangeProfilerCounterDataGetRangeInfo(CUpti_RangeProfiler_CounterData_GetRangeInfo_Params* p) {
+  SIM_EXPECT(CUpti_RangeProfiler_CounterData_GetRangeInfo_Params);
+  const auto data = read(p->pCounterDataImage, p->counterDataImageSize);
+  if (!data || p->rangeIndex >= data->ranges.size()) return CUPTI_ERROR_INVALID_PARAMETER;
+  std::string name;
+  for (const std::string& part : separated(data->ranges[p->rangeIndex].name + between_names, between_names))
+    name += (name.empty() ? "" : p->rangeDelimiter ? p->rangeDelimiter : "/") + part;
+  static std::set<std::string> kept;  // the caller keeps the address
+  const std::scoped_lock lock(runtime_state_mutex());
+  p->rangeName = kept.insert(name).first->c_str();
+  return CUPTI_SUCCESS;
+}
+
+}  // extern "C"
