@@ -156,14 +156,15 @@ struct through_a_cache : watcher {
   cache seen;
 };
 
-/// The accesses to a worker's totals, where it stored last, and how often a total has grown by the next access to
-/// anything.
+/// The accesses to a worker's totals, where it stored last, and how often a total of 64 bits has grown by the next
+/// access to anything.
 struct within : watcher {
-  void see(std::uintptr_t address, std::size_t, bool store) override {
+  void see(std::uintptr_t address, std::size_t size, bool store) override {
     look();
     if (address - begin >= bytes) return;
     seen.push_back({address, store});
-    if (store) last = stored = address;
+    if (store) last = address;
+    if (store && size == sizeof most) stored = address;
   }
   void look() {
     if (const std::uintptr_t from = std::exchange(stored, 0)) {
