@@ -334,9 +334,9 @@ std::vector<drawn_record> draw_pass(int64_t kernels, int64_t streams, int64_t th
     std::vector<int64_t> open;  // open markers
   };
   std::vector<host_thread> hosts;
-  for (int64_t t = 0; t < threads; ++t) hosts.push_back({4000 + 17 * t, begin + draw(0, 5000), {}});
+  for (int64_t t = 0; t < threads; ++t) hosts.push_back({70'000 + 17 * t, begin + draw(0, 5000), {}});
   std::vector<int64_t> busy_until(at(streams), begin);
-  int64_t correlation = draw(1, 1000), markers = draw(1, 1000);
+  int64_t correlation = draw(1, 1 << 30), markers = draw(1, 1 << 30);
   const auto later = [&](host_thread& on) { return on.now += draw(50, 900); };
   const auto end_range = [&](host_thread& on) {
     const int64_t now = later(on);
@@ -374,6 +374,10 @@ std::vector<drawn_record> draw_pass(int64_t kernels, int64_t streams, int64_t th
   }
   for (host_thread& on : hosts)
     while (!on.open.empty()) end_range(on);
+  // A long pass is slow, too: 32 bits do not hold its times, nor does a float.
+  const int64_t slower = kernels > 1000 ? draw(20'000, 30'000) : 1;
+  for (drawn_record& r : all)
+    for (int64_t* const time : {&r.start, &r.end}) *time = begin + slower * (*time - begin);
   // CUPTI guarantees no order.
   for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[at(draw(0, static_cast<int64_t>(i) - 1))]);
   all.resize(at(most_records_a_kernel * kernels + deepest * threads));

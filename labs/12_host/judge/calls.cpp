@@ -157,14 +157,15 @@ struct through_a_cache : watcher {
   cache seen;
 };
 
-/// The accesses to a worker's totals, the last place stored to, and how often a total had grown by the time of the next
-/// access to any memory.
+/// The accesses to a worker's totals, the last place stored to, and how often a total of 64 bits had grown by the time of
+/// the next access to any memory.
 struct within : watcher {
-  void see(std::uintptr_t address, std::size_t, bool store) override {
+  void see(std::uintptr_t address, std::size_t size, bool store) override {
     look();
     if (address - begin >= bytes) return;
     seen.push_back({address, store});
-    if (store) last = stored = address;
+    if (store) last = address;
+    if (store && size == sizeof most) stored = address;
   }
   void look() {
     if (const std::uintptr_t from = std::exchange(stored, 0)) {

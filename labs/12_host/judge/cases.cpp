@@ -392,8 +392,9 @@ test_case count_case(int64_t n, int64_t workers) {
     }
     if (const double grown = outputs[0].as<double>()[1]; grown < all)
       return fmt::format(
-          "running totals were stored with a larger value {} times, for {} elements above zero: other threads cannot "
-          "watch them grow",
+          "running totals were stored, as 64-bit numbers, with a larger value {} times, for {} elements above zero: "
+          "other "
+          "threads cannot watch them grow",
           grown, all);
     return "";
   };

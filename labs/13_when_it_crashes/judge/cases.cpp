@@ -416,6 +416,8 @@ std::vector<test_case> draw(std::uint64_t seed) {
       // Larger than a loop that ends too early has reached.
       kv_scores(size(2, 9), size(1001, 1100)), page_rows(size(1001, 1010), 1, 0, 2, 1),
       page_rows(2, 3, 1, 2, size(340, 400)), pad_rows(9, 4 * size(600, 700), 1), pad_rows(9, 4 * size(2050, 2100), 4),
+      // More nodes than a tree with room for any case above.
+      prefix_hits(size(9, 12), size(90'000, 120'000)),
       // Cases whose counters are read.
       lab::like("kv_scores/96x16", kv_scores(32 * size(4, 12), size(17, 48))),
       lab::like("two_streams/700x4001", two_streams(size(1, 700), size(4002, 6000))),
