@@ -319,7 +319,7 @@ constexpr int64_t no_record = 0, copy_record = 1, fill_record = 2, driver_call =
 struct drawn_record {
   int64_t kind = no_record, start = 0, end = 0, correlation = 0, stream = 0, thread = 0, name = 0, id = 0;
 };
-constexpr int64_t most_records_a_kernel = 8, deepest = 4;
+constexpr int64_t most_records_a_kernel = 8, deepest = 20;
 
 /// A random pass: each thread has ranges, and calls in them. Some calls launch kernels, which run later, in order
 /// within each stream.
