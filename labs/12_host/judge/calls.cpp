@@ -158,8 +158,8 @@ struct through_a_cache : watcher {
   cache seen;
 };
 
-/// The accesses to a worker's totals, the last place stored to, and how often a total of 64 bits had grown by the time of
-/// the next access to any memory.
+/// The accesses to a worker's totals, the last place stored to, and how often a total of 64 bits had grown by the time
+/// of the next access to any memory.
 struct within : watcher {
   void see(std::uintptr_t address, std::size_t size, bool store) override {
     look();
