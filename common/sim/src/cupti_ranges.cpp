@@ -58,13 +58,22 @@ constexpr char between_names = '\x1f';
 
 CUpti_RangeProfiler_Object* of_device[most_devices];
 
-/// A GPU reads some metrics from its counters and others by patching the kernel's code, which takes passes of their
-/// own; it may need more passes than these two.
-bool is_by_patching(std::string_view metric) { return metric.find("_sass_") != std::string_view::npos; }
-std::set<bool> groups_of(const names& metrics) {
-  std::set<bool> groups;
-  for (const std::string& m : metrics) groups.insert(is_by_patching(m));
-  return groups;
+/// The pass of each metric, from 0. A GPU reads few counters at a time, and counts "sass" metrics by patching the
+/// kernels' code, in a pass of their own. How many it reads at a time depends on the chip; here they are two.
+std::vector<std::size_t> passes_of(const names& metrics) {
+  constexpr std::size_t at_a_time = 2;
+  const auto patched = [](const std::string& m) { return m.find("_sass_") != m.npos; };
+  std::vector<std::size_t> passes;
+  std::size_t counters = 0;
+  for (const std::string& m : metrics) passes.push_back(patched(m) ? 0 : counters++ / at_a_time);
+  const std::size_t last = (counters + at_a_time - 1) / at_a_time;
+  for (std::size_t i = 0; i < metrics.size(); ++i)
+    if (patched(metrics[i])) passes[i] = last;
+  return passes;
+}
+std::size_t number_of_passes(const names& metrics) {
+  const std::vector<std::size_t> all = passes_of(metrics);
+  return 1 + *std::max_element(all.begin(), all.end());
 }
 
 std::string joined(const names& metrics) {
@@ -156,22 +165,21 @@ void count(CUpti_RangeProfiler_Object& of, const std::string& name, std::size_t 
     if (launch_log()[i].device == of.device) found->launches[of.pass].push_back(i);
 }
 
-/// Metrics of the groups whose pass has run, 0 for the others.
+/// 0 for metrics whose pass has not run.
 counter_data counted(const CUpti_RangeProfiler_Object& by) {
   counter_data data{by.metrics, {}};
-  const std::set<bool> groups = groups_of(by.metrics);
+  const std::vector<std::size_t> pass_of = passes_of(by.metrics);
   for (const counted_range& r : by.ranges) {
     counter_data::range& to = data.ranges.emplace_back();
     to.name = r.name;
-    std::map<bool, std::map<std::string, double>> values;
+    to.values.resize(by.metrics.size());
     for (const auto& [pass, launches] : r.launches) {
       std::vector<const launched*> all;
       for (const std::size_t i : launches) all.push_back(&launch_log()[i]);
-      for (const bool group : groups)
-        if (by.in_one_pass || group == *std::next(groups.begin(), static_cast<long>(pass % groups.size())))
-          values[group] = metrics_of(all);
+      std::map<std::string, double> values = metrics_of(all);
+      for (std::size_t m = 0; m < by.metrics.size(); ++m)
+        if (by.in_one_pass || pass_of[m] == pass % (by.passes / by.levels)) to.values[m] = values[by.metrics[m]];
     }
-    for (const std::string& m : by.metrics) to.values.push_back(values[is_by_patching(m)][m]);
   }
   return data;
 }
@@ -266,7 +274,7 @@ CUptiResult cuptiProfilerHostGetNumOfPasses(CUpti_Profiler_Host_GetNumOfPasses_P
   SIM_EXPECT(CUpti_Profiler_Host_GetNumOfPasses_Params);
   const names metrics = metrics_in(p->pConfigImage, p->configImageSize);
   if (metrics.empty()) return CUPTI_ERROR_INVALID_PARAMETER;
-  p->numOfPasses = groups_of(metrics).size();
+  p->numOfPasses = number_of_passes(metrics);
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToGpuValues_Params* p) {
@@ -332,7 +340,7 @@ CUptiResult cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params* p)
   fresh.first_level = p->minNestingLevel;
   fresh.levels = each_kernel ? 1 : p->numNestingLevels;
   fresh.pass = p->passIndex;
-  fresh.passes = in_one_pass ? 1 : fresh.levels * groups_of(metrics).size();
+  fresh.passes = in_one_pass ? 1 : fresh.levels * number_of_passes(metrics);
   o = fresh;
   return CUPTI_SUCCESS;
 }

@@ -311,7 +311,8 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, 
   *function = std::strcmp(name, "cuTensorMapEncodeTiled") == 0 ? reinterpret_cast<void*>(&cuTensorMapEncodeTiled)
               : std::strcmp(name, "cuTensorMapReplaceAddress") == 0
                   ? reinterpret_cast<void*>(&cuTensorMapReplaceAddress)
-                  : nullptr;
+              : std::strcmp(name, "cuCtxGetCurrent") == 0 ? reinterpret_cast<void*>(&cuCtxGetCurrent)
+                                                          : nullptr;
   if (how) *how = *function ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
   return cudaSuccess;
 }

@@ -208,7 +208,7 @@ TEST_F(CuptiRanges, CountsEachKernelInOnePass) {
 }
 
 TEST_F(CuptiRanges, RunsTheProgramOnceForEachPass) {
-  CUPTI(add({multiplications, sectors_a_request}));
+  CUPTI(add({sectors, multiplications, requests, sectors_a_request}));
   auto count = PARAMETERS(CUpti_Profiler_Host_GetNumOfPasses_Params);
   CUPTI(configure(CUPTI_UserRange, CUPTI_UserReplay));
   count.configImageSize = config_.size();
@@ -232,6 +232,8 @@ TEST_F(CuptiRanges, RunsTheProgramOnceForEachPass) {
   ASSERT_EQ(got.size(), 2u);
   EXPECT_EQ(got["both"][multiplications], n + n / 8);
   EXPECT_EQ(got["strided"][multiplications], n / 8);
+  EXPECT_EQ(got["both"][sectors], 2 * n / 8);
+  EXPECT_EQ(got["both"][requests], n / 32 + n / 256);
   EXPECT_NEAR(got["both"][sectors_a_request], (n / 8 + n / 8) / (n / 32 + n / 256.0), 1e-9);  // of sums
   EXPECT_EQ(got["strided"][sectors_a_request], 32);
 }
